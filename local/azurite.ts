@@ -1,0 +1,77 @@
+import { spawn } from 'node:child_process';
+import { mkdirSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { freePorts } from './freePorts.ts';
+
+/** The account that Azurite ships with; its key is public (https://learn.microsoft.com/azure/storage/common/storage-connect-azurite). */
+const account = 'devstoreaccount1';
+const accountKey = 'Eby8vdM02xNOcqFlqUwJPLlmEtlCDXJ1OUzFT50uSRZ6IFsuFq2UVErCz4I6tq/K1SZFPTOtr/KBHBeksoGMGw==';
+
+export interface AzuriteOptions {
+  /** Folder for the data; without one it is kept in memory. */
+  data?: string;
+  /** Port of the blob service; queue and table take the two that follow. 0 or absent: any free ports. */
+  port?: number;
+}
+
+export interface Azurite extends AsyncDisposable {
+  connectionString: string;
+  pid: number;
+  /** Resolves when the process has ended, whoever ended it. */
+  exited: Promise<void>;
+  stop(): Promise<void>;
+}
+
+/** Starts Azurite (blob, queue and table service) as a child process and resolves once all three accept requests. */
+export async function startAzurite({ data, port = 0 }: AzuriteOptions = {}): Promise<Azurite> {
+  const [blob, queue, table] = port === 0 ? await freePorts(3) : [port, port + 1, port + 2];
+  if (data !== undefined) mkdirSync(data, { recursive: true });
+  const child = spawn(
+    process.execPath,
+    [
+      createRequire(import.meta.url).resolve('azurite/dist/src/azurite.js'),
+      ...(data === undefined ? ['--inMemoryPersistence'] : ['--location', data]),
+      `--blobPort=${blob}`,
+      `--queuePort=${queue}`,
+      `--tablePort=${table}`,
+      // The SDK speaks a newer API version than Azurite knows.
+      '--skipApiVersionCheck',
+      '--disableTelemetry',
+    ],
+    { stdio: ['ignore', 'pipe', 'pipe'] },
+  );
+  const exited = new Promise<void>((resolve) => child.once('exit', () => resolve()));
+  let output = '';
+  await new Promise<void>((resolve, reject) => {
+    const read = (chunk: Buffer) => {
+      output += chunk.toString();
+      if ((output.match(/successfully listening/g) ?? []).length === 3) resolve();
+    };
+    child.stdout.on('data', read);
+    child.stderr.on('data', read);
+    child.once('error', reject);
+    child.once('exit', (code) => reject(new Error(`Azurite ended with code ${code} at start: ${output}`)));
+  });
+  child.stdout.removeAllListeners('data').resume();
+  child.stderr.removeAllListeners('data').resume();
+  if (child.pid === undefined) throw new Error('Azurite has no process id');
+
+  async function stop(): Promise<void> {
+    child.kill('SIGTERM');
+    await exited;
+  }
+  return {
+    connectionString: [
+      'DefaultEndpointsProtocol=http',
+      `AccountName=${account}`,
+      `AccountKey=${accountKey}`,
+      `BlobEndpoint=http://127.0.0.1:${blob}/${account}`,
+      `QueueEndpoint=http://127.0.0.1:${queue}/${account}`,
+      `TableEndpoint=http://127.0.0.1:${table}/${account}`,
+    ].join(';'),
+    pid: child.pid,
+    exited,
+    stop,
+    [Symbol.asyncDispose]: stop,
+  };
+}

@@ -1,0 +1,48 @@
+import { type Attributes, metrics as openTelemetry } from '@opentelemetry/api';
+
+/**
+ * Every metric of the app, named once: alerts and dashboards use these names. A unit in the name is the unit of the value.
+ */
+export const metric = {
+  leaseAcquired: 'payonce.lease.acquired',
+  leaseSkipped: 'payonce.lease.skipped',
+  leaseWaitedMs: 'payonce.lease.waited_ms',
+  leaseLost: 'payonce.lease.lost',
+  leaseRenewMs: 'payonce.lease.renew_ms',
+  leaseHeldMs: 'payonce.lease.held_ms',
+  leaseLeftAtRenewalMs: 'payonce.lease.left_at_renewal_ms',
+  leaseFence: 'payonce.lease.fence',
+  eventLoopDelayMs: 'payonce.event_loop.delay_ms',
+} as const;
+
+export type Metric = (typeof metric)[keyof typeof metric];
+
+/** Where features report what they do. Attributes are few-valued (a job, a reason), never ids. */
+export interface Telemetry {
+  /** Adds to a counter. */
+  count(name: Metric, attributes?: Attributes, by?: number): void;
+  /** Records one measured value. */
+  record(name: Metric, value: number, attributes?: Attributes): void;
+}
+
+/** Reports to whatever OpenTelemetry provider the process has registered; without one, nowhere. */
+export function openTelemetryMetrics(): Telemetry {
+  const meter = openTelemetry.getMeter('payonce');
+  const counters = new Map<Metric, ReturnType<typeof meter.createCounter>>();
+  const histograms = new Map<Metric, ReturnType<typeof meter.createHistogram>>();
+  return {
+    count(name, attributes, by = 1) {
+      let counter = counters.get(name);
+      if (counter === undefined) counters.set(name, (counter = meter.createCounter(name)));
+      counter.add(by, attributes);
+    },
+    record(name, value, attributes) {
+      let histogram = histograms.get(name);
+      if (histogram === undefined) histograms.set(name, (histogram = meter.createHistogram(name)));
+      histogram.record(value, attributes);
+    },
+  };
+}
+
+/** Reports nowhere. */
+export const noTelemetry: Telemetry = { count() {}, record() {} };
