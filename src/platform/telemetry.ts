@@ -13,6 +13,21 @@ export const metric = {
   leaseLeftAtRenewalMs: 'payonce.lease.left_at_renewal_ms',
   leaseFence: 'payonce.lease.fence',
   eventLoopDelayMs: 'payonce.event_loop.delay_ms',
+  outboxDispatched: 'payonce.outbox.dispatched',
+  outboxLagMs: 'payonce.outbox.lag_ms',
+  outboxOldestMs: 'payonce.outbox.oldest_ms',
+  outboxMarkFailed: 'payonce.outbox.mark_failed',
+  paymentOutcome: 'payonce.payment.outcome',
+  paymentCallMs: 'payonce.payment.call_ms',
+  paymentBreakerOpen: 'payonce.payment.breaker_open',
+  batchStale: 'payonce.batch.stale',
+  batchRejected: 'payonce.batch.rejected',
+  invoiceClaims: 'payonce.invoice.claims',
+  invoiceParked: 'payonce.invoice.parked',
+  workItemDone: 'payonce.work_item.done',
+  workItemPoison: 'payonce.work_item.poison',
+  runEnded: 'payonce.run.ended',
+  runMs: 'payonce.run.ms',
 } as const;
 
 export type Metric = (typeof metric)[keyof typeof metric];
@@ -32,13 +47,13 @@ export function openTelemetryMetrics(): Telemetry {
   const histograms = new Map<Metric, ReturnType<typeof meter.createHistogram>>();
   return {
     count(name, attributes, by = 1) {
-      let counter = counters.get(name);
-      if (counter === undefined) counters.set(name, (counter = meter.createCounter(name)));
+      const counter = counters.get(name) ?? meter.createCounter(name);
+      counters.set(name, counter);
       counter.add(by, attributes);
     },
     record(name, value, attributes) {
-      let histogram = histograms.get(name);
-      if (histogram === undefined) histograms.set(name, (histogram = meter.createHistogram(name)));
+      const histogram = histograms.get(name) ?? meter.createHistogram(name);
+      histograms.set(name, histogram);
       histogram.record(value, attributes);
     },
   };

@@ -1,0 +1,137 @@
+import type { Container, OperationInput } from '@azure/cosmos';
+import type { Clock } from '../platform/clock.ts';
+import { metric, type Telemetry } from '../platform/telemetry.ts';
+import { maxOperations, transact } from '../platform/transact.ts';
+import { type DispatchDecision, decideDispatch, dispatchPatches, type SendResult } from './decideDispatch.ts';
+import type { Destination, OutboxMessage } from './outboxMessage.ts';
+
+/** Sends messages to one destination in as few requests as it can; one result per message, in order. Never rejects. */
+export type SendMessages = (messages: readonly OutboxMessage[]) => Promise<readonly SendResult[]>;
+
+/** Throws when the sender may not act any more, because its lease is gone. Asked right before a message is sent. */
+export type Guard = () => void;
+
+export interface Dispatcher {
+  /**
+   * Sends a message that is stored and pending, and writes down what became of it. Resolves when that is done, also
+   * when it failed: then the message stays pending (or is parked) and the sweeper comes back to it.
+   */
+  dispatch(message: OutboxMessage, guard?: Guard): Promise<DispatchDecision | { kind: 'left' }>;
+}
+
+interface Entry {
+  message: OutboxMessage;
+  guard: Guard;
+  done(decision: DispatchDecision | { kind: 'left' }): void;
+}
+
+/**
+ * A dispatcher that coalesces: while one round of sends is under way, further messages gather, and the next round takes
+ * them all. Many commits, few requests, and no delay where there is little to do.
+ *
+ * A process that dies between the send and the mark leaves the message pending, and it is sent again: the consumer copes
+ * with that, and duplicate detection on Service Bus (the message id is the batch id) mostly spares it the work.
+ */
+export function createDispatcher({
+  container,
+  destinations,
+  clock,
+  telemetry,
+}: {
+  container: Container;
+  destinations: Record<Destination, SendMessages>;
+  clock: Clock;
+  telemetry: Telemetry;
+}): Dispatcher {
+  const waiting = new Map<Destination, Entry[]>();
+
+  return {
+    dispatch(message, guard = () => {}) {
+      return new Promise((done) => {
+        const entry = { message, guard, done };
+        const queue = waiting.get(message.destination);
+        if (queue !== undefined) {
+          queue.push(entry);
+          return;
+        }
+        waiting.set(message.destination, [entry]);
+        void drain(message.destination);
+      });
+    },
+  };
+
+  async function drain(destination: Destination): Promise<void> {
+    for (;;) {
+      // What is dispatched in this very tick shall be in the first round.
+      await Promise.resolve();
+      const entries = waiting.get(destination) ?? [];
+      if (entries.length === 0) break;
+      waiting.set(destination, []);
+      await round(destination, entries);
+    }
+    waiting.delete(destination);
+  }
+
+  async function round(destination: Destination, entries: Entry[]): Promise<void> {
+    const allowed = entries.filter(({ guard, done }) => {
+      try {
+        guard();
+        return true;
+      } catch {
+        done({ kind: 'left' });
+        return false;
+      }
+    });
+    if (allowed.length === 0) return;
+    const results = await destinations[destination](allowed.map(({ message }) => message));
+    const now = clock.now();
+    const decided = allowed.map((entry, index) => {
+      const result = results[index] ?? { kind: 'failed', error: 'the destination gave no result' };
+      return { entry, decision: decideDispatch(entry.message, result, now) };
+    });
+    for (const { entry, decision } of decided) {
+      telemetry.count(metric.outboxDispatched, { destination, result: decision.kind });
+      if (decision.kind === 'dispatched') {
+        telemetry.record(metric.outboxLagMs, now - Date.parse(entry.message.createdAt), { destination });
+      }
+    }
+    await Promise.all([...byShard(decided)].map(([shard, group]) => mark(shard, group)));
+    for (const { entry, decision } of decided) entry.done(decision);
+  }
+
+  /** Writes the decisions down; where that fails, the message stays pending and will be sent again. */
+  async function mark(shard: string, decided: Decided[]): Promise<void> {
+    for (let start = 0; start < decided.length; start += maxOperations) {
+      const part = decided.slice(start, start + maxOperations).map(markOperation);
+      try {
+        const answer = await transact(container, shard, part);
+        // One of them was marked by somebody else meanwhile: the others each go alone.
+        if (answer.kind === 'refused' && part.length > 1) {
+          for (const operation of part) await transact(container, shard, [operation]);
+        }
+      } catch (error) {
+        telemetry.count(metric.outboxMarkFailed, { error: error instanceof Error ? error.name : 'unknown' });
+      }
+    }
+  }
+}
+
+interface Decided {
+  entry: Entry;
+  decision: DispatchDecision;
+}
+
+function byShard(decided: readonly Decided[]): Map<string, Decided[]> {
+  return Map.groupBy(decided, ({ entry }) => entry.message.shard);
+}
+
+function markOperation({ entry: { message }, decision }: Decided): OperationInput {
+  return {
+    operationType: 'Patch',
+    id: message.id,
+    resourceBody: {
+      condition: `from c where c.status = 'pending' and c.attempts = ${message.attempts}`,
+      operations: dispatchPatches(decision),
+    },
+  };
+}

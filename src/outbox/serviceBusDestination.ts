@@ -1,0 +1,53 @@
+import { isServiceBusError, type ServiceBusMessage, type ServiceBusSender } from '@azure/service-bus';
+import type { SendResult } from './decideDispatch.ts';
+import type { SendMessages } from './dispatcher.ts';
+import type { OutboxMessage } from './outboxMessage.ts';
+
+/**
+ * Sends each outbox message as one Service Bus message, many in one request. The message id is the outbox message's:
+ * that is what duplicate detection goes by.
+ */
+export function serviceBusDestination(
+  sender: Pick<ServiceBusSender, 'createMessageBatch' | 'sendMessages'>,
+): SendMessages {
+  return async (messages) => {
+    const results = new Map<string, SendResult>();
+    let waiting: OutboxMessage[] = [...messages];
+    while (waiting.length > 0) {
+      try {
+        const batch = await sender.createMessageBatch();
+        const fits: OutboxMessage[] = [];
+        for (const message of waiting) {
+          if (!batch.tryAddMessage(serviceBusMessage(message))) break;
+          fits.push(message);
+        }
+        const [first] = waiting;
+        if (fits.length === 0 && first !== undefined) {
+          results.set(first.id, {
+            kind: 'refused',
+            error: 'larger than Service Bus takes (MessageSizeExceeded)',
+          });
+          waiting = waiting.slice(1);
+          continue;
+        }
+        await sender.sendMessages(batch);
+        for (const { id } of fits) results.set(id, { kind: 'sent' });
+        waiting = waiting.slice(fits.length);
+      } catch (error) {
+        for (const { id } of waiting) results.set(id, resultOf(error));
+        waiting = [];
+      }
+    }
+    return messages.map(({ id }) => results.get(id) ?? { kind: 'failed', error: 'not sent' });
+  };
+}
+
+function serviceBusMessage({ id, body }: OutboxMessage): ServiceBusMessage {
+  return { messageId: id, contentType: 'application/json', body };
+}
+
+function resultOf(error: unknown): SendResult {
+  const text = error instanceof Error ? error.message : String(error);
+  const final = isServiceBusError(error) && error.code === 'MessageSizeExceeded';
+  return { kind: final ? 'refused' : 'failed', error: text };
+}

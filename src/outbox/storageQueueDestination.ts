@@ -1,0 +1,31 @@
+import type { QueueClient } from '@azure/storage-queue';
+import pLimit from 'p-limit';
+import type { SendMessages } from './dispatcher.ts';
+
+const concurrentSends = 16;
+
+/**
+ * Sends each element of a message's body as one Storage Queue message. A storage queue has no batch, and no duplicate
+ * detection: when one element fails the whole outbox message goes again, and the effect record of a work item makes the
+ * repetition harmless.
+ */
+export function storageQueueDestination(queue: Pick<QueueClient, 'sendMessage'>): SendMessages {
+  const limit = pLimit(concurrentSends);
+  return (messages) =>
+    Promise.all(
+      messages.map(async ({ body }) => {
+        const items = Array.isArray(body) ? body : [body];
+        try {
+          await Promise.all(items.map((item) => limit(() => queue.sendMessage(encode(item)))));
+          return { kind: 'sent' as const };
+        } catch (error) {
+          return { kind: 'failed' as const, error: error instanceof Error ? error.message : String(error) };
+        }
+      }),
+    );
+}
+
+/** The Functions host expects base64 unless host.json says otherwise. */
+function encode(item: unknown): string {
+  return Buffer.from(JSON.stringify(item)).toString('base64');
+}

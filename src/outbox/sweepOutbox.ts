@@ -1,0 +1,53 @@
+import type { Container } from '@azure/cosmos';
+import type { Lease } from '../locking/index.ts';
+import type { Clock } from '../platform/clock.ts';
+import { metric, type Telemetry } from '../platform/telemetry.ts';
+import type { Dispatcher } from './dispatcher.ts';
+import { dueOutboxMessages } from './readOutbox.ts';
+
+/** Key of the lease under which the sweeper runs: one sweeper at a time is enough. */
+export const sweepLockKey = 'jobs/sweep-outbox';
+
+const pageSize = 100;
+
+export interface SweepCounts {
+  dispatched: number;
+  retried: number;
+  parked: number;
+}
+
+/**
+ * Dispatches what inline dispatch left behind: messages of instances that died, or whose send failed. Ends when nothing
+ * is due, or throws `LeaseLost` when its lease is gone.
+ */
+export async function sweepOutbox(
+  {
+    container,
+    dispatcher,
+    clock,
+    telemetry,
+  }: { container: Container; dispatcher: Dispatcher; clock: Clock; telemetry: Telemetry },
+  lease: Pick<Lease, 'assertHeld'>,
+): Promise<SweepCounts> {
+  const counts: SweepCounts = { dispatched: 0, retried: 0, parked: 0 };
+  for (;;) {
+    lease.assertHeld();
+    const now = clock.now();
+    const messages = await dueOutboxMessages(container, {
+      now: new Date(now).toISOString(),
+      limit: pageSize,
+    });
+    const oldest = Math.min(now, ...messages.map(({ createdAt }) => Date.parse(createdAt)));
+    telemetry.record(metric.outboxOldestMs, now - oldest);
+    const decisions = await Promise.all(
+      messages.map((message) => dispatcher.dispatch(message, () => lease.assertHeld())),
+    );
+    for (const { kind } of decisions) {
+      if (kind === 'dispatched') counts.dispatched++;
+      else if (kind === 'retry') counts.retried++;
+      else if (kind === 'parked') counts.parked++;
+    }
+    // A mark that failed leaves its message due: it would come again at once, so the next sweep takes it.
+    if (messages.length < pageSize || counts.dispatched === 0) return counts;
+  }
+}

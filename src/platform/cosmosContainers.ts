@@ -1,0 +1,37 @@
+/**
+ * The Cosmos containers as the app expects them. The local cloud creates them from here; infra/ declares the same, and a
+ * test compares the two.
+ */
+export interface ContainerDefinition {
+  readonly name: string;
+  /** Path of the partition key (version 2, one path). */
+  readonly partitionKey: string;
+  /** -1: items may have a `ttl` of their own, none expires without one. Absent: TTL is off. */
+  readonly defaultTtl?: number;
+  /** Paths that queries use; everything else stays out of the index, since each indexed path costs RU at every write. */
+  readonly indexed: readonly string[];
+}
+
+export const databaseName = 'payonce';
+
+export const containers = {
+  invoices: {
+    name: 'invoices',
+    partitionKey: '/shard',
+    defaultTtl: -1,
+    indexed: ['/type/?', '/status/?', '/actionableAt/?', '/nextAttemptAt/?', '/createdAt/?'],
+  },
+  workItems: { name: 'workItems', partitionKey: '/resourceId', indexed: ['/status/?'] },
+  runs: { name: 'runs', partitionKey: '/job', indexed: ['/startedAt/?', '/status/?'] },
+  audit: { name: 'audit', partitionKey: '/day', indexed: ['/at/?'] },
+} as const satisfies Record<string, ContainerDefinition>;
+
+/** The indexing policy in the form that Cosmos takes it (https://learn.microsoft.com/azure/cosmos-db/index-policy). */
+export function indexingPolicy({ indexed }: ContainerDefinition) {
+  return {
+    indexingMode: 'consistent' as const,
+    automatic: true,
+    includedPaths: indexed.map((path) => ({ path })),
+    excludedPaths: [{ path: '/*' }],
+  };
+}
