@@ -1,0 +1,51 @@
+import type { Container, SqlQuerySpec } from '@azure/cosmos';
+import { cosmosStatus } from '../platform/cosmosErrors.ts';
+import { type Invoice, invoiceSchema } from './invoice.ts';
+
+/** Reads the invoices of one shard that have these ids, in one query. Ids that are not there are not in the answer. */
+export async function readInvoices(
+  container: Container,
+  shard: string,
+  ids: readonly string[],
+): Promise<Invoice[]> {
+  const names = ids.map((_, index) => `@id${index}`);
+  const query: SqlQuerySpec = {
+    query: `SELECT * FROM c WHERE c.id IN (${names.join(', ')}) AND c.type = 'invoice'`,
+    parameters: ids.map((id, index) => ({ name: `@id${index}`, value: id })),
+  };
+  const { resources } = await container.items.query(query, { partitionKey: shard }).fetchAll();
+  return resources.map((item) => invoiceSchema.parse(item));
+}
+
+/** Reads one invoice; undefined where there is none. */
+export async function readInvoice(
+  container: Container,
+  shard: string,
+  id: string,
+): Promise<Invoice | undefined> {
+  const { statusCode, resource } = await container.item(id, shard).read();
+  return statusCode === cosmosStatus.notFound ? undefined : invoiceSchema.parse(resource);
+}
+
+/**
+ * The invoices of one shard on which there is something to do at `now` (ISO 8601, UTC), the longest waiting first, a
+ * page at a time: pending and due, or claimed and stale. One indexed field answers that: invoices that are settled
+ * have no `actionableAt`.
+ */
+export async function* actionableInvoices(
+  container: Container,
+  { shard, now, pageSize }: { shard: string; now: string; pageSize: number },
+): AsyncGenerator<Invoice[]> {
+  const pages = container.items.query(
+    {
+      query: 'SELECT * FROM c WHERE c.actionableAt <= @now ORDER BY c.actionableAt',
+      parameters: [{ name: '@now', value: now }],
+    },
+    { partitionKey: shard, maxItemCount: pageSize },
+  );
+  while (pages.hasMoreResults()) {
+    const { resources } = await pages.fetchNext();
+    if (resources !== undefined && resources.length > 0)
+      yield resources.map((item) => invoiceSchema.parse(item));
+  }
+}
