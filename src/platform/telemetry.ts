@@ -8,6 +8,7 @@ export const metric = {
   leaseSkipped: 'payonce.lease.skipped',
   leaseWaitedMs: 'payonce.lease.waited_ms',
   leaseLost: 'payonce.lease.lost',
+  leaseReleaseFailed: 'payonce.lease.release_failed',
   leaseRenewMs: 'payonce.lease.renew_ms',
   leaseHeldMs: 'payonce.lease.held_ms',
   leaseLeftAtRenewalMs: 'payonce.lease.left_at_renewal_ms',

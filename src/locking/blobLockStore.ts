@@ -1,0 +1,147 @@
+import { ContainerClient, type StoragePipelineOptions } from '@azure/storage-blob';
+import { blobAnswer, refusal } from './blobErrors.ts';
+import { lockName } from './lockName.ts';
+import { fromMetadata, keyOf, toMetadata } from './lockRecord.ts';
+import type { LockStore, LockView } from './lockStore.ts';
+
+/** `available`, `expired` and `broken` can be acquired (https://learn.microsoft.com/rest/api/storageservices/lease-blob). */
+const heldStates: readonly (string | undefined)[] = ['leased', 'breaking'];
+
+/**
+ * Locks as leases on empty blobs in `container`, which is made when first needed. No blob is ever deleted: its fence would
+ * go with it.
+ *
+ * Takes over the container's address and credential, not its pipeline: the SDK retries by itself inside one call, and a
+ * lease must count every request. `pipeline` adds to the pipeline that is used instead.
+ */
+export function blobLockStore(container: ContainerClient, pipeline: StoragePipelineOptions = {}): LockStore {
+  const locks = new ContainerClient(container.url, container.credential, {
+    ...pipeline,
+    retryOptions: { maxTries: 1 },
+  });
+  const blob = (key: string) => locks.getBlockBlobClient(lockName(key));
+
+  async function look(key: string, abortSignal: AbortSignal): Promise<LockView | undefined> {
+    try {
+      const { leaseState, metadata, etag } = await blob(key).getProperties({ abortSignal });
+      return view(leaseState, metadata, etag);
+    } catch (error) {
+      if (blobAnswer(error)?.status === 404) return undefined;
+      throw error;
+    }
+  }
+
+  async function put(key: string, abortSignal: AbortSignal): Promise<LockView | 'exists' | 'noContainer'> {
+    try {
+      const metadata = toMetadata(key);
+      const conditions = { ifNoneMatch: '*' };
+      const { etag } = await blob(key).upload('', 0, { metadata, conditions, abortSignal });
+      return view('available', metadata, etag);
+    } catch (error) {
+      const answer = blobAnswer(error);
+      if (answer === undefined) throw error;
+      if (answer.code === 'ContainerNotFound') return 'noContainer';
+      // 412: it exists and is leased already.
+      if (answer.code === 'BlobAlreadyExists' || answer.status === 412) return 'exists';
+      throw error;
+    }
+  }
+
+  return {
+    look,
+
+    async create(key, abortSignal) {
+      let made = await put(key, abortSignal);
+      if (made === 'noContainer') {
+        await locks.createIfNotExists({ abortSignal });
+        made = await put(key, abortSignal);
+      }
+      const there = typeof made === 'string' ? await look(key, abortSignal) : made;
+      if (there === undefined) throw new Error(`Lock "${key}" was made and is gone`);
+      return there;
+    },
+
+    async acquire(key, leaseId, leaseMs, abortSignal) {
+      try {
+        const lease = blob(key).getBlobLeaseClient(leaseId);
+        const granted = await lease.acquireLease(leaseMs / 1000, { abortSignal });
+        return granted.leaseId === leaseId ? 'acquired' : 'held';
+      } catch (error) {
+        const answer = blobAnswer(error);
+        if (answer?.status === 409) return 'held';
+        if (answer?.status === 404) return 'absent';
+        throw error;
+      }
+    },
+
+    async raise(key, leaseId, record, version, abortSignal) {
+      try {
+        await blob(key).setMetadata(toMetadata(key, record), {
+          conditions: { leaseId, ifMatch: version },
+          abortSignal,
+        });
+        return 'raised';
+      } catch (error) {
+        const answer = blobAnswer(error);
+        if (answer === undefined) throw error;
+        return answer.code === 'ConditionNotMet' ? 'changed' : refusal(answer);
+      }
+    },
+
+    async renew(key, leaseId, abortSignal) {
+      try {
+        const renewed = await blob(key).getBlobLeaseClient(leaseId).renewLease({ abortSignal });
+        if (renewed.leaseId === leaseId) return 'renewed';
+        return { kind: 'refused', reason: 'taken', detail: 'the blob service renewed the lease of another' };
+      } catch (error) {
+        const answer = blobAnswer(error);
+        if (answer === undefined) throw error;
+        return refusal(answer);
+      }
+    },
+
+    async release(key, leaseId, abortSignal) {
+      try {
+        await blob(key).getBlobLeaseClient(leaseId).releaseLease({ abortSignal });
+        return 'released';
+      } catch (error) {
+        if (blobAnswer(error) === undefined) throw error;
+        return 'gone';
+      }
+    },
+
+    async break(key, version, abortSignal) {
+      try {
+        const conditions = { ifMatch: version };
+        await blob(key).getBlobLeaseClient().breakLease(0, { conditions, abortSignal });
+        return 'broken';
+      } catch (error) {
+        const answer = blobAnswer(error);
+        if (answer === undefined) throw error;
+        if (answer.status === 404) return 'absent';
+        return answer.status === 412 ? 'changed' : 'notHeld';
+      }
+    },
+
+    async *list(prefix, abortSignal) {
+      try {
+        // Escaping keeps no common beginning once a key is hashed: the filter is on the key itself.
+        for await (const { properties, metadata } of locks.listBlobsFlat({
+          includeMetadata: true,
+          abortSignal,
+        })) {
+          const key = keyOf(metadata ?? {});
+          if (key?.startsWith(prefix)) {
+            yield { key, ...view(properties.leaseState, metadata, properties.etag) };
+          }
+        }
+      } catch (error) {
+        if (blobAnswer(error)?.code !== 'ContainerNotFound') throw error;
+      }
+    },
+  };
+}
+
+function view(state: string | undefined, metadata: Record<string, string> = {}, version = ''): LockView {
+  return { held: heldStates.includes(state), record: fromMetadata(metadata), version };
+}

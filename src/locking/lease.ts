@@ -1,0 +1,196 @@
+/**
+ * The life of one lease.
+ *
+ *            renewed: trusted until sentAt + lease − margin
+ *              ┌──┐
+ *              │  ▼      release() by the holder      renewal in flight has ended, store was told
+ *  acquired ─► HELD ─────────────────────► RELEASING ─────────────────────► RELEASED
+ *               │
+ *               │  refused by the store (taken, broken, deleted), or
+ *               │  the trusted time is over (expired, unreachable), or
+ *               │  surrender(): the process ends before its holder did (expired)
+ *               ▼
+ *              LOST: final. `signal` aborts once; a success that arrives now changes nothing.
+ *
+ * Who moves it: the renewal loop (HELD → HELD, HELD → LOST); whoever looks at the clock through `assertHeld` or `lost`
+ * (HELD → LOST), since after a pause of the process their code may run before the loop's timer; `release`
+ * (HELD → RELEASING → RELEASED). A renewal that fails without an answer moves nothing.
+ */
+import type { Clock } from '../platform/clock.ts';
+import { metric, type Telemetry } from '../platform/telemetry.ts';
+import { bounded } from './bounded.ts';
+import { LeaseLost, LeaseReleased, type Loss } from './errors.ts';
+import type { LeaseOwner, LockStore } from './lockStore.ts';
+import { afterRenewal, type RenewalOutcome, startTenure, timeOver } from './renewal.ts';
+import type { LeaseTiming } from './timing.ts';
+
+export interface Lease extends AsyncDisposable {
+  readonly key: string;
+  /** Greater than that of every earlier holder; 0 for a lease without a fence. */
+  readonly fence: number;
+  readonly owner: LeaseOwner;
+  /**
+   * Aborts once and for good when the lease is lost, with a `LeaseLost` as its reason. Timer-driven: code that has not let
+   * the event loop turn since a pause sees the loss through `assertHeld()` only.
+   */
+  readonly signal: AbortSignal;
+  /** Compares the clock, like `assertHeld`; undefined while the lease is held, and after a release in time. */
+  readonly lost: Loss | undefined;
+  /** To be called right before each side effect. @throws LeaseLost, or LeaseReleased after `release()`. */
+  assertHeld(): void;
+  /** Idempotent, takes at most two request times, never rejects: a lease that could not be given back runs out. */
+  release(): Promise<void>;
+}
+
+/** A lease as the process sees it that holds it. */
+export interface HeldLease extends Lease {
+  /** Takes the lease from its holder, who is told through `signal`, and gives it back to the store. Never rejects. */
+  surrender(detail: string): Promise<void>;
+}
+
+/** What every lease of a process shares. */
+export interface LeaseSetting {
+  store: LockStore;
+  clock: Clock;
+  telemetry: Telemetry;
+  timing: LeaseTiming;
+  random: () => number;
+}
+
+export interface Acquired {
+  key: string;
+  owner: LeaseOwner;
+  leaseId: string;
+  fence: number;
+  /** When the acquire that succeeded was sent, on the monotonic clock. */
+  sentAt: number;
+}
+
+type State = 'held' | 'lost' | 'releasing' | 'released';
+
+/** Takes charge of a lease that the store has granted: renews it until it is released or lost. */
+export function holdLease(
+  acquired: Acquired,
+  setting: LeaseSetting,
+  ended: (lease: HeldLease) => void = () => {},
+): HeldLease {
+  const { key, owner, leaseId, fence } = acquired;
+  const { store, clock, telemetry, timing } = setting;
+  const attributes = { job: owner.job };
+  const losing = new AbortController();
+  const stopping = new AbortController();
+  let state: State = 'held';
+  let loss: Loss | undefined;
+  let tenure = startTenure(acquired.sentAt, setting);
+  let underWay = false;
+  let releasing: Promise<void> | undefined;
+
+  function lose(why: Loss): void {
+    if (state !== 'held') return;
+    state = 'lost';
+    loss = why;
+    telemetry.count(metric.leaseLost, { ...attributes, reason: why.reason });
+    telemetry.record(metric.leaseHeldMs, clock.monotonic() - acquired.sentAt, attributes);
+    stopping.abort(stopped);
+    losing.abort(new LeaseLost(key, why));
+    ended(lease);
+  }
+
+  function compareClock(): void {
+    const now = clock.monotonic();
+    if (state === 'held' && now >= tenure.trustedUntil) lose(timeOver(tenure, now, underWay));
+  }
+
+  /** Sleeps until `at`; false if the lease ended meanwhile. */
+  async function until(at: number): Promise<boolean> {
+    try {
+      await clock.sleep(Math.max(0, at - clock.monotonic()), stopping.signal);
+    } catch {
+      return false;
+    }
+    return state === 'held';
+  }
+
+  async function renew(sentAt: number): Promise<RenewalOutcome> {
+    underWay = true;
+    try {
+      const ms = Math.min(timing.attemptMs, tenure.trustedUntil - sentAt);
+      return await bounded(clock, ms, (signal) => store.renew(key, leaseId, signal));
+    } catch (error) {
+      return { kind: 'failed', detail: error instanceof Error ? error.message : String(error) };
+    } finally {
+      underWay = false;
+    }
+  }
+
+  async function keep(): Promise<void> {
+    while (await until(Math.min(tenure.renewAt, tenure.trustedUntil))) {
+      compareClock();
+      if (state !== 'held') return;
+      const sentAt = clock.monotonic();
+      telemetry.record(metric.eventLoopDelayMs, Math.max(0, sentAt - tenure.renewAt), attributes);
+      telemetry.record(metric.leaseLeftAtRenewalMs, tenure.trustedUntil - sentAt, attributes);
+      const outcome = await renew(sentAt);
+      const now = clock.monotonic();
+      const answer = typeof outcome === 'string' ? outcome : outcome.kind;
+      telemetry.record(metric.leaseRenewMs, now - sentAt, { ...attributes, outcome: answer });
+      const decision = afterRenewal(tenure, outcome, { sentAt, now }, setting);
+      if (decision.kind === 'lost') return lose(decision);
+      tenure = decision;
+    }
+  }
+  const keeping = keep();
+
+  async function giveBack(): Promise<void> {
+    stopping.abort(stopped);
+    // A renewal that the store applies after the release could not tell its own lease from the next one.
+    await keeping;
+    try {
+      await bounded(clock, timing.attemptMs, (signal) => store.release(key, leaseId, signal));
+    } catch {
+      // The work is done; failing it now would be wrong. The lease runs out by itself.
+      telemetry.count(metric.leaseReleaseFailed, attributes);
+    }
+  }
+
+  async function end(): Promise<void> {
+    state = 'releasing';
+    await giveBack();
+    state = 'released';
+    telemetry.record(metric.leaseHeldMs, clock.monotonic() - acquired.sentAt, attributes);
+    ended(lease);
+  }
+
+  const lease: HeldLease = {
+    key,
+    fence,
+    owner,
+    signal: losing.signal,
+    get lost() {
+      compareClock();
+      return loss;
+    },
+    assertHeld() {
+      compareClock();
+      if (loss !== undefined) throw new LeaseLost(key, loss);
+      if (state !== 'held') throw new LeaseReleased(key);
+    },
+    release() {
+      compareClock();
+      // A lost lease is not given back: the store may already have given the lock to another.
+      releasing ??= state === 'held' ? end() : keeping;
+      return releasing;
+    },
+    surrender(detail) {
+      compareClock();
+      if (state !== 'held') return lease.release();
+      lose({ reason: 'expired', detail });
+      releasing ??= giveBack();
+      return releasing;
+    },
+    [Symbol.asyncDispose]: () => lease.release(),
+  };
+  return lease;
+}
+
+const stopped = new Error('the lease has ended');

@@ -1,0 +1,24 @@
+import type { Lease } from './lease.ts';
+import type { LeaseOwner } from './lockStore.ts';
+import type { Locks } from './locks.ts';
+
+export type LeasedResult<T> = { kind: 'done'; value: T } | { kind: 'heldElsewhere' };
+
+/**
+ * Runs `work` under a lease and releases it whatever comes of it. Without `waitMs` a held lock means that `work` does not
+ * run; with it, waits that long and then throws LockTimeout.
+ */
+export async function withLease<T>(
+  locks: Locks,
+  key: string,
+  owner: LeaseOwner,
+  work: (lease: Lease) => Promise<T>,
+  options: { waitMs?: number; fenced?: boolean; signal?: AbortSignal } = {},
+): Promise<LeasedResult<T>> {
+  const { waitMs, ...rest } = options;
+  await using lease =
+    waitMs === undefined
+      ? await locks.tryAcquire(key, owner, rest)
+      : await locks.acquire(key, owner, { ...rest, waitMs });
+  return lease === null ? { kind: 'heldElsewhere' } : { kind: 'done', value: await work(lease) };
+}
