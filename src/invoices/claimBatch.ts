@@ -4,10 +4,10 @@ import { newOutboxMessage, type OutboxMessage } from '../outbox/outboxMessage.ts
 import { readOutboxMessage } from '../outbox/readOutbox.ts';
 import type { Clock } from '../platform/clock.ts';
 import { cosmosStatus } from '../platform/cosmosErrors.ts';
+import { createFence, FencedOut, fenceCheck } from '../platform/fence.ts';
 import { type Transacted, transact } from '../platform/transact.ts';
 import { commandFor, type PaymentBatch, type PaymentCommand } from './command.ts';
 import { type ClaimDecision, decideClaim } from './decideClaim.ts';
-import { createFence, FencedOut, fenceCheck } from './fence.ts';
 import type { Claim, Invoice } from './invoice.ts';
 import { readInvoices } from './readInvoices.ts';
 import { appendToTimeline } from './timeline.ts';

@@ -19,7 +19,7 @@ export const containers = {
     name: 'invoices',
     partitionKey: '/shard',
     defaultTtl: -1,
-    indexed: ['/type/?', '/status/?', '/actionableAt/?', '/nextAttemptAt/?', '/createdAt/?'],
+    indexed: ['/type/?', '/status/?', '/actionableAt/?', '/nextAttemptAt/?', '/createdAt/?', '/payment/id/?'],
   },
   workItems: { name: 'workItems', partitionKey: '/resourceId', indexed: ['/status/?'] },
   runs: { name: 'runs', partitionKey: '/job', indexed: ['/startedAt/?', '/status/?'] },

@@ -1,5 +1,5 @@
 import type { Container, OperationInput } from '@azure/cosmos';
-import { cosmosStatus, statusOf } from '../platform/cosmosErrors.ts';
+import { cosmosStatus, statusOf } from './cosmosErrors.ts';
 
 /** A write under a lease that somebody has taken over since: the store has seen a larger fence token. It ends the run. */
 export class FencedOut extends Error {

@@ -1,0 +1,84 @@
+import type { Container, OperationInput } from '@azure/cosmos';
+import pLimit from 'p-limit';
+import type { Clock } from '../platform/clock.ts';
+import { transact } from '../platform/transact.ts';
+import { type Invoice, type InvoiceContent, newInvoice } from './invoice.ts';
+import type { ParsedRow, Rejection } from './parseInvoices.ts';
+import { readInvoices } from './readInvoices.ts';
+import { sameContent } from './sameContent.ts';
+import { shardOf } from './shard.ts';
+
+/** Rows per transaction; a shard's rows go in several. */
+const rowsPerBatch = 100;
+const concurrentBatches = 8;
+const maxTries = 6;
+const retryDelayMs = 200;
+
+export interface ImportResult {
+  created: number;
+  /** Rows that are stored already, with the same content. */
+  duplicates: number;
+  rejected: Rejection[];
+}
+
+/**
+ * Stores new invoices. An invoice that is stored already with the same content is a duplicate; with other content the
+ * row is rejected, since an invoice never changes.
+ *
+ * @throws when the store gives no clear answer in several tries; a repeated import counts what was stored as duplicates
+ */
+export async function importInvoices(
+  { container, clock, shards }: { container: Container; clock: Clock; shards: number },
+  rows: readonly ParsedRow[],
+  by: string,
+): Promise<ImportResult> {
+  const result: ImportResult = { created: 0, duplicates: 0, rejected: [] };
+  const limit = pLimit(concurrentBatches);
+  const batches = [...Map.groupBy(rows, ({ invoice }) => shardOf(invoice.id, shards))].flatMap(([shard, all]) =>
+    chunks(all, rowsPerBatch).map((part) => ({ shard, part })),
+  );
+  await Promise.all(batches.map(({ shard, part }) => limit(() => store(shard, part))));
+  result.rejected.sort((a, b) => a.index - b.index);
+  return result;
+
+  async function store(shard: string, part: readonly ParsedRow[]): Promise<void> {
+    const at = new Date(clock.now()).toISOString();
+    let rest = part;
+    let mayBeOurs = false;
+    for (let tries = 0; tries < maxTries; tries++) {
+      if (rest.length === 0) return;
+      const operations = rest.map(({ invoice }) => createOperation(invoice));
+      const answer = await transact(container, shard, operations);
+      if (answer.kind === 'committed') {
+        result.created += rest.length;
+        return;
+      }
+      if (answer.kind === 'uncertain') {
+        mayBeOurs = true;
+        await clock.sleep(retryDelayMs * 2 ** tries);
+      }
+      const stored = await readInvoices(container, shard, rest.map(({ invoice }) => invoice.id));
+      const byId = new Map(stored.map((invoice) => [invoice.id, invoice]));
+      rest = rest.filter((row) => !settle(row, byId.get(row.invoice.id), mayBeOurs ? at : undefined));
+    }
+    throw new Error(`shard ${shard} gave no clear answer in ${maxTries} tries`);
+
+    function createOperation(invoice: InvoiceContent): OperationInput {
+      return { operationType: 'Create', resourceBody: { ...newInvoice(invoice, { shard, at, by }) } };
+    }
+  }
+
+  /** Counts a row whose id is stored already. `ourTime`: when our own write, whose answer was lost, would have stored it. */
+  function settle({ index, invoice }: ParsedRow, stored: Invoice | undefined, ourTime: string | undefined): boolean {
+    if (stored === undefined) return false;
+    if (!sameContent(stored, invoice)) {
+      result.rejected.push({ index, field: 'id', error: `"${invoice.id}" is stored already with other content` });
+    } else if (stored.createdAt === ourTime) result.created++;
+    else result.duplicates++;
+    return true;
+  }
+}
+
+function chunks<T>(all: readonly T[], size: number): T[][] {
+  return Array.from({ length: Math.ceil(all.length / size) }, (_, n) => all.slice(n * size, (n + 1) * size));
+}

@@ -1,0 +1,89 @@
+import type { Container } from '@azure/cosmos';
+import type { Dispatcher } from '../outbox/dispatcher.ts';
+import type { Clock } from '../platform/clock.ts';
+import { metric, type Telemetry } from '../platform/telemetry.ts';
+import { type Counts, defineJob, type Job } from '../runs/job.ts';
+import { claimBatch } from './claimBatch.ts';
+import { decideClaim } from './decideClaim.ts';
+import type { Invoice } from './invoice.ts';
+import { actionableInvoices } from './readInvoices.ts';
+import { shardsOfGroup } from './shard.ts';
+
+export const processInvoicesName = 'process-invoices';
+
+/** Batches that one page of invoices is read for: fewer queries, at the price of a slightly older look at each invoice. */
+const batchesPerPage = 4;
+
+/** Invoices of one shard that are to be claimed together. */
+interface ClaimWork {
+  shard: string;
+  invoices: Invoice[];
+}
+
+export interface ProcessInvoicesOptions {
+  container: Container;
+  dispatcher: Dispatcher;
+  clock: Clock;
+  telemetry: Telemetry;
+  shards: number;
+  groups: number;
+  batchSize: number;
+  claimStaleMs: number;
+}
+
+/** The job that claims every due invoice and orders its payment through the outbox. */
+export function processInvoicesJob(options: ProcessInvoicesOptions): Job {
+  const { container, dispatcher, clock, telemetry, shards, groups, batchSize, claimStaleMs } = options;
+  return defineJob<ClaimWork>({
+    name: processInvoicesName,
+    groups: Array.from({ length: groups }, (_, group) => `${group}`),
+
+    async *plan(group) {
+      for (const shard of shardsOfGroup(Number(group), { shards, groups })) {
+        const now = new Date(clock.now()).toISOString();
+        for await (const page of actionableInvoices(container, {
+          shard,
+          now,
+          pageSize: batchSize * batchesPerPage,
+        })) {
+          for (let start = 0; start < page.length; start += batchSize) {
+            yield { shard, invoices: page.slice(start, start + batchSize) };
+          }
+        }
+      }
+    },
+
+    async process({ shard, invoices }, { runId, by, lease }) {
+      const claimant = {
+        runId,
+        by,
+        lockKey: lease.key,
+        fence: lease.fence,
+        assertHeld: () => lease.assertHeld(),
+      };
+      const { counts, message } = await claimBatch(
+        { container, clock, claimStaleMs },
+        shard,
+        invoices,
+        claimant,
+      );
+      for (const [outcome, count] of Object.entries(counts)) {
+        if (count > 0) telemetry.count(metric.invoiceClaims, { outcome }, count);
+      }
+      if (message !== undefined) await dispatcher.dispatch(message, () => lease.assertHeld());
+      return { ...counts };
+    },
+
+    preview({ invoices }) {
+      const now = new Date(clock.now()).toISOString();
+      const counts: Record<string, number> = {};
+      for (const invoice of invoices) {
+        const name = previewName[decideClaim(invoice, now).kind];
+        counts[name] = (counts[name] ?? 0) + 1;
+      }
+      return counts satisfies Counts;
+    },
+  });
+}
+
+const previewName = { claim: 'claimed', reclaim: 'reclaimed', park: 'parked', skip: 'skipped' } as const;

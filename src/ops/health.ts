@@ -1,0 +1,42 @@
+import type { Clock } from '../platform/clock.ts';
+
+/** One thing that the app needs, and how to see that it answers. */
+export interface HealthCheck {
+  name: string;
+  /** Resolves when it answers; any rejection is a reason. */
+  probe(signal: AbortSignal): Promise<unknown>;
+}
+
+export interface Health {
+  status: 'ok' | 'failing';
+  checks: Record<string, { ok: true; ms: number } | { ok: false; ms: number; error: string }>;
+}
+
+/** How long one probe may take, in milliseconds. */
+const probeTimeoutMs = 5_000;
+
+/** Probes everything side by side. */
+export async function checkHealth(checks: readonly HealthCheck[], clock: Clock): Promise<Health> {
+  const results = await Promise.all(
+    checks.map(async ({ name, probe }) => {
+      const started = clock.monotonic();
+      const elapsed = () => Math.round(clock.monotonic() - started);
+      try {
+        const signal = AbortSignal.timeout(probeTimeoutMs);
+        await Promise.race([probe(signal), rejectOn(signal)]);
+        return [name, { ok: true as const, ms: elapsed() }] as const;
+      } catch (error) {
+        const text = error instanceof Error ? error.message : String(error);
+        return [name, { ok: false as const, ms: elapsed(), error: text }] as const;
+      }
+    }),
+  );
+  const failing = results.some(([, { ok }]) => !ok);
+  return { status: failing ? 'failing' : 'ok', checks: Object.fromEntries(results) };
+}
+
+function rejectOn(signal: AbortSignal): Promise<never> {
+  return new Promise((_, reject) => {
+    signal.addEventListener('abort', () => reject(new Error(`no answer within ${probeTimeoutMs} ms`)), { once: true });
+  });
+}

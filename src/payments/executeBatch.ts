@@ -1,0 +1,135 @@
+import type { Container } from '@azure/cosmos';
+import { idempotencyKey, type PaymentBatch, type PaymentCommand, paramsHash } from '../invoices/command.ts';
+import type { Dispatcher } from '../outbox/dispatcher.ts';
+import type { Clock } from '../platform/clock.ts';
+import { metric, type Telemetry } from '../platform/telemetry.ts';
+import {
+  type CommandOutcome,
+  decideSettlement,
+  type Settlement,
+  type SettlementPolicy,
+} from './decideSettlement.ts';
+import type { PaymentProvider } from './provider.ts';
+import { settleAsTheyCome } from './settleAsTheyCome.ts';
+import { type Settled, settleCommands } from './settleCommands.ts';
+import { type StartedBatch, startBatch } from './startBatch.ts';
+
+/**
+ * A key older than this is never sent again. Stripe keeps the result of a key at least 24 h
+ * (https://docs.stripe.com/api/idempotent_requests): past that, sending it would be a new charge. Milliseconds.
+ */
+const maxKeyAgeMs = 23 * 3600 * 1000;
+
+/** The share of the claims' life in which calls begin; the rest is for their answers and the settlement. */
+const callShare = 0.8;
+
+export interface ExecutePaymentsDependencies {
+  container: Container;
+  provider: PaymentProvider;
+  dispatcher: Dispatcher;
+  clock: Clock;
+  telemetry: Telemetry;
+  /** Bounds the provider calls of the whole process. */
+  limit: <T>(call: () => Promise<T>) => Promise<T>;
+  policy: SettlementPolicy;
+  claimStaleMs: number;
+  /** How long settled outcomes wait for further ones of their batch, in milliseconds. */
+  lingerMs: number;
+  /** The instance, as it shall be shown to people. */
+  by: string;
+}
+
+export interface BatchResult {
+  settled: Record<Settlement['kind'], number>;
+  dropped: StartedBatch['dropped'];
+  /** Outcomes of invoices that another claim took meanwhile. */
+  lost: number;
+}
+
+/** Some commands of a batch were not called while its claims were fresh: the message has to be delivered again. */
+export class BatchUnfinished extends Error {
+  override readonly name = 'BatchUnfinished';
+}
+
+/**
+ * Pays the invoices of one batch: start, charge side by side, settle as the outcomes come. Each invoice has its own
+ * outcome; a slow call holds up only itself. `signal` stops further calls, not those under way: their answers are wanted. Safe to run twice, also at the same time: the claim's token admits one
+ * writer, and a repeated call sends the same idempotency key.
+ *
+ * @throws {BatchUnfinished} when `signal` aborted, or the claims went stale, before every command was called
+ */
+export async function executeBatch(
+  dependencies: ExecutePaymentsDependencies,
+  batch: PaymentBatch,
+  signal?: AbortSignal,
+): Promise<BatchResult> {
+  const { provider, dispatcher, clock, telemetry, limit, policy, claimStaleMs, lingerMs } = dependencies;
+  const started = clock.monotonic();
+  const { toPay, dropped } = await startBatch(dependencies, batch);
+  const callBefore = started + callShare * claimStaleMs;
+  const result: BatchResult = { settled: { paid: 0, retry: 0, declined: 0, parked: 0 }, dropped, lost: 0 };
+  let notCalled = 0;
+  const dispatches: Promise<unknown>[] = [];
+
+  await settleAsTheyCome(
+    toPay.map((command) => limit(() => work(command))),
+    { clock, lingerMs, settle },
+  );
+  await Promise.all(dispatches);
+  if (dropped.staleClaim > 0) telemetry.count(metric.batchStale, {}, dropped.staleClaim);
+  if (notCalled > 0)
+    throw new BatchUnfinished(`${notCalled} commands of batch ${batch.batchId} were not called`);
+  return result;
+
+  async function work(command: PaymentCommand): Promise<Settled | undefined> {
+    if (signal?.aborted === true || clock.monotonic() >= callBefore) {
+      notCalled++;
+      return undefined;
+    }
+    const before = clock.monotonic();
+    const outcome = await pay(provider, command, clock.now());
+    telemetry.count(metric.paymentOutcome, { outcome: outcome.kind });
+    telemetry.record(metric.paymentCallMs, clock.monotonic() - before);
+    return { command, settlement: decideSettlement(command, outcome, policy, clock.now()) };
+  }
+
+  async function settle(part: Settled[]): Promise<void> {
+    const { settled, lost, message } = await settleCommands(dependencies, batch, part);
+    for (const { settlement } of settled) {
+      result.settled[settlement.kind]++;
+      if (settlement.kind === 'parked')
+        telemetry.count(metric.invoiceParked, { unknown: settlement.unknown });
+    }
+    result.lost += lost;
+    if (message !== undefined) dispatches.push(dispatcher.dispatch(message));
+  }
+}
+
+/** Charges one invoice, or finds out what became of an earlier charge whose key is too old to be sent. */
+async function pay(provider: PaymentProvider, command: PaymentCommand, now: number): Promise<CommandOutcome> {
+  const { invoiceId, payment } = command;
+  if (paramsHash(command) !== payment.paramsHash) {
+    return { kind: 'keyReused', message: 'the invoice has changed since its key was first used' };
+  }
+  if (now - Date.parse(payment.keyCreatedAt) > maxKeyAgeMs) {
+    const found = await provider.find(invoiceId);
+    switch (found.kind) {
+      case 'found':
+        return { kind: 'succeeded', paymentId: found.paymentId };
+      case 'notFound':
+        return { kind: 'unclear', message: 'the key is older than 23 h and the provider finds no payment' };
+      case 'unknown':
+        return { kind: 'transient', code: 'lookup_failed', message: found.message };
+    }
+  }
+  const { customerId, amountMinor, currency, paymentMethod, description } = command;
+  return provider.charge({
+    invoiceId,
+    customerId,
+    amountMinor,
+    currency,
+    paymentMethod,
+    ...(description === undefined ? {} : { description }),
+    idempotencyKey: idempotencyKey(invoiceId, payment.keyNumber),
+  });
+}

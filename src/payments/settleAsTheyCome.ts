@@ -1,0 +1,40 @@
+import type { Clock } from '../platform/clock.ts';
+
+/**
+ * Takes results as they come and hands them on in groups: once all are there, or `lingerMs` after the first of a group.
+ * So a batch whose calls take about the same time is settled in one go, and one slow call does not hold up the rest.
+ * `undefined` is a result that needs no settling.
+ *
+ * @throws what `settle` or one of the results throws, after the others have come to an end
+ */
+export async function settleAsTheyCome<T>(
+  results: readonly Promise<T | undefined>[],
+  { clock, lingerMs, settle }: { clock: Clock; lingerMs: number; settle: (group: T[]) => Promise<void> },
+): Promise<void> {
+  let arrived: T[] = [];
+  let first = Promise.withResolvers<void>();
+  const watched = results.map(async (promise) => {
+    const result = await promise;
+    if (result === undefined) return;
+    arrived.push(result);
+    first.resolve();
+  });
+  const finished = Promise.allSettled(watched);
+  let open = true;
+  const closed = finished.then(() => {
+    open = false;
+    first.resolve();
+  });
+  while (open || arrived.length > 0) {
+    await first.promise;
+    const stop = new AbortController();
+    if (open) await Promise.race([closed, clock.sleep(lingerMs, stop.signal).catch(() => {})]);
+    stop.abort();
+    const group = arrived;
+    arrived = [];
+    first = Promise.withResolvers();
+    if (!open) first.resolve();
+    if (group.length > 0) await settle(group);
+  }
+  for (const outcome of await finished) if (outcome.status === 'rejected') throw outcome.reason;
+}

@@ -1,0 +1,116 @@
+import { createHash } from 'node:crypto';
+import type { Container, OperationInput } from '@azure/cosmos';
+import type { PaymentBatch, PaymentCommand } from '../invoices/command.ts';
+import { readInvoices } from '../invoices/readInvoices.ts';
+import { newOutboxMessage, type OutboxMessage } from '../outbox/outboxMessage.ts';
+import type { Clock } from '../platform/clock.ts';
+import { transact } from '../platform/transact.ts';
+import type { WorkItem } from '../workItems/workItem.ts';
+import { type Settlement, settlementPatches } from './decideSettlement.ts';
+import { followUps } from './followUps.ts';
+import { decideStart, heldBy } from './startBatch.ts';
+
+/** A command with what is to become of its invoice. */
+export interface Settled {
+  command: PaymentCommand;
+  settlement: Settlement;
+}
+
+export interface SettledPart {
+  /** What follows, to be dispatched now. */
+  message?: OutboxMessage;
+  settled: Settled[];
+  /** Commands whose invoice another claim had taken meanwhile: that one sends the same key and settles it. */
+  lost: number;
+}
+
+const maxTries = 8;
+const retryDelayMs = 250;
+
+/**
+ * Settles some commands of a batch in one transaction, together with the outbox message of the work that follows. Holds
+ * for each invoice only while the batch still has the claim; the ones that it has lost are dropped, and the rest goes
+ * again.
+ *
+ * @throws when the store gives no clear answer in several tries; the message is then delivered again, the same keys are
+ * sent, and the provider answers as before
+ */
+export async function settleCommands(
+  { container, clock, by }: { container: Container; clock: Clock; by: string },
+  { batchId, shard }: Pick<PaymentBatch, 'batchId' | 'shard'>,
+  toSettle: readonly Settled[],
+): Promise<SettledPart> {
+  let rest = [...toSettle];
+  let lost = 0;
+  // One name for this set of invoices: when the transaction was applied but its answer lost, the second try meets it.
+  for (let tries = 0; tries < maxTries && rest.length > 0; tries++) {
+    const now = clock.now();
+    const message = followUpMessage(rest, now);
+    const operations = rest.map((settled) => settleOperation(settled, now));
+    if (message !== undefined) operations.push({ operationType: 'Create', resourceBody: message });
+    const answer = await transact(container, shard, operations);
+    if (answer.kind === 'committed') {
+      return { settled: rest, lost, ...(message === undefined ? {} : { message }) };
+    }
+    if (answer.kind === 'uncertain') await clock.sleep(retryDelayMs * 2 ** Math.min(tries, 4));
+    const current = await readInvoices(
+      container,
+      shard,
+      rest.map(({ command }) => command.invoiceId),
+    );
+    const byId = new Map(current.map((invoice) => [invoice.id, invoice]));
+    // The transaction is whole: when the timeline of one names this settlement, all of them have been settled by it.
+    const name = settlementId(rest);
+    if (current.some(({ timeline }) => timeline.some((entry) => entry.settlement === name))) {
+      return { settled: rest, lost, ...(message === undefined ? {} : { message }) };
+    }
+    const held = rest.filter(({ command }) => decideStart(byId.get(command.invoiceId), batchId) === 'pay');
+    lost += rest.length - held.length;
+    rest = held;
+  }
+  if (rest.length === 0) return { settled: [], lost };
+  throw new Error(
+    `batch ${batchId} could not be settled: the store gave no clear answer in ${maxTries} tries`,
+  );
+
+  /** A name that only this set of commands of this batch has. */
+  function settlementId(part: readonly Settled[]): string {
+    const ids = part.map(({ command }) => command.invoiceId).join('\n');
+    return `${batchId}-${createHash('sha256').update(ids).digest('base64url').slice(0, 12)}`;
+  }
+
+  function followUpMessage(part: readonly Settled[], now: number): OutboxMessage | undefined {
+    const body: WorkItem[] = part.flatMap((settled) => followUps(settled, now));
+    if (body.length === 0) return undefined;
+    return newOutboxMessage({ id: settlementId(part), shard, destination: 'work-items', body }, now);
+  }
+
+  function settleOperation({ command, settlement }: Settled, now: number): OperationInput {
+    const at = new Date(now).toISOString();
+    const entry = { at, by, batchId, settlement: settlementId(rest), ...timelineOf(settlement) };
+    return {
+      operationType: 'Patch',
+      id: command.invoiceId,
+      resourceBody: {
+        condition: heldBy(batchId),
+        operations: [
+          ...settlementPatches(settlement, command, at),
+          { op: 'add', path: '/timeline/-', value: entry },
+        ],
+      },
+    };
+  }
+}
+
+/** What the timeline says of a settlement. */
+function timelineOf(settlement: Settlement): { what: string } & Record<string, string> {
+  switch (settlement.kind) {
+    case 'paid':
+      return { what: 'paid', paymentId: settlement.paymentId };
+    case 'retry':
+      return { what: `retry: ${settlement.why}`, reason: settlement.reason, nextAt: settlement.at };
+    case 'declined':
+    case 'parked':
+      return { what: settlement.kind, reason: settlement.reason };
+  }
+}

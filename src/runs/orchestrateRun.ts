@@ -1,0 +1,56 @@
+import type { OrchestrationContext, Task } from 'durable-functions';
+import { addCounts, type Counts } from './job.ts';
+import type { GroupTask, ManualRun } from './manualRun.ts';
+import type { GroupRecord } from './runRecord.ts';
+
+/** Names of the activities, as the functions are registered. */
+export const runGroupActivity = 'runJobGroup';
+export const endRunActivity = 'endJobRun';
+
+/** How often a group whose lease was held elsewhere is tried again, and how long the run waits in between. */
+const maxSkips = 30;
+const skipWaitMs = 5_000;
+
+/**
+ * The orchestration of a manual run. Fans out over the groups, shows its progress as custom status, tries a group again
+ * whose lease the timer's run had, and writes the run's end down. Replayed by Durable Functions: no clock, no I/O.
+ */
+export function* orchestrateRun(context: OrchestrationContext): Generator<Task, unknown, unknown> {
+  const { job, runId, groups, dryRun } = context.df.getInput<ManualRun>();
+  const records = new Map<string, GroupRecord>();
+  let open = groups;
+  for (let tries = 0; open.length > 0 && tries < maxSkips; tries++) {
+    if (tries > 0)
+      yield context.df.createTimer(new Date(context.df.currentUtcDateTime.getTime() + skipWaitMs));
+    let tasks = open.map((group) => {
+      const input: GroupTask = { job, runId, group, dryRun };
+      return { group, task: context.df.callActivity(runGroupActivity, input) };
+    });
+    while (tasks.length > 0) {
+      yield context.df.Task.any(tasks.map(({ task }) => task));
+      for (const { group, task } of tasks.filter((one) => one.task.isCompleted)) {
+        records.set(group, recordOf(task));
+      }
+      tasks = tasks.filter(({ task }) => !task.isCompleted);
+      context.df.setCustomStatus(progress());
+    }
+    open = open.filter((group) => records.get(group)?.status === 'skipped');
+  }
+  for (const group of open) {
+    records.set(group, { status: 'failed', counts: {}, reason: 'its lease was held elsewhere all the time' });
+  }
+  yield context.df.callActivity(endRunActivity, { job, runId, groups: [...records.values()] });
+  return progress();
+
+  function progress(): { done: number; of: number; counts: Counts } {
+    const settled = [...records.values()].filter(({ status }) => status !== 'skipped');
+    const counts = settled.reduce<Counts>((sum, record) => addCounts(sum, record.counts), {});
+    return { done: settled.length, of: groups.length, counts };
+  }
+}
+
+/** An activity that failed outright (its host was stopped, the store did not answer) fails its group, not the run's record. */
+function recordOf(task: { isFaulted: boolean; result?: unknown }): GroupRecord {
+  if (task.isFaulted) return { status: 'failed', counts: {}, reason: String(task.result) };
+  return task.result as GroupRecord;
+}

@@ -1,0 +1,71 @@
+import { type Lease, LeaseLost } from '../locking/index.ts';
+import type { Clock } from '../platform/clock.ts';
+import { FencedOut } from '../platform/fence.ts';
+import { addCounts, type Counts, type Job } from './job.ts';
+import type { GroupRecord } from './runRecord.ts';
+
+/** A group writes how it stands at most so often, in milliseconds: records are for people, not for the work itself. */
+const reportEveryMs = 2_000;
+
+/** Takes down how a group stands. False: the run has been ended, so the group shall stop. */
+export type ReportGroup = (record: GroupRecord) => Promise<boolean>;
+
+/**
+ * Works through one group of a job under a lease that the caller holds: plans and processes piece by piece until nothing
+ * is left, the lease is lost, `signal` aborts or the run is ended. Never throws: the record says how it came out.
+ */
+export async function runGroup(
+  {
+    job,
+    group,
+    runId,
+    dryRun,
+    lease,
+    by,
+    signal,
+  }: {
+    job: Job;
+    group: string;
+    runId: string;
+    dryRun: boolean;
+    lease: Lease;
+    by: string;
+    signal?: AbortSignal;
+  },
+  { clock, report }: { clock: Clock; report: ReportGroup },
+): Promise<GroupRecord> {
+  const owner = { lockOwner: by, fence: lease.fence };
+  let counts: Counts = {};
+  let reportedAt = Number.NEGATIVE_INFINITY;
+  const record = await work();
+  await report(record);
+  return record;
+
+  async function work(): Promise<GroupRecord> {
+    try {
+      for await (const piece of job.plan(group)) {
+        if (signal?.aborted === true)
+          return { status: 'failed', ...owner, counts, reason: 'the host is stopping' };
+        lease.assertHeld();
+        if (clock.monotonic() - reportedAt >= reportEveryMs) {
+          const goOn = await report({ status: 'running', ...owner, counts });
+          if (!goOn) return { status: 'failed', ...owner, counts, reason: 'the run was ended' };
+          reportedAt = clock.monotonic();
+        }
+        const done = dryRun ? job.preview(piece) : await job.process(piece, { runId, group, by, lease });
+        counts = addCounts(counts, done);
+      }
+      return { status: 'completed', ...owner, counts };
+    } catch (error) {
+      if (error instanceof LeaseLost || error instanceof FencedOut) {
+        return { status: 'lost', ...owner, counts, reason: error.message };
+      }
+      return {
+        status: 'failed',
+        ...owner,
+        counts,
+        reason: error instanceof Error ? error.message : String(error),
+      };
+    }
+  }
+}

@@ -1,0 +1,90 @@
+/**
+ * The record of one run of a job, and its states:
+ *
+ *   running ──► completed | failed | cancelled
+ *
+ * A group of it: pending ──► running ──► completed | skipped (held elsewhere) | lost (its lease) | failed
+ *
+ * The run that created the record moves it; every write asks that it is still running. A run that found nothing to do
+ * leaves no record when the timer started it: at one tick every few minutes such records would bury the others.
+ */
+import { z } from 'zod';
+import { addCounts, type Counts } from './job.ts';
+
+export const runStatuses = ['running', 'completed', 'failed', 'cancelled'] as const;
+export type RunStatus = (typeof runStatuses)[number];
+
+const groupRecordSchema = z.object({
+  status: z.enum(['pending', 'running', 'completed', 'skipped', 'lost', 'failed']),
+  lockOwner: z.string().exactOptional(),
+  fence: z.number().exactOptional(),
+  counts: z.record(z.string(), z.number()),
+  /** Why it was skipped, lost or failed. */
+  reason: z.string().exactOptional(),
+});
+export type GroupRecord = z.infer<typeof groupRecordSchema>;
+
+export const runRecordSchema = z.object({
+  id: z.string(),
+  job: z.string(),
+  trigger: z.enum(['timer', 'manual']),
+  status: z.enum(runStatuses),
+  dryRun: z.boolean(),
+  startedAt: z.string(),
+  completedAt: z.string().exactOptional(),
+  heartbeatAt: z.string(),
+  /** Instance and fence token of the lease that was taken last. */
+  lockOwner: z.string().exactOptional(),
+  fence: z.number().exactOptional(),
+  groups: z.record(z.string(), groupRecordSchema),
+  reason: z.string().exactOptional(),
+});
+export type RunRecord = z.infer<typeof runRecordSchema>;
+
+/** A run as the outside sees it. */
+export interface RunView {
+  runId: string;
+  job: string;
+  trigger: RunRecord['trigger'];
+  status: RunStatus;
+  dryRun: boolean;
+  startedAt: string;
+  completedAt: string | null;
+  heartbeatAt: string;
+  lockOwner: string | null;
+  fence: number | null;
+  counts: Counts;
+  groups: Record<string, GroupRecord>;
+  reason: string | null;
+}
+
+export function runView(record: RunRecord): RunView {
+  const { id, completedAt = null, lockOwner = null, fence = null, reason = null } = record;
+  const { job, trigger, status, dryRun, startedAt, heartbeatAt, groups } = record;
+  const counts = Object.values(groups).reduce<Counts>((sum, group) => addCounts(sum, group.counts), {});
+  return {
+    runId: id,
+    job,
+    trigger,
+    status,
+    dryRun,
+    startedAt,
+    completedAt,
+    heartbeatAt,
+    lockOwner,
+    fence,
+    counts,
+    groups,
+    reason,
+  };
+}
+
+/** What a run's groups make of the run. */
+export function statusOfGroups(groups: readonly GroupRecord[]): {
+  status: 'completed' | 'failed';
+  reason?: string;
+} {
+  const bad = groups.find(({ status }) => status === 'lost' || status === 'failed');
+  if (bad === undefined) return { status: 'completed' };
+  return { status: 'failed', reason: `${bad.status}: ${bad.reason ?? 'no reason given'}` };
+}

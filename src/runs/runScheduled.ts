@@ -1,0 +1,90 @@
+import { randomUUID } from 'node:crypto';
+import type { Lease, Locks } from '../locking/index.ts';
+import type { Clock } from '../platform/clock.ts';
+import { metric, type Telemetry } from '../platform/telemetry.ts';
+import { groupLockKey, type Job } from './job.ts';
+import { runGroup } from './runGroup.ts';
+import { type GroupRecord, statusOfGroups } from './runRecord.ts';
+import type { RunStore } from './runStore.ts';
+
+export interface RunDependencies {
+  locks: Locks;
+  runs: RunStore;
+  clock: Clock;
+  telemetry: Telemetry;
+  instance: string;
+}
+
+/** How a tick of the timer came out. */
+export interface ScheduledRun {
+  runId: string;
+  groups: Record<string, GroupRecord>;
+}
+
+/**
+ * One tick of a job's timer: works through every group whose lease is free, side by side, and passes by those that
+ * another instance has. The run record is created with the first thing that there is to do.
+ *
+ * @throws the reason of the groups that failed, when any did: the platform counts failed executions by that
+ */
+export async function runScheduled(
+  job: Job,
+  { locks, runs, clock, telemetry, instance }: RunDependencies,
+  signal?: AbortSignal,
+): Promise<ScheduledRun> {
+  const runId = randomUUID();
+  const started = clock.monotonic();
+  let created: Promise<boolean> | undefined;
+  const outcomes = await Promise.all(job.groups.map(async (group) => [group, await take(group)] as const));
+  const groups = Object.fromEntries(outcomes);
+  const { status, reason } = statusOfGroups(Object.values(groups));
+  if (created !== undefined) {
+    const at = new Date(clock.now()).toISOString();
+    await runs.end({ job: job.name, runId }, { status, at, ...(reason === undefined ? {} : { reason }) });
+  }
+  telemetry.count(metric.runEnded, { job: job.name, trigger: 'timer', status });
+  telemetry.record(metric.runMs, clock.monotonic() - started, { job: job.name });
+  if (status === 'failed') throw new Error(`run ${runId} of ${job.name} failed: ${reason}`);
+  return { runId, groups };
+
+  async function take(group: string): Promise<GroupRecord> {
+    const lease = await locks.tryAcquire(groupLockKey(job.name, group), { instance, job: job.name, runId });
+    if (lease === null) return { status: 'skipped', counts: {}, reason: 'held elsewhere' };
+    await using held: Lease = lease;
+    return runGroup(
+      {
+        job,
+        group,
+        runId,
+        dryRun: false,
+        lease: held,
+        by: instance,
+        ...(signal === undefined ? {} : { signal }),
+      },
+      { clock, report: (record) => report(group, record) },
+    );
+  }
+
+  async function report(group: string, record: GroupRecord): Promise<boolean> {
+    // A group that found nothing needs no record; one that failed does.
+    const idle = record.status === 'completed' && Object.keys(record.counts).length === 0;
+    if (idle && created === undefined) return true;
+    created ??= create();
+    await created;
+    return runs.updateGroup({ job: job.name, runId }, group, record, new Date(clock.now()).toISOString());
+  }
+
+  function create(): Promise<boolean> {
+    const at = new Date(clock.now()).toISOString();
+    return runs.create({
+      id: runId,
+      job: job.name,
+      trigger: 'timer',
+      status: 'running',
+      dryRun: false,
+      startedAt: at,
+      heartbeatAt: at,
+      groups: {},
+    });
+  }
+}
