@@ -1,6 +1,6 @@
 /**
  * Why a lease was lost, by what was seen:
- * - `expired`: its trusted time ran out and no renewal had been tried in that time (the process stood still);
+ * - `expired`: its trusted time ran out without a renewal that failed (the process stood still, or is ending);
  * - `unreachable`: its trusted time ran out while renewals failed or stayed unanswered;
  * - `taken`: the store says that another lease holds the lock, or that ours no longer does;
  * - `broken`: the store says that someone broke the lease;

@@ -114,7 +114,7 @@ export function holdLease(
   async function renew(sentAt: number): Promise<RenewalOutcome> {
     underWay = true;
     try {
-      const ms = Math.min(timing.attemptMs, tenure.trustedUntil - sentAt);
+      const ms = Math.min(timing.attemptMs, tenure.giveUpAt - sentAt);
       return await bounded(clock, ms, (signal) => store.renew(key, leaseId, signal));
     } catch (error) {
       return { kind: 'failed', detail: error instanceof Error ? error.message : String(error) };
@@ -124,10 +124,9 @@ export function holdLease(
   }
 
   async function keep(): Promise<void> {
-    while (await until(Math.min(tenure.renewAt, tenure.trustedUntil))) {
-      compareClock();
-      if (state !== 'held') return;
+    while (await until(Math.min(tenure.renewAt, tenure.giveUpAt))) {
       const sentAt = clock.monotonic();
+      if (sentAt >= tenure.giveUpAt) return lose(timeOver(tenure, sentAt));
       telemetry.record(metric.eventLoopDelayMs, Math.max(0, sentAt - tenure.renewAt), attributes);
       telemetry.record(metric.leaseLeftAtRenewalMs, tenure.trustedUntil - sentAt, attributes);
       const outcome = await renew(sentAt);
@@ -135,7 +134,7 @@ export function holdLease(
       const answer = typeof outcome === 'string' ? outcome : outcome.kind;
       telemetry.record(metric.leaseRenewMs, now - sentAt, { ...attributes, outcome: answer });
       const decision = afterRenewal(tenure, outcome, { sentAt, now }, setting);
-      if (decision.kind === 'lost') return lose(decision);
+      if (decision.kind === 'lost') return lose({ reason: decision.reason, detail: decision.detail });
       tenure = decision;
     }
   }

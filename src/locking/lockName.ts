@@ -21,7 +21,8 @@ export function lockName(key: string): string {
   if (escaped.length <= longestName && escaped.split('/').length <= mostSegments) return escaped;
   // No escaped key contains `==`, so that no hashed name meets one.
   const hash = createHash('sha256').update(Buffer.from(key, 'utf16le')).digest('hex');
-  const readable = escapeKey(key.slice(0, readablePart).replaceAll('/', ' ')).slice(0, readablePart);
+  const beginning = escapeKey(key.slice(0, readablePart).replaceAll('/', '-')).slice(0, readablePart);
+  const readable = beginning.replace(/=[0-9a-fu]*$/, '');
   return `${readable}==${hash}`;
 }
 

@@ -5,6 +5,8 @@ import { between, type LeaseTiming, trustedUntil } from './timing.ts';
 /** What is known of a lease between two renewals. Times on the monotonic clock, in milliseconds. */
 export interface Tenure {
   trustedUntil: number;
+  /** When to give it up, short of `trustedUntil` by what a timer may be late. */
+  giveUpAt: number;
   /** When the next renewal is due. */
   renewAt: number;
   /** Renewals without an answer since the last success. */
@@ -22,8 +24,10 @@ type Timed = { timing: LeaseTiming; random: () => number };
 /** The tenure after a request that succeeded. */
 export function startTenure(sentAt: number, { timing, random }: Timed): Tenure {
   const jitter = timing.renewEveryMs * timing.renewJitter;
+  const trusted = trustedUntil(sentAt, timing);
   return {
-    trustedUntil: trustedUntil(sentAt, timing),
+    trustedUntil: trusted,
+    giveUpAt: trusted - timing.timerSlackMs,
     renewAt: sentAt + between(timing.renewEveryMs - jitter, timing.renewEveryMs + jitter, random),
     failures: 0,
   };
@@ -40,21 +44,28 @@ export function afterRenewal(
   timed: Timed,
 ): RenewalDecision {
   if (outcome === 'renewed') {
-    if (at.now >= tenure.trustedUntil) return { kind: 'lost', ...timeOver(tenure, at.now) };
+    const late = Math.round(at.now - tenure.trustedUntil);
+    if (late >= 0) {
+      return {
+        kind: 'lost',
+        reason: 'expired',
+        detail: `its renewal was answered ${late} ms after the deadline`,
+      };
+    }
     return { kind: 'held', ...startTenure(at.sentAt, timed) };
   }
   if (outcome.kind === 'refused') {
     return { kind: 'lost', reason: outcome.reason, detail: outcome.detail };
   }
   const failed = { ...tenure, failures: tenure.failures + 1, lastFailure: outcome.detail };
-  if (at.now >= tenure.trustedUntil) return { kind: 'lost', ...timeOver(failed, at.now) };
+  if (at.now >= tenure.giveUpAt) return { kind: 'lost', ...timeOver(failed, at.now) };
   const { retryMinMs, retryMaxMs } = timed.timing;
   return { kind: 'held', ...failed, renewAt: at.now + between(retryMinMs, retryMaxMs, timed.random) };
 }
 
-/** The loss of a tenure whose trusted time is over at `now`. */
+/** The loss of a tenure that is given up at `now`. */
 export function timeOver(tenure: Tenure, now: number, requestUnderWay = false): Loss {
-  const late = Math.round(now - tenure.trustedUntil);
+  const late = Math.max(0, Math.round(now - tenure.trustedUntil));
   if (tenure.failures > 0) {
     return {
       reason: 'unreachable',

@@ -4,6 +4,8 @@ export interface LeaseTiming {
   leaseMs: number;
   /** How much earlier than the store the holder stops trusting it: clock drift and what is under way fit in here. */
   marginMs: number;
+  /** How much before the end of its trust a holder is told, if no renewal came through: a timer may be late, never early. */
+  timerSlackMs: number;
   /** From one renewal to the next, give or take `renewJitter` of it. */
   renewEveryMs: number;
   /** A share, 0 to 1: keeps many holders from renewing in step. */
@@ -30,6 +32,7 @@ export function leaseTiming(seconds: number): LeaseTiming {
   return {
     leaseMs,
     marginMs: 3000,
+    timerSlackMs: 250,
     renewEveryMs: leaseMs / 3,
     renewJitter: 0.2,
     attemptMs: Math.min(5000, leaseMs / 6),

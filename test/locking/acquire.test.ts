@@ -1,0 +1,154 @@
+import { describe, expect, test } from 'vitest';
+import { nextFence } from '../../src/locking/acquire.ts';
+import { RequestTimedOut } from '../../src/locking/bounded.ts';
+import { LockStoreFailed } from '../../src/locking/errors.ts';
+import type { Fault, Operation } from '../support/faultyLockStore.ts';
+import { virtualLocks } from '../support/virtualLocks.ts';
+
+const owner = { instance: 'i-1', job: 'test' };
+const other = { instance: 'i-2', job: 'test' };
+const key = 'jobs/test';
+
+/** The first request of this operation meets the fault, every other none. */
+function once(operation: Operation, fault: Fault): (seen: Operation) => Fault {
+  let left = 1;
+  return (seen) => (seen === operation && left-- > 0 ? fault : { kind: 'none' });
+}
+
+describe('tryAcquire', () => {
+  test('a fenced cycle is four requests: look, acquire, raise, release', async () => {
+    const { locks, calls } = virtualLocks();
+    await (await locks.tryAcquire(key, owner))?.release();
+    calls.length = 0;
+    await (await locks.tryAcquire(key, owner))?.release();
+    expect(calls).toEqual(['look', 'acquire', 'raise', 'release']);
+  });
+
+  test('a cycle without a fence is two: acquire, release', async () => {
+    const { locks, calls } = virtualLocks();
+    await (await locks.tryAcquire(key, owner, { fenced: false }))?.release();
+    calls.length = 0;
+    const lease = await locks.tryAcquire(key, owner, { fenced: false });
+    await lease?.release();
+    expect(lease?.fence).toBe(0);
+    expect(calls).toEqual(['acquire', 'release']);
+  });
+
+  test('a held lock costs one look and is no error', async () => {
+    const first = virtualLocks();
+    const second = virtualLocks({}, first);
+    const lease = await first.locks.tryAcquire(key, owner);
+    expect(await second.locks.tryAcquire(key, other)).toBeNull();
+    expect(second.calls).toEqual(['look']);
+    await lease?.release();
+  });
+
+  test('the first lease of a lock creates it', async () => {
+    const { locks, calls } = virtualLocks();
+    const lease = await locks.tryAcquire(key, owner);
+    expect(calls).toEqual(['look', 'create', 'acquire', 'raise']);
+    await lease?.release();
+  });
+
+  test('each fence is greater than the one before, and owner and time are written with it', async () => {
+    const { locks, memory, clock } = virtualLocks();
+    const fences: number[] = [];
+    for (let i = 0; i < 3; i++) {
+      await using lease = await locks.tryAcquire(key, { ...owner, runId: `run-${i}` });
+      fences.push(lease?.fence ?? Number.NaN);
+    }
+    const [first = Number.NaN] = fences;
+    expect(fences).toEqual([first, first + 1, first + 2]);
+    const view = await memory.look(key, new AbortController().signal);
+    expect(view?.record).toEqual({
+      fence: first + 2,
+      owner: { ...owner, runId: 'run-2' },
+      since: clock.now(),
+      leaseMs: 30_000,
+    });
+  });
+
+  test('a fence survives the deletion of its lock', async () => {
+    const { locks, memory, clock } = virtualLocks();
+    const before = await locks.tryAcquire(key, owner);
+    memory.delete(key);
+    await clock.advance(20_000);
+    const after = await locks.tryAcquire(key, owner);
+    expect(after?.fence).toBeGreaterThan(before?.fence ?? Number.POSITIVE_INFINITY);
+    await Promise.all([before?.release(), after?.release()]);
+  });
+
+  test('trust counts from when the acquire was sent: a slow answer shortens it', async () => {
+    const { locks, clock, network } = virtualLocks();
+    const sentAt = clock.monotonic();
+    network.fault = once('acquire', { kind: 'slowSuccess', ms: 4000 });
+    const acquiring = locks.tryAcquire(key, owner);
+    await clock.advance(4000);
+    const lease = await acquiring;
+    network.fault = () => ({ kind: 'resetBefore' });
+    await clock.advance(sentAt + 27_000 - clock.monotonic());
+    expect(lease?.signal.aborted).toBe(true);
+  });
+
+  test.each<Operation>(['look', 'create', 'acquire', 'raise'])(
+    'a %s whose answer is lost is sent again, and the lease is held once',
+    async (operation) => {
+      const { locks, clock, network, memory } = virtualLocks();
+      network.fault = once(operation, { kind: 'resetAfter' });
+      const acquiring = locks.tryAcquire(key, owner);
+      await clock.advance(1000);
+      const lease = await acquiring;
+      lease?.assertHeld();
+      const view = await memory.look(key, new AbortController().signal);
+      expect(view?.record?.fence).toBe(lease?.fence);
+      await lease?.release();
+      expect(memory.holder(key)).toBeUndefined();
+    },
+  );
+
+  test('a store that never answers is an error that says so', async () => {
+    const { locks, clock, network } = virtualLocks();
+    network.fault = () => ({ kind: 'blackHole' });
+    const acquiring = locks.tryAcquire(key, owner).catch((error: unknown) => error);
+    await clock.advance(20_000);
+    expect(await acquiring).toEqual(new LockStoreFailed(`Cannot lock "${key}"`, new RequestTimedOut(5000)));
+  });
+
+  test('a lease whose fence cannot be written is given back', async () => {
+    const { locks, clock, network, memory } = virtualLocks();
+    network.fault = (operation) =>
+      operation === 'raise' ? { kind: 'status', status: 500 } : { kind: 'none' };
+    await expect(locks.tryAcquire(key, owner)).rejects.toThrow(LockStoreFailed);
+    expect(memory.holder(key)).toBeUndefined();
+    expect(clock.sleepers()).toBe(0);
+  });
+
+  test('a record written between look and acquire does not stop it', async () => {
+    const { locks, memory, network, calls, clock } = virtualLocks();
+    const signal = new AbortController().signal;
+    await memory.create(key, signal);
+    const record = { fence: 41, owner: other, since: 0, leaseMs: 30_000 };
+    network.fault = once('acquire', { kind: 'delay', ms: 10 });
+    const acquiring = locks.tryAcquire(key, owner);
+    await clock.advance(5);
+    await memory.acquire(key, 'between', 30_000, signal);
+    await memory.raise(key, 'between', record, '1', signal);
+    await memory.release(key, 'between', signal);
+    await clock.advance(5);
+    const lease = await acquiring;
+    expect(lease?.fence).toBe(42);
+    expect(calls.filter((call) => call === 'look')).toHaveLength(2);
+    await lease?.release();
+  });
+});
+
+describe('the next fence', () => {
+  test('is one more than the last', () => {
+    expect(nextFence(6, 1_000)).toBe(7);
+  });
+
+  test('starts at the time of day in seconds', () => {
+    expect(nextFence(undefined, Date.UTC(2026, 0, 1))).toBe(1_767_225_600);
+    expect(nextFence(undefined, 0)).toBe(1);
+  });
+});

@@ -1,0 +1,175 @@
+import { describe, expect, test } from 'vitest';
+import { LockStoreFailed, LocksClosed, LockTimeout } from '../../src/locking/errors.ts';
+import { metric } from '../../src/platform/telemetry.ts';
+import { virtualLocks } from '../support/virtualLocks.ts';
+
+const owner = { instance: 'i-1', job: 'test' };
+const key = 'jobs/test';
+
+describe('acquire', () => {
+  test('gets the lock within a second of its release, and reports the wait', async () => {
+    const first = virtualLocks();
+    const second = virtualLocks({ random: () => 0.999 }, first);
+    const held = await first.locks.tryAcquire(key, owner);
+    const waiting = second.locks.acquire(key, owner, { waitMs: 60_000 });
+    await first.clock.advance(12_000);
+    await held?.release();
+    await first.clock.advance(1000);
+    const lease = await waiting;
+    const [waited = Number.NaN] = second.telemetry.values(metric.leaseWaitedMs);
+    expect(waited).toBeGreaterThanOrEqual(12_000);
+    expect(waited).toBeLessThanOrEqual(13_000);
+    await lease.release();
+  });
+
+  test('gives up when its time is over', async () => {
+    const first = virtualLocks();
+    const second = virtualLocks({}, first);
+    const held = await first.locks.tryAcquire(key, owner);
+    const startedAt = first.clock.monotonic();
+    const waiting = second.locks.acquire(key, owner, { waitMs: 5000 }).catch((error: unknown) => {
+      expect(first.clock.monotonic() - startedAt).toBe(5000);
+      return error;
+    });
+    await first.clock.advance(10_000);
+    expect(await waiting).toEqual(new LockTimeout(key, 5000));
+    await held?.release();
+  });
+
+  test('a wait of 0 looks once', async () => {
+    const first = virtualLocks();
+    const second = virtualLocks({}, first);
+    const held = await first.locks.tryAcquire(key, owner);
+    await expect(second.locks.acquire(key, owner, { waitMs: 0 })).rejects.toThrow(LockTimeout);
+    expect(second.calls).toEqual(['look']);
+    await held?.release();
+  });
+
+  test('outlasts a store that is out of reach for a while, and names its error if that stays so', async () => {
+    const { locks, clock, network } = virtualLocks();
+    network.fault = () => ({ kind: 'status', status: 503 });
+    const soon = locks.acquire(key, owner, { waitMs: 2000 }).catch((error: unknown) => error);
+    const patient = locks.acquire(key, owner, { waitMs: 60_000 });
+    await clock.advance(3000);
+    const error = await soon;
+    expect(error).toBeInstanceOf(LockTimeout);
+    expect((error as LockTimeout).cause).toBeInstanceOf(LockStoreFailed);
+    network.fault = () => ({ kind: 'none' });
+    await clock.advance(1000);
+    await (await patient).release();
+  });
+
+  test('ends when its signal aborts, asleep or not yet begun', async () => {
+    const first = virtualLocks();
+    const second = virtualLocks({}, first);
+    const held = await first.locks.tryAcquire(key, owner);
+    const stop = new AbortController();
+    const waiting = second.locks.acquire(key, owner, { waitMs: 60_000, signal: stop.signal });
+    const ended = expect(waiting).rejects.toThrow('enough');
+    await first.clock.advance(1500);
+    stop.abort(new Error('enough'));
+    await ended;
+    await expect(second.locks.acquire(key, owner, { waitMs: 60_000, signal: stop.signal })).rejects.toThrow(
+      'enough',
+    );
+    expect(second.clock.sleepers()).toBe(1);
+    await held?.release();
+  });
+
+  test('a lock got after its caller gave up is given back', async () => {
+    const { locks, clock, network, memory } = virtualLocks();
+    network.fault = (operation) =>
+      operation === 'acquire' ? { kind: 'slowSuccess', ms: 2000 } : { kind: 'none' };
+    const stop = new AbortController();
+    const waiting = locks.acquire(key, owner, { waitMs: 60_000, signal: stop.signal });
+    const ended = expect(waiting).rejects.toThrow('enough');
+    await clock.advance(1000);
+    stop.abort(new Error('enough'));
+    await clock.advance(1000);
+    await ended;
+    expect(memory.holder(key)).toBeUndefined();
+  });
+
+  test('fifty waiters all get through', async () => {
+    let seed = 1;
+    const random = () => {
+      seed = (seed * 16_807) % 2_147_483_647;
+      return seed / 2_147_483_647;
+    };
+    const first = virtualLocks({ random });
+    const through: number[] = [];
+    const waiters = Array.from({ length: 50 }, async (_, i) => {
+      const lease = await first.locks.acquire(key, owner, { waitMs: 120_000 });
+      await first.clock.sleep(200);
+      through.push(i);
+      await lease.release();
+    });
+    await first.clock.advance(120_000);
+    await Promise.all(waiters);
+    expect(new Set(through).size).toBe(50);
+  });
+});
+
+describe('drain', () => {
+  test('takes no new lease and waits for the held ones', async () => {
+    const { locks, clock, memory } = virtualLocks();
+    const lease = await locks.tryAcquire(key, owner);
+    let drained = false;
+    const draining = locks.drain(10_000).then(() => (drained = true));
+    expect(locks.stopping.aborted).toBe(true);
+    expect(await locks.tryAcquire('another', owner)).toBeNull();
+    await expect(locks.acquire('another', owner, { waitMs: 1000 })).rejects.toThrow(LocksClosed);
+    await clock.advance(4000);
+    expect(drained).toBe(false);
+    lease?.assertHeld();
+    await lease?.release();
+    await draining;
+    expect(memory.holder(key)).toBeUndefined();
+    expect(lease?.lost).toBeUndefined();
+  });
+
+  test('takes away what is still held when the grace is over', async () => {
+    const { locks, clock, memory } = virtualLocks();
+    const lease = await locks.tryAcquire(key, owner);
+    const draining = locks.drain(10_000);
+    await clock.advance(10_000);
+    await draining;
+    expect(lease?.lost?.detail).toBe('the process is ending');
+    expect(memory.holder(key)).toBeUndefined();
+  });
+
+  test('ends a wait', async () => {
+    const first = virtualLocks();
+    const second = virtualLocks({}, first);
+    const held = await first.locks.tryAcquire(key, owner);
+    const waiting = second.locks.acquire(key, owner, { waitMs: 60_000 });
+    const ended = expect(waiting).rejects.toThrow(LocksClosed);
+    await first.clock.advance(3000);
+    await second.locks.drain(0);
+    await first.clock.advance(1000);
+    await ended;
+    await held?.release();
+  });
+
+  test('with nothing held is done at once, and a second one too', async () => {
+    const { locks } = virtualLocks();
+    await locks.drain(10_000);
+    await locks.drain(10_000);
+  });
+});
+
+describe('telemetry', () => {
+  test('acquired, skipped and the fence, by job', async () => {
+    const first = virtualLocks();
+    const second = virtualLocks({}, first);
+    const lease = await first.locks.tryAcquire(key, owner);
+    await second.locks.tryAcquire(key, owner);
+    const job = { job: 'test' };
+    expect(first.telemetry.reports).toEqual([
+      { name: metric.leaseAcquired, value: 1, attributes: job },
+      { name: metric.leaseFence, value: lease?.fence, attributes: job },
+    ]);
+    expect(second.telemetry.reports).toEqual([{ name: metric.leaseSkipped, value: 1, attributes: job }]);
+    await lease?.release();
+  });
+});

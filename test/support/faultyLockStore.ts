@@ -1,0 +1,73 @@
+import type { LockStore } from '../../src/locking/index.ts';
+import type { Clock } from '../../src/platform/clock.ts';
+
+/** What befalls one request on its way. */
+export type Fault =
+  | { kind: 'none' }
+  /** Nothing is applied, nothing comes back. */
+  | { kind: 'blackHole' }
+  /** Applied after `ms`, answered at once then. */
+  | { kind: 'delay'; ms: number }
+  /** Applied at once, answered after `ms`. */
+  | { kind: 'slowSuccess'; ms: number }
+  /** The connection breaks and nothing was applied. */
+  | { kind: 'resetBefore' }
+  /** Applied, and the connection breaks before the answer. */
+  | { kind: 'resetAfter' }
+  /** The service answers with an error and applies nothing. */
+  | { kind: 'status'; status: number };
+
+export type Operation = Exclude<keyof LockStore, 'list'>;
+
+/** A store behind a network: `fault` says what befalls each request, `applied` hears of each that took effect. */
+export function faultyLockStore(
+  store: LockStore,
+  clock: Clock,
+  fault: (operation: Operation) => Fault,
+  applied: (operation: Operation) => void = () => {},
+): LockStore {
+  async function pass<T>(operation: Operation, signal: AbortSignal, apply: () => Promise<T>): Promise<T> {
+    const now = fault(operation);
+    const take = async () => {
+      const answer = await apply();
+      applied(operation);
+      return answer;
+    };
+    switch (now.kind) {
+      case 'none':
+        return take();
+      case 'blackHole':
+        return new Promise((_, reject) =>
+          signal.addEventListener('abort', () => reject(signal.reason as Error)),
+        );
+      case 'delay':
+        // What is under way arrives even when its sender has given up.
+        await clock.sleep(now.ms);
+        return take();
+      case 'slowSuccess': {
+        const answer = await take();
+        await clock.sleep(now.ms);
+        return answer;
+      }
+      case 'resetBefore':
+        throw new Error('read ECONNRESET');
+      case 'resetAfter':
+        await take();
+        throw new Error('read ECONNRESET');
+      case 'status':
+        throw new Error(`the service answered ${now.status}`);
+    }
+  }
+
+  return {
+    look: (key, signal) => pass('look', signal, () => store.look(key, signal)),
+    create: (key, signal) => pass('create', signal, () => store.create(key, signal)),
+    acquire: (key, id, ms, signal) => pass('acquire', signal, () => store.acquire(key, id, ms, signal)),
+    raise: (key, id, record, version, signal) =>
+      pass('raise', signal, () => store.raise(key, id, record, version, signal)),
+    renew: (key, id, signal) => pass('renew', signal, () => store.renew(key, id, signal)),
+    release: (key, id, signal) => pass('release', signal, () => store.release(key, id, signal)),
+    break: (key, version, signal) => pass('break', signal, () => store.break(key, version, signal)),
+    list: (prefix, signal) => store.list(prefix, signal),
+  };
+}

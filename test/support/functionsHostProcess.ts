@@ -1,0 +1,94 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { fileURLToPath } from 'node:url';
+
+const main = fileURLToPath(new URL('../../local/functionsHost/main.ts', import.meta.url));
+
+export interface HostProcess extends AsyncDisposable {
+  /** Where it answers HTTP. */
+  address: string;
+  /** Everything printed so far. */
+  lines: string[];
+  /** Resolves with the first line that matches, printed already or yet to come. */
+  line(pattern: RegExp): Promise<RegExpExecArray>;
+  kill(signal: NodeJS.Signals): void;
+  /** The exit code, or null when a signal ended it. */
+  exited: Promise<number | null>;
+}
+
+export interface HostProcessOptions {
+  app: string;
+  env: Record<string, string>;
+  args?: string[];
+}
+
+function spawnHost({ app, env, args = [] }: HostProcessOptions) {
+  const lines: string[] = [];
+  const watchers = new Set<() => void>();
+  const child = spawn(
+    process.execPath,
+    [main, '--port', '0', '--app', app, '--env-file', '/dev/null', ...args],
+    {
+      env: { PATH: process.env.PATH, ...env },
+      stdio: ['ignore', 'pipe', 'pipe'],
+    },
+  );
+  for (const stream of [child.stdout, child.stderr]) {
+    let rest = '';
+    stream.setEncoding('utf8').on('data', (chunk: string) => {
+      const parts = (rest + chunk).split('\n');
+      rest = parts.pop() ?? '';
+      lines.push(...parts);
+      for (const check of watchers) check();
+    });
+  }
+  const exited = once(child, 'close').then(([code]) => code as number | null);
+
+  function line(pattern: RegExp): Promise<RegExpExecArray> {
+    return new Promise((resolve, reject) => {
+      let checked = 0;
+      const check = () => {
+        for (; checked < lines.length; checked++) {
+          const match = pattern.exec(lines[checked] ?? '');
+          if (match === null) continue;
+          watchers.delete(check);
+          resolve(match);
+          return;
+        }
+      };
+      watchers.add(check);
+      check();
+      void exited.then((code) =>
+        reject(new Error(`the host ended with ${code} before it printed ${pattern}:\n${lines.join('\n')}`)),
+      );
+    });
+  }
+  return { child, lines, line, exited };
+}
+
+/** Starts a Functions host as a process of its own and resolves when it prints `ready`. */
+export async function startHostProcess(options: HostProcessOptions): Promise<HostProcess> {
+  const { child, lines, line, exited } = spawnHost(options);
+  await line(/^ready$/);
+  const [, address = ''] = await line(/ on (http:\S+)$/);
+  return {
+    address,
+    lines,
+    line,
+    exited,
+    kill: (signal) => void child.kill(signal),
+    async [Symbol.asyncDispose]() {
+      child.kill('SIGKILL');
+      await exited;
+    },
+  };
+}
+
+/** Starts a host that is not expected to come up; resolves with its exit code and what it printed. */
+export async function runFailingHost(
+  options: HostProcessOptions,
+): Promise<{ code: number | null; output: string }> {
+  const { lines, exited } = spawnHost(options);
+  const code = await exited;
+  return { code, output: lines.join('\n') };
+}

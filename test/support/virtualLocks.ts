@@ -1,0 +1,33 @@
+import { createLocks, type LocksOptions, type ProcessLocks } from '../../src/locking/index.ts';
+import { type Fault, faultyLockStore, type Operation } from './faultyLockStore.ts';
+import { type MemoryLockStore, memoryLockStore } from './memoryLockStore.ts';
+import { type RecordedTelemetry, recordedTelemetry } from './recordedTelemetry.ts';
+import { type VirtualClock, virtualClock } from './virtualClock.ts';
+
+export interface VirtualLocks {
+  locks: ProcessLocks;
+  clock: VirtualClock;
+  memory: MemoryLockStore;
+  telemetry: RecordedTelemetry;
+  /** The requests so far, in order. */
+  calls: Operation[];
+  network: { fault: (operation: Operation) => Fault };
+}
+
+/** Locks on the model store and a virtual clock; two processes share one when the second is given the first's parts. */
+export function virtualLocks(
+  options: Partial<LocksOptions> = {},
+  shared?: Pick<VirtualLocks, 'clock' | 'memory'>,
+): VirtualLocks {
+  const clock = shared?.clock ?? virtualClock();
+  const memory = shared?.memory ?? memoryLockStore(() => clock.monotonic());
+  const telemetry = recordedTelemetry();
+  const calls: Operation[] = [];
+  const network: VirtualLocks['network'] = { fault: () => ({ kind: 'none' }) };
+  const store = faultyLockStore(memory, clock, (operation) => {
+    calls.push(operation);
+    return network.fault(operation);
+  });
+  const locks = createLocks(store, { clock, telemetry, random: () => 0.5, ...options });
+  return { locks, clock, memory, telemetry, calls, network };
+}
