@@ -34,8 +34,8 @@ export async function importInvoices(
 ): Promise<ImportResult> {
   const result: ImportResult = { created: 0, duplicates: 0, rejected: [] };
   const limit = pLimit(concurrentBatches);
-  const batches = [...Map.groupBy(rows, ({ invoice }) => shardOf(invoice.id, shards))].flatMap(([shard, all]) =>
-    chunks(all, rowsPerBatch).map((part) => ({ shard, part })),
+  const batches = [...Map.groupBy(rows, ({ invoice }) => shardOf(invoice.id, shards))].flatMap(
+    ([shard, all]) => chunks(all, rowsPerBatch).map((part) => ({ shard, part })),
   );
   await Promise.all(batches.map(({ shard, part }) => limit(() => store(shard, part))));
   result.rejected.sort((a, b) => a.index - b.index);
@@ -57,7 +57,11 @@ export async function importInvoices(
         mayBeOurs = true;
         await clock.sleep(retryDelayMs * 2 ** tries);
       }
-      const stored = await readInvoices(container, shard, rest.map(({ invoice }) => invoice.id));
+      const stored = await readInvoices(
+        container,
+        shard,
+        rest.map(({ invoice }) => invoice.id),
+      );
       const byId = new Map(stored.map((invoice) => [invoice.id, invoice]));
       rest = rest.filter((row) => !settle(row, byId.get(row.invoice.id), mayBeOurs ? at : undefined));
     }
@@ -69,10 +73,18 @@ export async function importInvoices(
   }
 
   /** Counts a row whose id is stored already. `ourTime`: when our own write, whose answer was lost, would have stored it. */
-  function settle({ index, invoice }: ParsedRow, stored: Invoice | undefined, ourTime: string | undefined): boolean {
+  function settle(
+    { index, invoice }: ParsedRow,
+    stored: Invoice | undefined,
+    ourTime: string | undefined,
+  ): boolean {
     if (stored === undefined) return false;
     if (!sameContent(stored, invoice)) {
-      result.rejected.push({ index, field: 'id', error: `"${invoice.id}" is stored already with other content` });
+      result.rejected.push({
+        index,
+        field: 'id',
+        error: `"${invoice.id}" is stored already with other content`,
+      });
     } else if (stored.createdAt === ourTime) result.created++;
     else result.duplicates++;
     return true;

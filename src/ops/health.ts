@@ -37,6 +37,8 @@ export async function checkHealth(checks: readonly HealthCheck[], clock: Clock):
 
 function rejectOn(signal: AbortSignal): Promise<never> {
   return new Promise((_, reject) => {
-    signal.addEventListener('abort', () => reject(new Error(`no answer within ${probeTimeoutMs} ms`)), { once: true });
+    signal.addEventListener('abort', () => reject(new Error(`no answer within ${probeTimeoutMs} ms`)), {
+      once: true,
+    });
   });
 }

@@ -3,7 +3,16 @@ import type { Invoice } from '../invoices/invoice.ts';
 /** An invoice as ops shows it: what was imported, and how it stands. */
 export function invoiceView(invoice: Invoice) {
   const { id, customerId, amountMinor, currency, dueAt, paymentMethod, description = null } = invoice;
-  const { status, shard, actionableAt = null, claim = null, payment, attempts, reason = null, createdAt } = invoice;
+  const {
+    status,
+    shard,
+    actionableAt = null,
+    claim = null,
+    payment,
+    attempts,
+    reason = null,
+    createdAt,
+  } = invoice;
   return {
     ...{ id, customerId, amountMinor, currency, dueAt, paymentMethod, description },
     ...{ status, shard, actionableAt, claim, payment, attempts, reason, createdAt },

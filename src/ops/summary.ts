@@ -15,22 +15,34 @@ export interface Summary {
 const countByStatus = z.array(z.object({ status: z.string(), n: z.number() }));
 
 /** How everything stands, in five queries over all shards. */
-export async function summarize({ container, clock }: { container: Container; clock: Clock }): Promise<Summary> {
+export async function summarize({
+  container,
+  clock,
+}: {
+  container: Container;
+  clock: Clock;
+}): Promise<Summary> {
   const now = clock.now();
   const [invoices, outbox, oldest, stale, charges] = await Promise.all([
     byStatus('invoice'),
     byStatus('outboxMessage'),
-    value(z.string(), `SELECT VALUE MIN(c.createdAt) FROM c WHERE c.type = 'outboxMessage' AND c.status = 'pending'`),
+    value(
+      z.string(),
+      `SELECT VALUE MIN(c.createdAt) FROM c WHERE c.type = 'outboxMessage' AND c.status = 'pending'`,
+    ),
     value(z.number(), `SELECT VALUE COUNT(1) FROM c WHERE c.status = 'claimed' AND c.actionableAt <= @now`),
     value(z.number(), `SELECT VALUE COUNT(1) FROM c WHERE c.type = 'invoice' AND IS_DEFINED(c.payment.id)`),
   ]);
   const count = (status: InvoiceStatus) => invoices.get(status) ?? 0;
   return {
-    invoices: Object.fromEntries(invoiceStatuses.map((status) => [status, count(status)])) as Summary['invoices'],
+    invoices: Object.fromEntries(
+      invoiceStatuses.map((status) => [status, count(status)]),
+    ) as Summary['invoices'],
     outbox: {
       pending: outbox.get('pending') ?? 0,
       parked: outbox.get('parked') ?? 0,
-      oldestPendingSeconds: oldest === undefined ? 0 : Math.max(0, Math.round((now - Date.parse(oldest)) / 1000)),
+      oldestPendingSeconds:
+        oldest === undefined ? 0 : Math.max(0, Math.round((now - Date.parse(oldest)) / 1000)),
     },
     staleClaims: stale ?? 0,
     charges: charges ?? 0,

@@ -1,6 +1,7 @@
 /** The Cosmos status codes that the app tells apart (https://learn.microsoft.com/rest/api/cosmos-db/http-status-codes-for-cosmosdb). */
 export const cosmosStatus = {
   created: 201,
+  badRequest: 400,
   notFound: 404,
   requestTimeout: 408,
   conflict: 409,

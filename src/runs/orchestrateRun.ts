@@ -3,7 +3,8 @@ import { addCounts, type Counts } from './job.ts';
 import type { GroupTask, ManualRun } from './manualRun.ts';
 import type { GroupRecord } from './runRecord.ts';
 
-/** Names of the activities, as the functions are registered. */
+/** Names of the orchestration and its activities, as the functions are registered. */
+export const runJobOrchestrator = 'runJob';
 export const runGroupActivity = 'runJobGroup';
 export const endRunActivity = 'endJobRun';
 

@@ -14,7 +14,7 @@ import { addCounts, type Counts } from './job.ts';
 export const runStatuses = ['running', 'completed', 'failed', 'cancelled'] as const;
 export type RunStatus = (typeof runStatuses)[number];
 
-const groupRecordSchema = z.object({
+export const groupRecordSchema = z.object({
   status: z.enum(['pending', 'running', 'completed', 'skipped', 'lost', 'failed']),
   lockOwner: z.string().exactOptional(),
   fence: z.number().exactOptional(),

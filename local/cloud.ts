@@ -1,0 +1,72 @@
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { parseArgs } from 'node:util';
+import { startAzurite } from './azurite.ts';
+import { startCosmos } from './cosmos/index.ts';
+import { portArgument } from './portArgument.ts';
+import { provision } from './provision.ts';
+import { startServiceBus } from './serviceBus/index.ts';
+import { startPayments } from './stripe/index.ts';
+
+const usage = `npm run cloud -- [options]
+  --data DIR                 keep the data under DIR (else in memory)
+  --env-file FILE            write the settings here too (default .local/env)
+  --service-bus-config FILE  queues, in the official emulator's Config.json format
+  --cosmos-port P  --service-bus-port P  --payments-port P
+  --azurite-port P           port of the blob service; queue and table follow. 0, the default: any port`;
+
+const { values } = parseArgs({
+  options: {
+    data: { type: 'string' },
+    'env-file': { type: 'string', default: '.local/env' },
+    'service-bus-config': { type: 'string' },
+    'cosmos-port': { type: 'string', default: '0' },
+    'service-bus-port': { type: 'string', default: '0' },
+    'payments-port': { type: 'string', default: '0' },
+    'azurite-port': { type: 'string', default: '0' },
+    help: { type: 'boolean', default: false },
+  },
+});
+if (values.help) {
+  console.log(usage);
+  process.exit(0);
+}
+
+const folder = (name: string) => (values.data === undefined ? {} : { data: join(values.data, name) });
+const config = values['service-bus-config'];
+const [azurite, cosmos, serviceBus, payments] = await Promise.all([
+  startAzurite({ ...folder('azurite'), port: portArgument('--azurite-port', values['azurite-port']) }),
+  startCosmos({ ...folder('cosmos'), port: portArgument('--cosmos-port', values['cosmos-port']) }),
+  startServiceBus({
+    ...folder('service-bus'),
+    port: portArgument('--service-bus-port', values['service-bus-port']),
+    ...(config === undefined ? {} : { config }),
+  }),
+  startPayments({ ...folder('payments'), port: portArgument('--payments-port', values['payments-port']) }),
+]);
+await provision({ storage: azurite.connectionString, cosmos: cosmos.connectionString });
+
+const settings = {
+  AzureWebJobsStorage: azurite.connectionString,
+  Cosmos: cosmos.connectionString,
+  ServiceBus: serviceBus.connectionString,
+  STRIPE_SECRET_KEY: payments.secretKey,
+  STRIPE_API_BASE: payments.baseUrl,
+  SERVICE_BUS_LOCAL: serviceBus.localAddress,
+};
+const lines = Object.entries(settings).map(([name, value]) => `${name}=${value}`);
+mkdirSync(dirname(values['env-file']), { recursive: true });
+writeFileSync(values['env-file'], `${lines.join('\n')}\n`);
+console.log(`${lines.join('\n')}\nready`);
+
+for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, () => void stop());
+void azurite.exited.then(() => stop('Azurite has ended'));
+
+let stopping = false;
+async function stop(reason?: string): Promise<void> {
+  if (stopping) return;
+  stopping = true;
+  if (reason !== undefined) console.error(`${reason}: the local cloud stops`);
+  await Promise.allSettled([cosmos.stop(), serviceBus.stop(), payments.stop(), azurite.stop()]);
+  process.exit(reason === undefined ? 0 : 1);
+}

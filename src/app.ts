@@ -1,0 +1,160 @@
+import pLimit from 'p-limit';
+import { z } from 'zod';
+import { processInvoicesJob } from './invoices/processInvoices.ts';
+import { blobLockStore, createLocks } from './locking/index.ts';
+import { cosmosAudit } from './ops/audit.ts';
+import { opsApi } from './ops/opsApi.ts';
+import { createDispatcher } from './outbox/dispatcher.ts';
+import { serviceBusDestination } from './outbox/serviceBusDestination.ts';
+import { storageQueueDestination } from './outbox/storageQueueDestination.ts';
+import { sweepLockKey, sweepOutbox } from './outbox/sweepOutbox.ts';
+import { withCircuitBreaker } from './payments/circuitBreaker.ts';
+import { defaultSettlementPolicy } from './payments/decideSettlement.ts';
+import { executeBatch } from './payments/executeBatch.ts';
+import { parseBatch } from './payments/parseBatch.ts';
+import type { PaymentProvider } from './payments/provider.ts';
+import { stripeProvider } from './payments/stripeProvider.ts';
+import { azureClients } from './platform/azureClients.ts';
+import { blobContainers, queues, serviceBusQueues } from './platform/azureNames.ts';
+import { type Clock, systemClock } from './platform/clock.ts';
+import type { Settings } from './platform/readSettings.ts';
+import { openTelemetryMetrics, type Telemetry } from './platform/telemetry.ts';
+import { endManualRun, groupTaskSchema, runManualGroup } from './runs/manualRun.ts';
+import { groupRecordSchema } from './runs/runRecord.ts';
+import { runScheduled } from './runs/runScheduled.ts';
+import { cosmosRunStore } from './runs/runStore.ts';
+import { cosmosEffects } from './workItems/effects.ts';
+import { processWorkItem } from './workItems/processWorkItem.ts';
+import { receiptStage } from './workItems/receipt.ts';
+
+/** Provider calls at once in one process. The provider's own rate limit is the other bound. */
+const concurrentCalls = 64;
+/** How long outcomes wait for others of their batch, in milliseconds. */
+const lingerMs = 250;
+/** How long a stopping process waits for its leases to be released by their holders, in milliseconds. */
+const drainMs = 20_000;
+
+/** What a test may put in place of the real thing. */
+export interface AppParts {
+  clock?: Clock;
+  telemetry?: Telemetry;
+  provider?: PaymentProvider;
+  log?: (message: string) => void;
+}
+
+export type App = ReturnType<typeof createApp>;
+
+/** Puts the parts together. One call per process: the clients keep their connections. */
+export function createApp(settings: Settings, parts: AppParts = {}) {
+  const { clock = systemClock, telemetry = openTelemetryMetrics(), log = console.warn } = parts;
+  const { instanceId: instance } = settings;
+  const claimStaleMs = settings.claimStaleSeconds * 1000;
+  const clients = azureClients(settings);
+  const { invoices: container } = clients.containers;
+  const locks = createLocks(blobLockStore(clients.blobs.getContainerClient(blobContainers.locks)), {
+    clock,
+    telemetry,
+    leaseSeconds: settings.leaseSeconds,
+  });
+  const dispatcher = createDispatcher({
+    container,
+    destinations: {
+      'payment-commands': serviceBusDestination(clients.sender(serviceBusQueues.paymentCommands)),
+      'work-items': storageQueueDestination(clients.queues.getQueueClient(queues.workItems)),
+    },
+    clock,
+    telemetry,
+  });
+  const stripe = () =>
+    stripeProvider({
+      secretKey: settings.stripe.secretKey,
+      apiBase: settings.stripe.apiBase,
+      timeoutMs: settings.paymentTimeoutSeconds * 1000,
+    });
+  const provider = withCircuitBreaker(parts.provider ?? stripe(), { telemetry, log });
+  const job = processInvoicesJob({
+    container,
+    dispatcher,
+    clock,
+    telemetry,
+    shards: settings.shards,
+    groups: settings.shardGroups,
+    batchSize: settings.batchSize,
+    claimStaleMs,
+  });
+  const runs = cosmosRunStore(clients.containers.runs);
+  const running = { jobs: [job], locks, runs, clock, telemetry, instance };
+  const limit = pLimit(concurrentCalls);
+  const paying = {
+    container,
+    provider,
+    dispatcher,
+    clock,
+    telemetry,
+    limit,
+    policy: defaultSettlementPolicy,
+    claimStaleMs,
+    lingerMs,
+    by: instance,
+  };
+  const stages = [receiptStage(clients.blobs.getContainerClient(blobContainers.receipts))];
+  const working = {
+    stages,
+    effects: cosmosEffects(clients.containers.workItems),
+    locks,
+    clock,
+    telemetry,
+    instance,
+  };
+
+  return {
+    settings,
+    ops: opsApi({
+      container,
+      job,
+      runs,
+      clock,
+      shards: settings.shards,
+      audit: cosmosAudit(clients.containers.audit, clock),
+      healthChecks: [
+        { name: 'cosmos', probe: (abortSignal) => container.item('health', '00').read({ abortSignal }) },
+        {
+          name: 'storage',
+          probe: (abortSignal) =>
+            clients.blobs.getContainerClient(blobContainers.locks).getProperties({ abortSignal }),
+        },
+        {
+          name: 'serviceBus',
+          probe: (abortSignal) =>
+            clients.sender(serviceBusQueues.paymentCommands).createMessageBatch({ abortSignal }),
+        },
+      ],
+    }),
+    /** A tick of the job's timer. */
+    processInvoices: () => runScheduled(job, running, locks.stopping),
+    /** A tick of the sweeper's timer; null where another instance sweeps. */
+    async sweepOutbox() {
+      await using lease = await locks.tryAcquire(sweepLockKey, { instance, job: 'sweep-outbox' });
+      return lease === null ? null : await sweepOutbox({ container, dispatcher, clock, telemetry }, lease);
+    },
+    /** One message of the queue of payment commands. */
+    executePayments: (message: unknown) => executeBatch(paying, parseBatch(message), locks.stopping),
+    /** One message of the queue of work items. */
+    processWorkItem: (message: unknown) => processWorkItem(working, message),
+    /** One group of a manual run. */
+    runJobGroup: (task: unknown) => runManualGroup(running, groupTaskSchema.parse(task), locks.stopping),
+    /** The end of a manual run. */
+    endJobRun: (end: unknown) => endManualRun(running, endOfRunSchema.parse(end)),
+    /** Takes no new work, lets the current step finish, releases the leases. */
+    async stop() {
+      await locks.drain(drainMs);
+      await clients.close();
+    },
+  };
+}
+
+const endOfRunSchema = z.strictObject({
+  job: z.string(),
+  runId: z.string(),
+  groups: z.array(groupRecordSchema),
+});

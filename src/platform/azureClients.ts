@@ -1,0 +1,69 @@
+import { type Container, CosmosClient } from '@azure/cosmos';
+import { DefaultAzureCredential, type TokenCredential } from '@azure/identity';
+import { ServiceBusClient, type ServiceBusSender } from '@azure/service-bus';
+import { BlobServiceClient } from '@azure/storage-blob';
+import { QueueServiceClient } from '@azure/storage-queue';
+import { containers, databaseName } from './cosmosContainers.ts';
+import type { Settings } from './readSettings.ts';
+
+/** The clients of one process, made once: each keeps its connections. */
+export interface AzureClients {
+  containers: Record<keyof typeof containers, Container>;
+  blobs: BlobServiceClient;
+  queues: QueueServiceClient;
+  sender(queue: string): ServiceBusSender;
+  close(): Promise<void>;
+}
+
+/** Bounds for one request and its repetitions, in milliseconds: a request that hangs must not outlive a claim. */
+const requestTimeoutMs = 10_000;
+
+/** Makes the clients that the settings describe: by connection string, or by the identity of the app. */
+export function azureClients(settings: Settings): AzureClients {
+  const credential = (): TokenCredential =>
+    new DefaultAzureCredential(
+      settings.clientId === undefined ? {} : { managedIdentityClientId: settings.clientId },
+    );
+  const { cosmos, serviceBus, storage } = settings;
+  const connectionPolicy = {
+    requestTimeout: requestTimeoutMs,
+    retryOptions: { maxRetryAttemptCount: 5, fixedRetryIntervalInMilliseconds: 0, maxWaitTimeInSeconds: 10 },
+  };
+  const cosmosClient = new CosmosClient(
+    cosmos.kind === 'connectionString'
+      ? { connectionString: cosmos.value, connectionPolicy }
+      : { endpoint: cosmos.endpoint, aadCredentials: credential(), connectionPolicy },
+  );
+  const retryOptions = { maxRetries: 2, timeoutInMs: requestTimeoutMs };
+  const serviceBusClient =
+    serviceBus.kind === 'connectionString'
+      ? new ServiceBusClient(serviceBus.value, { retryOptions })
+      : new ServiceBusClient(serviceBus.namespace, credential(), { retryOptions });
+  const database = cosmosClient.database(databaseName);
+  const senders = new Map<string, ServiceBusSender>();
+  return {
+    containers: {
+      invoices: database.container(containers.invoices.name),
+      workItems: database.container(containers.workItems.name),
+      runs: database.container(containers.runs.name),
+      audit: database.container(containers.audit.name),
+    },
+    blobs:
+      storage.kind === 'connectionString'
+        ? BlobServiceClient.fromConnectionString(storage.value)
+        : new BlobServiceClient(storage.blobEndpoint, credential()),
+    queues:
+      storage.kind === 'connectionString'
+        ? QueueServiceClient.fromConnectionString(storage.value)
+        : new QueueServiceClient(storage.queueEndpoint, credential()),
+    sender(queue) {
+      const sender = senders.get(queue) ?? serviceBusClient.createSender(queue);
+      senders.set(queue, sender);
+      return sender;
+    },
+    async close() {
+      cosmosClient.dispose();
+      await serviceBusClient.close();
+    },
+  };
+}
