@@ -1,0 +1,84 @@
+/**
+ * The part of the contract between `@azure/functions` and the Node worker that this host uses. The whole of it is
+ * declared in https://github.com/Azure/azure-functions-nodejs-worker/blob/v3.x/types-core/index.d.ts.
+ */
+
+export type LogLevel = 'trace' | 'debug' | 'information' | 'warning' | 'error' | 'critical' | 'none';
+
+/** A value on its way between host and function; exactly one member is set. */
+export interface TypedData {
+  string?: string;
+  json?: string;
+  bytes?: Uint8Array;
+  int?: number;
+  double?: number;
+  http?: HttpData;
+}
+
+export interface HttpData {
+  method?: string;
+  url?: string;
+  headers?: Record<string, string>;
+  params?: Record<string, string>;
+  query?: Record<string, string>;
+  body?: TypedData | null;
+  statusCode?: string;
+  cookies?: HttpCookie[];
+}
+
+export interface HttpCookie {
+  name: string;
+  value: string;
+  domain?: { value: string };
+  path?: { value: string };
+  expires?: { value: { seconds: number } };
+  secure?: { value: boolean };
+  httpOnly?: { value: boolean };
+  sameSite?: 'none' | 'lax' | 'strict' | 'explicitNone';
+  maxAge?: { value: number };
+}
+
+/** A binding as the function declared it; the members beyond these depend on the type. */
+export interface Binding {
+  type: string;
+  direction: 'in' | 'out';
+  [option: string]: unknown;
+}
+
+export interface FunctionMetadata {
+  name: string;
+  bindings: Record<string, Binding>;
+  retryOptions?: unknown;
+}
+
+export type FunctionCallback = (...args: unknown[]) => unknown;
+
+export interface InvocationRequest {
+  inputData: { name: string; data: TypedData }[];
+  triggerMetadata: Record<string, TypedData>;
+}
+
+export interface CoreInvocationContext {
+  invocationId: string;
+  request: InvocationRequest;
+  metadata: FunctionMetadata;
+  state?: 'preInvocationHooks' | 'invocation' | 'postInvocationHooks' | undefined;
+  log(level: LogLevel, category: string, message: string): void;
+}
+
+export interface InvocationResponse {
+  returnValue?: TypedData | null;
+}
+
+export interface InvocationModel {
+  getArguments(): Promise<{ context: unknown; inputs: unknown[] }>;
+  invokeFunction(context: unknown, inputs: unknown[], callback: FunctionCallback): Promise<unknown>;
+  getResponse(context: unknown, result: unknown): Promise<InvocationResponse>;
+}
+
+export interface ProgrammingModel {
+  name: string;
+  version: string;
+  getInvocationModel(context: CoreInvocationContext): InvocationModel | Promise<InvocationModel>;
+  getCapabilities?(defaults: Record<string, string>): Promise<Record<string, string>>;
+}

@@ -1,0 +1,140 @@
+import { readFileSync } from 'node:fs';
+import { availableParallelism } from 'node:os';
+import { join } from 'node:path';
+import { z } from 'zod';
+import { HostStartError } from './hostStartError.ts';
+import { parseTimeSpan } from './timeSpan.ts';
+
+/** Settings of this form override host.json on the real host: `AzureFunctionsJobHost__extensions__queues__batchSize=1`. */
+const overridePrefix = 'AzureFunctionsJobHost__';
+
+const timeSpan = z.string().transform((text, context) => {
+  const ms = parseTimeSpan(text);
+  if (ms === undefined) context.addIssue(`expected a time span hh:mm:ss, got ${JSON.stringify(text)}`);
+  return ms ?? 0;
+});
+
+const http = z.looseObject({ routePrefix: z.string().default('api') });
+
+const queues = z
+  .looseObject({
+    batchSize: z.int().min(1).max(32).default(16),
+    newBatchThreshold: z.int().min(0).optional(),
+    maxDequeueCount: z.int().min(1).default(5),
+    maxPollingInterval: timeSpan.default(60_000),
+    visibilityTimeout: timeSpan.default(0),
+    messageEncoding: z.enum(['base64', 'none']).default('base64'),
+  })
+  .transform(({ newBatchThreshold, ...rest }) => ({
+    ...rest,
+    newBatchThreshold: newBatchThreshold ?? Math.floor(rest.batchSize / 2),
+  }));
+
+const serviceBus = z.looseObject({
+  autoCompleteMessages: z.boolean().default(true),
+  maxConcurrentCalls: z
+    .int()
+    .min(1)
+    .default(16 * availableParallelism()),
+  maxAutoLockRenewalDuration: timeSpan.default(5 * 60_000),
+  prefetchCount: z.int().min(0).default(0),
+});
+
+const hostJson = z.looseObject({
+  version: z.literal('2.0'),
+  functionTimeout: z
+    .string()
+    .transform((text) => (text === '-1' ? Number.POSITIVE_INFINITY : text))
+    .pipe(z.union([z.number(), timeSpan]))
+    .default(30 * 60_000),
+  logging: z.looseObject({ logLevel: z.record(z.string(), z.string()).default({}) }).prefault({}),
+  singleton: z
+    .looseObject({
+      listenerLockPeriod: timeSpan
+        .refine((ms) => ms >= 15_000 && ms <= 60_000, 'expected 15 s to 60 s')
+        .default(60_000),
+      listenerLockRecoveryPollingInterval: timeSpan.default(60_000),
+    })
+    .prefault({}),
+  extensions: z
+    .looseObject({
+      http: http.prefault({}),
+      queues: queues.prefault({}),
+      serviceBus: serviceBus.prefault({}),
+      durableTask: z.looseObject({ hubName: z.string().optional() }).prefault({}),
+    })
+    .prefault({}),
+});
+
+/** host.json with its defaults filled in; time spans are milliseconds. */
+export type HostJson = z.output<typeof hostJson>;
+export type QueuesOptions = HostJson['extensions']['queues'];
+export type ServiceBusOptions = HostJson['extensions']['serviceBus'];
+
+/**
+ * Reads host.json of the app and lays the overriding settings over it.
+ * @throws HostStartError naming every member that is wrong
+ */
+export function readHostJson(appDir: string, settings: NodeJS.ProcessEnv): HostJson {
+  const path = join(appDir, 'host.json');
+  let content: unknown;
+  try {
+    content = JSON.parse(readFileSync(path, 'utf8'));
+  } catch (error) {
+    throw new HostStartError(
+      `${path} cannot be read: ${error instanceof Error ? error.message : String(error)}`,
+      {
+        cause: error,
+      },
+    );
+  }
+  return parseHostJson(content, settings, path);
+}
+
+export function parseHostJson(content: unknown, settings: NodeJS.ProcessEnv, path = 'host.json'): HostJson {
+  const overridden = structuredClone(content);
+  for (const [name, value] of Object.entries(settings)) {
+    if (name.startsWith(overridePrefix) && value !== undefined) {
+      override(overridden, name.slice(overridePrefix.length).split('__'), value);
+    }
+  }
+  const parsed = hostJson.safeParse(overridden);
+  if (parsed.success) return parsed.data;
+  const wrong = parsed.error.issues.map(
+    ({ path: at, message }) => `  ${at.join('.') || '(all)'}: ${message}`,
+  );
+  throw new HostStartError(`${path} is not what a host understands:\n${wrong.join('\n')}`);
+}
+
+/** Sets the member at `path`, whose names ignore case as on the real host. */
+function override(target: unknown, path: string[], value: string): void {
+  const [name, ...rest] = path;
+  if (name === undefined || typeof target !== 'object' || target === null) return;
+  const members = target as Record<string, unknown>;
+  const key = Object.keys(members).find((known) => known.toLowerCase() === name.toLowerCase()) ?? name;
+  if (rest.length > 0) {
+    members[key] ??= {};
+    override(members[key], rest, value);
+  } else {
+    const isJson = /^(true|false|-?\d+)$/i.test(value) && key !== 'functionTimeout';
+    members[key] = isJson ? JSON.parse(value.toLowerCase()) : value;
+  }
+}
+
+const known: Record<string, readonly string[]> = {
+  http: Object.keys(http.shape),
+  queues: Object.keys(queues.in.shape),
+  serviceBus: Object.keys(serviceBus.shape),
+};
+
+/** Members under `extensions` that this host does not act on, as `section.name`. */
+export function ignoredMembers({ extensions }: HostJson): string[] {
+  return Object.entries(extensions).flatMap(([section, members]) => {
+    if (section === 'durableTask') return [];
+    const names = known[section];
+    if (names === undefined || typeof members !== 'object' || members === null) return [section];
+    return Object.keys(members)
+      .filter((name) => !names.includes(name))
+      .map((name) => `${section}.${name}`);
+  });
+}

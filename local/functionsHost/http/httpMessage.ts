@@ -1,0 +1,81 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { HttpCookie, HttpData, InvocationResponse } from '../coreTypes.ts';
+
+/** The largest body that the real host takes: 100 MB. */
+export const maxBodyBytes = 104_857_600;
+
+/** The body of a request, or undefined when it is larger than a host takes. */
+export async function readBody(request: IncomingMessage, limit = maxBodyBytes): Promise<Buffer | undefined> {
+  if (Number(request.headers['content-length'] ?? 0) > limit) return undefined;
+  const chunks: Buffer[] = [];
+  let size = 0;
+  for await (const chunk of request as AsyncIterable<Buffer>) {
+    size += chunk.length;
+    if (size > limit) return undefined;
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks, size);
+}
+
+/** A request as the programming model takes it. A name that comes more than once has its values joined by commas. */
+export function toHttpData(
+  request: IncomingMessage,
+  url: URL,
+  params: Record<string, string>,
+  body: Buffer,
+): HttpData {
+  const headers: Record<string, string> = {};
+  for (const [name, values] of Object.entries(request.headersDistinct))
+    headers[name] = (values ?? []).join(', ');
+  const query: Record<string, string> = {};
+  for (const name of url.searchParams.keys()) query[name] = url.searchParams.getAll(name).join(',');
+  return {
+    method: request.method ?? 'GET',
+    url: url.href,
+    headers,
+    params,
+    query,
+    ...(body.length > 0 && { body: { bytes: body } }),
+  };
+}
+
+/** Answers with a status and nothing else, as the host does wherever a function did not answer. */
+export function answerEmpty(response: ServerResponse, status: number): void {
+  response.writeHead(status, status === 204 ? {} : { 'content-length': 0 }).end();
+}
+
+/** Writes what a function returned; nothing at all is 204. */
+export function writeResponse(response: ServerResponse, { returnValue }: InvocationResponse): void {
+  const http = returnValue?.http;
+  if (http === undefined) {
+    answerEmpty(response, 204);
+    return;
+  }
+  const bytes = http.body?.bytes;
+  const cookies = (http.cookies ?? []).map(formatCookie);
+  response.statusCode = Number(http.statusCode ?? 200);
+  for (const [name, value] of Object.entries(http.headers ?? {})) {
+    if (!/^(transfer-encoding|connection|keep-alive|content-length)$/i.test(name))
+      response.setHeader(name, value);
+  }
+  if (cookies.length > 0) response.setHeader('set-cookie', cookies);
+  const mayHaveBody = response.statusCode !== 204 && response.statusCode !== 304;
+  if (mayHaveBody) response.setHeader('content-length', bytes?.byteLength ?? 0);
+  response.end(mayHaveBody && bytes !== undefined ? bytes : undefined);
+}
+
+function formatCookie(cookie: HttpCookie): string {
+  const parts = [`${cookie.name}=${encodeURIComponent(cookie.value)}`];
+  if (cookie.maxAge !== undefined) parts.push(`Max-Age=${Math.floor(cookie.maxAge.value)}`);
+  if (cookie.domain !== undefined) parts.push(`Domain=${cookie.domain.value}`);
+  if (cookie.path !== undefined) parts.push(`Path=${cookie.path.value}`);
+  if (cookie.expires !== undefined) {
+    parts.push(`Expires=${new Date(cookie.expires.value.seconds * 1000).toUTCString()}`);
+  }
+  if (cookie.httpOnly?.value) parts.push('HttpOnly');
+  if (cookie.secure?.value) parts.push('Secure');
+  if (cookie.sameSite === 'lax') parts.push('SameSite=Lax');
+  if (cookie.sameSite === 'strict') parts.push('SameSite=Strict');
+  if (cookie.sameSite === 'explicitNone') parts.push('SameSite=None');
+  return parts.join('; ');
+}

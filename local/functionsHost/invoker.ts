@@ -1,0 +1,158 @@
+import { randomUUID } from 'node:crypto';
+import { inspect } from 'node:util';
+import type { AppFunction } from './appFunctions.ts';
+import type { CoreInvocationContext, InvocationResponse, ProgrammingModel, TypedData } from './coreTypes.ts';
+import type { Logger, LogSource } from './logger.ts';
+import { registeredApp, runHooks } from './registeredApp.ts';
+
+/** What a trigger hands to its function. */
+export interface TriggerInput {
+  data: TypedData;
+  triggerMetadata?: Record<string, TypedData>;
+}
+
+/** Runs functions through the programming model, as the Node worker does. */
+export interface Invoker {
+  /** Resolves with what the function returned; rejects with what it threw, or when it ran into `functionTimeout`. */
+  invoke(fn: AppFunction, input: TriggerInput): Promise<InvocationResponse>;
+  /** Resolves with true when nothing runs any more, or with false after `ms` milliseconds. */
+  drain(ms: number): Promise<boolean>;
+  /** The invocations that run now: function name by invocation id. */
+  running: ReadonlyMap<string, string>;
+}
+
+export interface InvokerOptions {
+  model: ProgrammingModel;
+  logger: Logger;
+  /** Milliseconds; Infinity for no limit. */
+  functionTimeout: number;
+  /** Data of the Durable Functions client binding. */
+  durableClient: () => TypedData;
+}
+
+export function createInvoker({ model, logger, functionTimeout, durableClient }: InvokerOptions): Invoker {
+  const running = new Map<string, string>();
+  let idle: (() => void) | undefined;
+
+  async function invoke(fn: AppFunction, input: TriggerInput): Promise<InvocationResponse> {
+    const invocationId = randomUUID();
+    const source: LogSource = { functionName: fn.name, invocationId };
+    const category = `Function.${fn.name}`;
+    const startedAt = performance.now();
+    running.set(invocationId, fn.name);
+    if (logger.writes('debug', category)) logger.log('debug', category, 'executing', source);
+    try {
+      const response = await withTimeout(run(fn, input, invocationId, source));
+      if (logger.writes('information', category)) {
+        logger.log('information', category, `executed (succeeded, ${elapsed(startedAt)} ms)`, source);
+      }
+      return response;
+    } catch (error) {
+      const what = asError(error).stack ?? asError(error).message;
+      logger.log('error', category, `executed (failed, ${elapsed(startedAt)} ms): ${what}`, source);
+      throw error;
+    } finally {
+      running.delete(invocationId);
+      if (running.size === 0) idle?.();
+    }
+  }
+
+  async function withTimeout(work: Promise<InvocationResponse>): Promise<InvocationResponse> {
+    if (functionTimeout === Number.POSITIVE_INFINITY) return work;
+    let timer: NodeJS.Timeout | undefined;
+    try {
+      const timedOut = new Promise<never>((_, reject) => {
+        timer = setTimeout(
+          () => reject(new Error(`timed out: functionTimeout of ${functionTimeout} ms exceeded`)),
+          functionTimeout,
+        );
+      });
+      return await Promise.race([work, timedOut]);
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+
+  async function run(
+    fn: AppFunction,
+    { data, triggerMetadata = {} }: TriggerInput,
+    invocationId: string,
+    source: LogSource,
+  ): Promise<InvocationResponse> {
+    const core: CoreInvocationContext = {
+      invocationId,
+      metadata: fn.metadata,
+      request: {
+        inputData: [
+          { name: fn.triggerName, data },
+          ...fn.durableClients.map((name) => ({ name, data: durableClient() })),
+        ],
+        triggerMetadata,
+      },
+      log: (level, kind, message) =>
+        logger.log(
+          level,
+          kind === 'user' ? `Function.${fn.name}.User` : `Function.${fn.name}`,
+          message,
+          source,
+        ),
+    };
+    const invocation = await model.getInvocationModel(core);
+    const { context, inputs } = await invocation.getArguments();
+    const shared = { hookData: {}, appHookData: registeredApp.appHookData, invocationContext: context };
+    const before = { ...shared, inputs, functionCallback: fn.callback };
+    await inState(core, 'preInvocationHooks', () => runHooks('preInvocation', before));
+    const after = { ...shared, inputs: before.inputs, result: null as unknown, error: null as unknown };
+    try {
+      after.result = await inState(core, 'invocation', () =>
+        invocation.invokeFunction(context, before.inputs, before.functionCallback),
+      );
+    } catch (error) {
+      after.error = asError(error);
+    }
+    await inState(core, 'postInvocationHooks', () => runHooks('postInvocation', after));
+    if (after.error !== null && after.error !== undefined) throw asError(after.error);
+    return invocation.getResponse(context, after.result);
+  }
+
+  return {
+    invoke,
+    running,
+    async drain(ms) {
+      if (running.size === 0) return true;
+      let timer: NodeJS.Timeout | undefined;
+      const timedOut = new Promise<boolean>((resolve) => {
+        timer = setTimeout(() => resolve(false), ms);
+      });
+      const drained = new Promise<boolean>((resolve) => {
+        idle = () => resolve(true);
+      });
+      try {
+        return await Promise.race([drained, timedOut]);
+      } finally {
+        clearTimeout(timer);
+      }
+    },
+  };
+}
+
+async function inState<T>(
+  core: CoreInvocationContext,
+  state: NonNullable<CoreInvocationContext['state']>,
+  work: () => Promise<T>,
+): Promise<T> {
+  core.state = state;
+  try {
+    return await work();
+  } finally {
+    core.state = undefined;
+  }
+}
+
+function asError(thrown: unknown): Error {
+  return thrown instanceof Error ? thrown : new Error(inspect(thrown), { cause: thrown });
+}
+
+function elapsed(startedAt: number): number {
+  return Math.round(performance.now() - startedAt);
+}

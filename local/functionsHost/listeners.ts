@@ -1,0 +1,130 @@
+import { ServiceBusClient } from '@azure/service-bus';
+import { BlobServiceClient, type ContainerClient } from '@azure/storage-blob';
+import { QueueServiceClient } from '@azure/storage-queue';
+import type { Clock } from '../../src/platform/clock.ts';
+import type { AppFunction, TimerTrigger } from './appFunctions.ts';
+import type { HostJson } from './hostJson.ts';
+import { HostStartError } from './hostStartError.ts';
+import type { Invoker } from './invoker.ts';
+import type { Logger } from './logger.ts';
+import { createQueueListener } from './queue/queueTrigger.ts';
+import { createServiceBusListener } from './serviceBus/serviceBusTrigger.ts';
+import { connectionString, type Settings } from './settings.ts';
+import { blobListenerLease } from './timer/listenerLease.ts';
+import { isSlow, parseSchedule } from './timer/schedule.ts';
+import { blobScheduleStatus } from './timer/scheduleStatus.ts';
+import { createTimerListener } from './timer/timerTrigger.ts';
+import type { TriggerListener } from './triggerListener.ts';
+
+export interface ListenersOptions {
+  functions: AppFunction[];
+  hostJson: HostJson;
+  settings: Settings;
+  hostId: string;
+  timerSingleton: boolean;
+  invoker: Invoker;
+  logger: Logger;
+  clock: Clock;
+}
+
+/**
+ * The listeners of timers and queues, one per function; clients are shared per connection.
+ * @throws HostStartError naming each function whose connection or schedule is wrong
+ */
+export async function createListeners(options: ListenersOptions): Promise<TriggerListener[]> {
+  const { functions, hostJson, settings, invoker, logger, clock } = options;
+  const queueServices = new Map<string, QueueServiceClient>();
+  const serviceBusClients = new Map<string, ServiceBusClient>();
+  let hostsContainer: ContainerClient | undefined;
+
+  function create(fn: AppFunction): TriggerListener | undefined {
+    const { trigger } = fn;
+    switch (trigger.type) {
+      case 'timer':
+        return timer({ ...fn, trigger });
+      case 'queue': {
+        const connection = connectionString(trigger.connection, settings);
+        const service = shared(queueServices, connection, () =>
+          QueueServiceClient.fromConnectionString(connection),
+        );
+        const { queues } = hostJson.extensions;
+        return createQueueListener({
+          fn: { ...fn, trigger },
+          service,
+          options: queues,
+          invoker,
+          logger,
+          clock,
+        });
+      }
+      case 'serviceBus': {
+        const connection = connectionString(trigger.connection, settings);
+        const client = shared(serviceBusClients, connection, () => new ServiceBusClient(connection));
+        const { serviceBus } = hostJson.extensions;
+        return createServiceBusListener({
+          fn: { ...fn, trigger },
+          client,
+          options: serviceBus,
+          invoker,
+          logger,
+        });
+      }
+      case 'http':
+      case 'durable':
+        return undefined;
+    }
+  }
+
+  function timer(fn: AppFunction<TimerTrigger>): TriggerListener {
+    const { listenerLockPeriod, listenerLockRecoveryPollingInterval } = hostJson.singleton;
+    const schedule = parseSchedule(fn.trigger.schedule);
+    hostsContainer ??= BlobServiceClient.fromConnectionString(
+      connectionString('AzureWebJobsStorage', settings),
+    ).getContainerClient('azure-webjobs-hosts');
+    const container = hostsContainer;
+    return createTimerListener({
+      fn,
+      schedule,
+      statusStore:
+        (fn.trigger.useMonitor ?? true) && isSlow(schedule, clock.now())
+          ? blobScheduleStatus(container, options.hostId, fn.name)
+          : undefined,
+      lease: options.timerSingleton
+        ? blobListenerLease(container, options.hostId, fn.name, listenerLockPeriod, clock)
+        : undefined,
+      leaseRetryInterval: listenerLockRecoveryPollingInterval,
+      invoker,
+      logger,
+      clock,
+    });
+  }
+
+  const listeners: TriggerListener[] = [];
+  const problems: string[] = [];
+  for (const fn of functions) {
+    try {
+      const listener = create(fn);
+      if (listener !== undefined) listeners.push(listener);
+    } catch (error) {
+      problems.push(`function ${fn.name}: ${error instanceof Error ? error.message : String(error)}`);
+    }
+  }
+  if (problems.length > 0) throw new HostStartError(problems.join('\n'));
+  await hostsContainer?.createIfNotExists();
+  return [
+    ...listeners,
+    {
+      async start() {},
+      async stop() {},
+      async close() {
+        await Promise.all([...serviceBusClients.values()].map((client) => client.close()));
+      },
+    },
+  ];
+}
+
+function shared<T>(clients: Map<string, T>, connection: string, create: () => T): T {
+  const client = clients.get(connection) ?? create();
+  clients.set(connection, client);
+  return client;
+}

@@ -1,0 +1,77 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { inspect, parseArgs } from 'node:util';
+import { HostStartError } from './hostStartError.ts';
+import { parseEnvFile, type Settings } from './settings.ts';
+import { type FunctionsHost, startFunctionsHost } from './startFunctionsHost.ts';
+
+const usage = `Usage: npm run host -- --port P [--app DIR] [--env-file FILE] [--enable-auth] [--no-timer-singleton]
+  --port P               port for HTTP on 127.0.0.1; 0 for any (default 7071)
+  --app DIR              folder with package.json and host.json (default: this project)
+  --env-file FILE        lines KEY=value that complement the environment (default .local/env, if it is there)
+  --enable-auth          ask for keys; the master key is the setting FUNCTIONS_MASTER_KEY
+  --no-timer-singleton   let every host fire its timers
+`;
+
+const projectDir = new URL('../../', import.meta.url).pathname;
+
+async function main(): Promise<void> {
+  const { values } = parseArgs({
+    options: {
+      port: { type: 'string', default: '7071' },
+      app: { type: 'string', default: projectDir },
+      'env-file': { type: 'string' },
+      'enable-auth': { type: 'boolean', default: false },
+      'timer-singleton': { type: 'boolean', default: true },
+      help: { type: 'boolean', default: false },
+    },
+    allowNegative: true,
+  });
+  if (values.help) return console.log(usage);
+  const port = Number(values.port);
+  if (!Number.isInteger(port) || port < 0 || port > 65_535)
+    throw new HostStartError(`--port ${values.port} is no port`);
+
+  const host = await startFunctionsHost({
+    appDir: values.app,
+    port,
+    settings: readSettings(values['env-file']),
+    enableAuth: values['enable-auth'],
+    timerSingleton: values['timer-singleton'],
+  });
+  describe(host);
+
+  // Ctrl-C in a terminal and a supervisor may both send a signal: the second changes nothing.
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) {
+    process.on(signal, () => {
+      host.stop().then(
+        () => process.exit(0),
+        (error: unknown) => fail(error),
+      );
+    });
+  }
+  console.log('ready');
+}
+
+function readSettings(file: string | undefined): Settings {
+  const path = file ?? '.local/env';
+  if (file === undefined && !existsSync(path)) return {};
+  try {
+    return parseEnvFile(readFileSync(path, 'utf8'));
+  } catch (error) {
+    throw new HostStartError(`--env-file ${path} cannot be read`, { cause: error });
+  }
+}
+
+function describe({ address, instanceId, files, functions }: FunctionsHost): void {
+  console.log(`host ${instanceId} on ${address}`);
+  console.log(`loaded ${files.join(', ')}`);
+  for (const { name, trigger } of functions)
+    console.log(`  ${name}: ${trigger.type === 'durable' ? trigger.kind : trigger.type}`);
+}
+
+function fail(error: unknown): never {
+  console.error(error instanceof HostStartError ? error.message : inspect(error));
+  process.exit(1);
+}
+
+await main().catch(fail);

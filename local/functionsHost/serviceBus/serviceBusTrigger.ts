@@ -1,0 +1,97 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import type { ServiceBusClient, ServiceBusReceivedMessage } from '@azure/service-bus';
+import pLimit from 'p-limit';
+import type { AppFunction, ServiceBusTrigger } from '../appFunctions.ts';
+import type { ServiceBusOptions } from '../hostJson.ts';
+import type { Invoker } from '../invoker.ts';
+import type { Logger } from '../logger.ts';
+import type { TriggerListener } from '../triggerListener.ts';
+import { messageData, messageMetadata } from './serviceBusMessage.ts';
+
+export interface ServiceBusListenerOptions {
+  fn: AppFunction<ServiceBusTrigger>;
+  client: ServiceBusClient;
+  options: ServiceBusOptions;
+  invoker: Invoker;
+  logger: Logger;
+}
+
+/**
+ * Receives in peek-lock mode, `maxConcurrentCalls` at a time, and settles by the function's outcome: completed when it
+ * returns (unless autoCompleteMessages is off), abandoned when it throws. Locks are renewed while it runs, for at most
+ * `maxAutoLockRenewalDuration`.
+ */
+export function createServiceBusListener(listener: ServiceBusListenerOptions): TriggerListener {
+  const { fn, client, options, invoker, logger } = listener;
+  const { queueName, dataType } = fn.trigger;
+  const autoComplete = fn.trigger.autoCompleteMessages ?? options.autoCompleteMessages;
+  const category = `Host.Triggers.ServiceBus.${fn.name}`;
+  const source = { functionName: fn.name };
+  const receiver = client.createReceiver(queueName, {
+    receiveMode: 'peekLock',
+    maxAutoLockRenewalDurationInMs: options.maxAutoLockRenewalDuration,
+    // The bytes go to the programming model, which parses them once.
+    skipParsingBodyAsJson: true,
+  });
+  // The SDK's receiver has no prefetch: what is fetched ahead waits here, its lock renewed, for a free call.
+  const calls = pLimit(options.maxConcurrentCalls);
+  const unsettled = new Set<Promise<void>>();
+  let subscription: { close(): Promise<void> } | undefined;
+  let stopping = false;
+
+  async function handle(message: ServiceBusReceivedMessage): Promise<void> {
+    let succeeded = !stopping;
+    if (succeeded) {
+      try {
+        await invoker.invoke(fn, {
+          data: messageData(message.body, dataType),
+          triggerMetadata: messageMetadata(message),
+        });
+      } catch {
+        succeeded = false;
+      }
+    }
+    try {
+      if (!succeeded) await receiver.abandonMessage(message);
+      else if (autoComplete) await receiver.completeMessage(message);
+    } catch (error) {
+      logger.log(
+        'warning',
+        category,
+        `message ${String(message.messageId)} not settled: ${String(error)}`,
+        source,
+      );
+    }
+  }
+
+  return {
+    async start() {
+      subscription = receiver.subscribe(
+        {
+          async processMessage(message) {
+            const work = calls(() => handle(message)).finally(() => unsettled.delete(work));
+            unsettled.add(work);
+            await work;
+          },
+          async processError({ error, errorSource }) {
+            if (!stopping)
+              logger.log('warning', category, `${queueName} (${errorSource}): ${error.message}`, source);
+          },
+        },
+        {
+          autoCompleteMessages: false,
+          maxConcurrentCalls: options.maxConcurrentCalls + options.prefetchCount,
+        },
+      );
+    },
+    async stop() {
+      stopping = true;
+      // Closing a subscription drains its link, which can hang on a connection that is gone.
+      await Promise.race([subscription?.close(), delay(2_000, undefined, { ref: false })]);
+    },
+    async close() {
+      await Promise.race([Promise.all(unsettled), delay(2_000, undefined, { ref: false })]);
+      await Promise.race([receiver.close(), delay(2_000, undefined, { ref: false })]);
+    },
+  };
+}

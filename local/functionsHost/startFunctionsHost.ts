@@ -1,0 +1,227 @@
+/**
+ * The life of a host:
+ *   loading  – the app's entry points run and register their functions
+ *   starting – listeners connect; HTTP answers 503
+ *   running  – every trigger takes work
+ *   stopping – no new work; what runs may end within 30 s
+ *   stopped
+ */
+import { createHash, randomUUID } from 'node:crypto';
+import { realpathSync } from 'node:fs';
+import { resolve } from 'node:path';
+import type { Clock } from '../../src/platform/clock.ts';
+import { systemClock } from '../../src/platform/clock.ts';
+import { type AppFunction, readFunctions, type Trigger } from './appFunctions.ts';
+import type { LogLevel, ProgrammingModel, TypedData } from './coreTypes.ts';
+import type { DurableFunctions } from './durableFunctions.ts';
+import { ignoredMembers, readHostJson } from './hostJson.ts';
+import { HostStartError } from './hostStartError.ts';
+import { adminHandler } from './http/admin.ts';
+import { createHttpServer, type RequestHandler } from './http/httpServer.ts';
+import type { HostKeys } from './http/keys.ts';
+import { createInvoker } from './invoker.ts';
+import { createListeners } from './listeners.ts';
+import { loadApp } from './loadApp.ts';
+import { createLogger } from './logger.ts';
+import { manualInput } from './manualRun.ts';
+import { registeredApp, runHooks } from './registeredApp.ts';
+import type { Settings } from './settings.ts';
+
+/** Milliseconds that running functions have to end when the host stops. */
+const drainTime = 30_000;
+
+export interface FunctionsHostOptions {
+  /** Folder with package.json and host.json. */
+  appDir: string;
+  /** 0 for any. */
+  port: number;
+  /** Put into `process.env`, where the app reads them; what is set there already stays. */
+  settings?: Settings;
+  /** Asks for keys on HTTP functions that are not anonymous; needs the setting FUNCTIONS_MASTER_KEY. */
+  enableAuth?: boolean;
+  /** False: every host fires its timers, not only the one that holds the listener lease. */
+  timerSingleton?: boolean;
+  writeLine?: (line: string) => void;
+  clock?: Clock;
+}
+
+export interface FunctionsHost extends AsyncDisposable {
+  address: string;
+  instanceId: string;
+  /** The entry points that were loaded. */
+  files: string[];
+  functions: { name: string; trigger: Trigger }[];
+  /** Takes no new work, runs the app's appTerminate hooks, and resolves when nothing runs or after 30 s. */
+  stop(): Promise<void>;
+}
+
+let hasApp = false;
+
+/**
+ * Loads a Functions app and runs its triggers; resolves when they take work.
+ *
+ * One app per process: the programming model registers functions process-wide and settings live in `process.env`, so a
+ * second call throws. Tests that want several hosts start main.ts several times.
+ * @throws HostStartError when the app, its bindings, host.json or a setting do not allow hosting it
+ */
+export async function startFunctionsHost(options: FunctionsHostOptions): Promise<FunctionsHost> {
+  const { port, timerSingleton = true, writeLine = console.log, clock = systemClock } = options;
+  if (hasApp) throw new HostStartError('this process hosts an app already: one app per process');
+  hasApp = true;
+  const appDir = realpathSync(resolve(options.appDir));
+  const instanceId = prepareEnvironment(options.settings ?? {});
+  const settings = process.env;
+  const hostJson = readHostJson(appDir, settings);
+  const keys = options.enableAuth === true ? readKeys(settings) : undefined;
+
+  const logger = createLogger(hostJson.logging.logLevel, writeLine);
+  registeredApp.log = (level, message) => logger.log(level, 'Host.Worker', message);
+  for (const name of ignoredMembers(hostJson)) {
+    logger.log('warning', 'Host.Startup', `host.json: extensions.${name} has no effect on this host`);
+  }
+
+  const { name, files } = await loadApp(appDir);
+  const model = registeredApp.programmingModel;
+  if (model === undefined)
+    throw new HostStartError(`${appDir}: no function was registered through @azure/functions`);
+  const functions = readFunctions(registeredApp.functions.values(), settings);
+  if (await asksForStreams(model)) throw new HostStartError('app.setup: enableHttpStream is not supported');
+  const hookContext = { hookData: registeredApp.appOnlyHookData, appHookData: registeredApp.appHookData };
+  await runHooks('appStart', { ...hookContext, functionAppDirectory: appDir });
+  registeredApp.locked = true;
+
+  let durable: DurableFunctions | undefined;
+  let clientData: TypedData = { json: 'null' };
+  const invoker = createInvoker({
+    model,
+    logger,
+    functionTimeout: hostJson.functionTimeout,
+    durableClient: () => clientData,
+  });
+  const startedAt = clock.monotonic();
+  const hostId = readHostId(appDir, name, settings);
+  const http = createHttpServer({
+    functions: functions.filter(
+      (fn): fn is AppFunction<Extract<Trigger, { type: 'http' }>> => fn.trigger.type === 'http',
+    ),
+    routePrefix: hostJson.extensions.http.routePrefix.replace(/^\/+|\/+$/g, ''),
+    keys,
+    invoker,
+    handlers: [answerDurable, adminHandler({ keys, status, run: runByHand })],
+  });
+  const listeners = [
+    http,
+    ...(await createListeners({
+      functions,
+      hostJson,
+      settings,
+      hostId,
+      timerSingleton,
+      invoker,
+      logger,
+      clock,
+    })),
+  ];
+
+  const address = `http://127.0.0.1:${await http.listen(port)}`;
+  if (usesDurableFunctions(functions)) {
+    const { startDurableFunctions } = await import('./durableFunctions.ts');
+    const log = (level: LogLevel, message: string) => logger.log(level, 'Host.Triggers.DurableTask', message);
+    durable = await startDurableFunctions({ functions, hostJson, settings, instanceId, invoker, log });
+    clientData = { json: JSON.stringify(durable.clientBinding(address)) };
+  }
+  await Promise.all(listeners.map((listener) => listener.start()));
+
+  let stopped: Promise<void> | undefined;
+  const stop = () => (stopped ??= shutDown());
+
+  async function shutDown(): Promise<void> {
+    const durableStopped = durable?.stop();
+    await Promise.all(listeners.map((listener) => listener.stop()));
+    await runHooks('appTerminate', hookContext).catch((error: unknown) =>
+      logger.log('error', 'Host.Worker', `an appTerminate hook failed: ${String(error)}`),
+    );
+    if (!(await invoker.drain(drainTime))) {
+      const names = [...invoker.running].map(([id, running]) => `${running} (${id})`).join(', ');
+      logger.log('warning', 'Host', `still running after ${drainTime} ms: ${names}`);
+      return;
+    }
+    await Promise.all([durableStopped, ...listeners.map((listener) => listener.close())]);
+  }
+
+  async function answerDurable(...[request, response, url]: Parameters<RequestHandler>): Promise<boolean> {
+    return (
+      durable !== undefined &&
+      url.pathname.startsWith('/runtime/') &&
+      (await durable.handleHttp(request, response))
+    );
+  }
+
+  function runByHand(wanted: string, input: string): boolean {
+    const fn = functions.find((one) => one.name.toLowerCase() === wanted.toLowerCase());
+    const triggerInput = fn === undefined ? undefined : manualInput(fn, input);
+    if (fn === undefined || triggerInput === undefined) return false;
+    // Its outcome is in the log; nobody waits for it.
+    void invoker.invoke(fn, triggerInput).catch(() => undefined);
+    return true;
+  }
+
+  function status(): Record<string, unknown> {
+    return {
+      id: hostId,
+      state: stopped === undefined ? 'Running' : 'Stopping',
+      instanceId,
+      processUptime: Math.round(clock.monotonic() - startedAt),
+    };
+  }
+
+  return {
+    address,
+    instanceId,
+    files,
+    functions: functions.map(({ name: functionName, trigger }) => ({ name: functionName, trigger })),
+    stop,
+    [Symbol.asyncDispose]: stop,
+  };
+}
+
+/** Puts settings where the app looks for them, and what the platform would set; returns the instance id. */
+function prepareEnvironment(settings: Settings): string {
+  for (const [name, value] of Object.entries(settings)) {
+    if (value !== undefined) process.env[name] ??= value;
+  }
+  process.env.FUNCTIONS_WORKER_RUNTIME ??= 'node';
+  process.env.AZURE_FUNCTIONS_ENVIRONMENT ??= 'Development';
+  const instanceId = process.env.INSTANCE_ID || process.env.WEBSITE_INSTANCE_ID || randomUUID().slice(0, 8);
+  process.env.WEBSITE_INSTANCE_ID = instanceId;
+  return instanceId;
+}
+
+function readKeys(settings: Settings): HostKeys {
+  const master = settings.FUNCTIONS_MASTER_KEY;
+  if (!master) throw new HostStartError('--enable-auth needs the setting FUNCTIONS_MASTER_KEY');
+  return { master, host: settings.FUNCTIONS_HOST_KEY || undefined };
+}
+
+/** The same for all hosts of one app on one storage account: their timers share leases and schedule statuses by it. */
+function readHostId(appDir: string, name: string | undefined, settings: Settings): string {
+  const given = settings.AzureFunctionsWebHost__hostid;
+  if (given) return given;
+  const readable = (name ?? 'app')
+    .toLowerCase()
+    .replaceAll(/[^a-z0-9]+/g, '-')
+    .slice(0, 23);
+  return `${readable}-${createHash('sha256').update(appDir).digest('hex').slice(0, 8)}`;
+}
+
+/** Whether the app's functions run on Durable Functions, or start some. */
+function usesDurableFunctions(functions: AppFunction[]): boolean {
+  return functions.some(
+    ({ trigger, durableClients }) => trigger.type === 'durable' || durableClients.length > 0,
+  );
+}
+
+/** Ends the app's setup, as the worker does when it tells its capabilities. */
+async function asksForStreams(model: ProgrammingModel): Promise<boolean> {
+  return (await model.getCapabilities?.({}))?.HttpUri !== undefined;
+}

@@ -1,0 +1,81 @@
+import { randomUUID } from 'node:crypto';
+import { type BlobLeaseClient, type ContainerClient, RestError } from '@azure/storage-blob';
+import type { Clock } from '../../../src/platform/clock.ts';
+
+/** Milliseconds that one request to the storage may take. */
+const requestTimeout = 5_000;
+
+/** Lets one host at a time listen to a timer, as the singleton listener lock of the real host does. */
+export interface ListenerLease {
+  /** Takes the lease; false when another host has it. */
+  tryAcquire(): Promise<boolean>;
+  /** Renews until the lease is lost (resolves) or the signal aborts (rejects with its reason). */
+  keep(signal: AbortSignal): Promise<void>;
+  release(): Promise<void>;
+}
+
+/**
+ * The lease on the blob `locks/{host id}/Host.Functions.{name}.Listener` in the container azure-webjobs-hosts.
+ * @param period milliseconds the lease lasts: host.json `singleton.listenerLockPeriod`, 15 s to 60 s
+ */
+export function blobListenerLease(
+  container: ContainerClient,
+  hostId: string,
+  functionName: string,
+  period: number,
+  clock: Clock,
+): ListenerLease {
+  const blob = container.getBlockBlobClient(`locks/${hostId}/Host.Functions.${functionName}.Listener`);
+  let lease: BlobLeaseClient | undefined;
+
+  return {
+    async tryAcquire() {
+      await createBlob();
+      const candidate = blob.getBlobLeaseClient(randomUUID());
+      try {
+        await candidate.acquireLease(Math.round(period / 1000), {
+          abortSignal: AbortSignal.timeout(requestTimeout),
+        });
+      } catch (error) {
+        if (error instanceof RestError && error.statusCode === 409) return false;
+        throw error;
+      }
+      lease = candidate;
+      return true;
+    },
+    async keep(signal) {
+      let expiresAt = clock.monotonic() + period;
+      for (let wait = period / 2; ; ) {
+        await clock.sleep(wait, signal);
+        const sentAt = clock.monotonic();
+        try {
+          await lease?.renewLease({ abortSignal: AbortSignal.timeout(requestTimeout) });
+          expiresAt = sentAt + period;
+          wait = period / 2;
+        } catch (error) {
+          const refused = error instanceof RestError && [404, 409, 412].includes(error.statusCode ?? 0);
+          if (refused || clock.monotonic() >= expiresAt) return;
+          wait = 1_000;
+        }
+      }
+    },
+    async release() {
+      const held = lease;
+      lease = undefined;
+      // A lease that cannot be released runs out by itself.
+      await held?.releaseLease({ abortSignal: AbortSignal.timeout(requestTimeout) }).catch(() => undefined);
+    },
+  };
+
+  async function createBlob(): Promise<void> {
+    try {
+      await blob.upload('', 0, {
+        conditions: { ifNoneMatch: '*' },
+        abortSignal: AbortSignal.timeout(requestTimeout),
+      });
+    } catch (error) {
+      // 409: it is there; 412: it is there and leased.
+      if (!(error instanceof RestError && [409, 412].includes(error.statusCode ?? 0))) throw error;
+    }
+  }
+}

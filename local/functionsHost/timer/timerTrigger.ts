@@ -1,0 +1,148 @@
+/**
+ * The life of one timer in one host:
+ *   waiting   – another host holds the listener lease; asked for again after a pause
+ *   listening – this host fires; a lost lease leads back to waiting
+ *   stopped   – by the host
+ * Without singleton it listens at once and for good.
+ */
+import type { Clock } from '../../../src/platform/clock.ts';
+import type { AppFunction, TimerTrigger } from '../appFunctions.ts';
+import type { TypedData } from '../coreTypes.ts';
+import type { Invoker } from '../invoker.ts';
+import type { Logger } from '../logger.ts';
+import type { TriggerListener } from '../triggerListener.ts';
+import type { ListenerLease } from './listenerLease.ts';
+import type { Schedule } from './schedule.ts';
+import { afterRun, resume, type ScheduleStatus, type ScheduleStatusStore } from './scheduleStatus.ts';
+
+/** The longest span that a Node timer takes. */
+const longestSleep = 2 ** 31 - 1;
+
+export interface TimerOptions {
+  fn: AppFunction<TimerTrigger>;
+  schedule: Schedule;
+  /** Where the status is kept; absent for schedules under a minute, whose `scheduleStatus` is null. */
+  statusStore: ScheduleStatusStore | undefined;
+  /** Absent: every host fires. */
+  lease: ListenerLease | undefined;
+  /** Milliseconds between two tries for the lease. */
+  leaseRetryInterval: number;
+  invoker: Invoker;
+  logger: Logger;
+  clock: Clock;
+}
+
+export function createTimerListener(options: TimerOptions): TriggerListener {
+  const { fn, schedule, statusStore, lease, leaseRetryInterval, invoker, logger, clock } = options;
+  const category = `Host.Triggers.Timer.${fn.name}`;
+  const source = { functionName: fn.name };
+  const stopping = new AbortController();
+  let loop: Promise<void> = Promise.resolve();
+
+  async function acquire(): Promise<boolean> {
+    if (lease === undefined) return true;
+    try {
+      return await lease.tryAcquire();
+    } catch (error) {
+      logger.log('warning', category, `the listener lease cannot be asked for: ${String(error)}`, source);
+      return false;
+    }
+  }
+
+  /** Holds the lease and fires until stopped; the first try has been made. */
+  async function live(acquired: boolean): Promise<void> {
+    for (let held = acquired; ; held = await acquire()) {
+      if (held) {
+        await listenUnderLease();
+        logger.log('warning', category, 'lost the listener lease', source);
+      } else {
+        await clock.sleep(leaseRetryInterval, stopping.signal);
+      }
+    }
+  }
+
+  async function listenUnderLease(): Promise<void> {
+    if (lease === undefined) return listen(stopping.signal);
+    logger.log('debug', category, 'holds the listener lease', source);
+    const lost = new AbortController();
+    const signal = AbortSignal.any([lost.signal, stopping.signal]);
+    const firing = listen(signal).catch((error: unknown) => {
+      if (!signal.aborted) throw error;
+    });
+    const kept = lease.keep(signal).finally(() => lost.abort());
+    // What ends the renewals ends the schedule; a run that is under way is not waited for.
+    await Promise.race([kept, firing.then(() => kept)]);
+  }
+
+  async function listen(signal: AbortSignal): Promise<void> {
+    const { status, isPastDue } = resume(await recorded(), schedule, clock.now());
+    let known = status;
+    await record(status);
+    if (isPastDue && statusStore !== undefined) known = await fire(known, clock.now(), true);
+    else if (fn.trigger.runOnStartup) known = await fire(known, clock.now(), false);
+    for (;;) {
+      const due = schedule.next(clock.now());
+      if (due === undefined) {
+        logger.log(
+          'warning',
+          category,
+          `the schedule '${fn.trigger.schedule}' has no further occurrence`,
+          source,
+        );
+        return clock.sleep(longestSleep, signal);
+      }
+      while (clock.now() < due) await clock.sleep(Math.min(due - clock.now(), longestSleep), signal);
+      known = await fire(known, due, false);
+      signal.throwIfAborted();
+    }
+  }
+
+  /** One run, with what was known before it; resolves with what is known after it. An exception changes nothing. */
+  async function fire(known: ScheduleStatus, due: number, isPastDue: boolean): Promise<ScheduleStatus> {
+    const data = timerData(statusStore === undefined ? null : known, isPastDue);
+    await invoker.invoke(fn, { data }).catch(() => undefined);
+    const status = afterRun(schedule, due, clock.now());
+    await record(status);
+    return status;
+  }
+
+  async function recorded(): Promise<ScheduleStatus | undefined> {
+    try {
+      return await statusStore?.read();
+    } catch (error) {
+      logger.log('warning', category, `the schedule status cannot be read: ${String(error)}`, source);
+      return undefined;
+    }
+  }
+
+  async function record(status: ScheduleStatus): Promise<void> {
+    try {
+      await statusStore?.write(status);
+    } catch (error) {
+      logger.log('warning', category, `the schedule status cannot be written: ${String(error)}`, source);
+    }
+  }
+
+  return {
+    async start() {
+      loop = live(await acquire()).catch((error: unknown) => {
+        if (!stopping.signal.aborted)
+          logger.log('error', category, `the timer ended: ${String(error)}`, source);
+      });
+    },
+    async stop() {
+      stopping.abort();
+      await lease?.release();
+    },
+    async close() {
+      await loop;
+    },
+  };
+}
+
+/** What the programming model makes `{isPastDue, schedule, scheduleStatus}` of. */
+export function timerData(status: ScheduleStatus | null, isPastDue: boolean): TypedData {
+  return {
+    json: JSON.stringify({ Schedule: { AdjustForDST: true }, ScheduleStatus: status, IsPastDue: isPastDue }),
+  };
+}
