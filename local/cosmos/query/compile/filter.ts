@@ -1,0 +1,138 @@
+import type { ComparisonOperator, Expression } from '../ast.ts';
+import { mirrored } from './comparison.ts';
+import type { Compilation } from './compilation.ts';
+import { compileExpression } from './expression.ts';
+import type { Scope } from './scope.ts';
+import { as, type Location, RANK, type TypedSql } from './typedSql.ts';
+
+/**
+ * What a filter says of stored properties (by path), as far as an index can use it: `equal` to one value, one
+ * of `several`, or in a `range`. `pinned` holds the type that the filter leaves possible.
+ */
+export type FilterFacts = {
+  equal: Set<string>;
+  several: Set<string>;
+  range: Set<string>;
+  pinned: Map<string, number>;
+};
+
+export function noFacts(): FilterFacts {
+  return { equal: new Set(), several: new Set(), range: new Set(), pinned: new Map() };
+}
+
+/**
+ * A condition as SQL that is true exactly where the condition is true; false and undefined, which a filter
+ * treats alike, are not told apart. That lets a comparison with a known type be written so that an index on
+ * (rank, value) serves it.
+ */
+export function compileFilter(
+  condition: Expression,
+  scope: Scope,
+  to: Compilation,
+  facts: FilterFacts,
+): string {
+  const inner = (part: Expression, partFacts: FilterFacts) => compileFilter(part, scope, to, partFacts);
+  const compiled = (part: Expression) => compileExpression(part, scope, to);
+  switch (condition.kind) {
+    case 'binary': {
+      const { operator, left, right } = condition;
+      if (operator === 'and') return `(${inner(left, facts)} AND ${inner(right, facts)})`;
+      if (operator === 'or') return `(${inner(left, noFacts())} OR ${inner(right, noFacts())})`;
+      if (!isComparison(operator)) break;
+      const sides = [compiled(left), compiled(right)] as const;
+      const test =
+        compareStored(operator, ...sides, facts) ??
+        compareStored(mirrored(operator), sides[1], sides[0], facts);
+      if (test !== undefined) return test;
+      break;
+    }
+    case 'between': {
+      const of = compiled(condition.of);
+      const low = compareStored('>=', of, compiled(condition.low), facts);
+      const high = compareStored('<=', of, compiled(condition.high), facts);
+      if (low !== undefined && high !== undefined) return `(${low} AND ${high})`;
+      break;
+    }
+    case 'in': {
+      const test = oneOf(compiled(condition.of), condition.list.map(compiled), facts);
+      if (test !== undefined) return test;
+      break;
+    }
+    case 'call': {
+      const [text, prefix, ...more] = condition.args;
+      if (condition.name.toUpperCase() !== 'STARTSWITH' || !text || !prefix || more.length > 0) break;
+      const test = startsWith(compiled(text), compiled(prefix), facts);
+      if (test !== undefined) return `(${test} AND ${as('boolean', compiled(condition))})`;
+      break;
+    }
+    default:
+  }
+  return as('boolean', compiled(condition));
+}
+
+function isComparison(operator: string): operator is ComparisonOperator {
+  return ['=', '!=', '<', '<=', '>', '>='].includes(operator);
+}
+
+type StoredSql = { location: Location } & (
+  | { kind: 'any'; rank: string; value: string }
+  | { kind: 'string'; sql: string }
+);
+
+function isStored(value: TypedSql): value is StoredSql {
+  return (value.kind === 'any' || value.kind === 'string') && value.location?.stored === true;
+}
+
+type PlainSql = { kind: 'boolean' | 'number' | 'string'; sql: string };
+
+function isPlain(value: TypedSql): value is PlainSql {
+  return (
+    value.kind === 'boolean' ||
+    value.kind === 'number' ||
+    (value.kind === 'string' && value.location === undefined)
+  );
+}
+
+/** `(rank = type AND value ⋚ …)`, or only the second where the type is known already. */
+function ofType(stored: StoredSql, kind: PlainSql['kind'], test: (value: string) => string): string {
+  if (stored.kind !== 'any') return stored.kind === kind ? test(stored.sql) : '0';
+  return `(${stored.rank} = ${RANK[kind]} AND ${test(stored.value)})`;
+}
+
+function compareStored(
+  operator: ComparisonOperator,
+  stored: TypedSql,
+  value: TypedSql,
+  facts: FilterFacts,
+): string | undefined {
+  if (!isStored(stored) || !isPlain(value)) return undefined;
+  const { path } = stored.location;
+  facts.pinned.set(path, RANK[value.kind]);
+  if (operator === '=') facts.equal.add(path);
+  else if (operator !== '!=') facts.range.add(path);
+  return ofType(stored, value.kind, (sql) => `${sql} ${operator} ${value.sql}`);
+}
+
+function oneOf(stored: TypedSql, list: TypedSql[], facts: FilterFacts): string | undefined {
+  if (!isStored(stored) || !list.every(isPlain)) return undefined;
+  const kinds = [...new Set(list.map(({ kind }) => kind))];
+  const [only, ...others] = kinds;
+  if (only !== undefined && others.length === 0) {
+    facts.several.add(stored.location.path);
+    facts.pinned.set(stored.location.path, RANK[only]);
+  }
+  const tests = kinds.map((kind) => {
+    const values = list.filter((item) => item.kind === kind).map((item) => item.sql);
+    return ofType(stored, kind, (sql) => `${sql} IN (${values.join(', ')})`);
+  });
+  return `(${tests.join(' OR ')})`;
+}
+
+/** A range that holds every text with this prefix; the exact test stands beside it. */
+function startsWith(stored: TypedSql, prefix: TypedSql, facts: FilterFacts): string | undefined {
+  if (!isStored(stored) || !isPlain(prefix) || prefix.kind !== 'string') return undefined;
+  facts.range.add(stored.location.path);
+  facts.pinned.set(stored.location.path, RANK.string);
+  const last = `(${prefix.sql} || char(1114111, 1114111))`;
+  return ofType(stored, 'string', (sql) => `${sql} >= ${prefix.sql} AND ${sql} <= ${last}`);
+}

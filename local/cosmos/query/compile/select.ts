@@ -1,0 +1,153 @@
+import type { Expression, Projection, Query, SortKey } from '../ast.ts';
+import { BadQuery, UnsupportedQuery } from '../errors.ts';
+import type { Compilation } from './compilation.ts';
+import { compileExpression } from './expression.ts';
+import { compileFilter, type FilterFacts, noFacts } from './filter.ts';
+import type { Scope } from './scope.ts';
+import { compileSources, type ItemTable } from './sources.ts';
+import { holdsAggregate } from './subquery.ts';
+import { identity, isDefined, objectOf, rankSql, type TypedSql, toJson, valueSql } from './typedSql.ts';
+
+/** One key to sort by: its type first, then its value. `path`: of a stored property. */
+export type CompiledSortKey = { rank: string; value: string; descending: boolean; path: string | undefined };
+
+/** A SELECT as the pieces of an SQL query; `paging` says how its rows can be told apart over time. */
+export type CompiledSelect = {
+  tables: string[];
+  conditions: string[];
+  /** One result as JSON text; NULL (no result) where `SELECT VALUE` gives undefined. */
+  json: string;
+  /** SQL of what rows are grouped by (GROUP BY or DISTINCT); empty: no groups, or one of all rows. */
+  groups: string[];
+  aggregated: boolean;
+  orderBy: CompiledSortKey[];
+  ordinals: string[];
+  readsItems: boolean;
+  facts: FilterFacts;
+  groupPaths: string[];
+};
+
+export function compileSelect(
+  query: Query,
+  outer: Scope | undefined,
+  items: ItemTable | undefined,
+  to: Compilation,
+): CompiledSelect {
+  const sources = compileSources(query.sources, outer, items, to);
+  const rows: Scope = { sees: 'rows', names: sources.names, outer };
+  const facts = noFacts();
+  const conditions = [...sources.conditions];
+  if (query.where !== undefined) conditions.push(compileFilter(query.where, rows, to, facts));
+  const aggregated = query.groupBy.length > 0 || holdsAggregate(query.projection);
+  refuseCombinations(query, aggregated);
+  const scope: Scope = aggregated ? { sees: 'groups', rows, keys: query.groupBy } : rows;
+  const fields = projected(query.projection, query, sources.names, scope, to);
+  const keys = query.groupBy.map((key) => compileExpression(key, rows, to));
+  const value = fields.kind === 'value' ? fields.value : objectOf(fields.fields);
+  if (fields.kind === 'value' && !aggregated && !isAlwaysDefined(value)) conditions.push(isDefined(value));
+  const distinct = fields.kind === 'value' ? [fields.value] : fields.fields.map((field) => field.value);
+  return {
+    tables: sources.tables,
+    conditions,
+    json: toJson(value),
+    groups: (query.distinct ? distinct : keys).flatMap(identity),
+    aggregated,
+    orderBy: query.orderBy.map((key) => sortKey(key, rows, items !== undefined, to)),
+    ordinals: sources.ordinals,
+    readsItems: sources.readsItems,
+    facts,
+    groupPaths: (query.distinct ? distinct : keys).flatMap(storedPath),
+  };
+}
+
+function refuseCombinations(query: Query, aggregated: boolean): void {
+  if (query.distinct && aggregated)
+    throw new UnsupportedQuery('DISTINCT together with aggregates or GROUP BY');
+  if (query.top !== undefined && query.limit !== undefined) {
+    throw new BadQuery("'TOP' can not be used together with 'OFFSET LIMIT'.", query.at, 'SC2101');
+  }
+  if (query.orderBy.length > 0 && query.groupBy.length > 0) {
+    throw new BadQuery("'ORDER BY' is not supported in presence of GROUP BY.", query.at, 'SC2103');
+  }
+  if (query.orderBy.length > 0 && aggregated) {
+    throw new BadQuery("'ORDER BY' is not supported with aggregates.", query.at, 'SC2103');
+  }
+}
+
+type Projected =
+  | { kind: 'value'; value: TypedSql }
+  | { kind: 'object'; fields: { name: string; value: TypedSql }[] };
+
+function projected(
+  projection: Projection,
+  query: Query,
+  names: ReadonlyMap<string, TypedSql>,
+  scope: Scope,
+  to: Compilation,
+): Projected {
+  switch (projection.kind) {
+    case 'star': {
+      const [only, ...others] = names.values();
+      if (only === undefined || others.length > 0 || query.groupBy.length > 0) {
+        throw new BadQuery("'SELECT *' is only valid with a single input set.", projection.at, 'SC2052');
+      }
+      return { kind: 'value', value: only };
+    }
+    case 'value':
+      return { kind: 'value', value: compileExpression(projection.of, scope, to) };
+    case 'list':
+      return { kind: 'object', fields: namedFields(projection, scope, to) };
+  }
+}
+
+function namedFields(
+  projection: Projection & { kind: 'list' },
+  scope: Scope,
+  to: Compilation,
+): { name: string; value: TypedSql }[] {
+  let unnamed = 0;
+  const fields: { name: string; value: TypedSql }[] = [];
+  for (const { of, alias } of projection.items) {
+    const implied = alias ?? lastName(of);
+    if (implied === undefined) unnamed++;
+    const name = implied ?? `$${unnamed}`;
+    if (fields.some((field) => field.name === name)) {
+      throw new BadQuery(`The property name '${name}' is specified more than once.`, projection.at, 'SC2015');
+    }
+    fields.push({ name, value: compileExpression(of, scope, to) });
+  }
+  return fields;
+}
+
+function lastName(of: Expression): string | undefined {
+  if (of.kind === 'name') return of.name;
+  if (of.kind !== 'property' || of.key.kind !== 'literal') return undefined;
+  return typeof of.key.value === 'string' ? of.key.value : undefined;
+}
+
+function isAlwaysDefined(value: TypedSql): boolean {
+  return value.kind === 'null' || (value.kind === 'object' && value.location?.path === '$');
+}
+
+/** In a container's own query a sort key must be a property of the item, as in the service. */
+function sortKey(key: SortKey, scope: Scope, ofItems: boolean, to: Compilation): CompiledSortKey {
+  const value = compileExpression(key.of, scope, to);
+  const [path] = storedPath(value);
+  if (path === undefined && ofItems) {
+    const reason =
+      'Unsupported ORDER BY clause. ORDER BY item expression could not be mapped to a document path.';
+    throw new BadQuery(reason, key.at, 'SC2105');
+  }
+  const known = value.kind !== 'any';
+  return {
+    rank: known && path !== undefined ? '' : rankSql(value),
+    value: valueSql(value),
+    descending: key.descending,
+    path,
+  };
+}
+
+function storedPath(value: TypedSql): string[] {
+  if (value.kind === 'undefined' || value.kind === 'null') return [];
+  return value.location?.stored === true && value.location.path !== '$' ? [value.location.path] : [];
+}

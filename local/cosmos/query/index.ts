@@ -1,0 +1,108 @@
+import type { DatabaseSync } from 'node:sqlite';
+import { type Bound, Compilation, toBound } from './compile/compilation.ts';
+import { countOf } from './compile/subquery.ts';
+import { fingerprint, hasPlaces, type Position, readToken, writeToken } from './continuation.ts';
+import { registerFunctions } from './functions/index.ts';
+import { type PreparedQuery, prepareQuery, type QuerySource } from './statements.ts';
+
+export { BadQuery, UnsupportedQuery } from './errors.ts';
+export { queryPlan } from './queryPlan.ts';
+
+export type SqlQuery = { query: string; parameters: { name: string; value: unknown }[] };
+
+/** `partition`: the canonical text of a partition key, undefined for all. */
+export type Source = QuerySource & { nowSeconds: number };
+
+/** `maxItems` below 1 leaves the size of a page to the server. */
+export type Page = { maxItems: number; continuation: string | undefined };
+
+const DEFAULT_PAGE = 1000;
+/** The service ends a page at 4 MB; one result always fits. */
+const PAGE_BYTES = 4 * 1024 * 1024;
+
+/** A page of results, each as JSON text: what is stored goes out as it is. */
+export function runQueryToJson(
+  db: DatabaseSync,
+  source: Source,
+  { query, parameters }: SqlQuery,
+  page: Page,
+): { json: string[]; continuation: string | undefined } {
+  registerFunctions(db);
+  const given = new Map(parameters.map(({ name, value }) => [name, value]));
+  const print = fingerprint(source.table, source.partition, query, parameters);
+  const position: Position =
+    page.continuation === undefined ? { given: 0, from: { skip: 0 } } : readToken(page.continuation, print);
+  const prepared = prepareQuery(db, source, query, given, position);
+  const most = mostResults(prepared, given);
+  const size = Math.min(page.maxItems < 1 ? DEFAULT_PAGE : page.maxItems, most.results - position.given);
+  // One row more than the page holds tells whether there is another page.
+  const rows = prepared.statement.iterate({
+    ...prepared.to.constants,
+    ...boundParameters(prepared, given),
+    ...boundPlace(position),
+    now: source.nowSeconds,
+    ...(source.partition === undefined ? {} : { pk: source.partition }),
+    limit: Math.max(size, 0) + 1,
+    offset: 'after' in position.from ? 0 : most.skipped + position.from.skip,
+  });
+  return readPage(rows as Iterable<unknown>, size, { position, prepared, print, results: most.results });
+}
+
+/** A page of results. Throws BadQuery (400) or UnsupportedQuery (501). */
+export function runQuery(
+  db: DatabaseSync,
+  source: Source,
+  query: SqlQuery,
+  page: Page,
+): { items: unknown[]; continuation: string | undefined } {
+  const { json, continuation } = runQueryToJson(db, source, query, page);
+  return { items: json.map((text): unknown => JSON.parse(text)), continuation };
+}
+
+type Reading = { position: Position; prepared: PreparedQuery; print: string; results: number };
+
+function readPage(
+  rows: Iterable<unknown>,
+  size: number,
+  { position, prepared, print, results }: Reading,
+): { json: string[]; continuation: string | undefined } {
+  const json: string[] = [];
+  let bytes = 0;
+  let place: Bound[] = [];
+  for (const row of rows) {
+    if (json.length >= size || (json.length > 0 && bytes > PAGE_BYTES)) {
+      const given = position.given + json.length;
+      if (given >= results) break;
+      const skipped = 'skip' in position.from ? position.from.skip : 0;
+      const from = hasPlaces(prepared.select) ? { after: place } : { skip: skipped + json.length };
+      return { json, continuation: writeToken({ given, from }, print) };
+    }
+    if (!Array.isArray(row)) throw new Error('rows are read as arrays');
+    const [text, ...columns] = row as unknown[];
+    json.push(String(text));
+    bytes += String(text).length;
+    place = columns.map((value) => (typeof value === 'bigint' ? Number(value) : (value as Bound)));
+  }
+  return { json, continuation: undefined };
+}
+
+/** TOP or OFFSET and LIMIT, whose parameters may change from run to run without another statement. */
+function mostResults(
+  { query }: PreparedQuery,
+  given: ReadonlyMap<string, unknown>,
+): { results: number; skipped: number } {
+  const counts = new Compilation(given);
+  const results = countOf(query.top, counts) ?? countOf(query.limit, counts) ?? Number.POSITIVE_INFINITY;
+  return { results, skipped: countOf(query.offset, counts) ?? 0 };
+}
+
+function boundParameters({ to }: PreparedQuery, given: ReadonlyMap<string, unknown>): Record<string, Bound> {
+  return Object.fromEntries(
+    [...to.usedParameters].map(([name, bindName]) => [bindName, toBound(given.get(name))]),
+  );
+}
+
+function boundPlace(position: Position): Record<string, Bound> {
+  if (!('after' in position.from)) return {};
+  return Object.fromEntries(position.from.after.map((value, index) => [`a${index}`, value]));
+}

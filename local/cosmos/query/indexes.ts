@@ -1,0 +1,61 @@
+import { createHash } from 'node:crypto';
+import type { DatabaseSync } from 'node:sqlite';
+import type { CompiledSelect } from './compile/select.ts';
+import { identifier } from './compile/sources.ts';
+import { atPath } from './compile/typedSql.ts';
+
+/**
+ * Indexes are made when a query first needs them: the partition key, then the properties that the filter sets
+ * equal, then those that the query sorts or groups by or, where there are none, one that the filter limits to a
+ * range. A property takes two columns, its type's rank and its value, which together sort as Cosmos sorts.
+ */
+const MOST_PER_TABLE = 12;
+
+/** The index columns that serve a query best; none if it reads no items or would look at all of them anyway. */
+export function indexFor(select: CompiledSelect, byPartition: boolean): string[] {
+  if (!select.readsItems) return [];
+  const { equal, several, range } = select.facts;
+  const sorted = select.orderBy.flatMap(({ path, descending }) =>
+    path === undefined ? [] : [{ path, descending }],
+  );
+  const leading = new Set([...equal].sort());
+  const following = [
+    ...(sorted.length > 0 ? sorted : select.groupPaths.map((path) => ({ path, descending: false }))),
+  ].filter(({ path }) => !leading.has(path));
+  if (following.length === 0) {
+    for (const path of [...several].sort()) leading.add(path);
+    const [path] = [...range].filter((of) => !leading.has(of)).sort();
+    if (path !== undefined) following.push({ path, descending: false });
+  }
+  // Stored so that the first sort key ascends: a backward scan serves the opposite order.
+  const flipped = following[0]?.descending === true;
+  return [
+    ...(byPartition ? ['pk'] : []),
+    ...[...leading].flatMap((path) => columnsOf(path, '')),
+    ...following.flatMap(({ path, descending }) => columnsOf(path, descending === flipped ? '' : ' DESC')),
+  ];
+}
+
+function columnsOf(path: string, direction: string): string[] {
+  if (path === '$."id"') return [`id${direction}`];
+  const { rank, value } = atPath('doc', path);
+  return [`${rank}${direction}`, `${value}${direction}`];
+}
+
+/** Makes the index unless the table has it, one that begins with it, or as many as it may have. */
+export function ensureIndex(db: DatabaseSync, table: string, columns: string[]): void {
+  if (columns.length === 0) return;
+  const prefix = `query_${table}_`;
+  const rows = db
+    .prepare(`SELECT name, sql FROM sqlite_master WHERE type = 'index' AND tbl_name = ?`)
+    .all(table)
+    .filter(({ name }) => String(name).startsWith(prefix));
+  const wanted = columns.join(', ');
+  const has = rows.some(({ sql }) => {
+    const list = String(sql).slice(String(sql).indexOf('(') + 1, -1);
+    return list === wanted || list.startsWith(`${wanted}, `);
+  });
+  if (has || rows.length >= MOST_PER_TABLE) return;
+  const hash = createHash('sha256').update(wanted).digest('hex').slice(0, 12);
+  db.exec(`CREATE INDEX IF NOT EXISTS ${identifier(prefix + hash)} ON ${identifier(table)} (${wanted})`);
+}
