@@ -1,0 +1,122 @@
+/** Decides what a link that a client attaches is for, and refuses it by name where there is no such thing here. */
+import type { Queue } from '../broker/queue.ts';
+import type { AmqpCondition } from '../faults.ts';
+import { serveCbs } from './cbs.ts';
+import { serveConsumer } from './consumer.ts';
+import { serveManagement } from './management.ts';
+import type { Namespace, Peer } from './peer.ts';
+import { maxMessageSize, serveProducer } from './producer.ts';
+import type { IncomingLink, OutgoingLink } from './rhea.ts';
+import { serveSession, sessionFilter } from './sessionLink.ts';
+
+/** An address on the namespace. */
+type Node = { kind: 'cbs' } | { kind: 'management'; queue: Queue } | { kind: 'queue'; queue: Queue };
+
+class AttachRefused extends Error {
+  readonly condition: AmqpCondition;
+
+  constructor(condition: string, description: string) {
+    super(description);
+    this.condition = { condition, description };
+  }
+}
+
+/** A client wants to send, or to ask something. */
+export function attachIncoming(namespace: Namespace, peer: Peer, link: IncomingLink): void {
+  orRefuse(link, () => {
+    const node = findNode(namespace, peer, link.target?.address, 'target');
+    switch (node.kind) {
+      case 'cbs':
+        serveCbs(peer, link, namespace.key);
+        break;
+      case 'management':
+        serveManagement(namespace, peer, link, node.queue);
+        break;
+      case 'queue':
+        if (node.queue.deadLetters === undefined) {
+          throw new AttachRefused('amqp:not-allowed', `Messages cannot be sent to "${node.queue.name}".`);
+        }
+        serveProducer(namespace, peer, link, node.queue);
+        break;
+    }
+    link.local.attach.max_message_size = maxMessageSize;
+    echoTerminus(link);
+  });
+}
+
+/** A client wants to receive, or to have answers. */
+export function attachOutgoing(namespace: Namespace, peer: Peer, link: OutgoingLink): void {
+  orRefuse(link, () => {
+    const node = findNode(namespace, peer, link.source?.address, 'source');
+    if (node.kind !== 'queue') {
+      peer.replies.add(link);
+      peer.cleanups.set(link, () => peer.replies.delete(link));
+      echoTerminus(link);
+      return;
+    }
+    const { queue } = node;
+    const filter = sessionFilter(link);
+    if (filter === undefined) {
+      if (queue.rules.requiresSession) {
+        const what = `"${queue.name}" requires sessions: a receiver without a session cannot be created on it.`;
+        throw new AttachRefused('amqp:not-allowed', what);
+      }
+      peer.cleanups.set(link, serveConsumer(namespace, peer, link, queue));
+      echoTerminus(link);
+      return;
+    }
+    if (!queue.rules.requiresSession) {
+      const what = `"${queue.name}" does not require sessions: a session receiver cannot be created on it.`;
+      throw new AttachRefused('amqp:not-allowed', what);
+    }
+    serveSession(namespace, peer, link, queue, filter.sessionId);
+  });
+}
+
+function orRefuse(link: IncomingLink | OutgoingLink, attach: () => void): void {
+  try {
+    attach();
+  } catch (error) {
+    if (!(error instanceof AttachRefused)) throw error;
+    // rhea answers with an attach without source or target, and then the detach with the error.
+    link.close(error.condition);
+  }
+}
+
+function findNode({ broker }: Namespace, peer: Peer, raw: unknown, end: 'source' | 'target'): Node {
+  if (typeof raw !== 'string') {
+    throw new AttachRefused(
+      'amqp:not-implemented',
+      `No ${end} address: transactions are not supported here.`,
+    );
+  }
+  const address = raw.replace(/^[a-z]+:\/\/[^/]*/i, '').replace(/^\//, '');
+  if (address === '$cbs') return { kind: 'cbs' };
+  if (!peer.authorized) {
+    const what = 'Unauthorized access: no valid token was put on $cbs for this connection.';
+    throw new AttachRefused('amqp:unauthorized-access', what);
+  }
+  if (/\/subscriptions\//i.test(address)) {
+    throw new AttachRefused(
+      'amqp:not-implemented',
+      `"${address}": topics and subscriptions are not supported here.`,
+    );
+  }
+  if (/\/\$transfer\//i.test(address)) {
+    throw new AttachRefused('amqp:not-implemented', `"${address}": transfer queues are not supported here.`);
+  }
+  const managed = /^(.*)\/\$management$/i.exec(address)?.[1];
+  const queue = broker.find(managed ?? address);
+  if (queue === undefined) {
+    throw new AttachRefused('amqp:not-found', `The messaging entity "${address}" could not be found.`);
+  }
+  return { kind: managed === undefined ? 'queue' : 'management', queue };
+}
+
+/** Says to the client that it got what it asked for. */
+export function echoTerminus(link: IncomingLink | OutgoingLink): void {
+  link.local.attach.snd_settle_mode = link.snd_settle_mode;
+  link.local.attach.rcv_settle_mode = link.rcv_settle_mode;
+  link.set_source({ address: link.source?.address ?? '' });
+  link.set_target({ address: link.target?.address ?? '' });
+}

@@ -1,0 +1,191 @@
+/**
+ * Reads an AMQP message only as far as a broker must: it finds the sections by their lengths and keeps the bytes.
+ * Decoding and encoding it again would change types (an int becomes a uint) and cost the most of the time.
+ */
+import { randomUUID } from 'node:crypto';
+import type { IncomingMessage } from '../broker/message.ts';
+import { type Typed, types } from './rhea.ts';
+
+export const sectionCodes = {
+  header: 0x70,
+  deliveryAnnotations: 0x71,
+  messageAnnotations: 0x72,
+  properties: 0x73,
+  applicationProperties: 0x74,
+  data: 0x75,
+} as const;
+
+export interface Section {
+  code: number;
+  /** Offset of the section, with its descriptor. */
+  start: number;
+  /** Offset of the value's constructor. */
+  value: number;
+  end: number;
+}
+
+/** The bytes are no AMQP message. */
+export class DecodeError extends Error {
+  override name = 'DecodeError';
+}
+
+export function readSections(buffer: Buffer): Section[] {
+  const sections: Section[] = [];
+  for (let start = 0; start < buffer.length; ) {
+    if (buffer[start] !== 0x00) throw new DecodeError(`no section at byte ${start}`);
+    const descriptorEnd = endOfValue(buffer, start + 1);
+    const end = endOfValue(buffer, descriptorEnd);
+    if (end > buffer.length) throw new DecodeError(`the section at byte ${start} is cut short`);
+    sections.push({ code: descriptorCode(buffer, start + 1), start, value: descriptorEnd, end });
+    start = end;
+  }
+  return sections;
+}
+
+/** Offset behind the value that begins at `at`; its width follows from the constructor's upper half. */
+function endOfValue(buffer: Buffer, at: number): number {
+  if (at >= buffer.length) throw new DecodeError('the message is cut short');
+  const kind = (buffer[at] ?? 0) >> 4;
+  if (kind === 0x4) return at + 1;
+  if (kind >= 0x5 && kind <= 0x9) return at + 1 + (1 << (kind - 5));
+  const wide = kind === 0xb || kind === 0xd || kind === 0xf;
+  if (!wide && kind !== 0xa && kind !== 0xc && kind !== 0xe) {
+    throw new DecodeError(`unknown constructor 0x${buffer[at]?.toString(16)} at byte ${at}`);
+  }
+  if (at + (wide ? 5 : 2) > buffer.length) throw new DecodeError('the message is cut short');
+  return wide ? at + 5 + buffer.readUInt32BE(at + 1) : at + 2 + buffer.readUInt8(at + 1);
+}
+
+function descriptorCode(buffer: Buffer, at: number): number {
+  if (buffer[at] === 0x53) return buffer[at + 1] ?? 0;
+  if (buffer[at] === 0x80) return Number(buffer.readBigUInt64BE(at + 1));
+  throw new DecodeError('sections with symbolic descriptors are not supported');
+}
+
+export function readMessage(buffer: Buffer): IncomingMessage {
+  const message: IncomingMessage = {
+    messageId: '',
+    sessionId: undefined,
+    durable: false,
+    priority: 4,
+    timeToLive: undefined,
+    scheduledFor: undefined,
+    annotations: Buffer.alloc(0),
+    annotationCount: 0,
+    bare: Buffer.alloc(0),
+  };
+  let bareStart = buffer.length;
+  let properties: Section | undefined;
+  for (const section of readSections(buffer)) {
+    if (section.code >= sectionCodes.properties) bareStart = Math.min(bareStart, section.start);
+    if (section.code === sectionCodes.header) readHeader(message, buffer, section);
+    else if (section.code === sectionCodes.messageAnnotations) readAnnotations(message, buffer, section);
+    else if (section.code === sectionCodes.properties) properties = section;
+  }
+  message.bare = buffer.subarray(bareStart);
+  readProperties(message, buffer, properties);
+  return message;
+}
+
+function readHeader(message: IncomingMessage, buffer: Buffer, section: Section): void {
+  const [durable, priority, ttl] = readList(buffer, section);
+  if (durable?.value === true || durable?.value === 1) message.durable = true;
+  if (typeof priority?.value === 'number') message.priority = priority.value;
+  if (typeof ttl?.value === 'number') message.timeToLive = ttl.value;
+}
+
+/** Annotations that only the broker sets: a sender's (of a message that it forwards) are not taken over. */
+const ownAnnotations = new Set([
+  'x-opt-enqueued-time',
+  'x-opt-sequence-number',
+  'x-opt-enqueue-sequence-number',
+  'x-opt-locked-until',
+  'x-opt-message-state',
+  'x-opt-deadletter-source',
+]);
+
+function readAnnotations(message: IncomingMessage, buffer: Buffer, section: Section): void {
+  const items = readList(buffer, section);
+  const writer = new types.Writer();
+  for (let at = 0; at + 1 < items.length; at += 2) {
+    const [key, value] = [items[at], items[at + 1]];
+    if (key === undefined || value === undefined || ownAnnotations.has(String(key.value))) continue;
+    if (key.value === 'x-opt-scheduled-enqueue-time' && value.value !== null) {
+      message.scheduledFor = Number(value.value);
+    }
+    writer.write(key);
+    writer.write(value);
+    message.annotationCount += 2;
+  }
+  message.annotations = writer.toBuffer();
+}
+
+const messageIdField = 0;
+const groupIdField = 10;
+
+/** Takes the ids from the properties; a message without an id gets one, since the SDK cannot do without. */
+function readProperties(message: IncomingMessage, buffer: Buffer, section: Section | undefined): void {
+  const fields = section === undefined ? [] : readList(buffer, section);
+  const sessionId = fields[groupIdField]?.value;
+  if (typeof sessionId === 'string') message.sessionId = sessionId;
+  const id = fields[messageIdField]?.value;
+  if (id !== undefined && id !== null) {
+    message.messageId = Buffer.isBuffer(id) ? id.toString('hex') : String(id);
+    return;
+  }
+  message.messageId = randomUUID();
+  fields[messageIdField] = types.wrap_string(message.messageId);
+  const rest = section === undefined ? message.bare : buffer.subarray(section.end);
+  message.bare = Buffer.concat([encodeSection(sectionCodes.properties, types.wrap_list(fields)), rest]);
+}
+
+/** The items of a list, or the keys and values of a map one after the other. */
+function readList(buffer: Buffer, section: Section): Typed[] {
+  const { value } = new types.Reader(buffer.subarray(section.value, section.end)).read();
+  // A copy: rhea shares one array between all empty lists.
+  return Array.isArray(value) ? [...(value as Typed[])] : [];
+}
+
+export function encodeSection(code: number, value: Typed): Buffer {
+  const writer = new types.Writer();
+  writer.write(types.described(types.wrap_ulong(code), value));
+  return writer.toBuffer();
+}
+
+/** The same bare message with some application properties set. */
+export function withApplicationProperties(bare: Buffer, changes: Record<string, unknown>): Buffer {
+  const entries = Object.entries(changes).filter(([, value]) => value !== undefined);
+  if (entries.length === 0) return bare;
+  const sections = readSections(bare);
+  const section = sections.find(({ code }) => code === sectionCodes.applicationProperties);
+  const items = section === undefined ? [] : readList(bare, section);
+  for (const [name, value] of entries) setItem(items, name, types.wrap(value));
+  const at = section?.start ?? sections.find(({ code }) => code > sectionCodes.applicationProperties)?.start;
+  const before = bare.subarray(0, at ?? bare.length);
+  const after = bare.subarray(section?.end ?? at ?? bare.length);
+  return Buffer.concat([
+    before,
+    encodeSection(sectionCodes.applicationProperties, types.Map32(items)),
+    after,
+  ]);
+}
+
+function setItem(items: Typed[], name: string, value: Typed): void {
+  for (let at = 0; at + 1 < items.length; at += 2) {
+    if (items[at]?.value === name) {
+      items[at + 1] = value;
+      return;
+    }
+  }
+  items.push(types.wrap_string(name), value);
+}
+
+/** The messages in one transfer of format 0x80013700: each data section is an encoded message. */
+export function readBatch(buffer: Buffer): Buffer[] {
+  return readSections(buffer)
+    .filter(({ code }) => code === sectionCodes.data)
+    .map(({ value, end }) => {
+      const headerBytes = buffer[value] === 0xa0 ? 2 : 5;
+      return buffer.subarray(value + headerBytes, end);
+    });
+}

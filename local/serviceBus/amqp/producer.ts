@@ -1,0 +1,78 @@
+import type { IncomingMessage } from '../broker/message.ts';
+import type { Queue } from '../broker/queue.ts';
+import { type AmqpCondition, underFault } from '../faults.ts';
+import { DecodeError, readBatch, readMessage } from './codec.ts';
+import type { Namespace, Peer } from './peer.ts';
+import { asDelivery, type IncomingLink, outcomes, settle } from './rhea.ts';
+
+/** Largest message or batch of the standard tier, in bytes. */
+export const maxMessageSize = 256 * 1024;
+
+const batchFormat = 0x8001_3700;
+
+/** Serves a link on which a client sends to a queue: a transfer is accepted once all its messages are stored. */
+export function serveProducer(
+  { broker, faults }: Namespace,
+  peer: Peer,
+  link: IncomingLink,
+  queue: Queue,
+): void {
+  link.on('message', ({ message, delivery: received, ...context }) => {
+    if (received === undefined) return;
+    const delivery = asDelivery(received);
+    const { format } = context as { format?: number };
+    const apply = () => {
+      const messages = readTransfer(message as unknown as Buffer, format, queue);
+      if (!Array.isArray(messages)) return settle(delivery, outcomes.rejected(messages));
+      for (const each of messages) queue.enqueue(each, broker.now());
+      broker.journal.afterCommit(() => settle(delivery, outcomes.accepted()));
+    };
+    const refuse = (error: AmqpCondition) => settle(delivery, outcomes.rejected(error));
+    underFault(faults.take('send', queue.name), broker.clock, { apply, refuse, drop: peer.drop });
+  });
+}
+
+function readTransfer(
+  bytes: Buffer,
+  format: number | undefined,
+  queue: Queue,
+): IncomingMessage[] | AmqpCondition {
+  try {
+    const encoded = format === batchFormat ? readBatch(bytes) : [bytes];
+    const messages = encoded.map(readMessage);
+    const size = bytes.length;
+    if (size > maxMessageSize) {
+      return {
+        condition: 'amqp:link:message-size-exceeded',
+        description: `The received message (size ${size} bytes) exceeds the limit (${maxMessageSize} bytes).`,
+      };
+    }
+    return (
+      messages.map((message) => checkMessage(message, queue)).find((problem) => problem !== undefined) ??
+      messages
+    );
+  } catch (error) {
+    if (!(error instanceof DecodeError)) throw error;
+    return { condition: 'amqp:decode-error', description: error.message };
+  }
+}
+
+/** What a queue does not take, whichever way it comes. */
+export function checkMessage(
+  { messageId, sessionId }: IncomingMessage,
+  queue: Queue,
+): AmqpCondition | undefined {
+  if (messageId.length > 128) return invalid('The MessageId is longer than 128 characters.');
+  if (sessionId !== undefined && sessionId.length > 128) {
+    return invalid('The SessionId is longer than 128 characters.');
+  }
+  if (queue.rules.requiresSession && sessionId === undefined) {
+    return {
+      condition: 'amqp:not-allowed',
+      description: `The SessionId was not set on a message, and it cannot be sent to the entity "${queue.name}", which requires sessions.`,
+    };
+  }
+  return undefined;
+}
+
+const invalid = (description: string): AmqpCondition => ({ condition: 'amqp:invalid-field', description });

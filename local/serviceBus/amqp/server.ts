@@ -1,0 +1,162 @@
+import type { AddressInfo, Server, Socket } from 'node:net';
+import { underFault } from '../faults.ts';
+import { attachIncoming, attachOutgoing } from './attach.ts';
+import type { Namespace, Peer } from './peer.ts';
+import {
+  type AmqpSession,
+  type Connection,
+  type Container,
+  createContainer,
+  type EventContext,
+  holdAttach,
+  incoming,
+  outgoing,
+} from './rhea.ts';
+import { offerSasl, plainAuthenticated } from './sasl.ts';
+
+/** Largest frame, as of the real service. */
+const maxFrameSize = 65_536;
+
+/** Deliveries without an answer per AMQP session and direction. */
+const sessionWindow = 4096;
+
+/** A format that no client sends; see `keepBytes`. */
+const rawFormat = 0x7fff_ffff;
+
+export interface AmqpServer {
+  port: number;
+  dropConnections(): number;
+  stop(): Promise<void>;
+}
+
+/** Listens on 127.0.0.1 and serves the namespace to every client that connects. */
+export async function listen(namespace: Namespace, port: number): Promise<AmqpServer> {
+  const container = createContainer();
+  offerSasl(container, namespace.key);
+  const peers = new Map<Connection, Peer>();
+  serveConnections(container, namespace, peers);
+  const server = container.listen({
+    host: '127.0.0.1',
+    port,
+    tcp_no_delay: true,
+    max_frame_size: maxFrameSize,
+    session_buffer_size: sessionWindow,
+    sender_options: { autosettle: false, treat_modified_as_released: false },
+    receiver_options: { autoaccept: false, credit_window: 1000 },
+  } as Parameters<Container['listen']>[0]);
+  const sockets = new Set<Socket>();
+  server.on('connection', (socket: Socket) => {
+    sockets.add(socket);
+    socket.once('close', () => sockets.delete(socket));
+  });
+  await listening(server);
+  return {
+    port: (server.address() as AddressInfo).port,
+    dropConnections() {
+      const all = [...peers.values()];
+      for (const peer of all) peer.drop();
+      return all.length;
+    },
+    async stop() {
+      const closed = new Promise<void>((resolve) => server.close(() => resolve()));
+      for (const peer of peers.values()) peer.drop();
+      for (const socket of sockets) socket.destroy();
+      await closed;
+    },
+  };
+}
+
+function listening(server: Server): Promise<void> {
+  return new Promise((resolve, reject) => {
+    server.once('listening', resolve);
+    server.once('error', reject);
+  });
+}
+
+function serveConnections(container: Container, namespace: Namespace, peers: Map<Connection, Peer>): void {
+  const peerOf = ({ connection }: EventContext): Peer => {
+    const known = peers.get(connection);
+    if (known !== undefined) return known;
+    const peer = createPeer(connection, () => peers.delete(connection));
+    peers.set(connection, peer);
+    return peer;
+  };
+  const linkGone = (context: EventContext) => {
+    const link = context.sender ?? context.receiver;
+    if (link !== undefined) cleanUp(peerOf(context), link);
+  };
+
+  container.on('connection_open', (context: EventContext) => {
+    const peer = peerOf(context);
+    const { connection } = context;
+    peer.authorized = plainAuthenticated(connection);
+    const fault = namespace.faults.take('connect');
+    if (fault?.kind === 'delay') holdAttach(connection as unknown as Parameters<typeof holdAttach>[0]);
+    underFault(fault, namespace.broker.clock, {
+      apply: () => connection.open(),
+      refuse: (error) => connection.close(error),
+      drop: peer.drop,
+    });
+  });
+  container.on('session_open', (context: EventContext) =>
+    keepBytes(context.session as unknown as AmqpSession),
+  );
+  container.on('sender_open', (context: EventContext) => {
+    if (context.sender !== undefined) attachOutgoing(namespace, peerOf(context), outgoing(context.sender));
+  });
+  container.on('receiver_open', (context: EventContext) => {
+    if (context.receiver !== undefined)
+      attachIncoming(namespace, peerOf(context), incoming(context.receiver));
+  });
+  container.on('sender_close', linkGone);
+  container.on('receiver_close', linkGone);
+  container.on('session_close', (context: EventContext) => {
+    const peer = peerOf(context);
+    for (const link of [...peer.cleanups.keys()] as { session?: unknown }[]) {
+      if (link.session === context.session) cleanUp(peer, link);
+    }
+  });
+  container.on('disconnected', (context: EventContext) => peers.get(context.connection)?.drop());
+  // rhea reports here what a client did against the protocol, and closes its connection.
+  container.on('error', () => {});
+  container.on('protocol_error', () => {});
+}
+
+function createPeer(connection: Connection, forget: () => void): Peer {
+  const peer: Peer = {
+    authorized: false,
+    replies: new Set(),
+    sessionHolders: new Set(),
+    cleanups: new Map(),
+    drop() {
+      forget();
+      for (const link of [...peer.cleanups.keys()]) cleanUp(peer, link);
+      const { socket } = connection as unknown as { socket: Socket };
+      if (socket.destroyed) return;
+      socket.destroy();
+      // rhea does not see a socket that is destroyed on this side; without this its heartbeat would go on.
+      (connection as unknown as { _disconnected(): void })._disconnected();
+    },
+  };
+  (connection as unknown as { socket: Socket }).socket.once('close', () => peer.drop());
+  return peer;
+}
+
+function cleanUp(peer: Peer, link: object): void {
+  const action = peer.cleanups.get(link);
+  peer.cleanups.delete(link);
+  action?.();
+}
+
+/**
+ * rhea decodes every message of format 0 and throws the bytes away; of any other format it gives the bytes as they
+ * came. So the format of what arrives is changed before rhea looks at it.
+ */
+function keepBytes(session: AmqpSession): void {
+  const onTransfer = session.on_transfer.bind(session);
+  session.on_transfer = (frame) => {
+    const { performative } = frame;
+    performative.message_format ||= rawFormat;
+    onTransfer(frame);
+  };
+}

@@ -1,0 +1,94 @@
+import type { Queue, Settlement } from '../broker/queue.ts';
+import { type AmqpCondition, underFault } from '../faults.ts';
+import { withApplicationProperties } from './codec.ts';
+import { tokenFromTag } from './lockToken.ts';
+import type { Namespace, Peer } from './peer.ts';
+import { type AmqpDelivery, asDelivery, type OutgoingLink, outcomes, settle } from './rhea.ts';
+
+/** What a client asks for with a disposition or through `$management`. */
+export interface SettlementRequest {
+  kind: Settlement['kind'];
+  /** Application properties to set on the message. */
+  properties?: Record<string, unknown>;
+  reason?: string | undefined;
+  description?: string | undefined;
+}
+
+/** Settles a locked message; false when the lock is lost. */
+export function applySettlement(
+  queue: Queue,
+  token: string,
+  request: SettlementRequest,
+  now: number,
+): boolean {
+  const message = queue.lockedMessage(token, now);
+  if (message === undefined) return false;
+  const { kind, properties = {} } = request;
+  if (kind === 'complete') return queue.settle(token, { kind }, now);
+  const bare = withApplicationProperties(message.bare, properties);
+  if (kind !== 'deadLetter') return queue.settle(token, { kind, bare }, now);
+  const cause = { reason: request.reason, description: request.description };
+  return queue.settle(token, { kind, cause, bare }, now);
+}
+
+/** The condition that tells a client that its lock is gone. */
+export function lockLost(queue: Queue): AmqpCondition {
+  return queue.rules.requiresSession
+    ? {
+        condition: 'com.microsoft:session-lock-lost',
+        description: 'The session lock has expired on the message session. Accept the session again.',
+      }
+    : {
+        condition: 'com.microsoft:message-lock-lost',
+        description:
+          'The lock supplied is invalid. Either the lock expired, or the message has already been removed from the queue.',
+      };
+}
+
+/** Answers the dispositions on a link once what they ask for is stored. */
+export function settleOnRequest(
+  { broker, faults }: Namespace,
+  peer: Peer,
+  link: OutgoingLink,
+  queue: Queue,
+  open: Map<string, AmqpDelivery>,
+): void {
+  function serve(delivery: AmqpDelivery, request: SettlementRequest): void {
+    if (typeof delivery.tag === 'string') return;
+    const token = tokenFromTag(delivery.tag);
+    const refuse = (error: AmqpCondition) => {
+      open.delete(token);
+      settle(delivery, outcomes.rejected(error));
+    };
+    const apply = () => {
+      if (!applySettlement(queue, token, request, broker.now())) return refuse(lockLost(queue));
+      open.delete(token);
+      broker.journal.afterCommit(() => settle(delivery, outcomes.accepted()));
+    };
+    underFault(faults.take('settle', queue.name), broker.clock, { apply, refuse, drop: peer.drop });
+  }
+
+  const on = (event: string, requestOf: (delivery: AmqpDelivery) => SettlementRequest) =>
+    link.on(event, (context) => {
+      if (context.delivery === undefined) return;
+      const delivery = asDelivery(context.delivery);
+      serve(delivery, requestOf(delivery));
+    });
+  on('accepted', () => ({ kind: 'complete' }));
+  on('released', () => ({ kind: 'abandon' }));
+  on('modified', ({ remote_state: state }) => ({
+    kind: state?.undeliverable_here === true ? 'defer' : 'abandon',
+    properties: state?.message_annotations ?? {},
+  }));
+  on('rejected', ({ remote_state: state }) => {
+    const { DeadLetterReason, DeadLetterErrorDescription, ...properties } = state?.error?.info ?? {};
+    return {
+      kind: 'deadLetter',
+      properties,
+      reason: text(DeadLetterReason),
+      description: text(DeadLetterErrorDescription),
+    };
+  });
+}
+
+const text = (value: unknown) => (typeof value === 'string' ? value : undefined);

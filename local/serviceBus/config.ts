@@ -1,0 +1,112 @@
+import { readFileSync } from 'node:fs';
+import { z } from 'zod';
+import type { QueueRules } from './broker/queue.ts';
+import { parseDuration } from './duration.ts';
+
+export interface QueueConfig {
+  name: string;
+  rules: QueueRules;
+}
+
+/** What is wrong with a configuration file, each line with the path of the field. */
+export class ConfigError extends Error {
+  override name = 'ConfigError';
+}
+
+const duration = (min: string, max?: string) =>
+  z.string().transform((text, context) => {
+    const ms = parseDuration(text);
+    const [least = 0, most = Infinity] = [
+      parseDuration(min),
+      max === undefined ? undefined : parseDuration(max),
+    ];
+    if (ms !== undefined && ms >= least && ms <= most) return ms;
+    const range = max === undefined ? `at least ${min}` : `${min} to ${max}`;
+    context.addIssue({ code: 'custom', message: `expected an ISO 8601 duration, ${range}, got "${text}"` });
+    return z.NEVER;
+  });
+
+/** Empty is the emulator's way to say "no"; anything else asks for a feature that is missing here. */
+const noForwarding = z.literal('', { error: 'forwarding to another queue is not supported' }).optional();
+
+// Limits: https://learn.microsoft.com/azure/service-bus-messaging/service-bus-quotas
+const properties = z
+  .strictObject({
+    LockDuration: duration('PT1S', 'PT5M').default(60_000),
+    MaxDeliveryCount: z.int().min(1).max(2000).default(10),
+    RequiresSession: z.boolean().default(false),
+    RequiresDuplicateDetection: z.boolean().default(false),
+    DuplicateDetectionHistoryTimeWindow: duration('PT20S', 'P7D').default(60_000),
+    DefaultMessageTimeToLive: duration('PT1S').default(14 * 24 * 3_600_000),
+    DeadLetteringOnMessageExpiration: z.boolean().default(false),
+    ForwardTo: noForwarding,
+    ForwardDeadLetteredMessagesTo: noForwarding,
+  })
+  .prefault({});
+
+const queue = z.strictObject({
+  Name: z
+    .string()
+    .max(260)
+    .regex(/^[A-Za-z0-9](?:[A-Za-z0-9._/-]*[A-Za-z0-9_])?$/, 'letters, digits and . - _ / only')
+    .refine((name) => !name.includes('$'), 'must not contain $'),
+  Properties: properties,
+});
+
+const file = z.object({
+  UserConfig: z.object({
+    Namespaces: z
+      .array(
+        z.object({
+          Queues: z.array(queue).default([]),
+          Topics: z
+            .array(z.unknown())
+            .max(0, 'topics and subscriptions are not supported, only queues')
+            .optional(),
+        }),
+      )
+      .length(1, 'exactly one namespace, as in the official emulator'),
+  }),
+});
+
+/**
+ * The queues of a file in the format of the official emulator's Config.json
+ * (https://learn.microsoft.com/azure/service-bus-messaging/test-locally-with-service-bus-emulator). A property that is
+ * not known is an error, since it would be ignored.
+ */
+export function readConfig(path: string | URL): QueueConfig[] {
+  let json: unknown;
+  try {
+    json = JSON.parse(readFileSync(path, 'utf8'));
+  } catch (cause) {
+    throw new ConfigError(`Service Bus configuration ${String(path)}: not readable as JSON`, { cause });
+  }
+  return parseConfig(json, String(path));
+}
+
+export function parseConfig(json: unknown, origin: string): QueueConfig[] {
+  const parsed = file.safeParse(json);
+  if (!parsed.success) {
+    const problems = parsed.error.issues.map(({ path, message }) => `  ${path.join('.')}: ${message}`);
+    throw new ConfigError(`Service Bus configuration ${origin}:\n${problems.join('\n')}`);
+  }
+  const queues = parsed.data.UserConfig.Namespaces.flatMap(({ Queues }) => Queues);
+  const names = new Set<string>();
+  for (const { Name } of queues) {
+    if (names.has(Name.toLowerCase())) {
+      throw new ConfigError(`Service Bus configuration ${origin}:\n  queue "${Name}" is there twice`);
+    }
+    names.add(Name.toLowerCase());
+  }
+  return queues.map(({ Name, Properties: p }) => ({
+    name: Name,
+    rules: {
+      lockMs: p.LockDuration,
+      maxDeliveryCount: p.MaxDeliveryCount,
+      requiresSession: p.RequiresSession,
+      duplicateWindowMs: p.RequiresDuplicateDetection ? p.DuplicateDetectionHistoryTimeWindow : undefined,
+      timeToLiveMs: p.DefaultMessageTimeToLive,
+      deadLetterOnExpiry: p.DeadLetteringOnMessageExpiration,
+    },
+  }));
+}

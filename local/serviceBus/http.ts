@@ -1,0 +1,107 @@
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { z } from 'zod';
+import type { Broker } from './broker/broker.ts';
+import type { Queue } from './broker/queue.ts';
+import { type Faults, faultSchema } from './faults.ts';
+
+export interface LocalHttp {
+  port: number;
+  stop(): Promise<void>;
+}
+
+interface Parts {
+  broker: Broker;
+  faults: Faults;
+  /** Cuts every client connection; says how many. */
+  dropConnections: () => number;
+}
+
+/** Serves `/_local/stats` and `/_local/faults`, for tests and the curious. */
+export async function serveHttp(parts: Parts, port: number): Promise<LocalHttp> {
+  const server = createServer((request, response) => {
+    answer(parts, request).then(
+      ({ status, body }) => send(response, status, body),
+      (error: unknown) => send(response, 500, { error: String(error) }),
+    );
+  });
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', reject);
+    server.listen(port, '127.0.0.1', resolve);
+  });
+  return {
+    port: (server.address() as AddressInfo).port,
+    stop: () =>
+      new Promise((resolve) => {
+        server.close(() => resolve());
+        server.closeAllConnections();
+      }),
+  };
+}
+
+interface Reply {
+  status: number;
+  body: unknown;
+}
+
+async function answer(parts: Parts, request: IncomingMessage): Promise<Reply> {
+  const call = `${request.method} ${request.url?.split('?')[0]}`;
+  switch (call) {
+    case 'GET /_local/stats':
+      return {
+        status: 200,
+        body: { queues: Object.fromEntries(parts.broker.queues.map(statsOf(parts.broker))) },
+      };
+    case 'GET /_local/faults':
+      return { status: 200, body: parts.faults.list() };
+    case 'DELETE /_local/faults':
+      parts.faults.clear();
+      return { status: 200, body: [] };
+    case 'POST /_local/faults':
+      return setFault(parts, await readBody(request));
+    default:
+      return { status: 404, body: { error: `${call}: there are only /_local/stats and /_local/faults` } };
+  }
+}
+
+const statsOf =
+  (broker: Broker) =>
+  (queue: Queue): [string, object] => {
+    queue.advance(broker.now());
+    const { ready, scheduled, deferred, locked } = queue.counts;
+    const dead = queue.deadLetters?.counts;
+    const deadLettered = dead === undefined ? 0 : dead.ready + dead.locked + dead.deferred;
+    return [queue.name, { active: ready, scheduled, deferred, deadLettered, locked, ...queue.counters }];
+  };
+
+function setFault({ broker, faults, dropConnections }: Parts, body: string): Reply {
+  let json: unknown;
+  try {
+    json = JSON.parse(body);
+  } catch {
+    return { status: 400, body: { error: 'the body is not JSON' } };
+  }
+  const parsed = faultSchema.safeParse(json);
+  if (!parsed.success) return { status: 400, body: { error: z.prettifyError(parsed.error) } };
+  const fault = parsed.data;
+  if (fault.kind === 'expire-locks') {
+    const only = fault.queue === undefined ? broker.all() : [broker.find(fault.queue)];
+    const expired = only.reduce((sum, queue) => sum + (queue?.expireLocks(broker.now()) ?? 0), 0);
+    return { status: 200, body: { expired } };
+  }
+  if (fault.kind === 'drop-connection' && fault.operation === undefined) {
+    return { status: 200, body: { dropped: dropConnections() } };
+  }
+  faults.arm(fault);
+  return { status: 201, body: fault };
+}
+
+async function readBody(request: IncomingMessage): Promise<string> {
+  const chunks: Buffer[] = [];
+  for await (const chunk of request) chunks.push(chunk as Buffer);
+  return Buffer.concat(chunks).toString();
+}
+
+function send(response: ServerResponse, status: number, body: unknown): void {
+  response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body));
+}

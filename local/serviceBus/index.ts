@@ -1,0 +1,63 @@
+import { Consumers } from './amqp/consumers.ts';
+import { listen } from './amqp/server.ts';
+import { Broker } from './broker/broker.ts';
+import { noJournal } from './broker/journal.ts';
+import { type BrokerClock, systemBrokerClock } from './clock.ts';
+import { readConfig } from './config.ts';
+import { Faults } from './faults.ts';
+import { serveHttp } from './http.ts';
+import { openStorage } from './storage.ts';
+
+export interface ServiceBusOptions {
+  /** AMQP port; 0 or absent: any free one. */
+  port?: number;
+  /** Port of `/_local/…`; 0 or absent: any free one. */
+  httpPort?: number;
+  /** Folder for the messages; without one they are kept in memory. */
+  data?: string;
+  /** A file in the format of the official emulator's Config.json; absent: the queues of payonce. */
+  config?: string;
+  clock?: BrokerClock;
+}
+
+export interface ServiceBus extends AsyncDisposable {
+  connectionString: string;
+  /** `http://127.0.0.1:PORT`, for `/_local/stats` and `/_local/faults`. */
+  localAddress: string;
+  port: number;
+  stop(): Promise<void>;
+}
+
+/** The key of the official emulator; it protects nothing. */
+const key = { name: 'RootManageSharedAccessKey', value: 'SAS_KEY_VALUE' };
+
+/**
+ * Starts a stand-in for Azure Service Bus on 127.0.0.1: queues over AMQP 1.0.
+ *
+ * @throws ConfigError when the configuration file asks for what is not supported; it names each field.
+ */
+export async function startServiceBus(options: ServiceBusOptions = {}): Promise<ServiceBus> {
+  const { port = 0, httpPort = 0, data, clock = systemBrokerClock } = options;
+  const configs = readConfig(options.config ?? new URL('./Config.json', import.meta.url));
+  const storage = data === undefined ? undefined : openStorage(data);
+  const broker = new Broker(configs, clock, storage ?? noJournal);
+  for (const queue of broker.all()) storage?.load(queue, clock.now());
+  const faults = new Faults();
+  const amqp = await listen({ broker, faults, key, consumers: new Consumers(broker) }, port);
+  const http = await serveHttp({ broker, faults, dropConnections: () => amqp.dropConnections() }, httpPort);
+
+  let stopped: Promise<void> | undefined;
+  async function end(): Promise<void> {
+    await Promise.all([http.stop(), amqp.stop()]);
+    broker.stop();
+    storage?.close();
+  }
+  const stop = () => (stopped ??= end());
+  return {
+    connectionString: `Endpoint=sb://127.0.0.1:${amqp.port};SharedAccessKeyName=${key.name};SharedAccessKey=${key.value};UseDevelopmentEmulator=true`,
+    localAddress: `http://127.0.0.1:${http.port}`,
+    port: amqp.port,
+    stop,
+    [Symbol.asyncDispose]: stop,
+  };
+}

@@ -1,0 +1,30 @@
+/** The Service Bus stand-in as a program: prints its settings as KEY=value lines, then `ready`. */
+import { parseArgs } from 'node:util';
+import { ConfigError } from './config.ts';
+import { startServiceBus } from './index.ts';
+
+const { values } = parseArgs({
+  options: {
+    port: { type: 'string', default: '0' },
+    'http-port': { type: 'string', default: '0' },
+    data: { type: 'string' },
+    config: { type: 'string' },
+  },
+});
+
+try {
+  const serviceBus = await startServiceBus({
+    port: Number(values.port),
+    httpPort: Number(values['http-port']),
+    ...(values.data === undefined ? {} : { data: values.data }),
+    ...(values.config === undefined ? {} : { config: values.config }),
+  });
+  console.log(`ServiceBus=${serviceBus.connectionString}`);
+  console.log(`SERVICE_BUS_LOCAL=${serviceBus.localAddress}`);
+  console.log('ready');
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => void serviceBus.stop());
+} catch (error) {
+  if (!(error instanceof ConfigError)) throw error;
+  console.error(error.message);
+  process.exitCode = 1;
+}
