@@ -1,0 +1,117 @@
+import { randomUUID } from 'node:crypto';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { ServiceBusClient, type ServiceBusMessage } from '@azure/service-bus';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { type ServiceBus, startServiceBus } from '../../../local/serviceBus/index.ts';
+import { type HostProcess, startHostProcess } from '../../support/functionsHostProcess.ts';
+
+const app = fileURLToPath(new URL('fixtures/serviceBusApp', import.meta.url));
+let serviceBus: ServiceBus;
+let client: ServiceBusClient;
+let host: HostProcess;
+
+beforeAll(async () => {
+  serviceBus = await startServiceBus({ config: join(app, 'queues.json') });
+  client = new ServiceBusClient(serviceBus.connectionString);
+  host = await startHostProcess({ app, env: { ServiceBus: serviceBus.connectionString } });
+});
+afterAll(async () => {
+  await host?.[Symbol.asyncDispose]();
+  await client?.close();
+  await serviceBus?.stop();
+});
+
+async function send(queue: string, ...messages: ServiceBusMessage[]): Promise<void> {
+  const sender = client.createSender(queue);
+  await sender.sendMessages(messages);
+  await sender.close();
+}
+
+/** What the function was given for the message of that id. */
+async function seen(messageId: string) {
+  const [, line = ''] = await host.line(new RegExp(`SEEN command (.*"${messageId}".*)`));
+  return JSON.parse(line);
+}
+
+async function waiting(queue: string): Promise<number> {
+  const receiver = client.createReceiver(queue);
+  const messages = await receiver.peekMessages(100);
+  await receiver.close();
+  return messages.length;
+}
+
+test('a message with its metadata; completed when the function returns', async () => {
+  const messageId = `m-${randomUUID()}`;
+  await send('commands', {
+    body: { batchId: 'b-1', invoices: [1, 2] },
+    messageId,
+    subject: 'pay',
+    correlationId: 'c-1',
+    applicationProperties: { Kind: 'batch', attempt: 2 },
+  });
+  const { message, triggerMetadata } = await seen(messageId);
+  expect(message).toEqual({ batchId: 'b-1', invoices: [1, 2] });
+  expect(triggerMetadata).toMatchObject({
+    messageId,
+    deliveryCount: 1,
+    subject: 'pay',
+    label: 'pay',
+    correlationId: 'c-1',
+    // The programming model lowers the first letter of every name in the metadata.
+    applicationProperties: { kind: 'batch', attempt: 2 },
+    userProperties: { kind: 'batch', attempt: 2 },
+    lockToken: expect.stringMatching(/^[0-9a-f-]{36}$/),
+    sequenceNumber: expect.any(Number),
+  });
+  expect(Math.abs(Date.now() - Date.parse(triggerMetadata.enqueuedTimeUtc))).toBeLessThan(60_000);
+  await expect.poll(() => waiting('commands')).toBe(0);
+});
+
+test.each([
+  ['bytes that are text', Buffer.from('plain'), 'plain'],
+  ['a JSON string', '"quoted"', '"quoted"'],
+  ['bytes that are JSON', Buffer.from('[1,{"a":null}]'), [1, { a: null }]],
+])('%s', async (_, body, expected) => {
+  const messageId = `m-${randomUUID()}`;
+  await send('commands', { body, messageId });
+  expect((await seen(messageId)).message).toEqual(expected);
+});
+
+test('an exception abandons: delivery counts 1, 2, 3, then the dead-letter queue', async () => {
+  const messageId = `m-${randomUUID()}`;
+  await send('commands', { body: 'fail', messageId });
+  for (const count of [1, 2, 3]) {
+    await host.line(
+      new RegExp(`"deliveryCount":${count}.*"${messageId}"|"${messageId}".*"deliveryCount":${count}`),
+    );
+  }
+  const receiver = client.createReceiver('commands', { subQueueType: 'deadLetter' });
+  const [dead] = await receiver.receiveMessages(1, { maxWaitTimeInMs: 5_000 });
+  expect(dead?.messageId).toBe(messageId);
+  await receiver.close();
+});
+
+test('no more than maxConcurrentCalls at a time, though more are fetched ahead', async () => {
+  const messages = Array.from({ length: 40 }, () => ({ body: {}, messageId: `m-${randomUUID()}` }));
+  await send('commands', ...messages);
+  let most = 0;
+  for (const { messageId } of messages) most = Math.max(most, (await seen(messageId)).most);
+  expect(most).toBe(3);
+});
+
+test('with autoCompleteMessages off the message is left as it is', async () => {
+  await send('kept', { body: 'stays' });
+  await host.line(/SEEN kept "stays"/);
+  expect(await waiting('kept')).toBe(1);
+});
+
+test('SIGTERM while messages run: they are settled, and the host ends with 0', async () => {
+  const messages = Array.from({ length: 6 }, () => ({ body: {}, messageId: `m-${randomUUID()}` }));
+  await send('commands', ...messages);
+  await seen(messages[0]?.messageId ?? '');
+  host.kill('SIGTERM');
+  expect(await host.exited).toBe(0);
+  const handled = messages.filter(({ messageId }) => host.lines.some((line) => line.includes(messageId)));
+  expect(await waiting('commands')).toBe(messages.length - handled.length);
+});
