@@ -46,7 +46,7 @@ export type PaymentState = z.infer<typeof paymentStateSchema>;
 
 export const firstPaymentState: PaymentState = { keyNumber: 1, declines: 0, deferrals: 0 };
 
-const timelineEntrySchema = z.looseObject({ at: z.string(), what: z.string(), by: z.string() });
+const timelineEntrySchema = z.object({ at: z.string(), what: z.string(), by: z.string() }).catchall(z.json());
 export type TimelineEntry = z.infer<typeof timelineEntrySchema>;
 
 /** What an importer gives; it never changes afterwards. Times are ISO 8601 in UTC with milliseconds, so they sort as text. */

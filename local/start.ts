@@ -1,0 +1,162 @@
+import { mkdirSync, readFileSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { parseArgs } from 'node:util';
+import { CosmosClient } from '@azure/cosmos';
+import { freePorts } from './freePorts.ts';
+import { type Child, startChild } from './start/child.ts';
+import { addUp, type Figures, isSettled, readFigures } from './start/figures.ts';
+import { type Imported, progressLine, report } from './start/report.ts';
+
+const usage = `npm start -- [options]
+  --instances N         hosts that race for the work (default 3)
+  --no-timer-singleton  every host fires its timers, as if the platform's own lock had failed
+  --once                exit after the first run: with code 0 only if every figure adds up
+  --reset               forget the data of earlier runs (.local/)`;
+
+/** How long the first run may take until it is called stuck, in milliseconds. */
+const firstRunTimeoutMs = 110_000;
+const pollMs = 1_000;
+const graceMs = 35_000;
+const folder = '.local';
+
+const { values } = parseArgs({
+  options: {
+    instances: { type: 'string', default: '3' },
+    'no-timer-singleton': { type: 'boolean', default: false },
+    once: { type: 'boolean', default: false },
+    reset: { type: 'boolean', default: false },
+    help: { type: 'boolean', default: false },
+  },
+});
+if (values.help) {
+  console.log(usage);
+  process.exit(0);
+}
+const instances = Number(values.instances);
+if (!Number.isInteger(instances) || instances < 1 || instances > 20) {
+  console.error(`--instances: expected a whole number from 1 to 20, got "${values.instances}"`);
+  process.exit(2);
+}
+
+const children: Child[] = [];
+let stopping: Promise<void> | undefined;
+for (const signal of ['SIGINT', 'SIGTERM'] as const)
+  process.on(signal, () => void stop().then(() => process.exit(130)));
+
+try {
+  const settled = await run();
+  if (values.once || !settled) {
+    await stop();
+    process.exit(settled ? 0 : 1);
+  }
+} catch (error) {
+  if (stopping !== undefined) await new Promise(() => {});
+  console.error(error instanceof Error ? error.message : error);
+  await stop();
+  process.exit(1);
+}
+
+/** The whole first run; true when every figure adds up. */
+async function run(): Promise<boolean> {
+  if (values.reset) rmSync(folder, { recursive: true, force: true });
+  mkdirSync(join(folder, 'logs'), { recursive: true });
+  console.log('Starting the local cloud: storage, Cosmos, Service Bus, payments …');
+  const envFile = join(folder, 'env');
+  const cloud = await startChild(
+    'the local cloud',
+    ['local/cloud.ts', '--data', join(folder, 'data'), '--env-file', envFile],
+    { logFile: join(folder, 'logs', 'cloud.log') },
+  );
+  children.push(cloud);
+  const env = Object.fromEntries(
+    readFileSync(envFile, 'utf8')
+      .trim()
+      .split('\n')
+      .map((line) => [line.slice(0, line.indexOf('=')), line.slice(line.indexOf('=') + 1)]),
+  );
+  const { Cosmos: cosmosConnection = '', STRIPE_API_BASE: payments = '' } = env;
+
+  console.log(`Starting ${instances} instances of the app …`);
+  const ports = await freePorts(instances);
+  const hosts = await Promise.all(
+    ports.map((port, index) =>
+      startChild(
+        `host-${index + 1}`,
+        [
+          'local/functionsHost/main.ts',
+          '--port',
+          `${port}`,
+          '--env-file',
+          envFile,
+          ...(values['no-timer-singleton'] ? ['--no-timer-singleton'] : []),
+        ],
+        {
+          env: {
+            INSTANCE_ID: `host-${index + 1}`,
+            INVOICE_SCHEDULE: '*/2 * * * * *',
+            OUTBOX_SCHEDULE: '*/5 * * * * *',
+          },
+          logFile: join(folder, 'logs', `host-${index + 1}.log`),
+        },
+      ).then((child) => {
+        children.push(child);
+        return child;
+      }),
+    ),
+  );
+  for (const child of [cloud, ...hosts]) {
+    void child.exited.then((code) => {
+      if (stopping === undefined)
+        console.error(`${child.name} has ended with code ${code}; its log: ${folder}/logs`);
+    });
+  }
+
+  const address = `http://127.0.0.1:${ports[0]}/api`;
+  const cosmos = new CosmosClient(cosmosConnection);
+  const before = await readFigures({ cosmos, payments });
+  const imported = await importSample(address);
+  const figures = await untilSettled(() => readFigures({ cosmos, payments }));
+  cosmos.dispose();
+  const sums = addUp(figures);
+  const lines = report({ imported, figures, sums, chargedBefore: before.charges.length });
+  console.log(`\n${lines.join('\n')}\n`);
+  const open = !isSettled(figures, Date.now());
+  if (open) console.error(`Not everything was settled within ${firstRunTimeoutMs / 1000} s.`);
+  if (!values.once) console.log(`Summary: ${address}/ops/summary   Ctrl-C ends everything.`);
+  return !open && sums.problems.length === 0;
+}
+
+async function importSample(address: string): Promise<Imported> {
+  const response = await fetch(`${address}/ops/invoices`, {
+    method: 'POST',
+    headers: { 'content-type': 'text/csv' },
+    body: readFileSync('samples/invoices.csv'),
+  });
+  if (!response.ok)
+    throw new Error(`importing samples/invoices.csv: ${response.status} ${await response.text()}`);
+  return (await response.json()) as Imported;
+}
+
+/** Shows progress until nothing is left to do, or the time is up. */
+async function untilSettled(read: () => Promise<Figures>): Promise<Figures> {
+  const deadline = Date.now() + firstRunTimeoutMs;
+  let shown = '';
+  for (;;) {
+    const figures = await read();
+    const line = progressLine(figures);
+    if (line !== shown) console.log(line);
+    shown = line;
+    if (isSettled(figures, Date.now()) || Date.now() > deadline) return figures;
+    await new Promise((resolve) => setTimeout(resolve, pollMs));
+  }
+}
+
+/** Ends the hosts first, so that they can still write what they have done. */
+function stop(): Promise<void> {
+  stopping ??= (async () => {
+    const [cloud, ...hosts] = children;
+    await Promise.all(hosts.map((host) => host.stop(graceMs)));
+    await cloud?.stop(graceMs);
+  })();
+  return stopping;
+}

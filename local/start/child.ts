@@ -1,0 +1,65 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { createWriteStream } from 'node:fs';
+
+export interface Child {
+  name: string;
+  process: ChildProcess;
+  exited: Promise<number | null>;
+  /** Ends it in good order, and by force when that takes longer than `graceMs`. */
+  stop(graceMs: number): Promise<void>;
+}
+
+/** How long a process may take until it says `ready`, in milliseconds. */
+const startTimeoutMs = 60_000;
+
+/**
+ * Starts a Node program of this project and resolves once it has printed the line `ready`. What it prints goes to
+ * `logFile`; when it ends before that, the error carries the end of it.
+ */
+export async function startChild(
+  name: string,
+  args: readonly string[],
+  { env = {}, logFile }: { env?: Record<string, string>; logFile: string },
+): Promise<Child> {
+  const child = spawn(process.execPath, args, {
+    env: { ...process.env, ...env },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  const log = createWriteStream(logFile);
+  const exited = new Promise<number | null>((resolve) => child.once('exit', (code) => resolve(code)));
+  let tail = '';
+  const ready = Promise.withResolvers<void>();
+  const read = (chunk: Buffer) => {
+    log.write(chunk);
+    tail = (tail + chunk.toString()).slice(-4_000);
+    if (/^ready$/m.test(tail)) ready.resolve();
+  };
+  child.stdout.on('data', read);
+  child.stderr.on('data', read);
+  child.once('error', ready.reject);
+  child.once('exit', (code) => ready.reject(new Error(`${name} ended with code ${code} at start:\n${tail}`)));
+  const timer = setTimeout(
+    () => ready.reject(new Error(`${name} is not ready after 60 s:\n${tail}`)),
+    startTimeoutMs,
+  );
+  try {
+    await ready.promise;
+  } catch (error) {
+    child.kill('SIGKILL');
+    throw error;
+  } finally {
+    clearTimeout(timer);
+  }
+  return {
+    name,
+    process: child,
+    exited,
+    async stop(graceMs) {
+      if (child.exitCode !== null || child.signalCode !== null) return;
+      child.kill('SIGTERM');
+      const force = setTimeout(() => child.kill('SIGKILL'), graceMs);
+      await exited;
+      clearTimeout(force);
+    },
+  };
+}

@@ -1,0 +1,104 @@
+import type { CosmosClient } from '@azure/cosmos';
+import { containers, databaseName } from '../../src/platform/cosmosContainers.ts';
+
+/** What is to be known of one invoice to add everything up. */
+export interface InvoiceFigure {
+  id: string;
+  status: 'pending' | 'claimed' | 'paid' | 'declined' | 'parked';
+  amountMinor: number;
+  currency: string;
+  actionableAt?: string;
+  timeline: { what: string; by: string }[];
+}
+
+/** A charge that moved money, as the payment stand-in's ledger has it: the only witness that counts. */
+export interface Charge {
+  invoiceId: string;
+  amount: number;
+  currency: string;
+}
+
+export interface Figures {
+  invoices: InvoiceFigure[];
+  charges: Charge[];
+  /** Outbox messages that are still to be sent. */
+  undispatched: number;
+}
+
+/** Reads the store and the ledger as they are now. */
+export async function readFigures({
+  cosmos,
+  payments,
+}: {
+  cosmos: CosmosClient;
+  payments: string;
+}): Promise<Figures> {
+  const container = cosmos.database(databaseName).container(containers.invoices.name);
+  const [invoices, outbox, ledger] = await Promise.all([
+    container.items
+      .query<InvoiceFigure>(
+        `SELECT c.id, c.status, c.amountMinor, c.currency, c.actionableAt, c.timeline FROM c WHERE c.type = 'invoice'`,
+      )
+      .fetchAll(),
+    container.items
+      .query<number>(`SELECT VALUE COUNT(1) FROM c WHERE c.type = 'outboxMessage' AND c.status = 'pending'`)
+      .fetchAll(),
+    fetch(`${payments}/_local/charges`),
+  ]);
+  const charges = (await ledger.json()) as Charge[];
+  return { invoices: invoices.resources, charges, undispatched: outbox.resources[0] ?? 0 };
+}
+
+/** How soon an invoice must be actionable to be waited for, in milliseconds: a retry in a minute is, one tomorrow is not. */
+const soonMs = 60_000;
+
+/** Whether nothing is left to do now or soon. Pure. */
+export function isSettled({ invoices, undispatched }: Figures, now: number): boolean {
+  return (
+    undispatched === 0 &&
+    invoices.every(
+      ({ status, actionableAt }) =>
+        status !== 'claimed' &&
+        (status !== 'pending' || (actionableAt !== undefined && Date.parse(actionableAt) > now + soonMs)),
+    )
+  );
+}
+
+export interface Sums {
+  byStatus: Record<InvoiceFigure['status'], number>;
+  /** Per instance, how many invoices it settled as paid. */
+  paidBy: Map<string, number>;
+  /** What does not add up, in words; empty when everything does. */
+  problems: string[];
+  chargedTwice: number;
+}
+
+/** Holds the store against the ledger: paid ⇔ charged, once, with the right amount. Pure. */
+export function addUp({ invoices, charges }: Figures): Sums {
+  const byStatus = { pending: 0, claimed: 0, paid: 0, declined: 0, parked: 0 };
+  const paidBy = new Map<string, number>();
+  const problems: string[] = [];
+  const chargesOf = Map.groupBy(charges, ({ invoiceId }) => invoiceId);
+  const known = new Set(invoices.map(({ id }) => id));
+  let chargedTwice = 0;
+  for (const { id, status, amountMinor, currency, timeline } of invoices) {
+    byStatus[status]++;
+    const own = chargesOf.get(id) ?? [];
+    if (own.length > 1) {
+      chargedTwice++;
+      problems.push(`${id} was charged ${own.length} times`);
+    }
+    if (status === 'paid') {
+      const by = timeline.find(({ what }) => what === 'paid')?.by ?? 'unknown';
+      paidBy.set(by, (paidBy.get(by) ?? 0) + 1);
+      const [charge] = own;
+      if (charge === undefined) problems.push(`${id} is paid, but the ledger has no charge`);
+      else if (charge.amount !== amountMinor || charge.currency.toUpperCase() !== currency) {
+        problems.push(`${id}: charged ${charge.amount} ${charge.currency} for ${amountMinor} ${currency}`);
+      }
+    } else if (own.length > 0) problems.push(`${id} is ${status}, but was charged`);
+  }
+  for (const id of chargesOf.keys())
+    if (!known.has(id)) problems.push(`${id} was charged, but there is no such invoice`);
+  return { byStatus, paidBy, problems, chargedTwice };
+}

@@ -1,0 +1,48 @@
+import type { Figures, Sums } from './figures.ts';
+
+/** What the import call answered. */
+export interface Imported {
+  created: number;
+  duplicates: number;
+  rejected: { index: number; field: string; error: string }[];
+}
+
+/** One line of progress. */
+export function progressLine({ invoices, charges }: Figures): string {
+  const count = (status: string) => invoices.filter((invoice) => invoice.status === status).length;
+  const parts = ['pending', 'claimed', 'paid', 'declined', 'parked'].map(
+    (status) => `${status} ${count(status)}`,
+  );
+  return `  ${[...parts, `charges ${charges.length}`].join('   ')}`;
+}
+
+/** The summary of the first run. */
+export function report({
+  imported,
+  figures,
+  sums,
+  chargedBefore,
+}: {
+  imported: Imported;
+  figures: Figures;
+  sums: Sums;
+  chargedBefore: number;
+}): string[] {
+  const { created, duplicates, rejected } = imported;
+  const { byStatus, paidBy, problems, chargedTwice } = sums;
+  const charges = figures.charges.length;
+  return [
+    `Imported    ${created} new, ${duplicates} known already, ${rejected.length} refused:`,
+    ...rejected.map(({ index, field, error }) => `              row ${index}, ${field}: ${error}`),
+    `Paid        ${byStatus.paid}`,
+    ...[...paidBy].toSorted().map(([by, count]) => `              by ${by}: ${count}`),
+    `Declined    ${byStatus.declined}`,
+    `Waiting     ${byStatus.pending} (due later, or a retry is due later)`,
+    `Parked      ${byStatus.parked} (a person has to look)`,
+    `Charges     ${charges} in the payment ledger for ${byStatus.paid} paid invoices, ${charges - chargedBefore} of them new`,
+    `Charged twice: ${chargedTwice}`,
+    ...(problems.length === 0
+      ? ['Everything adds up.']
+      : ['It does not add up:', ...problems.map((text) => `  ${text}`)]),
+  ];
+}

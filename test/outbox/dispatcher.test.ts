@@ -1,0 +1,85 @@
+import type { Container, OperationInput } from '@azure/cosmos';
+import { describe, expect, test } from 'vitest';
+import { createDispatcher, type SendMessages } from '../../src/outbox/dispatcher.ts';
+import { newOutboxMessage, type OutboxMessage } from '../../src/outbox/outboxMessage.ts';
+import { systemClock } from '../../src/platform/clock.ts';
+import { noTelemetry } from '../../src/platform/telemetry.ts';
+
+function message(id: string, shard = '00'): OutboxMessage {
+  return newOutboxMessage({ id, shard, destination: 'payment-commands', body: { batchId: id } }, 0);
+}
+
+/** A container that takes down the batches it gets. */
+function recordingContainer() {
+  const batches: { shard: string; ids: string[] }[] = [];
+  const items = {
+    async batch(operations: OperationInput[], shard: string) {
+      batches.push({ shard, ids: operations.map((operation) => ('id' in operation ? operation.id : '')) });
+      return { result: operations.map(() => ({ statusCode: 200 })) };
+    },
+  };
+  return { container: { items } as unknown as Container, batches };
+}
+
+function dispatcherWith(send: SendMessages) {
+  const { container, batches } = recordingContainer();
+  const destinations = { 'payment-commands': send, 'work-items': send };
+  return {
+    dispatcher: createDispatcher({ container, destinations, clock: systemClock, telemetry: noTelemetry }),
+    batches,
+  };
+}
+
+describe('the dispatcher', () => {
+  test('what gathers while a round is under way goes in one further round', async () => {
+    const rounds: string[][] = [];
+    const firstRound = Promise.withResolvers<void>();
+    const { dispatcher, batches } = dispatcherWith(async (messages) => {
+      rounds.push(messages.map(({ id }) => id));
+      if (rounds.length === 1) await firstRound.promise;
+      return messages.map(() => ({ kind: 'sent' as const }));
+    });
+    const first = dispatcher.dispatch(message('a'));
+    await new Promise((resolve) => setImmediate(resolve));
+    const others = [message('b', '01'), message('c', '02'), message('d', '01')].map((one) =>
+      dispatcher.dispatch(one),
+    );
+    firstRound.resolve();
+    expect(await Promise.all([first, ...others])).toEqual(
+      Array.from({ length: 4 }, () => ({ kind: 'dispatched' })),
+    );
+    expect(rounds).toEqual([['a'], ['b', 'c', 'd']]);
+    expect(batches).toEqual([
+      { shard: '00', ids: ['a'] },
+      { shard: '01', ids: ['b', 'd'] },
+      { shard: '02', ids: ['c'] },
+    ]);
+  });
+
+  test('a guard that throws keeps its message back, and only its own', async () => {
+    const sent: string[] = [];
+    const { dispatcher, batches } = dispatcherWith(async (messages) => {
+      sent.push(...messages.map(({ id }) => id));
+      return messages.map(() => ({ kind: 'sent' as const }));
+    });
+    const lost = dispatcher.dispatch(message('a'), () => {
+      throw new Error('the lease is lost');
+    });
+    const kept = dispatcher.dispatch(message('b'));
+    expect(await lost).toEqual({ kind: 'left' });
+    expect(await kept).toEqual({ kind: 'dispatched' });
+    expect(sent).toEqual(['b']);
+    expect(batches).toEqual([{ shard: '00', ids: ['b'] }]);
+  });
+
+  test('a failed message waits for the sweeper, the others of its round do not', async () => {
+    const { dispatcher } = dispatcherWith(async (messages) =>
+      messages.map(({ id }) =>
+        id === 'a' ? { kind: 'failed' as const, error: 'down' } : { kind: 'sent' as const },
+      ),
+    );
+    const [a, b] = await Promise.all([dispatcher.dispatch(message('a')), dispatcher.dispatch(message('b'))]);
+    expect(a).toMatchObject({ kind: 'retry', attempts: 1, error: 'down' });
+    expect(b).toEqual({ kind: 'dispatched' });
+  });
+});
