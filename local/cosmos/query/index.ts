@@ -1,6 +1,6 @@
 import type { DatabaseSync } from 'node:sqlite';
-import { type Bound, Compilation, toBound } from './compile/compilation.ts';
-import { countOf } from './compile/subquery.ts';
+import { type Bound, toBound } from './compile/compilation.ts';
+import { countOf, newCompilation } from './compile/rows.ts';
 import { fingerprint, hasPlaces, type Position, readToken, writeToken } from './continuation.ts';
 import { registerFunctions } from './functions/index.ts';
 import { type PreparedQuery, prepareQuery, type QuerySource } from './statements.ts';
@@ -91,7 +91,7 @@ function mostResults(
   { query }: PreparedQuery,
   given: ReadonlyMap<string, unknown>,
 ): { results: number; skipped: number } {
-  const counts = new Compilation(given);
+  const counts = newCompilation(given);
   const results = countOf(query.top, counts) ?? countOf(query.limit, counts) ?? Number.POSITIVE_INFINITY;
   return { results, skipped: countOf(query.offset, counts) ?? 0 };
 }

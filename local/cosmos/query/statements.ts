@@ -1,7 +1,8 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import type { Query } from './ast.ts';
-import { Compilation, kindOf } from './compile/compilation.ts';
+import { type Compilation, kindOf } from './compile/compilation.ts';
 import { renderRows } from './compile/render.ts';
+import { newCompilation } from './compile/rows.ts';
 import { type CompiledSelect, compileSelect } from './compile/select.ts';
 import { hasPlaces, type Position, placeColumns, resumeCondition } from './continuation.ts';
 import { ensureIndex, indexFor } from './indexes.ts';
@@ -57,7 +58,7 @@ function compileQuery(
   position: Position,
 ): PreparedQuery {
   const query = parse(text);
-  const to = new Compilation(parameters);
+  const to = newCompilation(parameters);
   const byPartition = source.partition !== undefined;
   const select = compileSelect(query, undefined, { table: source.table, partition: byPartition }, to);
   ensureIndex(db, source.table, indexFor(select, byPartition));

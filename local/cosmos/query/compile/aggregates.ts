@@ -1,9 +1,20 @@
+import type { Expression } from '../ast.ts';
 import { as, isDefined, RANK, rankSql, type TypedSql, valueSql } from './typedSql.ts';
 
 const AGGREGATES = new Set(['COUNT', 'COUNTIF', 'SUM', 'AVG', 'MIN', 'MAX']);
 
 export function isAggregate(name: string): boolean {
   return AGGREGATES.has(name.toUpperCase());
+}
+
+/** Whether an expression (or projection) calls an aggregate, subqueries aside. */
+export function holdsAggregate(part: unknown): boolean {
+  if (typeof part !== 'object' || part === null) return false;
+  if (Array.isArray(part)) return part.some(holdsAggregate);
+  const node = part as Expression;
+  if (node.kind === 'exists' || node.kind === 'arrayOf' || node.kind === 'scalar') return false;
+  if (node.kind === 'call' && isAggregate(node.name)) return true;
+  return Object.values(part).some(holdsAggregate);
 }
 
 /**

@@ -1,4 +1,4 @@
-import type { ComparisonOperator } from '../ast.ts';
+import type { BinaryOperator, ComparisonOperator } from '../ast.ts';
 import { identity, RANK, type TypedSql } from './typedSql.ts';
 
 /**
@@ -25,15 +25,11 @@ type Known = Exclude<TypedSql, { kind: 'any' } | { kind: 'undefined' }>;
 
 function compareToKnown(operator: ComparisonOperator, any: Any, known: Known): string {
   const ofType = (sql: string) => `CASE WHEN ${any.rank} = ${RANK[known.kind]} THEN ${sql} END`;
-  switch (known.kind) {
-    case 'null':
-      return ofType(nullCompared(operator));
-    case 'array':
-    case 'object':
-      return operator === '=' ? ofType(`cosmos_canonical(${any.value}) = ${identity(known)[1]}`) : 'NULL';
-    default:
-      return ofType(`${any.value} ${operator} ${known.sql}`);
+  if (known.kind === 'null') return ofType(nullCompared(operator));
+  if (known.kind === 'array' || known.kind === 'object') {
+    return operator === '=' ? ofType(`cosmos_canonical(${any.value}) = ${identity(known)[1]}`) : 'NULL';
   }
+  return ofType(`${any.value} ${operator} ${known.sql}`);
 }
 
 function compareAny(operator: ComparisonOperator, left: Any, right: Any): string {
@@ -50,18 +46,20 @@ function nullCompared(operator: ComparisonOperator): string {
   return operator === '=' || operator === '<=' || operator === '>=' ? '1' : '0';
 }
 
+const MIRRORED: Record<ComparisonOperator, ComparisonOperator> = {
+  '=': '=',
+  '!=': '!=',
+  '<': '>',
+  '<=': '>=',
+  '>': '<',
+  '>=': '<=',
+};
+
+export function isComparison(operator: BinaryOperator): operator is ComparisonOperator {
+  return Object.hasOwn(MIRRORED, operator);
+}
+
 /** The operator for the two sides exchanged. */
 export function mirrored(operator: ComparisonOperator): ComparisonOperator {
-  switch (operator) {
-    case '<':
-      return '>';
-    case '<=':
-      return '>=';
-    case '>':
-      return '<';
-    case '>=':
-      return '<=';
-    default:
-      return operator;
-  }
+  return MIRRORED[operator];
 }

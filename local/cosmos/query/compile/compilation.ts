@@ -1,5 +1,6 @@
-import type { Expression } from '../ast.ts';
+import type { Expression, Query } from '../ast.ts';
 import { BadQuery } from '../errors.ts';
+import type { ItemTable, Scope } from './scope.ts';
 import { type TypedSql, UNDEFINED } from './typedSql.ts';
 
 /** A JSON value as SQLite takes it: booleans as 0 or 1, arrays and objects as JSON text. */
@@ -7,6 +8,17 @@ export type Bound = string | number | null;
 
 /** Names that statements bind besides constants and parameters; `now` is in unix seconds. */
 export const NOW = ':now';
+
+/**
+ * A subquery as an SQL query of one column, `j`: each result as JSON text. `items` is the container's table
+ * where the subquery may read it, else it begins at the names of the outer scope.
+ */
+export type SubqueryRows = (
+  query: Query,
+  outer: Scope | undefined,
+  items: ItemTable | undefined,
+  to: Compilation,
+) => string;
 
 /**
  * What one compilation gathers: constants to bind, parameters used, and fresh table aliases. The SQL depends on
@@ -17,10 +29,16 @@ export class Compilation {
   readonly usedParameters = new Map<string, string>();
   fixedValues = false;
   readonly #parameters: ReadonlyMap<string, unknown>;
+  readonly #subqueryRows: SubqueryRows;
   #aliases = 0;
 
-  constructor(parameters: ReadonlyMap<string, unknown>) {
+  constructor(parameters: ReadonlyMap<string, unknown>, subqueryRows: SubqueryRows) {
     this.#parameters = parameters;
+    this.#subqueryRows = subqueryRows;
+  }
+
+  rowsOf(query: Query, outer: Scope | undefined, items?: ItemTable): string {
+    return this.#subqueryRows(query, outer, items, this);
   }
 
   alias(prefix: string): string {
@@ -68,26 +86,14 @@ export class Compilation {
 
 /** The type of a JSON value that is neither null nor undefined. */
 export function kindOf(value: unknown): 'boolean' | 'number' | 'string' | 'array' | 'object' {
-  switch (typeof value) {
-    case 'boolean':
-    case 'number':
-    case 'string':
-      return typeof value as 'boolean' | 'number' | 'string';
-    default:
-      return Array.isArray(value) ? 'array' : 'object';
-  }
+  if (typeof value === 'boolean') return 'boolean';
+  if (typeof value === 'number') return 'number';
+  if (typeof value === 'string') return 'string';
+  return Array.isArray(value) ? 'array' : 'object';
 }
 
 export function toBound(value: unknown): Bound {
   if (value === null || value === undefined) return null;
-  switch (kindOf(value)) {
-    case 'boolean':
-      return value === true ? 1 : 0;
-    case 'number':
-      return Number(value);
-    case 'string':
-      return String(value);
-    default:
-      return JSON.stringify(value);
-  }
+  if (typeof value === 'boolean') return value ? 1 : 0;
+  return typeof value === 'number' || typeof value === 'string' ? value : JSON.stringify(value);
 }

@@ -1,8 +1,8 @@
-import type { ArithmeticOperator, Expression } from '../ast.ts';
+import type { ArithmeticOperator, BinaryOperator, Expression } from '../ast.ts';
 import { BadQuery, UnsupportedQuery } from '../errors.ts';
 import { callFunction } from '../functions/index.ts';
 import { aggregate, isAggregate } from './aggregates.ts';
-import { compare } from './comparison.ts';
+import { compare, isComparison } from './comparison.ts';
 import type { Compilation } from './compilation.ts';
 import { lookUp, type Scope, sameExpression } from './scope.ts';
 import { arrayFrom, existsIn, scalarFrom } from './subquery.ts';
@@ -43,7 +43,7 @@ export function compileExpression(expression: Expression, scope: Scope, to: Comp
     case 'unary':
       return unary(expression.operator, compiled(expression.of));
     case 'binary':
-      return binary(expression, compiled(expression.left), compiled(expression.right));
+      return binary(expression.operator, compiled(expression.left), compiled(expression.right));
     case 'between': {
       const of = compiled(expression.of);
       const low = compare('>=', of, compiled(expression.low));
@@ -140,28 +140,17 @@ function unary(operator: 'not' | '-' | '+' | '~', of: TypedSql): TypedSql {
   }
 }
 
-function binary(expression: Expression & { kind: 'binary' }, left: TypedSql, right: TypedSql): TypedSql {
-  const { operator } = expression;
-  switch (operator) {
-    case 'and':
-    case 'or':
-      return boolean(`(${as('boolean', left)} ${operator === 'and' ? 'AND' : 'OR'} ${as('boolean', right)})`);
-    case '=':
-    case '!=':
-    case '<':
-    case '<=':
-    case '>':
-    case '>=':
-      return boolean(compare(operator, left, right));
-    case '||':
-      return { kind: 'string', sql: `(${as('string', left)} || ${as('string', right)})` };
-    case '??':
-      return left.kind === 'undefined'
-        ? right
-        : conditional(`CASE WHEN ${isDefined(left)} THEN`, left, right);
-    default:
-      return { kind: 'number', sql: arithmetic(operator, as('number', left), as('number', right)) };
+function binary(operator: BinaryOperator, left: TypedSql, right: TypedSql): TypedSql {
+  if (operator === 'and' || operator === 'or') {
+    return boolean(`(${as('boolean', left)} ${operator === 'and' ? 'AND' : 'OR'} ${as('boolean', right)})`);
   }
+  if (operator === '||') return { kind: 'string', sql: `(${as('string', left)} || ${as('string', right)})` };
+  if (operator === '??') {
+    if (left.kind === 'undefined') return right;
+    return conditional(`CASE WHEN ${isDefined(left)} THEN`, left, right);
+  }
+  if (isComparison(operator)) return boolean(compare(operator, left, right));
+  return { kind: 'number', sql: arithmetic(operator, as('number', left), as('number', right)) };
 }
 
 /** Numbers are doubles in Cosmos: division never cuts to an integer. Division by zero is undefined. */

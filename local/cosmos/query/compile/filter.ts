@@ -1,5 +1,5 @@
 import type { ComparisonOperator, Expression } from '../ast.ts';
-import { mirrored } from './comparison.ts';
+import { isComparison, mirrored } from './comparison.ts';
 import type { Compilation } from './compilation.ts';
 import { compileExpression } from './expression.ts';
 import type { Scope } from './scope.ts';
@@ -31,47 +31,42 @@ export function compileFilter(
   to: Compilation,
   facts: FilterFacts,
 ): string {
-  const inner = (part: Expression, partFacts: FilterFacts) => compileFilter(part, scope, to, partFacts);
-  const compiled = (part: Expression) => compileExpression(part, scope, to);
-  switch (condition.kind) {
-    case 'binary': {
-      const { operator, left, right } = condition;
-      if (operator === 'and') return `(${inner(left, facts)} AND ${inner(right, facts)})`;
-      if (operator === 'or') return `(${inner(left, noFacts())} OR ${inner(right, noFacts())})`;
-      if (!isComparison(operator)) break;
-      const sides = [compiled(left), compiled(right)] as const;
-      const test =
-        compareStored(operator, ...sides, facts) ??
-        compareStored(mirrored(operator), sides[1], sides[0], facts);
-      if (test !== undefined) return test;
-      break;
-    }
-    case 'between': {
-      const of = compiled(condition.of);
-      const low = compareStored('>=', of, compiled(condition.low), facts);
-      const high = compareStored('<=', of, compiled(condition.high), facts);
-      if (low !== undefined && high !== undefined) return `(${low} AND ${high})`;
-      break;
-    }
-    case 'in': {
-      const test = oneOf(compiled(condition.of), condition.list.map(compiled), facts);
-      if (test !== undefined) return test;
-      break;
-    }
-    case 'call': {
-      const [text, prefix, ...more] = condition.args;
-      if (condition.name.toUpperCase() !== 'STARTSWITH' || !text || !prefix || more.length > 0) break;
-      const test = startsWith(compiled(text), compiled(prefix), facts);
-      if (test !== undefined) return `(${test} AND ${as('boolean', compiled(condition))})`;
-      break;
-    }
-    default:
+  if (condition.kind === 'binary' && (condition.operator === 'and' || condition.operator === 'or')) {
+    const isAnd = condition.operator === 'and';
+    const sides = [condition.left, condition.right].map((side) =>
+      compileFilter(side, scope, to, isAnd ? facts : noFacts()),
+    );
+    return `(${sides.join(isAnd ? ' AND ' : ' OR ')})`;
   }
-  return as('boolean', compiled(condition));
+  const compiled = (part: Expression) => compileExpression(part, scope, to);
+  return ofStored(condition, compiled, facts) ?? as('boolean', compiled(condition));
 }
 
-function isComparison(operator: string): operator is ComparisonOperator {
-  return ['=', '!=', '<', '<=', '>', '>='].includes(operator);
+/** The condition in a form for the index, where it tests a stored property against values of known types. */
+function ofStored(
+  condition: Expression,
+  compiled: (part: Expression) => TypedSql,
+  facts: FilterFacts,
+): string | undefined {
+  if (condition.kind === 'binary' && isComparison(condition.operator)) {
+    const { operator } = condition;
+    const [left, right] = [compiled(condition.left), compiled(condition.right)];
+    return (
+      compareStored(operator, left, right, facts) ?? compareStored(mirrored(operator), right, left, facts)
+    );
+  }
+  if (condition.kind === 'between') {
+    const of = compiled(condition.of);
+    const low = compareStored('>=', of, compiled(condition.low), facts);
+    const high = compareStored('<=', of, compiled(condition.high), facts);
+    return low === undefined || high === undefined ? undefined : `(${low} AND ${high})`;
+  }
+  if (condition.kind === 'in') return oneOf(compiled(condition.of), condition.list.map(compiled), facts);
+  if (condition.kind !== 'call' || condition.name.toUpperCase() !== 'STARTSWITH') return undefined;
+  const [text, prefix, ...more] = condition.args;
+  if (text === undefined || prefix === undefined || more.length > 0) return undefined;
+  const range = startsWith(compiled(text), compiled(prefix), facts);
+  return range === undefined ? undefined : `(${range} AND ${as('boolean', compiled(condition))})`;
 }
 
 type StoredSql = { location: Location } & (

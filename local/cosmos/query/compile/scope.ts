@@ -15,6 +15,9 @@ export function lookUp(scope: Scope | undefined, name: string): TypedSql | undef
   return scope.names.get(name) ?? lookUp(scope.outer, name);
 }
 
+/** The table that the items of a container are in; `partition`: only those of the bound partition key. */
+export type ItemTable = { table: string; partition: boolean };
+
 /** Whether two expressions are written the same, wherever they stand in the text. */
 export function sameExpression(left: Expression, right: Expression): boolean {
   return text(left) === text(right);

@@ -1,11 +1,11 @@
 import type { Expression, Projection, Query, SortKey } from '../ast.ts';
 import { BadQuery, UnsupportedQuery } from '../errors.ts';
+import { holdsAggregate } from './aggregates.ts';
 import type { Compilation } from './compilation.ts';
 import { compileExpression } from './expression.ts';
 import { compileFilter, type FilterFacts, noFacts } from './filter.ts';
-import type { Scope } from './scope.ts';
-import { compileSources, type ItemTable } from './sources.ts';
-import { holdsAggregate } from './subquery.ts';
+import type { ItemTable, Scope } from './scope.ts';
+import { compileSources } from './sources.ts';
 import { identity, isDefined, objectOf, rankSql, type TypedSql, toJson, valueSql } from './typedSql.ts';
 
 /** One key to sort by: its type first, then its value. `path`: of a stored property. */

@@ -2,12 +2,9 @@ import type { Expression, Source } from '../ast.ts';
 import { BadQuery } from '../errors.ts';
 import type { Compilation } from './compilation.ts';
 import { compileExpression } from './expression.ts';
-import type { Scope } from './scope.ts';
-import { collected, rowsOf } from './subquery.ts';
+import type { ItemTable, Scope } from './scope.ts';
+import { collected } from './subquery.ts';
 import { as, isDefined, ofJson, rankOfJsonType, type TypedSql } from './typedSql.ts';
-
-/** The table that the items of a container are in; `partition`: only those of the bound partition key. */
-export type ItemTable = { table: string; partition: boolean };
 
 /** FROM as SQL: tables, join conditions, the names it defines, and what tells one of its rows from another. */
 export type CompiledSources = {
@@ -45,7 +42,7 @@ export function compileSources(
 function addFirstSource(source: Source, items: ItemTable, into: CompiledSources, to: Compilation): void {
   if (source.of.kind === 'subquery') {
     const rows = to.alias('s');
-    into.tables.push(`(${rowsOf(source.of.query, undefined, items, to)}) AS ${rows}`);
+    into.tables.push(`(${to.rowsOf(source.of.query, undefined, items)}) AS ${rows}`);
     define(source, ofJson(`${rows}.j`), into, to);
     return;
   }
@@ -65,7 +62,7 @@ function addSource(source: Source, scope: Scope, into: CompiledSources, to: Comp
     define(source, compileExpression(source.of, scope, to), into, to);
     return;
   }
-  const rows = rowsOf(source.of.query, scope, undefined, to);
+  const rows = to.rowsOf(source.of.query, scope);
   const row = addElements({ kind: 'array', sql: collected(rows) }, into, to);
   define(source, row, into, to);
 }

@@ -53,15 +53,9 @@ export function ofJson(json: string): TypedSql {
 }
 
 export function rankSql(value: TypedSql): string {
-  switch (value.kind) {
-    case 'undefined':
-    case 'null':
-      return String(RANK[value.kind]);
-    case 'any':
-      return value.rank;
-    default:
-      return `CASE WHEN ${value.sql} IS NULL THEN 0 ELSE ${RANK[value.kind]} END`;
-  }
+  if (value.kind === 'any') return value.rank;
+  if (!('sql' in value)) return String(RANK[value.kind]);
+  return `CASE WHEN ${value.sql} IS NULL THEN 0 ELSE ${RANK[value.kind]} END`;
 }
 
 export function valueSql(value: TypedSql): string {
@@ -108,18 +102,12 @@ export function toJson(value: TypedSql): string {
 
 /** What two equal values share and different ones do not: rank and value, objects with their keys in order. */
 export function identity(value: TypedSql): [rank: string, value: string] {
-  switch (value.kind) {
-    case 'array':
-    case 'object':
-      return [rankSql(value), `cosmos_canonical(${value.sql})`];
-    case 'any':
-      return [
-        value.rank,
-        `CASE WHEN ${value.rank} >= ${RANK.array} THEN cosmos_canonical(${value.value}) ELSE ${value.value} END`,
-      ];
-    default:
-      return [rankSql(value), valueSql(value)];
+  if (value.kind === 'array' || value.kind === 'object') {
+    return [rankSql(value), `cosmos_canonical(${value.sql})`];
   }
+  if (value.kind !== 'any') return [rankSql(value), valueSql(value)];
+  const deep = `cosmos_canonical(${value.value})`;
+  return [value.rank, `CASE WHEN ${value.rank} >= ${RANK.array} THEN ${deep} ELSE ${value.value} END`];
 }
 
 /** One step into a value: a property name or an array index. */
@@ -132,17 +120,11 @@ export function step(value: TypedSql, key: string | number): TypedSql {
 }
 
 function placeOf(value: TypedSql): Location | undefined {
-  switch (value.kind) {
-    case 'array':
-    case 'object':
-      return value.location ?? { json: value.sql, path: '$', stored: false };
-    case 'any': {
-      const json = `CASE WHEN ${value.rank} >= ${RANK.array} THEN ${value.value} END`;
-      return value.location ?? { json, path: '$', stored: false };
-    }
-    default:
-      return undefined;
-  }
+  if (value.kind !== 'any' && value.kind !== 'array' && value.kind !== 'object') return undefined;
+  if (value.location !== undefined) return value.location;
+  const json =
+    value.kind === 'any' ? `CASE WHEN ${value.rank} >= ${RANK.array} THEN ${value.value} END` : value.sql;
+  return { json, path: '$', stored: false };
 }
 
 /** `{"a":…,"b":…}` without the properties that are undefined. */

@@ -84,16 +84,9 @@ function register(db: DatabaseSync, name: string, fn: ScalarFunction, determinis
 }
 
 function received(arg: unknown, kind: ScalarFunction['parameters'][number]): unknown {
-  switch (kind) {
-    case 'number':
-      return Number(arg);
-    case 'boolean':
-      return Boolean(arg);
-    case 'string':
-      return arg;
-    default:
-      return JSON.parse(String(arg));
-  }
+  if (kind === 'number') return Number(arg);
+  if (kind === 'boolean') return Boolean(arg);
+  return kind === 'string' ? arg : JSON.parse(String(arg));
 }
 
 function returned(value: unknown, kind: ScalarFunction['result']): string | number | null {

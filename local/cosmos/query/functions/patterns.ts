@@ -20,7 +20,7 @@ export function like(text: string, pattern: string, escapedBy: string): boolean 
 }
 
 function likeExpression(pattern: string, escapedBy: string): RegExp | undefined {
-  if ([...escapedBy].length > 1) return undefined;
+  if (Array.from(escapedBy).length > 1) return undefined;
   const tokens =
     escapedBy === ''
       ? /\[\^?[^\]]+\]|./gsu

@@ -62,7 +62,7 @@ export const stringFunctions: FunctionTable = {
   REPLICATE: scalar(['string', 'number'], 'string', (text, times) =>
     times < 0 || times * text.length > 10_000 ? undefined : text.repeat(Math.trunc(times)),
   ),
-  REVERSE: scalar(['string'], 'string', (text) => [...text].reverse().join('')),
+  REVERSE: scalar(['string'], 'string', (text) => Array.from(text).reverse().join('')),
   TRIM: scalar(['string', 'string'], 'string', (text, cut) => trimEnd(trimStart(text, cut), cut), 1),
   LTRIM: scalar(['string', 'string'], 'string', trimStart, 1),
   RTRIM: scalar(['string', 'string'], 'string', trimEnd, 1),

@@ -1,3 +1,4 @@
+import type { Expression, Query } from '../ast.ts';
 import { BadQuery, type Span } from '../errors.ts';
 import { type Token, tokenize } from './tokens.ts';
 
@@ -7,13 +8,18 @@ const RESERVED = new Set(
    offset or order select top true udf undefined value where`.split(/\s+/),
 );
 
+/** The rules that the grammar comes back to from within: a bracket holds an expression or a query. */
+export type Grammar = { expression(cursor: Cursor): Expression; query(cursor: Cursor): Query };
+
 /** Reads a query's tokens from left to right; keywords in any case. */
 export class Cursor {
   readonly #tokens: Token[];
+  readonly #grammar: Grammar;
   #next = 0;
 
-  constructor(text: string) {
+  constructor(text: string, grammar: Grammar) {
     this.#tokens = tokenize(text);
+    this.#grammar = grammar;
   }
 
   peek(ahead = 0): Token {
@@ -72,6 +78,24 @@ export class Cursor {
   expectName(): string {
     if (!this.atFreeName()) this.fail();
     return this.take().text;
+  }
+
+  expression(): Expression {
+    return this.#grammar.expression(this);
+  }
+
+  query(): Query {
+    return this.#grammar.query(this);
+  }
+
+  /** Expressions with commas between them, up to and including the closing symbol. */
+  expressions(close: string): Expression[] {
+    const items: Expression[] = [];
+    if (this.takeSymbol(close)) return items;
+    do items.push(this.expression());
+    while (this.takeSymbol(','));
+    this.expectSymbol(close);
+    return items;
   }
 
   fail(): never {

@@ -68,7 +68,7 @@ function parseTest(cursor: Cursor, of: Expression): Expression | undefined {
   if (cursor.takeWord('in')) {
     const start = cursor.peek().start;
     cursor.expectSymbol('(');
-    const list = parseList(cursor, ')');
+    const list = cursor.expressions(')');
     if (list.length === 0)
       throw new BadQuery("Syntax error, incorrect syntax near ')'.", cursor.since(start));
     return { kind: 'in', of, list };
@@ -90,14 +90,4 @@ function parseLevel(cursor: Cursor, level: number): Expression {
     if (operator === undefined) return left;
     left = { kind: 'binary', operator, left, right: parseLevel(cursor, level + 1) };
   }
-}
-
-/** Expressions with commas between them, up to and including the closing symbol. */
-export function parseList(cursor: Cursor, close: string): Expression[] {
-  const items: Expression[] = [];
-  if (cursor.takeSymbol(close)) return items;
-  do items.push(parseExpression(cursor));
-  while (cursor.takeSymbol(','));
-  cursor.expectSymbol(close);
-  return items;
 }

@@ -1,8 +1,6 @@
 import type { Expression } from '../ast.ts';
 import { UnsupportedQuery } from '../errors.ts';
 import type { Cursor } from './cursor.ts';
-import { parseExpression, parseList } from './expression.ts';
-import { parseQuery } from './query.ts';
 
 /** A value with the unary operators before it and the property steps behind it. */
 export function parseOperand(cursor: Cursor): Expression {
@@ -27,7 +25,7 @@ export function parseSteps(cursor: Cursor, root: Expression): Expression {
       const key: Expression = { kind: 'literal', value: cursor.take().text };
       of = { kind: 'property', of, key, at: cursor.since(start) };
     } else if (cursor.takeSymbol('[')) {
-      const key = parseExpression(cursor);
+      const key = cursor.expression();
       cursor.expectSymbol(']');
       of = { kind: 'property', of, key, at: cursor.since(start) };
     } else {
@@ -65,12 +63,12 @@ function parsePrimary(cursor: Cursor): Expression {
 }
 
 function parseBracketed(cursor: Cursor): Expression {
-  if (cursor.takeSymbol('[')) return { kind: 'array', items: parseList(cursor, ']') };
+  if (cursor.takeSymbol('[')) return { kind: 'array', items: cursor.expressions(']') };
   if (cursor.takeSymbol('{')) return { kind: 'object', fields: parseFields(cursor) };
   if (!cursor.takeSymbol('(')) return cursor.fail();
   const inner: Expression = cursor.atWord('select')
-    ? { kind: 'scalar', query: parseQuery(cursor) }
-    : parseExpression(cursor);
+    ? { kind: 'scalar', query: cursor.query() }
+    : cursor.expression();
   cursor.expectSymbol(')');
   return inner;
 }
@@ -83,7 +81,7 @@ function parseFields(cursor: Cursor): { name: string; value: Expression }[] {
     if (token.kind !== 'name' && token.kind !== 'string') cursor.fail();
     cursor.take();
     cursor.expectSymbol(':');
-    fields.push({ name: token.text, value: parseExpression(cursor) });
+    fields.push({ name: token.text, value: cursor.expression() });
   } while (cursor.takeSymbol(','));
   cursor.expectSymbol('}');
   return fields;
@@ -100,7 +98,7 @@ function parseWord(cursor: Cursor, text: string): Expression {
   if ((word === 'exists' || word === 'array') && cursor.atSymbol('(', 1)) {
     cursor.take();
     cursor.take();
-    const query = parseQuery(cursor);
+    const query = cursor.query();
     cursor.expectSymbol(')');
     return { kind: word === 'exists' ? 'exists' : 'arrayOf', query };
   }
@@ -109,7 +107,7 @@ function parseWord(cursor: Cursor, text: string): Expression {
     // LEFT and RIGHT are functions, and so is any other word before a bracket; the compiler knows the names.
     cursor.take();
     cursor.take();
-    const args = parseList(cursor, ')');
+    const args = cursor.expressions(')');
     return { kind: 'call', name: text, args, at: { start, end: start + text.length } };
   }
   const name = cursor.expectName();

@@ -9,7 +9,7 @@ import { parseSteps } from './operand.ts';
  * https://learn.microsoft.com/azure/cosmos-db/nosql/query/.
  */
 export function parse(text: string): Query {
-  const cursor = new Cursor(text);
+  const cursor = new Cursor(text, { expression: parseExpression, query: parseQuery });
   const query = parseQuery(cursor);
   if (cursor.peek().kind !== 'end') cursor.fail();
   return query;
