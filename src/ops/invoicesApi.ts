@@ -8,7 +8,7 @@ import { readInvoice } from '../invoices/readInvoices.ts';
 import { shardOf } from '../invoices/shard.ts';
 import type { Clock } from '../platform/clock.ts';
 import { cosmosStatus, statusOf } from '../platform/cosmosErrors.ts';
-import { problemResponse } from '../platform/problem.ts';
+import { problem, problemResponse } from '../platform/problem.ts';
 import { type Audit, actorOf } from './audit.ts';
 import { invoiceDetail, invoiceView } from './invoiceView.ts';
 
@@ -50,11 +50,11 @@ export async function listInvoicesFor(
   const status = request.query.get('status');
   const continuation = request.query.get('continuation');
   if (status !== null && !isStatus(status)) {
-    return problemResponse({
-      status: 400,
-      title: 'Bad request',
-      errors: [{ field: 'status', error: `expected one of ${invoiceStatuses.join(', ')}, got "${status}"` }],
-    });
+    return problemResponse(
+      problem(400, 'The query has a wrong value.', [
+        { field: 'status', error: `expected one of ${invoiceStatuses.join(', ')}, got "${status}"` },
+      ]),
+    );
   }
   try {
     const page = await listInvoices(container, {
@@ -67,11 +67,11 @@ export async function listInvoicesFor(
     };
   } catch (error) {
     if (continuation === null || statusOf(error) !== cosmosStatus.badRequest) throw error;
-    return problemResponse({
-      status: 400,
-      title: 'Bad request',
-      errors: [{ field: 'continuation', error: 'expected what an earlier page gave as "continuation"' }],
-    });
+    return problemResponse(
+      problem(400, 'The query has a wrong value.', [
+        { field: 'continuation', error: 'expected what an earlier page gave as "continuation"' },
+      ]),
+    );
   }
 }
 
@@ -83,7 +83,7 @@ export async function getInvoice(
   const { id = '' } = request.params;
   const invoice = await readInvoice(container, shardOf(id, shards), id);
   if (invoice === undefined) {
-    return problemResponse({ status: 404, title: 'Not found', detail: `there is no invoice "${id}"` });
+    return problemResponse(problem(404, `there is no invoice "${id}"`));
   }
   return { jsonBody: invoiceDetail(invoice) };
 }

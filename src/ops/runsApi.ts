@@ -1,7 +1,7 @@
 import type { HttpRequest, HttpResponseInit } from '@azure/functions';
 import { z } from 'zod';
 import type { Clock } from '../platform/clock.ts';
-import { problemResponse } from '../platform/problem.ts';
+import { type FieldError, problem, problemResponse } from '../platform/problem.ts';
 import type { Job } from '../runs/job.ts';
 import { type ManualRun, newManualRun, runIdFor } from '../runs/manualRun.ts';
 import { runJobOrchestrator } from '../runs/orchestrateRun.ts';
@@ -58,12 +58,11 @@ export async function startRun(
   const created = await runs.create(record);
   const stored = created ? record : await runs.read(job.name, runId);
   if (stored !== undefined && !sameRequest(stored, run)) {
-    return problemResponse({
-      status: 422,
-      title: 'Idempotency key used before',
-      detail: 'this Idempotency-Key stands for a run with another request',
-      errors: [{ field: 'Idempotency-Key', error: 'expected a new key, or the same request as before' }],
-    });
+    return problemResponse(
+      problem(422, 'This Idempotency-Key stands for a run with another request.', [
+        { field: 'Idempotency-Key', error: 'expected a new key, or the same request as before' },
+      ]),
+    );
   }
   // Also when the record was there: whoever created it may have died before this.
   const started = stored?.status === 'running' && stored.heartbeatAt === stored.startedAt;
@@ -83,9 +82,7 @@ export async function startRun(
     jsonBody: { runId, status: stored?.status ?? 'running' },
   };
 
-  async function groupsToRun(
-    body: z.infer<typeof requestSchema>,
-  ): Promise<{ names: string[] } | { field: string; error: string }> {
+  async function groupsToRun(body: z.infer<typeof requestSchema>): Promise<{ names: string[] } | FieldError> {
     const unknown = body.groups?.find((group) => !job.groups.includes(group));
     if (unknown !== undefined) {
       return { field: 'groups', error: `expected some of ${job.groups.join(', ')}, got "${unknown}"` };
@@ -107,7 +104,7 @@ export async function getRun(request: HttpRequest, { job, runs }: Dependencies):
   const { id = '' } = request.params;
   const record = await runs.read(job.name, id);
   if (record === undefined) {
-    return problemResponse({ status: 404, title: 'Not found', detail: `there is no run "${id}"` });
+    return problemResponse(problem(404, `there is no run "${id}"`));
   }
   return { jsonBody: runView(record) };
 }
@@ -117,8 +114,8 @@ function sameRequest(record: RunRecord, run: ManualRun): boolean {
   return record.dryRun === run.dryRun && groups === run.groups.toSorted().join();
 }
 
-function badRequest(errors: { field: string; error: string }[]): HttpResponseInit {
-  return problemResponse({ status: 400, title: 'Bad request', errors });
+function badRequest(errors: FieldError[]): HttpResponseInit {
+  return problemResponse(problem(400, 'The request has wrong values.', errors));
 }
 
 async function json(request: HttpRequest): Promise<unknown> {
