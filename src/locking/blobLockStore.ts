@@ -118,8 +118,7 @@ export function blobLockStore(container: ContainerClient, pipeline: StoragePipel
       } catch (error) {
         const answer = blobAnswer(error);
         if (answer === undefined) throw error;
-        if (answer.status === 404) return 'absent';
-        return answer.status === 412 ? 'changed' : 'notHeld';
+        return answer.status === 409 ? 'notHeld' : 'changed';
       }
     },
 

@@ -42,7 +42,6 @@ export async function forceRelease(
 
   // Only while the record is the one just read: a new holder writes its own.
   const broken = await store.break(key, view.version, signal);
-  if (broken === 'absent') return { kind: 'notFound' };
   if (broken === 'notHeld') return { kind: 'notHeld' };
   if (broken === 'changed') return nowOwned(store, key, signal);
 
@@ -67,5 +66,5 @@ export async function forceRelease(
 
 async function nowOwned(store: LockStore, key: string, signal: AbortSignal): Promise<ForceReleaseOutcome> {
   const view = await store.look(key, signal);
-  return { kind: 'otherOwner', owner: view?.record?.owner };
+  return view === undefined ? { kind: 'notFound' } : { kind: 'otherOwner', owner: view.record?.owner };
 }

@@ -53,7 +53,7 @@ export interface LockStore {
     leaseMs: number,
     signal: AbortSignal,
   ): Promise<'acquired' | 'held' | 'absent'>;
-  /** Writes the record under the lease if the lock still has this version; `changed` if it has another. */
+  /** Writes the record under the lease if the lock still has this version; `changed` if it has another or is gone. */
   raise(
     key: string,
     leaseId: string,

@@ -65,7 +65,7 @@ export function memoryLockStore(now: () => number): MemoryLockStore {
 
     async raise(key, leaseId, record, version) {
       const entry = entries.get(key);
-      if (entry === undefined) return gone;
+      if (entry === undefined) return 'changed';
       if (!active(entry) || entry.leaseId !== leaseId) return taken;
       if (String(entry.version) !== version) return 'changed';
       entry.record = record;
@@ -91,8 +91,7 @@ export function memoryLockStore(now: () => number): MemoryLockStore {
 
     async break(key, version) {
       const entry = entries.get(key);
-      if (entry === undefined) return 'absent';
-      if (String(entry.version) !== version) return 'changed';
+      if (String(entry?.version) !== version || entry === undefined) return 'changed';
       if (entry.state !== 'leased') return 'notHeld';
       entry.state = 'broken';
       return 'broken';

@@ -1,0 +1,55 @@
+import { describe } from 'vitest';
+import { createLocks, LeaseLost, type LostReason } from '../../../src/locking/index.ts';
+import type { Clock } from '../../../src/platform/clock.ts';
+import { noTelemetry } from '../../../src/platform/telemetry.ts';
+import { memoryLockStore } from '../../support/memoryLockStore.ts';
+import { virtualClock } from '../../support/virtualClock.ts';
+import { type ContractHolder, lockStoreContract } from './lockStoreContract.ts';
+
+const clock = virtualClock();
+const memory = memoryLockStore(() => clock.monotonic());
+
+/** A process on the model: its clock is everybody's, but while it is frozen or dead none of its timers fires. */
+async function startHolder(key: string): Promise<ContractHolder> {
+  let running = Promise.resolve();
+  let resume = () => {};
+  let steps = 0;
+  const freeze = () => {
+    running = new Promise((resolve) => {
+      resume = resolve;
+    });
+  };
+  const own: Clock = {
+    ...clock,
+    sleep: async (ms, signal) => {
+      await clock.sleep(ms, signal);
+      await running;
+    },
+  };
+  const locks = createLocks(memory, { clock: own, telemetry: noTelemetry, leaseSeconds: 15 });
+  const lease = await locks.acquire(key, { instance: 'holder', job: 'contract' }, { waitMs: 0 });
+  const refused = (async (): Promise<{ reason: LostReason; signalled: boolean }> => {
+    for (;;) {
+      await own.sleep(100);
+      try {
+        lease.assertHeld();
+        steps++;
+      } catch (error) {
+        if (error instanceof LeaseLost) return { reason: error.reason, signalled: lease.signal.aborted };
+        throw error;
+      }
+    }
+  })();
+  return { fence: lease.fence, steps: () => steps, refused, kill: freeze, freeze, thaw: () => resume() };
+}
+
+describe('the model in memory', () => {
+  lockStoreContract({
+    store: memory,
+    clock,
+    pass: (ms) => clock.advance(ms),
+    realTime: false,
+    destroy: async (key) => memory.delete(key),
+    startHolder,
+  });
+});

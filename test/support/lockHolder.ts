@@ -1,0 +1,39 @@
+/**
+ * A process that holds a lock and works under it, to be killed, stopped and ended by a test: every 100 ms it takes a step, if
+ * its lease lets it. Started by `startLockHolder`, which it tells what happens.
+ */
+import { ContainerClient } from '@azure/storage-blob';
+import { blobLockStore, createLocks, LeaseLost } from '../../src/locking/index.ts';
+import { systemClock } from '../../src/platform/clock.ts';
+import { noTelemetry } from '../../src/platform/telemetry.ts';
+import type { HolderMessage } from './startLockHolder.ts';
+
+const [connectionString = '', container = '', key = '', instance = ''] = process.argv.slice(2);
+const tell = (message: HolderMessage) => process.send?.(message);
+
+const locks = createLocks(blobLockStore(new ContainerClient(connectionString, container)), {
+  clock: systemClock,
+  telemetry: noTelemetry,
+  leaseSeconds: 15,
+});
+const lease = await locks.acquire(key, { instance, job: 'holder' }, { waitMs: 60_000 });
+tell({ kind: 'held', fence: lease.fence });
+
+const steps = setInterval(() => {
+  try {
+    lease.assertHeld();
+    tell({ kind: 'step' });
+  } catch (error) {
+    if (!(error instanceof LeaseLost)) throw error;
+    tell({ kind: 'refused', reason: error.reason, signalled: lease.signal.aborted });
+    clearInterval(steps);
+  }
+}, 100);
+
+process.once('SIGTERM', () => {
+  clearInterval(steps);
+  // The current step ends, and with it the lease.
+  setTimeout(() => void lease.release(), 200);
+  void locks.drain(5000).then(() => process.exit(0));
+});
+process.once('disconnect', () => process.exit(1));

@@ -1,0 +1,80 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { ServiceBusClient, type ServiceBusClientOptions } from '@azure/service-bus';
+import { startServiceBus } from '../../local/serviceBus/index.ts';
+import { type ManualBrokerClock, manualBrokerClock } from './manualBrokerClock.ts';
+
+export interface QueueStats {
+  active: number;
+  scheduled: number;
+  deferred: number;
+  deadLettered: number;
+  locked: number;
+  sent: number;
+  received: number;
+  completed: number;
+  abandoned: number;
+  duplicatesDropped: number;
+  lockExpiries: number;
+}
+
+export interface ServiceBusForTests extends AsyncDisposable {
+  client: ServiceBusClient;
+  clock: ManualBrokerClock;
+  connectionString: string;
+  localAddress: string;
+  /** Another client on the same namespace. */
+  connect(): ServiceBusClient;
+  stats(queue: string): Promise<QueueStats>;
+  setFault(fault: object): Promise<unknown>;
+}
+
+/** Errors must show at once: the SDK would try again for minutes. */
+const noRetries: ServiceBusClientOptions = { retryOptions: { maxRetries: 0, timeoutInMs: 10_000 } };
+
+/** The stand-in with these queues (properties as in Config.json), a clock of its own and a client of the real SDK. */
+export async function serviceBusForTests(
+  queues: Record<string, object>,
+  { data }: { data?: string } = {},
+): Promise<ServiceBusForTests> {
+  const folder = await mkdtemp(join(tmpdir(), 'service-bus-'));
+  const config = join(folder, 'Config.json');
+  const list = Object.entries(queues).map(([Name, Properties]) => ({ Name, Properties }));
+  await writeFile(config, JSON.stringify({ UserConfig: { Namespaces: [{ Name: 'test', Queues: list }] } }));
+  const clock = manualBrokerClock();
+  const bus = await startServiceBus({ config, clock, ...(data === undefined ? {} : { data }) });
+  const clients: ServiceBusClient[] = [];
+  const connect = () => {
+    const client = new ServiceBusClient(bus.connectionString, noRetries);
+    clients.push(client);
+    return client;
+  };
+  return {
+    client: connect(),
+    clock,
+    connectionString: bus.connectionString,
+    localAddress: bus.localAddress,
+    connect,
+    async stats(queue) {
+      const response = await fetch(`${bus.localAddress}/_local/stats`);
+      const { queues: all } = (await response.json()) as { queues: Record<string, QueueStats> };
+      const found = all[queue];
+      if (found === undefined) throw new Error(`no queue ${queue}`);
+      return found;
+    },
+    async setFault(fault) {
+      const response = await fetch(`${bus.localAddress}/_local/faults`, {
+        method: 'POST',
+        body: JSON.stringify(fault),
+      });
+      if (!response.ok) throw new Error(await response.text());
+      return response.json();
+    },
+    async [Symbol.asyncDispose]() {
+      await Promise.all(clients.map((client) => client.close()));
+      await bus.stop();
+      await rm(folder, { recursive: true });
+    },
+  };
+}

@@ -1,0 +1,62 @@
+import { fork } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
+import type { LostReason } from '../../src/locking/index.ts';
+
+export type HolderMessage =
+  | { kind: 'held'; fence: number }
+  | { kind: 'step' }
+  | { kind: 'refused'; reason: LostReason; signalled: boolean };
+
+export interface LockHolder extends AsyncDisposable {
+  fence: number;
+  /** How many steps it has taken. */
+  steps(): number;
+  /** Resolves when a step was refused to it. */
+  refused: Promise<{ reason: LostReason; signalled: boolean }>;
+  /** SIGKILL, SIGSTOP, SIGCONT or SIGTERM. */
+  signal(name: NodeJS.Signals): void;
+  ended: Promise<void>;
+}
+
+/** Starts a process of its own that acquires the lock; resolves when it holds it. */
+export async function startLockHolder(at: {
+  connectionString: string;
+  container: string;
+  key: string;
+  instance: string;
+}): Promise<LockHolder> {
+  const child = fork(
+    fileURLToPath(new URL('lockHolder.ts', import.meta.url)),
+    [at.connectionString, at.container, at.key, at.instance],
+    { execArgv: [], stdio: ['ignore', 'inherit', 'inherit', 'ipc'] },
+  );
+  const ended = new Promise<void>((resolve) => child.once('exit', () => resolve()));
+  let steps = 0;
+  let refuse: (refusal: { reason: LostReason; signalled: boolean }) => void = () => {};
+  const refused = new Promise<{ reason: LostReason; signalled: boolean }>((resolve) => (refuse = resolve));
+  const fence = await new Promise<number>((resolve, reject) => {
+    void ended.then(() => reject(new Error('the holder ended before it held the lock')));
+    child.on('message', (message: HolderMessage) => {
+      switch (message.kind) {
+        case 'held':
+          return resolve(message.fence);
+        case 'step':
+          steps++;
+          return;
+        case 'refused':
+          return refuse(message);
+      }
+    });
+  });
+  return {
+    fence,
+    steps: () => steps,
+    refused,
+    signal: (name) => child.kill(name),
+    ended,
+    async [Symbol.asyncDispose]() {
+      child.kill('SIGKILL');
+      await ended;
+    },
+  };
+}
