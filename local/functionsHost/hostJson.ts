@@ -8,11 +8,12 @@ import { parseTimeSpan } from './timeSpan.ts';
 /** Settings of this form override host.json on the real host: `AzureFunctionsJobHost__extensions__queues__batchSize=1`. */
 const overridePrefix = 'AzureFunctionsJobHost__';
 
-const timeSpan = z.string().transform((text, context) => {
+function parseMs(text: string, context: z.RefinementCtx): number {
   const ms = parseTimeSpan(text);
   if (ms === undefined) context.addIssue(`expected a time span hh:mm:ss, got ${JSON.stringify(text)}`);
   return ms ?? 0;
-});
+}
+const timeSpan = z.string().transform(parseMs);
 
 const http = z.looseObject({ routePrefix: z.string().default('api') });
 
@@ -44,8 +45,7 @@ const hostJson = z.looseObject({
   version: z.literal('2.0'),
   functionTimeout: z
     .string()
-    .transform((text) => (text === '-1' ? Number.POSITIVE_INFINITY : text))
-    .pipe(z.union([z.number(), timeSpan]))
+    .transform((text, context) => (text === '-1' ? Number.POSITIVE_INFINITY : parseMs(text, context)))
     .default(30 * 60_000),
   logging: z.looseObject({ logLevel: z.record(z.string(), z.string()).default({}) }).prefault({}),
   singleton: z
@@ -106,7 +106,7 @@ export function parseHostJson(content: unknown, settings: NodeJS.ProcessEnv, pat
   throw new HostStartError(`${path} is not what a host understands:\n${wrong.join('\n')}`);
 }
 
-/** Sets the member at `path`, whose names ignore case as on the real host. */
+/** Sets the member at `path`; one that is there already is found whatever the case of the setting. */
 function override(target: unknown, path: string[], value: string): void {
   const [name, ...rest] = path;
   if (name === undefined || typeof target !== 'object' || target === null) return;

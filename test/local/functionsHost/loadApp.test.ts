@@ -1,0 +1,61 @@
+import { mkdirSync, mkdtempSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { entryPoints } from '../../../local/functionsHost/loadApp.ts';
+
+let dir: string;
+beforeEach(() => {
+  dir = mkdtempSync(join(tmpdir(), 'entry-points-'));
+});
+afterEach(() => rmSync(dir, { recursive: true }));
+
+/** Writes an empty file, last changed `at` seconds after the epoch. */
+function file(path: string, at: number): void {
+  mkdirSync(dirname(join(dir, path)), { recursive: true });
+  writeFileSync(join(dir, path), '');
+  utimesSync(join(dir, path), at, at);
+}
+
+const main = 'dist/src/functions/*.js';
+
+test('the build, when it is as new as the sources', () => {
+  file('src/functions/a.ts', 10);
+  file('src/other.ts', 20);
+  file('dist/src/functions/a.js', 20);
+  expect(entryPoints(dir, main)).toEqual(['dist/src/functions/a.js']);
+});
+
+test('the sources, when there is no build', () => {
+  file('src/functions/b.ts', 10);
+  file('src/functions/a.ts', 10);
+  expect(entryPoints(dir, main)).toEqual(['src/functions/a.ts', 'src/functions/b.ts']);
+});
+
+test('the sources, when any source file is newer than the build', () => {
+  file('src/functions/a.ts', 10);
+  file('src/deep/down/other.ts', 21);
+  file('dist/src/functions/a.js', 20);
+  expect(entryPoints(dir, main)).toEqual(['src/functions/a.ts']);
+});
+
+test('the sources, when the build lacks one of them or has one too many', () => {
+  file('src/functions/a.ts', 10);
+  file('src/functions/b.ts', 10);
+  file('dist/src/functions/a.js', 20);
+  expect(entryPoints(dir, main)).toEqual(['src/functions/a.ts', 'src/functions/b.ts']);
+  file('dist/src/functions/b.js', 20);
+  file('dist/src/functions/c.js', 20);
+  expect(entryPoints(dir, main)).toEqual(['src/functions/a.ts', 'src/functions/b.ts']);
+});
+
+test('the build, when there are no sources (a deployed app)', () => {
+  file('dist/src/functions/a.js', 20);
+  expect(entryPoints(dir, main)).toEqual(['dist/src/functions/a.js']);
+});
+
+test('main outside dist/ is taken as it is', () => {
+  file('index.js', 1);
+  file('index.ts', 2);
+  expect(entryPoints(dir, 'index.js')).toEqual(['index.js']);
+});

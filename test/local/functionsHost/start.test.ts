@@ -1,0 +1,34 @@
+import { fileURLToPath } from 'node:url';
+import { expect, test } from 'vitest';
+import { runFailingHost, startHostProcess } from '../../support/functionsHostProcess.ts';
+
+const fixture = (name: string) => fileURLToPath(new URL(`fixtures/${name}`, import.meta.url));
+
+test('a CommonJS app; SIGTERM lets a running request end, then the host ends with 0', async () => {
+  await using host = await startHostProcess({ app: fixture('commonJsApp'), env: {} });
+  const slow = fetch(`${host.address}/api/hello?ms=300`);
+  await host.line(/begins/);
+  host.kill('SIGTERM');
+  expect(await (await slow).text()).toBe('from CommonJS');
+  expect(await host.exited).toBe(0);
+});
+
+test('an entry point that throws: the error is printed and the host ends with 1', async () => {
+  const { code, output } = await runFailingHost({ app: fixture('brokenApp'), env: {} });
+  expect(code).toBe(1);
+  expect(output).toMatch(/these settings are wrong: STRIPE_SECRET_KEY is missing, SHARDS is not a number/);
+});
+
+test('what the host does not serve is named, all of it at once', async () => {
+  const { code, output } = await runFailingHost({ app: fixture('unsupportedApp'), env: {} });
+  expect(code).toBe(1);
+  expect(output.split('\n').filter((line) => line !== '')).toEqual([
+    'function onBlob: the trigger type blobTrigger is not supported',
+    'function onTopic: serviceBusTrigger: queueName: only queues are supported, not topics',
+    'function onSession: serviceBusTrigger: isSessionsEnabled: sessions are not supported',
+    'function onMany: serviceBusTrigger: cardinality: cardinality "many" is not supported',
+    'function writesToQueue: the output binding type queue is not supported',
+    'function retries: retry policies are not supported',
+    'function unset: the setting NOT_SET (%NOT_SET%) is not set',
+  ]);
+});
