@@ -1,0 +1,76 @@
+import { describe, expect, test } from 'vitest';
+import { createLocks } from '../../src/locking/index.ts';
+import { leaseTiming } from '../../src/locking/timing.ts';
+import { noTelemetry } from '../../src/platform/telemetry.ts';
+import { type Fault, faultyLockStore } from '../support/faultyLockStore.ts';
+import { memoryLockStore } from '../support/memoryLockStore.ts';
+import { virtualClock } from '../support/virtualClock.ts';
+
+/**
+ * The same trials through a real proxy, before a real Azurite, are in `campaign/faults.campaign.ts`; here time is virtual, so
+ * that 200 of each take a second.
+ */
+const trials = 200;
+const timing = leaseTiming(15);
+
+/** A number in [0, 1) from a seed, so that a failing trial can be run again. */
+function fraction(seed: number): number {
+  const x = Math.sin(seed * 12.9898) * 43_758.5453;
+  return x - Math.floor(x);
+}
+
+/** How long before the store could hand the lock to another the signal fired, in a trial with a fault that begins at random. */
+async function trial(fault: Fault, seed: number): Promise<number> {
+  const clock = virtualClock();
+  const network: { fault: Fault } = { fault: { kind: 'none' } };
+  let appliedAt = 0;
+  const store = faultyLockStore(
+    memoryLockStore(() => clock.monotonic()),
+    clock,
+    () => network.fault,
+    (operation) => {
+      if (operation === 'acquire' || operation === 'renew') appliedAt = clock.monotonic();
+    },
+  );
+  let draws = 0;
+  const random = () => fraction(seed + ++draws * 0.37);
+  const locks = createLocks(store, { clock, telemetry: noTelemetry, leaseSeconds: 15, random });
+  const lease = await locks.tryAcquire('key', { instance: 'i', job: 'faults' });
+  if (lease === null) throw new Error('not acquired');
+  await clock.advance(20_000 * fraction(seed));
+  network.fault = fault;
+  let spare = Number.NaN;
+  lease.signal.addEventListener('abort', () => (spare = appliedAt + timing.leaseMs - clock.monotonic()));
+  await clock.advance(60_000);
+  return spare;
+}
+
+describe('under a fault that stays, the signal fires at least the margin before another could get the lock', () => {
+  test.each<Fault>([
+    { kind: 'blackHole' },
+    { kind: 'resetBefore' },
+    { kind: 'status', status: 500 },
+    { kind: 'status', status: 503 },
+    { kind: 'status', status: 403 },
+    { kind: 'delay', ms: 30_000 },
+  ])('%o', async (fault) => {
+    for (let seed = 1; seed <= trials; seed++) {
+      expect(await trial(fault, seed), `seed ${seed}`).toBeGreaterThanOrEqual(timing.marginMs);
+    }
+  });
+
+  test.each<Fault>([{ kind: 'resetAfter' }, { kind: 'slowSuccess', ms: 4000 }])(
+    '%o: the store extends the lease, its holder does not know',
+    async (fault) => {
+      for (let seed = 1; seed <= trials; seed++) {
+        expect(await trial(fault, seed), `seed ${seed}`).toBeGreaterThanOrEqual(timing.marginMs);
+      }
+    },
+  );
+});
+
+test('a slow success within the time of a request keeps the lease', async () => {
+  for (let seed = 1; seed <= 20; seed++) {
+    expect(await trial({ kind: 'slowSuccess', ms: 2000 }, seed)).toBeNaN();
+  }
+});
