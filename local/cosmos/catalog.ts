@@ -1,0 +1,145 @@
+import type { DatabaseSync } from 'node:sqlite';
+import { type Container, type ContainerRow, openContainer } from './container.ts';
+import { type ContainerDefinition, requireReplaceable } from './containerDefinition.ts';
+import { alreadyExists, itemNotFound, ownerNotFound } from './errors.ts';
+import { createItemTable, dropItemTable, tableName } from './itemTable.ts';
+import { inTransaction } from './storage.ts';
+
+export interface Database {
+  number: number;
+  id: string;
+  ts: number;
+  containers: Map<string, Container>;
+}
+
+/** The databases and containers of the account. All are kept in memory, and every change of them on disk. */
+export interface Catalog {
+  databases(): Iterable<Database>;
+  /** @throws {CosmosError} 404 */
+  database(id: string): Database;
+  createDatabase(id: string): Database;
+  deleteDatabase(id: string): void;
+  /** @throws {CosmosError} 404: of the container itself */
+  container(database: string, id: string): Container;
+  /** @throws {CosmosError} 404 with sub-status 1003: of the owner of what was asked for */
+  owner(database: string, id: string): Container;
+  createContainer(database: string, definition: ContainerDefinition): Container;
+  replaceContainer(container: Container, definition: ContainerDefinition): void;
+  deleteContainer(database: string, id: string): void;
+}
+
+/** @param now wall-clock milliseconds */
+export function openCatalog(db: DatabaseSync, now: () => number): Catalog {
+  const seconds = () => Math.floor(now() / 1000);
+  const all = load(db);
+
+  function database(id: string): Database {
+    const found = all.get(id);
+    if (found === undefined) throw itemNotFound();
+    return found;
+  }
+
+  function container(databaseId: string, id: string): Container {
+    const found = database(databaseId).containers.get(id);
+    if (found === undefined) throw itemNotFound();
+    return found;
+  }
+
+  return {
+    databases: () => all.values(),
+    database,
+    createDatabase(id) {
+      if (all.has(id)) throw alreadyExists();
+      const ts = seconds();
+      const { lastInsertRowid } = db.prepare('INSERT INTO databases (id, ts) VALUES (?, ?)').run(id, ts);
+      const created = { number: Number(lastInsertRowid), id, ts, containers: new Map() };
+      all.set(id, created);
+      return created;
+    },
+    deleteDatabase(id) {
+      const { number, containers } = database(id);
+      inTransaction(db, () => {
+        for (const owned of containers.values()) dropItemTable(db, owned.number);
+        db.prepare('DELETE FROM containers WHERE database = ?').run(number);
+        db.prepare('DELETE FROM databases WHERE number = ?').run(number);
+      });
+      all.delete(id);
+    },
+    container,
+    owner(databaseId, id) {
+      const found = all.get(databaseId)?.containers.get(id);
+      if (found === undefined) throw ownerNotFound();
+      return found;
+    },
+    createContainer(databaseId, definition) {
+      const parent = all.get(databaseId);
+      if (parent === undefined) throw ownerNotFound();
+      if (parent.containers.has(definition.id)) throw alreadyExists();
+      const row = inTransaction(db, () => insertContainer(db, parent.number, definition, seconds()));
+      const created = openContainer(db, databaseId, row);
+      parent.containers.set(definition.id, created);
+      return created;
+    },
+    replaceContainer(current, definition) {
+      requireReplaceable(current.definition, definition);
+      const ts = seconds();
+      inTransaction(db, () => {
+        db.prepare(
+          'UPDATE containers SET definition = ?, ts = ?, revision = revision + 1 WHERE number = ?',
+        ).run(JSON.stringify(definition), ts, current.number);
+        if (definition.defaultTtl !== current.definition.defaultTtl)
+          resetExpiry(db, current.number, definition.defaultTtl);
+      });
+      current.definition = definition;
+      current.ts = ts;
+      current.revision += 1;
+    },
+    deleteContainer(databaseId, id) {
+      const { number } = container(databaseId, id);
+      inTransaction(db, () => {
+        dropItemTable(db, number);
+        db.prepare('DELETE FROM containers WHERE number = ?').run(number);
+      });
+      database(databaseId).containers.delete(id);
+    },
+  };
+}
+
+function load(db: DatabaseSync): Map<string, Database> {
+  const databases = db.prepare('SELECT number, id, ts FROM databases').all() as unknown as Database[];
+  const rows = db.prepare('SELECT * FROM containers').all() as unknown as ContainerRow[];
+  return new Map(
+    databases.map(({ number, id, ts }) => {
+      const own = rows.filter((row) => row.database === number).map((row) => openContainer(db, id, row));
+      return [id, { number, id, ts, containers: new Map(own.map((each) => [each.id, each])) }];
+    }),
+  );
+}
+
+function insertContainer(
+  db: DatabaseSync,
+  database: number,
+  definition: ContainerDefinition,
+  ts: number,
+): ContainerRow {
+  const { id, uniqueKeyPolicy } = definition;
+  const text = JSON.stringify(definition);
+  const { lastInsertRowid } = db
+    .prepare('INSERT INTO containers (database, id, definition, ts) VALUES (?, ?, ?, ?)')
+    .run(database, id, text, ts);
+  const number = Number(lastInsertRowid);
+  createItemTable(db, number, uniqueKeyPolicy.uniqueKeys);
+  return { number, database, id, definition: text, ts, revision: 0, reserved: 0 };
+}
+
+/** The same rule as `expiryOf`, for all items of a container whose default changed. */
+function resetExpiry(db: DatabaseSync, container: number, defaultTtl: number | undefined): void {
+  const table = `"${tableName(container)}"`;
+  if (defaultTtl === undefined) {
+    db.exec(`UPDATE ${table} SET expires = NULL`);
+    return;
+  }
+  db.prepare(`UPDATE ${table} SET expires = ts + nullif(ifnull(json_extract(doc, '$.ttl'), ?), -1)`).run(
+    defaultTtl,
+  );
+}

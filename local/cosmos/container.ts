@@ -1,0 +1,115 @@
+import type { DatabaseSync } from 'node:sqlite';
+import { type ContainerDefinition, partitionKeyRule } from './containerDefinition.ts';
+import { type ItemTable, openItemTable } from './itemTable.ts';
+import type { PartitionKeyRule } from './partitionKey.ts';
+import { containerRid, databaseRid, etagOf, itemRids } from './resourceIds.ts';
+import type { DefaultTtl } from './ttl.ts';
+
+/** So many sequence numbers are set aside with one write to the catalog. */
+const reserveBlock = 10_000;
+/** At most so many are used between two calls of `reserve`: a batch of 100 operations takes three for each. */
+const reserveMargin = 400;
+/** Expired items are cleared away at most this often, in milliseconds. */
+const reapEveryMs = 10_000;
+
+/** A container in use: its definition, its table and its one sequence. */
+export interface Container {
+  readonly number: number;
+  readonly rid: string;
+  readonly self: string;
+  /** `dbs/{database}/colls/{container}`, percent-encoded. */
+  readonly link: string;
+  readonly id: string;
+  definition: ContainerDefinition;
+  ts: number;
+  /** How often the definition was written; part of its ETag. */
+  revision: number;
+  readonly partitionKey: PartitionKeyRule;
+  readonly table: ItemTable;
+  readonly defaultTtl: DefaultTtl;
+  ridOf(row: number): string;
+  /** The LSN of the latest transaction. */
+  readonly lsn: number;
+  /**
+   * Next number of the container's sequence, which gives row ids, LSNs and ETags. It never goes back, not even over a
+   * restart after the latest item was deleted: a reader of the change feed would miss what comes then.
+   */
+  next(): number;
+  /** Sets sequence numbers aside for one request; outside of its transaction, so that undoing that keeps them. */
+  reserve(): void;
+  /** Clears expired items away, now and then. */
+  reapNowAndThen(now: number): void;
+}
+
+export interface ContainerRow {
+  number: number;
+  database: number;
+  id: string;
+  definition: string;
+  ts: number;
+  revision: number;
+  reserved: number;
+}
+
+export function openContainer(db: DatabaseSync, databaseId: string, row: ContainerRow): Container {
+  // Written by ourselves from a parsed definition.
+  const definition = JSON.parse(row.definition) as ContainerDefinition;
+  const setReserved = db.prepare('UPDATE containers SET reserved = ? WHERE number = ?');
+  const rid = containerRid(row.database, row.number);
+  let reserved = row.reserved;
+  let sequence = row.reserved;
+  let lastReap = 0;
+  const container: Container = {
+    number: row.number,
+    rid,
+    self: `dbs/${databaseRid(row.database)}/colls/${rid}/`,
+    link: `dbs/${encodeURIComponent(databaseId)}/colls/${encodeURIComponent(row.id)}`,
+    id: row.id,
+    definition,
+    ts: row.ts,
+    revision: row.revision,
+    partitionKey: partitionKeyRule(definition),
+    table: openItemTable(db, row.number),
+    get defaultTtl() {
+      return container.definition.defaultTtl;
+    },
+    ridOf: itemRids(row.database, row.number),
+    get lsn() {
+      return sequence;
+    },
+    next: () => ++sequence,
+    reserve() {
+      if (sequence + reserveMargin <= reserved) return;
+      reserved = sequence + reserveBlock;
+      setReserved.run(reserved, row.number);
+    },
+    reapNowAndThen(now) {
+      if (now - lastReap < reapEveryMs) return;
+      lastReap = now;
+      container.table.reap(Math.floor(now / 1000));
+    },
+  };
+  return container;
+}
+
+/** A container as the service returns it. */
+export function describeContainer({ definition, rid, self, ts, number, revision }: Container) {
+  return {
+    ...definition,
+    conflictResolutionPolicy: definition.conflictResolutionPolicy ?? {
+      mode: 'LastWriterWins',
+      conflictResolutionPath: '/_ts',
+      conflictResolutionProcedure: '',
+    },
+    geospatialConfig: definition.geospatialConfig ?? { type: 'Geography' },
+    _rid: rid,
+    _ts: ts,
+    _self: self,
+    _etag: etagOf(number, revision),
+    _docs: 'docs/',
+    _sprocs: 'sprocs/',
+    _triggers: 'triggers/',
+    _udfs: 'udfs/',
+    _conflicts: 'conflicts/',
+  };
+}

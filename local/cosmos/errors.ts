@@ -1,0 +1,92 @@
+/** Sub-status codes that SDKs and applications tell apart (`x-ms-substatus`). */
+export const subStatus = {
+  none: 0,
+  /** 400: the partition key in the header is not that of the item. */
+  partitionKeyMismatch: 1001,
+  /** 404: the session token is ahead of what is stored. */
+  readSessionNotAvailable: 1002,
+  /** 410: there is no such partition key range. */
+  partitionKeyRangeGone: 1002,
+  /** 404: the container or database of an item is missing, not the item. */
+  ownerNotFound: 1003,
+  /** 412: the `condition` of a patch did not hold. */
+  patchConditionNotMet: 1110,
+  /** 429: more request units than provisioned. */
+  requestRateTooLarge: 3200,
+} as const;
+
+/** The `code` of an error body, by HTTP status (https://learn.microsoft.com/rest/api/cosmos-db/http-status-codes-for-cosmosdb). */
+const codes: Record<number, string> = {
+  400: 'BadRequest',
+  401: 'Unauthorized',
+  403: 'Forbidden',
+  404: 'NotFound',
+  405: 'MethodNotAllowed',
+  408: 'RequestTimeout',
+  409: 'Conflict',
+  410: 'Gone',
+  412: 'PreconditionFailed',
+  413: 'RequestEntityTooLarge',
+  429: 'TooManyRequests',
+  500: 'InternalServerError',
+  501: 'NotImplemented',
+  503: 'ServiceUnavailable',
+};
+
+/** A refusal as the service words it; the server turns it into an answer, a batch into a result. */
+export class CosmosError extends Error {
+  override readonly name = 'CosmosError';
+  readonly status: number;
+  readonly subStatus: number;
+  readonly headers: Record<string, string>;
+
+  constructor(
+    status: number,
+    message: string,
+    {
+      subStatus: sub = subStatus.none,
+      headers = {},
+      cause,
+    }: { subStatus?: number; headers?: Record<string, string>; cause?: unknown } = {},
+  ) {
+    super(message, { cause });
+    this.status = status;
+    this.subStatus = sub;
+    this.headers = headers;
+  }
+}
+
+export const badRequest = (reason: string, sub: number = subStatus.none) =>
+  new CosmosError(400, errorList(reason), { subStatus: sub });
+
+export const itemNotFound = () =>
+  new CosmosError(404, errorList('Resource Not Found. Learn more: https://aka.ms/cosmosdb-tsg-not-found'));
+
+/** The container (or database) that should hold what was asked for does not exist. */
+export const ownerNotFound = () =>
+  new CosmosError(404, errorList('Owner resource does not exist'), { subStatus: subStatus.ownerNotFound });
+
+export const alreadyExists = () =>
+  new CosmosError(409, errorList('Resource with specified id or name already exists.'));
+
+export const uniqueKeyViolated = () => new CosmosError(409, errorList('Unique index constraint violation.'));
+
+export const preconditionFailed = (sub: number = subStatus.none) =>
+  new CosmosError(412, errorList('One of the specified pre-condition is not met'), { subStatus: sub });
+
+export const tooLarge = () => new CosmosError(413, errorList('Request size is too large'));
+
+/** What the stand-in does not do, by name: it never answers approximately. */
+export const notCovered = (feature: string) =>
+  new CosmosError(501, errorList(`The local Cosmos does not cover this: ${feature}.`));
+
+function errorList(reason: string): string {
+  return `Message: ${JSON.stringify({ Errors: [reason] })}`;
+}
+
+export function errorBody(error: CosmosError, activityId: string): string {
+  return JSON.stringify({
+    code: error.status === 429 ? '429' : (codes[error.status] ?? String(error.status)),
+    message: `${error.message}\r\nActivityId: ${activityId}, Microsoft.Azure.Documents.Common/2.14.0`,
+  });
+}

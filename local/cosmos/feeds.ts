@@ -1,0 +1,115 @@
+import type { DatabaseSync } from 'node:sqlite';
+import type { Container } from './container.ts';
+import { badRequest } from './errors.ts';
+import { feedCharge } from './requestCharge.ts';
+
+/** What a page has at most when the request does not say, and when it says -1 (as many as the service likes). */
+const defaultPage = 100;
+const dynamicPage = 1000;
+
+/** The page size that a request's `x-ms-max-item-count` asks for. */
+export function pageSizeOf(header: string | undefined): number {
+  if (header === undefined || header === '') return defaultPage;
+  const size = Number(header);
+  if (size === -1) return dynamicPage;
+  if (!Number.isInteger(size) || size < 1)
+    throw badRequest(`The x-ms-max-item-count '${header}' is invalid.`);
+  return size;
+}
+
+/** Where a feed reads: a container and, where `partition` is given, one logical partition of it. */
+export interface FeedSource {
+  container: Container;
+  partition: string | undefined;
+  /** Unix seconds: what expired by then is not seen. */
+  now: number;
+  pageSize: number;
+}
+
+export interface FeedPage {
+  docs: string[];
+  charge: number;
+}
+
+/** All items in the order of their creation; the continuation is the row id of the last item of the page before. */
+export function readFeed(
+  db: DatabaseSync,
+  { container, partition, now, pageSize }: FeedSource,
+  continuation: string | undefined,
+): FeedPage & { continuation: string | undefined } {
+  const after = continuation === undefined || continuation === '' ? 0 : Number(continuation);
+  if (!Number.isInteger(after)) throw badRequest(`The continuation '${continuation}' is invalid.`);
+  const rows = select(
+    db,
+    `SELECT rid, doc FROM "${container.table.name}"
+     WHERE rid > ? AND (expires IS NULL OR expires > ?) ${partition === undefined ? '' : 'AND pk = ?'}
+     ORDER BY rid LIMIT ?`,
+    [after, now, ...(partition === undefined ? [] : [partition]), pageSize + 1],
+  );
+  const page = rows.slice(0, pageSize);
+  const last = page.at(-1);
+  return { ...pageOf(page), continuation: rows.length > pageSize && last ? String(last.rid) : undefined };
+}
+
+/**
+ * The change feed, latest version: each item that was written after a transaction, once, in the order of the
+ * transactions. Those of one transaction stay on one page, however small the page
+ * (https://learn.microsoft.com/azure/cosmos-db/nosql/change-feed-pull-model).
+ *
+ * @param position what `If-None-Match` says: absent for the beginning, `*` for now, else the ETag of the page before
+ * @param since unix seconds from `If-Modified-Since`
+ */
+export function readChangeFeed(
+  db: DatabaseSync,
+  { container, partition, now, pageSize }: FeedSource,
+  position: string | undefined,
+  since: number | undefined,
+): FeedPage & { etag: string } {
+  if (position === '*') return { docs: [], etag: `"${container.lsn}"`, charge: feedCharge(0, 0) };
+  const after = position === undefined || position === '' ? 0 : Number(position.replaceAll('"', ''));
+  if (!Number.isInteger(after))
+    throw badRequest(`The If-None-Match '${position}' is no position in a change feed.`);
+  const columns = `SELECT rid, doc, lsn FROM "${container.table.name}"`;
+  const filter = `(expires IS NULL OR expires > ?) AND ts >= ? ${partition === undefined ? '' : 'AND pk = ?'}`;
+  const filterValues = [now, since ?? 0, ...(partition === undefined ? [] : [partition])];
+  const page = select(db, `${columns} WHERE lsn > ? AND ${filter} ORDER BY lsn, rid LIMIT ?`, [
+    after,
+    ...filterValues,
+    pageSize,
+  ]);
+  const last = page.at(-1);
+  const isFull = page.length === pageSize && last !== undefined;
+  const rest = isFull
+    ? select(db, `${columns} WHERE lsn = ? AND rid > ? AND ${filter} ORDER BY rid`, [
+        last.lsn,
+        last.rid,
+        ...filterValues,
+      ])
+    : [];
+  const changes = [...page, ...rest].map((row) => ({
+    ...row,
+    doc: `${row.doc.slice(0, -1)},"_lsn":${row.lsn}}`,
+  }));
+  return { ...pageOf(changes), etag: `"${isFull ? last.lsn : container.lsn}"` };
+}
+
+interface FeedRow {
+  rid: number;
+  doc: string;
+  lsn: number;
+}
+
+function select(db: DatabaseSync, sql: string, values: (string | number)[]): FeedRow[] {
+  return db.prepare(sql).all(...values) as unknown as FeedRow[];
+}
+
+function pageOf(rows: FeedRow[]): FeedPage {
+  const docs = rows.map(({ doc }) => doc);
+  return {
+    docs,
+    charge: feedCharge(
+      docs.length,
+      docs.reduce((sum, { length }) => sum + length, 0),
+    ),
+  };
+}

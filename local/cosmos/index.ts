@@ -1,0 +1,117 @@
+import { once } from 'node:events';
+import type { AddressInfo } from 'node:net';
+import { createAuthorizer, emulatorKey } from './auth.ts';
+import { openCatalog } from './catalog.ts';
+import type { Container } from './container.ts';
+import { createDataPlane } from './dataPlane.ts';
+import { createFaults } from './faults.ts';
+import { createLocalEndpoints } from './localEndpoints.ts';
+import { createMetadata } from './metadata.ts';
+import { isDataOperation, operationOf } from './operation.ts';
+import { partitionOfHeader } from './partitionKey.ts';
+import { parseRoute } from './route.ts';
+import { createCosmosServer, type Prepare } from './server.ts';
+import { createStats } from './stats.ts';
+import { openStorage } from './storage.ts';
+
+export { emulatorKey } from './auth.ts';
+
+export interface CosmosOptions {
+  /** 0 or absent: any free port. */
+  port?: number;
+  /** Folder for the data; without one it is kept in memory. */
+  data?: string;
+  /** Base64; absent: the emulators' well-known key. */
+  key?: string;
+  /** Wall-clock milliseconds, for `_ts` and TTL; absent: the system's. */
+  now?: () => number;
+}
+
+export interface Cosmos extends AsyncDisposable {
+  /** `AccountEndpoint=…;AccountKey=…;`, as CosmosClient takes it. */
+  connectionString: string;
+  endpoint: string;
+  key: string;
+  port: number;
+  stop(): Promise<void>;
+}
+
+/** Starts the Cosmos stand-in on 127.0.0.1 and resolves once it accepts requests. */
+export async function startCosmos({
+  port: wanted = 0,
+  data,
+  key = emulatorKey,
+  now = Date.now,
+}: CosmosOptions = {}): Promise<Cosmos> {
+  const db = openStorage(data);
+  const catalog = openCatalog(db, now);
+  const authorize = createAuthorizer(key, Date.now);
+  const stats = createStats();
+  const faults = createFaults();
+  const local = createLocalEndpoints(stats, faults);
+  const metadata = createMetadata(catalog);
+  const dataPlane = createDataPlane(db, now);
+
+  const prepare: Prepare = (request, path, body) => {
+    const method = request.method ?? 'GET';
+    const { headers } = request;
+    if (path.startsWith('/_local/')) return { fault: undefined, apply: () => local(method, path, body) };
+    const { route, signed } = parseRoute(path);
+    authorize(method, signed, headers);
+    const operation = operationOf(route, method, headers);
+    const containerId = 'container' in route ? route.container : undefined;
+    stats.record(operation, containerId);
+    const container =
+      isDataOperation(operation) && 'container' in route
+        ? catalog.owner(route.database, route.container)
+        : undefined;
+    const partition = container && partitionOfRequest(headers['x-ms-documentdb-partitionkey'], container);
+    const fault = faults.take({ operation, method, container: containerId, partition });
+    return {
+      fault,
+      apply() {
+        if (!isDataOperation(operation)) return metadata(operation, route, { method, headers, body });
+        const { database, container: id } = route as { database: string; container: string };
+        // Looked up anew: a delay may lie between, in which it was deleted.
+        const target = catalog.owner(database, id);
+        const item = route.kind === 'item' ? route.item : undefined;
+        const answer = dataPlane(operation, target, item, { method, headers, body });
+        return { ...answer, headers: { ...answer.headers, ...sessionHeaders(target) } };
+      },
+    };
+  };
+
+  const closed = new AbortController();
+  const server = createCosmosServer(prepare, closed.signal);
+  server.listen(wanted, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  const endpoint = `http://127.0.0.1:${port}/`;
+  let stopped: Promise<void> | undefined;
+
+  async function close(): Promise<void> {
+    closed.abort();
+    const ended = once(server, 'close');
+    server.close();
+    server.closeAllConnections();
+    await ended;
+    db.close();
+  }
+  const stop = () => (stopped ??= close());
+  return {
+    connectionString: `AccountEndpoint=${endpoint};AccountKey=${key};`,
+    endpoint,
+    key,
+    port,
+    stop,
+    [Symbol.asyncDispose]: stop,
+  };
+}
+
+function partitionOfRequest(header: string | string[] | undefined, { partitionKey }: Container) {
+  return typeof header === 'string' ? partitionOfHeader(header, partitionKey) : undefined;
+}
+
+function sessionHeaders({ lsn, rid, link }: Container): Record<string, string> {
+  return { 'x-ms-session-token': `0:-1#${lsn}`, 'x-ms-content-path': rid, 'x-ms-alt-content-path': link };
+}

@@ -1,0 +1,129 @@
+import type { DatabaseSync } from 'node:sqlite';
+import { alreadyExists, uniqueKeyViolated } from './errors.ts';
+import { parsePath } from './partitionKey.ts';
+
+/** A row as reads and writes need it; the query engine reads the table itself. */
+export interface ItemRow {
+  rid: number;
+  /** The whole item as JSON text, system properties included. */
+  doc: string;
+  etag: string;
+  /** Unix seconds, or null for never. */
+  expires: number | null;
+}
+
+export interface NewVersion {
+  doc: string;
+  etag: string;
+  ts: number;
+  /** Number of the transaction in the container; the change feed goes by it. */
+  lsn: number;
+  expires: number | null;
+}
+
+/** The table of one container: all SQL that reads or writes single items, prepared once. */
+export interface ItemTable {
+  readonly name: string;
+  get(pk: string, id: string): ItemRow | undefined;
+  /** @throws {CosmosError} 409 when the id is taken or a unique key violated */
+  insert(rid: number, pk: string, id: string, version: NewVersion): void;
+  /** @throws {CosmosError} 409 when a unique key is violated */
+  update(rid: number, version: NewVersion): void;
+  remove(rid: number): void;
+  /** Removes up to a thousand items that expired by `now` (unix seconds). */
+  reap(now: number): void;
+}
+
+export const tableName = (container: number) => `c${container}`;
+
+/** Creates the table that items and queries share; its columns are an agreement with query/. */
+export function createItemTable(
+  db: DatabaseSync,
+  container: number,
+  uniqueKeys: readonly { paths: readonly string[] }[],
+): void {
+  const name = tableName(container);
+  db.exec(`
+    CREATE TABLE "${name}" (
+      rid INTEGER PRIMARY KEY,
+      pk TEXT NOT NULL,
+      id TEXT NOT NULL,
+      doc TEXT NOT NULL,
+      etag TEXT,
+      ts INTEGER,
+      lsn INTEGER,
+      expires INTEGER,
+      UNIQUE (pk, id)
+    );
+    CREATE INDEX "${name}_lsn" ON "${name}" (lsn);
+    CREATE INDEX "${name}_expires" ON "${name}" (expires) WHERE expires IS NOT NULL;
+  `);
+  for (const [index, { paths }] of uniqueKeys.entries()) {
+    // A missing value counts as null, and a type differs from another: both as the service has it.
+    const values = paths.map((path) => `ifnull(doc -> ${sqlText(jsonPath(path))}, 'null')`);
+    db.exec(`CREATE UNIQUE INDEX "${name}_unique_${index}" ON "${name}" (pk, ${values.join(', ')})`);
+  }
+}
+
+export function dropItemTable(db: DatabaseSync, container: number): void {
+  db.exec(`DROP TABLE "${tableName(container)}"`);
+}
+
+export function openItemTable(db: DatabaseSync, container: number): ItemTable {
+  const name = tableName(container);
+  const select = db.prepare(`SELECT rid, doc, etag, expires FROM "${name}" WHERE pk = ? AND id = ?`);
+  const insert = db.prepare(
+    `INSERT INTO "${name}" (rid, pk, id, doc, etag, ts, lsn, expires) VALUES (?, ?, ?, ?, ?, ?, ?, ?)`,
+  );
+  const update = db.prepare(
+    `UPDATE "${name}" SET doc = ?, etag = ?, ts = ?, lsn = ?, expires = ? WHERE rid = ?`,
+  );
+  const remove = db.prepare(`DELETE FROM "${name}" WHERE rid = ?`);
+  const reap = db.prepare(
+    `DELETE FROM "${name}" WHERE rid IN (SELECT rid FROM "${name}" WHERE expires <= ? LIMIT 1000)`,
+  );
+  const reapAll = db.prepare(`DELETE FROM "${name}" WHERE expires <= ?`);
+
+  /** An expired item still in the table must not hold a unique key: they go, and the write is tried once more. */
+  function writeUnique(ts: number, write: () => void): void {
+    try {
+      write();
+    } catch (error) {
+      if (!isUniqueViolation(error)) throw error;
+      reapAll.run(ts);
+      try {
+        write();
+      } catch (again) {
+        throw isUniqueViolation(again) ? violation(again) : again;
+      }
+    }
+  }
+
+  return {
+    name,
+    get: (pk, id) => select.get(pk, id) as unknown as ItemRow | undefined,
+    insert(rid, pk, id, { doc, etag, ts, lsn, expires }) {
+      writeUnique(ts, () => insert.run(rid, pk, id, doc, etag, ts, lsn, expires));
+    },
+    update(rid, { doc, etag, ts, lsn, expires }) {
+      writeUnique(ts, () => update.run(doc, etag, ts, lsn, expires, rid));
+    },
+    remove: (rid) => void remove.run(rid),
+    reap: (now) => void reap.run(now),
+  };
+}
+
+function isUniqueViolation(error: unknown): error is Error {
+  return error instanceof Error && error.message.startsWith('UNIQUE constraint failed');
+}
+
+/** SQLite names the columns of a violated table constraint, but the index of a violated unique key. */
+function violation({ message }: Error) {
+  return message.includes(': index ') ? uniqueKeyViolated() : alreadyExists();
+}
+
+const jsonPath = (path: string) =>
+  `$${parsePath(path)
+    .map((part) => `."${part}"`)
+    .join('')}`;
+const sqlText = (text: string) => `'${text.replaceAll("'", "''")}'`;

@@ -1,0 +1,138 @@
+import { type Answer, type CosmosRequest, headerOf } from './answer.ts';
+import type { Catalog, Database } from './catalog.ts';
+import { type Container, describeContainer } from './container.ts';
+import { parseDefinition } from './containerDefinition.ts';
+import { badRequest } from './errors.ts';
+import { parseObject } from './json.ts';
+import type { MetadataOperation } from './operation.ts';
+import { parseQuery, plan } from './queries.ts';
+import { databaseRid, etagOf } from './resourceIds.ts';
+import type { Route } from './route.ts';
+import { requireResourceId } from './validation.ts';
+
+/** Carries out what concerns the account, its definitions and routing. */
+export function createMetadata(catalog: Catalog) {
+  return function answer(operation: MetadataOperation, route: Route, request: CosmosRequest): Answer {
+    const { database = '', container = '' } = idsOf(route);
+    switch (operation) {
+      case 'readAccount':
+        return resource(200, describeAccount(headerOf(request.headers, 'host') ?? 'localhost'));
+      case 'listDatabases':
+        return feed('', 'Databases', [...catalog.databases()].map(describeDatabase));
+      case 'createDatabase':
+        return resource(201, describeDatabase(catalog.createDatabase(newId(request.body))));
+      case 'readDatabase':
+        return resource(200, describeDatabase(catalog.database(database)));
+      case 'deleteDatabase':
+        catalog.deleteDatabase(database);
+        return gone;
+      case 'listContainers': {
+        const { number, containers } = catalog.database(database);
+        return feed(
+          databaseRid(number),
+          'DocumentCollections',
+          [...containers.values()].map(describeContainer),
+        );
+      }
+      case 'createContainer':
+        return containerAnswer(201, catalog.createContainer(database, parseDefinition(request.body)));
+      case 'readContainer':
+        return containerAnswer(200, catalog.container(database, container));
+      case 'replaceContainer': {
+        const current = catalog.container(database, container);
+        catalog.replaceContainer(current, parseDefinition(request.body));
+        return containerAnswer(200, current);
+      }
+      case 'deleteContainer':
+        catalog.deleteContainer(database, container);
+        return gone;
+      case 'readPartitionKeyRanges': {
+        const { rid, self, ts } = catalog.container(database, container);
+        return feed(rid, 'PartitionKeyRanges', [describeRange(rid, self, ts)]);
+      }
+      case 'queryPlan':
+        catalog.owner(database, container);
+        return { status: 200, headers: {}, body: JSON.stringify(plan(parseQuery(request.body))) };
+    }
+  };
+}
+
+function idsOf(route: Route): { database?: string; container?: string } {
+  return route.kind === 'account' || route.kind === 'databases' ? {} : route;
+}
+
+function newId(body: string): string {
+  const { id } = parseObject(body);
+  if (typeof id !== 'string')
+    throw badRequest("The input content is invalid because the required properties - 'id; ' - are missing");
+  requireResourceId(id);
+  return id;
+}
+
+const gone: Answer = { status: 204, headers: {}, body: '' };
+
+function resource(status: number, body: object): Answer {
+  const headers: Record<string, string> = { 'x-ms-request-charge': '2' };
+  if ('_etag' in body && typeof body._etag === 'string') headers.etag = body._etag;
+  return { status, headers, body: JSON.stringify(body) };
+}
+
+function containerAnswer(status: number, container: Container): Answer {
+  const answer = resource(status, describeContainer(container));
+  return { ...answer, headers: { ...answer.headers, 'x-ms-alt-content-path': container.link } };
+}
+
+function feed(rid: string, name: string, entries: unknown[]): Answer {
+  return {
+    status: 200,
+    headers: { 'x-ms-request-charge': '1', 'x-ms-item-count': String(entries.length) },
+    body: JSON.stringify({ _rid: rid, [name]: entries, _count: entries.length }),
+  };
+}
+
+/** One region, whose address is the one that the client used: so a proxy in front of the stand-in stays in front. */
+function describeAccount(host: string) {
+  const locations = [{ name: 'Local', databaseAccountEndpoint: `http://${host}/` }];
+  return {
+    _self: '',
+    id: 'local',
+    _rid: 'local',
+    media: '//media/',
+    addresses: '//addresses/',
+    _dbs: '//dbs/',
+    writableLocations: locations,
+    readableLocations: locations,
+    enableMultipleWriteLocations: false,
+    userConsistencyPolicy: { defaultConsistencyLevel: 'Session' },
+  };
+}
+
+function describeDatabase({ number, id, ts }: Database) {
+  const rid = databaseRid(number);
+  return {
+    id,
+    _rid: rid,
+    _self: `dbs/${rid}/`,
+    _etag: etagOf(number, 0),
+    _colls: 'colls/',
+    _users: 'users/',
+    _ts: ts,
+  };
+}
+
+/** All keys lie in one physical partition. */
+function describeRange(rid: string, self: string, ts: number) {
+  return {
+    id: '0',
+    _rid: rid,
+    _self: `${self}pkranges/0/`,
+    _etag: '"0"',
+    _ts: ts,
+    minInclusive: '',
+    maxExclusive: 'FF',
+    ridPrefix: 0,
+    throughputFraction: 1,
+    status: 'online',
+    parents: [],
+  };
+}

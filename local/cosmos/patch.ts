@@ -1,0 +1,205 @@
+import { badRequest } from './errors.ts';
+import { isObject, type JsonObject, type JsonValue } from './json.ts';
+import { limits } from './validation.ts';
+
+/** One operation of a partial document update (https://learn.microsoft.com/azure/cosmos-db/partial-document-update). */
+export type PatchOperation =
+  | { op: 'add' | 'set' | 'replace'; path: string[]; value: JsonValue }
+  | { op: 'incr'; path: string[]; value: number }
+  | { op: 'remove'; path: string[] }
+  | { op: 'move'; from: string[]; path: string[] };
+
+export interface PatchRequest {
+  operations: PatchOperation[];
+  /** `FROM c WHERE …`: the patch is refused unless this yields the item. */
+  condition?: string;
+}
+
+/**
+ * Reads the body of a patch: an array of operations, or an object with `operations` and `condition`.
+ *
+ * @throws {CosmosError} 400
+ */
+export function parsePatch(body: JsonValue): PatchRequest {
+  const operations = Array.isArray(body) ? body : isObject(body) ? body.operations : undefined;
+  if (!Array.isArray(operations)) throw badRequest('Invalid request format: missing patch operations array.');
+  if (operations.length === 0) throw badRequest('The patch has no operations.');
+  if (operations.length > limits.patchOperations) {
+    throw badRequest(
+      `The number of patch operations can't exceed '${limits.patchOperations}'. There are ${operations.length}.`,
+    );
+  }
+  const parsed = operations.map(parseOperation);
+  if (!isObject(body) || body.condition === undefined || body.condition === null)
+    return { operations: parsed };
+  if (typeof body.condition !== 'string') throw badRequest('The condition of a patch must be a string.');
+  return { operations: parsed, condition: body.condition };
+}
+
+function parseOperation(operation: JsonValue, index: number): PatchOperation {
+  if (!isObject(operation)) throw failed(index, 'The patch operation is no object.');
+  const { op, value } = operation;
+  if (typeof op !== 'string') throw failed(index, 'The patch operation has no op.');
+  const path = parsePointer(operation.path, index);
+  switch (op) {
+    case 'add':
+    case 'set':
+    case 'replace':
+      if (value === undefined) throw failed(index, `The operation '${op}' needs a value.`);
+      return { op, path, value };
+    case 'incr':
+      if (typeof value !== 'number') throw failed(index, 'The value of an increment must be a number.');
+      return { op, path, value };
+    case 'remove':
+      return { op, path };
+    case 'move': {
+      const from = parsePointer(operation.from, index);
+      if (from.length <= path.length && from.every((part, at) => part === path[at]))
+        throw failed(index, "The path of a move can't be its from or a child of it.");
+      return { op, from, path };
+    }
+    default:
+      throw failed(index, `The operation type '${op}' is not supported.`);
+  }
+}
+
+/** JSON pointer to its parts (RFC 6901). */
+function parsePointer(pointer: JsonValue | undefined, index: number): string[] {
+  if (typeof pointer !== 'string' || !/^(?:\/[^/]+)+$/.test(pointer))
+    throw failed(index, `The path ${JSON.stringify(pointer)} is invalid.`);
+  return pointer
+    .slice(1)
+    .split('/')
+    .map((part) => part.replaceAll('~1', '/').replaceAll('~0', '~'));
+}
+
+/** What the service sets itself, and what says which item it is. */
+const fixed = new Set(['id', '_rid', '_self', '_etag', '_ts', '_attachments']);
+
+/**
+ * Applies the operations in order to an item, in place. The caller throws the item away when this throws.
+ *
+ * @param partitionKey the paths that may not be touched
+ * @throws {CosmosError} 400
+ */
+export function applyPatch(
+  item: JsonObject,
+  operations: readonly PatchOperation[],
+  partitionKey: readonly (readonly string[])[],
+): void {
+  for (const [index, operation] of operations.entries()) {
+    for (const path of operation.op === 'move' ? [operation.from, operation.path] : [operation.path])
+      requirePatchable(path, partitionKey, index);
+    applyOperation(item, operation, index);
+  }
+}
+
+function requirePatchable(path: string[], partitionKey: readonly (readonly string[])[], index: number): void {
+  const [root = ''] = path;
+  if (fixed.has(root)) throw failed(index, `The property '${root}' can't be patched.`);
+  const overlaps = (key: readonly string[]) =>
+    path.slice(0, key.length).every((part, at) => part === key[at]);
+  if (partitionKey.some(overlaps)) throw failed(index, "The partition key can't be patched.");
+}
+
+function applyOperation(item: JsonObject, operation: PatchOperation, index: number): void {
+  const { op, path } = operation;
+  switch (op) {
+    case 'add':
+      put(item, path, operation.value, { op: 'Add', array: 'insert', index });
+      return;
+    case 'set':
+      put(item, path, operation.value, { op: 'Set', array: 'update', index });
+      return;
+    case 'replace':
+      if (find(item, path) === undefined)
+        throw failed(
+          index,
+          `Replace Operation only support replacing an existing node, no path found: '${path.join('/')}'`,
+        );
+      put(item, path, operation.value, { op: 'Replace', array: 'update', index });
+      return;
+    case 'incr': {
+      const current = find(item, path) ?? 0;
+      if (typeof current !== 'number')
+        throw failed(
+          index,
+          `Increment Operation only support number, no number found at: '${path.join('/')}'`,
+        );
+      put(item, path, current + operation.value, { op: 'Increment', array: 'update', index });
+      return;
+    }
+    case 'remove':
+      take(item, path, 'Remove', index);
+      return;
+    case 'move': {
+      const value = take(item, operation.from, 'Move', index);
+      put(item, path, value, { op: 'Move', array: 'insert', index });
+      return;
+    }
+  }
+}
+
+function put(
+  item: JsonObject,
+  path: string[],
+  value: JsonValue,
+  { op, array, index }: { op: string; array: 'insert' | 'update'; index: number },
+): void {
+  const parent = find(item, path.slice(0, -1));
+  const name = path.at(-1) ?? '';
+  if (Array.isArray(parent)) {
+    const at = name === '-' ? parent.length : arrayIndex(name);
+    if (at === undefined || at > parent.length) throw noParent(op, path, index);
+    parent.splice(at, array === 'update' ? 1 : 0, value);
+  } else if (isObject(parent)) {
+    setMember(parent, name, value);
+  } else {
+    throw noParent(op, path, index);
+  }
+}
+
+function take(item: JsonObject, path: string[], op: string, index: number): JsonValue {
+  const parent = find(item, path.slice(0, -1));
+  const name = path.at(-1) ?? '';
+  const value = find(item, path);
+  if (value === undefined)
+    throw failed(
+      index,
+      `${op} Operation only support removing existing node(array or object), no path found: '${path.join('/')}'`,
+    );
+  if (Array.isArray(parent)) parent.splice(Number(name), 1);
+  else if (isObject(parent)) delete parent[name];
+  return value;
+}
+
+function find(item: JsonValue, path: string[]): JsonValue | undefined {
+  let value: JsonValue | undefined = item;
+  for (const part of path) {
+    if (Array.isArray(value)) {
+      const at = arrayIndex(part);
+      value = at === undefined ? undefined : value[at];
+    } else {
+      value = isObject(value) && Object.hasOwn(value, part) ? value[part] : undefined;
+    }
+  }
+  return value;
+}
+
+const arrayIndex = (part: string) => (/^(?:0|[1-9]\d*)$/.test(part) ? Number(part) : undefined);
+
+/** Plain assignment would set the prototype where an item has a property of that name. */
+function setMember(parent: JsonObject, name: string, value: JsonValue): void {
+  if (name !== '__proto__') parent[name] = value;
+  else Object.defineProperty(parent, name, { value, enumerable: true, configurable: true, writable: true });
+}
+
+function noParent(op: string, path: string[], index: number) {
+  const missing = path.at(-2) ?? path.at(-1) ?? '';
+  return failed(
+    index,
+    `${op} Operation only support adding a leaf node of an existing node(array or object), no path found beyond: '${missing}'`,
+  );
+}
+
+const failed = (index: number, reason: string) => badRequest(`For Operation(${index + 1}): ${reason}`);

@@ -1,0 +1,64 @@
+import { DatabaseSync } from 'node:sqlite';
+import { badRequest, CosmosError, notCovered } from './errors.ts';
+import { createItemTable, type ItemRow, tableName } from './itemTable.ts';
+import { isObject, parseObject } from './json.ts';
+import { BadQuery, UnsupportedQuery } from './query/errors.ts';
+import { queryPlan, runQueryToJson } from './query/index.ts';
+
+export interface Query {
+  query: string;
+  parameters: { name: string; value: unknown }[];
+}
+
+/** Reads the body of a query request. @throws {CosmosError} 400 */
+export function parseQuery(text: string): Query {
+  const { query, parameters } = parseObject(text);
+  if (typeof query !== 'string') throw badRequest('The query request has no query text.');
+  if (parameters === undefined || parameters === null) return { query, parameters: [] };
+  if (!Array.isArray(parameters)) throw badRequest('The parameters of a query must be an array.');
+  return {
+    query,
+    parameters: parameters.map((parameter) => {
+      if (!isObject(parameter) || typeof parameter.name !== 'string' || !parameter.name.startsWith('@'))
+        throw badRequest('A query parameter needs a name that begins with @.');
+      return { name: parameter.name, value: parameter.value };
+    }),
+  };
+}
+
+/** The query engine with its errors in the service's form: 400 for a wrong query, 501 for what it cannot do. */
+export const queryToJson: typeof runQueryToJson = (...args) => translated(() => runQueryToJson(...args));
+export const plan: typeof queryPlan = (...args) => translated(() => queryPlan(...args));
+
+function translated<T>(run: () => T): T {
+  try {
+    return run();
+  } catch (cause) {
+    if (cause instanceof BadQuery) throw new CosmosError(400, `Message: ${cause.message}`, { cause });
+    if (cause instanceof UnsupportedQuery) throw notCovered(`${cause.feature} in queries`);
+    throw cause;
+  }
+}
+
+/**
+ * Decides whether the `condition` of a patch (`FROM c WHERE …`) holds for an item: the query runs on a table of its own
+ * that holds just that item, so neither the size of the container nor its indexes matter.
+ */
+export function createConditionCheck(): (condition: string, row: ItemRow, now: number) => boolean {
+  const db = new DatabaseSync(':memory:');
+  createItemTable(db, 0, []);
+  const table = tableName(0);
+  const put = db.prepare(
+    `INSERT OR REPLACE INTO "${table}" (rid, pk, id, doc, etag, ts, lsn, expires) VALUES (1, '[]', '', ?, '', 0, 0, NULL)`,
+  );
+  return (condition, { doc }, now) => {
+    put.run(doc);
+    const page = queryToJson(
+      db,
+      { table, partition: undefined, nowSeconds: now },
+      { query: `SELECT VALUE 1 ${condition}`, parameters: [] },
+      { maxItems: 1, continuation: undefined },
+    );
+    return page.json.length > 0;
+  };
+}

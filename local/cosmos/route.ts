@@ -1,0 +1,76 @@
+import { badRequest, CosmosError, notCovered } from './errors.ts';
+
+/** What a path addresses. Ids are decoded. */
+export type Route =
+  | { kind: 'account' }
+  | { kind: 'databases' }
+  | { kind: 'database'; database: string }
+  | { kind: 'containers'; database: string }
+  | { kind: 'container'; database: string; container: string }
+  | { kind: 'ranges'; database: string; container: string }
+  | { kind: 'items'; database: string; container: string }
+  | { kind: 'item'; database: string; container: string; item: string };
+
+/** Type and link of a resource as they go into the signature of a request. */
+export interface SignedResource {
+  type: string;
+  link: string;
+}
+
+const refused: Record<string, string> = {
+  offers: 'offers (throughput)',
+  users: 'users and permissions',
+  permissions: 'users and permissions',
+  sprocs: 'stored procedures',
+  triggers: 'triggers',
+  udfs: 'user-defined functions',
+  conflicts: 'the conflict feed',
+  attachments: 'attachments',
+  clientencryptionkeys: 'client encryption keys',
+  operations: 'deleting all items of a partition key',
+};
+
+/**
+ * @param path the path of the request, percent-encoded, without query
+ * @throws {CosmosError} 501 for a kind of resource that is not covered, 400 for a path of no resource
+ */
+export function parseRoute(path: string): { route: Route; signed: SignedResource } {
+  const segments = path
+    .split('/')
+    .filter((segment) => segment !== '')
+    .map(decode);
+  const route = routeOf(segments);
+  const isFeed = segments.length % 2 === 1;
+  const type = segments.at(isFeed ? -1 : -2) ?? '';
+  return { route, signed: { type, link: (isFeed ? segments.slice(0, -1) : segments).join('/') } };
+}
+
+function routeOf(segments: string[]): Route {
+  for (const index of [0, 2, 4, 6]) {
+    const feature = refused[segments[index] ?? ''];
+    if (feature !== undefined) throw notCovered(feature);
+  }
+  const [dbs, database, colls, container, leaf, item, ...rest] = segments;
+  if (dbs === undefined) return { kind: 'account' };
+  if (dbs !== 'dbs' || rest.length > 0) throw unknownPath(segments);
+  if (database === undefined) return { kind: 'databases' };
+  if (colls === undefined) return { kind: 'database', database };
+  if (colls !== 'colls') throw unknownPath(segments);
+  if (container === undefined) return { kind: 'containers', database };
+  if (leaf === undefined) return { kind: 'container', database, container };
+  if (leaf === 'pkranges' && item === undefined) return { kind: 'ranges', database, container };
+  if (leaf !== 'docs') throw unknownPath(segments);
+  return item === undefined
+    ? { kind: 'items', database, container }
+    : { kind: 'item', database, container, item };
+}
+
+const unknownPath = (segments: string[]): CosmosError => badRequest(`/${segments.join('/')} is no resource.`);
+
+function decode(segment: string): string {
+  try {
+    return decodeURIComponent(segment);
+  } catch (cause) {
+    throw new CosmosError(400, `The path segment ${segment} is not percent-encoded UTF-8.`, { cause });
+  }
+}

@@ -1,0 +1,110 @@
+import { randomUUID } from 'node:crypto';
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import { setTimeout as delay } from 'node:timers/promises';
+import type { Answer } from './answer.ts';
+import { CosmosError, errorBody, subStatus, tooLarge } from './errors.ts';
+import type { Fault } from './faults.ts';
+import { limits } from './validation.ts';
+
+/** A request that was read and understood, and waits to be carried out. */
+export interface Prepared {
+  /** What befalls it. */
+  fault: Fault | undefined;
+  /** Carries it out. @throws {CosmosError} */
+  apply(): Answer;
+}
+
+/** @throws {CosmosError} what is wrong with a request before it does anything */
+export type Prepare = (request: IncomingMessage, path: string, body: string) => Prepared;
+
+/** Longer than any client keeps an idle connection, so that it is always the client who closes. */
+const keepAliveMs = 10 * 60_000;
+
+/**
+ * The HTTP side: reads a request, lets it be prepared and applied, brings its fault about, and writes what comes of it.
+ * A request is carried out in one go of the event loop, so requests never overlap.
+ *
+ * @param closed aborts when the stand-in stops, which ends delays
+ */
+export function createCosmosServer(prepare: Prepare, closed: AbortSignal): Server {
+  async function handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const activityId = headerText(request.headers['x-ms-activity-id']) ?? randomUUID();
+    const path = (request.url ?? '/').replace(/\?.*$/, '');
+    let answer: Answer;
+    try {
+      const prepared = prepare(request, path, await readBody(request));
+      const { fault } = prepared;
+      if (fault?.kind === 'reset-before') return reset(request);
+      if (fault?.kind === 'delay') await delay(fault.delayMs, undefined, { signal: closed });
+      refuse(fault);
+      answer = prepared.apply();
+      if (fault?.kind === 'reset-after') return reset(request);
+    } catch (error) {
+      answer = errorAnswer(error, activityId);
+    }
+    send(response, answer, activityId);
+  }
+
+  const server = createServer((request, response) => {
+    handle(request, response).catch(() => reset(request));
+  });
+  server.keepAliveTimeout = keepAliveMs;
+  server.requestTimeout = 0;
+  return server;
+}
+
+/** Answers in place of the request what a busy service would; it is not applied. */
+function refuse(fault: Fault | undefined): void {
+  if (fault?.kind === '429') {
+    throw new CosmosError(429, 'The request rate is too large. Please retry after sometime.', {
+      subStatus: subStatus.requestRateTooLarge,
+      headers: { 'x-ms-retry-after-ms': String(fault.retryAfterMs) },
+    });
+  }
+  if (fault?.kind === '503') throw new CosmosError(503, 'Service is currently unavailable.');
+  if (fault?.kind === '408')
+    throw new CosmosError(408, 'The operation did not complete within the allotted time.');
+}
+
+async function readBody(request: IncomingMessage): Promise<string> {
+  const chunks: Buffer[] = [];
+  let size = 0;
+  for await (const chunk of request as AsyncIterable<Buffer>) {
+    size += chunk.length;
+    // What is too large is read to its end all the same, else the client would see a broken connection.
+    if (size <= limits.batchBytes) chunks.push(chunk);
+  }
+  if (size > limits.batchBytes) throw tooLarge();
+  const [only] = chunks;
+  return (chunks.length === 1 && only !== undefined ? only : Buffer.concat(chunks)).toString('utf8');
+}
+
+function reset({ socket }: IncomingMessage): void {
+  socket.resetAndDestroy();
+}
+
+function errorAnswer(error: unknown, activityId: string): Answer {
+  const refused =
+    error instanceof CosmosError
+      ? error
+      : new CosmosError(500, `The local Cosmos failed: ${String(error)}`, { cause: error });
+  if (refused.status === 500) console.error(refused.cause);
+  return {
+    status: refused.status,
+    headers: { ...refused.headers, 'x-ms-substatus': String(refused.subStatus), 'x-ms-request-charge': '1' },
+    body: errorBody(refused, activityId),
+  };
+}
+
+function send(response: ServerResponse, { status, headers, body }: Answer, activityId: string): void {
+  response.writeHead(status, {
+    'content-type': 'application/json',
+    'x-ms-gatewayversion': 'version=2.0.0',
+    'x-ms-activity-id': activityId,
+    ...(status === 204 || status === 304 ? {} : { 'content-length': Buffer.byteLength(body) }),
+    ...headers,
+  });
+  response.end(status === 204 || status === 304 ? undefined : body);
+}
+
+const headerText = (value: string | string[] | undefined) => (typeof value === 'string' ? value : undefined);

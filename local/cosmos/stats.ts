@@ -1,0 +1,55 @@
+import { isDataOperation, isWrite, type Operation } from './operation.ts';
+
+interface ContainerStats {
+  requests: number;
+  reads: number;
+  writes: number;
+  operations: Record<string, number>;
+}
+
+export interface Stats {
+  /** Data-plane requests: HTTP requests that read or write items, also refused ones; a batch or a page of a query is one. */
+  requests: number;
+  reads: number;
+  writes: number;
+  /** By container id; containers of the same id in several databases count together. */
+  byContainer: Record<string, ContainerStats>;
+  /** Requests for the account, definitions, partition key ranges and query plans, which no partition serves. */
+  metadata: { requests: number; operations: Record<string, number> };
+}
+
+export function createStats() {
+  let stats = empty();
+  return {
+    record(operation: Operation, container: string | undefined): void {
+      if (!isDataOperation(operation) || container === undefined) {
+        stats.metadata.requests += 1;
+        count(stats.metadata.operations, operation);
+        return;
+      }
+      const own = stats.byContainer[container] ?? { requests: 0, reads: 0, writes: 0, operations: {} };
+      stats.byContainer[container] = own;
+      for (const counter of [stats, own]) {
+        counter.requests += 1;
+        counter[isWrite(operation) ? 'writes' : 'reads'] += 1;
+      }
+      count(own.operations, operation);
+    },
+    current: (): Stats => stats,
+    reset(): void {
+      stats = empty();
+    },
+  };
+}
+
+const empty = (): Stats => ({
+  requests: 0,
+  reads: 0,
+  writes: 0,
+  byContainer: {},
+  metadata: { requests: 0, operations: {} },
+});
+
+function count(operations: Record<string, number>, operation: string): void {
+  operations[operation] = (operations[operation] ?? 0) + 1;
+}

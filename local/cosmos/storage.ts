@@ -1,0 +1,49 @@
+import { mkdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+
+/**
+ * Opens the database: a file in the folder, or memory.
+ *
+ * In a folder it keeps a write-ahead log with `synchronous = NORMAL`: what was answered survives the end of this process
+ * by any signal, since the log is with the operating system; a power cut can take the last transactions but never
+ * leaves half of one. An fsync for each write would make the disk the measure of every benchmark.
+ */
+export function openStorage(folder: string | undefined): DatabaseSync {
+  if (folder !== undefined) mkdirSync(folder, { recursive: true });
+  const db = new DatabaseSync(folder === undefined ? ':memory:' : join(folder, 'cosmos.sqlite'));
+  if (folder !== undefined) db.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL;');
+  db.exec(`
+    PRAGMA temp_store = MEMORY;
+    PRAGMA cache_size = -65536;
+    CREATE TABLE IF NOT EXISTS databases (
+      number INTEGER PRIMARY KEY AUTOINCREMENT,
+      id TEXT NOT NULL UNIQUE,
+      ts INTEGER NOT NULL
+    );
+    CREATE TABLE IF NOT EXISTS containers (
+      number INTEGER PRIMARY KEY AUTOINCREMENT,
+      database INTEGER NOT NULL REFERENCES databases (number),
+      id TEXT NOT NULL,
+      definition TEXT NOT NULL,
+      ts INTEGER NOT NULL,
+      revision INTEGER NOT NULL DEFAULT 0,
+      reserved INTEGER NOT NULL DEFAULT 0,
+      UNIQUE (database, id)
+    );
+  `);
+  return db;
+}
+
+/** Runs `work` in one transaction, undone when it throws. */
+export function inTransaction<T>(db: DatabaseSync, work: () => T): T {
+  db.exec('BEGIN IMMEDIATE');
+  try {
+    const result = work();
+    db.exec('COMMIT');
+    return result;
+  } catch (error) {
+    db.exec('ROLLBACK');
+    throw error;
+  }
+}
