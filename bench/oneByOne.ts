@@ -1,0 +1,72 @@
+import { randomUUID } from 'node:crypto';
+import { shardOf } from '../src/invoices/shard.ts';
+import { stripeProvider } from '../src/payments/stripeProvider.ts';
+import type { AzureClients } from '../src/platform/azureClients.ts';
+import { serviceBusQueues } from '../src/platform/azureNames.ts';
+import type { Settings } from '../src/platform/readSettings.ts';
+
+/**
+ * The baseline: what a careful engineer writes by hand with the plain SDKs, one invoice after the other, each step a
+ * request of its own: read, claim, create outbox message, send, mark, read, start, charge, settle. No batches, nothing
+ * side by side. Resolves with the seconds it took.
+ */
+export async function oneByOne({
+  clients,
+  settings,
+  prefix,
+  count,
+}: {
+  clients: AzureClients;
+  settings: Settings;
+  prefix: string;
+  count: number;
+}): Promise<number> {
+  const container = clients.containers.invoices;
+  const sender = clients.sender(serviceBusQueues.paymentCommands);
+  const provider = stripeProvider({
+    secretKey: settings.stripe.secretKey,
+    apiBase: settings.stripe.apiBase,
+    timeoutMs: 30_000,
+  });
+  const started = performance.now();
+  for (let index = 0; index < count; index++) {
+    const id = `${prefix}-${index}`;
+    const shard = shardOf(id, settings.shards);
+    const item = container.item(id, shard);
+    const batchId = randomUUID();
+    const read = await item.read();
+    await item.patch(
+      [
+        { op: 'set', path: '/status', value: 'claimed' },
+        { op: 'set', path: '/claim', value: { batchId, by: 'one-by-one', phase: 'claimed' } },
+        { op: 'remove', path: '/actionableAt' },
+      ],
+      { accessCondition: { type: 'IfMatch', condition: read.etag } },
+    );
+    const message = { id: batchId, shard, type: 'benchMessage', status: 'pending', body: { id } };
+    await container.items.create(message);
+    await sender.sendMessages({ messageId: batchId, body: { alien: id } });
+    await container.item(batchId, shard).patch([{ op: 'set', path: '/status', value: 'dispatched' }]);
+    const again = await item.read();
+    await item.patch([{ op: 'set', path: '/claim/phase', value: 'calling' }], {
+      accessCondition: { type: 'IfMatch', condition: again.etag },
+    });
+    const outcome = await provider.charge({
+      invoiceId: id,
+      amountMinor: 100 + index,
+      currency: 'USD',
+      customerId: 'cus-1',
+      paymentMethod: 'pm_card_visa',
+      idempotencyKey: `invoice-${id}-1`,
+    });
+    if (outcome.kind !== 'succeeded') throw new Error(`${id}: ${outcome.kind}`);
+    await item.patch({
+      condition: `from c where c.claim.batchId = '${batchId}'`,
+      operations: [
+        { op: 'set', path: '/status', value: 'paid' },
+        { op: 'set', path: '/payment/id', value: outcome.paymentId },
+      ],
+    });
+  }
+  return (performance.now() - started) / 1000;
+}
