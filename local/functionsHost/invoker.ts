@@ -15,8 +15,8 @@ export interface TriggerInput {
 export interface Invoker {
   /** Resolves with what the function returned; rejects with what it threw, or when it ran into `functionTimeout`. */
   invoke(fn: AppFunction, input: TriggerInput): Promise<InvocationResponse>;
-  /** Resolves with true when nothing runs any more, or with false after `ms` milliseconds. */
-  drain(ms: number): Promise<boolean>;
+  /** Resolves when nothing runs. */
+  idle(): Promise<void>;
   /** The invocations that run now: function name by invocation id. */
   running: ReadonlyMap<string, string>;
 }
@@ -32,7 +32,7 @@ export interface InvokerOptions {
 
 export function createInvoker({ model, logger, functionTimeout, durableClient }: InvokerOptions): Invoker {
   const running = new Map<string, string>();
-  let idle: (() => void) | undefined;
+  let becameIdle: PromiseWithResolvers<void> | undefined;
 
   async function invoke(fn: AppFunction, input: TriggerInput): Promise<InvocationResponse> {
     const invocationId = randomUUID();
@@ -53,7 +53,7 @@ export function createInvoker({ model, logger, functionTimeout, durableClient }:
       throw error;
     } finally {
       running.delete(invocationId);
-      if (running.size === 0) idle?.();
+      if (running.size === 0) becameIdle?.resolve();
     }
   }
 
@@ -118,20 +118,10 @@ export function createInvoker({ model, logger, functionTimeout, durableClient }:
   return {
     invoke,
     running,
-    async drain(ms) {
-      if (running.size === 0) return true;
-      let timer: NodeJS.Timeout | undefined;
-      const timedOut = new Promise<boolean>((resolve) => {
-        timer = setTimeout(() => resolve(false), ms);
-      });
-      const drained = new Promise<boolean>((resolve) => {
-        idle = () => resolve(true);
-      });
-      try {
-        return await Promise.race([drained, timedOut]);
-      } finally {
-        clearTimeout(timer);
-      }
+    async idle() {
+      if (running.size === 0) return;
+      becameIdle ??= Promise.withResolvers();
+      await becameIdle.promise;
     },
   };
 }

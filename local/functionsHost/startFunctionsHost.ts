@@ -136,17 +136,29 @@ export async function startFunctionsHost(options: FunctionsHostOptions): Promise
   const stop = () => (stopped ??= shutDown());
 
   async function shutDown(): Promise<void> {
-    const durableStopped = durable?.stop();
-    await Promise.all(listeners.map((listener) => listener.stop()));
+    const ended = new AbortController();
+    const drained = Promise.all([durable?.stop(), listenersStopped()]).then(() => true);
+    const timedOut = clock.sleep(drainTime, ended.signal).then(
+      () => false,
+      () => true,
+    );
+    try {
+      if (await Promise.race([drained, timedOut])) return;
+    } finally {
+      ended.abort();
+    }
+    const names = [...invoker.running].map(([id, running]) => `${running} (${id})`).join(', ');
+    logger.log('warning', 'Host', `given up after ${drainTime} ms; still running: ${names || 'nothing'}`);
+  }
+
+  async function listenersStopped(): Promise<void> {
+    const stopping = Promise.all(listeners.map((listener) => listener.stop()));
     await runHooks('appTerminate', hookContext).catch((error: unknown) =>
       logger.log('error', 'Host.Worker', `an appTerminate hook failed: ${String(error)}`),
     );
-    if (!(await invoker.drain(drainTime))) {
-      const names = [...invoker.running].map(([id, running]) => `${running} (${id})`).join(', ');
-      logger.log('warning', 'Host', `still running after ${drainTime} ms: ${names}`);
-      return;
-    }
-    await Promise.all([durableStopped, ...listeners.map((listener) => listener.close())]);
+    await stopping;
+    await invoker.idle();
+    await Promise.all(listeners.map((listener) => listener.close()));
   }
 
   async function answerDurable(...[request, response, url]: Parameters<RequestHandler>): Promise<boolean> {

@@ -78,7 +78,13 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
     answerEmpty(response, 404);
   }
 
+  /** One promise per request that is not answered to its end. */
+  const unanswered = new Set<Promise<void>>();
   const server = createServer((request, response) => {
+    const answered = new Promise<void>((resolve) => response.once('close', resolve)).finally(() =>
+      unanswered.delete(answered),
+    );
+    unanswered.add(answered);
     answer(request, response).catch(() => {
       // The connection broke off, or a response could not be written.
       if (response.headersSent) response.destroy();
@@ -102,6 +108,7 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
       server.close();
     },
     async close() {
+      await Promise.all(unanswered);
       server.closeAllConnections();
     },
   };

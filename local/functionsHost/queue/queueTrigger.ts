@@ -67,12 +67,11 @@ export function createQueueListener({
       const { receivedMessageItems } = await queue.receiveMessages({
         numberOfMessages: options.batchSize,
         visibilityTimeout: visibilityWhileRunning,
-        abortSignal: stopping.signal,
       });
       return receivedMessageItems;
     } catch (error) {
       const isMissing = error instanceof RestError && error.statusCode === 404;
-      if (!isMissing && !stopping.signal.aborted) {
+      if (!isMissing) {
         logger.log('warning', category, `queue ${queueName} cannot be read: ${String(error)}`, source);
       }
       return [];
@@ -164,9 +163,11 @@ export function createQueueListener({
     },
     async stop() {
       stopping.abort();
+      // A poll under way is not cut off: what it has taken would stay invisible for ten minutes. It is run instead.
+      await loop;
     },
     async close() {
-      await Promise.all([loop, ...running]);
+      await Promise.all(running);
     },
   };
 }
