@@ -1,6 +1,7 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { z } from 'zod';
+import type { Consumers } from './amqp/consumers.ts';
 import type { Broker } from './broker/broker.ts';
 import type { Queue } from './broker/queue.ts';
 import { type Faults, faultSchema } from './faults.ts';
@@ -13,6 +14,7 @@ export interface LocalHttp {
 interface Parts {
   broker: Broker;
   faults: Faults;
+  consumers: Consumers;
   /** Cuts every client connection; says how many. */
   dropConnections: () => number;
 }
@@ -50,7 +52,7 @@ async function answer(parts: Parts, request: IncomingMessage): Promise<Reply> {
     case 'GET /_local/stats':
       return {
         status: 200,
-        body: { queues: Object.fromEntries(parts.broker.queues.map(statsOf(parts.broker))) },
+        body: { queues: Object.fromEntries(parts.broker.queues.map(statsOf(parts))) },
       };
     case 'GET /_local/faults':
       return { status: 200, body: parts.faults.list() };
@@ -65,13 +67,24 @@ async function answer(parts: Parts, request: IncomingMessage): Promise<Reply> {
 }
 
 const statsOf =
-  (broker: Broker) =>
+  ({ broker, consumers }: Parts) =>
   (queue: Queue): [string, object] => {
     queue.advance(broker.now());
     const { ready, scheduled, deferred, locked } = queue.counts;
     const dead = queue.deadLetters?.counts;
     const deadLettered = dead === undefined ? 0 : dead.ready + dead.locked + dead.deferred;
-    return [queue.name, { active: ready, scheduled, deferred, deadLettered, locked, ...queue.counters }];
+    return [
+      queue.name,
+      {
+        active: ready,
+        scheduled,
+        deferred,
+        deadLettered,
+        locked,
+        ...queue.counters,
+        receivers: consumers.waitingAt(queue),
+      },
+    ];
   };
 
 function setFault({ broker, faults, dropConnections }: Parts, body: string): Reply {

@@ -43,8 +43,12 @@ export async function startServiceBus(options: ServiceBusOptions = {}): Promise<
   const broker = new Broker(configs, clock, storage ?? noJournal);
   for (const queue of broker.all()) storage?.load(queue, clock.now());
   const faults = new Faults();
-  const amqp = await listen({ broker, faults, key, consumers: new Consumers(broker) }, port);
-  const http = await serveHttp({ broker, faults, dropConnections: () => amqp.dropConnections() }, httpPort);
+  const consumers = new Consumers(broker);
+  const amqp = await listen({ broker, faults, key, consumers }, port);
+  const http = await serveHttp(
+    { broker, faults, consumers, dropConnections: () => amqp.dropConnections() },
+    httpPort,
+  );
 
   let stopped: Promise<void> | undefined;
   async function end(): Promise<void> {

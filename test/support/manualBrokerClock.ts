@@ -3,6 +3,8 @@ import type { BrokerClock } from '../../local/serviceBus/clock.ts';
 export interface ManualBrokerClock extends BrokerClock {
   /** Moves time on and runs what falls due, in order. */
   advance(ms: number): void;
+  /** How many timers are set. */
+  timers(): number;
 }
 
 /** A clock that stands still until a test moves it. It begins at the real time, which the SDK compares with. */
@@ -18,6 +20,7 @@ export function manualBrokerClock(): ManualBrokerClock {
         waiting = waiting.filter((each) => each !== timer);
       };
     },
+    timers: () => waiting.length,
     advance(ms) {
       const end = now + ms;
       for (;;) {

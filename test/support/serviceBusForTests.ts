@@ -1,7 +1,7 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { ServiceBusClient, type ServiceBusClientOptions } from '@azure/service-bus';
+import { ServiceBusClient } from '@azure/service-bus';
 import { startServiceBus } from '../../local/serviceBus/index.ts';
 import { type ManualBrokerClock, manualBrokerClock } from './manualBrokerClock.ts';
 
@@ -17,6 +17,7 @@ export interface QueueStats {
   abandoned: number;
   duplicatesDropped: number;
   lockExpiries: number;
+  receivers: number;
 }
 
 export interface ServiceBusForTests extends AsyncDisposable {
@@ -30,13 +31,16 @@ export interface ServiceBusForTests extends AsyncDisposable {
   setFault(fault: object): Promise<unknown>;
 }
 
-/** Errors must show at once: the SDK would try again for minutes. */
-const noRetries: ServiceBusClientOptions = { retryOptions: { maxRetries: 0, timeoutInMs: 10_000 } };
+export interface ServiceBusForTestsOptions {
+  data?: string;
+  /** After how many milliseconds without an answer the SDK gives an operation up: its only sign of a lost connection. */
+  timeoutInMs?: number;
+}
 
 /** The stand-in with these queues (properties as in Config.json), a clock of its own and a client of the real SDK. */
 export async function serviceBusForTests(
   queues: Record<string, object>,
-  { data }: { data?: string } = {},
+  { data, timeoutInMs = 10_000 }: ServiceBusForTestsOptions = {},
 ): Promise<ServiceBusForTests> {
   const folder = await mkdtemp(join(tmpdir(), 'service-bus-'));
   const config = join(folder, 'Config.json');
@@ -45,8 +49,11 @@ export async function serviceBusForTests(
   const clock = manualBrokerClock();
   const bus = await startServiceBus({ config, clock, ...(data === undefined ? {} : { data }) });
   const clients: ServiceBusClient[] = [];
+  // Errors must show at once: the SDK would try again for minutes.
   const connect = () => {
-    const client = new ServiceBusClient(bus.connectionString, noRetries);
+    const client = new ServiceBusClient(bus.connectionString, {
+      retryOptions: { maxRetries: 0, timeoutInMs },
+    });
     clients.push(client);
     return client;
   };

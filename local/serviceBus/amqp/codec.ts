@@ -129,8 +129,12 @@ function readProperties(message: IncomingMessage, buffer: Buffer, section: Secti
   const sessionId = fields[groupIdField]?.value;
   if (typeof sessionId === 'string') message.sessionId = sessionId;
   const id = fields[messageIdField]?.value;
-  if (id !== undefined && id !== null) {
-    message.messageId = Buffer.isBuffer(id) ? id.toString('hex') : String(id);
+  if (typeof id === 'string' || typeof id === 'number') {
+    message.messageId = String(id);
+    return;
+  }
+  if (Buffer.isBuffer(id)) {
+    message.messageId = id.toString('hex');
     return;
   }
   message.messageId = randomUUID();

@@ -90,7 +90,7 @@ export function serveConsumer(
     link.connection._register();
   });
   settleOnRequest(namespace, peer, link, queue, open);
-  const leave = consumers.add(queue, { deliverOne });
+  const leave = consumers.add(queue, { deliverOne, hasRoom });
 
   return () => {
     gone = true;

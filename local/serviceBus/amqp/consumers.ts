@@ -5,6 +5,8 @@ import type { Queue } from '../broker/queue.ts';
 export interface Consumer {
   /** Hands out one message; false when there is none, or the link can't take one now. */
   deliverOne(): boolean;
+  /** Whether the link could take a message now. */
+  hasRoom(): boolean;
 }
 
 interface Waiting {
@@ -34,6 +36,11 @@ export class Consumers {
     const { consumers } = this.#at(queue);
     consumers.add(consumer);
     return () => consumers.delete(consumer);
+  }
+
+  /** How many links wait for a message of a queue. */
+  waitingAt(queue: Queue): number {
+    return [...this.#at(queue).consumers].filter((consumer) => consumer.hasRoom()).length;
   }
 
   /** Calls `attempt` whenever a session may be free, until it returns true or the function returned is called. */

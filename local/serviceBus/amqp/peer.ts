@@ -28,5 +28,5 @@ export interface Peer {
   /** What to do when a link goes, by link. */
   cleanups: Map<object, () => void>;
   /** Cuts the connection without a word. */
-  drop(): void;
+  drop: () => void;
 }

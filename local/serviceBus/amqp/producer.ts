@@ -22,7 +22,7 @@ export function serveProducer(
     const delivery = asDelivery(received);
     const { format } = context as { format?: number };
     const apply = () => {
-      const messages = readTransfer(message as unknown as Buffer, format, queue);
+      const messages = readTransfer(message as Buffer, format, queue);
       if (!Array.isArray(messages)) return settle(delivery, outcomes.rejected(messages));
       for (const each of messages) queue.enqueue(each, broker.now());
       broker.journal.afterCommit(() => settle(delivery, outcomes.accepted()));

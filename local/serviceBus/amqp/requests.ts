@@ -34,7 +34,7 @@ export function serveRequests(
   link.on('message', (context) => {
     if (context.delivery === undefined) return;
     settle(asDelivery(context.delivery), outcomes.accepted());
-    const request = decodeMessage(context.message as unknown as Buffer);
+    const request = decodeMessage(context.message as Buffer);
     handle(request, (answer) => reply(peer, request, spelling, answer));
   });
 }

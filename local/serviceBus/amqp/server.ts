@@ -112,7 +112,7 @@ function serveConnections(container: Container, namespace: Namespace, peers: Map
   container.on('receiver_close', linkGone);
   container.on('session_close', (context: EventContext) => {
     const peer = peerOf(context);
-    for (const link of [...peer.cleanups.keys()] as { session?: unknown }[]) {
+    for (const link of peer.cleanups.keys() as Iterable<{ session?: unknown }>) {
       if (link.session === context.session) cleanUp(peer, link);
     }
   });
@@ -130,7 +130,7 @@ function createPeer(connection: Connection, forget: () => void): Peer {
     cleanups: new Map(),
     drop() {
       forget();
-      for (const link of [...peer.cleanups.keys()]) cleanUp(peer, link);
+      for (const link of peer.cleanups.keys()) cleanUp(peer, link);
       const { socket } = connection as unknown as { socket: Socket };
       if (socket.destroyed) return;
       socket.destroy();

@@ -1,0 +1,118 @@
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { type ServiceBusForTests, serviceBusForTests } from '../../support/serviceBusForTests.ts';
+
+let bus: ServiceBusForTests;
+beforeAll(async () => {
+  const names = ['order', 'next', 'state', 'conflict', 'lost', 'renew', 'wait', 'close', 'defer', 'rules'];
+  bus = await serviceBusForTests({
+    ...Object.fromEntries(names.map((name) => [name, { RequiresSession: true }])),
+    plain: {},
+  });
+});
+afterAll(() => bus[Symbol.asyncDispose]());
+
+const noRenewal = { maxAutoLockRenewalDurationInMs: 0 };
+const send = (queue: string, ...messages: [sessionId: string, body: unknown][]) =>
+  bus.client.createSender(queue).sendMessages(messages.map(([sessionId, body]) => ({ sessionId, body })));
+
+test('a session gives its own messages in order', async () => {
+  await send('order', ['a', 1], ['b', 2], ['a', 3]);
+  const receiver = await bus.client.acceptSession('order', 'a', noRenewal);
+  const messages = await receiver.receiveMessages(3, { maxWaitTimeInMs: 500 });
+  expect(messages.map(({ body, sessionId }) => [sessionId, body])).toEqual([
+    ['a', 1],
+    ['a', 3],
+  ]);
+  expect(receiver.sessionLockedUntilUtc.getTime()).toBe(bus.clock.now() + 60_000);
+  for (const message of messages) await receiver.completeMessage(message);
+  expect(await bus.stats('order')).toMatchObject({ active: 1, completed: 2 });
+  await receiver.close();
+});
+
+test('the next session is the one whose first message is the oldest', async () => {
+  await send('next', ['x', 1], ['y', 2]);
+  const first = await bus.client.acceptNextSession('next', noRenewal);
+  const second = await bus.client.acceptNextSession('next', noRenewal);
+  expect([first.sessionId, second.sessionId]).toEqual(['x', 'y']);
+});
+
+test('accepting the next session waits for one, and gives up after its time', async () => {
+  const waiting = bus.client.acceptNextSession('wait', noRenewal);
+  await send('wait', ['new', 1]);
+  expect((await waiting).sessionId).toBe('new');
+  const timers = bus.clock.timers();
+  const inVain = bus.connect().acceptNextSession('wait', noRenewal);
+  const refused = expect(inVain).rejects.toMatchObject({ code: 'ServiceTimeout' });
+  await expect.poll(() => bus.clock.timers()).toBeGreaterThan(timers);
+  bus.clock.advance(60_000);
+  await refused;
+});
+
+test('a session that is held cannot be accepted; once closed it can', async () => {
+  await send('conflict', ['a', 1]);
+  const holder = await bus.client.acceptSession('conflict', 'a', noRenewal);
+  await expect(bus.connect().acceptSession('conflict', 'a')).rejects.toMatchObject({
+    code: 'SessionCannotBeLocked',
+  });
+  await holder.close();
+  const next = await bus.connect().acceptSession('conflict', 'a', noRenewal);
+  expect(next.sessionId).toBe('a');
+});
+
+test('state is kept with the session', async () => {
+  const first = await bus.client.acceptSession('state', 'a', noRenewal);
+  expect(await first.getSessionState()).toBeNull();
+  await first.setSessionState({ step: 2 });
+  await first.close();
+  const second = await bus.client.acceptSession('state', 'a', noRenewal);
+  expect(await second.getSessionState()).toEqual({ step: 2 });
+});
+
+test('a lock that runs out loses the session and gives its messages back', async () => {
+  await send('lost', ['a', 1]);
+  const slow = await bus.client.acceptSession('lost', 'a', noRenewal);
+  const [message] = await slow.receiveMessages(1, { maxWaitTimeInMs: 1000 });
+  bus.clock.advance(60_000);
+  expect(await bus.stats('lost')).toMatchObject({ active: 1, locked: 0 });
+  if (message === undefined) throw new Error('no message came');
+  await expect(slow.completeMessage(message)).rejects.toMatchObject({ code: 'SessionLockLost' });
+  const next = await bus.connect().acceptSession('lost', 'a', noRenewal);
+  expect(await next.receiveMessages(1, { maxWaitTimeInMs: 1000 })).toMatchObject([
+    { body: 1, deliveryCount: 1 },
+  ]);
+});
+
+test('a renewed session lock holds for its whole time again', async () => {
+  const receiver = await bus.client.acceptSession('renew', 'a', noRenewal);
+  bus.clock.advance(50_000);
+  expect((await receiver.renewSessionLock()).getTime()).toBe(bus.clock.now() + 60_000);
+  bus.clock.advance(59_999);
+  await receiver.setSessionState('still mine');
+});
+
+test('closing frees the session and what was not settled', async () => {
+  await send('close', ['a', 1]);
+  const receiver = await bus.client.acceptSession('close', 'a', noRenewal);
+  await receiver.receiveMessages(1, { maxWaitTimeInMs: 1000 });
+  await receiver.close();
+  await expect.poll(() => bus.stats('close')).toMatchObject({ active: 1, locked: 0 });
+});
+
+test('a deferred message of a session is received through it', async () => {
+  await send('defer', ['a', 1]);
+  const receiver = await bus.client.acceptSession('defer', 'a', noRenewal);
+  const [message] = await receiver.receiveMessages(1, { maxWaitTimeInMs: 1000 });
+  if (message?.sequenceNumber === undefined) throw new Error('no message came');
+  await receiver.deferMessage(message);
+  const [back] = await receiver.receiveDeferredMessages(message.sequenceNumber);
+  if (back === undefined) throw new Error('no deferred message came');
+  await receiver.completeMessage(back);
+  expect(await bus.stats('defer')).toMatchObject({ deferred: 0, locked: 0, completed: 1 });
+});
+
+test('sessions are required where they are configured, and refused elsewhere', async () => {
+  const refusal = { message: expect.stringMatching(/^InvalidOperationError: .*session/i) };
+  await expect(bus.client.createSender('rules').sendMessages({ body: 1 })).rejects.toMatchObject(refusal);
+  await expect(bus.client.createReceiver('rules').receiveMessages(1)).rejects.toMatchObject(refusal);
+  await expect(bus.client.acceptNextSession('plain')).rejects.toMatchObject(refusal);
+});
