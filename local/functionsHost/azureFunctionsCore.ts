@@ -5,8 +5,9 @@
 import type { FunctionCallback, FunctionMetadata, LogLevel, ProgrammingModel } from './coreTypes.ts';
 import { type HookCallback, type HookName, hookNames, registeredApp } from './registeredApp.ts';
 
-/** The worker and the host whose behaviour was measured. */
-export const version = '3.12.0';
+/** The worker whose contract this is. */
+export const version = '3.9.0';
+/** The host whose behaviour was measured. */
 export const hostVersion = '4.1037.0';
 
 export class Disposable {

@@ -119,7 +119,7 @@ function readRoutes({ functions, routePrefix }: HttpServerOptions) {
   return functions
     .map((fn) => {
       const route = fn.trigger.route ?? fn.name;
-      if (/^\/?(admin|runtime)(\/|$)/i.test(route)) {
+      if (/^\/?(admin|runtime)/i.test(route)) {
         throw new HostStartError(
           `function ${fn.name}: the route "${route}" begins with a name that the host keeps`,
         );

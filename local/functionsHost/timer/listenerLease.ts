@@ -27,10 +27,13 @@ export function blobListenerLease(
 ): ListenerLease {
   const blob = container.getBlockBlobClient(`locks/${hostId}/Host.Functions.${functionName}.Listener`);
   let lease: BlobLeaseClient | undefined;
+  /** Until when the lease holds for sure, on the monotonic clock. */
+  let expiresAt = 0;
 
   return {
     async tryAcquire() {
       await createBlob();
+      const sentAt = clock.monotonic();
       const candidate = blob.getBlobLeaseClient(randomUUID());
       try {
         await candidate.acquireLease(Math.round(period / 1000), {
@@ -41,10 +44,10 @@ export function blobListenerLease(
         throw error;
       }
       lease = candidate;
+      expiresAt = sentAt + period;
       return true;
     },
     async keep(signal) {
-      let expiresAt = clock.monotonic() + period;
       for (let wait = period / 2; ; ) {
         await clock.sleep(wait, signal);
         const sentAt = clock.monotonic();

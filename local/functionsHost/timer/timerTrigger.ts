@@ -38,6 +38,7 @@ export function createTimerListener(options: TimerOptions): TriggerListener {
   const source = { functionName: fn.name };
   const stopping = new AbortController();
   let loop: Promise<void> = Promise.resolve();
+  let firing: Promise<void> = Promise.resolve();
 
   async function acquire(): Promise<boolean> {
     if (lease === undefined) return true;
@@ -66,7 +67,7 @@ export function createTimerListener(options: TimerOptions): TriggerListener {
     logger.log('debug', category, 'holds the listener lease', source);
     const lost = new AbortController();
     const signal = AbortSignal.any([lost.signal, stopping.signal]);
-    const firing = listen(signal).catch((error: unknown) => {
+    firing = listen(signal).catch((error: unknown) => {
       if (!signal.aborted) throw error;
     });
     const kept = lease.keep(signal).finally(() => lost.abort());
@@ -135,7 +136,8 @@ export function createTimerListener(options: TimerOptions): TriggerListener {
       await lease?.release();
     },
     async close() {
-      await loop;
+      // A run that the stop found under way still records its status.
+      await Promise.all([loop, firing]);
     },
   };
 }

@@ -1,0 +1,169 @@
+import { expect, test } from 'vitest';
+import type { ListenerLease } from '../../../../local/functionsHost/timer/listenerLease.ts';
+import { parseSchedule } from '../../../../local/functionsHost/timer/schedule.ts';
+import type { ScheduleStatus } from '../../../../local/functionsHost/timer/scheduleStatus.ts';
+import { createTimerListener } from '../../../../local/functionsHost/timer/timerTrigger.ts';
+import { fromTypedData } from '../../../../local/functionsHost/typedData.ts';
+import { virtualClock } from '../../../support/virtualClock.ts';
+
+const noon = Date.parse('2026-01-01T12:00:00Z');
+const minute = 60_000;
+
+interface Options {
+  schedule?: string;
+  runOnStartup?: boolean;
+  recorded?: ScheduleStatus;
+  lease?: ListenerLease;
+  /** What one run does; its number counts from 1. */
+  work?: (run: number) => Promise<void>;
+}
+
+/** A listener at noon under a clock of its own; `runs` are the minutes past noon at which it fired. */
+function timerAtNoon({ schedule = '0 * * * * *', runOnStartup = false, recorded, lease, work }: Options) {
+  const clock = virtualClock(noon);
+  const runs: number[] = [];
+  const inputs: unknown[] = [];
+  let status = recorded;
+  const listener = createTimerListener({
+    fn: {
+      name: 'tick',
+      triggerName: 'timer',
+      metadata: { name: 'tick', bindings: {} },
+      callback: () => undefined,
+      durableClients: [],
+      trigger: { type: 'timer', schedule, runOnStartup, useMonitor: true },
+    },
+    schedule: parseSchedule(schedule),
+    statusStore: {
+      read: async () => status,
+      write: async (written) => {
+        status = written;
+      },
+    },
+    lease,
+    leaseRetryInterval: minute,
+    invoker: {
+      async invoke(_, { data }) {
+        runs.push((clock.now() - noon) / minute);
+        inputs.push(fromTypedData(data));
+        await work?.(runs.length);
+        return {};
+      },
+      idle: async () => {},
+      running: new Map(),
+    },
+    logger: { writes: () => false, log: () => {} },
+    clock,
+  });
+  return { clock, listener, runs, inputs, status: () => status };
+}
+
+test('it fires at each occurrence, with what the last run left behind', async () => {
+  const { clock, listener, runs, inputs } = timerAtNoon({});
+  await listener.start();
+  await clock.advance(3 * minute);
+  expect(runs).toEqual([1, 2, 3]);
+  expect(inputs.at(-1)).toEqual({
+    IsPastDue: false,
+    Schedule: { AdjustForDST: true },
+    ScheduleStatus: {
+      Last: '2026-01-01T12:02:00.000+00:00',
+      Next: '2026-01-01T12:03:00.000+00:00',
+      LastUpdated: '2026-01-01T12:02:00.000+00:00',
+    },
+  });
+});
+
+test('an exception does not stop the schedule', async () => {
+  const { clock, listener, runs } = timerAtNoon({ work: () => Promise.reject(new Error('as told')) });
+  await listener.start();
+  await clock.advance(3 * minute);
+  expect(runs).toEqual([1, 2, 3]);
+});
+
+test('runs do not overlap; what passed during a run is left out', async () => {
+  const options = timerAtNoon({
+    work: (run) => (run === 1 ? options.clock.sleep(2.5 * minute) : Promise.resolve()),
+  });
+  await options.listener.start();
+  await options.clock.advance(5 * minute);
+  expect(options.runs).toEqual([1, 4, 5]);
+});
+
+test('an occurrence missed while nobody listened is made up for at once, as past due', async () => {
+  const { clock, listener, runs, inputs } = timerAtNoon({
+    schedule: '0 */10 * * * *',
+    recorded: {
+      Last: '2026-01-01T11:40:00.000+00:00',
+      Next: '2026-01-01T11:50:00.000+00:00',
+      LastUpdated: '2026-01-01T11:40:01.000+00:00',
+    },
+  });
+  await listener.start();
+  await clock.advance(10 * minute);
+  expect(runs).toEqual([0, 10]);
+  expect(inputs.map((input) => (input as { IsPastDue: boolean }).IsPastDue)).toEqual([true, false]);
+});
+
+test('runOnStartup', async () => {
+  const { clock, listener, runs } = timerAtNoon({ runOnStartup: true });
+  await listener.start();
+  await clock.advance(minute);
+  expect(runs).toEqual([0, 1]);
+});
+
+test('a schedule weeks away does not fire early', async () => {
+  const { clock, listener, runs } = timerAtNoon({ schedule: '0 0 12 1 3 *' });
+  await listener.start();
+  await clock.advance(60 * 24 * 60 * minute);
+  expect(runs).toEqual([59 * 24 * 60]);
+});
+
+test('stop: no further occurrence; the status of the run under way is still recorded', async () => {
+  const options = timerAtNoon({ work: () => options.clock.sleep(minute / 2) });
+  const { clock, listener, runs, status } = options;
+  await listener.start();
+  await clock.advance(minute);
+  await listener.stop();
+  const closed = listener.close();
+  await clock.advance(5 * minute);
+  await closed;
+  expect(runs).toEqual([1]);
+  expect(status()?.Last).toBe('2026-01-01T12:01:00.000+00:00');
+});
+
+test('without the lease it waits; when it is lost it fires no more until it has it again', async () => {
+  let isFree = false;
+  let lose = () => {};
+  let held = 0;
+  const { clock, listener, runs } = timerAtNoon({
+    schedule: '30 * * * * *',
+    lease: {
+      async tryAcquire() {
+        if (!isFree) return false;
+        held++;
+        return true;
+      },
+      keep: () =>
+        new Promise((resolve) => {
+          lose = resolve;
+        }),
+      release: async () => {},
+    },
+  });
+  await listener.start();
+  await clock.advance(2 * minute);
+  expect(runs).toEqual([]);
+  isFree = true;
+  await clock.advance(2 * minute);
+  expect(runs).toEqual([3.5]);
+  isFree = false;
+  lose();
+  await clock.advance(2 * minute);
+  expect(runs).toEqual([3.5]);
+  isFree = true;
+  await clock.advance(2 * minute);
+  expect(held).toBe(2);
+  // At 7 it makes up for what nobody fired in between.
+  expect(runs).toEqual([3.5, 7, 7.5]);
+});
