@@ -67,29 +67,31 @@ function levels(select: CompiledSelect): Level[] {
 }
 
 /**
- * The condition that a row comes after a place, which is bound as `:a0`, `:a1`, …; `place` says only which of
- * its values are NULL, since those cannot be compared (their rank, equal by then, tells all).
+ * What comes after a place, as conditions to run one after the other: first what shares the first sort key's
+ * type with it, then the types that follow. (One condition over both would have SQLite walk the index from its
+ * start to the place.) The place is bound as `:a0`, `:a1`, …; here only matters which of its values are NULL.
  */
-export function resumeCondition(select: CompiledSelect, place: readonly Bound[]): string {
+export function resumeConditions(select: CompiledSelect, place: readonly Bound[]): string[] {
+  const beyond = beyondPlace(select, place);
+  const [first] = select.orderBy;
+  if (first === undefined) return [beyond];
+  const bound = place[1] === null ? '1' : `${first.value} ${first.descending ? '<=' : '>='} :a1`;
+  const pinned = first.rank === '' || (first.path !== undefined && select.facts.pinned.has(first.path));
+  if (pinned) return [`${bound} AND ${beyond}`];
+  const sameType = `${first.rank} = :a0 AND ${bound} AND ${beyond}`;
+  return [sameType, `${first.rank} ${first.descending ? '<' : '>'} :a0`];
+}
+
+/** A value that is NULL in the place cannot be compared; its rank, equal by then, tells all. */
+function beyondPlace(select: CompiledSelect, place: readonly Bound[]): string {
   const all = levels(select);
   if (all.length !== place.length) throw new BadQuery('The continuation token is malformed.');
   let condition = '0';
   for (let index = all.length - 1; index >= 0; index--) {
     const level = all[index];
-    if (level === undefined || place[index] === null || level.sql === '4') continue;
+    if (level === undefined || place[index] === null) continue;
     const beyond = `${level.sql} ${level.descending ? '<' : '>'} :a${index}`;
     condition = condition === '0' ? beyond : `(${beyond} OR (${level.sql} = :a${index} AND ${condition}))`;
   }
-  return [condition, ...seekBounds(select, place)].join(' AND ');
-}
-
-/** Weaker conditions on the first key alone, in a form that lets an index begin at the place. */
-function seekBounds(select: CompiledSelect, place: readonly Bound[]): string[] {
-  const [first] = select.orderBy;
-  if (first === undefined) return [];
-  const operator = first.descending ? '<=' : '>=';
-  const pinned = first.rank === '' || (first.path !== undefined && select.facts.pinned.has(first.path));
-  if (pinned) return place[1] === null ? [] : [`${first.value} ${operator} :a1`];
-  if (place[1] === null) return [`${first.rank} ${operator} :a0`];
-  return [`(${first.rank}, ${first.value}) ${operator} (:a0, :a1)`];
+  return condition;
 }

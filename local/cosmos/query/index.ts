@@ -36,7 +36,7 @@ export function runQueryToJson(
   const most = mostResults(prepared, given);
   const size = Math.min(page.maxItems < 1 ? DEFAULT_PAGE : page.maxItems, most.results - position.given);
   // One row more than the page holds tells whether there is another page.
-  const rows = prepared.statement.iterate({
+  const rows = rowsOf(prepared, {
     ...prepared.to.constants,
     ...boundParameters(prepared, given),
     ...boundPlace(position),
@@ -45,7 +45,7 @@ export function runQueryToJson(
     limit: Math.max(size, 0) + 1,
     offset: 'after' in position.from ? 0 : most.skipped + position.from.skip,
   });
-  return readPage(rows as Iterable<unknown>, size, { position, prepared, print, results: most.results });
+  return readPage(rows, size, { position, prepared, print, results: most.results });
 }
 
 /** A page of results. Throws BadQuery (400) or UnsupportedQuery (501). */
@@ -57,6 +57,10 @@ export function runQuery(
 ): { items: unknown[]; continuation: string | undefined } {
   const { json, continuation } = runQueryToJson(db, source, query, page);
   return { items: json.map((text): unknown => JSON.parse(text)), continuation };
+}
+
+function* rowsOf({ statements }: PreparedQuery, bound: Record<string, Bound>): Iterable<unknown> {
+  for (const statement of statements) yield* statement.iterate(bound);
 }
 
 type Reading = { position: Position; prepared: PreparedQuery; print: string; results: number };

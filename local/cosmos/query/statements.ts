@@ -4,13 +4,14 @@ import { type Compilation, kindOf } from './compile/compilation.ts';
 import { renderRows } from './compile/render.ts';
 import { newCompilation } from './compile/rows.ts';
 import { type CompiledSelect, compileSelect } from './compile/select.ts';
-import { hasPlaces, type Position, placeColumns, resumeCondition } from './continuation.ts';
+import { hasPlaces, type Position, placeColumns, resumeConditions } from './continuation.ts';
 import { ensureIndex, indexFor } from './indexes.ts';
 import { parse } from './parse/query.ts';
 
 /** A query ready to run: its SQL does not depend on the parameters' values, only on their types. */
 export type PreparedQuery = {
-  statement: StatementSync;
+  /** To be run one after the other until the page is full. */
+  statements: StatementSync[];
   select: CompiledSelect;
   query: Query;
   to: Compilation;
@@ -63,10 +64,13 @@ function compileQuery(
   const select = compileSelect(query, undefined, { table: source.table, partition: byPartition }, to);
   ensureIndex(db, source.table, indexFor(select, byPartition));
   const columns = hasPlaces(select) ? placeColumns(select) : [];
-  const resume = 'after' in position.from ? resumeCondition(select, position.from.after) : '';
-  const statement = db.prepare(renderRows(select, columns, 'LIMIT :limit OFFSET :offset', resume));
-  statement.setReturnArrays(true);
-  statement.setReadBigInts(true);
-  statement.setAllowUnknownNamedParameters(true);
-  return { statement, select, query, to };
+  const resume = 'after' in position.from ? resumeConditions(select, position.from.after) : [''];
+  const statements = resume.map((condition) => {
+    const statement = db.prepare(renderRows(select, columns, 'LIMIT :limit OFFSET :offset', condition));
+    statement.setReturnArrays(true);
+    statement.setReadBigInts(true);
+    statement.setAllowUnknownNamedParameters(true);
+    return statement;
+  });
+  return { statements, select, query, to };
 }
