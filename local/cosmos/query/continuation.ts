@@ -55,31 +55,37 @@ export function placeColumns(select: CompiledSelect): string[] {
   return levels(select).map(({ sql }) => sql);
 }
 
-type Level = { sql: string; descending: boolean };
+/** `compared`: rows can differ in it. */
+type Level = { sql: string; descending: boolean; compared: boolean };
 
 function levels(select: CompiledSelect): Level[] {
-  const sorted = select.orderBy.flatMap(({ rank, value, descending }) => [
-    { sql: rank === '' ? '4' : rank, descending },
-    { sql: value, descending },
+  const sorted = select.orderBy.flatMap(({ rank, value, descending, pinned }) => [
+    { sql: rank, descending, compared: !pinned },
+    { sql: value, descending, compared: true },
   ]);
   const descending = select.orderBy[0]?.descending === true;
-  return [...sorted, ...select.ordinals.map((sql) => ({ sql, descending }))];
+  return [...sorted, ...select.ordinals.map((sql) => ({ sql, descending, compared: true }))];
 }
 
+/** A select with the condition that only what comes after a place is left. */
+export type Resumed = { select: CompiledSelect; condition: string };
+
 /**
- * What comes after a place, as conditions to run one after the other: first what shares the first sort key's
- * type with it, then the types that follow. (One condition over both would have SQLite walk the index from its
- * start to the place.) The place is bound as `:a0`, `:a1`, …; here only matters which of its values are NULL.
+ * What comes after a place, to be run one after the other: first what shares the first sort key's type with it,
+ * then the types that follow. (In one statement SQLite would walk the index from its start to the place.) The
+ * place is bound as `:a0`, `:a1`, …; here only matters which of its values are NULL.
  */
-export function resumeConditions(select: CompiledSelect, place: readonly Bound[]): string[] {
-  const beyond = beyondPlace(select, place);
-  const [first] = select.orderBy;
-  if (first === undefined) return [beyond];
-  const bound = place[1] === null ? '1' : `${first.value} ${first.descending ? '<=' : '>='} :a1`;
-  const pinned = first.rank === '' || (first.path !== undefined && select.facts.pinned.has(first.path));
-  if (pinned) return [`${bound} AND ${beyond}`];
-  const sameType = `${first.rank} = :a0 AND ${bound} AND ${beyond}`;
-  return [sameType, `${first.rank} ${first.descending ? '<' : '>'} :a0`];
+export function resume(select: CompiledSelect, place: readonly Bound[]): Resumed[] {
+  const [first, ...others] = select.orderBy;
+  if (first === undefined) return [{ select, condition: beyondPlace(select, place) }];
+  const atLeast = place[1] === null ? '1' : `${first.value} ${first.descending ? '<=' : '>='} :a1`;
+  const sameType = { ...select, orderBy: [{ ...first, pinned: true }, ...others] };
+  const condition = `${atLeast} AND ${beyondPlace(sameType, place)}`;
+  if (first.pinned) return [{ select: sameType, condition }];
+  return [
+    { select: sameType, condition: `${first.rank} = :a0 AND ${condition}` },
+    { select, condition: `${first.rank} ${first.descending ? '<' : '>'} :a0` },
+  ];
 }
 
 /** A value that is NULL in the place cannot be compared; its rank, equal by then, tells all. */
@@ -89,7 +95,7 @@ function beyondPlace(select: CompiledSelect, place: readonly Bound[]): string {
   let condition = '0';
   for (let index = all.length - 1; index >= 0; index--) {
     const level = all[index];
-    if (level === undefined || place[index] === null) continue;
+    if (level === undefined || !level.compared || place[index] === null) continue;
     const beyond = `${level.sql} ${level.descending ? '<' : '>'} :a${index}`;
     condition = condition === '0' ? beyond : `(${beyond} OR (${level.sql} = :a${index} AND ${condition}))`;
   }

@@ -4,7 +4,7 @@ import { type Compilation, kindOf } from './compile/compilation.ts';
 import { renderRows } from './compile/render.ts';
 import { newCompilation } from './compile/rows.ts';
 import { type CompiledSelect, compileSelect } from './compile/select.ts';
-import { hasPlaces, type Position, placeColumns, resumeConditions } from './continuation.ts';
+import { hasPlaces, type Position, placeColumns, resume } from './continuation.ts';
 import { ensureIndex, indexFor } from './indexes.ts';
 import { parse } from './parse/query.ts';
 
@@ -64,9 +64,11 @@ function compileQuery(
   const select = compileSelect(query, undefined, { table: source.table, partition: byPartition }, to);
   ensureIndex(db, source.table, indexFor(select, byPartition));
   const columns = hasPlaces(select) ? placeColumns(select) : [];
-  const resume = 'after' in position.from ? resumeConditions(select, position.from.after) : [''];
-  const statements = resume.map((condition) => {
-    const statement = db.prepare(renderRows(select, columns, 'LIMIT :limit OFFSET :offset', condition));
+  const { from } = position;
+  const parts = 'after' in from ? resume(select, from.after) : [{ select, condition: '' }];
+  const statements = parts.map((part) => {
+    const sql = renderRows(part.select, columns, 'LIMIT :limit OFFSET :offset', part.condition);
+    const statement = db.prepare(sql);
     statement.setReturnArrays(true);
     statement.setReadBigInts(true);
     statement.setAllowUnknownNamedParameters(true);

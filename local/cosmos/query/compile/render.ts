@@ -26,16 +26,15 @@ export function renderRows(select: CompiledSelect, extra: string[], limit: strin
 }
 
 /** The terms of ORDER BY as far as the query gives them. */
-export function orderTerms(select: CompiledSelect): string[] {
-  return select.orderBy.flatMap(({ rank, value, descending, path }) => {
+function orderTerms(select: CompiledSelect): string[] {
+  return select.orderBy.flatMap(({ rank, value, descending, pinned }) => {
     const direction = descending ? 'DESC' : 'ASC';
-    const pinned = rank === '' || (path !== undefined && select.facts.pinned.has(path));
     return pinned ? [`${value} ${direction}`] : [`${rank} ${direction}`, `${value} ${direction}`];
   });
 }
 
 /** Ties go by item in the direction of the first key, as the service does, then by array element. */
-export function ties(select: CompiledSelect): string[] {
+function ties(select: CompiledSelect): string[] {
   const direction = select.orderBy[0]?.descending === true ? 'DESC' : 'ASC';
   return select.ordinals.map((ordinal) => `${ordinal} ${direction}`);
 }

@@ -8,10 +8,19 @@ import type { ItemTable, Scope } from './scope.ts';
 import { compileSources } from './sources.ts';
 import { identity, isDefined, objectOf, rankSql, type TypedSql, toJson, valueSql } from './typedSql.ts';
 
-/** One key to sort by: its type first, then its value. `path`: of a stored property. */
-export type CompiledSortKey = { rank: string; value: string; descending: boolean; path: string | undefined };
+/**
+ * One key to sort by: its type first, then its value. `pinned`: all rows have the same type. `path`: of a
+ * stored property.
+ */
+export type CompiledSortKey = {
+  rank: string;
+  value: string;
+  descending: boolean;
+  pinned: boolean;
+  path: string | undefined;
+};
 
-/** A SELECT as the pieces of an SQL query; `paging` says how its rows can be told apart over time. */
+/** A SELECT as the pieces of an SQL query. */
 export type CompiledSelect = {
   tables: string[];
   conditions: string[];
@@ -21,6 +30,7 @@ export type CompiledSelect = {
   groups: string[];
   aggregated: boolean;
   orderBy: CompiledSortKey[];
+  /** SQL of what tells a row from all others: the item's row id, the positions in arrays. */
   ordinals: string[];
   readsItems: boolean;
   facts: FilterFacts;
@@ -52,7 +62,7 @@ export function compileSelect(
     json: toJson(value),
     groups: (query.distinct ? distinct : keys).flatMap(identity),
     aggregated,
-    orderBy: query.orderBy.map((key) => sortKey(key, rows, items !== undefined, to)),
+    orderBy: query.orderBy.map((key) => sortKey(key, rows, items !== undefined, facts, to)),
     ordinals: sources.ordinals,
     readsItems: sources.readsItems,
     facts,
@@ -130,7 +140,13 @@ function isAlwaysDefined(value: TypedSql): boolean {
 }
 
 /** In a container's own query a sort key must be a property of the item, as in the service. */
-function sortKey(key: SortKey, scope: Scope, ofItems: boolean, to: Compilation): CompiledSortKey {
+function sortKey(
+  key: SortKey,
+  scope: Scope,
+  ofItems: boolean,
+  facts: FilterFacts,
+  to: Compilation,
+): CompiledSortKey {
   const value = compileExpression(key.of, scope, to);
   const [path] = storedPath(value);
   if (path === undefined && ofItems) {
@@ -138,11 +154,11 @@ function sortKey(key: SortKey, scope: Scope, ofItems: boolean, to: Compilation):
       'Unsupported ORDER BY clause. ORDER BY item expression could not be mapped to a document path.';
     throw new BadQuery(reason, key.at, 'SC2105');
   }
-  const known = value.kind !== 'any';
   return {
-    rank: known && path !== undefined ? '' : rankSql(value),
+    rank: rankSql(value),
     value: valueSql(value),
     descending: key.descending,
+    pinned: path !== undefined && (value.kind !== 'any' || facts.pinned.has(path)),
     path,
   };
 }
