@@ -1,4 +1,5 @@
 import { existsSync, readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
 import { inspect, parseArgs } from 'node:util';
 import { HostStartError } from './hostStartError.ts';
 import { parseEnvFile, type Settings } from './settings.ts';
@@ -12,7 +13,7 @@ const usage = `Usage: npm run host -- --port P [--app DIR] [--env-file FILE] [--
   --no-timer-singleton   let every host fire its timers
 `;
 
-const projectDir = new URL('../../', import.meta.url).pathname;
+const projectDir = fileURLToPath(new URL('../../', import.meta.url));
 
 async function main(): Promise<void> {
   const { values } = parseArgs({

@@ -1,12 +1,11 @@
 /**
  * The life of a host:
  *   loading  – the app's entry points run and register their functions
- *   starting – listeners connect; HTTP answers 503
+ *   starting – listeners connect; functions answer 503
  *   running  – every trigger takes work
  *   stopping – no new work; what runs may end within 30 s
  *   stopped
  */
-import { createHash, randomUUID } from 'node:crypto';
 import { realpathSync } from 'node:fs';
 import { resolve } from 'node:path';
 import type { Clock } from '../../src/platform/clock.ts';
@@ -14,11 +13,11 @@ import { systemClock } from '../../src/platform/clock.ts';
 import { type AppFunction, readFunctions, type Trigger } from './appFunctions.ts';
 import type { LogLevel, ProgrammingModel, TypedData } from './coreTypes.ts';
 import type { DurableFunctions } from './durableFunctions.ts';
+import { prepareEnvironment, readHostId, readKeys } from './hostEnvironment.ts';
 import { ignoredMembers, readHostJson } from './hostJson.ts';
 import { HostStartError } from './hostStartError.ts';
 import { adminHandler } from './http/admin.ts';
 import { createHttpServer, type RequestHandler } from './http/httpServer.ts';
-import type { HostKeys } from './http/keys.ts';
 import { createInvoker } from './invoker.ts';
 import { createListeners } from './listeners.ts';
 import { loadApp } from './loadApp.ts';
@@ -92,6 +91,7 @@ export async function startFunctionsHost(options: FunctionsHostOptions): Promise
 
   let durable: DurableFunctions | undefined;
   let clientData: TypedData = { json: 'null' };
+  let stopped: Promise<void> | undefined;
   const invoker = createInvoker({
     model,
     logger,
@@ -132,7 +132,6 @@ export async function startFunctionsHost(options: FunctionsHostOptions): Promise
   }
   await Promise.all(listeners.map((listener) => listener.start()));
 
-  let stopped: Promise<void> | undefined;
   const stop = () => (stopped ??= shutDown());
 
   async function shutDown(): Promise<void> {
@@ -195,35 +194,6 @@ export async function startFunctionsHost(options: FunctionsHostOptions): Promise
     stop,
     [Symbol.asyncDispose]: stop,
   };
-}
-
-/** Puts settings where the app looks for them, and what the platform would set; returns the instance id. */
-function prepareEnvironment(settings: Settings): string {
-  for (const [name, value] of Object.entries(settings)) {
-    if (value !== undefined) process.env[name] ??= value;
-  }
-  process.env.FUNCTIONS_WORKER_RUNTIME ??= 'node';
-  process.env.AZURE_FUNCTIONS_ENVIRONMENT ??= 'Development';
-  const instanceId = process.env.INSTANCE_ID || process.env.WEBSITE_INSTANCE_ID || randomUUID().slice(0, 8);
-  process.env.WEBSITE_INSTANCE_ID = instanceId;
-  return instanceId;
-}
-
-function readKeys(settings: Settings): HostKeys {
-  const master = settings.FUNCTIONS_MASTER_KEY;
-  if (!master) throw new HostStartError('--enable-auth needs the setting FUNCTIONS_MASTER_KEY');
-  return { master, host: settings.FUNCTIONS_HOST_KEY || undefined };
-}
-
-/** The same for all hosts of one app on one storage account: their timers share leases and schedule statuses by it. */
-function readHostId(appDir: string, name: string | undefined, settings: Settings): string {
-  const given = settings.AzureFunctionsWebHost__hostid;
-  if (given) return given;
-  const readable = (name ?? 'app')
-    .toLowerCase()
-    .replaceAll(/[^a-z0-9]+/g, '-')
-    .slice(0, 23);
-  return `${readable}-${createHash('sha256').update(appDir).digest('hex').slice(0, 8)}`;
 }
 
 /** Whether the app's functions run on Durable Functions, or start some. */

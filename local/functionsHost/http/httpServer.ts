@@ -36,6 +36,10 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
   let stopping = false;
 
   const answerFunction: RequestHandler = async (request, response, url) => {
+    if (!started) {
+      answerEmpty(response, 503);
+      return true;
+    }
     for (const { fn, methods, template } of routes) {
       if (!methods.has(request.method ?? '')) continue;
       const params = template.match(url.pathname);
@@ -66,10 +70,6 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
     const url = readUrl(request);
     if (url === undefined) {
       answerEmpty(response, 400);
-      return;
-    }
-    if (!started) {
-      answerEmpty(response, 503);
       return;
     }
     for (const handler of [...handlers, answerFunction, answerHealth]) {

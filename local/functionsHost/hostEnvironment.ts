@@ -1,0 +1,34 @@
+import { createHash, randomUUID } from 'node:crypto';
+import { HostStartError } from './hostStartError.ts';
+import type { HostKeys } from './http/keys.ts';
+import type { Settings } from './settings.ts';
+
+/** Puts settings where the app looks for them, and what the platform would set; returns the instance id. */
+export function prepareEnvironment(settings: Settings): string {
+  for (const [name, value] of Object.entries(settings)) {
+    if (value !== undefined) process.env[name] ??= value;
+  }
+  process.env.FUNCTIONS_WORKER_RUNTIME ??= 'node';
+  process.env.AZURE_FUNCTIONS_ENVIRONMENT ??= 'Development';
+  const instanceId = process.env.INSTANCE_ID || process.env.WEBSITE_INSTANCE_ID || randomUUID().slice(0, 8);
+  process.env.WEBSITE_INSTANCE_ID = instanceId;
+  return instanceId;
+}
+
+/** @throws HostStartError when there is no master key */
+export function readKeys(settings: Settings): HostKeys {
+  const master = settings.FUNCTIONS_MASTER_KEY;
+  if (!master) throw new HostStartError('--enable-auth needs the setting FUNCTIONS_MASTER_KEY');
+  return { master, host: settings.FUNCTIONS_HOST_KEY || undefined };
+}
+
+/** The same for all hosts of one app on one storage account: their timers share leases and schedule statuses by it. */
+export function readHostId(appDir: string, name: string | undefined, settings: Settings): string {
+  const given = settings.AzureFunctionsWebHost__hostid;
+  if (given) return given;
+  const readable = (name ?? 'app')
+    .toLowerCase()
+    .replaceAll(/[^a-z0-9]+/g, '-')
+    .slice(0, 23);
+  return `${readable}-${createHash('sha256').update(appDir).digest('hex').slice(0, 8)}`;
+}

@@ -1,0 +1,33 @@
+import { expect, test } from 'vitest';
+import { createHttpServer } from '../../../../local/functionsHost/http/httpServer.ts';
+
+function serve(name: string, route?: string) {
+  return createHttpServer({
+    functions: [
+      {
+        name,
+        triggerName: 'request',
+        metadata: { name, bindings: {} },
+        callback: () => undefined,
+        durableClients: [],
+        trigger: { type: 'http', authLevel: 'anonymous', methods: ['GET'], route },
+      },
+    ],
+    routePrefix: 'api',
+    keys: undefined,
+    invoker: { invoke: async () => ({}), idle: async () => {}, running: new Map() },
+    handlers: [],
+  });
+}
+
+test.each([
+  ['report', 'admin/report'],
+  ['report', '/runtime'],
+  ['administrate', undefined],
+])('function %s with the route %s is refused', (name, route) => {
+  expect(() => serve(name, route)).toThrow(`function ${name}: the route`);
+});
+
+test('the names may stand anywhere else', () => {
+  expect(() => serve('report', 'ops/admin')).not.toThrow();
+});
