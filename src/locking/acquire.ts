@@ -26,22 +26,22 @@ export async function attemptAcquire(wanted: Wanted, setting: LeaseSetting): Pro
   const { store, clock, timing } = setting;
   const leaseId = randomUUID();
 
-  if (!wanted.fenced) {
-    const sentAt = await acquire();
-    return sentAt === null ? null : { key, owner, leaseId, fence: 0, sentAt };
-  }
-  const view = await lookOrCreate();
-  if (view.held) return null;
-  const sentAt = await acquire();
-  if (sentAt === null) return null;
+  const view = wanted.fenced ? await lookOrCreate() : undefined;
+  if (view?.held) return null;
   try {
-    const fence = await raiseFence(view);
+    const sentAt = await acquire();
+    if (sentAt === null) return null;
+    const fence = view === undefined ? 0 : await raiseFence(view);
     if (fence === null) return null;
     if (clock.monotonic() < trustedUntil(sentAt, timing)) return { key, owner, leaseId, fence, sentAt };
-    throw new Error('the lease was over before its fence was written');
+    throw new LockStoreFailed(
+      `Cannot lock "${key}"`,
+      new Error('its lease was over before it could be used'),
+    );
   } catch (error) {
+    // An acquire without an answer may have been applied: nobody would know of that lease.
     await bounded(clock, timing.attemptMs, (signal) => store.release(key, leaseId, signal)).catch(() => {});
-    throw error instanceof LockStoreFailed ? error : new LockStoreFailed(`Cannot lock "${key}"`, error);
+    throw error;
   }
 
   /** When the acquire that succeeded was sent; null when the lock is held elsewhere. */

@@ -85,6 +85,17 @@ describe('while it is held', () => {
     network.fault = { kind: 'none' };
     await Promise.all([lease.release(), clock.advance(5000)]);
   });
+
+  test('a slow renewal extends trust from when it was sent, not from when it was answered', async () => {
+    const { lease, clock, network, elapsed } = await hold();
+    network.fault = { kind: 'slowSuccess', ms: 4000 };
+    await clock.advance(14_000);
+    network.fault = { kind: 'status', status: 503 };
+    let firedAt = Number.POSITIVE_INFINITY;
+    lease.signal.addEventListener('abort', () => (firedAt = elapsed()));
+    await clock.advance(60_000);
+    expect(firedAt).toBe(10_000 + 26_750);
+  });
 });
 
 describe('it is lost', () => {

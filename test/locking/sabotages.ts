@@ -1,0 +1,141 @@
+/**
+ * Breaks the leases on purpose, one rule at a time, in a copy of the project, and checks that a test of that rule fails.
+ * `node test/locking/sabotages.ts`; exits with 1 when a sabotage goes unnoticed.
+ */
+import { spawnSync } from 'node:child_process';
+import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { z } from 'zod';
+
+interface Sabotage {
+  name: string;
+  file: string;
+  from: string;
+  to: string;
+  /** The test file, and the beginning of the name of a test in it, that must fail. */
+  tests: string;
+  caughtBy: string;
+}
+
+const sabotages: Sabotage[] = [
+  {
+    name: 'clock from the response instead of the request, on renewal',
+    file: 'src/locking/lease.ts',
+    from: 'afterRenewal(tenure, outcome, { sentAt, now }, setting)',
+    to: 'afterRenewal(tenure, outcome, { sentAt: now, now }, setting)',
+    tests: 'test/locking/lease.test.ts',
+    caughtBy: 'a slow renewal extends trust from when it was sent',
+  },
+  {
+    name: 'clock from the response instead of the request, on acquire',
+    file: 'src/locking/acquire.ts',
+    from: "if (answer === 'acquired') return sentAt;",
+    to: "if (answer === 'acquired') return clock.monotonic();",
+    tests: 'test/locking/acquire.test.ts',
+    caughtBy: 'trust counts from when the acquire was sent',
+  },
+  {
+    name: 'a late success revives',
+    file: 'src/locking/renewal.ts',
+    from: 'if (late >= 0) {',
+    to: 'if (late >= Number.POSITIVE_INFINITY) {',
+    tests: 'test/locking/lease.test.ts',
+    caughtBy: 'a late success revives nothing',
+  },
+  {
+    name: 'a renewal error counts as lost',
+    file: 'src/locking/renewal.ts',
+    from: 'if (at.now >= tenure.giveUpAt)',
+    to: 'if (at.now >= 0)',
+    tests: 'test/locking/lease.test.ts',
+    caughtBy: 'a renewal error counts as no loss',
+  },
+  {
+    name: 'no margin',
+    file: 'src/locking/timing.ts',
+    from: 'return sentAt + timing.leaseMs - timing.marginMs;',
+    to: 'return sentAt + timing.leaseMs;',
+    tests: 'test/locking/model/schedules.test.ts',
+    caughtBy: 'no schedule of',
+  },
+  {
+    name: 'fence not checked',
+    file: 'test/locking/model/fencedRegister.ts',
+    from: "if (fence < seen) return 'fencedOut';",
+    to: '',
+    tests: 'test/locking/model/schedules.test.ts',
+    caughtBy: 'no schedule of',
+  },
+  {
+    name: 'release before the renewal in flight has ended',
+    file: 'src/locking/lease.ts',
+    from: '    await keeping;\n    try {',
+    to: '    try {',
+    tests: 'test/locking/lease.test.ts',
+    caughtBy: 'waits for the renewal in flight to end',
+  },
+  {
+    name: 'id not compared',
+    file: 'src/locking/blobLockStore.ts',
+    from: "if (renewed.leaseId === leaseId) return 'renewed';",
+    to: "if (renewed.leaseId !== undefined) return 'renewed';",
+    tests: 'test/locking/contract/blob.test.ts',
+    caughtBy: 'an expired lease is free for others, and its old id is worth nothing',
+  },
+];
+
+const project = fileURLToPath(new URL('../../', import.meta.url));
+const vitest = fileURLToPath(new URL('../../node_modules/vitest/vitest.mjs', import.meta.url));
+const report = z.object({
+  testResults: z.array(
+    z.object({ assertionResults: z.array(z.object({ title: z.string(), status: z.string() })) }),
+  ),
+});
+
+/** The titles of the tests that fail in `dir`. */
+function failures(dir: string, tests: string): string[] {
+  const output = join(dir, 'report.json');
+  const run = spawnSync(
+    process.execPath,
+    [vitest, 'run', tests, '--reporter=json', `--outputFile=${output}`],
+    {
+      cwd: dir,
+      encoding: 'utf8',
+      maxBuffer: 2 ** 28,
+      timeout: 180_000,
+    },
+  );
+  const { testResults } = report.parse(JSON.parse(readFileSync(output, 'utf8')));
+  rmSync(output);
+  const all = testResults.flatMap(({ assertionResults }) => assertionResults);
+  if (all.length === 0) throw new Error(`no test ran: ${run.stderr}`);
+  return all.filter(({ status }) => status === 'failed').map(({ title }) => title);
+}
+
+const copy = mkdtempSync(join(tmpdir(), 'payonce-sabotage-'));
+let unnoticed = 0;
+try {
+  for (const part of ['src', 'test', 'local', 'package.json', 'tsconfig.json', 'vitest.config.ts']) {
+    cpSync(join(project, part), join(copy, part), { recursive: true });
+  }
+  symlinkSync(join(project, 'node_modules'), join(copy, 'node_modules'));
+  for (const { name, file, from, to, tests, caughtBy } of sabotages) {
+    const path = join(copy, file);
+    const whole = readFileSync(path, 'utf8');
+    if (whole.split(from).length !== 2) throw new Error(`${name}: its line is not once in ${file}`);
+    writeFileSync(path, whole.replace(from, to));
+    const failed = failures(copy, tests);
+    writeFileSync(path, whole);
+    const caught = failed.some((title) => title.startsWith(caughtBy));
+    if (!caught) unnoticed++;
+    console.log(
+      `${caught ? 'caught   ' : 'UNNOTICED'}  ${name}\n           by: ${failed.join('; ') || 'no test'}`,
+    );
+  }
+} finally {
+  rmSync(copy, { recursive: true });
+}
+console.log(`${sabotages.length - unnoticed} of ${sabotages.length} sabotages caught`);
+process.exitCode = unnoticed === 0 ? 0 : 1;
