@@ -30,8 +30,8 @@ export const faultSchema = z.discriminatedUnion('kind', [
     kind: z.literal('refuse'),
     ...shared,
     operation: z.enum(operations).optional(),
-    /** AMQP error condition. */
-    condition: z.string().default('com.microsoft:server-busy'),
+    /** AMQP error condition; absent: one after which the SDK tries again. */
+    condition: z.string().optional(),
   }),
   /** Ends the locks that exist now, as if their time had run out. */
   z.strictObject({ kind: z.literal('expire-locks'), queue: z.string().optional() }),
@@ -73,6 +73,10 @@ export class Faults {
   }
 }
 
+/** After these the SDK tries again; a connection closed for another reason it does not open again. */
+const transientCondition = (operation: Operation | undefined) =>
+  operation === 'connect' ? 'amqp:connection:forced' : 'com.microsoft:server-busy';
+
 export interface AmqpCondition {
   condition: string;
   description: string;
@@ -93,7 +97,7 @@ export function underFault(
       break;
     case 'refuse':
       operation.refuse({
-        condition: fault.condition,
+        condition: fault.condition ?? transientCondition(fault.operation),
         description: 'Refused by a fault set for a test.',
       });
       break;
