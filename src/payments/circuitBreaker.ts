@@ -58,9 +58,9 @@ export function withCircuitBreaker(
   });
   return {
     ...provider,
-    async charge(request, signal) {
+    async charge(request) {
       try {
-        return await breaker.execute(() => provider.charge(request, signal));
+        return await breaker.execute(() => provider.charge(request));
       } catch (error) {
         if (!(error instanceof BrokenCircuitError)) throw error;
         return {

@@ -104,6 +104,8 @@ export function decideSettlement(
         reason: `idempotency key sent with other parameters: ${outcome.message}`,
         unknown: false,
       };
+    case 'refused':
+      return { kind: 'parked', reason: `${outcome.code}: ${outcome.message}`, unknown: false };
     case 'unclear':
       return { kind: 'parked', reason: outcome.message, unknown: true };
   }

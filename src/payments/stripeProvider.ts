@@ -1,0 +1,79 @@
+import { Agent as HttpAgent } from 'node:http';
+import { Agent as HttpsAgent } from 'node:https';
+import Stripe from 'stripe';
+import { classifyError, classifyIntent } from './classifyStripe.ts';
+import type { ChargeRequest, PaymentProvider } from './provider.ts';
+import { stripeAmount } from './stripeAmount.ts';
+
+export interface StripeOptions {
+  secretKey: string;
+  /** `https://api.stripe.com`, or a stand-in. */
+  apiBase: string;
+  /** Bound of one call, in milliseconds. */
+  timeoutMs: number;
+}
+
+/**
+ * Charges through Stripe's PaymentIntents: created and confirmed in one call, off-session, under the request's
+ * idempotency key. Nothing is repeated in here: whether to ask again is decided by the outcome.
+ */
+export function stripeProvider({ secretKey, apiBase, timeoutMs }: StripeOptions): PaymentProvider {
+  const url = new URL(apiBase);
+  const secure = url.protocol === 'https:';
+  const agent = secure ? new HttpsAgent({ keepAlive: true }) : new HttpAgent({ keepAlive: true });
+  const stripe = new Stripe(secretKey, {
+    host: url.hostname,
+    port: url.port === '' ? (secure ? 443 : 80) : Number(url.port),
+    protocol: secure ? 'https' : 'http',
+    timeout: timeoutMs,
+    maxNetworkRetries: 0,
+    telemetry: false,
+    httpClient: Stripe.createNodeHttpClient(agent),
+  });
+
+  return {
+    async charge(request) {
+      const amount = stripeAmount(request.amountMinor, request.currency);
+      if ('refused' in amount) return { kind: 'refused', code: 'amount', message: amount.refused };
+      try {
+        const intent = await stripe.paymentIntents.create(parameters(request, amount.amount), {
+          idempotencyKey: request.idempotencyKey,
+        });
+        return classifyIntent(intent);
+      } catch (error) {
+        return classifyError(error);
+      }
+    },
+
+    async find(invoiceId) {
+      try {
+        const query = `metadata['invoiceId']:'${escapeQuery(invoiceId)}' AND status:'succeeded'`;
+        const { data } = await stripe.paymentIntents.search({ query, limit: 1 });
+        const [payment] = data;
+        return payment === undefined ? { kind: 'notFound' } : { kind: 'found', paymentId: payment.id };
+      } catch (error) {
+        return { kind: 'unknown', message: error instanceof Error ? error.message : String(error) };
+      }
+    },
+  };
+}
+
+/** All that the idempotency key stands for. */
+function parameters(request: ChargeRequest, amount: number): Stripe.PaymentIntentCreateParams {
+  const { invoiceId, currency, customerId, paymentMethod, description, idempotencyKey } = request;
+  return {
+    amount,
+    currency: currency.toLowerCase(),
+    customer: customerId,
+    payment_method: paymentMethod,
+    off_session: true,
+    confirm: true,
+    ...(description === undefined ? {} : { description }),
+    metadata: { invoiceId, idempotencyKey },
+  };
+}
+
+/** Stripe's query language escapes quotes and backslashes with a backslash (https://docs.stripe.com/search). */
+function escapeQuery(text: string): string {
+  return text.replaceAll(/['\\]/g, (character) => `\\${character}`);
+}
