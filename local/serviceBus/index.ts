@@ -39,24 +39,26 @@ const key = { name: 'RootManageSharedAccessKey', value: 'SAS_KEY_VALUE' };
 export async function startServiceBus(options: ServiceBusOptions = {}): Promise<ServiceBus> {
   const { port = 0, httpPort = 0, data, clock = systemBrokerClock } = options;
   const configs = readConfig(options.config ?? new URL('./Config.json', import.meta.url));
+  // What was begun is ended again, last first, when a later part cannot start, as with a port that is taken.
+  await using starting = new AsyncDisposableStack();
   const storage = data === undefined ? undefined : openStorage(data);
+  starting.defer(() => storage?.close());
   const broker = new Broker(configs, clock, storage ?? noJournal);
+  starting.defer(() => broker.stop());
   for (const queue of broker.all()) storage?.load(queue, clock.now());
   const faults = new Faults();
   const consumers = new Consumers(broker);
   const amqp = await listen({ broker, faults, key, consumers }, port);
+  starting.defer(() => amqp.stop());
   const http = await serveHttp(
     { broker, faults, consumers, dropConnections: () => amqp.dropConnections() },
     httpPort,
   );
+  starting.defer(() => http.stop());
 
+  const running = starting.move();
   let stopped: Promise<void> | undefined;
-  async function end(): Promise<void> {
-    await Promise.all([http.stop(), amqp.stop()]);
-    broker.stop();
-    storage?.close();
-  }
-  const stop = () => (stopped ??= end());
+  const stop = () => (stopped ??= running.disposeAsync());
   return {
     connectionString: `Endpoint=sb://127.0.0.1:${amqp.port};SharedAccessKeyName=${key.name};SharedAccessKey=${key.value};UseDevelopmentEmulator=true`,
     localAddress: `http://127.0.0.1:${http.port}`,

@@ -36,6 +36,7 @@ export function openStorage(folder: string): Storage {
   );
   const removeMessage = db.prepare('DELETE FROM messages WHERE queue = ? AND sequence = ?');
   const putSeen = db.prepare('INSERT OR REPLACE INTO seen (queue, message_id, at) VALUES (?, ?, ?)');
+  const forgetSeen = db.prepare('DELETE FROM seen WHERE queue = ? AND at <= ?');
   const putState = db.prepare('INSERT OR REPLACE INTO sessions (queue, id, state) VALUES (?, ?, ?)');
   const putSequence = db.prepare(
     'INSERT INTO sequences (queue, next) VALUES (?, ?) ' +
@@ -45,6 +46,7 @@ export function openStorage(folder: string): Storage {
   let waiting: (() => void)[] = [];
   let highest = new Map<string, number>();
   let open = false;
+  let remembered = 0;
 
   function begin(): void {
     if (open) return;
@@ -74,9 +76,11 @@ export function openStorage(folder: string): Storage {
       begin();
       removeMessage.run(queue, sequence);
     },
-    rememberId(queue, messageId, at) {
+    rememberId(queue, messageId, at, keepSince) {
       begin();
       putSeen.run(queue, messageId, at);
+      remembered++;
+      if (remembered % 1000 === 0) forgetSeen.run(queue, keepSince);
     },
     putSessionState(queue, sessionId, state) {
       begin();
@@ -89,7 +93,7 @@ export function openStorage(folder: string): Storage {
     load(queue, now) {
       const windowMs = queue.rules.duplicateWindowMs;
       if (windowMs !== undefined) {
-        db.prepare('DELETE FROM seen WHERE queue = ? AND at <= ?').run(queue.name, now - windowMs);
+        forgetSeen.run(queue.name, now - windowMs);
         const ids = db
           .prepare('SELECT message_id AS id, at FROM seen WHERE queue = ? ORDER BY at')
           .all(queue.name);

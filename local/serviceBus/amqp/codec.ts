@@ -58,7 +58,7 @@ function endOfValue(buffer: Buffer, at: number): number {
 
 function descriptorCode(buffer: Buffer, at: number): number {
   if (buffer[at] === 0x53) return buffer[at + 1] ?? 0;
-  if (buffer[at] === 0x80) return Number(buffer.readBigUInt64BE(at + 1));
+  if (buffer[at] === 0x80) return decoded(() => Number(buffer.readBigUInt64BE(at + 1)));
   throw new DecodeError('sections with symbolic descriptors are not supported');
 }
 
@@ -145,9 +145,18 @@ function readProperties(message: IncomingMessage, buffer: Buffer, section: Secti
 
 /** The items of a list, or the keys and values of a map one after the other. */
 function readList(buffer: Buffer, section: Section): Typed[] {
-  const { value } = new types.Reader(buffer.subarray(section.value, section.end)).read();
+  const { value } = decoded(() => new types.Reader(buffer.subarray(section.value, section.end)).read());
   // A copy: rhea shares one array between all empty lists.
   return Array.isArray(value) ? [...(value as Typed[])] : [];
+}
+
+/** rhea throws errors of several kinds at bytes that make no sense. */
+function decoded<Result>(read: () => Result): Result {
+  try {
+    return read();
+  } catch (cause) {
+    throw new DecodeError('the message is malformed', { cause });
+  }
 }
 
 export function encodeSection(code: number, value: Typed): Buffer {

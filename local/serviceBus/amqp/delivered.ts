@@ -1,7 +1,7 @@
 /** Encodes a message as the broker hands it out: header and annotations of its own, then the sender's bytes. */
 import type { RestingPlace } from '../broker/journal.ts';
 import type { Message } from '../broker/message.ts';
-import { withApplicationProperties } from './codec.ts';
+import { DecodeError, withApplicationProperties } from './codec.ts';
 
 const stateNumber: Record<RestingPlace | 'locked', number> = {
   ready: 0,
@@ -36,10 +36,16 @@ export function encodeDelivered(
 /** In the dead-letter queue the reason stands among the application properties. */
 function bareOf({ bare, deadLetter }: Message): Buffer {
   if (deadLetter === undefined) return bare;
-  return withApplicationProperties(bare, {
-    DeadLetterReason: deadLetter.reason,
-    DeadLetterErrorDescription: deadLetter.description,
-  });
+  try {
+    return withApplicationProperties(bare, {
+      DeadLetterReason: deadLetter.reason,
+      DeadLetterErrorDescription: deadLetter.description,
+    });
+  } catch (error) {
+    // The sender's own properties can't be read, so nothing can be put among them; the message is handed out as it is.
+    if (error instanceof DecodeError) return bare;
+    throw error;
+  }
 }
 
 /** Section 0x70 as list8: durable, priority, ttl, first-acquirer, delivery-count. */

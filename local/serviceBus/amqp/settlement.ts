@@ -1,6 +1,6 @@
 import type { Queue, Settlement } from '../broker/queue.ts';
 import { type AmqpCondition, underFault } from '../faults.ts';
-import { withApplicationProperties } from './codec.ts';
+import { DecodeError, withApplicationProperties } from './codec.ts';
 import { tokenFromTag } from './lockToken.ts';
 import type { Namespace, Peer } from './peer.ts';
 import { type AmqpDelivery, asDelivery, type OutgoingLink, outcomes, settle } from './rhea.ts';
@@ -61,7 +61,12 @@ export function settleOnRequest(
       settle(delivery, outcomes.rejected(error));
     };
     const apply = () => {
-      if (!applySettlement(queue, token, request, broker.now())) return refuse(lockLost(queue));
+      try {
+        if (!applySettlement(queue, token, request, broker.now())) return refuse(lockLost(queue));
+      } catch (error) {
+        if (!(error instanceof DecodeError)) throw error;
+        return refuse({ condition: 'amqp:decode-error', description: error.message });
+      }
       open.delete(token);
       broker.journal.afterCommit(() => settle(delivery, outcomes.accepted()));
     };

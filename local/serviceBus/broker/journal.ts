@@ -7,7 +7,8 @@ export type RestingPlace = 'ready' | 'scheduled' | 'deferred';
 export interface Journal {
   put(queue: string, message: Message, place: RestingPlace): void;
   remove(queue: string, sequenceNumber: number): void;
-  rememberId(queue: string, messageId: string, at: number): void;
+  /** Notes a message id for duplicate detection; those from before `keepSince` are no longer needed. */
+  rememberId(queue: string, messageId: string, at: number, keepSince: number): void;
   putSessionState(queue: string, sessionId: string, state: Buffer | null): void;
   /** Calls back once everything written so far is stored; at once when nothing is pending. */
   afterCommit(action: () => void): void;

@@ -124,12 +124,13 @@ export class Queue {
   /** Stores a message; undefined when its id was seen within the window: then it is dropped. */
   enqueue(incoming: IncomingMessage, now: number): number | undefined {
     this.advance(now);
-    if (this.#seen !== undefined) {
+    const windowMs = this.rules.duplicateWindowMs;
+    if (this.#seen !== undefined && windowMs !== undefined) {
       if (!this.#seen.remember(incoming.messageId, now)) {
         this.counters.duplicatesDropped++;
         return undefined;
       }
-      this.#journal.rememberId(this.name, incoming.messageId, now);
+      this.#journal.rememberId(this.name, incoming.messageId, now, now - windowMs);
     }
     this.counters.sent++;
     const scheduled = incoming.scheduledFor !== undefined && incoming.scheduledFor > now;

@@ -35,7 +35,7 @@ test('a restart keeps messages in every state, ids, session states and the numbe
     });
     if (!abandoned || !deferred || !dead || !completed) throw new Error('messages are missing');
     await receiver.deferMessage(deferred);
-    await receiver.deadLetterMessage(dead, { deadLetterReason: 'why' });
+    await receiver.deadLetterMessage(dead, { deadLetterReason: 'why', deadLetterErrorDescription: 'so' });
     await receiver.completeMessage(completed);
     await receiver.abandonMessage(abandoned);
     const session = await bus.client.acceptSession('talk', 's', { maxAutoLockRenewalDurationInMs: 0 });

@@ -1,0 +1,51 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { ServiceBusClient } from '@azure/service-bus';
+import { expect, test } from 'vitest';
+import { ConfigError } from '../../../local/serviceBus/config.ts';
+import { startServiceBus } from '../../../local/serviceBus/index.ts';
+
+test('starts with the queue of payonce, stops once and frees its ports', async () => {
+  const bus = await startServiceBus();
+  const client = new ServiceBusClient(bus.connectionString);
+  await client.createSender('payment-commands').sendMessages({ body: 1 });
+  const stats = await (await fetch(`${bus.localAddress}/_local/stats`)).json();
+  expect(stats).toMatchObject({ queues: { 'payment-commands': { active: 1, sent: 1 } } });
+  await client.close();
+  await Promise.all([bus.stop(), bus.stop()]);
+  const { port } = bus;
+  await using again = await startServiceBus({ port });
+  expect(again.port).toBe(port);
+});
+
+test('a taken port is an error, and nothing is left open', async () => {
+  const data = await mkdtemp(join(tmpdir(), 'service-bus-data-'));
+  await using first = await startServiceBus();
+  await expect(startServiceBus({ data, port: first.port })).rejects.toMatchObject({ code: 'EADDRINUSE' });
+  const httpPort = Number(new URL(first.localAddress).port);
+  await expect(startServiceBus({ data, httpPort })).rejects.toMatchObject({ code: 'EADDRINUSE' });
+  await using second = await startServiceBus({ data });
+  expect(second.port).not.toBe(first.port);
+  await rm(data, { recursive: true });
+});
+
+test('a configuration that asks for more is refused before anything listens', async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'service-bus-'));
+  const config = join(folder, 'Config.json');
+  await writeFile(
+    config,
+    JSON.stringify({ UserConfig: { Namespaces: [{ Name: 'n', Topics: [{ Name: 't' }] }] } }),
+  );
+  await expect(startServiceBus({ config })).rejects.toThrow(ConfigError);
+  await rm(folder, { recursive: true });
+});
+
+test('other addresses of the HTTP port are named as unknown', async () => {
+  await using bus = await startServiceBus();
+  const response = await fetch(`${bus.localAddress}/payment-commands/messages`);
+  expect([response.status, await response.json()]).toEqual([
+    404,
+    { error: expect.stringContaining('GET /payment-commands/messages') },
+  ]);
+});
