@@ -21,7 +21,8 @@ export async function startChild(
   args: readonly string[],
   { env = {}, logFile }: { env?: Record<string, string>; logFile: string },
 ): Promise<Child> {
-  const child = spawn(process.execPath, args, {
+  // Node looks for its own --env-file behind the script's name too, unless -- stands before that.
+  const child = spawn(process.execPath, ['--', ...args], {
     env: { ...process.env, ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
   });

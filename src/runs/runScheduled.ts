@@ -51,7 +51,7 @@ export async function runScheduled(
     const lease = await locks.tryAcquire(groupLockKey(job.name, group), { instance, job: job.name, runId });
     if (lease === null) return { status: 'skipped', counts: {}, reason: 'held elsewhere' };
     await using held: Lease = lease;
-    return runGroup(
+    return await runGroup(
       {
         job,
         group,
