@@ -43,6 +43,7 @@ const fields = {
   currency: z
     .string({ error: expecting(aCurrency()) })
     .refine((code) => currencyExponent(code) !== undefined, {
+      abort: true,
       error: ({ input }) => `expected ${aCurrency()}, not ${shown(input)}${currencyHint(input)}`,
     }),
   dueAt: z.iso
@@ -64,13 +65,19 @@ const fields = {
   description: text('a description', maxDescriptionBytes, /[^\P{Cc}\n\r\t]/u).exactOptional(),
 };
 
-/** An invoice as JSON has it. Unknown fields are refused: a misspelt one would be lost silently. */
+/**
+ * An invoice as JSON has it. The limit of the amount is looked up only for a good amount and currency: both abort.
+ * Unknown fields are refused: a misspelt one would be lost silently.
+ */
 const jsonSchema = z
   .strictObject({
     ...fields,
     amountMinor: z
       .number({ error: expecting(aWholeAmount()) })
-      .refine((amount) => Number.isSafeInteger(amount) && amount > 0, { error: expecting(aWholeAmount()) }),
+      .refine((amount) => Number.isSafeInteger(amount) && amount > 0, {
+        abort: true,
+        error: expecting(aWholeAmount()),
+      }),
   })
   .superRefine(({ amountMinor, currency }, context) => {
     const error = limitError(amountMinor, currency);

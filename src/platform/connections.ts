@@ -181,6 +181,6 @@ function missing(what: string): string {
 
 /** In words: what a setting should be, and what it is, unless that may hold a secret that got into the wrong place. */
 export function expected(what: string, given: string): string {
-  if (/key|secret|signature|password|@/i.test(given)) return `expected ${what}`;
+  if (/key|secret|signature|password|@|[rs]k_(live|test)/i.test(given)) return `expected ${what}`;
   return `expected ${what}, not "${given.length > 60 ? `${given.slice(0, 60)}…` : given}"`;
 }
