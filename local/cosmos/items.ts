@@ -94,7 +94,7 @@ export function patchItem(
   if (condition !== undefined && !transaction.holds(condition, row))
     throw preconditionFailed(subStatus.patchConditionNotMet);
   // The stored text was written here from a JSON object.
-  const item = JSON.parse(row.doc) as JsonObject;
+  const item = JSON.parse(withoutSystemText(row.doc)) as JsonObject;
   applyPatch(item, operations, transaction.container.partitionKey.paths);
   return update(transaction, row, item);
 }
@@ -132,6 +132,11 @@ function newVersion(container: Container, row: number, item: JsonObject, ts: num
     `"_etag":"\\${etag.slice(0, -1)}\\"","_attachments":"attachments/","_ts":${ts}}`;
   requireItemSize(doc);
   return { doc, etag, expires };
+}
+
+/** The same on the stored text, whose end is what `newVersion` put there. */
+function withoutSystemText(doc: string): string {
+  return `${doc.slice(0, doc.lastIndexOf(',"_rid":"'))}}`;
 }
 
 function withoutSystemProperties(item: JsonObject): JsonObject {

@@ -1,0 +1,54 @@
+import { createHmac, randomBytes } from 'node:crypto';
+import { CosmosClient } from '@azure/cosmos';
+import { expect, test } from 'vitest';
+import { emulatorKey } from '../../../local/cosmos/index.ts';
+import { clientOf, cosmosForFile, newContainer, refusalOf } from './openContainer.ts';
+
+const cosmos = await cosmosForFile();
+
+test('the emulators’ key opens it by default', () => {
+  expect(cosmos.connectionString).toBe(
+    `AccountEndpoint=http://127.0.0.1:${cosmos.port}/;AccountKey=${emulatorKey};`,
+  );
+});
+
+test('a wrong key is 401 on every kind of request', async () => {
+  const { database } = await newContainer(cosmos);
+  const client = new CosmosClient({ endpoint: cosmos.endpoint, key: randomBytes(64).toString('base64') });
+  const refusal = await refusalOf(client.databases.readAll().fetchAll());
+  expect(refusal).toMatchObject({ code: 401 });
+  expect(refusal.message).toContain("The input authorization token can't serve the request.");
+  expect(
+    await refusalOf(client.database(database.id).container('items').item('a', 'p').read()),
+  ).toMatchObject({
+    code: 401,
+  });
+});
+
+test('a key of its own', async () => {
+  const key = randomBytes(64).toString('base64');
+  const locked = await cosmosForFile({ key });
+  expect((await clientOf(locked).databases.createIfNotExists({ id: 'db' })).statusCode).toBe(201);
+  const stranger = new CosmosClient({ endpoint: locked.endpoint, key: emulatorKey });
+  expect(await refusalOf(stranger.databases.readAll().fetchAll())).toMatchObject({ code: 401 });
+});
+
+test.each([
+  ['no token', {}, 401],
+  ['a token that is none', { authorization: 'open sesame', 'x-ms-date': new Date().toUTCString() }, 401],
+  ['a token without date', { authorization: encodeURIComponent('type=master&ver=1.0&sig=AAAA') }, 401],
+  ['an Entra ID token', { authorization: encodeURIComponent('type=aad&ver=1.0&sig=x') }, 501],
+  ['a resource token', { authorization: encodeURIComponent('type=resource&ver=1.0&sig=x') }, 501],
+])('%s', async (_what, headers, status) => {
+  expect((await fetch(`${cosmos.endpoint}dbs`, { headers })).status).toBe(status);
+});
+
+test('a request dated 20 minutes ago is 403', async () => {
+  const date = new Date(Date.now() - 20 * 60_000).toUTCString();
+  const payload = `get\ndbs\n\n${date.toLowerCase()}\n\n`;
+  const sig = createHmac('sha256', Buffer.from(cosmos.key, 'base64')).update(payload).digest('base64');
+  const authorization = encodeURIComponent(`type=master&ver=1.0&sig=${sig}`);
+  expect(
+    (await fetch(`${cosmos.endpoint}dbs`, { headers: { authorization, 'x-ms-date': date } })).status,
+  ).toBe(403);
+});

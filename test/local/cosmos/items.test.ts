@@ -1,0 +1,189 @@
+import { randomUUID } from 'node:crypto';
+import { expect, test } from 'vitest';
+import { cosmosForFile, newContainer, refusalOf } from './openContainer.ts';
+
+const cosmos = await cosmosForFile();
+
+test('an item that was created reads back with the system properties of the service', async () => {
+  const container = await newContainer(cosmos);
+  const before = Math.floor(Date.now() / 1000);
+  const created = await container.items.create({
+    id: 'a',
+    pk: 'p',
+    text: 'ä " \u2028 😀',
+    nested: { list: [1, null] },
+  });
+  expect(created.statusCode).toBe(201);
+  const { resource, statusCode, etag, requestCharge } = await container.item('a', 'p').read();
+  expect(statusCode).toBe(200);
+  expect(resource).toEqual(created.resource);
+  expect(resource).toMatchObject({ id: 'a', pk: 'p', text: 'ä " \u2028 😀', nested: { list: [1, null] } });
+  expect(resource._etag).toBe(etag);
+  expect(resource._ts).toBeGreaterThanOrEqual(before);
+  expect(Buffer.from(resource._rid, 'base64')).toHaveLength(16);
+  expect(resource._self).toMatch(/^dbs\/.+\/colls\/.+\/docs\/.+\/$/);
+  expect(resource._attachments).toBe('attachments/');
+  expect(requestCharge).toBeGreaterThan(0);
+  expect(created.headers['x-ms-session-token']).toMatch(/^0:-1#\d+$/);
+});
+
+test('a missing item reads as 404 without a resource', async () => {
+  const container = await newContainer(cosmos);
+  const { statusCode, resource, substatus } = await container.item('none', 'p').read();
+  expect({ statusCode, resource, substatus }).toEqual({ statusCode: 404, resource: undefined, substatus: 0 });
+});
+
+test('an id may be taken once in a partition, and again in another', async () => {
+  const container = await newContainer(cosmos);
+  await container.items.create({ id: 'a', pk: 'p' });
+  const refusal = await refusalOf(container.items.create({ id: 'a', pk: 'p' }));
+  expect(refusal).toMatchObject({ code: 409, substatus: 0 });
+  expect(refusal.message).toContain('Resource with specified id or name already exists.');
+  expect((await container.items.create({ id: 'a', pk: 'q' })).statusCode).toBe(201);
+});
+
+test('a replacement keeps the resource id and changes the ETag, whatever system properties the sender had', async () => {
+  const container = await newContainer(cosmos);
+  const { resource: first } = await container.items.create({ id: 'a', pk: 'p', n: 1, gone: true });
+  const { resource: second, statusCode } = await container
+    .item('a', 'p')
+    .replace({ id: 'a', pk: 'p', n: 2, _ts: 1, _etag: 'mine', _rid: 'mine' });
+  expect(statusCode).toBe(200);
+  expect(second).toMatchObject({ n: 2, _rid: first?._rid });
+  expect(second).not.toHaveProperty('gone');
+  expect(second?._etag).not.toBe(first?._etag);
+  expect(second?._etag).not.toBe('mine');
+  expect(second?._ts).toBeGreaterThan(1);
+  expect((await container.item('a', 'p').read()).resource).toEqual(second);
+});
+
+test('replacing or deleting what is not there is 404', async () => {
+  const container = await newContainer(cosmos);
+  expect(await refusalOf(container.item('a', 'p').replace({ id: 'a', pk: 'p' }))).toMatchObject({
+    code: 404,
+  });
+  expect(await refusalOf(container.item('a', 'p').delete())).toMatchObject({ code: 404, substatus: 0 });
+});
+
+test('an upsert creates, then replaces', async () => {
+  const container = await newContainer(cosmos);
+  expect((await container.items.upsert({ id: 'a', pk: 'p', n: 1 })).statusCode).toBe(201);
+  expect((await container.items.upsert({ id: 'a', pk: 'p', n: 2 })).statusCode).toBe(200);
+  expect((await container.item('a', 'p').read()).resource).toMatchObject({ n: 2 });
+});
+
+test('a deleted item is gone, and its id is free', async () => {
+  const container = await newContainer(cosmos);
+  const first = await container.items.create({ id: 'a', pk: 'p' });
+  expect((await container.item('a', 'p').delete()).statusCode).toBe(204);
+  expect((await container.item('a', 'p').read()).statusCode).toBe(404);
+  const second = await container.items.create({ id: 'a', pk: 'p' });
+  expect(second.resource?._rid).not.toBe(first.resource?._rid);
+});
+
+test.each([
+  ['string', 's'],
+  ['number', 1.5],
+  ['boolean', true],
+  ['null', null],
+])('a partition key may be a %s, and the types do not mix', async (_type, pk) => {
+  const container = await newContainer(cosmos);
+  await container.items.create({ id: 'a', pk });
+  expect((await container.item('a', pk).read()).statusCode).toBe(200);
+  expect((await container.item('a', String(pk)).read()).statusCode).toBe(typeof pk === 'string' ? 200 : 404);
+});
+
+test('an item without the partition key is found without one', async () => {
+  const container = await newContainer(cosmos);
+  await container.items.create({ id: 'a' });
+  expect((await container.item('a', undefined).read()).statusCode).toBe(200);
+  expect((await container.item('a', null).read()).statusCode).toBe(404);
+});
+
+test('a nested partition key path and a hierarchical key', async () => {
+  const nested = await newContainer(cosmos, { partitionKey: { paths: ['/a/b'] } });
+  await nested.items.create({ id: '1', a: { b: 'x' } });
+  expect((await nested.item('1', 'x').read()).statusCode).toBe(200);
+  const paths = ['/tenant', '/user'];
+  const hierarchical = await newContainer(cosmos, {
+    partitionKey: { paths, kind: 'MultiHash' as never, version: 2 },
+  });
+  await hierarchical.items.create({ id: '1', tenant: 't', user: 7 });
+  expect((await hierarchical.item('1', ['t', 7]).read()).statusCode).toBe(200);
+  expect(await refusalOf(hierarchical.item('1', ['t']).read())).toMatchObject({ code: 501 });
+});
+
+test('a partition key that is not the item’s is refused with its sub-status', async () => {
+  const container = await newContainer(cosmos);
+  await container.items.create({ id: 'a', pk: 'p' });
+  expect(await refusalOf(container.item('a', 'p').replace({ id: 'a', pk: 'q' }))).toMatchObject({
+    code: 400,
+    substatus: 1001,
+  });
+});
+
+test('the id of an item cannot be changed', async () => {
+  const container = await newContainer(cosmos);
+  await container.items.create({ id: 'a', pk: 'p' });
+  expect(await refusalOf(container.item('a', 'p').replace({ id: 'b', pk: 'p' }))).toMatchObject({
+    code: 400,
+  });
+});
+
+test('ids: 1,023 bytes and no / \\ ? #', async () => {
+  const container = await newContainer(cosmos);
+  const longest = `${'é'.repeat(511)}x`;
+  expect((await container.items.create({ id: longest, pk: 'p' })).statusCode).toBe(201);
+  expect((await container.item(longest, 'p').read()).statusCode).toBe(200);
+  expect(await refusalOf(container.items.create({ id: 'é'.repeat(512), pk: 'p' }))).toMatchObject({
+    code: 400,
+  });
+  // The SDK itself refuses the other three characters.
+  expect(await refusalOf(container.items.create({ id: 'a?b', pk: 'p' }))).toMatchObject({ code: 400 });
+  const refusal = await refusalOf(
+    container.items.create({ pk: 'p' }, { disableAutomaticIdGeneration: true }),
+  );
+  expect(refusal).toMatchObject({ code: 400 });
+  expect(refusal.message).toContain("required properties - 'id; ' - are missing");
+});
+
+test.each(['%2F', 'a b', '100%', "it's", 'ä+ö&=', 'x:y;z,@!$()*'])(
+  'the id %j goes through the URL',
+  async (id) => {
+    const container = await newContainer(cosmos);
+    await container.items.create({ id, pk: 'p' });
+    expect((await container.item(id, 'p').read()).resource).toMatchObject({ id });
+    expect((await container.item(id, 'p').delete()).statusCode).toBe(204);
+  },
+);
+
+test('sizes: 2 MB for an item, 2 KB for a partition key value', async () => {
+  const container = await newContainer(cosmos);
+  const room = 2 * 1024 * 1024 - 1000;
+  expect((await container.items.create({ id: 'a', pk: 'p', text: 'x'.repeat(room) })).statusCode).toBe(201);
+  expect(
+    await refusalOf(container.items.create({ id: 'b', pk: 'p', text: 'x'.repeat(room + 1000) })),
+  ).toMatchObject({
+    code: 413,
+  });
+  expect((await container.items.create({ id: 'c', pk: 'x'.repeat(2048) })).statusCode).toBe(201);
+  expect(await refusalOf(container.items.create({ id: 'd', pk: 'x'.repeat(2049) }))).toMatchObject({
+    code: 400,
+  });
+});
+
+test('reading all items pages through the container', async () => {
+  const container = await newContainer(cosmos);
+  const ids = Array.from({ length: 7 }, (_, i) => `i${i}`);
+  for (const id of ids) await container.items.create({ id, pk: randomUUID() });
+  const { resources } = await container.items.readAll({ maxItemCount: 3 }).fetchAll();
+  expect(new Set(resources.map(({ id }) => id))).toEqual(new Set(ids));
+  expect(resources).toHaveLength(ids.length);
+});
+
+test('an item of a container that does not exist is 404 with the sub-status of a missing owner', async () => {
+  const container = await newContainer(cosmos);
+  const missing = container.database.container('missing');
+  const { statusCode, substatus } = await missing.item('a', 'p').read();
+  expect({ statusCode, substatus }).toEqual({ statusCode: 404, substatus: 1003 });
+});
