@@ -1,5 +1,3 @@
-import { setTimeout as delay } from 'node:timers/promises';
-
 /** Time as the features see it; tests put a virtual one in its place. */
 export interface Clock {
   /** Wall-clock time in milliseconds since the epoch: for what is stored or shown, never to measure a span. */
@@ -13,13 +11,19 @@ export interface Clock {
 export const systemClock: Clock = {
   now: () => Date.now(),
   monotonic: () => performance.now(),
-  async sleep(ms, signal) {
-    signal?.throwIfAborted();
-    try {
-      await delay(ms, undefined, signal === undefined ? {} : { signal });
-    } catch (error) {
-      signal?.throwIfAborted();
-      throw error;
-    }
-  },
+  // By hand: `timers/promises` makes an error with a stack for each aborted sleep, and every storage request under a lease
+  // aborts one (measured: 55 µs a request against 20).
+  sleep: (ms, signal) =>
+    new Promise((resolve, reject) => {
+      if (signal?.aborted) return reject(signal.reason as Error);
+      const abort = () => {
+        clearTimeout(timer);
+        reject(signal?.reason as Error);
+      };
+      const timer = setTimeout(() => {
+        signal?.removeEventListener('abort', abort);
+        resolve();
+      }, ms);
+      signal?.addEventListener('abort', abort, { once: true });
+    }),
 };
