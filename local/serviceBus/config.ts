@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { z } from 'zod';
-import type { QueueRules } from './broker/queue.ts';
+import type { QueueRules } from './broker/rules.ts';
 import { parseDuration } from './duration.ts';
 
 export interface QueueConfig {

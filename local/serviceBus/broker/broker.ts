@@ -1,7 +1,8 @@
 import type { BrokerClock } from '../clock.ts';
 import type { QueueConfig } from '../config.ts';
 import type { Journal } from './journal.ts';
-import { Queue, type QueueRules } from './queue.ts';
+import { Queue } from './queue.ts';
+import { deadLetterRules } from './rules.ts';
 
 const deadLetterSuffix = '/$deadletterqueue';
 
@@ -69,16 +70,4 @@ export class Broker {
     });
     this.#timers.set(queue, { at, cancel });
   }
-}
-
-/** A dead-letter queue keeps its messages until someone takes them. */
-function deadLetterRules({ lockMs }: QueueRules): QueueRules {
-  return {
-    lockMs,
-    maxDeliveryCount: Infinity,
-    timeToLiveMs: Infinity,
-    deadLetterOnExpiry: false,
-    requiresSession: false,
-    duplicateWindowMs: undefined,
-  };
 }

@@ -17,40 +17,14 @@
  * means handed to the dead-letter queue, which is a queue of the same kind without limits.
  */
 import { randomUUID } from 'node:crypto';
+import { DueTimes } from './dueTimes.ts';
 import { DuplicateHistory } from './duplicates.ts';
+import type { Entry, Session } from './entry.ts';
 import type { Journal, RestingPlace } from './journal.ts';
 import type { DeadLetterCause, IncomingMessage, Message } from './message.ts';
-import { MinHeap } from './minHeap.ts';
-import { type Lane, lane, type Session, type SessionAcceptance, session } from './sessions.ts';
-
-export interface QueueRules {
-  /** Milliseconds a message or a session stays locked. */
-  lockMs: number;
-  /** Failed deliveries after which a message is dead-lettered. */
-  maxDeliveryCount: number;
-  /** Longest time to live in milliseconds; Infinity for none. */
-  timeToLiveMs: number;
-  deadLetterOnExpiry: boolean;
-  requiresSession: boolean;
-  /** Undefined: no duplicate detection. */
-  duplicateWindowMs: number | undefined;
-}
-
-interface Locked {
-  kind: 'locked';
-  token: string;
-  until: number;
-  fallsBackTo: 'ready' | 'deferred';
-  session: Session<Entry> | undefined;
-}
-
-interface Entry {
-  kind: 'message';
-  message: Message;
-  place: { kind: RestingPlace } | Locked;
-  /** When time moves it next: schedule, expiry or end of lock. Infinity: never. */
-  dueAt: number;
-}
+import type { QueueRules } from './rules.ts';
+import { Sessions } from './sessions.ts';
+import { Shelf } from './shelf.ts';
 
 export interface Delivery {
   message: Message;
@@ -64,53 +38,46 @@ export interface PeekedMessage {
   place: RestingPlace | 'locked';
 }
 
-export interface QueueCounters {
-  sent: number;
-  received: number;
-  completed: number;
-  abandoned: number;
-  duplicatesDropped: number;
-  lockExpiries: number;
-}
-
+/** How a locked message is settled; `bare` replaces its bytes. */
 export type Settlement =
   | { kind: 'complete' }
   | { kind: 'abandon'; bare?: Buffer }
   | { kind: 'defer'; bare?: Buffer }
   | { kind: 'deadLetter'; cause: DeadLetterCause; bare?: Buffer };
 
+export type SessionAcceptance =
+  | { outcome: 'accepted'; sessionId: string; until: number }
+  /** Someone else holds the session that was asked for. */
+  | { outcome: 'taken' }
+  /** Any session would do, but none that is free has a message. */
+  | { outcome: 'noneFree' };
+
+const newCounters = () => ({
+  sent: 0,
+  received: 0,
+  completed: 0,
+  abandoned: 0,
+  duplicatesDropped: 0,
+  lockExpiries: 0,
+});
+
 export class Queue {
   readonly name: string;
   readonly rules: QueueRules;
-  readonly counters: QueueCounters = {
-    sent: 0,
-    received: 0,
-    completed: 0,
-    abandoned: 0,
-    duplicatesDropped: 0,
-    lockExpiries: 0,
-  };
-  readonly counts: Record<RestingPlace | 'locked', number> = {
-    ready: 0,
-    locked: 0,
-    scheduled: 0,
-    deferred: 0,
-  };
   readonly deadLetters: Queue | undefined;
+  readonly counters = newCounters();
+  nextSequence = 1;
   /** Told when a message became ready, or a session with messages free. */
   onReady: () => void = () => {};
   /** Told when a session's lock ran out under its holder. */
   onSessionLost: (holder: string) => void = () => {};
-  /** Told when something is due earlier than anything before. */
+  /** Told when something is due earlier than all before. */
   onDue: (at: number) => void = () => {};
-  nextSequence = 1;
 
   readonly #journal: Journal;
-  readonly #entries = new Map<number, Entry>();
-  readonly #tokens = new Map<string, Entry>();
-  readonly #sessions = new Map<string, Session<Entry>>();
-  readonly #lane: Lane<Entry> = lane();
-  readonly #due = new MinHeap<{ at: number; subject: Entry | Session<Entry> }>(({ at }) => at);
+  readonly #sessions = new Sessions();
+  readonly #shelf: Shelf;
+  readonly #due = new DueTimes<Entry | Session>((at) => this.onDue(at));
   readonly #seen: DuplicateHistory | undefined;
 
   constructor(name: string, rules: QueueRules, journal: Journal, deadLetters?: Queue) {
@@ -118,22 +85,20 @@ export class Queue {
     this.rules = rules;
     this.deadLetters = deadLetters;
     this.#journal = journal;
+    this.#shelf = new Shelf(rules.requiresSession ? this.#sessions : undefined);
     if (rules.duplicateWindowMs !== undefined) this.#seen = new DuplicateHistory(rules.duplicateWindowMs);
   }
 
-  /** Stores a message; undefined when its id was seen within the window: then it is dropped. */
+  /** How many messages are in which place. */
+  get counts(): Readonly<Record<RestingPlace | 'locked', number>> {
+    return this.#shelf.counts;
+  }
+
+  /** Stores a message and gives its number; undefined when its id was seen within the window: then it is dropped. */
   enqueue(incoming: IncomingMessage, now: number): number | undefined {
     this.advance(now);
-    const windowMs = this.rules.duplicateWindowMs;
-    if (this.#seen !== undefined && windowMs !== undefined) {
-      if (!this.#seen.remember(incoming.messageId, now)) {
-        this.counters.duplicatesDropped++;
-        return undefined;
-      }
-      this.#journal.rememberId(this.name, incoming.messageId, now, now - windowMs);
-    }
+    if (this.#isDuplicate(incoming, now)) return undefined;
     this.counters.sent++;
-    const scheduled = incoming.scheduledFor !== undefined && incoming.scheduledFor > now;
     const message: Message = {
       ...incoming,
       sequenceNumber: this.nextSequence++,
@@ -142,15 +107,15 @@ export class Queue {
       deliveryCount: 0,
       deadLetter: undefined,
     };
-    this.#insert(message, scheduled ? 'scheduled' : 'ready');
-    this.#journal.put(this.name, message, scheduled ? 'scheduled' : 'ready');
+    const scheduled = incoming.scheduledFor !== undefined && incoming.scheduledFor > now;
+    this.#store(message, scheduled ? 'scheduled' : 'ready');
     return message.sequenceNumber;
   }
 
   /** Puts back what a store had kept. */
   restore(message: Message, place: RestingPlace): void {
     this.nextSequence = Math.max(this.nextSequence, message.sequenceNumber + 1);
-    this.#insert(message, place);
+    this.#settleIn(this.#shelf.add(message, place), place);
   }
 
   restoreId(messageId: string, at: number): void {
@@ -158,13 +123,13 @@ export class Queue {
   }
 
   restoreSessionState(sessionId: string, state: Buffer): void {
-    this.#session(sessionId).state = state;
+    this.#sessions.getOrCreate(sessionId).state = state;
   }
 
   /** Removes a scheduled message; false when there is none with that number. */
   cancelScheduled(sequenceNumber: number, now: number): boolean {
     this.advance(now);
-    const entry = this.#entries.get(sequenceNumber);
+    const entry = this.#shelf.byNumber(sequenceNumber);
     if (entry?.place.kind !== 'scheduled') return false;
     this.#drop(entry);
     return true;
@@ -173,28 +138,20 @@ export class Queue {
   /** Whether there is a message to lock or take. */
   hasReady(now: number, sessionId?: string): boolean {
     this.advance(now);
-    const held = sessionId === undefined ? this.#lane : this.#sessions.get(sessionId);
-    return held !== undefined && this.#firstReady(held) !== undefined;
+    const lane = this.#shelf.laneFor(sessionId);
+    return lane !== undefined && this.#shelf.firstReady(lane) !== undefined;
   }
 
-  /** Locks the next ready message, or the next of a session that `holder` has accepted. */
+  /** Locks the next ready message, or the next of a session that the caller has accepted. */
   lockNext(now: number, sessionId?: string): Delivery | undefined {
-    this.advance(now);
-    const held = sessionId === undefined ? undefined : this.#sessions.get(sessionId);
-    const entry = this.#nextReady(held ?? this.#lane);
-    return entry === undefined ? undefined : this.#lock(entry, now, 'ready', held);
+    const entry = this.#nextReady(now, sessionId);
+    const session = sessionId === undefined ? undefined : this.#sessions.get(sessionId);
+    return entry === undefined ? undefined : this.#lock(entry, now, 'ready', session);
   }
 
   /** Receive and delete: the next ready message leaves the queue at once. */
   takeNext(now: number, sessionId?: string): Message | undefined {
-    this.advance(now);
-    const entry = this.#nextReady(
-      sessionId === undefined ? this.#lane : (this.#sessions.get(sessionId) ?? this.#lane),
-    );
-    if (entry === undefined) return undefined;
-    this.counters.received++;
-    this.#drop(entry);
-    return entry.message;
+    return this.#take(this.#nextReady(now, sessionId));
   }
 
   /** Locks a deferred message; undefined when no deferred message has that number, or it has expired. */
@@ -202,29 +159,24 @@ export class Queue {
     const entry = this.#deferred(sequenceNumber, now);
     if (entry === undefined) return undefined;
     const { sessionId } = entry.message;
-    const held =
-      this.rules.requiresSession && sessionId !== undefined ? this.#sessions.get(sessionId) : undefined;
-    return this.#lock(entry, now, 'deferred', held);
+    const session = sessionId === undefined ? undefined : this.#sessions.get(sessionId);
+    return this.#lock(entry, now, 'deferred', session?.holder === undefined ? undefined : session);
   }
 
   takeDeferred(sequenceNumber: number, now: number): Message | undefined {
-    const entry = this.#deferred(sequenceNumber, now);
-    if (entry === undefined) return undefined;
-    this.counters.received++;
-    this.#drop(entry);
-    return entry.message;
+    return this.#take(this.#deferred(sequenceNumber, now));
   }
 
   /** The message under a live lock. */
   lockedMessage(token: string, now: number): Message | undefined {
     this.advance(now);
-    return this.#tokens.get(token)?.message;
+    return this.#shelf.byToken(token)?.message;
   }
 
   /** Ends a lock as its holder asks; false when the lock is no longer there. */
   settle(token: string, settlement: Settlement, now: number): boolean {
     this.advance(now);
-    const entry = this.#tokens.get(token);
+    const entry = this.#shelf.byToken(token);
     if (entry === undefined) return false;
     if (settlement.kind !== 'complete' && settlement.bare !== undefined) entry.message.bare = settlement.bare;
     switch (settlement.kind) {
@@ -238,7 +190,6 @@ export class Queue {
         break;
       case 'defer':
         this.#rest(entry, 'deferred');
-        this.#journal.put(this.name, entry.message, 'deferred');
         break;
       case 'deadLetter':
         this.#kill(entry, settlement.cause);
@@ -250,18 +201,18 @@ export class Queue {
   /** Prolongs a lock and says until when; undefined when it is no longer there. */
   renew(token: string, now: number): number | undefined {
     this.advance(now);
-    const entry = this.#tokens.get(token);
+    const entry = this.#shelf.byToken(token);
     if (entry?.place.kind !== 'locked') return undefined;
     if (entry.place.session !== undefined) return entry.place.session.dueAt;
     entry.place.until = now + this.rules.lockMs;
-    this.#track(entry, entry.place.until);
+    this.#due.set(entry, entry.place.until);
     return entry.place.until;
   }
 
   /** Up to `count` messages from a sequence number on, whatever their state, without locking them. */
   peek(from: number, count: number, sessionId: string | undefined, now: number): PeekedMessage[] {
     this.advance(now);
-    return [...this.#entries.values()]
+    return [...this.#shelf.all()]
       .filter(({ message }) => message.sequenceNumber >= from)
       .filter(({ message }) => sessionId === undefined || message.sessionId === sessionId)
       .sort((a, b) => a.message.sequenceNumber - b.message.sequenceNumber)
@@ -269,11 +220,12 @@ export class Queue {
       .map(({ message, place }) => ({ message, place: place.kind }));
   }
 
-  /** Deletes up to `count` ready messages that came before a time, oldest first. */
-  deleteReady(count: number, enqueuedBefore: number, now: number): number {
+  /** Deletes up to `count` ready messages that came no later than a time, oldest first; says how many. */
+  deleteReady(count: number, enqueuedUntil: number, now: number): number {
     this.advance(now);
-    const chosen = [...this.#entries.values()]
-      .filter(({ place, message }) => place.kind === 'ready' && message.enqueuedAt <= enqueuedBefore)
+    const chosen = [...this.#shelf.all()]
+      .filter(({ place, message }) => place.kind === 'ready' && message.enqueuedAt <= enqueuedUntil)
+      .sort((a, b) => a.message.sequenceNumber - b.message.sequenceNumber)
       .slice(0, count);
     for (const entry of chosen) this.#drop(entry);
     return chosen.length;
@@ -282,27 +234,30 @@ export class Queue {
   /** Locks a session for `holder`; without an id, the free session whose first message is the oldest. */
   acceptSession(sessionId: string | undefined, holder: string, now: number): SessionAcceptance {
     this.advance(now);
-    const chosen = sessionId === undefined ? this.#oldestFreeSession() : this.#session(sessionId);
-    if (chosen === undefined) return { outcome: 'noneFree' };
-    if (chosen.holder !== undefined) return { outcome: 'taken' };
-    chosen.holder = holder;
-    this.#track(chosen, now + this.rules.lockMs);
-    return { outcome: 'accepted', sessionId: chosen.id, until: chosen.dueAt };
+    const session =
+      sessionId === undefined
+        ? this.#sessions.oldestFree((each) => this.#shelf.firstReady(each))
+        : this.#sessions.getOrCreate(sessionId);
+    if (session === undefined) return { outcome: 'noneFree' };
+    if (session.holder !== undefined) return { outcome: 'taken' };
+    session.holder = holder;
+    this.#due.set(session, now + this.rules.lockMs);
+    return { outcome: 'accepted', sessionId: session.id, until: session.dueAt };
   }
 
   /** Prolongs a session's lock; undefined when nobody holds it. */
   renewSession(sessionId: string, now: number): number | undefined {
     this.advance(now);
-    const held = this.#sessions.get(sessionId);
-    if (held?.holder === undefined) return undefined;
-    this.#track(held, now + this.rules.lockMs);
-    return held.dueAt;
+    const session = this.#sessions.get(sessionId);
+    if (session?.holder === undefined) return undefined;
+    this.#due.set(session, now + this.rules.lockMs);
+    return session.dueAt;
   }
 
   /** Frees a session that `holder` has. */
   releaseSession(sessionId: string, holder: string, now: number): void {
-    const held = this.#sessions.get(sessionId);
-    if (held?.holder === holder) this.#freeSession(held, now);
+    const session = this.#sessions.get(sessionId);
+    if (session?.holder === holder) this.#freeSession(session, now);
   }
 
   isSessionHeldBy(sessionId: string, holder: string, now: number): boolean {
@@ -315,34 +270,36 @@ export class Queue {
   }
 
   setSessionState(sessionId: string, state: Buffer | null): void {
-    this.#session(sessionId).state = state;
+    this.#sessions.getOrCreate(sessionId).state = state;
     this.#journal.putSessionState(this.name, sessionId, state);
   }
 
   /** Ends every lock now, as if its time had run out; says how many there were. */
   expireLocks(now: number): number {
     this.advance(now);
-    const locked = [...this.#tokens.values()].filter(({ dueAt }) => dueAt < Infinity);
-    for (const entry of locked) this.#lockEnded(entry, now);
-    const held = [...this.#sessions.values()].filter(({ holder }) => holder !== undefined);
-    for (const each of held) this.#sessionEnded(each, now);
-    return locked.length + held.length;
+    const entries = this.#shelf.underLock().filter(({ dueAt }) => dueAt < Infinity);
+    for (const entry of entries) this.#lockEnded(entry, now);
+    const sessions = this.#sessions.held();
+    for (const session of sessions) this.#sessionEnded(session, now);
+    return entries.length + sessions.length;
   }
 
   /** When time next moves something here, or a little before. */
   nextDue(): number {
-    return this.#due.peek()?.at ?? Infinity;
+    return this.#due.next();
   }
 
   /** Lets time act: schedules, expiry and locks that are due by `now`. */
   advance(now: number): void {
-    for (let next = this.#due.peek(); next !== undefined && next.at <= now; next = this.#due.peek()) {
-      this.#due.pop();
-      const { at, subject } = next;
-      if (subject.dueAt !== at) continue;
-      if (subject.kind === 'session') this.#sessionEnded(subject, now);
-      else this.#timeUp(subject, now);
+    for (let due = this.#due.takeDue(now); due !== undefined; due = this.#due.takeDue(now)) {
+      if (due.kind === 'session') this.#sessionEnded(due, now);
+      else this.#timeUp(due, now);
     }
+  }
+
+  /** A dead-letter queue takes a message over from its queue; the sequence number stays. */
+  receiveDead(message: Message): void {
+    this.#store({ ...message, expiresAt: Infinity }, 'ready');
   }
 
   #timeUp(entry: Entry, now: number): void {
@@ -364,14 +321,8 @@ export class Queue {
   #activate(entry: Entry): void {
     this.#drop(entry);
     const enqueuedAt = entry.message.scheduledFor ?? entry.message.enqueuedAt;
-    const message = {
-      ...entry.message,
-      sequenceNumber: this.nextSequence++,
-      enqueuedAt,
-      expiresAt: this.#expiryFrom(enqueuedAt, entry.message),
-    };
-    this.#insert(message, 'ready');
-    this.#journal.put(this.name, message, 'ready');
+    const expiresAt = this.#expiryFrom(enqueuedAt, entry.message);
+    this.#store({ ...entry.message, sequenceNumber: this.nextSequence++, enqueuedAt, expiresAt }, 'ready');
   }
 
   #lockEnded(entry: Entry, now: number): void {
@@ -379,81 +330,86 @@ export class Queue {
     this.#giveBack(entry, now);
   }
 
-  #sessionEnded(held: Session<Entry>, now: number): void {
-    const { holder } = held;
+  #sessionEnded(session: Session, now: number): void {
+    const { holder } = session;
     this.counters.lockExpiries++;
-    this.#freeSession(held, now);
+    this.#freeSession(session, now);
     if (holder !== undefined) this.onSessionLost(holder);
   }
 
-  #freeSession(held: Session<Entry>, now: number): void {
-    held.holder = undefined;
-    held.dueAt = Infinity;
-    for (const entry of held.locked) this.#giveBack(entry, now);
-    if (this.#firstReady(held) !== undefined) this.onReady();
+  #freeSession(session: Session, now: number): void {
+    session.holder = undefined;
+    session.dueAt = Infinity;
+    for (const entry of session.locked) this.#giveBack(entry, now);
+    if (this.#shelf.firstReady(session) !== undefined) this.onReady();
   }
 
   /** A delivery has failed: the message falls back, or is dead if this was its last chance. */
   #giveBack(entry: Entry, now: number): void {
     if (entry.place.kind !== 'locked') return;
     const { fallsBackTo } = entry.place;
+    const { maxDeliveryCount } = this.rules;
     entry.message.deliveryCount++;
-    if (entry.message.deliveryCount >= this.rules.maxDeliveryCount) {
-      this.#kill(entry, {
-        reason: 'MaxDeliveryCountExceeded',
-        description: `Message could not be consumed after ${this.rules.maxDeliveryCount} delivery attempts.`,
-      });
+    if (entry.message.deliveryCount >= maxDeliveryCount) {
+      const description = `Message could not be consumed after ${maxDeliveryCount} delivery attempts.`;
+      this.#kill(entry, { reason: 'MaxDeliveryCountExceeded', description });
     } else if (fallsBackTo === 'ready' && entry.message.expiresAt <= now) {
       this.#expire(entry);
     } else {
       this.#rest(entry, fallsBackTo);
-      this.#journal.put(this.name, entry.message, fallsBackTo);
     }
   }
 
   #expire(entry: Entry): void {
     if (this.rules.deadLetterOnExpiry) {
-      this.#kill(entry, {
-        reason: 'TTLExpiredException',
-        description: 'The message expired and was dead lettered.',
-      });
+      const description = 'The message expired and was dead lettered.';
+      this.#kill(entry, { reason: 'TTLExpiredException', description });
     } else {
       this.#drop(entry);
     }
   }
 
   #kill(entry: Entry, cause: DeadLetterCause): void {
+    if (this.deadLetters === undefined) {
+      // A dead letter that is dead-lettered stays where it is.
+      this.#rest(entry, 'ready');
+      return;
+    }
     this.#drop(entry);
-    this.deadLetters?.receiveDead({ ...entry.message, deadLetter: { ...cause, source: this.name } });
-  }
-
-  /** A dead-letter queue takes a message over from its queue; the sequence number stays. */
-  receiveDead(message: Message): void {
-    message.expiresAt = Infinity;
-    this.#insert(message, 'ready');
-    this.#journal.put(this.name, message, 'ready');
+    this.deadLetters.receiveDead({ ...entry.message, deadLetter: { ...cause, source: this.name } });
   }
 
   #lock(
     entry: Entry,
     now: number,
     fallsBackTo: 'ready' | 'deferred',
-    held: Session<Entry> | undefined,
+    session: Session | undefined,
   ): Delivery {
     this.counters.received++;
     const token = randomUUID();
-    const until = held === undefined ? now + this.rules.lockMs : held.dueAt;
-    this.#move(entry, { kind: 'locked', token, until, fallsBackTo, session: held });
-    this.#tokens.set(token, entry);
-    held?.locked.add(entry);
+    const until = session === undefined ? now + this.rules.lockMs : session.dueAt;
+    this.#shelf.lock(entry, { kind: 'locked', token, until, fallsBackTo, session });
     // Under a session it is the session's lock that ends.
-    this.#track(entry, held === undefined ? until : Infinity);
+    this.#due.set(entry, session === undefined ? until : Infinity);
     return { message: entry.message, token, lockedUntil: until };
+  }
+
+  #take(entry: Entry | undefined): Message | undefined {
+    if (entry === undefined) return undefined;
+    this.counters.received++;
+    this.#drop(entry);
+    return entry.message;
+  }
+
+  #nextReady(now: number, sessionId: string | undefined): Entry | undefined {
+    this.advance(now);
+    const lane = this.#shelf.laneFor(sessionId);
+    return lane === undefined ? undefined : this.#shelf.takeReady(lane);
   }
 
   #deferred(sequenceNumber: number, now: number): Entry | undefined {
     this.advance(now);
-    const entry = this.#entries.get(sequenceNumber);
+    const entry = this.#shelf.byNumber(sequenceNumber);
     if (entry?.place.kind !== 'deferred') return undefined;
     // A deferred message expires only when someone asks for it
     // (https://learn.microsoft.com/azure/service-bus-messaging/message-deferral).
@@ -462,100 +418,47 @@ export class Queue {
     return undefined;
   }
 
-  #insert(message: Message, place: RestingPlace): void {
-    const entry: Entry = { kind: 'message', message, place: { kind: place }, dueAt: Infinity };
-    this.#entries.set(message.sequenceNumber, entry);
-    this.counts[place]++;
-    this.#rest(entry, place);
+  #store(message: Message, place: RestingPlace): void {
+    this.#journal.put(this.name, message, place);
+    this.#settleIn(this.#shelf.add(message, place), place);
   }
 
   #rest(entry: Entry, place: RestingPlace): void {
-    this.#move(entry, { kind: place });
-    const { message } = entry;
-    switch (place) {
-      case 'ready':
-        this.#track(entry, message.expiresAt);
-        this.#laneOf(message).ready.push(entry);
-        this.onReady();
-        break;
-      case 'scheduled':
-        this.#track(entry, message.scheduledFor ?? message.enqueuedAt);
-        break;
-      case 'deferred':
-        this.#track(entry, Infinity);
-        break;
-    }
-  }
-
-  #move(entry: Entry, place: Entry['place']): void {
-    if (entry.place.kind === 'locked') {
-      this.#tokens.delete(entry.place.token);
-      entry.place.session?.locked.delete(entry);
-    }
-    this.counts[entry.place.kind]--;
-    this.counts[place.kind]++;
-    entry.place = place;
+    this.#journal.put(this.name, entry.message, place);
+    this.#shelf.rest(entry, place);
+    this.#settleIn(entry, place);
   }
 
   #drop(entry: Entry): void {
-    if (entry.place.kind === 'locked') {
-      this.#tokens.delete(entry.place.token);
-      entry.place.session?.locked.delete(entry);
-    }
-    this.counts[entry.place.kind]--;
-    this.#entries.delete(entry.message.sequenceNumber);
-    entry.dueAt = Infinity;
     this.#journal.remove(this.name, entry.message.sequenceNumber);
+    this.#shelf.remove(entry);
   }
 
-  #nextReady(from: Lane<Entry>): Entry | undefined {
-    const entry = this.#firstReady(from);
-    if (entry !== undefined) from.ready.pop();
-    return entry;
-  }
-
-  /** The first ready message of a lane; what has left it some other way is cleared here. */
-  #firstReady(from: Lane<Entry>): Entry | undefined {
-    for (let first = from.ready.peek(); first !== undefined; first = from.ready.peek()) {
-      if (first.place.kind === 'ready' && this.#entries.get(first.message.sequenceNumber) === first)
-        return first;
-      from.ready.pop();
+  #settleIn(entry: Entry, place: RestingPlace): void {
+    const { expiresAt, scheduledFor, enqueuedAt } = entry.message;
+    switch (place) {
+      case 'ready':
+        this.#due.set(entry, expiresAt);
+        this.onReady();
+        break;
+      case 'scheduled':
+        this.#due.set(entry, scheduledFor ?? enqueuedAt);
+        break;
+      case 'deferred':
+        this.#due.set(entry, Infinity);
+        break;
     }
-    return undefined;
   }
 
-  #laneOf({ sessionId }: Message): Lane<Entry> {
-    return this.rules.requiresSession && sessionId !== undefined ? this.#session(sessionId) : this.#lane;
-  }
-
-  #session(id: string): Session<Entry> {
-    const known = this.#sessions.get(id);
-    if (known !== undefined) return known;
-    const created = session<Entry>(id, null);
-    this.#sessions.set(id, created);
-    return created;
-  }
-
-  #oldestFreeSession(): Session<Entry> | undefined {
-    let oldest: { session: Session<Entry>; sequence: number } | undefined;
-    for (const each of this.#sessions.values()) {
-      const first = each.holder === undefined ? this.#firstReady(each) : undefined;
-      if (first === undefined) continue;
-      const sequence = first.message.sequenceNumber;
-      if (oldest === undefined || sequence < oldest.sequence) oldest = { session: each, sequence };
+  #isDuplicate({ messageId }: IncomingMessage, now: number): boolean {
+    const windowMs = this.rules.duplicateWindowMs;
+    if (this.#seen === undefined || windowMs === undefined) return false;
+    if (!this.#seen.remember(messageId, now)) {
+      this.counters.duplicatesDropped++;
+      return true;
     }
-    return oldest?.session;
-  }
-
-  /** Notes when time next moves a message or a session. An earlier note goes stale: `dueAt` no longer agrees. */
-  #track(subject: Entry | Session<Entry>, at: number): void {
-    subject.dueAt = at;
-    if (at === Infinity) return;
-    this.#due.push({ at, subject });
-    if (this.#due.size > 2 * (this.#entries.size + this.#sessions.size) + 1024) {
-      this.#due.retain((note) => note.subject.dueAt === note.at);
-    }
-    if (this.nextDue() === at) this.onDue(at);
+    this.#journal.rememberId(this.name, messageId, now, now - windowMs);
+    return false;
   }
 
   #expiryFrom(enqueuedAt: number, { timeToLive = Infinity }: IncomingMessage): number {

@@ -1,50 +1,45 @@
+import type { Entry, Session } from './entry.ts';
 import { MinHeap } from './minHeap.ts';
 
-/** What a lane holds must have a place in its order. */
-interface Ordered {
-  message: { sequenceNumber: number };
-}
+export const newLane = () => ({ ready: new MinHeap<Entry>((entry) => entry.message.sequenceNumber) });
 
-/** Messages ready to be received, in the order of their sequence numbers. A queue without sessions has one lane. */
-export interface Lane<Entry extends Ordered> {
-  ready: MinHeap<Entry>;
-}
+/** The sessions of a queue; one exists from the first message or receiver that names it. */
+export class Sessions {
+  readonly #byId = new Map<string, Session>();
 
-export function lane<Entry extends Ordered>(): Lane<Entry> {
-  return { ready: new MinHeap((entry) => entry.message.sequenceNumber) };
-}
+  get(id: string): Session | undefined {
+    return this.#byId.get(id);
+  }
 
-/**
- * A session: a lane that only one receiver may use at a time. It is free (`holder` undefined) or locked until `dueAt`;
- * accepting locks it, renewing moves `dueAt`, releasing or the end of the lock frees it and gives back what its holder
- * had not settled.
- */
-export interface Session<Entry extends Ordered> extends Lane<Entry> {
-  kind: 'session';
-  id: string;
-  state: Buffer | null;
-  /** Who holds the lock: the name of a link, unique in the process. */
-  holder: string | undefined;
-  /** Epoch milliseconds at which the lock ends; Infinity while it is free. */
-  dueAt: number;
-  locked: Set<Entry>;
-}
+  getOrCreate(id: string): Session {
+    const known = this.#byId.get(id);
+    if (known !== undefined) return known;
+    const created: Session = {
+      ...newLane(),
+      kind: 'session',
+      id,
+      state: null,
+      holder: undefined,
+      dueAt: Infinity,
+      locked: new Set(),
+    };
+    this.#byId.set(id, created);
+    return created;
+  }
 
-export function session<Entry extends Ordered>(id: string, state: Buffer | null): Session<Entry> {
-  return {
-    ...lane<Entry>(),
-    kind: 'session',
-    id,
-    state,
-    holder: undefined,
-    dueAt: Infinity,
-    locked: new Set(),
-  };
-}
+  held(): Session[] {
+    return [...this.#byId.values()].filter(({ holder }) => holder !== undefined);
+  }
 
-export type SessionAcceptance =
-  | { outcome: 'accepted'; sessionId: string; until: number }
-  /** Someone else holds the session that was asked for. */
-  | { outcome: 'taken' }
-  /** Any session would do, but none that is free has a message. */
-  | { outcome: 'noneFree' };
+  /** The free session whose first message, as `firstOf` finds it, is the oldest. */
+  oldestFree(firstOf: (session: Session) => Entry | undefined): Session | undefined {
+    let oldest: { session: Session; sequence: number } | undefined;
+    for (const session of this.#byId.values()) {
+      const first = session.holder === undefined ? firstOf(session) : undefined;
+      if (first === undefined) continue;
+      const sequence = first.message.sequenceNumber;
+      if (oldest === undefined || sequence < oldest.sequence) oldest = { session, sequence };
+    }
+    return oldest?.session;
+  }
+}

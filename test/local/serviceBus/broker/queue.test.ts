@@ -2,7 +2,8 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { noJournal } from '../../../../local/serviceBus/broker/journal.ts';
 import type { IncomingMessage } from '../../../../local/serviceBus/broker/message.ts';
-import { Queue, type QueueRules } from '../../../../local/serviceBus/broker/queue.ts';
+import { Queue } from '../../../../local/serviceBus/broker/queue.ts';
+import { deadLetterRules, type QueueRules } from '../../../../local/serviceBus/broker/rules.ts';
 
 const rules: QueueRules = {
   lockMs: 60,
@@ -15,7 +16,7 @@ const rules: QueueRules = {
 
 function queueWith(changes: Partial<QueueRules> = {}): Queue {
   const all = { ...rules, ...changes };
-  const dead = new Queue('q/dead', { ...all, maxDeliveryCount: Infinity, timeToLiveMs: Infinity }, noJournal);
+  const dead = new Queue('q/dead', deadLetterRules(all), noJournal);
   return new Queue('q', all, noJournal, dead);
 }
 
