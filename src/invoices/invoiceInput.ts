@@ -1,8 +1,8 @@
 import { z } from 'zod';
 import { currencies, currencyExponent } from './currencies.ts';
+import { expecting, shown, unknownName } from './faults.ts';
 import type { InvoiceContent } from './invoice.ts';
 import { amountShapeError, formatAmount, parseAmount } from './money.ts';
-import { nearestName } from './nearestName.ts';
 
 /** A row that was not taken. `index` counts the rows of the body from 0. One row is rejected once, for all its faults. */
 export interface Rejection {
@@ -137,12 +137,6 @@ function checked(
   return { kind: 'bad', field: first?.field ?? 'row', error: (first?.error ?? '') + also };
 }
 
-/** In words: that a name is not known, what it may have been meant to be, and which there are. */
-export function unknownName(what: 'field' | 'column', name: string, known: readonly string[]): string {
-  const nearest = nearestName(name, known);
-  return `unknown ${what}: ${nearest === undefined ? `expected only ${known.join(', ')}` : `did you mean ${nearest}?`}`;
-}
-
 function text(what: string, maxBytes: number, unwanted = /\p{Cc}/u) {
   const expected = `${what} of 1 to ${maxBytes} bytes`;
   return z
@@ -192,15 +186,4 @@ function aWholeAmount(): string {
 function currencyHint(input: unknown): string {
   const upper = String(input).trim().toUpperCase();
   return currencies.includes(upper) ? `: did you mean ${upper}?` : '';
-}
-
-/** The message of a field: what was expected, and what was given. */
-function expecting(what: string) {
-  return ({ input }: { input?: unknown }) =>
-    input === undefined ? `is missing: expected ${what}` : `expected ${what}, not ${shown(input)}`;
-}
-
-function shown(value: unknown): string {
-  const json = JSON.stringify(value) ?? String(value);
-  return json.length > 60 ? `${json.slice(0, 60)}…` : json;
 }

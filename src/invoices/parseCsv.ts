@@ -1,6 +1,7 @@
 import { type CsvError, type CsvErrorCode, type Info, parse } from 'csv-parse/sync';
 import { type FieldError, problem } from '../platform/problem.ts';
-import { type CheckedRow, checkCsvInvoice, columns, requiredColumns, unknownName } from './invoiceInput.ts';
+import { unknownName } from './faults.ts';
+import { type CheckedRow, checkCsvInvoice, columns, requiredColumns } from './invoiceInput.ts';
 import type { RowsOrProblem } from './parseJson.ts';
 
 /** What csv-parse makes of one record: its cells, or why it could not be read. `line` is where it ends, from 1. */
