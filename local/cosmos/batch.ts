@@ -12,7 +12,7 @@ import {
 } from './items.ts';
 import { isObject, type JsonObject, type JsonValue } from './json.ts';
 import { partitionOfHeader } from './partitionKey.ts';
-import { parsePatch } from './patch.ts';
+import { parsePatch } from './patchRequest.ts';
 import { refusedCharge } from './requestCharge.ts';
 import { limits } from './validation.ts';
 

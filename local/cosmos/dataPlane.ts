@@ -18,7 +18,7 @@ import {
 import { parseJson, parseObject } from './json.ts';
 import { type DataOperation, isTrue, isWrite } from './operation.ts';
 import { partitionOfHeader } from './partitionKey.ts';
-import { parsePatch } from './patch.ts';
+import { parsePatch } from './patchRequest.ts';
 import { createConditionCheck, parseQuery, queryToJson } from './queries.ts';
 import { queryCharge } from './requestCharge.ts';
 import { inTransaction } from './storage.ts';

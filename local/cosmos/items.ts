@@ -4,7 +4,8 @@ import { alreadyExists, badRequest, itemNotFound, preconditionFailed, subStatus 
 import type { ItemRow } from './itemTable.ts';
 import type { JsonObject } from './json.ts';
 import { partitionOfItem } from './partitionKey.ts';
-import { applyPatch, type PatchRequest } from './patch.ts';
+import { applyPatch } from './patch.ts';
+import type { PatchRequest } from './patchRequest.ts';
 import { readCharge, replaceCharge, writeCharge } from './requestCharge.ts';
 import { etagOf } from './resourceIds.ts';
 import { expiryOf } from './ttl.ts';

@@ -1,77 +1,5 @@
-import { badRequest } from './errors.ts';
 import { isObject, type JsonObject, type JsonValue } from './json.ts';
-import { limits } from './validation.ts';
-
-/** One operation of a partial document update (https://learn.microsoft.com/azure/cosmos-db/partial-document-update). */
-export type PatchOperation =
-  | { op: 'add' | 'set' | 'replace'; path: string[]; value: JsonValue }
-  | { op: 'incr'; path: string[]; value: number }
-  | { op: 'remove'; path: string[] }
-  | { op: 'move'; from: string[]; path: string[] };
-
-export interface PatchRequest {
-  operations: PatchOperation[];
-  /** `FROM c WHERE …`: the patch is refused unless this yields the item. */
-  condition?: string;
-}
-
-/**
- * Reads the body of a patch: an array of operations, or an object with `operations` and `condition`.
- *
- * @throws {CosmosError} 400
- */
-export function parsePatch(body: JsonValue): PatchRequest {
-  const operations = Array.isArray(body) ? body : isObject(body) ? body.operations : undefined;
-  if (!Array.isArray(operations)) throw badRequest('Invalid request format: missing patch operations array.');
-  if (operations.length === 0) throw badRequest('The patch has no operations.');
-  if (operations.length > limits.patchOperations) {
-    throw badRequest(
-      `The number of patch operations can't exceed '${limits.patchOperations}'. There are ${operations.length}.`,
-    );
-  }
-  const parsed = operations.map(parseOperation);
-  if (!isObject(body) || body.condition === undefined || body.condition === null)
-    return { operations: parsed };
-  if (typeof body.condition !== 'string') throw badRequest('The condition of a patch must be a string.');
-  return { operations: parsed, condition: body.condition };
-}
-
-function parseOperation(operation: JsonValue, index: number): PatchOperation {
-  if (!isObject(operation)) throw failed(index, 'The patch operation is no object.');
-  const { op, value } = operation;
-  if (typeof op !== 'string') throw failed(index, 'The patch operation has no op.');
-  const path = parsePointer(operation.path, index);
-  switch (op) {
-    case 'add':
-    case 'set':
-    case 'replace':
-      if (value === undefined) throw failed(index, `The operation '${op}' needs a value.`);
-      return { op, path, value };
-    case 'incr':
-      if (typeof value !== 'number') throw failed(index, 'The value of an increment must be a number.');
-      return { op, path, value };
-    case 'remove':
-      return { op, path };
-    case 'move': {
-      const from = parsePointer(operation.from, index);
-      if (from.length <= path.length && from.every((part, at) => part === path[at]))
-        throw failed(index, "The path of a move can't be its from or a child of it.");
-      return { op, from, path };
-    }
-    default:
-      throw failed(index, `The operation type '${op}' is not supported.`);
-  }
-}
-
-/** JSON pointer to its parts (RFC 6901). */
-function parsePointer(pointer: JsonValue | undefined, index: number): string[] {
-  if (typeof pointer !== 'string' || !/^(?:\/[^/]+)+$/.test(pointer))
-    throw failed(index, `The path ${JSON.stringify(pointer)} is invalid.`);
-  return pointer
-    .slice(1)
-    .split('/')
-    .map((part) => part.replaceAll('~1', '/').replaceAll('~0', '~'));
-}
+import { operationFailed, type PatchOperation } from './patchRequest.ts';
 
 /** What the service sets itself, and what says which item it is. */
 const fixed = new Set(['id', '_rid', '_self', '_etag', '_ts', '_attachments']);
@@ -96,10 +24,10 @@ export function applyPatch(
 
 function requirePatchable(path: string[], partitionKey: readonly (readonly string[])[], index: number): void {
   const [root = ''] = path;
-  if (fixed.has(root)) throw failed(index, `The property '${root}' can't be patched.`);
+  if (fixed.has(root)) throw operationFailed(index, `The property '${root}' can't be patched.`);
   const overlaps = (key: readonly string[]) =>
     path.slice(0, key.length).every((part, at) => part === key[at]);
-  if (partitionKey.some(overlaps)) throw failed(index, "The partition key can't be patched.");
+  if (partitionKey.some(overlaps)) throw operationFailed(index, "The partition key can't be patched.");
 }
 
 function applyOperation(item: JsonObject, operation: PatchOperation, index: number): void {
@@ -113,7 +41,7 @@ function applyOperation(item: JsonObject, operation: PatchOperation, index: numb
       return;
     case 'replace':
       if (find(item, path) === undefined)
-        throw failed(
+        throw operationFailed(
           index,
           `Replace Operation only support replacing an existing node, no path found: '${path.join('/')}'`,
         );
@@ -122,7 +50,7 @@ function applyOperation(item: JsonObject, operation: PatchOperation, index: numb
     case 'incr': {
       const current = find(item, path) ?? 0;
       if (typeof current !== 'number')
-        throw failed(
+        throw operationFailed(
           index,
           `Increment Operation only support number, no number found at: '${path.join('/')}'`,
         );
@@ -164,7 +92,7 @@ function take(item: JsonObject, path: string[], op: string, index: number): Json
   const name = path.at(-1) ?? '';
   const value = find(item, path);
   if (value === undefined)
-    throw failed(
+    throw operationFailed(
       index,
       `${op} Operation only support removing existing node(array or object), no path found: '${path.join('/')}'`,
     );
@@ -196,10 +124,8 @@ function setMember(parent: JsonObject, name: string, value: JsonValue): void {
 
 function noParent(op: string, path: string[], index: number) {
   const missing = path.at(-2) ?? path.at(-1) ?? '';
-  return failed(
+  return operationFailed(
     index,
     `${op} Operation only support adding a leaf node of an existing node(array or object), no path found beyond: '${missing}'`,
   );
 }
-
-const failed = (index: number, reason: string) => badRequest(`For Operation(${index + 1}): ${reason}`);

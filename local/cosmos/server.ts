@@ -30,18 +30,21 @@ export function createCosmosServer(prepare: Prepare, closed: AbortSignal): Serve
   async function handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const activityId = headerText(request.headers['x-ms-activity-id']) ?? randomUUID();
     const path = (request.url ?? '/').replace(/\?.*$/, '');
+    let fault: Fault | undefined;
     let answer: Answer;
     try {
       const prepared = prepare(request, path, await readBody(request));
-      const { fault } = prepared;
+      fault = prepared.fault;
       if (fault?.kind === 'reset-before') return reset(request);
       if (fault?.kind === 'delay') await delay(fault.delayMs, undefined, { signal: closed });
       refuse(fault);
       answer = prepared.apply();
-      if (fault?.kind === 'reset-after') return reset(request);
     } catch (error) {
+      // The client went away, or the stand-in is stopping: there is nobody to answer.
+      if (closed.aborted || request.socket.destroyed) return;
       answer = errorAnswer(error, activityId);
     }
+    if (fault?.kind === 'reset-after') return reset(request);
     send(response, answer, activityId);
   }
 

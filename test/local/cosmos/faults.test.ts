@@ -49,6 +49,13 @@ test('a reset before leaves nothing, a reset after leaves the write', async () =
   expect((await container.item('after', 'p').read()).statusCode).toBe(200);
 });
 
+test('a reset after also hides a refusal', async () => {
+  const container = await newContainer(cosmos);
+  await container.items.create({ id: 'a', pk: 'p' });
+  await arm({ kind: 'reset-after', count: 1 });
+  expect(await refusalOf(container.items.create({ id: 'a', pk: 'p' }))).toMatchObject({ code: 'ECONNRESET' });
+});
+
 test('a batch that lost its answer is written whole', async () => {
   const container = await newContainer(cosmos);
   await arm({ kind: 'reset-after', count: 1, filter: { operation: 'batch' } });

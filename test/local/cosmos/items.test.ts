@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { expect, test } from 'vitest';
-import { cosmosForFile, newContainer, refusalOf } from './openContainer.ts';
+import { cosmosForFile, newContainer, refusalOf, sendSigned } from './openContainer.ts';
 
 const cosmos = await cosmosForFile();
 
@@ -172,6 +172,14 @@ test('sizes: 2 MB for an item, 2 KB for a partition key value', async () => {
   });
 });
 
+test('a partition key of version 1 has 101 bytes at most', async () => {
+  const container = await newContainer(cosmos, { partitionKey: { paths: ['/pk'], version: 1 } });
+  expect((await container.items.create({ id: 'a', pk: 'x'.repeat(101) })).statusCode).toBe(201);
+  expect(await refusalOf(container.items.create({ id: 'b', pk: 'x'.repeat(102) }))).toMatchObject({
+    code: 400,
+  });
+});
+
 test('reading all items pages through the container', async () => {
   const container = await newContainer(cosmos);
   const ids = Array.from({ length: 7 }, (_, i) => `i${i}`);
@@ -179,6 +187,47 @@ test('reading all items pages through the container', async () => {
   const { resources } = await container.items.readAll({ maxItemCount: 3 }).fetchAll();
   expect(new Set(resources.map(({ id }) => id))).toEqual(new Set(ids));
   expect(resources).toHaveLength(ids.length);
+});
+
+test('the plain read feed of the REST API, with continuation', async () => {
+  const { database } = await newContainer(cosmos);
+  const link = `dbs/${database.id}/colls/items`;
+  for (const id of ['a', 'b', 'c']) await database.container('items').items.create({ id, pk: id });
+  const page = async (continuation: string) => {
+    const headers = { 'x-ms-max-item-count': '2', 'x-ms-continuation': continuation };
+    const response = await sendSigned(cosmos, 'GET', { type: 'docs', link, path: `${link}/docs`, headers });
+    const { Documents } = (await response.json()) as { Documents: { id: string }[] };
+    return { ids: Documents.map(({ id }) => id), next: response.headers.get('x-ms-continuation') };
+  };
+  const first = await page('');
+  expect(first.ids).toEqual(['a', 'b']);
+  expect(await page(first.next ?? '')).toEqual({ ids: ['c'], next: null });
+});
+
+test('Prefer: return=minimal leaves the item out of the answer', async () => {
+  const { database } = await newContainer(cosmos);
+  const link = `dbs/${database.id}/colls/items`;
+  const headers = { prefer: 'return=minimal', 'x-ms-documentdb-partitionkey': '["p"]' };
+  const body = JSON.stringify({ id: 'a', pk: 'p' });
+  const created = await sendSigned(cosmos, 'POST', {
+    type: 'docs',
+    link,
+    path: `${link}/docs`,
+    headers,
+    body,
+  });
+  expect([created.status, await created.text()]).toEqual([201, '']);
+  expect(created.headers.get('etag')).toMatch(/^".+"$/);
+});
+
+test('an item without partition key in the header, and a body that is no JSON, are 400', async () => {
+  const { database } = await newContainer(cosmos);
+  const link = `dbs/${database.id}/colls/items`;
+  const post = (headers: Record<string, string>, body: string) =>
+    sendSigned(cosmos, 'POST', { type: 'docs', link, path: `${link}/docs`, headers, body });
+  expect((await post({}, '{"id":"a","pk":"p"}')).status).toBe(400);
+  expect((await post({ 'x-ms-documentdb-partitionkey': '["p"]' }, '{"id":')).status).toBe(400);
+  expect((await post({ 'x-ms-documentdb-partitionkey': 'p' }, '{"id":"a","pk":"p"}')).status).toBe(400);
 });
 
 test('an item of a container that does not exist is 404 with the sub-status of a missing owner', async () => {

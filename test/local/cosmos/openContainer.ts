@@ -1,4 +1,4 @@
-import { randomUUID } from 'node:crypto';
+import { createHmac, randomUUID } from 'node:crypto';
 import { type Container, type ContainerRequest, CosmosClient } from '@azure/cosmos';
 import { afterAll } from 'vitest';
 import { type Cosmos, type CosmosOptions, startCosmos } from '../../../local/cosmos/index.ts';
@@ -75,4 +75,29 @@ export async function local(cosmos: Pick<Cosmos, 'endpoint'>, method: string, pa
   });
   const text = await response.text();
   return { status: response.status, body: text === '' ? undefined : (JSON.parse(text) as unknown) };
+}
+
+/** A request as the REST API has it, for what the SDK does not send. `date` defaults to now. */
+export function sendSigned(
+  { endpoint, key }: Pick<Cosmos, 'endpoint' | 'key'>,
+  method: string,
+  request: {
+    type: string;
+    link: string;
+    path: string;
+    headers?: Record<string, string>;
+    body?: string;
+    date?: Date;
+  },
+): Promise<Response> {
+  const { type, link, path, headers = {}, body, date = new Date() } = request;
+  const at = date.toUTCString();
+  const payload = `${method.toLowerCase()}\n${type}\n${link}\n${at.toLowerCase()}\n\n`;
+  const sig = createHmac('sha256', Buffer.from(key, 'base64')).update(payload).digest('base64');
+  const authorization = encodeURIComponent(`type=master&ver=1.0&sig=${sig}`);
+  return fetch(`${endpoint}${path}`, {
+    method,
+    headers: { ...headers, authorization, 'x-ms-date': at },
+    ...(body === undefined ? {} : { body }),
+  });
 }
