@@ -107,7 +107,7 @@ export function openStorage(folder: string): Storage {
         if (row.state !== null) queue.restoreSessionState(String(row.id), bytes(row.state));
       }
       const next = db.prepare('SELECT next FROM sequences WHERE queue = ?').get(queue.name);
-      if (next !== undefined) queue.nextSequence = Math.max(queue.nextSequence, Number(next.next));
+      if (next !== undefined) queue.continueFrom(Number(next.next));
     },
     close() {
       commit();

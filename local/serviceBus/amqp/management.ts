@@ -3,8 +3,8 @@
  * https://learn.microsoft.com/azure/service-bus-messaging/service-bus-amqp-request-response
  */
 import { z } from 'zod';
-import type { Message } from '../broker/message.ts';
-import type { Delivery, Queue } from '../broker/queue.ts';
+import type { Delivery, Message } from '../broker/message.ts';
+import type { Queue } from '../broker/queue.ts';
 import { underFault } from '../faults.ts';
 import { DecodeError, readMessage } from './codec.ts';
 import { encodeDelivered } from './delivered.ts';

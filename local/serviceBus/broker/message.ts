@@ -35,3 +35,11 @@ export interface Message extends IncomingMessage {
   /** Set in the dead-letter queue: why, and the queue it came from. */
   deadLetter: (DeadLetterCause & { source: string }) | undefined;
 }
+
+/** A message under lock. */
+export interface Delivery {
+  message: Message;
+  token: string;
+  /** Epoch milliseconds. */
+  lockedUntil: number;
+}

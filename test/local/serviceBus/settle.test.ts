@@ -110,12 +110,13 @@ test('dead-letter keeps reason, description and properties', async () => {
   });
 });
 
-test('a dead letter can be completed, and stays however often it is abandoned', async () => {
+test('a dead letter stays, abandoned or dead-lettered, until it is completed', async () => {
   await send('dlq', 'x');
   const receiver = peekLock('dlq');
   await receiver.deadLetterMessage(await receiveOne(receiver));
   const dead = deadLetters('dlq');
   for (let delivery = 0; delivery < 4; delivery++) await dead.abandonMessage(await receiveOne(dead));
+  await dead.deadLetterMessage(await receiveOne(dead));
   expect((await bus.stats('dlq')).deadLettered).toBe(1);
   await dead.completeMessage(await receiveOne(dead));
   expect((await bus.stats('dlq')).deadLettered).toBe(0);

@@ -1,0 +1,217 @@
+/**
+ * The states of a message in one queue and every move between them. No I/O and no clock: each call is given the time.
+ *
+ *   scheduled ──its time comes──► ready            (a new sequence number)
+ *   scheduled ──cancel──────────► gone
+ *   ready     ──lock────────────► locked           (a fresh token)
+ *   ready     ──take────────────► gone             (receive and delete)
+ *   ready     ──time to live ends► dead-lettered or gone
+ *   locked    ──complete────────► gone
+ *   locked    ──abandon, lock or session ends──► ready, or deferred if it was received by number;
+ *                                 dead-lettered when it was the last delivery allowed, or expired meanwhile
+ *   locked    ──defer───────────► deferred
+ *   locked    ──dead-letter─────► dead-lettered
+ *   deferred  ──lock by number──► locked           (expired by then: dead-lettered or gone)
+ *
+ * Only the holder of the token moves a locked message; only `advance` moves one because of time. "Dead-lettered"
+ * means handed to the dead-letter queue, which is a queue of the same kind without limits.
+ */
+import { randomUUID } from 'node:crypto';
+import { DueTimes } from './dueTimes.ts';
+import type { Entry, Session } from './entry.ts';
+import type { Journal, RestingPlace } from './journal.ts';
+import type { DeadLetterCause, Delivery, IncomingMessage, Message } from './message.ts';
+import type { QueueRules } from './rules.ts';
+import type { Sessions } from './sessions.ts';
+import { Shelf } from './shelf.ts';
+
+/** What others want to know about a queue. */
+export interface QueueEvents {
+  /** A message became ready, or a session with messages free. */
+  ready(): void;
+  /** A session's lock ran out under its holder. */
+  sessionLost(holder: string): void;
+  /** Something is due earlier than all before. */
+  due(at: number): void;
+}
+
+interface MovesOptions {
+  name: string;
+  rules: QueueRules;
+  journal: Journal;
+  /** Undefined in a dead-letter queue. */
+  deadLetters: { receiveDead(message: Message): void } | undefined;
+  sessions: Sessions;
+  events: QueueEvents;
+}
+
+export class Moves {
+  readonly shelf: Shelf;
+  readonly due: DueTimes<Entry | Session>;
+  readonly counters = {
+    sent: 0,
+    received: 0,
+    completed: 0,
+    abandoned: 0,
+    duplicatesDropped: 0,
+    lockExpiries: 0,
+  };
+  nextSequence = 1;
+  readonly #name: string;
+  readonly #rules: QueueRules;
+  readonly #journal: Journal;
+  readonly #deadLetters: MovesOptions['deadLetters'];
+  readonly #events: QueueEvents;
+
+  constructor({ name, rules, journal, deadLetters, sessions, events }: MovesOptions) {
+    this.#name = name;
+    this.#rules = rules;
+    this.#journal = journal;
+    this.#deadLetters = deadLetters;
+    this.#events = events;
+    this.shelf = new Shelf(rules.requiresSession ? sessions : undefined);
+    this.due = new DueTimes((at) => events.due(at));
+  }
+
+  /** Lets time act: schedules, expiry and locks that are due by `now`. */
+  advance(now: number): void {
+    for (let due = this.due.takeDue(now); due !== undefined; due = this.due.takeDue(now)) {
+      if (due.kind === 'session') this.sessionEnded(due, now);
+      else this.#timeUp(due, now);
+    }
+  }
+
+  /** A new message comes to rest. */
+  store(message: Message, place: RestingPlace): void {
+    this.#journal.put(this.#name, message, place);
+    this.settleIn(this.shelf.add(message, place), place);
+  }
+
+  /** A message changes to a resting place. */
+  rest(entry: Entry, place: RestingPlace): void {
+    this.#journal.put(this.#name, entry.message, place);
+    this.shelf.rest(entry, place);
+    this.settleIn(entry, place);
+  }
+
+  /** A message leaves the queue for good. */
+  drop(entry: Entry): void {
+    this.#journal.remove(this.#name, entry.message.sequenceNumber);
+    this.shelf.remove(entry);
+  }
+
+  /** A ready or deferred message goes to a receiver. */
+  lock(entry: Entry, now: number, fallsBackTo: 'ready' | 'deferred', session: Session | undefined): Delivery {
+    this.counters.received++;
+    const token = randomUUID();
+    const until = session === undefined ? now + this.#rules.lockMs : session.dueAt;
+    this.shelf.lock(entry, { kind: 'locked', token, until, fallsBackTo, session });
+    // Under a session it is the session's lock that ends.
+    this.due.set(entry, session === undefined ? until : Infinity);
+    return { message: entry.message, token, lockedUntil: until };
+  }
+
+  /** A delivery has failed: the message falls back, or is dead if this was its last chance. */
+  giveBack(entry: Entry, now: number): void {
+    if (entry.place.kind !== 'locked') return;
+    const { fallsBackTo } = entry.place;
+    const { maxDeliveryCount } = this.#rules;
+    entry.message.deliveryCount++;
+    if (entry.message.deliveryCount >= maxDeliveryCount) {
+      const description = `Message could not be consumed after ${maxDeliveryCount} delivery attempts.`;
+      this.kill(entry, { reason: 'MaxDeliveryCountExceeded', description });
+    } else if (fallsBackTo === 'ready' && entry.message.expiresAt <= now) {
+      this.expire(entry);
+    } else {
+      this.rest(entry, fallsBackTo);
+    }
+  }
+
+  /** A message goes to the dead-letter queue. */
+  kill(entry: Entry, cause: DeadLetterCause): void {
+    if (this.#deadLetters === undefined) {
+      // A dead letter that is dead-lettered stays where it is.
+      this.rest(entry, 'ready');
+      return;
+    }
+    this.drop(entry);
+    this.#deadLetters.receiveDead({ ...entry.message, deadLetter: { ...cause, source: this.#name } });
+  }
+
+  /** A message has outlived its time. */
+  expire(entry: Entry): void {
+    if (this.#rules.deadLetterOnExpiry) {
+      const description = 'The message expired and was dead lettered.';
+      this.kill(entry, { reason: 'TTLExpiredException', description });
+    } else {
+      this.drop(entry);
+    }
+  }
+
+  /** A lock ran out under its holder. */
+  lockEnded(entry: Entry, now: number): void {
+    this.counters.lockExpiries++;
+    this.giveBack(entry, now);
+  }
+
+  /** A session's lock ran out under its holder. */
+  sessionEnded(session: Session, now: number): void {
+    const { holder } = session;
+    this.counters.lockExpiries++;
+    this.freeSession(session, now);
+    if (holder !== undefined) this.#events.sessionLost(holder);
+  }
+
+  /** A session is given up: what its holder had not settled falls back. */
+  freeSession(session: Session, now: number): void {
+    session.holder = undefined;
+    session.dueAt = Infinity;
+    for (const entry of session.locked) this.giveBack(entry, now);
+    if (this.shelf.firstReady(session) !== undefined) this.#events.ready();
+  }
+
+  /** A message that has come to rest is noted for what time does to it, and offered to receivers. */
+  settleIn(entry: Entry, place: RestingPlace): void {
+    const { expiresAt, scheduledFor, enqueuedAt } = entry.message;
+    switch (place) {
+      case 'ready':
+        this.due.set(entry, expiresAt);
+        this.#events.ready();
+        break;
+      case 'scheduled':
+        this.due.set(entry, scheduledFor ?? enqueuedAt);
+        break;
+      case 'deferred':
+        this.due.set(entry, Infinity);
+        break;
+    }
+  }
+
+  /** When a message that becomes active at a time expires. */
+  expiryFrom(enqueuedAt: number, { timeToLive = Infinity }: IncomingMessage): number {
+    return enqueuedAt + Math.min(timeToLive, this.#rules.timeToLiveMs);
+  }
+
+  #timeUp(entry: Entry, now: number): void {
+    switch (entry.place.kind) {
+      case 'scheduled':
+        this.#activate(entry);
+        break;
+      case 'ready':
+        this.expire(entry);
+        break;
+      case 'locked':
+        this.lockEnded(entry, now);
+        break;
+      case 'deferred':
+        break;
+    }
+  }
+
+  #activate(entry: Entry): void {
+    this.drop(entry);
+    const enqueuedAt = entry.message.scheduledFor ?? entry.message.enqueuedAt;
+    const expiresAt = this.expiryFrom(enqueuedAt, entry.message);
+    this.store({ ...entry.message, sequenceNumber: this.nextSequence++, enqueuedAt, expiresAt }, 'ready');
+  }
+}
