@@ -4,6 +4,7 @@ import { processInvoicesJob } from './invoices/processInvoices.ts';
 import { blobLockStore, createLocks } from './locking/index.ts';
 import { cosmosAudit } from './ops/audit.ts';
 import { opsApi } from './ops/opsApi.ts';
+import { createBacklog } from './outbox/backlog.ts';
 import { createDispatcher } from './outbox/dispatcher.ts';
 import { serviceBusDestination } from './outbox/serviceBusDestination.ts';
 import { storageQueueDestination } from './outbox/storageQueueDestination.ts';
@@ -85,10 +86,11 @@ export function createApp(settings: Settings, parts: AppParts = {}) {
   const runs = cosmosRunStore(clients.containers.runs);
   const running = { jobs: [job], locks, runs, clock, telemetry, instance };
   const limit = pLimit(concurrentCalls);
+  const followUps = createBacklog(dispatcher);
   const paying = {
     container,
     provider,
-    dispatcher,
+    followUps,
     clock,
     telemetry,
     limit,
@@ -148,6 +150,7 @@ export function createApp(settings: Settings, parts: AppParts = {}) {
     /** Takes no new work, lets the current step finish, releases the leases. */
     async stop() {
       await locks.drain(drainMs);
+      await followUps.drained();
       await clients.close();
     },
   };

@@ -1,6 +1,6 @@
 import type { Container } from '@azure/cosmos';
 import { idempotencyKey, type PaymentBatch, type PaymentCommand, paramsHash } from '../invoices/command.ts';
-import type { Dispatcher } from '../outbox/dispatcher.ts';
+import type { Backlog } from '../outbox/backlog.ts';
 import type { Clock } from '../platform/clock.ts';
 import { metric, type Telemetry } from '../platform/telemetry.ts';
 import {
@@ -26,7 +26,8 @@ const callShare = 0.8;
 export interface ExecutePaymentsDependencies {
   container: Container;
   provider: PaymentProvider;
-  dispatcher: Dispatcher;
+  /** Where the work that follows from payments waits for its dispatch. */
+  followUps: Backlog;
   clock: Clock;
   telemetry: Telemetry;
   /** Bounds the provider calls of the whole process. */
@@ -63,19 +64,18 @@ export async function executeBatch(
   batch: PaymentBatch,
   signal?: AbortSignal,
 ): Promise<BatchResult> {
-  const { provider, dispatcher, clock, telemetry, limit, policy, claimStaleMs, lingerMs } = dependencies;
+  const { provider, followUps, clock, telemetry, limit, policy, claimStaleMs, lingerMs } = dependencies;
+  using _busy = followUps.busy();
   const started = clock.monotonic();
   const { toPay, dropped } = await startBatch(dependencies, batch);
   const callBefore = started + callShare * claimStaleMs;
   const result: BatchResult = { settled: { paid: 0, retry: 0, declined: 0, parked: 0 }, dropped, lost: 0 };
   let notCalled = 0;
-  const dispatches: Promise<unknown>[] = [];
 
   await settleAsTheyCome(
     toPay.map((command) => limit(() => work(command))),
     { clock, lingerMs, settle },
   );
-  await Promise.all(dispatches);
   if (dropped.staleClaim > 0) telemetry.count(metric.batchStale, {}, dropped.staleClaim);
   if (notCalled > 0)
     throw new BatchUnfinished(`${notCalled} commands of batch ${batch.batchId} were not called`);
@@ -101,7 +101,7 @@ export async function executeBatch(
         telemetry.count(metric.invoiceParked, { unknown: settlement.unknown });
     }
     result.lost += lost;
-    if (message !== undefined) dispatches.push(dispatcher.dispatch(message));
+    if (message !== undefined) followUps.add(message);
   }
 }
 
