@@ -102,14 +102,12 @@ const { condition } = fc.letrec<{ condition: Filter; value: Filter }>((tie) => (
 }));
 
 function between(of: fc.Arbitrary<Filter>): fc.Arbitrary<Filter> {
-  return fc
-    .tuple(of, constants)
-    .map(([tested, [low, high]]) => ({
-      kind: 'between',
-      of: tested,
-      low: low ?? tested,
-      high: high ?? tested,
-    }));
+  return fc.tuple(of, constants).map(([tested, [low, high]]) => ({
+    kind: 'between',
+    of: tested,
+    low: low ?? tested,
+    high: high ?? tested,
+  }));
 }
 
 const sortKeys = fc.uniqueArray(fc.record({ key: fc.constantFrom('a', 'b'), descending: fc.boolean() }), {
