@@ -27,7 +27,7 @@ function spawnHost({ app, env, args = [] }: HostProcessOptions) {
   const watchers = new Set<() => void>();
   const child = spawn(
     process.execPath,
-    [main, '--port', '0', '--app', app, '--env-file', '/dev/null', ...args],
+    ['--', main, '--port', '0', '--app', app, '--env-file', '/dev/null', ...args],
     {
       env: { PATH: process.env.PATH, ...env },
       stdio: ['ignore', 'pipe', 'pipe'],
