@@ -1,7 +1,8 @@
 import { z } from 'zod';
-import type { CallFault } from './paymentMethods.ts';
+import type { Incident } from './incident.ts';
+import { type Operation, operations } from './operation.ts';
 
-const faultSchema = z.strictObject({
+const armed = z.strictObject({
   kind: z.enum([
     'timeout-before',
     'timeout-after',
@@ -13,46 +14,66 @@ const faultSchema = z.strictObject({
     'decline',
     'delay',
   ]),
-  count: z.int().positive().default(1),
-  /** For `delay`, in milliseconds. */
-  delayMs: z.int().min(0).default(0),
+  count: z.int().min(1).default(1),
+  /** For `delay`: how long the call is under way before it is carried out, in milliseconds. */
+  delayMs: z.int().min(0).default(1000),
   filter: z
-    .strictObject({ invoiceId: z.string().optional(), operation: z.enum(['charge', 'search']).optional() })
+    .strictObject({
+      invoiceId: z.string().optional(),
+      operation: z.enum(operations).optional(),
+    })
     .default({}),
 });
-type Armed = z.infer<typeof faultSchema> & { hit: number };
+
+/** Faults on demand: what befalls the next `count` calls that match `filter`. Without an operation: those that charge. */
+export interface Fault extends z.infer<typeof armed> {
+  /** How many calls it has met, of `count`. */
+  hits: number;
+}
+
+export interface FaultableCall {
+  operation: Operation;
+  invoiceId: string | undefined;
+}
 
 export type Faults = ReturnType<typeof createFaults>;
 
-/** Faults on demand: the next `count` calls that match get them. */
 export function createFaults() {
-  let armed: Armed[] = [];
-  const next = (delay: boolean, call: { invoiceId: string; operation: 'charge' | 'search' }) => {
-    const fault = armed.find(
-      ({ kind, hit, count, filter }) =>
-        (kind === 'delay') === delay &&
-        hit < count &&
-        (filter.invoiceId === undefined || filter.invoiceId === call.invoiceId) &&
-        (filter.operation ?? 'charge') === call.operation,
-    );
-    if (fault !== undefined) fault.hit++;
+  let faults: Fault[] = [];
+
+  function take(call: FaultableCall, wanted: (fault: Fault) => boolean): Fault | undefined {
+    if (faults.length === 0) return undefined;
+    const fault = faults.find((each) => each.hits < each.count && wanted(each) && matches(each, call));
+    if (fault !== undefined) fault.hits += 1;
     return fault;
-  };
+  }
+
   return {
     /** @throws {z.ZodError} naming what is wrong with it */
-    arm(fault: unknown): void {
-      armed.push({ ...faultSchema.parse(fault), hit: 0 });
+    arm(body: unknown): Fault {
+      const fault = { ...armed.parse(body), hits: 0 };
+      faults.push(fault);
+      return fault;
     },
-    list: (): readonly Armed[] => armed,
-    clear(): void {
-      armed = [];
-    },
-    take(call: { invoiceId: string; operation: 'charge' | 'search' }): CallFault | 'decline' | undefined {
-      const kind = next(false, call)?.kind;
+    /** The incident of the first fault that meets this call; the fault counts as hit. */
+    takeIncident(call: FaultableCall): Incident | undefined {
+      const kind = take(call, (fault) => fault.kind !== 'delay')?.kind;
       return kind === 'delay' ? undefined : kind;
     },
-    /** How long the call waits before anything else, in milliseconds. */
-    delayOf: (call: { invoiceId: string; operation: 'charge' | 'search' }): number =>
-      next(true, call)?.delayMs ?? 0,
+    /** How long this call is to be under way, in milliseconds. Goes together with any incident. */
+    takeDelay: (call: FaultableCall): number => take(call, (fault) => fault.kind === 'delay')?.delayMs ?? 0,
+    list: (): readonly Fault[] => faults,
+    clear(): void {
+      faults = [];
+    },
   };
+}
+
+function matches({ filter }: Fault, { operation, invoiceId }: FaultableCall): boolean {
+  return (
+    (filter.operation === undefined
+      ? operation === 'create' || operation === 'confirm'
+      : filter.operation === operation) &&
+    (filter.invoiceId === undefined || filter.invoiceId === invoiceId)
+  );
 }

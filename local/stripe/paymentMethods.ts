@@ -1,69 +1,110 @@
-/** What goes wrong with one call, and when: before or after the charge is made. */
-export type CallFault =
-  | 'timeout-before'
-  | 'timeout-after'
-  | 'reset-before'
-  | 'reset-after'
-  /** 500 before the call began: the key remembers nothing. */
-  | '500'
-  /** 500 after the charge: the key remembers the 500, as Stripe's does. */
-  | '500-after'
-  | '429';
+import type { Incident } from './incident.ts';
 
-/** What a payment method does. */
-export type Behaviour =
-  | { kind: 'succeeds' }
-  | { kind: 'declines'; code: string; declineCode: string; message: string }
-  | { kind: 'requiresAction' }
-  | { kind: 'fails'; fault: CallFault; calls: 'first' | 'all' };
-
-function declines(code: string, declineCode: string, message: string): Behaviour {
-  return { kind: 'declines', code, declineCode, message };
+/** Why a card is declined (https://docs.stripe.com/declines/codes). */
+export interface Decline {
+  code: string;
+  /** Absent where the code says it all. */
+  declineCode?: string;
+  message: string;
 }
 
-/**
- * The payment methods that exist. `pm_card_…` are Stripe's own (https://docs.stripe.com/testing); `pm_local_…` are for
- * what Stripe's test mode cannot do. `…Once` fails the first call for an invoice only.
- */
-export const paymentMethods: Readonly<Record<string, Behaviour>> = {
-  pm_card_visa: { kind: 'succeeds' },
-  pm_card_visa_debit: { kind: 'succeeds' },
-  pm_card_mastercard: { kind: 'succeeds' },
-  pm_card_amex: { kind: 'succeeds' },
-  pm_card_jcb: { kind: 'succeeds' },
-  pm_card_visa_chargeDeclined: declines('card_declined', 'generic_decline', 'Your card was declined.'),
-  pm_card_visa_chargeDeclinedInsufficientFunds: declines(
-    'card_declined',
-    'insufficient_funds',
-    'Your card has insufficient funds.',
+/** What a payment method does when it is charged. */
+export type PaymentMethod =
+  | { kind: 'succeeds' }
+  | { kind: 'declines'; decline: Decline }
+  /** Wants the customer to be there: off-session it is declined, else the intent `requires_action`. */
+  | { kind: 'requiresAction' }
+  /** Succeeds, but some calls for an invoice meet an incident. */
+  | { kind: 'fails'; fault: Incident; calls: FailingCalls };
+
+export type FailingCalls = 'first' | 'firstTwo' | 'all';
+
+const yourCardWasDeclined = 'Your card was declined.';
+const cardDeclined = (declineCode: string, message = yourCardWasDeclined): PaymentMethod => ({
+  kind: 'declines',
+  decline: { code: 'card_declined', declineCode, message },
+});
+const declined = (code: string, message: string): PaymentMethod => ({
+  kind: 'declines',
+  decline: { code, declineCode: code, message },
+});
+
+/** Stripe's own test methods (https://docs.stripe.com/testing), under the names of today and of before. */
+const stripesOwn: Record<string, PaymentMethod> = {
+  ...Object.fromEntries(
+    [
+      'visa',
+      'visa_debit',
+      'mastercard',
+      'mastercard_debit',
+      'mastercard_prepaid',
+      'amex',
+      'discover',
+      'diners',
+      'jcb',
+      'unionpay',
+    ].map((brand) => [`pm_card_${brand}`, { kind: 'succeeds' }] as const),
   ),
-  pm_card_visa_chargeDeclinedLostCard: declines('card_declined', 'lost_card', 'Your card was declined.'),
-  pm_card_visa_chargeDeclinedStolenCard: declines('card_declined', 'stolen_card', 'Your card was declined.'),
-  pm_card_visa_chargeDeclinedVelocityLimitExceeded: declines(
-    'card_declined',
-    'card_velocity_exceeded',
-    'Your card was declined for making repeated attempts too frequently.',
-  ),
-  pm_card_chargeDeclined: declines('card_declined', 'generic_decline', 'Your card was declined.'),
-  pm_card_chargeDeclinedInsufficientFunds: declines(
-    'card_declined',
-    'insufficient_funds',
-    'Your card has insufficient funds.',
-  ),
-  pm_card_chargeDeclinedFraudulent: declines('card_declined', 'fraudulent', 'Your card was declined.'),
-  pm_card_chargeDeclinedExpiredCard: declines('expired_card', 'expired_card', 'Your card has expired.'),
-  pm_card_chargeDeclinedProcessingError: declines(
+  ...underBothNames({
+    chargeDeclined: cardDeclined('generic_decline'),
+    chargeDeclinedInsufficientFunds: cardDeclined('insufficient_funds', 'Your card has insufficient funds.'),
+    chargeDeclinedLostCard: cardDeclined('lost_card'),
+    chargeDeclinedStolenCard: cardDeclined('stolen_card'),
+    chargeDeclinedVelocityLimitExceeded: cardDeclined(
+      'card_velocity_exceeded',
+      'Your card was declined for making repeated attempts too frequently or exceeding its amount limit.',
+    ),
+    chargeDeclinedFraudulent: cardDeclined('fraudulent'),
+  }),
+  pm_card_chargeCustomerFail: cardDeclined('generic_decline'),
+  pm_card_radarBlock: cardDeclined('fraudulent'),
+  pm_card_chargeDeclinedExpiredCard: declined('expired_card', 'Your card has expired.'),
+  pm_card_chargeDeclinedIncorrectCvc: declined('incorrect_cvc', "Your card's security code is incorrect."),
+  pm_card_chargeDeclinedProcessingError: declined(
     'processing_error',
-    'processing_error',
-    'An error occurred while processing your card.',
+    'An error occurred while processing your card. Try again in a little bit.',
   ),
   pm_card_authenticationRequired: { kind: 'requiresAction' },
-  pm_local_timeoutBeforeCharge: { kind: 'fails', fault: 'timeout-before', calls: 'all' },
-  pm_local_timeoutBeforeChargeOnce: { kind: 'fails', fault: 'timeout-before', calls: 'first' },
-  pm_local_timeoutAfterChargeOnce: { kind: 'fails', fault: 'timeout-after', calls: 'first' },
-  pm_local_resetBeforeChargeOnce: { kind: 'fails', fault: 'reset-before', calls: 'first' },
-  pm_local_resetAfterChargeOnce: { kind: 'fails', fault: 'reset-after', calls: 'first' },
-  pm_local_serverErrorOnce: { kind: 'fails', fault: '500', calls: 'first' },
-  pm_local_serverErrorAfterCharge: { kind: 'fails', fault: '500-after', calls: 'first' },
-  pm_local_rateLimitOnce: { kind: 'fails', fault: '429', calls: 'first' },
+  pm_card_authenticationRequiredOnSetup: { kind: 'requiresAction' },
+  pm_card_threeDSecure2Required: { kind: 'requiresAction' },
+  pm_card_authenticationRequiredSetupForOffSession: { kind: 'succeeds' },
 };
+
+/** What Stripe's test mode cannot do, by the name between `pm_local_` and `Once` or `Twice`. */
+const incidents: Record<string, Incident> = {
+  timeoutBeforeCharge: 'timeout-before',
+  timeoutAfterCharge: 'timeout-after',
+  resetBeforeCharge: 'reset-before',
+  resetAfterCharge: 'reset-after',
+  serverError: '500',
+  serverErrorAfterCharge: '500-after',
+  rateLimit: '429',
+};
+const suffixes: Record<string, FailingCalls> = { '': 'all', Once: 'first', Twice: 'firstTwo' };
+
+/** All payment methods that there are, by name. */
+export const paymentMethods: Readonly<Record<string, PaymentMethod>> = {
+  ...stripesOwn,
+  ...Object.fromEntries(
+    Object.entries(incidents).flatMap(([name, fault]) =>
+      Object.entries(suffixes).map(
+        ([suffix, calls]) => [`pm_local_${name}${suffix}`, { kind: 'fails', fault, calls }] as const,
+      ),
+    ),
+  ),
+};
+
+/** Undefined for a name that is none. */
+export function paymentMethod(name: string): PaymentMethod | undefined {
+  return Object.hasOwn(paymentMethods, name) ? paymentMethods[name] : undefined;
+}
+
+/** Stripe now has `visa` in some of the names, and still takes those without. */
+function underBothNames(methods: Record<string, PaymentMethod>): Record<string, PaymentMethod> {
+  return Object.fromEntries(
+    Object.entries(methods).flatMap(([name, method]) => [
+      [`pm_card_visa_${name}`, method],
+      [`pm_card_${name}`, method],
+    ]),
+  );
+}

@@ -1,106 +1,116 @@
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-
-export interface Intent {
-  id: string;
-  invoiceId: string;
-  amount: number;
-  currency: string;
-  status: string;
-  metadata: Record<string, string>;
-  /** Milliseconds. */
-  createdAt: number;
-}
+import type { Intent } from './intent.ts';
 
 /** A row of the ledger: one charge that moved money. */
 export interface Charge {
   id: string;
-  invoiceId: string;
+  invoiceId: string | null;
+  /** In the units of Stripe's API, as it was asked for. */
   amount: number;
   currency: string;
   idempotencyKey: string | null;
+  paymentIntent: string;
   status: 'succeeded';
+  /** ISO 8601. */
   createdAt: string;
 }
 
-/** The result that a key stands for. */
-export interface KeptResult {
-  parameters: string;
+/** What a call answered, as its idempotency key remembers it. */
+export interface Result {
   status: number;
+  /** JSON text. */
   body: string;
 }
 
-/** Stripe forgets a key after this long, in milliseconds. */
-const keyLifeMs = 24 * 3600 * 1000;
-
 export type Store = ReturnType<typeof openStore>;
 
-/** Intents, charges and idempotency keys, in memory or in a file of the folder. */
+/**
+ * Intents, charges, idempotency keys and tries, in a file of the folder or in memory. In a folder, what was answered
+ * survives the end of this process by any signal.
+ */
 export function openStore(folder: string | undefined) {
   if (folder !== undefined) mkdirSync(folder, { recursive: true });
   const db = new DatabaseSync(folder === undefined ? ':memory:' : join(folder, 'payments.sqlite'));
+  if (folder !== undefined) db.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL;');
   db.exec(`
-    PRAGMA journal_mode = WAL;
-    PRAGMA synchronous = NORMAL;
-    CREATE TABLE IF NOT EXISTS intents (id TEXT PRIMARY KEY, invoiceId TEXT, status TEXT, createdAt INTEGER, json TEXT);
+    CREATE TABLE IF NOT EXISTS intents (
+      number INTEGER PRIMARY KEY, id TEXT UNIQUE, invoiceId TEXT, changedAt INTEGER, json TEXT
+    );
     CREATE INDEX IF NOT EXISTS intentsByInvoice ON intents (invoiceId);
-    CREATE TABLE IF NOT EXISTS charges (seq INTEGER PRIMARY KEY, json TEXT);
-    CREATE TABLE IF NOT EXISTS keys (key TEXT PRIMARY KEY, parameters TEXT, status INTEGER, body TEXT, createdAt INTEGER);
-    CREATE TABLE IF NOT EXISTS calls (invoiceId TEXT PRIMARY KEY, count INTEGER);
+    CREATE TABLE IF NOT EXISTS charges (number INTEGER PRIMARY KEY, json TEXT);
+    CREATE TABLE IF NOT EXISTS keys (
+      key TEXT PRIMARY KEY, request TEXT, status INTEGER, body TEXT, createdAt INTEGER
+    ) WITHOUT ROWID;
+    CREATE TABLE IF NOT EXISTS tries (
+      invoiceId TEXT, paymentMethod TEXT, count INTEGER, PRIMARY KEY (invoiceId, paymentMethod)
+    ) WITHOUT ROWID;
   `);
-  const statements = {
-    putIntent: db.prepare('INSERT OR REPLACE INTO intents VALUES (?, ?, ?, ?, ?)'),
-    intent: db.prepare('SELECT json FROM intents WHERE id = ?'),
-    search: db.prepare(
-      'SELECT json FROM intents WHERE invoiceId = ? AND createdAt <= ? ORDER BY createdAt DESC',
-    ),
-    addCharge: db.prepare('INSERT INTO charges (json) VALUES (?)'),
-    charges: db.prepare('SELECT json FROM charges ORDER BY seq'),
-    countCharges: db.prepare('SELECT count(*) AS n FROM charges'),
-    key: db.prepare('SELECT parameters, status, body FROM keys WHERE key = ? AND createdAt > ?'),
-    keep: db.prepare('INSERT OR REPLACE INTO keys VALUES (?, ?, ?, ?, ?)'),
-    call: db.prepare(
-      'INSERT INTO calls VALUES (?, 1) ON CONFLICT (invoiceId) DO UPDATE SET count = count + 1 RETURNING count',
-    ),
-  };
-  const intentOf = (row: unknown) => JSON.parse(String((row as { json: string }).json)) as Intent;
+  const begin = db.prepare('BEGIN IMMEDIATE');
+  const commit = db.prepare('COMMIT');
+  const putIntent = db.prepare(`
+    INSERT INTO intents (id, invoiceId, changedAt, json) VALUES (?, ?, ?, ?)
+    ON CONFLICT (id) DO UPDATE SET changedAt = excluded.changedAt, json = excluded.json`);
+  const intentById = db.prepare('SELECT json FROM intents WHERE id = ?');
+  const intentsOfInvoice = db.prepare(
+    'SELECT json FROM intents WHERE invoiceId = ? AND changedAt <= ? ORDER BY number DESC',
+  );
+  const allIntents = db.prepare('SELECT json FROM intents WHERE changedAt <= ? ORDER BY number DESC');
+  const addCharge = db.prepare('INSERT INTO charges (json) VALUES (?)');
+  const allCharges = db.prepare('SELECT json FROM charges ORDER BY number');
+  const countCharges = db.prepare('SELECT count(*) AS count FROM charges');
+  const keyRow = db.prepare('SELECT request, status, body FROM keys WHERE key = ? AND createdAt > ?');
+  const putKey = db.prepare('INSERT OR REPLACE INTO keys VALUES (?, ?, ?, ?, ?)');
+  const countTry = db.prepare(`
+    INSERT INTO tries VALUES (?, ?, 1)
+    ON CONFLICT (invoiceId, paymentMethod) DO UPDATE SET count = count + 1 RETURNING count`);
+  const text = (value: unknown) => String(value);
 
   return {
-    putIntent: (intent: Intent): void => {
-      statements.putIntent.run(
-        intent.id,
-        intent.invoiceId,
-        intent.status,
-        intent.createdAt,
-        JSON.stringify(intent),
-      );
+    /** Carries `work` out in one transaction: all of it is kept, or nothing. */
+    transaction<T>(work: () => T): T {
+      begin.run();
+      try {
+        const result = work();
+        commit.run();
+        return result;
+      } catch (error) {
+        db.exec('ROLLBACK');
+        throw error;
+      }
+    },
+    putIntent(intent: Intent, now: number): void {
+      putIntent.run(intent.id, intent.metadata.invoiceId ?? null, now, JSON.stringify(intent));
     },
     intent(id: string): Intent | undefined {
-      const row = statements.intent.get(id);
-      return row === undefined ? undefined : intentOf(row);
+      const row = intentById.get(id);
+      return row === undefined ? undefined : (JSON.parse(text(row.json)) as Intent);
     },
-    /** Intents of an invoice that were made before `before` (milliseconds). */
-    search: (invoiceId: string, before: number): Intent[] =>
-      statements.search.all(invoiceId, before).map(intentOf),
-    addCharge: (charge: Charge): void => {
-      statements.addCharge.run(JSON.stringify(charge));
+    /** Intents that last changed at `until` (milliseconds) or earlier, the newest first; of one invoice, or all. */
+    intents(until: number, invoiceId?: string): Intent[] {
+      const rows = invoiceId === undefined ? allIntents.all(until) : intentsOfInvoice.all(invoiceId, until);
+      return rows.map(({ json }) => JSON.parse(text(json)) as Intent);
     },
-    /** The ledger as one JSON text. */
+    addCharge(charge: Charge): void {
+      addCharge.run(JSON.stringify(charge));
+    },
+    /** All charges as the text of one JSON array, the oldest first. */
     ledger: (): string =>
-      `[${statements.charges
+      `[${allCharges
         .all()
-        .map((row) => String(row.json))
+        .map(({ json }) => text(json))
         .join(',')}]`,
-    countCharges: (): number => Number(statements.countCharges.get()?.n ?? 0),
-    kept(key: string, now: number): KeptResult | undefined {
-      return statements.key.get(key, now - keyLifeMs) as KeptResult | undefined;
+    countCharges: (): number => Number(countCharges.get()?.count),
+    /** What was kept under a key after `since` (milliseconds). */
+    kept(key: string, since: number): (Result & { request: string }) | undefined {
+      return keyRow.get(key, since) as (Result & { request: string }) | undefined;
     },
-    keep: (key: string, { parameters, status, body }: KeptResult, now: number): void => {
-      statements.keep.run(key, parameters, status, body, now);
+    keep(key: string, request: string, { status, body }: Result, now: number): void {
+      putKey.run(key, request, status, body, now);
     },
-    /** Counts a call for an invoice; 1 for the first. */
-    countCall: (invoiceId: string): number => Number(statements.call.get(invoiceId)?.count ?? 1),
+    /** Counts one more try of an invoice with a payment method; 1 for the first. */
+    countTry: (invoiceId: string, method: string): number => Number(countTry.get(invoiceId, method)?.count),
     close: (): void => db.close(),
   };
 }

@@ -1,0 +1,28 @@
+import { invalid } from './refusal.ts';
+
+/** https://docs.stripe.com/currencies: three decimals, the last of which must be 0. */
+const threeDecimals = new Set(['bhd', 'jod', 'kwd', 'omr', 'tnd']);
+/** https://docs.stripe.com/currencies: no decimals, yet given as if there were two. */
+const asIfTwoDecimals = new Set(['isk', 'ugx']);
+/** Stripe takes up to eight digits. */
+const largest = 99_999_999;
+
+/** @throws {Refusal} */
+export function checkAmount(amount: number, currency: string): void {
+  if (!/^[a-z]{3}$/.test(currency)) throw invalid('currency', `Invalid currency: ${currency}.`);
+  if (amount < 1) {
+    throw invalid('amount', 'This value must be greater than or equal to 1.', 'parameter_invalid_integer');
+  }
+  if (amount > largest)
+    throw invalid('amount', `Amount must be no more than ${largest}.`, 'amount_too_large');
+  if (threeDecimals.has(currency) && amount % 10 !== 0) {
+    throw invalid('amount', `Amounts in ${currency} must end in 0.`, 'invalid_charge_amount');
+  }
+  if (asIfTwoDecimals.has(currency) && amount % 100 !== 0) {
+    throw invalid(
+      'amount',
+      `Amounts in ${currency} must be whole: divisible by 100.`,
+      'invalid_charge_amount',
+    );
+  }
+}

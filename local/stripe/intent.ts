@@ -1,0 +1,119 @@
+import { randomUUID } from 'node:crypto';
+import { checkAmount } from './amounts.ts';
+import { children, type Form, flag, integer, onlyKnown, required } from './form.ts';
+import type { Decline } from './paymentMethods.ts';
+import { invalid } from './refusal.ts';
+
+/**
+ * A payment intent, in the shape of Stripe's API. Its states (https://docs.stripe.com/payments/paymentintents/lifecycle),
+ * as far as cards go through them here:
+ *
+ *     requires_payment_method ◄─declined─┐
+ *       └─ a method is given ─► requires_confirmation ─ confirm ─► succeeded
+ *                                        └─ the customer has to act ─► requires_action
+ *     any but succeeded ─ cancel ─► canceled
+ */
+export interface Intent {
+  id: string;
+  object: 'payment_intent';
+  amount: number;
+  amount_received: number;
+  capture_method: 'automatic';
+  created: number;
+  currency: string;
+  customer: string | null;
+  description: string | null;
+  last_payment_error: { type: 'card_error'; code: string; decline_code?: string; message: string } | null;
+  latest_charge: string | null;
+  livemode: false;
+  metadata: Record<string, string>;
+  next_action: { type: 'use_stripe_sdk' } | null;
+  payment_method: string | null;
+  payment_method_types: string[];
+  status: 'requires_payment_method' | 'requires_confirmation' | 'requires_action' | 'succeeded' | 'canceled';
+}
+
+const createParameters = new Set([
+  'amount',
+  'currency',
+  'customer',
+  'payment_method',
+  'description',
+  'confirm',
+  'off_session',
+  'return_url',
+]);
+const nestedParameters = ['metadata', 'payment_method_types', 'automatic_payment_methods'];
+
+/** A new intent that nothing has happened to. @throws {Refusal} */
+export function newIntent(form: Form, now: number): Intent {
+  onlyKnown(form, createParameters, nestedParameters);
+  const amount = integer('amount', required(form, 'amount'));
+  const currency = required(form, 'currency').toLowerCase();
+  checkAmount(amount, currency);
+  if (!flag(form, 'confirm') && form.has('off_session')) {
+    throw invalid('off_session', "The parameter `off_session` cannot be passed unless `confirm` is 'true'.");
+  }
+  if (flag(form, 'confirm')) checkRedirects(form);
+  const types = Object.values(children(form, 'payment_method_types'));
+  return {
+    id: newId('pi'),
+    object: 'payment_intent',
+    amount,
+    amount_received: 0,
+    capture_method: 'automatic',
+    created: Math.floor(now / 1000),
+    currency,
+    customer: form.get('customer') ?? null,
+    description: form.get('description') ?? null,
+    last_payment_error: null,
+    latest_charge: null,
+    livemode: false,
+    metadata: children(form, 'metadata'),
+    next_action: null,
+    payment_method: form.get('payment_method') ?? null,
+    payment_method_types: types.length === 0 ? ['card'] : types,
+    status: form.has('payment_method') ? 'requires_confirmation' : 'requires_payment_method',
+  };
+}
+
+export function succeeded(intent: Intent, charge: string): Intent {
+  return {
+    ...intent,
+    status: 'succeeded',
+    amount_received: intent.amount,
+    latest_charge: charge,
+    last_payment_error: null,
+    next_action: null,
+  };
+}
+
+/** After a decline the intent wants another payment method, and has none. */
+export function declinedIntent(intent: Intent, { code, declineCode, message }: Decline): Intent {
+  return {
+    ...intent,
+    status: 'requires_payment_method',
+    payment_method: null,
+    last_payment_error: {
+      type: 'card_error',
+      code,
+      ...(declineCode === undefined ? {} : { decline_code: declineCode }),
+      message,
+    },
+  };
+}
+
+export function newId(prefix: 'pi' | 'ch' | 'req'): string {
+  return `${prefix}_${randomUUID().replaceAll('-', '').slice(0, 24)}`;
+}
+
+/** Confirming at once asks where a redirected customer shall come back to, unless nothing can redirect. */
+function checkRedirects(form: Form): void {
+  if (form.has('return_url') || form.get('automatic_payment_methods[allow_redirects]') === 'never') return;
+  if (form.has('payment_method_types[0]')) return;
+  throw invalid(
+    undefined,
+    'A payment method might redirect the customer: give a `return_url`, or `payment_method_types`, or set ' +
+      '`automatic_payment_methods[allow_redirects]` to `never`.',
+  );
+}

@@ -1,0 +1,27 @@
+import { notHere } from './refusal.ts';
+
+export const operations = ['create', 'confirm', 'cancel', 'retrieve', 'search'] as const;
+export type Operation = (typeof operations)[number];
+
+/** What a method and path ask for; `id` is empty where the operation has none. */
+export interface Route {
+  operation: Operation;
+  id: string;
+}
+
+const intents = '/v1/payment_intents';
+
+/** @throws {Refusal} 501 for what this server does not do */
+export function routeOf(method: string, path: string): Route {
+  if (path === intents && method === 'POST') return { operation: 'create', id: '' };
+  const [id = '', action, ...more] = path.startsWith(`${intents}/`)
+    ? path.slice(intents.length + 1).split('/')
+    : [];
+  if (id !== '' && more.length === 0) {
+    if (method === 'GET' && action === undefined) {
+      return id === 'search' ? { operation: 'search', id: '' } : { operation: 'retrieve', id };
+    }
+    if (method === 'POST' && (action === 'confirm' || action === 'cancel')) return { operation: action, id };
+  }
+  throw notHere(`${method} ${path}`);
+}

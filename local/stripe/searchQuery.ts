@@ -1,0 +1,111 @@
+import type { Intent } from './intent.ts';
+import { invalid, notHere } from './refusal.ts';
+
+/** A query in Stripe's search language (https://docs.stripe.com/search), understood. */
+export interface SearchQuery {
+  matches: (intent: Intent) => boolean;
+  /** The one invoice that can match, where the query says so. */
+  invoiceId: string | undefined;
+}
+
+interface Clause {
+  negated: boolean;
+  value: (intent: Intent) => string | number | null | undefined;
+  operator: string;
+  wanted: string | number;
+  metadataKey: string | undefined;
+}
+
+const clausePattern =
+  /(?<negated>-?)(?:metadata\[(?:'(?<single>(?:[^'\\]|\\.)*)'|"(?<double>(?:[^"\\]|\\.)*)")\]|(?<field>\w+))\s*(?<operator>:|>=|<=|>|<)\s*(?:'(?<text>(?:[^'\\]|\\.)*)'|"(?<quoted>(?:[^"\\]|\\.)*)"|(?<number>\d+))/y;
+const connectivePattern = /\s+(AND|OR)\s+|\s+/y;
+
+const textFields = new Set(['status', 'currency', 'customer']);
+const numberFields = new Set(['amount', 'created']);
+
+/** @throws {Refusal} 400 what is no query, 501 what Stripe can search for and this server cannot */
+export function parseSearchQuery(query: string): SearchQuery {
+  const clauses: Clause[] = [];
+  const connectives = new Set<string>();
+  let position = 0;
+  while (true) {
+    clausePattern.lastIndex = position;
+    const match = clausePattern.exec(query);
+    if (match?.groups === undefined) throw notUnderstood(query);
+    clauses.push(clauseOf(match.groups));
+    position = clausePattern.lastIndex;
+    if (position === query.length) break;
+    connectivePattern.lastIndex = position;
+    const connective = connectivePattern.exec(query);
+    if (connective === null) throw notUnderstood(query);
+    connectives.add(connective[1] ?? 'AND');
+    position = connectivePattern.lastIndex;
+  }
+  if (connectives.size > 1) throw invalid('query', 'A query cannot combine AND and OR.');
+  const any = connectives.has('OR');
+  const invoice = any ? undefined : clauses.find(isInvoice);
+  return {
+    matches: (intent) =>
+      any
+        ? clauses.some((clause) => holds(clause, intent))
+        : clauses.every((clause) => holds(clause, intent)),
+    invoiceId: invoice === undefined ? undefined : String(invoice.wanted),
+  };
+}
+
+function clauseOf(groups: Record<string, string | undefined>): Clause {
+  const { field, operator = ':' } = groups;
+  const key = groups.single ?? groups.double;
+  const metadataKey = key === undefined ? undefined : unescaped(key);
+  const text = groups.text ?? groups.quoted;
+  const negated = groups.negated === '-';
+  if (metadataKey !== undefined || textFields.has(field ?? '')) {
+    if (text === undefined || operator !== ':')
+      throw notHere(`a search for ${field ?? 'metadata'} but by ':' and a text`);
+    const value = (intent: Intent) =>
+      metadataKey === undefined
+        ? intent[field as 'status' | 'currency' | 'customer']
+        : intent.metadata[metadataKey];
+    return { negated, value, operator, wanted: unescaped(text), metadataKey };
+  }
+  if (!numberFields.has(field ?? '')) throw notHere(`a search for ${field}`);
+  if (groups.number === undefined) throw notHere(`a search for ${field} by a text`);
+  const value = (intent: Intent) => intent[field as 'amount' | 'created'];
+  return { negated, value, operator, wanted: Number(groups.number), metadataKey };
+}
+
+function holds({ negated, value, operator, wanted }: Clause, intent: Intent): boolean {
+  return compare(value(intent), operator, wanted) !== negated;
+}
+
+function compare(
+  value: string | number | null | undefined,
+  operator: string,
+  wanted: string | number,
+): boolean {
+  if (value === null || value === undefined) return false;
+  switch (operator) {
+    case '>':
+      return value > wanted;
+    case '>=':
+      return value >= wanted;
+    case '<':
+      return value < wanted;
+    case '<=':
+      return value <= wanted;
+    default:
+      return value === wanted;
+  }
+}
+
+function isInvoice({ metadataKey, negated }: Clause): boolean {
+  return metadataKey === 'invoiceId' && !negated;
+}
+
+function unescaped(text: string): string {
+  return text.replaceAll(/\\(.)/gs, '$1');
+}
+
+function notUnderstood(query: string) {
+  return invalid('query', `We were unable to parse your search query: ${query}`);
+}

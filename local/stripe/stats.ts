@@ -1,0 +1,27 @@
+import { type Operation, operations } from './operation.ts';
+
+export type Stats = ReturnType<typeof createStats>;
+
+/** Counts calls of the API since the start, or since the last reset. */
+export function createStats() {
+  let byOperation = none();
+  let replays = 0;
+  return {
+    count(operation: Operation): void {
+      byOperation[operation] += 1;
+    },
+    countReplay(): void {
+      replays += 1;
+    },
+    current() {
+      const calls = operations.reduce((sum, operation) => sum + byOperation[operation], 0);
+      return { calls, byOperation, replays };
+    },
+    reset(): void {
+      byOperation = none();
+      replays = 0;
+    },
+  };
+}
+
+const none = (): Record<Operation, number> => ({ create: 0, confirm: 0, cancel: 0, retrieve: 0, search: 0 });
