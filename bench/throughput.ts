@@ -140,10 +140,11 @@ try {
   }
 
   async function charges(): Promise<number> {
-    return z.array(z.unknown()).parse(await (await fetch(`${payments}/_local/charges`)).json()).length;
+    const stats = z.object({ charges: z.number() });
+    return stats.parse(await (await fetch(`${payments}/_local/stats`)).json()).charges;
   }
 } finally {
-  await Promise.all(children.toReversed().map((child) => child.stop(10_000)));
+  await Promise.all(children.toReversed().map((child) => child.stop(40_000)));
   rmSync(folder, { recursive: true, force: true });
 }
 

@@ -133,7 +133,10 @@ export function createApp(settings: Settings, parts: AppParts = {}) {
       ],
     }),
     /** A tick of the job's timer. */
-    processInvoices: () => runScheduled(job, running, locks.stopping),
+    async processInvoices() {
+      using _busy = followUps.busy();
+      return await runScheduled(job, running, locks.stopping);
+    },
     /** A tick of the sweeper's timer; null where another instance sweeps. */
     async sweepOutbox() {
       await using lease = await locks.tryAcquire(sweepLockKey, { instance, job: 'sweep-outbox' });
@@ -144,7 +147,10 @@ export function createApp(settings: Settings, parts: AppParts = {}) {
     /** One message of the queue of work items. */
     processWorkItem: (message: unknown) => processWorkItem(working, message),
     /** One group of a manual run. */
-    runJobGroup: (task: unknown) => runManualGroup(running, groupTaskSchema.parse(task), locks.stopping),
+    async runJobGroup(task: unknown) {
+      using _busy = followUps.busy();
+      return await runManualGroup(running, groupTaskSchema.parse(task), locks.stopping);
+    },
     /** The end of a manual run. */
     endJobRun: (end: unknown) => endManualRun(running, endOfRunSchema.parse(end)),
     /** Takes no new work, lets the current step finish, releases the leases. */
