@@ -19,10 +19,8 @@ export interface Storage extends Journal {
  */
 export function openStorage(folder: string): Storage {
   mkdirSync(folder, { recursive: true });
-  const db = new DatabaseSync(join(folder, 'service-bus.sqlite'));
+  const db = openExclusively(join(folder, 'service-bus.sqlite'));
   db.exec(`
-    PRAGMA journal_mode = WAL;
-    PRAGMA synchronous = NORMAL;
     CREATE TABLE IF NOT EXISTS messages (
       queue TEXT, sequence INTEGER, place TEXT, facts TEXT, annotations BLOB, bare BLOB,
       PRIMARY KEY (queue, sequence));
@@ -114,6 +112,24 @@ export function openStorage(folder: string): Storage {
       db.close();
     },
   };
+}
+
+/** Two processes on one file would hand out the same messages twice. */
+function openExclusively(file: string): DatabaseSync {
+  const db = new DatabaseSync(file);
+  try {
+    db.exec(`
+      PRAGMA locking_mode = EXCLUSIVE;
+      PRAGMA journal_mode = WAL;
+      PRAGMA synchronous = NORMAL;
+      BEGIN EXCLUSIVE;
+      COMMIT;
+    `);
+    return db;
+  } catch (cause) {
+    db.close();
+    throw new Error(`${file} cannot be opened; is another process using it?`, { cause });
+  }
 }
 
 /** The file is our own writing: it is read back without a schema. Infinity became null in JSON. */

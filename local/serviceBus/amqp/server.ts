@@ -83,7 +83,8 @@ function serveConnections(container: Container, namespace: Namespace, peers: Map
   };
   const linkGone = (context: EventContext) => {
     const link = context.sender ?? context.receiver;
-    if (link !== undefined) cleanUp(peerOf(context), link);
+    const peer = peers.get(context.connection);
+    if (link !== undefined && peer !== undefined) cleanUp(peer, link);
   };
 
   container.on('connection_open', (context: EventContext) => {
@@ -111,15 +112,17 @@ function serveConnections(container: Container, namespace: Namespace, peers: Map
   container.on('sender_close', linkGone);
   container.on('receiver_close', linkGone);
   container.on('session_close', (context: EventContext) => {
-    const peer = peerOf(context);
+    const peer = peers.get(context.connection);
+    if (peer === undefined) return;
     for (const link of peer.cleanups.keys() as Iterable<{ session?: unknown }>) {
       if (link.session === context.session) cleanUp(peer, link);
     }
   });
   container.on('disconnected', (context: EventContext) => peers.get(context.connection)?.drop());
-  // rhea reports here what a client did against the protocol, and closes its connection.
-  container.on('error', () => {});
-  container.on('protocol_error', () => {});
+  // What goes wrong while rhea handles a frame ends up here; it then closes that client's connection.
+  const report = (error: unknown) => console.error('Service Bus stand-in: a connection is closed:', error);
+  container.on('error', report);
+  container.on('protocol_error', report);
 }
 
 function createPeer(connection: Connection, forget: () => void): Peer {

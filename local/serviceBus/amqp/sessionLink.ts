@@ -57,12 +57,14 @@ export function serveSession(
   });
   const stopTimer = broker.clock.after(timeoutOf(link), () => {
     stopSeeking();
+    peer.cleanups.delete(link);
     link.open();
     link.close({
       condition: 'com.microsoft:timeout',
       description: 'No session became free in the time given.',
     });
   });
+  // The client gave up: its detach needs an attach before it can be answered.
   peer.cleanups.set(link, () => {
     stopSeeking();
     stopTimer();

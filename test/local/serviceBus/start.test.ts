@@ -27,6 +27,7 @@ test('a taken port is an error, and nothing is left open', async () => {
   await expect(startServiceBus({ data, httpPort })).rejects.toMatchObject({ code: 'EADDRINUSE' });
   await using second = await startServiceBus({ data });
   expect(second.port).not.toBe(first.port);
+  await expect(startServiceBus({ data })).rejects.toThrow(/another process/);
   await rm(data, { recursive: true });
 });
 
