@@ -177,3 +177,11 @@ test('of many batches that want the same item, one wins', async () => {
   expect((await container.item('a', 'p').read()).resource).toMatchObject({ by: winners[0] });
   expect(await idsIn(container)).toEqual(['a', `message-${winners[0]}`]);
 });
+
+test('an operation that names another partition refuses the request', async () => {
+  const container = await newContainer(cosmos);
+  const elsewhere = { ...create('a'), partitionKey: 'q' } as OperationInput;
+  expect(await refusalOf(container.items.batch([create('b'), elsewhere], 'p'))).toMatchObject({ code: 400 });
+  const same = { ...create('a'), partitionKey: 'p' } as OperationInput;
+  expect((await container.items.batch([create('b'), same], 'p')).code).toBe(200);
+});
