@@ -7,7 +7,7 @@ import { memoryLockStore } from '../support/memoryLockStore.ts';
 import { virtualClock } from '../support/virtualClock.ts';
 
 /**
- * The same trials through a real proxy, before a real Azurite, are in `campaign/faults.campaign.ts`; here time is virtual, so
+ * The same trials through a real proxy, before a real Azurite, are in `bench/leaseFaults.ts`; here time is virtual, so
  * that 200 of each take a second.
  */
 const trials = 200;
