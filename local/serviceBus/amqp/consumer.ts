@@ -83,12 +83,14 @@ export function serveConsumer(
     handedOver = link.delivery_count;
     return true;
   };
-  link.on('sender_flow', () => {
+  const answerFlow = () => {
     while (deliverOne());
     if (!link._draining) return;
     link.issue_flow = true;
     link.connection._register();
-  });
+  };
+  // Nothing goes out before it is stored.
+  link.on('sender_flow', () => broker.journal.afterCommit(answerFlow));
   settleOnRequest(namespace, peer, link, queue, open);
   const leave = consumers.add(queue, { deliverOne, hasRoom });
 
