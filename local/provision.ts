@@ -6,12 +6,25 @@ import { containers, databaseName, indexingPolicy } from '../src/platform/cosmos
 
 /** Creates in a local cloud what infra/ creates in Azure: containers and queues. What is there already stays as it is. */
 export async function provision({ storage, cosmos }: { storage: string; cosmos: string }): Promise<void> {
-  using client = new DisposableCosmosClient(cosmos);
-  const { database } = await client.databases.createIfNotExists({ id: databaseName });
-  const blobs = BlobServiceClient.fromConnectionString(storage);
-  const queueService = QueueServiceClient.fromConnectionString(storage);
+  await Promise.all([provisionStorage(storage), provisionCosmos(cosmos)]);
+}
+
+/** The blob containers and queues, by a storage connection string. */
+export async function provisionStorage(connectionString: string): Promise<void> {
+  const blobs = BlobServiceClient.fromConnectionString(connectionString);
+  const queueService = QueueServiceClient.fromConnectionString(connectionString);
   await Promise.all([
-    ...Object.values(containers).map((definition) =>
+    ...Object.values(blobContainers).map((name) => blobs.getContainerClient(name).createIfNotExists()),
+    ...Object.values(queues).map((name) => queueService.getQueueClient(name).createIfNotExists()),
+  ]);
+}
+
+/** The database and its containers, by a Cosmos connection string. */
+export async function provisionCosmos(connectionString: string): Promise<void> {
+  using client = new DisposableCosmosClient(connectionString);
+  const { database } = await client.databases.createIfNotExists({ id: databaseName });
+  await Promise.all(
+    Object.values(containers).map((definition) =>
       database.containers.createIfNotExists({
         id: definition.name,
         partitionKey: { paths: [definition.partitionKey], version: 2 },
@@ -19,9 +32,7 @@ export async function provision({ storage, cosmos }: { storage: string; cosmos: 
         ...('defaultTtl' in definition ? { defaultTtl: definition.defaultTtl } : {}),
       }),
     ),
-    ...Object.values(blobContainers).map((name) => blobs.getContainerClient(name).createIfNotExists()),
-    ...Object.values(queues).map((name) => queueService.getQueueClient(name).createIfNotExists()),
-  ]);
+  );
 }
 
 /** The SDK's client refreshes its endpoints in the background until it is disposed of. */

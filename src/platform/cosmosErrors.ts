@@ -11,19 +11,25 @@ export const cosmosStatus = {
   retryWith: 449,
 } as const;
 
-/** The status code of an error that the Cosmos SDK threw; undefined where the service gave none. */
-export function statusOf(error: unknown): number | undefined {
-  if (typeof error !== 'object' || error === null || !('code' in error)) return undefined;
-  return typeof error.code === 'number' ? error.code : undefined;
+/**
+ * The code of an error that the Cosmos SDK threw: a status where the service answered, letters where a socket or a
+ * time-out ended it. `items.batch` wraps the error, and only the cause has the code.
+ */
+function codeOf(error: unknown): unknown {
+  if (typeof error !== 'object' || error === null) return undefined;
+  if ('code' in error && error.code !== undefined) return error.code;
+  if (error instanceof Error && error.cause !== undefined) return codeOf(error.cause);
+  return error instanceof Error && /^(Abort|Timeout)Error$/.test(error.name) ? error.name : undefined;
 }
 
-/**
- * Whether a request that failed like this may work later, and may even have been applied: no answer arrived (the SDK
- * gives a socket error code in letters), or the service was busy.
- */
-export function isUncertain(error: unknown): boolean {
-  const status = statusOf(error);
-  if (status === undefined) return isSocketError(error);
+/** The status code of an error that the Cosmos SDK threw; undefined where the service gave none. */
+export function statusOf(error: unknown): number | undefined {
+  const code = codeOf(error);
+  return typeof code === 'number' ? code : undefined;
+}
+
+/** Whether a request with this status may work later, and may even have been applied. */
+export function isUncertainStatus(status: number): boolean {
   return (
     status === cosmosStatus.requestTimeout ||
     status === cosmosStatus.tooManyRequests ||
@@ -32,9 +38,8 @@ export function isUncertain(error: unknown): boolean {
   );
 }
 
-function isSocketError(error: unknown): boolean {
-  return (
-    error instanceof Error &&
-    ('code' in error || error.name === 'AbortError' || error.name === 'TimeoutError')
-  );
+/** Whether a request that failed like this may work later, and may even have been applied: it was busy, or no answer came. */
+export function isUncertain(error: unknown): boolean {
+  const code = codeOf(error);
+  return typeof code === 'number' ? isUncertainStatus(code) : typeof code === 'string';
 }

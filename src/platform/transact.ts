@@ -1,5 +1,5 @@
 import type { Container, OperationInput } from '@azure/cosmos';
-import { isUncertain } from './cosmosErrors.ts';
+import { isUncertain, isUncertainStatus } from './cosmosErrors.ts';
 
 /** What became of a transactional batch. */
 export type Transacted =
@@ -30,7 +30,7 @@ export async function transact(
     });
     const codes = (result ?? []).map(({ statusCode }) => statusCode);
     if (codes.length === operations.length && codes.every((code) => code < 300)) return { kind: 'committed' };
-    const busy = codes.find((code) => isUncertain({ code }));
+    const busy = codes.find(isUncertainStatus);
     return busy === undefined ? { kind: 'refused', codes } : { kind: 'uncertain', cause: { code: busy } };
   } catch (cause) {
     if (isUncertain(cause)) return { kind: 'uncertain', cause };

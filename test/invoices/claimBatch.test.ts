@@ -1,0 +1,194 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { type Claimant, claimBatch } from '../../src/invoices/claimBatch.ts';
+import { paymentBatchSchema } from '../../src/invoices/command.ts';
+import { maxAttempts } from '../../src/invoices/decideClaim.ts';
+import { type Invoice, newInvoice } from '../../src/invoices/invoice.ts';
+import { actionableInvoices, readInvoices } from '../../src/invoices/readInvoices.ts';
+import { systemClock } from '../../src/platform/clock.ts';
+import { FencedOut } from '../../src/platform/fence.ts';
+import { type PayonceCosmos, payonceCosmos } from '../support/payonceCosmos.ts';
+
+let cosmos: PayonceCosmos;
+beforeAll(async () => {
+  cosmos = await payonceCosmos();
+});
+afterAll(() => cosmos[Symbol.asyncDispose]());
+
+const clock = { ...systemClock, sleep: async () => {} };
+const claimStaleMs = 300_000;
+
+function claimant(changes: Partial<Claimant> = {}): Claimant {
+  return {
+    runId: 'run-1',
+    by: 'host-a',
+    lockKey: 'jobs/process-invoices/0',
+    fence: 1,
+    assertHeld() {},
+    ...changes,
+  };
+}
+
+let shardNumber = 0;
+
+/** Stores `count` due invoices in a shard of their own and reads them as a run does. */
+async function dueInvoices(
+  count: number,
+  changes: Partial<Invoice> = {},
+): Promise<{ shard: string; page: Invoice[] }> {
+  const shard = (shardNumber++).toString(16).padStart(2, '0');
+  for (let n = 0; n < count; n++) {
+    const content = {
+      id: `inv-${n}`,
+      customerId: 'c',
+      amountMinor: 100 + n,
+      currency: 'USD',
+      dueAt: '2026-01-01T00:00:00.000Z',
+      paymentMethod: 'pm',
+    };
+    const invoice = newInvoice(content, { shard, at: '2025-12-01T00:00:00.000Z', by: 'test' });
+    await cosmos.containers.invoices.items.create({ ...invoice, ...changes });
+  }
+  return { shard, page: await readDue(shard) };
+}
+
+async function readDue(shard: string): Promise<Invoice[]> {
+  const pages = actionableInvoices(cosmos.containers.invoices, {
+    shard,
+    now: new Date().toISOString(),
+    pageSize: 100,
+  });
+  return (await Array.fromAsync(pages)).flat();
+}
+
+function claim(shard: string, page: Invoice[], by: Claimant = claimant()) {
+  return claimBatch({ container: cosmos.containers.invoices, clock, claimStaleMs }, shard, page, by);
+}
+
+function stored(shard: string, page: Invoice[]): Promise<Invoice[]> {
+  return readInvoices(
+    cosmos.containers.invoices,
+    shard,
+    page.map(({ id }) => id),
+  );
+}
+
+describe('claimBatch', () => {
+  test('claims a batch and stores its outbox message in the same transaction', async () => {
+    const { shard, page } = await dueInvoices(20);
+    const { counts, message } = await claim(shard, page);
+    expect(counts).toEqual({ claimed: 20, reclaimed: 0, parked: 0, contended: 0 });
+    const invoices = await stored(shard, page);
+    expect(new Set(invoices.map((invoice) => invoice.claim?.batchId))).toEqual(new Set([message?.id]));
+    expect(invoices.every(({ status, attempts }) => status === 'claimed' && attempts === 1)).toBe(true);
+    expect(await readDue(shard)).toEqual([]);
+    const batch = paymentBatchSchema.parse(message?.body);
+    expect(batch.commands.map(({ invoiceId, amountMinor }) => [invoiceId, amountMinor])).toEqual(
+      page.map(({ id, amountMinor }) => [id, amountMinor]),
+    );
+    const { resource } = await cosmos.containers.invoices.item(message?.id ?? '', shard).read();
+    expect(resource).toMatchObject({
+      type: 'outboxMessage',
+      status: 'pending',
+      destination: 'payment-commands',
+    });
+  });
+
+  test('one contended invoice does not hold up the batch', async () => {
+    const { shard, page } = await dueInvoices(10);
+    await cosmos.containers.invoices
+      .item('inv-3', shard)
+      .patch([{ op: 'set', path: '/reason', value: 'touched' }]);
+    const { counts, message } = await claim(shard, page);
+    expect(counts).toMatchObject({ claimed: 9, contended: 1 });
+    expect(paymentBatchSchema.parse(message?.body).commands.map(({ invoiceId }) => invoiceId)).not.toContain(
+      'inv-3',
+    );
+  });
+
+  test('of two runs that read the same page each invoice is claimed by one', async () => {
+    const { shard, page } = await dueInvoices(30);
+    const results = await Promise.all([claim(shard, page), claim(shard, page, claimant({ by: 'host-b' }))]);
+    expect(results.reduce((sum, { counts }) => sum + counts.claimed, 0)).toBe(30);
+    const commands = results.flatMap(({ message }) =>
+      message === undefined ? [] : paymentBatchSchema.parse(message.body).commands,
+    );
+    expect(new Set(commands.map(({ invoiceId }) => invoiceId)).size).toBe(30);
+  });
+
+  test('a batch whose answer was lost is settled by rereading', async () => {
+    const { shard, page } = await dueInvoices(5);
+    await cosmos.fault({
+      kind: 'reset-after',
+      count: 4,
+      filter: { operation: 'batch', partitionKey: shard },
+    });
+    const { counts, message } = await claim(shard, page);
+    expect(counts.claimed).toBe(5);
+    expect((await stored(shard, page)).every((invoice) => invoice.claim?.batchId === message?.id)).toBe(true);
+  });
+
+  test('a batch that was never applied is tried again', async () => {
+    const { shard, page } = await dueInvoices(5);
+    await cosmos.fault({ kind: '503', count: 2, filter: { operation: 'batch', partitionKey: shard } });
+    expect((await claim(shard, page)).counts.claimed).toBe(5);
+  });
+
+  test('a smaller fence token than the store has seen is refused, and nothing is written', async () => {
+    const { shard, page } = await dueInvoices(4);
+    await claim(shard, page.slice(0, 2), claimant({ fence: 7 }));
+    await expect(claim(shard, page.slice(2), claimant({ fence: 6 }))).rejects.toThrow(FencedOut);
+    expect((await stored(shard, page.slice(2))).every(({ status }) => status === 'pending')).toBe(true);
+    expect((await claim(shard, page.slice(2), claimant({ fence: 8 }))).counts.claimed).toBe(2);
+  });
+
+  test('a lease that is gone stops it before it writes', async () => {
+    const { shard, page } = await dueInvoices(2);
+    const lost = claimant({
+      assertHeld() {
+        throw new Error('lost');
+      },
+    });
+    await expect(claim(shard, page, lost)).rejects.toThrow('lost');
+    expect((await stored(shard, page)).every(({ status }) => status === 'pending')).toBe(true);
+  });
+
+  test('stale claims are taken over with the same key, and parked after the last attempt', async () => {
+    const payment = {
+      keyNumber: 2,
+      keyCreatedAt: '2026-01-01T00:00:00.000Z',
+      paramsHash: 'h',
+      declines: 1,
+      deferrals: 0,
+    };
+    const claimed = {
+      status: 'claimed' as const,
+      actionableAt: '2026-01-01T00:05:00.000Z',
+      claim: {
+        batchId: 'old',
+        by: 'host-dead',
+        runId: 'r',
+        fence: 1,
+        attempt: 1,
+        at: '',
+        phase: 'calling' as const,
+      },
+      payment,
+    };
+    const stale = await dueInvoices(1, { ...claimed, attempts: 1 });
+    const { counts, message } = await claim(stale.shard, stale.page);
+    expect(counts).toMatchObject({ claimed: 0, reclaimed: 1 });
+    expect(paymentBatchSchema.parse(message?.body).commands[0]).toMatchObject({ attempt: 2, payment });
+    const [taken] = await stored(stale.shard, stale.page);
+    expect(taken?.timeline.at(-1)).toMatchObject({ what: 'reclaimed', from: 'host-dead', attempt: 2 });
+
+    const hopeless = await dueInvoices(1, { ...claimed, attempts: maxAttempts });
+    const result = await claim(hopeless.shard, hopeless.page);
+    expect(result).toEqual({ counts: { claimed: 0, reclaimed: 0, parked: 1, contended: 0 } });
+    const [parked] = await stored(hopeless.shard, hopeless.page);
+    expect(parked).toMatchObject({
+      status: 'parked',
+      reason: `${maxAttempts} attempts ended without a known outcome`,
+    });
+    expect(parked).not.toHaveProperty('claim');
+  });
+});

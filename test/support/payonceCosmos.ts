@@ -1,0 +1,50 @@
+import { type Container, CosmosClient } from '@azure/cosmos';
+import { startCosmos } from '../../local/cosmos/index.ts';
+import { provisionCosmos } from '../../local/provision.ts';
+import { containers, databaseName } from '../../src/platform/cosmosContainers.ts';
+
+export interface PayonceCosmos extends AsyncDisposable {
+  containers: Record<keyof typeof containers, Container>;
+  /** The next `count` requests that match get a fault; see docs/local-cosmos.md. */
+  fault(fault: {
+    kind: string;
+    count: number;
+    filter?: Record<string, string>;
+    delayMs?: number;
+  }): Promise<void>;
+  connectionString: string;
+}
+
+/** A Cosmos of its own, in memory, with the app's containers in it, driven by the real SDK. */
+export async function payonceCosmos(): Promise<PayonceCosmos> {
+  const server = await startCosmos();
+  await provisionCosmos(server.connectionString);
+  const client = new CosmosClient({
+    connectionString: server.connectionString,
+    connectionPolicy: {
+      retryOptions: { maxRetryAttemptCount: 1, fixedRetryIntervalInMilliseconds: 1, maxWaitTimeInSeconds: 1 },
+    },
+  });
+  const database = client.database(databaseName);
+  return {
+    containers: {
+      invoices: database.container(containers.invoices.name),
+      workItems: database.container(containers.workItems.name),
+      runs: database.container(containers.runs.name),
+      audit: database.container(containers.audit.name),
+    },
+    connectionString: server.connectionString,
+    async fault(fault) {
+      const response = await fetch(new URL('/_local/faults', server.endpoint), {
+        method: 'POST',
+        body: JSON.stringify(fault),
+        headers: { 'content-type': 'application/json' },
+      });
+      if (!response.ok) throw new Error(await response.text());
+    },
+    async [Symbol.asyncDispose]() {
+      client.dispose();
+      await server.stop();
+    },
+  };
+}
