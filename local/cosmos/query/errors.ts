@@ -9,11 +9,12 @@ export class BadQuery extends Error {
   override readonly name = 'BadQuery';
   readonly location: Span | undefined;
 
-  constructor(reason: string, location?: Span, code = 'SC1001') {
+  constructor(reason: string, location?: Span, code = 'SC1001', options?: ErrorOptions) {
     super(
       location === undefined
         ? reason
         : JSON.stringify({ errors: [{ severity: 'Error', location, code, message: reason }] }),
+      options,
     );
     this.location = location;
   }

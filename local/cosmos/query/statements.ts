@@ -5,6 +5,7 @@ import { renderRows } from './compile/render.ts';
 import { newCompilation } from './compile/rows.ts';
 import { type CompiledSelect, compileSelect } from './compile/select.ts';
 import { hasPlaces, type Position, placeColumns, resume } from './continuation.ts';
+import { BadQuery } from './errors.ts';
 import { ensureIndex, indexFor } from './indexes.ts';
 import { parse } from './parse/query.ts';
 
@@ -44,11 +45,26 @@ export function prepareQuery(
   ]);
   const cached = cache.get(key);
   if (cached !== undefined) return cached;
-  const prepared = compileQuery(db, source, text, parameters, position);
+  const prepared = compiled(() => compileQuery(db, source, text, parameters, position));
   if (prepared.to.fixedValues) return prepared;
   if (cache.size >= MOST_CACHED) cache.clear();
   cache.set(key, prepared);
   return prepared;
+}
+
+/** A text beyond the depth of the stack or of what SQLite parses is the query's fault: the service refuses it too. */
+function compiled(compile: () => PreparedQuery): PreparedQuery {
+  try {
+    return compile();
+  } catch (cause) {
+    const tooDeep =
+      cause instanceof RangeError ||
+      (cause instanceof Error &&
+        /Expression tree is too large|Recursion limit|stack overflow/.test(cause.message));
+    if (!tooDeep) throw cause;
+    const reason = 'The query is nested too deeply or has too many conditions.';
+    throw new BadQuery(reason, undefined, undefined, { cause });
+  }
 }
 
 function compileQuery(

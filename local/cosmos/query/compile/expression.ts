@@ -101,11 +101,15 @@ function named(expression: Expression & { kind: 'name' }, scope: Scope): TypedSq
   if (value === undefined) {
     throw new BadQuery(`Identifier '${expression.name}' could not be resolved.`, expression.at, 'SC2001');
   }
-  if (scope.sees === 'groups') throw notGrouped(expression.name, expression);
+  if (scope.sees === 'groups') throw notGrouped(expression);
   return value;
 }
 
 function property(expression: Expression & { kind: 'property' }, scope: Scope, to: Compilation): TypedSql {
+  if (scope.sees === 'groups' && pathText(expression) !== undefined) {
+    compileExpression(expression, scope.rows, to);
+    throw notGrouped(expression);
+  }
   const { key } = expression;
   const of = compileExpression(expression.of, scope, to);
   if (key.kind !== 'literal' && key.kind !== 'parameter') {
@@ -120,11 +124,19 @@ function property(expression: Expression & { kind: 'property' }, scope: Scope, t
   return step(of, fixed);
 }
 
-function notGrouped(name: string, at: Expression & { kind: 'name' }): BadQuery {
+function notGrouped(expression: Expression & { kind: 'name' | 'property' }): BadQuery {
   const reason =
-    `Property reference '${name}' is invalid in the select list because it is not contained in either an ` +
-    'aggregate function or the GROUP BY clause.';
-  return new BadQuery(reason, at.at, 'SC2102');
+    `Property reference '${pathText(expression)}' is invalid in the select list because it is not contained ` +
+    'in either an aggregate function or the GROUP BY clause.';
+  return new BadQuery(reason, expression.at, 'SC2102');
+}
+
+/** A property path as it is written, undefined for a property of anything but a name. */
+function pathText(expression: Expression): string | undefined {
+  if (expression.kind === 'name') return expression.name;
+  if (expression.kind !== 'property' || expression.key.kind !== 'literal') return undefined;
+  const of = pathText(expression.of);
+  return of === undefined ? undefined : `${of}.${expression.key.value}`;
 }
 
 function unary(operator: 'not' | '-' | '+' | '~', of: TypedSql): TypedSql {

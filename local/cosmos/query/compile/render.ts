@@ -2,7 +2,7 @@ import type { CompiledSelect } from './select.ts';
 
 /**
  * The SQL of a SELECT: one column `j` and, behind it, `extra`. In the order asked for; else in the order of the
- * items and, within an item, of its array elements; groups in the order of their first row.
+ * items and, within an item, of its array elements; groups in the order of their keys.
  */
 export function renderRows(select: CompiledSelect, extra: string[], limit: string, resume = ''): string {
   const { tables, conditions, json, groups, aggregated } = select;

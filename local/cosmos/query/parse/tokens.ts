@@ -41,7 +41,9 @@ function nextToken(take: (pattern: RegExp) => string | undefined, text: string, 
   if (name !== undefined) return { kind: 'name', text: name, start, end: start + name.length };
   const number = take(NUMBER);
   if (number !== undefined) {
-    return { kind: 'number', text: number, value: Number(number), start, end: start + number.length };
+    const [value, end] = [Number(number), start + number.length];
+    if (Number.isFinite(value)) return { kind: 'number', text: number, value, start, end };
+    throw new BadQuery(`Syntax error, invalid numeric value token '${number}'.`, { start, end }, 'SC1010');
   }
   const quoted = take(STRING);
   if (quoted !== undefined) {
