@@ -1,13 +1,11 @@
 import type { AppFunction } from './appFunctions.ts';
 import type { LogLevel } from './coreTypes.ts';
-import { startDurable } from './durable/index.ts';
+import { type DurableEngine, startDurable } from './durable/index.ts';
 import type { HostJson } from './hostJson.ts';
 import { HostStartError } from './hostStartError.ts';
 import type { Invoker } from './invoker.ts';
 import { connectionString, resolveNames, type Settings } from './settings.ts';
 import { fromTypedData, toTypedData } from './typedData.ts';
-
-export type DurableFunctions = Awaited<ReturnType<typeof startDurable>>;
 
 /** Starts the task hub worker, whose functions run through `invoker`. */
 export async function startDurableFunctions(options: {
@@ -17,7 +15,7 @@ export async function startDurableFunctions(options: {
   instanceId: string;
   invoker: Invoker;
   log: (level: LogLevel, message: string) => void;
-}): Promise<DurableFunctions> {
+}): Promise<DurableEngine> {
   const { functions, hostJson, settings, instanceId, invoker, log } = options;
   const { durableTask } = hostJson.extensions;
   const names = (kind: 'orchestration' | 'activity' | 'entity') =>

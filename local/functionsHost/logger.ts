@@ -56,6 +56,7 @@ export function createLogger(logLevel: Record<string, string>, write: (line: str
   };
 }
 
+/** An unknown level counts as information. */
 function rank(level: string): number {
   const found = order.indexOf(level.toLowerCase() as LogLevel);
   return found === -1 ? order.indexOf('information') : found;

@@ -12,7 +12,7 @@ import type { Clock } from '../../src/platform/clock.ts';
 import { systemClock } from '../../src/platform/clock.ts';
 import { type AppFunction, readFunctions, type Trigger } from './appFunctions.ts';
 import type { LogLevel, ProgrammingModel, TypedData } from './coreTypes.ts';
-import type { DurableFunctions } from './durableFunctions.ts';
+import type { DurableEngine } from './durable/index.ts';
 import { prepareEnvironment, readHostId, readKeys } from './hostEnvironment.ts';
 import { ignoredMembers, readHostJson } from './hostJson.ts';
 import { HostStartError } from './hostStartError.ts';
@@ -89,7 +89,7 @@ export async function startFunctionsHost(options: FunctionsHostOptions): Promise
   await runHooks('appStart', { ...hookContext, functionAppDirectory: appDir });
   registeredApp.locked = true;
 
-  let durable: DurableFunctions | undefined;
+  let durable: DurableEngine | undefined;
   let clientData: TypedData = { json: 'null' };
   let stopped: Promise<void> | undefined;
   const invoker = createInvoker({
