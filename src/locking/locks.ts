@@ -13,8 +13,8 @@ export interface Locks {
    */
   tryAcquire(key: string, owner: LeaseOwner, options?: { fenced?: boolean }): Promise<Lease | null>;
   /**
-   * Looks again and again for `waitMs` milliseconds (0: once); may end one request time later. @throws LockTimeout when it
-   * stayed out of reach, LocksClosed when this process is ending, the signal's reason when that aborts.
+   * Looks again and again for `waitMs` milliseconds (0: once); a look that has begun is brought to its end. @throws
+   * LockTimeout when it stayed out of reach, LocksClosed when this process is ending, the signal's reason when that aborts.
    */
   acquire(
     key: string,
@@ -49,8 +49,14 @@ export function createLocks(store: LockStore, options: LocksOptions): ProcessLoc
   const timing = options.timing ?? leaseTiming(options.leaseSeconds ?? 30);
   const setting: LeaseSetting = { store, clock, telemetry, timing, random };
   const held = new Set<HeldLease>();
-  let allEnded = () => {};
   const stopping = new AbortController();
+  let attempts = 0;
+  let idle = () => {};
+  let draining: Promise<void> | undefined;
+
+  const ifIdle = () => {
+    if (held.size === 0 && attempts === 0) idle();
+  };
 
   async function attempt(
     key: string,
@@ -58,32 +64,48 @@ export function createLocks(store: LockStore, options: LocksOptions): ProcessLoc
     fenced: boolean,
     tries: number,
   ): Promise<Lease | null> {
-    const acquired = await attemptAcquire({ key, owner, fenced, tries }, setting);
-    if (acquired === null) {
-      telemetry.count(metric.leaseSkipped, { job: owner.job });
+    attempts++;
+    try {
+      const acquired = await attemptAcquire({ key, owner, fenced, tries }, setting);
+      if (acquired === null) return null;
+      const lease = holdLease(acquired, setting, (ended) => {
+        held.delete(ended);
+        ifIdle();
+      });
+      held.add(lease);
+      telemetry.count(metric.leaseAcquired, { job: owner.job });
+      telemetry.record(metric.leaseFence, lease.fence, { job: owner.job });
+      if (!stopping.signal.aborted) return lease;
+      await lease.release();
       return null;
+    } finally {
+      attempts--;
+      ifIdle();
     }
-    const lease = holdLease(acquired, setting, (ended) => {
-      held.delete(ended);
-      if (held.size === 0) allEnded();
-    });
-    held.add(lease);
-    telemetry.count(metric.leaseAcquired, { job: owner.job });
-    telemetry.record(metric.leaseFence, lease.fence, { job: owner.job });
-    if (!stopping.signal.aborted) return lease;
-    await lease.release();
-    return null;
+  }
+
+  async function drain(graceMs: number): Promise<void> {
+    const grace = new AbortController();
+    idle = () => grace.abort();
+    stopping.abort();
+    ifIdle();
+    await clock.sleep(graceMs, grace.signal).catch(() => {});
+    await Promise.all([...held].map((lease) => lease.surrender('the process is ending')));
   }
 
   return {
     stopping: stopping.signal,
 
     async tryAcquire(key, owner, { fenced = true } = {}) {
-      return stopping.signal.aborted ? null : attempt(key, owner, fenced, 3);
+      if (stopping.signal.aborted) return null;
+      const lease = await attempt(key, owner, fenced, 3);
+      if (lease === null) telemetry.count(metric.leaseSkipped, { job: owner.job });
+      return lease;
     },
 
     async acquire(key, owner, { waitMs, fenced = true, signal }) {
       const startedAt = clock.monotonic();
+      const giveUp = signal === undefined ? stopping.signal : AbortSignal.any([signal, stopping.signal]);
       let failure: LockStoreFailed | undefined;
       for (let tries = 0; ; tries++) {
         if (stopping.signal.aborted) throw new LocksClosed(key);
@@ -101,17 +123,10 @@ export function createLocks(store: LockStore, options: LocksOptions): ProcessLoc
         }
         const left = startedAt + waitMs - clock.monotonic();
         if (left <= 0) throw new LockTimeout(key, waitMs, failure);
-        await clock.sleep(Math.min(left, waitBefore(tries, backoff, random)), signal);
+        await clock.sleep(Math.min(left, waitBefore(tries, backoff, random)), giveUp).catch(() => {});
       }
     },
 
-    async drain(graceMs) {
-      stopping.abort();
-      if (held.size === 0) return;
-      const graceOver = new AbortController();
-      allEnded = () => graceOver.abort();
-      await clock.sleep(graceMs, graceOver.signal).catch(() => {});
-      await Promise.all([...held].map((lease) => lease.surrender('the process is ending')));
-    },
+    drain: (graceMs) => (draining ??= drain(graceMs)),
   };
 }

@@ -145,10 +145,21 @@ describe('drain', () => {
     const waiting = second.locks.acquire(key, owner, { waitMs: 60_000 });
     const ended = expect(waiting).rejects.toThrow(LocksClosed);
     await first.clock.advance(3000);
-    await second.locks.drain(0);
-    await first.clock.advance(1000);
-    await ended;
+    await Promise.all([second.locks.drain(10_000), ended]);
     await held?.release();
+  });
+
+  test('waits for an acquire under way, which is given back', async () => {
+    const { locks, clock, memory, network } = virtualLocks();
+    network.fault = (operation) =>
+      operation === 'raise' ? { kind: 'slowSuccess', ms: 2000 } : { kind: 'none' };
+    const acquiring = locks.tryAcquire(key, owner);
+    await clock.advance(1000);
+    const draining = locks.drain(10_000);
+    await clock.advance(1000);
+    await draining;
+    expect(await acquiring).toBeNull();
+    expect(memory.holder(key)).toBeUndefined();
   });
 
   test('with nothing held is done at once, and a second one too', async () => {
