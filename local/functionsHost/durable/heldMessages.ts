@@ -1,0 +1,53 @@
+import type { QueueClient } from '@azure/storage-queue';
+import { unlessStatus } from './history.ts';
+
+/** A received queue message that stays invisible, by renewals, until it is deleted or put back. */
+export interface HeldMessage {
+  messageText: string;
+  delete(): Promise<void>;
+  /** Lets others see it after `seconds`. */
+  putBack(seconds: number): Promise<void>;
+  /** Stops renewing; it becomes visible when the time-out is over. */
+  letGo(): void;
+}
+
+/** Receives up to `count` messages. @param visibility milliseconds; sub-second parts are rounded up */
+export async function receive(queue: QueueClient, count: number, visibility: number): Promise<HeldMessage[]> {
+  const seconds = Math.max(1, Math.ceil(visibility / 1000));
+  const { receivedMessageItems } = await queue.receiveMessages({
+    numberOfMessages: count,
+    visibilityTimeout: seconds,
+  });
+  return receivedMessageItems.map(({ messageId, popReceipt, messageText }) => {
+    let receipt = popReceipt;
+    let renewing: Promise<void> = Promise.resolve();
+    const renew = async () => {
+      try {
+        const updated = await queue.updateMessage(messageId, receipt, undefined, seconds);
+        receipt = updated.popReceipt ?? receipt;
+      } catch {
+        // Somebody else has it by now, or the queue is away: what was done with it is deduplicated by its receiver.
+      }
+    };
+    const timer = setInterval(() => {
+      renewing = renewing.then(renew);
+    }, seconds * 500);
+    timer.unref();
+    const end = async () => {
+      clearInterval(timer);
+      await renewing;
+    };
+    return {
+      messageText,
+      async delete() {
+        await end();
+        await queue.deleteMessage(messageId, receipt).catch(unlessStatus(400, 404));
+      },
+      async putBack(after) {
+        await end();
+        await queue.updateMessage(messageId, receipt, undefined, after).catch(unlessStatus(400, 404));
+      },
+      letGo: () => clearInterval(timer),
+    };
+  });
+}
