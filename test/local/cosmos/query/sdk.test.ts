@@ -1,6 +1,10 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import type { FeedOptions, SqlQuerySpec } from '@azure/cosmos';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { cosmosForFile, newContainer, refusalOf } from '../openContainer.ts';
+import { startCosmos } from '../../../../local/cosmos/index.ts';
+import { clientOf, cosmosForFile, newContainer, refusalOf } from '../openContainer.ts';
 
 const cosmos = await cosmosForFile();
 const container = await newContainer(cosmos);
@@ -104,6 +108,26 @@ it('a continuation token opens the next page in another client', async () => {
   const { resources } = await container.items.query<number>(query, options).fetchNext();
 
   expect(resources).toEqual([5, 6, 7, 8, 9, 10, 11]);
+});
+
+it('a continuation token outlives the process, and so do the indexes', async () => {
+  const data = await mkdtemp(join(tmpdir(), 'queries-'));
+  const query = 'SELECT VALUE c.n FROM c WHERE c.n > 0 ORDER BY c.n DESC';
+  const before = await startCosmos({ data });
+  const { database, items } = await newContainer(before);
+  for (const n of [0, 1, 2, 3]) await items.create({ id: `i${n}`, pk: 'p', n });
+  const first = await items.query<number>(query, { maxItemCount: 2 }).fetchNext();
+  await before.stop();
+
+  const after = await cosmosForFile({ data });
+  const again = clientOf(after).database(database.id).container('items');
+  const { resources } = await again.items
+    .query<number>(query, { continuationToken: first.continuationToken })
+    .fetchNext();
+
+  expect([first.resources, resources]).toEqual([[3, 2], [1]]);
+  await after.stop();
+  await rm(data, { recursive: true });
 });
 
 it('a wrong query is a 400 with its place, one that is not covered a 501 with its name', async () => {
