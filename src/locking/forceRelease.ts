@@ -46,8 +46,8 @@ export async function forceRelease(
   if (broken === 'changed') return nowOwned(store, key, signal);
 
   const leaseId = randomUUID();
-  if ((await store.acquire(key, leaseId, leaseMs, signal)) !== 'acquired')
-    return nowOwned(store, key, signal);
+  const acquired = await store.acquire(key, leaseId, leaseMs, signal);
+  if (acquired !== 'acquired') return nowOwned(store, key, signal);
   try {
     const now = clock.now();
     const fence = nextFence(previous.fence, now);

@@ -142,7 +142,7 @@ export function holdLease(
 
   async function giveBack(): Promise<void> {
     stopping.abort(stopped);
-    // A renewal that the store applies after the release could not tell its own lease from the next one.
+    // Two requests under way could arrive in either order: a renewal after the release, under the next holder's lease.
     await keeping;
     try {
       await bounded(clock, timing.attemptMs, (signal) => store.release(key, leaseId, signal));

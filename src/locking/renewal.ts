@@ -73,7 +73,7 @@ export function timeOver(tenure: Tenure, now: number, requestUnderWay = false): 
     };
   }
   if (requestUnderWay) {
-    return { reason: 'unreachable', detail: `a renewal was still unanswered when the time was over` };
+    return { reason: 'unreachable', detail: 'a renewal was still unanswered when the time was over' };
   }
   return { reason: 'expired', detail: `no renewal was sent in time; noticed ${late} ms after the deadline` };
 }

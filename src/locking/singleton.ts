@@ -2,8 +2,10 @@ import { LockHeld } from './errors.ts';
 import type { Lease } from './lease.ts';
 import type { Locks } from './locks.ts';
 
-/** What a wrapped handler does when its lock is held: return undefined, wait (30 s if absent) and then throw LockTimeout,
- * or throw LockHeld, so that a queue delivers the message again. */
+/**
+ * What a wrapped handler does when its lock is held: return undefined, wait (`waitMs`, 30 s if absent) and then throw
+ * LockTimeout, or throw LockHeld, so that a queue delivers the message again.
+ */
 export type WhenHeld = { whenHeld: 'skip' } | { whenHeld: 'wait'; waitMs?: number } | { whenHeld: 'throw' };
 
 /** What a handler's context tells about its invocation; that of Azure Functions does. */

@@ -273,6 +273,26 @@ export function lockStoreContract(subject: ContractSubject): void {
       expect(await store.acquire(key, two, leaseMs, never)).toBe('held');
     });
 
+    test('fifty waiters all get through', async ({ expect }) => {
+      const key = freshKey();
+      const locks = createLocks(store, { clock, telemetry: noTelemetry, leaseSeconds: 15 });
+      let inside = 0;
+      const waiters = Array.from({ length: 50 }, async (_, i) => {
+        await using lease = await locks.acquire(
+          key,
+          { instance: `${i}`, job: 'contract' },
+          { waitMs: 55_000 },
+        );
+        expect(++inside).toBe(1);
+        await clock.sleep(10);
+        lease.assertHeld();
+        inside--;
+        return lease.fence;
+      });
+      await pass(10_000);
+      expect(new Set(await Promise.all(waiters)).size).toBe(50);
+    });
+
     test('a holder that is killed is followed by another when its lease has run out', async ({ expect }) => {
       const key = freshKey();
       const holder = await subject.startHolder(key);
