@@ -95,6 +95,7 @@ async function run(): Promise<boolean> {
             INSTANCE_ID: `host-${index + 1}`,
             INVOICE_SCHEDULE: '*/2 * * * * *',
             OUTBOX_SCHEDULE: '*/5 * * * * *',
+            PAYMENT_TIMEOUT_SECONDS: '3',
           },
           logFile: join(folder, 'logs', `host-${index + 1}.log`),
         },

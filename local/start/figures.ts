@@ -8,6 +8,8 @@ export interface InvoiceFigure {
   amountMinor: number;
   currency: string;
   actionableAt?: string;
+  /** Why it is parked or declined. */
+  reason?: string;
   timeline: { what: string; by: string }[];
 }
 
@@ -37,7 +39,7 @@ export async function readFigures({
   const [invoices, outbox, ledger] = await Promise.all([
     container.items
       .query<InvoiceFigure>(
-        `SELECT c.id, c.status, c.amountMinor, c.currency, c.actionableAt, c.timeline FROM c WHERE c.type = 'invoice'`,
+        `SELECT c.id, c.status, c.amountMinor, c.currency, c.actionableAt, c.reason, c.timeline FROM c WHERE c.type = 'invoice'`,
       )
       .fetchAll(),
     container.items
@@ -81,7 +83,7 @@ export function addUp({ invoices, charges }: Figures): Sums {
   const chargesOf = Map.groupBy(charges, ({ invoiceId }) => invoiceId);
   const known = new Set(invoices.map(({ id }) => id));
   let chargedTwice = 0;
-  for (const { id, status, amountMinor, currency, timeline } of invoices) {
+  for (const { id, status, amountMinor, currency, timeline, reason } of invoices) {
     byStatus[status]++;
     const own = chargesOf.get(id) ?? [];
     if (own.length > 1) {
@@ -97,6 +99,7 @@ export function addUp({ invoices, charges }: Figures): Sums {
         problems.push(`${id}: charged ${charge.amount} ${charge.currency} for ${amountMinor} ${currency}`);
       }
     } else if (own.length > 0) problems.push(`${id} is ${status}, but was charged`);
+    if (status === 'parked') problems.push(`${id} is parked: ${reason ?? 'no reason given'}`);
   }
   for (const id of chargesOf.keys())
     if (!known.has(id)) problems.push(`${id} was charged, but there is no such invoice`);
