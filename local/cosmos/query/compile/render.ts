@@ -12,15 +12,10 @@ export function renderRows(select: CompiledSelect, extra: string[], limit: strin
   if (where.length > 0) parts.push(`WHERE ${where.join(' AND ')}`);
   if (groups.length > 0) parts.push(`GROUP BY ${groups.map(notAColumnNumber).join(', ')}`);
   // An aggregate can be undefined where no row was: `SELECT VALUE AVG(…)` then has no result.
-  if (aggregated) parts.push('HAVING j IS NOT NULL');
-  const order = orderTerms(select);
-  const terms =
-    groups.length > 0
-      ? order.length > 0
-        ? order
-        : groups.map(notAColumnNumber)
-      : order.concat(ties(select));
-  if (terms.length > 0 && !(aggregated && groups.length === 0)) parts.push(`ORDER BY ${terms.join(', ')}`);
+  if (aggregated) parts.push(`HAVING ${json} IS NOT NULL`);
+  const last = groups.length > 0 ? groups.map(notAColumnNumber) : ties(select);
+  const order = aggregated && groups.length === 0 ? [] : [...orderTerms(select), ...last];
+  if (order.length > 0) parts.push(`ORDER BY ${order.join(', ')}`);
   parts.push(limit);
   return parts.join(' ');
 }

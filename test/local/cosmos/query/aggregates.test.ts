@@ -49,6 +49,8 @@ it.each<[query: string, results: unknown[]]>([
     'SELECT c.kind, COUNT(1) AS n FROM c GROUP BY c.kind',
     [{ n: 1 }, { kind: 'x', n: 2 }, { kind: 'y', n: 1 }, { kind: { z: 1, y: 2 }, n: 2 }],
   ],
+  ['SELECT VALUE AVG(d.n) FROM (SELECT DISTINCT c.none FROM c) AS d', []],
+  ['SELECT VALUE SUM(d.n) FROM (SELECT DISTINCT c.n FROM c WHERE c.n > 0) AS d', [13.5]],
   ['SELECT DISTINCT VALUE c.p FROM c', ['a', 'b', 'c']],
   ['SELECT DISTINCT c.p FROM c ORDER BY c.p DESC', [{ p: 'c' }, { p: 'b' }, { p: 'a' }]],
   ['SELECT DISTINCT VALUE c.kind FROM c', ['x', 'y', { z: 1, y: 2 }]],
