@@ -4,8 +4,12 @@ import { invalid } from './refusal.ts';
 const threeDecimals = new Set(['bhd', 'jod', 'kwd', 'omr', 'tnd']);
 /** https://docs.stripe.com/currencies: no decimals, yet given as if there were two. */
 const asIfTwoDecimals = new Set(['isk', 'ugx']);
-/** Stripe takes up to eight digits. */
-const largest = 99_999_999;
+/** The most digits: https://docs.stripe.com/currencies#minimum-and-maximum-charge-amounts. */
+const mostDigits = new Map([
+  ['idr', 12],
+  ['inr', 9],
+]);
+const mostDigitsElse = 8;
 
 /** @throws {Refusal} */
 export function checkAmount(amount: number, currency: string): void {
@@ -13,8 +17,10 @@ export function checkAmount(amount: number, currency: string): void {
   if (amount < 1) {
     throw invalid('amount', 'This value must be greater than or equal to 1.', 'parameter_invalid_integer');
   }
-  if (amount > largest)
-    throw invalid('amount', `Amount must be no more than ${largest}.`, 'amount_too_large');
+  const digits = mostDigits.get(currency) ?? mostDigitsElse;
+  if (amount >= 10 ** digits) {
+    throw invalid('amount', `Amounts in ${currency} have at most ${digits} digits.`, 'amount_too_large');
+  }
   if (threeDecimals.has(currency) && amount % 10 !== 0) {
     throw invalid('amount', `Amounts in ${currency} must end in 0.`, 'invalid_charge_amount');
   }

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { checkAmount } from './amounts.ts';
 import { children, type Form, flag, integer, onlyKnown, required } from './form.ts';
 import type { Decline } from './paymentMethods.ts';
-import { invalid } from './refusal.ts';
+import { invalid, notHere } from './refusal.ts';
 
 /**
  * A payment intent, in the shape of Stripe's API. Its states (https://docs.stripe.com/payments/paymentintents/lifecycle),
@@ -29,7 +29,7 @@ export interface Intent {
   metadata: Record<string, string>;
   next_action: { type: 'use_stripe_sdk' } | null;
   payment_method: string | null;
-  payment_method_types: string[];
+  payment_method_types: ['card'];
   status: 'requires_payment_method' | 'requires_confirmation' | 'requires_action' | 'succeeded' | 'canceled';
 }
 
@@ -43,10 +43,11 @@ const createParameters = new Set([
   'off_session',
   'return_url',
 ]);
-const nestedParameters = ['metadata', 'payment_method_types', 'automatic_payment_methods'];
+const nestedParameters = ['metadata', 'allowed_payment_method_types', 'automatic_payment_methods'];
 
 /** A new intent that nothing has happened to. @throws {Refusal} */
 export function newIntent(form: Form, now: number): Intent {
+  checkMethodTypes(form);
   onlyKnown(form, createParameters, nestedParameters);
   const amount = integer('amount', required(form, 'amount'));
   const currency = required(form, 'currency').toLowerCase();
@@ -54,8 +55,6 @@ export function newIntent(form: Form, now: number): Intent {
   if (!flag(form, 'confirm') && form.has('off_session')) {
     throw invalid('off_session', "The parameter `off_session` cannot be passed unless `confirm` is 'true'.");
   }
-  if (flag(form, 'confirm')) checkRedirects(form);
-  const types = Object.values(children(form, 'payment_method_types'));
   return {
     id: newId('pi'),
     object: 'payment_intent',
@@ -72,7 +71,7 @@ export function newIntent(form: Form, now: number): Intent {
     metadata: children(form, 'metadata'),
     next_action: null,
     payment_method: form.get('payment_method') ?? null,
-    payment_method_types: types.length === 0 ? ['card'] : types,
+    payment_method_types: ['card'],
     status: form.has('payment_method') ? 'requires_confirmation' : 'requires_payment_method',
   };
 }
@@ -107,13 +106,35 @@ export function newId(prefix: 'pi' | 'ch' | 'req'): string {
   return `${prefix}_${randomUUID().replaceAll('-', '').slice(0, 24)}`;
 }
 
-/** Confirming at once asks where a redirected customer shall come back to, unless nothing can redirect. */
-function checkRedirects(form: Form): void {
-  if (form.has('return_url') || form.get('automatic_payment_methods[allow_redirects]') === 'never') return;
-  if (form.has('payment_method_types[0]')) return;
-  throw invalid(
-    undefined,
-    'A payment method might redirect the customer: give a `return_url`, or `payment_method_types`, or set ' +
-      '`automatic_payment_methods[allow_redirects]` to `never`.',
-  );
+/**
+ * Cards are all that there is. Which methods may pay is not said by `payment_method_types` any more
+ * (https://docs.stripe.com/changelog/endive/2026-09-30/removes-the-payment-method-types-parameter-from-payment-intents-and-setup-intents).
+ * Confirming at once asks where a redirected customer shall come back to, unless nothing can redirect.
+ */
+function checkMethodTypes(form: Form): void {
+  const allowed = Object.values(children(form, 'allowed_payment_method_types'));
+  const automatic = children(form, 'automatic_payment_methods');
+  if ('0' in children(form, 'payment_method_types')) {
+    throw invalid(
+      'payment_method_types',
+      'payment_method_types is no longer supported: use allowed_payment_method_types.',
+      'payment_method_types_no_longer_supported',
+    );
+  }
+  if (allowed.length > 0 && Object.keys(automatic).length > 0) {
+    throw invalid(
+      'allowed_payment_method_types',
+      'You may only specify one of allowed_payment_method_types, automatic_payment_methods.',
+      'parameters_exclusive',
+    );
+  }
+  if (allowed.length > 0 && !allowed.includes('card')) throw notHere('payment methods but cards');
+  const mayRedirect = automatic.allow_redirects !== 'never' && allowed.length === 0;
+  if (flag(form, 'confirm') && mayRedirect && !form.has('return_url')) {
+    throw invalid(
+      undefined,
+      'A payment method might redirect the customer: give a `return_url`, or `allowed_payment_method_types`, or ' +
+        'set `automatic_payment_methods[allow_redirects]` to `never`.',
+    );
+  }
 }

@@ -1,36 +1,15 @@
-import { Agent as HttpAgent } from 'node:http';
-import { Agent as HttpsAgent } from 'node:https';
-import Stripe from 'stripe';
+import type Stripe from 'stripe';
 import { classifyError, classifyIntent } from './classifyStripe.ts';
 import type { ChargeRequest, PaymentProvider } from './provider.ts';
 import { stripeAmount } from './stripeAmount.ts';
-
-export interface StripeOptions {
-  secretKey: string;
-  /** `https://api.stripe.com`, or a stand-in. */
-  apiBase: string;
-  /** Bound of one call, in milliseconds. */
-  timeoutMs: number;
-}
+import { type StripeOptions, stripeClient } from './stripeClient.ts';
 
 /**
  * Charges through Stripe's PaymentIntents: created and confirmed in one call, off-session, under the request's
  * idempotency key. Nothing is repeated in here: whether to ask again is decided by the outcome.
  */
-export function stripeProvider({ secretKey, apiBase, timeoutMs }: StripeOptions): PaymentProvider {
-  const url = new URL(apiBase);
-  const secure = url.protocol === 'https:';
-  const agent = secure ? new HttpsAgent({ keepAlive: true }) : new HttpAgent({ keepAlive: true });
-  const stripe = new Stripe(secretKey, {
-    host: url.hostname,
-    port: url.port === '' ? (secure ? 443 : 80) : Number(url.port),
-    protocol: secure ? 'https' : 'http',
-    timeout: timeoutMs,
-    maxNetworkRetries: 0,
-    telemetry: false,
-    httpClient: Stripe.createNodeHttpClient(agent),
-  });
-
+export function stripeProvider(options: StripeOptions): PaymentProvider {
+  const stripe = stripeClient(options);
   return {
     async charge(request) {
       const amount = stripeAmount(request.amountMinor, request.currency);
@@ -58,7 +37,10 @@ export function stripeProvider({ secretKey, apiBase, timeoutMs }: StripeOptions)
   };
 }
 
-/** All that the idempotency key stands for. */
+/**
+ * All that the idempotency key stands for. Cards only: a debit is `processing` for days, which no retry of a call
+ * outlasts; and without naming the methods Stripe asks where to send a customer back to who is not there.
+ */
 function parameters(request: ChargeRequest, amount: number): Stripe.PaymentIntentCreateParams {
   const { invoiceId, currency, customerId, paymentMethod, description, idempotencyKey } = request;
   return {
@@ -66,6 +48,7 @@ function parameters(request: ChargeRequest, amount: number): Stripe.PaymentInten
     currency: currency.toLowerCase(),
     customer: customerId,
     payment_method: paymentMethod,
+    allowed_payment_method_types: ['card'],
     off_session: true,
     confirm: true,
     ...(description === undefined ? {} : { description }),
