@@ -113,8 +113,8 @@ export function startPartitions(options: PartitionsOptions): Partitions {
       return;
     }
     await blob.setMetadata({ owner: encodeURIComponent(hostId) }, { conditions: { leaseId: lease.leaseId } });
-    options.log('information', `${names[partition]}: taken by ${hostId}`);
     held.set(partition, { lease, listener: options.listen(partition), renewedAt: performance.now() });
+    options.log('information', `${names[partition]}: taken by ${hostId}`);
   }
 
   async function ownerOf(partition: number): Promise<{ isLeased: boolean; hostId: string | undefined }> {

@@ -36,7 +36,7 @@ df.app.orchestration('sequence', function* (context) {
 });
 
 df.app.orchestration('fanOut', function* (context) {
-  const { count, ms } = context.df.getInput() as { count: number; ms: number };
+  const { count, ms } = context.df.getInput<{ count: number; ms: number }>();
   const tasks = Array.from({ length: count }, () => context.df.callActivity('slow', ms));
   return yield context.df.Task.all(tasks);
 });
@@ -61,7 +61,7 @@ df.app.orchestration('throws', function* (context) {
 });
 
 df.app.orchestration('retries', function* (context) {
-  const { key, attempts } = context.df.getInput() as { key: string; attempts: number };
+  const { key, attempts } = context.df.getInput<{ key: string; attempts: number }>();
   const options = new df.RetryOptions(10, attempts);
   const result: number = yield context.df.callActivityWithRetry('failTwice', options, key);
   const after: number = yield context.df.callActivity('add', { a: result, b: 1 });
@@ -69,7 +69,7 @@ df.app.orchestration('retries', function* (context) {
 });
 
 df.app.orchestration('timer', function* (context) {
-  const { ms } = context.df.getInput() as { ms: number };
+  const { ms } = context.df.getInput<{ ms: number }>();
   const start = context.df.currentUtcDateTime.getTime();
   yield context.df.createTimer(new Date(start + ms));
   return context.df.currentUtcDateTime.getTime() - start;
@@ -93,7 +93,7 @@ df.app.orchestration('approval', function* (context) {
 });
 
 df.app.orchestration('countDown', function* (context) {
-  const { left, total } = context.df.getInput() as { left: number; total: number };
+  const { left, total } = context.df.getInput<{ left: number; total: number }>();
   const sum: number = yield context.df.callActivity('add', { a: total, b: left });
   if (left > 1) context.df.continueAsNew({ left: left - 1, total: sum });
   return sum;
