@@ -11,19 +11,20 @@ const usage = `npm start -- [options]
   --instances N         hosts that race for the work (default 3)
   --no-timer-singleton  every host fires its timers, as if the platform's own lock had failed
   --once                exit after the first run: with code 0 only if every figure adds up
-  --reset               forget the data of earlier runs (.local/)`;
+  --folder DIR          where data and logs are kept (default .local)
+  --reset               forget the data of earlier runs`;
 
 /** How long the first run may take until it is called stuck, in milliseconds. */
 const firstRunTimeoutMs = 110_000;
 const pollMs = 1_000;
 const graceMs = 35_000;
-const folder = '.local';
 
 const { values } = parseArgs({
   options: {
     instances: { type: 'string', default: '3' },
     'no-timer-singleton': { type: 'boolean', default: false },
     once: { type: 'boolean', default: false },
+    folder: { type: 'string', default: '.local' },
     reset: { type: 'boolean', default: false },
     help: { type: 'boolean', default: false },
   },
@@ -32,6 +33,7 @@ if (values.help) {
   console.log(usage);
   process.exit(0);
 }
+const { folder } = values;
 const instances = Number(values.instances);
 if (!Number.isInteger(instances) || instances < 1 || instances > 20) {
   console.error(`--instances: expected a whole number from 1 to 20, got "${values.instances}"`);

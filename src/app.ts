@@ -32,8 +32,8 @@ import { receiptStage } from './workItems/receipt.ts';
 const concurrentCalls = 64;
 /** How long outcomes wait for others of their batch, in milliseconds. */
 const lingerMs = 250;
-/** How long a stopping process waits for its leases to be released by their holders, in milliseconds. */
-const drainMs = 20_000;
+/** How long a stopping process waits for its leases to be released, and for work under way to end, each, in milliseconds. */
+const drainMs = 12_000;
 
 /** What a test may put in place of the real thing. */
 export interface AppParts {
@@ -109,6 +109,8 @@ export function createApp(settings: Settings, parts: AppParts = {}) {
     instance,
   };
 
+  const underWay = new Set<Promise<unknown>>();
+
   return {
     settings,
     ops: opsApi({
@@ -143,9 +145,9 @@ export function createApp(settings: Settings, parts: AppParts = {}) {
       return lease === null ? null : await sweepOutbox({ container, dispatcher, clock, telemetry }, lease);
     },
     /** One message of the queue of payment commands. */
-    executePayments: (message: unknown) => executeBatch(paying, parseBatch(message), locks.stopping),
+    executePayments: (message: unknown) => tracked(executeBatch(paying, parseBatch(message), locks.stopping)),
     /** One message of the queue of work items. */
-    processWorkItem: (message: unknown) => processWorkItem(working, message),
+    processWorkItem: (message: unknown) => tracked(processWorkItem(working, message)),
     /** One group of a manual run. */
     async runJobGroup(task: unknown) {
       using _busy = followUps.busy();
@@ -156,10 +158,19 @@ export function createApp(settings: Settings, parts: AppParts = {}) {
     /** Takes no new work, lets the current step finish, releases the leases. */
     async stop() {
       await locks.drain(drainMs);
+      await Promise.race([Promise.allSettled(underWay), clock.sleep(drainMs)]);
       await followUps.drained();
       await clients.close();
     },
   };
+
+  /** Work that holds no lease, or not all the time: a stopping process waits for it before it closes its connections. */
+  function tracked<T>(work: Promise<T>): Promise<T> {
+    underWay.add(work);
+    const done = () => underWay.delete(work);
+    work.then(done, done);
+    return work;
+  }
 }
 
 const endOfRunSchema = z.strictObject({

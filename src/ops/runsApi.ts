@@ -12,6 +12,8 @@ import { type Audit, actorOf } from './audit.ts';
 /** What starting a run needs of the Durable Functions client. */
 export interface Orchestrations {
   startNew(orchestratorName: string, options: { instanceId: string; input: unknown }): Promise<string>;
+  /** Rejects where there is no such instance. */
+  getStatus(instanceId: string): Promise<unknown>;
 }
 
 interface Dependencies {
@@ -65,8 +67,7 @@ export async function startRun(
     );
   }
   // Also when the record was there: whoever created it may have died before this.
-  const started = stored?.status === 'running' && stored.heartbeatAt === stored.startedAt;
-  if (started) await orchestrations.startNew(runJobOrchestrator, { instanceId: runId, input: run });
+  if (stored?.status === 'running') await ensureStarted(orchestrations, run);
   if (created) {
     const detail = { dryRun, groups: groups.names.join(','), ...(resume === undefined ? {} : { resume }) };
     await audit({
@@ -96,6 +97,21 @@ export async function startRun(
     const names = open.map(([group]) => group).filter((group) => body.groups?.includes(group) ?? true);
     if (names.length === 0) return { field: 'resume', error: `run "${body.resume}" has no unfinished group` };
     return { names };
+  }
+}
+
+/** Starts the orchestration of a run unless it is there; of two callers at the same time one starts it. */
+async function ensureStarted(orchestrations: Orchestrations, run: ManualRun): Promise<void> {
+  const isThere = () =>
+    orchestrations.getStatus(run.runId).then(
+      () => true,
+      () => false,
+    );
+  if (await isThere()) return;
+  try {
+    await orchestrations.startNew(runJobOrchestrator, { instanceId: run.runId, input: run });
+  } catch (error) {
+    if (!(await isThere())) throw error;
   }
 }
 

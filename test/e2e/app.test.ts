@@ -1,0 +1,264 @@
+import { execFile } from 'node:child_process';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { z } from 'zod';
+import { freePorts } from '../../local/freePorts.ts';
+import { type Child, startChild } from '../../local/start/child.ts';
+
+const folder = mkdtempSync(join(tmpdir(), 'payonce-app-'));
+const children: Child[] = [];
+let api = '';
+let charges = '';
+const key = { 'x-functions-key': 'test-master-key' };
+
+beforeAll(async () => {
+  const envFile = join(folder, 'env');
+  children.push(
+    await startChild('cloud', ['local/cloud.ts', '--env-file', envFile], {
+      logFile: join(folder, 'cloud.log'),
+    }),
+  );
+  const ports = await freePorts(2);
+  const hosts = ports.map((port, index) =>
+    startChild(
+      `host-${index}`,
+      [
+        'local/functionsHost/main.ts',
+        '--port',
+        `${port}`,
+        '--env-file',
+        envFile,
+        '--enable-auth',
+        '--no-timer-singleton',
+      ],
+      {
+        env: {
+          INSTANCE_ID: `host-${index}`,
+          FUNCTIONS_MASTER_KEY: 'test-master-key',
+          INVOICE_SCHEDULE: '0 0 0 1 1 *',
+          OUTBOX_SCHEDULE: '*/5 * * * * *',
+        },
+        logFile: join(folder, `host-${index}.log`),
+      },
+    ),
+  );
+  children.push(...(await Promise.all(hosts)));
+  api = `http://127.0.0.1:${ports[0]}/api/ops`;
+  const payments = /^STRIPE_API_BASE=(.*)$/m.exec(readFileSync(envFile, 'utf8'))?.[1];
+  charges = `${payments}/_local/charges`;
+}, 90_000);
+
+afterAll(async () => {
+  await Promise.all(children.toReversed().map((child) => child.stop(5_000)));
+  rmSync(folder, { recursive: true, force: true });
+}, 60_000);
+
+function invoice(id: string, changes: Record<string, unknown> = {}) {
+  const dueAt = '2025-01-01T00:00:00Z';
+  return {
+    id,
+    customerId: 'cus_1',
+    amountMinor: 1999,
+    currency: 'USD',
+    dueAt,
+    paymentMethod: 'pm_card_visa',
+    ...changes,
+  };
+}
+
+function post(path: string, body: unknown, headers: Record<string, string> = {}): Promise<Response> {
+  const text = typeof body === 'string' ? body : JSON.stringify(body);
+  return fetch(`${api}/${path}`, {
+    method: 'POST',
+    headers: { ...key, 'content-type': 'application/json', ...headers },
+    body: text,
+  });
+}
+
+async function get(path: string): Promise<Record<string, unknown>> {
+  const response = await fetch(`${api}/${path}`, { headers: key });
+  return z.record(z.string(), z.unknown()).parse(await response.json());
+}
+
+/** Asks again until it holds; the time-out of the test is the bound. */
+async function until<T>(look: () => Promise<T>, holds: (value: T) => boolean): Promise<T> {
+  for (;;) {
+    const value = await look();
+    if (holds(value)) return value;
+    await new Promise((resolve) => setTimeout(resolve, 100));
+  }
+}
+
+describe('bad input', () => {
+  test('no key, no answer', async () => {
+    expect((await fetch(`${api}/summary`)).status).toBe(401);
+  });
+
+  test('each bad row is named, the good ones are stored', async () => {
+    const rows = [
+      invoice('bad-0'),
+      invoice('bad-1', { amountMinor: 19.99 }),
+      invoice('bad-2', { currency: 'XXQ' }),
+      invoice('bad-3', { amountMinor: -5 }),
+      invoice('bad/4'),
+      invoice('bad-0'),
+      invoice('bad-0', { amountMinor: 5 }),
+      'not a row',
+    ];
+    const response = await post('invoices', rows);
+    expect(response.status).toBe(200);
+    const answer = z.object({
+      created: z.number(),
+      duplicates: z.number(),
+      rejected: z.array(z.object({ index: z.number(), field: z.string(), error: z.string() })),
+    });
+    const { created, duplicates, rejected } = answer.parse(await response.json());
+    expect({ created, duplicates }).toEqual({ created: 1, duplicates: 1 });
+    expect(rejected.map(({ index, field }) => [index, field])).toEqual([
+      [1, 'amountMinor'],
+      [2, 'currency'],
+      [3, 'amountMinor'],
+      [4, 'id'],
+      [6, 'id'],
+      [7, 'row'],
+    ]);
+    const again = answer.parse(
+      await (await post('invoices', [invoice('bad-0'), invoice('bad-0', { amountMinor: 7 })])).json(),
+    );
+    expect(again).toMatchObject({ created: 0, duplicates: 1, rejected: [{ index: 1, field: 'id' }] });
+  });
+
+  test('CSV with a BOM, quotes and CRLF', async () => {
+    const csv =
+      '\uFEFFid,customerId,amount,currency,dueAt,paymentMethod,description\r\n' +
+      '"csv-1",cus_1,"19.99",USD,2099-01-01T00:00:00Z,pm_card_visa,"Paper, ""A4"""\r\n' +
+      'csv-2,cus_1,500,JPY,2099-01-01T00:00:00Z,pm_card_visa,\r\n';
+    const response = await post('invoices', csv, { 'content-type': 'text/csv' });
+    expect(await response.json()).toEqual({ created: 2, duplicates: 0, rejected: [] });
+    expect(await get('invoices/csv-1')).toMatchObject({
+      amountMinor: 1999,
+      description: 'Paper, "A4"',
+      status: 'pending',
+    });
+    expect(await get('invoices/csv-2')).toMatchObject({ amountMinor: 500, currency: 'JPY' });
+  });
+
+  test('broken JSON is a problem that says where', async () => {
+    const response = await post('invoices', '[{"id": "x",}]');
+    expect(response.status).toBe(400);
+    expect(response.headers.get('content-type')).toBe('application/problem+json');
+    expect(JSON.stringify(await response.json())).toMatch(/line 1|position|column/);
+  });
+
+  test('a 10 MB body is stored', { timeout: 60_000 }, async () => {
+    const rows = Array.from({ length: 40_000 }, (_, n) =>
+      invoice(`large-${n}`, { dueAt: '2099-01-01T00:00:00Z', description: 'x'.repeat(110) }),
+    );
+    const body = JSON.stringify(rows);
+    expect(body.length).toBeGreaterThan(10_000_000);
+    expect(await (await post('invoices', body)).json()).toEqual({
+      created: 40_000,
+      duplicates: 0,
+      rejected: [],
+    });
+  });
+
+  test('an unknown invoice, status or run is told so', async () => {
+    expect((await fetch(`${api}/invoices/nobody`, { headers: key })).status).toBe(404);
+    expect((await fetch(`${api}/runs/nobody`, { headers: key })).status).toBe(404);
+    const response = await fetch(`${api}/invoices?status=payed`, { headers: key });
+    expect(response.status).toBe(400);
+    expect(await response.json()).toMatchObject({ errors: [{ field: 'status' }] });
+    const run = await post('runs', { job: 'process-invoices', dryrun: true });
+    expect(run.status).toBe(400);
+  });
+});
+
+describe('a manual run', () => {
+  const runView = z.object({
+    runId: z.string(),
+    status: z.string(),
+    dryRun: z.boolean(),
+    counts: z.record(z.string(), z.number()),
+    lockOwner: z.string().nullable(),
+  });
+  const ended = async (runId: string) =>
+    until(
+      async () => runView.parse(await get(`runs/${runId}`)),
+      ({ status }) => status !== 'running',
+    );
+  const started = async (response: Response) =>
+    z.object({ runId: z.string() }).parse(await response.json()).runId;
+
+  test('a dry run counts and writes nothing; the real one pays; its key starts it once', {
+    timeout: 90_000,
+  }, async () => {
+    await post('invoices', [
+      invoice('run-1'),
+      invoice('run-2', { paymentMethod: 'pm_card_chargeDeclinedExpiredCard' }),
+    ]);
+    const dry = await post('runs', { job: 'process-invoices', dryRun: true });
+    expect(dry.status).toBe(202);
+    const planned = await ended(await started(dry));
+    expect(planned).toMatchObject({ status: 'completed', dryRun: true });
+    expect(planned.counts.claimed).toBeGreaterThanOrEqual(2);
+    expect(await get('invoices/run-1')).toMatchObject({ status: 'pending', claim: null });
+
+    const idempotent = { 'Idempotency-Key': 'run-of-the-day' };
+    const [first, second] = await Promise.all([
+      post('runs', { job: 'process-invoices' }, idempotent),
+      post('runs', { job: 'process-invoices' }, idempotent),
+    ]);
+    expect(first.headers.get('location')).toMatch(/^\/api\/ops\/runs\/[0-9a-f]+$/);
+    const runId = await started(first);
+    expect(await started(second)).toBe(runId);
+    const other = await post('runs', { job: 'process-invoices', dryRun: true }, idempotent);
+    expect(other.status).toBe(422);
+
+    const done = await ended(runId);
+    expect(done).toMatchObject({ status: 'completed', dryRun: false });
+    const paid = await until(
+      () => get('invoices/run-1'),
+      ({ status }) => status === 'paid',
+    );
+    expect(paid).toMatchObject({ payment: { id: expect.stringMatching(/^pi_/) } });
+    expect(
+      z
+        .array(z.object({ what: z.string() }))
+        .parse(paid.timeline)
+        .map(({ what }) => what),
+    ).toEqual(['imported', 'claimed', 'paid']);
+    await until(
+      () => get('invoices/run-2'),
+      ({ status }) => status === 'declined',
+    );
+    const ledger = z.array(z.object({ invoiceId: z.string() })).parse(await (await fetch(charges)).json());
+    expect(ledger.filter(({ invoiceId }) => invoiceId === 'run-1')).toHaveLength(1);
+    expect(ledger.filter(({ invoiceId }) => invoiceId === 'run-2')).toHaveLength(0);
+    expect(await get('summary')).toMatchObject({ invoices: { claimed: 0, parked: 0 }, staleClaims: 0 });
+    expect(await get('health')).toMatchObject({ status: 'ok' });
+  });
+});
+
+test('a host without its settings does not start, and names every one', async () => {
+  const env = { PATH: process.env.PATH ?? '', SHARDS: '0', INVOICE_SCHEDULE: 'daily' };
+  const args = ['--', 'local/functionsHost/main.ts', '--port', '0', '--env-file', '/dev/null'];
+  const { code, output } = await new Promise<{ code: number | null; output: string }>((resolve) => {
+    const child = execFile(process.execPath, args, { env }, (_error, stdout, stderr) =>
+      resolve({ code: child.exitCode, output: stdout + stderr }),
+    );
+  });
+  expect(code).not.toBe(0);
+  for (const name of [
+    'AzureWebJobsStorage',
+    'Cosmos',
+    'ServiceBus',
+    'STRIPE_SECRET_KEY',
+    'SHARDS',
+    'INVOICE_SCHEDULE',
+  ]) {
+    expect(output).toContain(name);
+  }
+});

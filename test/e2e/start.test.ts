@@ -1,0 +1,41 @@
+import { execFile } from 'node:child_process';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, describe, expect, test } from 'vitest';
+
+const folder = mkdtempSync(join(tmpdir(), 'payonce-start-'));
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+function start(...options: string[]): Promise<{ code: number | null; output: string }> {
+  return new Promise((resolve) => {
+    const args = ['--', 'local/start.ts', '--once', '--folder', folder, ...options];
+    const child = execFile(process.execPath, args, (_error, stdout, stderr) =>
+      resolve({ code: child.exitCode, output: stdout + stderr }),
+    );
+  });
+}
+
+describe('npm start -- --once', () => {
+  test('five hosts without the platform’s timer lock pay each due invoice of the sample once; a second run pays nothing', {
+    timeout: 280_000,
+  }, async () => {
+    const first = await start('--instances', '5', '--no-timer-singleton');
+    expect(first.output).toContain('Everything adds up.');
+    expect(first.output).toMatch(/^Imported {4}384 new, 2 known already, 14 refused:$/m);
+    expect(first.output).toMatch(/^Paid {8}310$/m);
+    expect(first.output).toMatch(/^Declined {4}14$/m);
+    expect(first.output).toMatch(
+      /^Charges {5}310 in the payment ledger for 310 paid invoices, 310 of them new$/m,
+    );
+    expect(first.output).toMatch(/^Charged twice: 0$/m);
+    expect(first.code).toBe(0);
+
+    const second = await start('--instances', '2');
+    expect(second.output).toMatch(/^Imported {4}0 new, 386 known already, 14 refused:$/m);
+    expect(second.output).toMatch(
+      /^Charges {5}310 in the payment ledger for 310 paid invoices, 0 of them new$/m,
+    );
+    expect(second.code).toBe(0);
+  });
+});
