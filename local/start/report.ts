@@ -35,7 +35,9 @@ export function report({
     `Imported    ${created} new, ${duplicates} known already, ${rejected.length} refused:`,
     ...rejected.map(({ index, field, error }) => `              row ${index}, ${field}: ${error}`),
     `Paid        ${byStatus.paid}`,
-    ...[...paidBy].toSorted().map(([by, count]) => `              by ${by}: ${count}`),
+    ...[...paidBy]
+      .toSorted(([a], [b]) => a.localeCompare(b))
+      .map(([by, count]) => `              by ${by}: ${count}`),
     `Declined    ${byStatus.declined}`,
     `Waiting     ${byStatus.pending} (due later, or a retry is due later)`,
     `Parked      ${byStatus.parked} (a person has to look)`,

@@ -4,7 +4,7 @@ import type { Clock } from '../platform/clock.ts';
 export interface HealthCheck {
   name: string;
   /** Resolves when it answers; any rejection is a reason. */
-  probe(signal: AbortSignal): Promise<unknown>;
+  probe: (signal: AbortSignal) => Promise<unknown>;
 }
 
 export interface Health {

@@ -14,8 +14,21 @@ export function invoiceView(invoice: Invoice) {
     createdAt,
   } = invoice;
   return {
-    ...{ id, customerId, amountMinor, currency, dueAt, paymentMethod, description },
-    ...{ status, shard, actionableAt, claim, payment, attempts, reason, createdAt },
+    id,
+    customerId,
+    amountMinor,
+    currency,
+    dueAt,
+    paymentMethod,
+    description,
+    status,
+    shard,
+    actionableAt,
+    claim,
+    payment,
+    attempts,
+    reason,
+    createdAt,
   };
 }
 

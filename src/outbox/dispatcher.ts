@@ -22,7 +22,7 @@ export interface Dispatcher {
 interface Entry {
   message: OutboxMessage;
   guard: Guard;
-  done(decision: DispatchDecision | { kind: 'left' }): void;
+  done: (decision: DispatchDecision | { kind: 'left' }) => void;
 }
 
 /**

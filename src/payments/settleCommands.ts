@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { randomUUID } from 'node:crypto';
 import type { Container, OperationInput } from '@azure/cosmos';
 import type { PaymentBatch, PaymentCommand } from '../invoices/command.ts';
 import { readInvoices } from '../invoices/readInvoices.ts';
@@ -42,11 +42,12 @@ export async function settleCommands(
 ): Promise<SettledPart> {
   let rest = [...toSettle];
   let lost = 0;
-  // One name for this set of invoices: when the transaction was applied but its answer lost, the second try meets it.
+  const now = clock.now();
+  // The name of this settlement and nobody else's: by it a transaction that was applied, but whose answer was lost, is known.
+  const settlementId = `${batchId}-${randomUUID().slice(0, 8)}`;
   for (let tries = 0; tries < maxTries && rest.length > 0; tries++) {
-    const now = clock.now();
-    const message = followUpMessage(rest, now);
-    const operations = rest.map((settled) => settleOperation(settled, now));
+    const message = followUpMessage(rest);
+    const operations = rest.map(settleOperation);
     if (message !== undefined) operations.push({ operationType: 'Create', resourceBody: message });
     const answer = await transact(container, shard, operations);
     if (answer.kind === 'committed') {
@@ -58,12 +59,11 @@ export async function settleCommands(
       shard,
       rest.map(({ command }) => command.invoiceId),
     );
-    const byId = new Map(current.map((invoice) => [invoice.id, invoice]));
     // The transaction is whole: when the timeline of one names this settlement, all of them have been settled by it.
-    const name = settlementId(rest);
-    if (current.some(({ timeline }) => timeline.some((entry) => entry.settlement === name))) {
+    if (current.some(({ timeline }) => timeline.some((entry) => entry.settlement === settlementId))) {
       return { settled: rest, lost, ...(message === undefined ? {} : { message }) };
     }
+    const byId = new Map(current.map((invoice) => [invoice.id, invoice]));
     const held = rest.filter(({ command }) => decideStart(byId.get(command.invoiceId), batchId) === 'pay');
     lost += rest.length - held.length;
     rest = held;
@@ -73,21 +73,15 @@ export async function settleCommands(
     `batch ${batchId} could not be settled: the store gave no clear answer in ${maxTries} tries`,
   );
 
-  /** A name that only this set of commands of this batch has. */
-  function settlementId(part: readonly Settled[]): string {
-    const ids = part.map(({ command }) => command.invoiceId).join('\n');
-    return `${batchId}-${createHash('sha256').update(ids).digest('base64url').slice(0, 12)}`;
-  }
-
-  function followUpMessage(part: readonly Settled[], now: number): OutboxMessage | undefined {
+  function followUpMessage(part: readonly Settled[]): OutboxMessage | undefined {
     const body: WorkItem[] = part.flatMap((settled) => followUps(settled, now));
     if (body.length === 0) return undefined;
-    return newOutboxMessage({ id: settlementId(part), shard, destination: 'work-items', body }, now);
+    return newOutboxMessage({ id: settlementId, shard, destination: 'work-items', body }, now);
   }
 
-  function settleOperation({ command, settlement }: Settled, now: number): OperationInput {
+  function settleOperation({ command, settlement }: Settled): OperationInput {
     const at = new Date(now).toISOString();
-    const entry = { at, by, batchId, settlement: settlementId(rest), ...timelineOf(settlement) };
+    const entry = { at, by, batchId, settlement: settlementId, ...timelineOf(settlement) };
     return {
       operationType: 'Patch',
       id: command.invoiceId,

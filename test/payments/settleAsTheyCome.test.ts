@@ -14,7 +14,7 @@ function heldClock() {
           signal?.addEventListener('abort', () => reject(new Error('aborted')));
         }),
     },
-    async elapse() {
+    elapse: async () => {
       await new Promise((resolve) => setImmediate(resolve));
       for (const wake of sleeping.splice(0)) wake();
       await new Promise((resolve) => setImmediate(resolve));
