@@ -1,3 +1,4 @@
+import pLimit from 'p-limit';
 import { z } from 'zod';
 import { type EventOf, type HistoryEvent, historyEvent, type ParentInstance } from './events.ts';
 import type { LargeTexts } from './largeText.ts';
@@ -80,24 +81,28 @@ export async function sendMessagesOf(
   send: MessageSender,
 ): Promise<void> {
   const self = { InstanceId: instance.InstanceId, ExecutionId: instance.ExecutionId };
-  for (const event of episode) {
-    const base = { EventId: -1, Timestamp: event.Timestamp };
+  const sending = pLimit(16);
+  await sending.map(episode, async (event) => {
     if (event.EventType === 'TaskScheduled') {
       await send.toActivity({ Event: event, OrchestrationInstance: self });
     } else if (event.EventType === 'TimerCreated') {
-      const Event = {
-        EventType: 'TimerFired',
-        ...base,
-        TimerId: event.EventId,
-        FireAt: event.FireAt,
-      } as const;
-      await send.toInstance({ Event, OrchestrationInstance: self });
+      await send.toInstance(timerFired(event, self));
     } else if (event.EventType === 'SubOrchestrationInstanceCreated') {
       await send.toInstance(childStart(event, self));
     } else if (event.EventType === 'ExecutionCompleted' && instance.parent !== null) {
       await send.toInstance(answerToParent(event, instance.parent));
     }
-  }
+  });
+}
+
+function timerFired(
+  { EventId, FireAt, Timestamp }: EventOf<'TimerCreated'>,
+  OrchestrationInstance: TaskMessage['OrchestrationInstance'],
+): TaskMessage {
+  return {
+    Event: { EventType: 'TimerFired', EventId: -1, Timestamp, TimerId: EventId, FireAt },
+    OrchestrationInstance,
+  };
 }
 
 function childStart(

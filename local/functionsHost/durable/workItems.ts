@@ -38,7 +38,7 @@ export function listenToWorkItems(queue: QueueClient, options: WorkItemsOptions)
         if (held !== undefined) {
           poll.foundSomething();
           background(work(held));
-          await delay(Math.min(running.size * 10, 50));
+          await delay(Math.min((running.size - 1) * 10, 50));
           continue;
         }
       } catch (error) {
