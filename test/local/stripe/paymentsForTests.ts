@@ -1,0 +1,79 @@
+import Stripe from 'stripe';
+import { afterAll } from 'vitest';
+import {
+  type Charge,
+  type Payments,
+  type PaymentsOptions,
+  startPayments,
+} from '../../../local/stripe/index.ts';
+import { virtualClock } from '../../support/virtualClock.ts';
+
+/** A stand-in for one test file, on a virtual clock; stopped when the file has run. */
+export async function paymentsForFile(options: Omit<PaymentsOptions, 'clock'> = {}) {
+  const clock = virtualClock(Date.parse('2026-01-31T12:00:00Z'));
+  const payments = await startPayments({ ...options, clock });
+  afterAll(() => payments.stop());
+  return { payments, clock, stripe: clientOf(payments) };
+}
+
+/** The real client, which sends each call once. */
+export function clientOf({ port, secretKey }: Pick<Payments, 'port' | 'secretKey'>, key = secretKey): Stripe {
+  return new Stripe(key, {
+    host: '127.0.0.1',
+    port,
+    protocol: 'http',
+    maxNetworkRetries: 0,
+    telemetry: false,
+  });
+}
+
+export interface ChargeParameters extends Partial<Stripe.PaymentIntentCreateParams> {
+  invoiceId: string;
+}
+
+/** The parameters of a charge that succeeds, but for `rest`. */
+export function charge({ invoiceId, ...rest }: ChargeParameters): Stripe.PaymentIntentCreateParams {
+  return {
+    amount: 1999,
+    currency: 'usd',
+    customer: 'cus_1',
+    payment_method: 'pm_card_visa',
+    allowed_payment_method_types: ['card'],
+    off_session: true,
+    confirm: true,
+    metadata: { invoiceId },
+    ...rest,
+  };
+}
+
+/** What the call was refused with. */
+export async function refusalOf(call: Promise<unknown>): Promise<Stripe.errors.StripeError> {
+  try {
+    await call;
+  } catch (error) {
+    if (error instanceof Stripe.errors.StripeError) return error;
+    throw error;
+  }
+  throw new Error('the call was not refused');
+}
+
+/** The rows of the ledger for one invoice. */
+export async function chargesOf(
+  { baseUrl }: Pick<Payments, 'baseUrl'>,
+  invoiceId: string,
+): Promise<Charge[]> {
+  const ledger = (await (await fetch(`${baseUrl}/_local/charges`)).json()) as Charge[];
+  return ledger.filter((each) => each.invoiceId === invoiceId);
+}
+
+export async function armFault({ baseUrl }: Pick<Payments, 'baseUrl'>, fault: object): Promise<Response> {
+  return fetch(`${baseUrl}/_local/faults`, { method: 'POST', body: JSON.stringify(fault) });
+}
+
+let invoices = 0;
+
+/** An id that no other test of the file has. */
+export function newInvoiceId(): string {
+  invoices += 1;
+  return `INV-${invoices}`;
+}

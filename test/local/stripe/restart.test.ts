@@ -1,0 +1,61 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { afterAll, expect, test } from 'vitest';
+import { startPayments } from '../../../local/stripe/index.ts';
+import { charge, chargesOf, clientOf, newInvoiceId } from './paymentsForTests.ts';
+
+const data = mkdtempSync(join(tmpdir(), 'payonce-payments-'));
+afterAll(() => rmSync(data, { recursive: true }));
+
+test('intents, charges, keys and tries are there after a restart', async () => {
+  const invoiceId = newInvoiceId();
+  const flaky = newInvoiceId();
+  const options = { idempotencyKey: 'kept' };
+  const failing = charge({ invoiceId: flaky, payment_method: 'pm_local_rateLimitOnce' });
+  const first = await startPayments({ data, searchLagMs: 0 });
+  const { id } = await clientOf(first).paymentIntents.create(charge({ invoiceId }), options);
+  await expect(clientOf(first).paymentIntents.create(failing)).rejects.toMatchObject({ statusCode: 429 });
+  await first.stop();
+
+  await using second = await startPayments({ data, searchLagMs: 0 });
+  const stripe = clientOf(second);
+  expect((await stripe.paymentIntents.create(charge({ invoiceId }), options)).id).toBe(id);
+  expect((await stripe.paymentIntents.retrieve(id)).status).toBe('succeeded');
+  expect(
+    (await stripe.paymentIntents.search({ query: `metadata['invoiceId']:'${invoiceId}'` })).data,
+  ).toHaveLength(1);
+  expect((await stripe.paymentIntents.create(failing)).status).toBe('succeeded');
+  expect(await chargesOf(second, invoiceId)).toHaveLength(1);
+});
+
+test('alone it prints its settings and then ready; SIGKILL takes nothing that was answered', async () => {
+  const folder = join(data, 'alone');
+  const invoiceId = newInvoiceId();
+  const start = async () => {
+    const child = spawn(process.execPath, ['local/stripe/main.ts', '--data', folder]);
+    const settings: Record<string, string> = {};
+    for await (const line of createInterface(child.stdout)) {
+      if (line === 'ready') break;
+      const [name = '', value = ''] = line.split('=');
+      settings[name] = value;
+    }
+    const { STRIPE_API_BASE: baseUrl = '', STRIPE_SECRET_KEY: secretKey = '' } = settings;
+    const stripe = clientOf({ port: Number(new URL(baseUrl).port), secretKey });
+    return { child, baseUrl, stripe };
+  };
+  const options = { idempotencyKey: 'killed' };
+  const one = await start();
+  const { id } = await one.stripe.paymentIntents.create(charge({ invoiceId }), options);
+  one.child.kill('SIGKILL');
+  await once(one.child, 'exit');
+
+  const two = await start();
+  expect((await two.stripe.paymentIntents.create(charge({ invoiceId }), options)).id).toBe(id);
+  expect(await chargesOf(two, invoiceId)).toHaveLength(1);
+  two.child.kill('SIGTERM');
+  expect(await once(two.child, 'exit')).toEqual([0, null]);
+});
