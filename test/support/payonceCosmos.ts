@@ -12,6 +12,8 @@ export interface PayonceCosmos extends AsyncDisposable {
     filter?: Record<string, string>;
     delayMs?: number;
   }): Promise<void>;
+  /** Disarms what is left of the faults. */
+  clearFaults(): Promise<void>;
   connectionString: string;
 }
 
@@ -41,6 +43,9 @@ export async function payonceCosmos(): Promise<PayonceCosmos> {
         headers: { 'content-type': 'application/json' },
       });
       if (!response.ok) throw new Error(await response.text());
+    },
+    async clearFaults() {
+      await fetch(new URL('/_local/faults', server.endpoint), { method: 'DELETE' });
     },
     async [Symbol.asyncDispose]() {
       client.dispose();
