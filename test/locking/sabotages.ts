@@ -61,12 +61,20 @@ const sabotages: Sabotage[] = [
     caughtBy: 'no schedule of',
   },
   {
-    name: 'fence not checked',
+    name: 'fence not checked by the store of the model',
     file: 'test/locking/model/fencedRegister.ts',
     from: "if (fence < seen) return 'fencedOut';",
     to: '',
     tests: 'test/locking/model/schedules.test.ts',
     caughtBy: 'no schedule of',
+  },
+  {
+    name: 'fence not checked by the claim transaction',
+    file: 'src/platform/fence.ts',
+    from: 'from c where c.fence <= ',
+    to: 'from c where c.fence >= 0 or c.fence <= ',
+    tests: 'test/invoices/claimBatch.test.ts',
+    caughtBy: 'a smaller fence token than the store has seen is refused',
   },
   {
     name: 'release before the renewal in flight has ended',

@@ -43,8 +43,8 @@ interface Sleep {
   wake: () => void;
 }
 
-/** What a lost packet brings. */
-const nothing = new Promise<never>(() => {});
+/** What a lost packet brings; a promise of its own each time, or the first would hold on to every schedule. */
+const nothing = () => new Promise<never>(() => {});
 
 /** Where time begins: a plausible date, since fences may start from it. */
 const epoch = Date.UTC(2026, 0, 1);
@@ -104,7 +104,7 @@ export function createWorld(scheduler: Scheduler, seed: number): World {
     for (let hops = chaos && random() < 0.08 ? 25 : 1; hops > 0; hops--) {
       await scheduler.schedule(Promise.resolve(), `${machine.name} → ${what}`);
     }
-    if (fate < 0.04) return nothing;
+    if (fate < 0.04) return nothing();
     if (fate < 0.08) {
       await awake(machine);
       throw new Error('reset before');
@@ -112,7 +112,7 @@ export function createWorld(scheduler: Scheduler, seed: number): World {
     const answer = await apply();
     note(`${machine.name} ${what}: ${typeof answer === 'string' ? answer : JSON.stringify(answer)}`);
     await scheduler.schedule(Promise.resolve(), `${machine.name} ← ${what}`);
-    if (fate < 0.12) return nothing;
+    if (fate < 0.12) return nothing();
     await awake(machine);
     if (fate < 0.16) throw new Error('reset after');
     return answer;
