@@ -42,8 +42,8 @@ const replayedHeaders = { 'idempotent-replayed': 'true' };
 const noHeaders = {};
 
 /**
- * Answers requests of Stripe's API, in Stripe's order: the key to the account, what limits calls, the idempotency key,
- * the parameters, the charge.
+ * Answers requests of Stripe's API, in Stripe's order: the key to the account, what limits calls, the
+ * idempotency key, the parameters, the charge.
  */
 export function createApi({ secretKey, store, intents, idempotency, faults, stats, sleep }: ApiParts) {
   const authorization = `Bearer ${secretKey}`;
@@ -115,7 +115,10 @@ export function createApi({ secretKey, store, intents, idempotency, faults, stat
   }
 }
 
-/** What happens before anything is carried out, and leaves no trace under the idempotency key. @throws {Refusal} */
+/**
+ * What happens before anything is carried out, and leaves no trace under the idempotency key. @throws
+ * {Refusal}
+ */
 function beforehand(incident: Incident | undefined): Answer | undefined {
   switch (incident) {
     case 'timeout-before':

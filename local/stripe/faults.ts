@@ -25,7 +25,10 @@ const armed = z.strictObject({
     .default({}),
 });
 
-/** Faults on demand: what befalls the next `count` calls that match `filter`. Without an operation: those that charge. */
+/**
+ * Faults on demand: what befalls the next `count` calls that match `filter`. Without an operation: those
+ * that charge.
+ */
 export interface Fault extends z.infer<typeof armed> {
   /** How many calls it has met, of `count`. */
   hits: number;

@@ -13,15 +13,15 @@ export type Idempotency = ReturnType<typeof createIdempotency>;
  *     unknown ──call begins──► under way ──carried out──► kept ──24 h──► unknown
  *                                  └──refused before it was carried out──► unknown
  *
- * Under way: another call with the key is refused with 409. Kept: a call with the same parameters gets the first one's
- * result, a 500 too; one with others is refused with 400.
+ * Under way: another call with the key is refused with 409. Kept: a call with the same parameters gets the
+ * first one's result, a 500 too; one with others is refused with 400.
  */
 export function createIdempotency(store: Store, now: () => number) {
   const underWay = new Set<string>();
   return {
     /**
-     * Carries a call out once for its key. `request` is all that the key stands for. `execute` is one transaction with
-     * the keeping of its result, so that a crash leaves both or none.
+     * Carries a call out once for its key. `request` is all that the key stands for. `execute` is one
+     * transaction with the keeping of its result, so that a crash leaves both or none.
      *
      * @throws {Refusal} 400, 409, and what `execute` throws
      */

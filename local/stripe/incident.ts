@@ -1,6 +1,6 @@
 /**
- * What befalls one call on its way. Before: nothing is carried out, and the idempotency key remembers nothing. After:
- * the charge is made, and the key remembers the result.
+ * What befalls one call on its way. Before: nothing is carried out, and the idempotency key remembers
+ * nothing. After: the charge is made, and the key remembers the result.
  */
 export type Incident =
   /** Never answered. */

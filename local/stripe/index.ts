@@ -18,8 +18,8 @@ export interface PaymentsOptions {
   /** Folder for the data; without one it is kept in memory. */
   data?: string;
   /**
-   * How long a change of a payment intent stays out of the search, in milliseconds. Stripe says that it is mostly under
-   * a minute (https://docs.stripe.com/search#data-freshness); absent: a minute, each time.
+   * How long a change of a payment intent stays out of the search, in milliseconds. Stripe says that it is
+   * mostly under a minute (https://docs.stripe.com/search#data-freshness); absent: a minute, each time.
    */
   searchLagMs?: number;
   /** For the age of idempotency keys, the lag of the search and delays; absent: the system's. */

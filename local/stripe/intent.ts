@@ -5,8 +5,8 @@ import type { Decline } from './paymentMethods.ts';
 import { invalid, notHere } from './refusal.ts';
 
 /**
- * A payment intent, in the shape of Stripe's API. Its states (https://docs.stripe.com/payments/paymentintents/lifecycle),
- * as far as cards go through them here:
+ * A payment intent, in the shape of Stripe's API. Its states
+ * (https://docs.stripe.com/payments/paymentintents/lifecycle), as far as cards go through them here:
  *
  *     requires_payment_method ◄─declined─┐
  *       └─ a method is given ─► requires_confirmation ─ confirm ─► succeeded

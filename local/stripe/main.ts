@@ -1,6 +1,6 @@
 /**
- * The payments stand-in as a program: `node local/stripe/main.ts [--port P] [--data DIR] [--search-lag MS]`. Prints its
- * settings as KEY=value lines, then `ready`.
+ * The payments stand-in as a program: `node local/stripe/main.ts [--port P] [--data DIR] [--search-lag
+ * MS]`. Prints its settings as KEY=value lines, then `ready`.
  */
 import { parseArgs } from 'node:util';
 import { portArgument } from '../portArgument.ts';

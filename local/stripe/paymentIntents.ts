@@ -30,7 +30,9 @@ export interface ChargeContext {
 
 export type PaymentIntents = ReturnType<typeof createPaymentIntents>;
 
-/** The operations on payment intents. Each is one step, to be called in a transaction. All throw {Refusal}. */
+/**
+ * The operations on payment intents. Each is one step, to be called in a transaction. All throw {Refusal}.
+ */
 export function createPaymentIntents(
   store: Store,
   { now, searchLagMs }: { now: () => number; searchLagMs: number },

@@ -16,8 +16,15 @@ interface Clause {
   metadataKey: string | undefined;
 }
 
-const clausePattern =
-  /(?<negated>-?)(?:metadata\[(?:'(?<single>(?:[^'\\]|\\.)*)'|"(?<double>(?:[^"\\]|\\.)*)")\]|(?<field>\w+))\s*(?<operator>:|>=|<=|>|<)\s*(?:'(?<text>(?:[^'\\]|\\.)*)'|"(?<quoted>(?:[^"\\]|\\.)*)"|(?<number>\d+))/y;
+const single = String.raw`'(?:[^'\\]|\\.)*'`;
+const double = String.raw`"(?:[^"\\]|\\.)*"`;
+const quoted = `${single}|${double}`;
+/** `-metadata['key']:'text'`, `amount>=100`. */
+const clausePattern = new RegExp(
+  String.raw`(?<negated>-?)(?:metadata\[(?<key>${quoted})\]|(?<field>\w+))\s*` +
+    String.raw`(?<operator>:|>=|<=|>|<)\s*(?:(?<text>${quoted})|(?<number>\d+))`,
+  'y',
+);
 const connectivePattern = /\s+(AND|OR)\s+|\s+/y;
 
 const textFields = new Set(['status', 'currency', 'customer']);
@@ -54,10 +61,8 @@ export function parseSearchQuery(query: string): SearchQuery {
 }
 
 function clauseOf(groups: Record<string, string | undefined>): Clause {
-  const { field, operator = ':' } = groups;
-  const key = groups.single ?? groups.double;
-  const metadataKey = key === undefined ? undefined : unescaped(key);
-  const text = groups.text ?? groups.quoted;
+  const { field, operator = ':', key, text } = groups;
+  const metadataKey = key === undefined ? undefined : unquoted(key);
   const negated = groups.negated === '-';
   if (metadataKey !== undefined || textFields.has(field ?? '')) {
     if (text === undefined || operator !== ':')
@@ -66,7 +71,7 @@ function clauseOf(groups: Record<string, string | undefined>): Clause {
       metadataKey === undefined
         ? intent[field as 'status' | 'currency' | 'customer']
         : intent.metadata[metadataKey];
-    return { negated, value, operator, wanted: unescaped(text), metadataKey };
+    return { negated, value, operator, wanted: unquoted(text), metadataKey };
   }
   if (!numberFields.has(field ?? '')) throw notHere(`a search for ${field}`);
   if (groups.number === undefined) throw notHere(`a search for ${field} by a text`);
@@ -102,8 +107,9 @@ function isInvoice({ metadataKey, negated }: Clause): boolean {
   return metadataKey === 'invoiceId' && !negated;
 }
 
-function unescaped(text: string): string {
-  return text.replaceAll(/\\(.)/gs, '$1');
+/** What a quoted text means: without its quotes and escapes. */
+function unquoted(text: string): string {
+  return text.slice(1, -1).replaceAll(/\\(.)/gs, '$1');
 }
 
 function notUnderstood(query: string) {

@@ -10,7 +10,10 @@ export interface Handlers {
   local: (method: string, path: string, body: string) => Answer;
 }
 
-/** The HTTP side: reads a request, has it answered, and writes the answer or brings about what comes instead. */
+/**
+ * The HTTP side: reads a request, has it answered, and writes the answer or brings about what comes
+ * instead.
+ */
 export function createPaymentsServer({ api, local }: Handlers): Server {
   async function handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const { method = 'GET', url = '/', headers } = request;
@@ -32,7 +35,8 @@ export function createPaymentsServer({ api, local }: Handlers): Server {
 
   const server = createServer((request, response) => {
     handle(request, response).catch((error: unknown) => {
-      // A stop ends calls that wait, and a caller may be gone before its body is there: neither is a failure of ours.
+      // A stop ends calls that wait, and a caller may be gone before its body is there: neither is a
+      // failure of ours.
       if (server.listening && !request.destroyed) console.error(error);
       request.socket.destroy();
     });

@@ -27,8 +27,8 @@ export interface Result {
 export type Store = ReturnType<typeof openStore>;
 
 /**
- * Intents, charges, idempotency keys and tries, in a file of the folder or in memory. In a folder, what was answered
- * survives the end of this process by any signal.
+ * Intents, charges, idempotency keys and tries, in a file of the folder or in memory. In a folder, what was
+ * answered survives the end of this process by any signal.
  */
 export function openStore(folder: string | undefined) {
   if (folder !== undefined) mkdirSync(folder, { recursive: true });
@@ -87,7 +87,10 @@ export function openStore(folder: string | undefined) {
       const row = intentById.get(id);
       return row === undefined ? undefined : (JSON.parse(text(row.json)) as Intent);
     },
-    /** Intents that last changed at `until` (milliseconds) or earlier, the newest first; of one invoice, or all. */
+    /**
+     * Intents that last changed at `until` (milliseconds) or earlier, the newest first; of one invoice, or
+     * all.
+     */
     intents(until: number, invoiceId?: string): Intent[] {
       const rows = invoiceId === undefined ? allIntents.all(until) : intentsOfInvoice.all(invoiceId, until);
       return rows.map(({ json }) => JSON.parse(text(json)) as Intent);

@@ -2,10 +2,10 @@ import Stripe from 'stripe';
 import type { ChargeOutcome } from './provider.ts';
 
 /**
- * Decline codes after which another try cannot work, or must not be made (https://docs.stripe.com/declines/codes, and
- * those that Stripe's own retries leave alone:
- * https://docs.stripe.com/billing/revenue-recovery/smart-retries). Every other code, also one that is new, counts as
- * soft: the retry schedule bounds what that can cost.
+ * Decline codes after which another try cannot work, or must not be made
+ * (https://docs.stripe.com/declines/codes, and those that Stripe's own retries leave alone:
+ * https://docs.stripe.com/billing/revenue-recovery/smart-retries). Every other code, also one that is new,
+ * counts as soft: the retry schedule bounds what that can cost.
  */
 const hardDeclines: ReadonlySet<string> = new Set([
   'authentication_required',
@@ -42,12 +42,16 @@ const hardDeclines: ReadonlySet<string> = new Set([
   'transaction_not_allowed',
 ]);
 
-/** The issuer's advice goes before the code (https://docs.stripe.com/declines/card#retrying-issuer-declines). */
+/**
+ * The issuer's advice goes before the code
+ * (https://docs.stripe.com/declines/card#retrying-issuer-declines).
+ */
 const hardAdvice: ReadonlySet<string> = new Set(['confirm_card_data', 'do_not_try_again']);
 
 /**
- * Codes that say that our account or key is at fault, not the invoice (https://docs.stripe.com/error-codes). To park
- * every invoice for that would be wrong: they wait until it is mended.
+ * Codes that say that our account or key is at fault, not the invoice
+ * (https://docs.stripe.com/error-codes). To park every invoice for that would be wrong: they wait until it
+ * is mended.
  */
 const accountFaults: ReadonlySet<string> = new Set([
   'account_closed',
@@ -91,11 +95,11 @@ export function classifyIntent({ id, status }: { id: string; status: string }): 
 }
 
 /**
- * What an error of the `stripe` package means. Only what surely did not charge is transient or refused; a time-out or a
- * reset after sending, every 5xx and whatever is not understood may have charged. Pure.
+ * What an error of the `stripe` package means. Only what surely did not charge is transient or refused; a
+ * time-out or a reset after sending, every 5xx and whatever is not understood may have charged. Pure.
  *
- * A 409 says that the first call with the key is still under way: it may be charging at this moment, so it is unknown,
- * and the same key tells later what came of it.
+ * A 409 says that the first call with the key is still under way: it may be charging at this moment, so it
+ * is unknown, and the same key tells later what came of it.
  */
 export function classifyError(error: unknown): ChargeOutcome {
   if (!(error instanceof Stripe.errors.StripeError)) return { kind: 'unknown', message: messageOf(error) };

@@ -5,8 +5,8 @@ import { stripeAmount } from './stripeAmount.ts';
 import { type StripeOptions, stripeClient } from './stripeClient.ts';
 
 /**
- * Charges through Stripe's PaymentIntents: created and confirmed in one call, off-session, under the request's
- * idempotency key. Nothing is repeated in here: whether to ask again is decided by the outcome.
+ * Charges through Stripe's PaymentIntents: created and confirmed in one call, off-session, under the
+ * request's idempotency key. Nothing is repeated in here: whether to ask again is decided by the outcome.
  */
 export function stripeProvider(options: StripeOptions): PaymentProvider {
   const stripe = stripeClient(options);
@@ -38,8 +38,9 @@ export function stripeProvider(options: StripeOptions): PaymentProvider {
 }
 
 /**
- * All that the idempotency key stands for. Cards only: a debit is `processing` for days, which no retry of a call
- * outlasts; and without naming the methods Stripe asks where to send a customer back to who is not there.
+ * All that the idempotency key stands for. Cards only: a debit is `processing` for days, which no retry of
+ * a call outlasts; and without naming the methods Stripe asks where to send a customer back to who is not
+ * there.
  */
 function parameters(request: ChargeRequest, amount: number): Stripe.PaymentIntentCreateParams {
   const { invoiceId, currency, customerId, paymentMethod, description, idempotencyKey } = request;
@@ -56,7 +57,9 @@ function parameters(request: ChargeRequest, amount: number): Stripe.PaymentInten
   };
 }
 
-/** Stripe's query language escapes quotes and backslashes with a backslash (https://docs.stripe.com/search). */
+/**
+ * Stripe's query language escapes quotes and backslashes with a backslash (https://docs.stripe.com/search).
+ */
 function escapeQuery(text: string): string {
   return text.replaceAll(/['\\]/g, (character) => `\\${character}`);
 }
