@@ -52,10 +52,10 @@ export function commandFor(
 
 /** Hash of everything that is sent under an idempotency key. */
 export function paramsHash(
-  charge: Pick<PaymentCommand, 'customerId' | 'amountMinor' | 'currency' | 'paymentMethod'>,
+  charge: Pick<PaymentCommand, 'customerId' | 'amountMinor' | 'currency' | 'paymentMethod' | 'description'>,
 ): string {
-  const { customerId, amountMinor, currency, paymentMethod } = charge;
-  const canonical = JSON.stringify([customerId, amountMinor, currency, paymentMethod]);
+  const { customerId, amountMinor, currency, paymentMethod, description = null } = charge;
+  const canonical = JSON.stringify([customerId, amountMinor, currency, paymentMethod, description]);
   return createHash('sha256').update(canonical).digest('base64url');
 }
 

@@ -1,7 +1,7 @@
 import type { OrchestrationContext, Task } from 'durable-functions';
 import { addCounts, type Counts } from './job.ts';
 import type { GroupTask, ManualRun } from './manualRun.ts';
-import type { GroupRecord } from './runRecord.ts';
+import { type GroupRecord, groupRecordSchema } from './runRecord.ts';
 
 /** Names of the orchestration and its activities, as the functions are registered. */
 export const runJobOrchestrator = 'runJob';
@@ -23,16 +23,15 @@ export function* orchestrateRun(context: OrchestrationContext): Generator<Task, 
   for (let tries = 0; open.length > 0 && tries < maxSkips; tries++) {
     if (tries > 0)
       yield context.df.createTimer(new Date(context.df.currentUtcDateTime.getTime() + skipWaitMs));
-    let tasks = open.map((group) => {
+    const tasks = open.map((group) => {
       const input: GroupTask = { job, runId, group, dryRun };
       return { group, task: context.df.callActivity(runGroupActivity, input) };
     });
-    while (tasks.length > 0) {
-      yield context.df.Task.any(tasks.map(({ task }) => task));
-      for (const { group, task } of tasks.filter((one) => one.task.isCompleted)) {
-        records.set(group, recordOf(task));
-      }
-      tasks = tasks.filter(({ task }) => !task.isCompleted);
+    // This schedules all of them. A task must not stand in a second compound one: it would be scheduled once more
+    // (https://github.com/Azure/azure-functions-durable-js/issues/574). Waiting for each by itself is safe.
+    yield context.df.Task.any(tasks.map(({ task }) => task));
+    for (const { group, task } of tasks) {
+      records.set(group, yield* recordOf(task));
       context.df.setCustomStatus(progress());
     }
     open = open.filter((group) => records.get(group)?.status === 'skipped');
@@ -50,8 +49,11 @@ export function* orchestrateRun(context: OrchestrationContext): Generator<Task, 
   }
 }
 
-/** An activity that failed outright (its host was stopped, the store did not answer) fails its group, not the run's record. */
-function recordOf(task: { isFaulted: boolean; result?: unknown }): GroupRecord {
-  if (task.isFaulted) return { status: 'failed', counts: {}, reason: String(task.result) };
-  return task.result as GroupRecord;
+/** An activity that failed outright (its host was stopped, the store did not answer) fails its group only. */
+function* recordOf(task: Task): Generator<Task, GroupRecord, unknown> {
+  try {
+    return groupRecordSchema.parse(yield task);
+  } catch (error) {
+    return { status: 'failed', counts: {}, reason: error instanceof Error ? error.message : String(error) };
+  }
 }
