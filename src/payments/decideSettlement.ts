@@ -25,6 +25,12 @@ export type Settlement =
   | { kind: 'declined'; reason: string }
   | { kind: 'parked'; reason: string; unknown: boolean };
 
+/** A command with what is to become of its invoice. */
+export interface Settled {
+  command: PaymentCommand;
+  settlement: Settlement;
+}
+
 export interface SettlementPolicy {
   /** Milliseconds after each soft decline until the next try; when they are used up the invoice is declined. */
   softDeclineRetryMs: readonly number[];

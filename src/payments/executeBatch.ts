@@ -6,12 +6,13 @@ import { metric, type Telemetry } from '../platform/telemetry.ts';
 import {
   type CommandOutcome,
   decideSettlement,
+  type Settled,
   type Settlement,
   type SettlementPolicy,
 } from './decideSettlement.ts';
 import type { PaymentProvider } from './provider.ts';
 import { settleAsTheyCome } from './settleAsTheyCome.ts';
-import { type Settled, settleCommands } from './settleCommands.ts';
+import { settleCommands } from './settleCommands.ts';
 import { type StartedBatch, startBatch } from './startBatch.ts';
 
 /**

@@ -1,5 +1,5 @@
 import type { WorkItem } from '../workItems/workItem.ts';
-import type { Settled } from './settleCommands.ts';
+import type { Settled } from './decideSettlement.ts';
 
 /** The work items that follow from one settlement made at `now` (milliseconds). Pure. */
 export function followUps({ command, settlement }: Settled, now: number): WorkItem[] {

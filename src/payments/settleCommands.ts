@@ -1,20 +1,14 @@
 import { randomUUID } from 'node:crypto';
 import type { Container, OperationInput } from '@azure/cosmos';
-import type { PaymentBatch, PaymentCommand } from '../invoices/command.ts';
+import type { PaymentBatch } from '../invoices/command.ts';
 import { readInvoices } from '../invoices/readInvoices.ts';
 import { newOutboxMessage, type OutboxMessage } from '../outbox/outboxMessage.ts';
 import type { Clock } from '../platform/clock.ts';
 import { transact } from '../platform/transact.ts';
 import type { WorkItem } from '../workItems/workItem.ts';
-import { type Settlement, settlementPatches } from './decideSettlement.ts';
+import { type Settled, type Settlement, settlementPatches } from './decideSettlement.ts';
 import { followUps } from './followUps.ts';
 import { decideStart, heldBy } from './startBatch.ts';
-
-/** A command with what is to become of its invoice. */
-export interface Settled {
-  command: PaymentCommand;
-  settlement: Settlement;
-}
 
 export interface SettledPart {
   /** What follows, to be dispatched now. */
