@@ -1,6 +1,7 @@
 import type { Container, OperationInput } from '@azure/cosmos';
 import pLimit from 'p-limit';
 import type { Clock } from '../platform/clock.ts';
+import { cosmosStatus } from '../platform/cosmosErrors.ts';
 import { transact } from '../platform/transact.ts';
 import { type Invoice, type InvoiceContent, newInvoice } from './invoice.ts';
 import type { ParsedRow, Rejection } from './parseInvoices.ts';
@@ -46,7 +47,6 @@ export async function importInvoices(
     let rest = part;
     let mayBeOurs = false;
     for (let tries = 0; tries < maxTries; tries++) {
-      if (rest.length === 0) return;
       const operations = rest.map(({ invoice }) => createOperation(invoice));
       const answer = await transact(container, shard, operations);
       if (answer.kind === 'committed') {
@@ -63,7 +63,15 @@ export async function importInvoices(
         rest.map(({ invoice }) => invoice.id),
       );
       const byId = new Map(stored.map((invoice) => [invoice.id, invoice]));
-      rest = rest.filter((row) => !settle(row, byId.get(row.invoice.id), mayBeOurs ? at : undefined));
+      const conflicts = answer.kind === 'refused' ? answer.codes : [];
+      rest = rest.filter((row, n) => {
+        const found = byId.get(row.invoice.id);
+        if (found !== undefined) settle(row, found, mayBeOurs ? at : undefined);
+        else if (conflicts[n] === cosmosStatus.conflict) reject(row, 'is the id of something else here');
+        else return true;
+        return false;
+      });
+      if (rest.length === 0) return;
     }
     throw new Error(`shard ${shard} gave no clear answer in ${maxTries} tries`);
 
@@ -73,21 +81,14 @@ export async function importInvoices(
   }
 
   /** Counts a row whose id is stored already. `ourTime`: when our own write, whose answer was lost, would have stored it. */
-  function settle(
-    { index, invoice }: ParsedRow,
-    stored: Invoice | undefined,
-    ourTime: string | undefined,
-  ): boolean {
-    if (stored === undefined) return false;
-    if (!sameContent(stored, invoice)) {
-      result.rejected.push({
-        index,
-        field: 'id',
-        error: `"${invoice.id}" is stored already with other content`,
-      });
-    } else if (stored.createdAt === ourTime) result.created++;
+  function settle(row: ParsedRow, stored: Invoice, ourTime: string | undefined): void {
+    if (!sameContent(stored, row.invoice)) reject(row, 'is stored already with other content');
+    else if (stored.createdAt === ourTime) result.created++;
     else result.duplicates++;
-    return true;
+  }
+
+  function reject({ index, invoice }: ParsedRow, why: string): void {
+    result.rejected.push({ index, field: 'id', error: `"${invoice.id}" ${why}` });
   }
 }
 

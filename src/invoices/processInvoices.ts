@@ -3,6 +3,7 @@ import type { Dispatcher } from '../outbox/dispatcher.ts';
 import type { Clock } from '../platform/clock.ts';
 import { metric, type Telemetry } from '../platform/telemetry.ts';
 import { type Counts, defineJob, type Job } from '../runs/job.ts';
+import { batchesOf } from './batchesOf.ts';
 import { claimBatch } from './claimBatch.ts';
 import { decideClaim } from './decideClaim.ts';
 import type { Invoice } from './invoice.ts';
@@ -46,9 +47,7 @@ export function processInvoicesJob(options: ProcessInvoicesOptions): Job {
           now,
           pageSize: batchSize * batchesPerPage,
         })) {
-          for (let start = 0; start < page.length; start += batchSize) {
-            yield { shard, invoices: page.slice(start, start + batchSize) };
-          }
+          for (const batch of batchesOf(page, batchSize)) yield { shard, invoices: batch };
         }
       }
     },

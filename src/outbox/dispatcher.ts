@@ -105,6 +105,7 @@ export function createDispatcher({
       const part = decided.slice(start, start + maxOperations).map(markOperation);
       try {
         const answer = await transact(container, shard, part);
+        if (answer.kind === 'uncertain') telemetry.count(metric.outboxMarkFailed, { error: 'uncertain' });
         // One of them was marked by somebody else meanwhile: the others each go alone.
         if (answer.kind === 'refused' && part.length > 1) {
           for (const operation of part) await transact(container, shard, [operation]);

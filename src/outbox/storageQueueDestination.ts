@@ -1,4 +1,4 @@
-import type { QueueClient } from '@azure/storage-queue';
+import { type QueueClient, RestError } from '@azure/storage-queue';
 import pLimit from 'p-limit';
 import type { SendMessages } from './dispatcher.ts';
 
@@ -19,10 +19,16 @@ export function storageQueueDestination(queue: Pick<QueueClient, 'sendMessage'>)
           await Promise.all(items.map((item) => limit(() => queue.sendMessage(encode(item)))));
           return { kind: 'sent' as const };
         } catch (error) {
-          return { kind: 'failed' as const, error: error instanceof Error ? error.message : String(error) };
+          const text = error instanceof Error ? error.message : String(error);
+          return { kind: isTooLarge(error) ? ('refused' as const) : ('failed' as const), error: text };
         }
       }),
     );
+}
+
+/** A queue message holds 64 KB (https://learn.microsoft.com/rest/api/storageservices/put-message). */
+function isTooLarge(error: unknown): boolean {
+  return error instanceof RestError && (error.statusCode === 413 || error.code === 'RequestBodyTooLarge');
 }
 
 /** The Functions host expects base64 unless host.json says otherwise. */

@@ -30,6 +30,7 @@ export async function sweepOutbox(
   lease: Pick<Lease, 'assertHeld'>,
 ): Promise<SweepCounts> {
   const counts: SweepCounts = { dispatched: 0, retried: 0, parked: 0 };
+  const seen = new Set<string>();
   for (;;) {
     lease.assertHeld();
     const now = clock.now();
@@ -39,15 +40,17 @@ export async function sweepOutbox(
     });
     const oldest = Math.min(now, ...messages.map(({ createdAt }) => Date.parse(createdAt)));
     telemetry.record(metric.outboxOldestMs, now - oldest);
+    // One whose mark failed is due still and comes again: it is left to the next sweep, or this one would never end.
+    const fresh = messages.filter(({ id }) => !seen.has(id));
+    for (const { id } of fresh) seen.add(id);
     const decisions = await Promise.all(
-      messages.map((message) => dispatcher.dispatch(message, () => lease.assertHeld())),
+      fresh.map((message) => dispatcher.dispatch(message, () => lease.assertHeld())),
     );
     for (const { kind } of decisions) {
       if (kind === 'dispatched') counts.dispatched++;
       else if (kind === 'retry') counts.retried++;
       else if (kind === 'parked') counts.parked++;
     }
-    // A mark that failed leaves its message due: it would come again at once, so the next sweep takes it.
-    if (messages.length < pageSize || counts.dispatched === 0) return counts;
+    if (messages.length < pageSize || fresh.length === 0) return counts;
   }
 }

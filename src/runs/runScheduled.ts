@@ -35,7 +35,9 @@ export async function runScheduled(
   const runId = randomUUID();
   const started = clock.monotonic();
   let created: Promise<boolean> | undefined;
-  const outcomes = await Promise.all(job.groups.map(async (group) => [group, await take(group)] as const));
+  const outcomes = await Promise.all(
+    job.groups.map(async (group) => [group, await recordOf(group)] as const),
+  );
   const groups = Object.fromEntries(outcomes);
   const { status, reason } = statusOfGroups(Object.values(groups));
   if (created !== undefined) {
@@ -46,6 +48,15 @@ export async function runScheduled(
   telemetry.record(metric.runMs, clock.monotonic() - started, { job: job.name });
   if (status === 'failed') throw new Error(`run ${runId} of ${job.name} failed: ${reason}`);
   return { runId, groups };
+
+  /** Also where the group's lease or its record could not be had: the other groups go on. */
+  async function recordOf(group: string): Promise<GroupRecord> {
+    try {
+      return await take(group);
+    } catch (error) {
+      return { status: 'failed', counts: {}, reason: error instanceof Error ? error.message : String(error) };
+    }
+  }
 
   async function take(group: string): Promise<GroupRecord> {
     const lease = await locks.tryAcquire(groupLockKey(job.name, group), { instance, job: job.name, runId });

@@ -1,0 +1,120 @@
+import { type QueueClient, QueueServiceClient } from '@azure/storage-queue';
+import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
+import { newOutboxMessage, type OutboxMessage } from '../../src/outbox/outboxMessage.ts';
+import { serviceBusDestination } from '../../src/outbox/serviceBusDestination.ts';
+import { storageQueueDestination } from '../../src/outbox/storageQueueDestination.ts';
+import { type ServiceBusForTests, serviceBusForTests } from '../support/serviceBusForTests.ts';
+
+function message(id: string, body: OutboxMessage['body'], destination: OutboxMessage['destination']) {
+  return newOutboxMessage({ id, shard: '00', destination, body }, 0);
+}
+
+describe('Service Bus', () => {
+  let bus: ServiceBusForTests;
+  beforeAll(async () => {
+    bus = await serviceBusForTests(
+      Object.fromEntries(
+        ['plain', 'large', 'many', 'away'].map((name) => [
+          name,
+          { RequiresDuplicateDetection: true, DuplicateDetectionHistoryTimeWindow: 'PT10M' },
+        ]),
+      ),
+      { timeoutInMs: 1_500 },
+    );
+  });
+  afterAll(() => bus[Symbol.asyncDispose]());
+
+  const command = (id: string, body: OutboxMessage['body']) => message(id, body, 'payment-commands');
+
+  async function received(queue: string, count: number) {
+    const receiver = bus.client.createReceiver(queue, { receiveMode: 'receiveAndDelete' });
+    const messages = await receiver.receiveMessages(count, { maxWaitTimeInMs: 2_000 });
+    await receiver.close();
+    return messages;
+  }
+
+  test('one message each, with the id of the outbox message; a second send is dropped as a duplicate', async () => {
+    const send = serviceBusDestination(bus.client.createSender('plain'));
+    const messages = [command('a', { n: 1 }), command('b', { n: 2 })];
+    expect(await send(messages)).toEqual([{ kind: 'sent' }, { kind: 'sent' }]);
+    expect(await send(messages)).toEqual([{ kind: 'sent' }, { kind: 'sent' }]);
+    expect(await bus.stats('plain')).toMatchObject({ active: 2, duplicatesDropped: 2 });
+    const got = await received('plain', 2);
+    expect(got.map(({ messageId, body }) => [messageId, body])).toEqual([
+      ['a', { n: 1 }],
+      ['b', { n: 2 }],
+    ]);
+  });
+
+  test('what is larger than Service Bus takes is refused by itself, the others go', async () => {
+    const send = serviceBusDestination(bus.client.createSender('large'));
+    const results = await send([
+      command('small', 'x'),
+      command('huge', 'x'.repeat(300 * 1024)),
+      command('other', 'x'),
+    ]);
+    expect(results).toEqual([
+      { kind: 'sent' },
+      { kind: 'refused', error: expect.stringContaining('larger than Service Bus takes') },
+      { kind: 'sent' },
+    ]);
+    expect((await received('large', 2)).map(({ messageId }) => messageId)).toEqual(['small', 'other']);
+  });
+
+  test('messages that are too large together go in several requests', async () => {
+    const send = serviceBusDestination(bus.client.createSender('many'));
+    const messages = Array.from({ length: 5 }, (_, n) => command(`m${n}`, 'x'.repeat(100 * 1024)));
+    expect(await send(messages)).toEqual(Array(5).fill({ kind: 'sent' }));
+    expect(await bus.stats('many')).toMatchObject({ active: 5 });
+  });
+
+  test('a broker that refuses leaves every message of the request to be tried again', async () => {
+    const sender = bus.client.createSender('away');
+    const send = serviceBusDestination(sender);
+    await bus.setFault({ kind: 'refuse', operation: 'send', queue: 'away' });
+    expect(await send([command('a', 1), command('b', 2)])).toEqual([
+      { kind: 'failed', error: expect.any(String) },
+      { kind: 'failed', error: expect.any(String) },
+    ]);
+    expect(await send([command('a', 1)])).toEqual([{ kind: 'sent' }]);
+  });
+});
+
+describe('Storage Queue', () => {
+  let queue: QueueClient;
+  beforeAll(async () => {
+    queue = QueueServiceClient.fromConnectionString(inject('azurite')).getQueueClient(`outbox-${Date.now()}`);
+    await queue.create();
+  });
+
+  async function received(): Promise<unknown[]> {
+    const { receivedMessageItems } = await queue.receiveMessages({ numberOfMessages: 32 });
+    for (const { messageId, popReceipt } of receivedMessageItems)
+      await queue.deleteMessage(messageId, popReceipt);
+    return receivedMessageItems.map(({ messageText }) =>
+      JSON.parse(Buffer.from(messageText, 'base64').toString()),
+    );
+  }
+
+  test('each element of the body is a message of its own, as base64', async () => {
+    const send = storageQueueDestination(queue);
+    expect(await send([message('a', [{ n: 1 }, { n: 2 }], 'work-items')])).toEqual([{ kind: 'sent' }]);
+    expect(await received()).toEqual(expect.arrayContaining([{ n: 1 }, { n: 2 }]));
+  });
+
+  test('an element that a queue never takes is refused, and the other messages go', async () => {
+    const send = storageQueueDestination(queue);
+    const results = await send([
+      message('a', [{ text: 'x'.repeat(70_000) }], 'work-items'),
+      message('b', [{ n: 3 }], 'work-items'),
+    ]);
+    expect(results).toEqual([{ kind: 'refused', error: expect.any(String) }, { kind: 'sent' }]);
+    expect(await received()).toEqual([{ n: 3 }]);
+  });
+
+  test('a queue that is away leaves the message to be tried again', async () => {
+    const gone = QueueServiceClient.fromConnectionString(inject('azurite')).getQueueClient('no-such-queue');
+    const results = await storageQueueDestination(gone)([message('a', [{ n: 1 }], 'work-items')]);
+    expect(results).toEqual([{ kind: 'failed', error: expect.any(String) }]);
+  });
+});

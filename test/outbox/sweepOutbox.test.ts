@@ -1,0 +1,197 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { maxDispatchAttempts } from '../../src/outbox/decideDispatch.ts';
+import { createDispatcher, type SendMessages } from '../../src/outbox/dispatcher.ts';
+import { newOutboxMessage, type OutboxMessage } from '../../src/outbox/outboxMessage.ts';
+import { readOutboxMessage } from '../../src/outbox/readOutbox.ts';
+import { sweepOutbox } from '../../src/outbox/sweepOutbox.ts';
+import { metric } from '../../src/platform/telemetry.ts';
+import { type PayonceCosmos, payonceCosmos } from '../support/payonceCosmos.ts';
+import { recordedTelemetry } from '../support/recordedTelemetry.ts';
+import { virtualClock } from '../support/virtualClock.ts';
+
+let cosmos: PayonceCosmos;
+beforeAll(async () => {
+  cosmos = await payonceCosmos();
+});
+afterAll(() => cosmos[Symbol.asyncDispose]());
+
+const minute = 60_000;
+const held = { assertHeld() {} };
+
+/** A sweeper on an outbox of its own shard; `send` says what the destination answers. */
+async function outbox(shard: string) {
+  const container = cosmos.containers.invoices;
+  const clock = virtualClock(Date.parse('2026-01-01T00:00:00.000Z'));
+  const telemetry = recordedTelemetry();
+  const sent: string[] = [];
+  const answers = { send: (async (all) => all.map(() => ({ kind: 'sent' }))) as SendMessages };
+  const send: SendMessages = (messages) => {
+    sent.push(...messages.map(({ id }) => id));
+    return answers.send(messages);
+  };
+  const dispatcher = () =>
+    createDispatcher({
+      container,
+      destinations: { 'payment-commands': send, 'work-items': send },
+      clock,
+      telemetry,
+    });
+  return {
+    clock,
+    telemetry,
+    sent,
+    answers,
+    dispatcher,
+    async store(id: string): Promise<OutboxMessage> {
+      const content = { id, shard, destination: 'payment-commands' as const, body: { batchId: id } };
+      const message = newOutboxMessage(content, clock.now());
+      await container.items.create(message);
+      return message;
+    },
+    read: (id: string) => readOutboxMessage(container, shard, id),
+    /** Whoever is due in other shards belongs to another test: each removes what it leaves. */
+    async clear() {
+      const { resources } = await container.items
+        .query<{ id: string }>('SELECT c.id FROM c', { partitionKey: shard })
+        .fetchAll();
+      for (const { id } of resources) await container.item(id, shard).delete();
+    },
+    sweep: (lease = held) => sweepOutbox({ container, dispatcher: dispatcher(), clock, telemetry }, lease),
+  };
+}
+
+describe('marking', () => {
+  test('a sent message is marked and expires only from then on', async () => {
+    const box = await outbox('m0');
+    const message = await box.store('sent');
+    expect(await box.read('sent')).not.toHaveProperty('ttl');
+    expect(await box.dispatcher().dispatch(message)).toEqual({ kind: 'dispatched' });
+    const stored = await box.read('sent');
+    expect(stored).toMatchObject({ status: 'dispatched', ttl: 7 * 24 * 3600 });
+    expect(stored).not.toHaveProperty('nextAttemptAt');
+    await box.clear();
+  });
+
+  test('one that could not be sent stays, with its next time and the error, and does not expire', async () => {
+    const box = await outbox('m1');
+    box.answers.send = async (all) => all.map(() => ({ kind: 'failed', error: 'the broker is away' }));
+    await box.dispatcher().dispatch(await box.store('failed'));
+    const stored = await box.read('failed');
+    expect(stored).toMatchObject({
+      status: 'pending',
+      attempts: 1,
+      lastError: 'the broker is away',
+      nextAttemptAt: new Date(box.clock.now() + 1_000).toISOString(),
+    });
+    expect(stored).not.toHaveProperty('ttl');
+    await box.clear();
+  });
+
+  test('one that was marked by another meanwhile does not hold up the marks of the others', async () => {
+    const box = await outbox('m2');
+    const [first, second] = [await box.store('marked'), await box.store('unmarked')];
+    box.answers.send = async (all) => {
+      await cosmos.containers.invoices
+        .item('marked', 'm2')
+        .patch([{ op: 'set', path: '/status', value: 'dispatched' }]);
+      return all.map(() => ({ kind: 'sent' }));
+    };
+    const dispatcher = box.dispatcher();
+    await Promise.all([dispatcher.dispatch(first), dispatcher.dispatch(second)]);
+    expect(await box.read('unmarked')).toMatchObject({ status: 'dispatched' });
+    await box.clear();
+  });
+});
+
+describe('sweepOutbox', () => {
+  test('a message that was stored and never sent is sent, once its writer has had its time', async () => {
+    const box = await outbox('s0');
+    await box.store('orphan');
+    expect(await box.sweep()).toEqual({ dispatched: 0, retried: 0, parked: 0 });
+    await box.clock.advance(11_000);
+    expect(await box.sweep()).toEqual({ dispatched: 1, retried: 0, parked: 0 });
+    expect(await box.read('orphan')).toMatchObject({ status: 'dispatched' });
+    expect(box.telemetry.values(metric.outboxOldestMs)).toContain(11_000);
+    expect(await box.sweep()).toEqual({ dispatched: 0, retried: 0, parked: 0 });
+    expect(box.sent).toEqual(['orphan']);
+    await box.clear();
+  });
+
+  test('a dispatcher that dies between the send and the mark: the message is sent again', async () => {
+    const box = await outbox('s1');
+    const message = await box.store('twice');
+    await cosmos.fault({ kind: '503', count: 1, filter: { operation: 'batch', partitionKey: 's1' } });
+    await box.dispatcher().dispatch(message);
+    expect(box.telemetry.values(metric.outboxMarkFailed)).toHaveLength(1);
+    expect(await box.read('twice')).toMatchObject({ status: 'pending' });
+    await box.clock.advance(minute);
+    await box.sweep();
+    expect(box.sent).toEqual(['twice', 'twice']);
+    expect(await box.read('twice')).toMatchObject({ status: 'dispatched' });
+    await box.clear();
+  });
+
+  test('a broker that stays away: ten tries with growing waits, then parked with the last error', async () => {
+    const box = await outbox('s2');
+    await box.store('hopeless');
+    let tries = 0;
+    box.answers.send = async (all) => all.map(() => ({ kind: 'failed', error: `try ${++tries}` }));
+    for (let sweeps = 0; sweeps < 30; sweeps++) {
+      await box.clock.advance(5 * minute);
+      await box.sweep();
+    }
+    expect(tries).toBe(maxDispatchAttempts);
+    const stored = await box.read('hopeless');
+    expect(stored).toMatchObject({ status: 'parked', lastError: 'try 10', attempts: 10 });
+    expect(stored).not.toHaveProperty('ttl');
+    expect(stored).not.toHaveProperty('nextAttemptAt');
+    await box.clear();
+  });
+
+  test('what is refused for good is parked at once', async () => {
+    const box = await outbox('s3');
+    await box.store('large');
+    box.answers.send = async (all) => all.map(() => ({ kind: 'refused', error: 'too large' }));
+    await box.clock.advance(minute);
+    expect(await box.sweep()).toEqual({ dispatched: 0, retried: 0, parked: 1 });
+    expect(await box.read('large')).toMatchObject({ status: 'parked', lastError: 'too large', attempts: 1 });
+    await box.clear();
+  });
+
+  test('more than a page is swept in one go', async () => {
+    const box = await outbox('s4');
+    for (let n = 0; n < 130; n++) await box.store(`m${n}`);
+    await box.clock.advance(minute);
+    expect(await box.sweep()).toMatchObject({ dispatched: 130 });
+    expect(new Set(box.sent).size).toBe(130);
+    await box.clear();
+  });
+
+  test('marks that all fail do not make it send the same again and again', async () => {
+    const box = await outbox('s5');
+    for (let n = 0; n < 110; n++) await box.store(`m${n}`);
+    await box.clock.advance(minute);
+    await cosmos.fault({ kind: '503', count: 1_000, filter: { operation: 'batch', partitionKey: 's5' } });
+    await box.sweep();
+    await cosmos.clearFaults();
+    expect(box.sent.length).toBeLessThanOrEqual(110);
+    expect(box.sent.length).toBe(new Set(box.sent).size);
+    await box.clear();
+  });
+
+  test('a lease that is lost ends it before the next send', async () => {
+    const box = await outbox('s6');
+    await box.store('kept');
+    await box.clock.advance(minute);
+    let asked = 0;
+    const lost = {
+      assertHeld() {
+        if (++asked > 1) throw new Error('lost');
+      },
+    };
+    expect(await box.sweep(lost)).toEqual({ dispatched: 0, retried: 0, parked: 0 });
+    expect(box.sent).toEqual([]);
+    expect(await box.read('kept')).toMatchObject({ status: 'pending', attempts: 0 });
+    await box.clear();
+  });
+});
