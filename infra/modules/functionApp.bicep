@@ -1,0 +1,160 @@
+// The app on a Flex Consumption plan, with its settings. A test compares them with those that the code reads.
+param name string
+param planName string
+param location string
+param tags object
+param identityId string
+param identityClientId string
+param storageName string
+param packageContainerUrl string
+param cosmosEndpoint string
+param serviceBusHost string
+param stripeSecretUri string
+param applicationInsightsConnectionString string
+
+@description('Subnet for outgoing traffic; empty: none.')
+param subnetId string
+
+param maximumInstanceCount int
+param alwaysReadyPayments int
+param opsClientId string
+param opsGroupIds array
+param shards int
+param shardGroups int
+param invoiceSchedule string
+param outboxSchedule string
+
+// No key among them: every service is reached as the identity of the app.
+var appSettings = {
+  AZURE_CLIENT_ID: identityClientId
+  AzureWebJobsStorage__accountName: storageName
+  AzureWebJobsStorage__credential: 'managedidentity'
+  AzureWebJobsStorage__clientId: identityClientId
+  Cosmos__accountEndpoint: cosmosEndpoint
+  Cosmos__credential: 'managedidentity'
+  Cosmos__clientId: identityClientId
+  ServiceBus__fullyQualifiedNamespace: serviceBusHost
+  ServiceBus__credential: 'managedidentity'
+  ServiceBus__clientId: identityClientId
+  APPLICATIONINSIGHTS_CONNECTION_STRING: applicationInsightsConnectionString
+  APPLICATIONINSIGHTS_AUTHENTICATION_STRING: 'ClientId=${identityClientId};Authorization=AAD'
+  STRIPE_SECRET_KEY: '@Microsoft.KeyVault(SecretUri=${stripeSecretUri})'
+  STRIPE_API_BASE: 'https://api.stripe.com'
+  INVOICE_SCHEDULE: invoiceSchedule
+  OUTBOX_SCHEDULE: outboxSchedule
+  SHARDS: string(shards)
+  SHARD_GROUPS: string(shardGroups)
+  BATCH_SIZE: '50'
+  LEASE_SECONDS: '30'
+  CLAIM_STALE_SECONDS: '300'
+  PAYMENT_TIMEOUT_SECONDS: '30'
+}
+
+resource plan 'Microsoft.Web/serverfarms@2024-11-01' = {
+  name: planName
+  location: location
+  tags: tags
+  kind: 'functionapp'
+  sku: {
+    name: 'FC1'
+    tier: 'FlexConsumption'
+  }
+  properties: {
+    reserved: true
+  }
+}
+
+resource app 'Microsoft.Web/sites@2024-11-01' = {
+  name: name
+  location: location
+  tags: union(tags, { 'azd-service-name': 'payonce' })
+  kind: 'functionapp,linux'
+  identity: {
+    type: 'UserAssigned'
+    userAssignedIdentities: {
+      '${identityId}': {}
+    }
+  }
+  properties: {
+    serverFarmId: plan.id
+    httpsOnly: true
+    keyVaultReferenceIdentity: identityId
+    virtualNetworkSubnetId: empty(subnetId) ? null : subnetId
+    functionAppConfig: {
+      runtime: {
+        name: 'node'
+        version: '24'
+      }
+      deployment: {
+        storage: {
+          type: 'blobContainer'
+          value: packageContainerUrl
+          authentication: {
+            type: 'UserAssignedIdentity'
+            userAssignedIdentityResourceId: identityId
+          }
+        }
+      }
+      // Each function that is not HTTP or durable scales by itself on this plan; payments may be kept warm.
+      scaleAndConcurrency: {
+        maximumInstanceCount: maximumInstanceCount
+        instanceMemoryMB: 2048
+        alwaysReady: alwaysReadyPayments == 0
+          ? []
+          : [{ name: 'function:executePayments', instanceCount: alwaysReadyPayments }]
+      }
+    }
+    siteConfig: {
+      minTlsVersion: '1.2'
+      scmMinTlsVersion: '1.2'
+      http20Enabled: true
+      appSettings: map(items(appSettings), setting => { name: setting.key, value: setting.value })
+    }
+  }
+}
+
+// Publishing with a password is off: deployments use an identity.
+resource publishing 'Microsoft.Web/sites/basicPublishingCredentialsPolicies@2024-11-01' = [
+  for protocol in ['scm', 'ftp']: {
+    parent: app
+    name: protocol
+    properties: {
+      allow: false
+    }
+  }
+]
+
+resource authentication 'Microsoft.Web/sites/config@2024-11-01' = if (!empty(opsClientId)) {
+  parent: app
+  name: 'authsettingsV2'
+  properties: {
+    platform: {
+      enabled: true
+    }
+    globalValidation: {
+      requireAuthentication: true
+      unauthenticatedClientAction: 'Return401'
+    }
+    identityProviders: {
+      azureActiveDirectory: {
+        enabled: true
+        registration: {
+          clientId: opsClientId
+          openIdIssuer: '${environment().authentication.loginEndpoint}${tenant().tenantId}/v2.0'
+        }
+        validation: {
+          allowedAudiences: ['api://${opsClientId}', opsClientId]
+          defaultAuthorizationPolicy: empty(opsGroupIds) ? {} : { allowedPrincipals: { groups: opsGroupIds } }
+        }
+      }
+    }
+    login: {
+      tokenStore: {
+        enabled: false
+      }
+    }
+  }
+}
+
+output name string = app.name
+output hostName string = app.properties.defaultHostName

@@ -1,0 +1,14 @@
+// The one identity of the app. What it may do stands beside each resource, with the reason.
+param name string
+param location string
+param tags object
+
+resource identity 'Microsoft.ManagedIdentity/userAssignedIdentities@2024-11-30' = {
+  name: name
+  location: location
+  tags: tags
+}
+
+output id string = identity.id
+output clientId string = identity.properties.clientId
+output principalId string = identity.properties.principalId

@@ -1,0 +1,67 @@
+// One secret: the key of the payment provider.
+param name string
+param location string
+param tags object
+param appPrincipalId string
+param privateNetworking bool
+
+@secure()
+param stripeSecretKey string
+
+var stripeSecretName = 'stripe-secret-key'
+
+resource vault 'Microsoft.KeyVault/vaults@2024-11-01' = {
+  name: name
+  location: location
+  tags: tags
+  properties: {
+    tenantId: tenant().tenantId
+    sku: {
+      family: 'A'
+      name: 'standard'
+    }
+    enableRbacAuthorization: true
+    enableSoftDelete: true
+    enablePurgeProtection: true
+    publicNetworkAccess: privateNetworking ? 'Disabled' : 'Enabled'
+    networkAcls: {
+      bypass: 'AzureServices'
+      defaultAction: privateNetworking ? 'Deny' : 'Allow'
+    }
+  }
+}
+
+resource stripeSecret 'Microsoft.KeyVault/vaults/secrets@2024-11-01' = if (!empty(stripeSecretKey)) {
+  parent: vault
+  name: stripeSecretName
+  properties: {
+    value: stripeSecretKey
+    contentType: 'Stripe API key'
+  }
+}
+
+var roles = [
+  {
+    name: 'Key Vault Secrets User'
+    id: '4633458b-17de-408a-b874-0445c86b69e6'
+    why: 'The setting STRIPE_SECRET_KEY is a reference to the one secret in this vault.'
+  }
+]
+
+resource roleAssignments 'Microsoft.Authorization/roleAssignments@2022-04-01' = [
+  for role in roles: {
+    name: guid(vault.id, appPrincipalId, role.id)
+    scope: vault
+    properties: {
+      roleDefinitionId: subscriptionResourceId('Microsoft.Authorization/roleDefinitions', role.id)
+      principalId: appPrincipalId
+      principalType: 'ServicePrincipal'
+      description: role.why
+    }
+  }
+]
+
+output id string = vault.id
+output name string = vault.name
+// Without a version: a rotated key is picked up within a day, or at once after a restart.
+output stripeSecretUri string = '${vault.properties.vaultUri}secrets/${stripeSecretName}'

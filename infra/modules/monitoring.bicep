@@ -1,0 +1,56 @@
+// Application Insights on a workspace. Telemetry is taken from identities only.
+param token string
+param location string
+param tags object
+param appPrincipalId string
+
+resource workspace 'Microsoft.OperationalInsights/workspaces@2025-02-01' = {
+  name: 'log-payonce-${token}'
+  location: location
+  tags: tags
+  properties: {
+    sku: {
+      name: 'PerGB2018'
+    }
+    retentionInDays: 30
+    features: {
+      disableLocalAuth: true
+    }
+  }
+}
+
+resource applicationInsights 'Microsoft.Insights/components@2020-02-02' = {
+  name: 'appi-payonce-${token}'
+  location: location
+  tags: tags
+  kind: 'web'
+  properties: {
+    Application_Type: 'web'
+    WorkspaceResourceId: workspace.id
+    DisableLocalAuth: true
+  }
+}
+
+var roles = [
+  {
+    name: 'Monitoring Metrics Publisher'
+    id: '3913510d-42f4-4e42-8a64-420c390055eb'
+    why: 'The host and the app send their telemetry as the identity of the app.'
+  }
+]
+
+resource roleAssignments 'Microsoft.Authorization/roleAssignments@2022-04-01' = [
+  for role in roles: {
+    name: guid(applicationInsights.id, appPrincipalId, role.id)
+    scope: applicationInsights
+    properties: {
+      roleDefinitionId: subscriptionResourceId('Microsoft.Authorization/roleDefinitions', role.id)
+      principalId: appPrincipalId
+      principalType: 'ServicePrincipal'
+      description: role.why
+    }
+  }
+]
+
+output applicationInsightsId string = applicationInsights.id
+output connectionString string = applicationInsights.properties.ConnectionString

@@ -1,0 +1,74 @@
+// The queue of payment commands. Its properties are those of local/serviceBus/Config.json, which the emulators use.
+param name string
+param location string
+param tags object
+param appPrincipalId string
+param privateNetworking bool
+
+// Standard has duplicate detection; private endpoints need Premium.
+var tier = privateNetworking ? 'Premium' : 'Standard'
+
+resource namespace 'Microsoft.ServiceBus/namespaces@2024-01-01' = {
+  name: name
+  location: location
+  tags: tags
+  sku: {
+    name: tier
+    tier: tier
+  }
+  properties: {
+    disableLocalAuth: true
+    minimumTlsVersion: '1.2'
+    publicNetworkAccess: privateNetworking ? 'Disabled' : 'Enabled'
+  }
+}
+
+resource paymentCommands 'Microsoft.ServiceBus/namespaces/queues@2024-01-01' = {
+  parent: namespace
+  name: 'payment-commands'
+  properties: {
+    // The host renews the lock up to maxAutoLockRenewalDuration (host.json), so a minute only bounds a crash.
+    lockDuration: 'PT1M'
+    maxDeliveryCount: 10
+    requiresSession: false
+    requiresDuplicateDetection: true
+    duplicateDetectionHistoryTimeWindow: 'PT10M'
+    defaultMessageTimeToLive: 'P14D'
+    deadLetteringOnMessageExpiration: true
+  }
+}
+
+var roles = [
+  {
+    name: 'Azure Service Bus Data Sender'
+    id: '69a216fc-b8fb-44d8-bc22-1f3c2cd27a39'
+    why: 'The outbox sends payment commands; ops sends dead letters back.'
+  }
+  {
+    name: 'Azure Service Bus Data Receiver'
+    id: '4f6d3b9b-027b-4f4c-9142-0e5a2a2247e0'
+    why: 'The trigger receives payment commands; ops reads dead letters.'
+  }
+  {
+    name: 'Azure Service Bus Data Owner'
+    id: '090c5cfd-751d-490a-894a-3ce6f1109419'
+    why: 'The scale controller reads the length of the queue, which only this role allows; without it one instance pays.'
+  }
+]
+
+// On the queue, not on the namespace: another queue in it stays out of reach.
+resource roleAssignments 'Microsoft.Authorization/roleAssignments@2022-04-01' = [
+  for role in roles: {
+    name: guid(paymentCommands.id, appPrincipalId, role.id)
+    scope: paymentCommands
+    properties: {
+      roleDefinitionId: subscriptionResourceId('Microsoft.Authorization/roleDefinitions', role.id)
+      principalId: appPrincipalId
+      principalType: 'ServicePrincipal'
+      description: role.why
+    }
+  }
+]
+
+output id string = namespace.id
+output host string = '${namespace.name}.servicebus.windows.net'

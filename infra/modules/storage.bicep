@@ -1,0 +1,113 @@
+// Blobs: leases, receipts, the deployment package. Queues: work items. Tables, blobs and queues of the Functions host.
+param name string
+param location string
+param tags object
+param appPrincipalId string
+param privateNetworking bool
+
+var blobContainers = [
+  'locks'
+  'receipts'
+  'packages'
+]
+var queues = [
+  'work-items'
+  'work-items-poison'
+]
+
+resource account 'Microsoft.Storage/storageAccounts@2025-01-01' = {
+  name: name
+  location: location
+  tags: tags
+  kind: 'StorageV2'
+  sku: {
+    name: 'Standard_ZRS'
+  }
+  properties: {
+    accessTier: 'Hot'
+    allowBlobPublicAccess: false
+    allowSharedKeyAccess: false
+    defaultToOAuthAuthentication: true
+    minimumTlsVersion: 'TLS1_2'
+    supportsHttpsTrafficOnly: true
+    publicNetworkAccess: privateNetworking ? 'Disabled' : 'Enabled'
+    networkAcls: {
+      bypass: 'None'
+      defaultAction: privateNetworking ? 'Deny' : 'Allow'
+    }
+  }
+}
+
+resource blobService 'Microsoft.Storage/storageAccounts/blobServices@2025-01-01' = {
+  parent: account
+  name: 'default'
+  properties: {
+    // Receipts and lock records that somebody deletes can be had back. A lock blob must never be lost: its fence would
+    // begin again at zero.
+    deleteRetentionPolicy: {
+      enabled: true
+      days: 14
+    }
+    containerDeleteRetentionPolicy: {
+      enabled: true
+      days: 14
+    }
+  }
+}
+
+resource containers 'Microsoft.Storage/storageAccounts/blobServices/containers@2025-01-01' = [
+  for container in blobContainers: {
+    parent: blobService
+    name: container
+    properties: {
+      publicAccess: 'None'
+    }
+  }
+]
+
+resource queueService 'Microsoft.Storage/storageAccounts/queueServices@2025-01-01' = {
+  parent: account
+  name: 'default'
+}
+
+resource storageQueues 'Microsoft.Storage/storageAccounts/queueServices/queues@2025-01-01' = [
+  for queue in queues: {
+    parent: queueService
+    name: queue
+  }
+]
+
+var roles = [
+  {
+    name: 'Storage Blob Data Owner'
+    id: 'b7e6dc6d-f1e8-4753-8033-0f276bb0955b'
+    why: 'Leases and receipts; the Functions host keeps its own leases and keys in blobs, and asks for this role.'
+  }
+  {
+    name: 'Storage Queue Data Contributor'
+    id: '974c5e8b-45b9-4653-ba55-5f855dd0fb88'
+    why: 'Work items are sent and received, poisonous ones moved; Durable Functions creates its own queues.'
+  }
+  {
+    name: 'Storage Table Data Contributor'
+    id: '0a9a7e1f-b9d0-4cc4-a60d-0319b160aaa3'
+    why: 'Durable Functions keeps the history of manual runs in tables.'
+  }
+]
+
+resource roleAssignments 'Microsoft.Authorization/roleAssignments@2022-04-01' = [
+  for role in roles: {
+    name: guid(account.id, appPrincipalId, role.id)
+    scope: account
+    properties: {
+      roleDefinitionId: subscriptionResourceId('Microsoft.Authorization/roleDefinitions', role.id)
+      principalId: appPrincipalId
+      principalType: 'ServicePrincipal'
+      description: role.why
+    }
+  }
+]
+
+output id string = account.id
+output name string = account.name
+output packageContainerUrl string = '${account.properties.primaryEndpoints.blob}packages'
