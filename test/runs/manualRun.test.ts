@@ -1,0 +1,109 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { groupLockKey } from '../../src/runs/job.ts';
+import { endManualRun, newManualRun, runIdFor, runManualGroup } from '../../src/runs/manualRun.ts';
+import { cosmosRunStore, type RunStore } from '../../src/runs/runStore.ts';
+import { aJob, type JobWatch } from '../support/aJob.ts';
+import { type PayonceCosmos, payonceCosmos } from '../support/payonceCosmos.ts';
+import { virtualLocks } from '../support/virtualLocks.ts';
+
+let cosmos: PayonceCosmos;
+let runs: RunStore;
+beforeAll(async () => {
+  cosmos = await payonceCosmos();
+  runs = cosmosRunStore(cosmos.containers.runs);
+});
+afterAll(() => cosmos[Symbol.asyncDispose]());
+
+const at = '2026-01-01T00:00:00.000Z';
+
+/** A manual run of this job that has just begun. */
+async function begun({ job }: JobWatch, { dryRun = false } = {}) {
+  const world = virtualLocks();
+  const runId = runIdFor(undefined);
+  await runs.create(newManualRun({ job: job.name, runId, groups: [...job.groups], dryRun }, at));
+  const dependencies = { ...world, jobs: [job], runs, instance: 'host-a' };
+  return {
+    world,
+    runId,
+    dependencies,
+    task: (group: string) => ({ job: job.name, runId, group, dryRun }),
+    record: () => runs.read(job.name, runId),
+  };
+}
+
+describe('runManualGroup', () => {
+  test('works through its group under the lease of the timer’s run and reports', async () => {
+    const watch = aJob({ '0': 3, '1': 1 }, (_piece, { lease }) => {
+      expect(lease.key).toBe(groupLockKey('count', '0'));
+    });
+    const run = await begun(watch);
+    expect(await runManualGroup(run.dependencies, run.task('0'))).toMatchObject({
+      status: 'completed',
+      counts: { done: 3 },
+    });
+    expect(await run.record()).toMatchObject({
+      status: 'running',
+      lockOwner: 'host-a',
+      groups: { '0': { status: 'completed' }, '1': { status: 'pending' } },
+    });
+  });
+
+  test('a dry run processes nothing', async () => {
+    const watch = aJob({ '0': 3 });
+    const run = await begun(watch, { dryRun: true });
+    expect(await runManualGroup(run.dependencies, run.task('0'))).toMatchObject({ counts: { done: 3 } });
+    expect(watch.processed).toEqual([]);
+  });
+
+  test('a group that stays held elsewhere is skipped, and the record says so', async () => {
+    const watch = aJob({ '0': 1 });
+    const run = await begun(watch);
+    const other = virtualLocks({}, run.world);
+    await using _held = await other.locks.acquire(
+      groupLockKey('count', '0'),
+      { instance: 'host-b', job: 'count' },
+      { waitMs: 0 },
+    );
+    const waiting = runManualGroup(run.dependencies, run.task('0'));
+    for (let n = 0; n < 25; n++) await run.world.clock.advance(1_000);
+    expect(await waiting).toEqual({ status: 'skipped', counts: {}, reason: 'held elsewhere' });
+    expect(await run.record()).toMatchObject({ groups: { '0': { status: 'skipped' } } });
+    expect(watch.processed).toEqual([]);
+  });
+
+  test('a job that does not exist is an error that names it', async () => {
+    const run = await begun(aJob({ '0': 1 }));
+    await expect(runManualGroup(run.dependencies, { ...run.task('0'), job: 'other' })).rejects.toThrow(
+      'no job is called other',
+    );
+  });
+});
+
+describe('endManualRun', () => {
+  test('ends the record by its groups, once', async () => {
+    const run = await begun(aJob({ '0': 1 }));
+    const end = { job: 'count', runId: run.runId };
+    const lost = { status: 'lost' as const, counts: {}, reason: 'taken' };
+    await endManualRun(run.dependencies, { ...end, groups: [{ status: 'completed', counts: {} }, lost] });
+    expect(await run.record()).toMatchObject({ status: 'failed', reason: 'lost: taken' });
+    await endManualRun(run.dependencies, { ...end, groups: [] });
+    expect(await run.record()).toMatchObject({ status: 'failed' });
+  });
+
+  test('all groups completed: completed', async () => {
+    const run = await begun(aJob({ '0': 1 }));
+    await endManualRun(run.dependencies, {
+      job: 'count',
+      runId: run.runId,
+      groups: [{ status: 'completed', counts: { done: 1 } }],
+    });
+    expect(await run.record()).toMatchObject({ status: 'completed', completedAt: expect.any(String) });
+  });
+});
+
+test('the same idempotency key is the same run, none is a new one', () => {
+  expect(runIdFor('a')).toBe(runIdFor('a'));
+  expect(runIdFor('a')).not.toBe(runIdFor('b'));
+  expect(runIdFor(undefined)).not.toBe(runIdFor(undefined));
+  expect(runIdFor('../../x')).toMatch(/^[0-9a-f]{32}$/);
+});

@@ -1,0 +1,101 @@
+import type { OrchestrationContext } from 'durable-functions';
+import { describe, expect, test } from 'vitest';
+import type { GroupTask, ManualRun } from '../../src/runs/manualRun.ts';
+import { endRunActivity, orchestrateRun, runGroupActivity } from '../../src/runs/orchestrateRun.ts';
+import type { GroupRecord } from '../../src/runs/runRecord.ts';
+
+interface FakeTask {
+  kind: 'activity' | 'any' | 'timer';
+  name?: string;
+  input?: unknown;
+  tasks?: FakeTask[];
+  isCompleted: boolean;
+  isFaulted: boolean;
+  result?: unknown;
+}
+
+type Answer = GroupRecord | Error;
+
+/** Drives the orchestration as a plain generator; `answer` says what each group's activity gives, try by try. */
+function drive(run: ManualRun, answer: (group: string, tries: number) => Answer) {
+  const tries = new Map<string, number>();
+  const statuses: unknown[] = [];
+  const ended: unknown[] = [];
+  let timers = 0;
+  const task = (fields: Partial<FakeTask> & Pick<FakeTask, 'kind'>): FakeTask => ({
+    isCompleted: false,
+    isFaulted: false,
+    ...fields,
+  });
+  const context = {
+    df: {
+      getInput: () => run,
+      currentUtcDateTime: new Date(0),
+      callActivity: (name: string, input: unknown) => task({ kind: 'activity', name, input }),
+      createTimer: () => task({ kind: 'timer' }),
+      setCustomStatus: (status: unknown) => void statuses.push(status),
+      Task: { any: (tasks: FakeTask[]) => task({ kind: 'any', tasks }) },
+    },
+  } as unknown as OrchestrationContext;
+  const generator = orchestrateRun(context);
+  let step = generator.next();
+  for (let steps = 0; step.done !== true; steps++) {
+    if (steps > 1_000) throw new Error('it does not end');
+    const waited = step.value as unknown as FakeTask;
+    complete(waited);
+    step = waited.isFaulted ? generator.throw(waited.result) : generator.next(waited.result);
+  }
+  return { result: step.value, statuses, ended, timers, tries: Object.fromEntries(tries) };
+
+  /** Brings about what is waited for; of several tasks the last one is done first, so that order is nothing to rely on. */
+  function complete(waited: FakeTask): void {
+    const last = waited.tasks?.at(-1);
+    if (last !== undefined) settle(last);
+    if (waited.kind === 'timer') timers++;
+    if (waited.name === endRunActivity) ended.push(waited.input);
+    if (waited.name === runGroupActivity && !waited.isCompleted) settle(waited);
+  }
+
+  function settle(one: FakeTask): void {
+    expect(one.name).toBe(runGroupActivity);
+    const { group } = one.input as GroupTask;
+    const count = (tries.get(group) ?? 0) + 1;
+    tries.set(group, count);
+    const answered = answer(group, count);
+    one.isCompleted = true;
+    one.isFaulted = answered instanceof Error;
+    one.result = answered;
+  }
+}
+
+const run: ManualRun = { job: 'count', runId: 'r1', groups: ['0', '1', '2'], dryRun: false };
+const completed: GroupRecord = { status: 'completed', counts: { done: 2 } };
+const skipped: GroupRecord = { status: 'skipped', counts: {}, reason: 'held elsewhere' };
+
+describe('orchestrateRun', () => {
+  test('fans out, shows progress and writes the end down with every group', () => {
+    const { result, statuses, ended } = drive(run, () => completed);
+    expect(statuses).toEqual([1, 2, 3].map((done) => ({ done, of: 3, counts: { done: done * 2 } })));
+    expect(result).toEqual({ done: 3, of: 3, counts: { done: 6 } });
+    expect(ended).toEqual([{ job: 'count', runId: 'r1', groups: [completed, completed, completed] }]);
+  });
+
+  test('a group whose lease was held is tried again after a wait, the others are not', () => {
+    const { tries, timers, ended } = drive(run, (group, n) => (group === '1' && n < 3 ? skipped : completed));
+    expect(tries).toEqual({ '0': 1, '1': 3, '2': 1 });
+    expect(timers).toBe(2);
+    expect(ended).toMatchObject([{ groups: [completed, completed, completed] }]);
+  });
+
+  test('a group that is held all the time fails in the end', () => {
+    const { tries, ended } = drive(run, (group) => (group === '0' ? skipped : completed));
+    expect(tries['0']).toBe(30);
+    expect(JSON.stringify(ended)).toContain('its lease was held elsewhere all the time');
+  });
+
+  test('an activity that fails outright fails its group, and the run is still written down', () => {
+    const { ended } = drive(run, (group) => (group === '2' ? new Error('the host was stopped') : completed));
+    expect(ended).toHaveLength(1);
+    expect(JSON.stringify(ended)).toContain('the host was stopped');
+  });
+});

@@ -1,0 +1,30 @@
+import { defineJob, type GroupRun, type Job } from '../../src/runs/job.ts';
+
+export interface JobWatch {
+  job: Job;
+  /** The pieces that were processed, as `{group}:{piece}`, in order. */
+  processed: string[];
+}
+
+/** A job whose groups have these numbers of pieces; `during` runs while a piece is processed. */
+export function aJob(
+  pieces: Record<string, number>,
+  during: (piece: string, run: GroupRun) => void | Promise<void> = () => {},
+): JobWatch {
+  const processed: string[] = [];
+  const job = defineJob<string>({
+    name: 'count',
+    groups: Object.keys(pieces),
+    async *plan(group) {
+      for (let n = 0; n < (pieces[group] ?? 0); n++) yield `${group}:${n}`;
+    },
+    async process(piece, run) {
+      await during(piece, run);
+      run.lease.assertHeld();
+      processed.push(piece);
+      return { done: 1 };
+    },
+    preview: () => ({ done: 1 }),
+  });
+  return { job, processed };
+}
