@@ -42,7 +42,7 @@ if (!Number.isInteger(instances) || instances < 1 || instances > 20) {
 
 const children: Child[] = [];
 let stopping: Promise<void> | undefined;
-for (const signal of ['SIGINT', 'SIGTERM'] as const)
+for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const)
   process.on(signal, () => void stop().then(() => process.exit(130)));
 
 try {

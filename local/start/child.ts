@@ -24,6 +24,8 @@ export async function startChild(
   // Node looks for its own --env-file behind the script's name too, unless -- stands before that.
   const child = spawn(process.execPath, ['--', ...args], {
     env: { ...process.env, ...env },
+    // Out of the terminal's process group: Ctrl-C reaches only the parent, which ends its children in order.
+    detached: true,
     stdio: ['ignore', 'pipe', 'pipe'],
   });
   const log = createWriteStream(logFile);
