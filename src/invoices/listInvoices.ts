@@ -7,7 +7,12 @@ export interface InvoicePage {
   continuation?: string;
 }
 
-/** One page of invoices of all shards, in no particular order. */
+/** The continuation is none that a page gave. */
+export class BadContinuation extends Error {
+  override readonly name = 'BadContinuation';
+}
+
+/** One page of invoices of all shards, in no particular order. @throws {BadContinuation} */
 export async function listInvoices(
   container: Container,
   { status, continuation, pageSize }: { status?: InvoiceStatus; continuation?: string; pageSize: number },
@@ -35,5 +40,8 @@ function toOpaque(token: string): string {
 }
 
 function fromOpaque(continuation: string): string {
-  return Buffer.from(continuation, 'base64url').toString();
+  const token = Buffer.from(continuation, 'base64url').toString();
+  // It travels in a header.
+  if (!/^[\x20-\x7e]+$/.test(token)) throw new BadContinuation();
+  return token;
 }

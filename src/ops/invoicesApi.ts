@@ -2,7 +2,7 @@ import type { Container } from '@azure/cosmos';
 import type { HttpRequest, HttpResponseInit } from '@azure/functions';
 import { importInvoices } from '../invoices/importInvoices.ts';
 import { type InvoiceStatus, invoiceStatuses } from '../invoices/invoice.ts';
-import { listInvoices } from '../invoices/listInvoices.ts';
+import { BadContinuation, listInvoices } from '../invoices/listInvoices.ts';
 import { parseInvoices } from '../invoices/parseInvoices.ts';
 import { readInvoice } from '../invoices/readInvoices.ts';
 import { shardOf } from '../invoices/shard.ts';
@@ -66,7 +66,8 @@ export async function listInvoicesFor(
       jsonBody: { invoices: page.invoices.map(invoiceView), continuation: page.continuation ?? null },
     };
   } catch (error) {
-    if (continuation === null || statusOf(error) !== cosmosStatus.badRequest) throw error;
+    const bad = error instanceof BadContinuation || statusOf(error) === cosmosStatus.badRequest;
+    if (continuation === null || !bad) throw error;
     return problemResponse(
       problem(400, 'The query has a wrong value.', [
         { field: 'continuation', error: 'expected what an earlier page gave as "continuation"' },

@@ -1,0 +1,255 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { newManualRun, runIdFor } from '../../src/runs/manualRun.ts';
+import { aClaimedInvoice } from '../support/anInvoice.ts';
+import { aRequest, bodyOf, type OpsForTests, opsForTests } from '../support/opsForTests.ts';
+
+let ops: OpsForTests;
+beforeAll(async () => {
+  ops = await opsForTests();
+});
+afterAll(() => ops[Symbol.asyncDispose]());
+
+const principal = { 'x-ms-client-principal-name': 'ada@example.com' };
+
+describe('POST ops/invoices', () => {
+  const good = {
+    id: 'imp-1',
+    customerId: 'cus_1',
+    amountMinor: 1999,
+    currency: 'USD',
+    dueAt: '2026-01-01T00:00:00Z',
+    paymentMethod: 'pm_card_visa',
+  };
+
+  test('stores the good rows, names the bad by their place, and is on the record', async () => {
+    const body = [good, { ...good, id: 'imp-2', amountMinor: 1.5 }, good];
+    const response = await ops.api.importInvoices(aRequest({ method: 'POST', body, headers: principal }));
+    expect(bodyOf(response)).toEqual({
+      created: 1,
+      duplicates: 1,
+      rejected: [{ index: 1, field: 'amountMinor', error: expect.any(String) }],
+    });
+    expect(await ops.audited()).toContainEqual(
+      expect.objectContaining({
+        actor: 'ada@example.com',
+        action: 'import invoices',
+        day: '2026-01-01',
+        detail: { created: 1, duplicates: 1, rejected: 1 },
+      }),
+    );
+  });
+
+  test('other content under a stored id is rejected', async () => {
+    const body = [{ ...good, amountMinor: 5 }];
+    const response = await ops.api.importInvoices(aRequest({ method: 'POST', body }));
+    expect(bodyOf(response)).toMatchObject({ created: 0, rejected: [{ index: 0, field: 'id' }] });
+  });
+
+  test('a body that cannot be read is a problem, and nothing is stored or recorded', async () => {
+    const before = (await ops.audited()).length;
+    const headers = { 'content-type': 'application/json' };
+    const response = await ops.api.importInvoices(aRequest({ method: 'POST', body: '[{', headers }));
+    expect(response).toMatchObject({ status: 400 });
+    expect(response.headers).toMatchObject({ 'content-type': 'application/problem+json' });
+    expect(await ops.audited()).toHaveLength(before);
+  });
+});
+
+describe('GET ops/invoices', () => {
+  const page = async (query: Record<string, string>) => {
+    const response = await ops.api.listInvoices(aRequest({ query }));
+    return bodyOf(response) as { invoices: { id: string; status: string }[]; continuation: string | null };
+  };
+
+  test('pages through all of a status, each once', async () => {
+    const wanted = Array.from({ length: 230 }, (_, n) => ({
+      id: `list-${n}`,
+      shard: `l${n % 3}`,
+      status: 'declined' as const,
+    }));
+    await ops.store(...wanted);
+    const seen: string[] = [];
+    let pages = 0;
+    let query: Record<string, string> = { status: 'declined' };
+    for (;;) {
+      const { invoices, continuation } = await page(query);
+      pages++;
+      expect(invoices.every(({ status }) => status === 'declined')).toBe(true);
+      seen.push(...invoices.map(({ id }) => id));
+      if (continuation === null) break;
+      query = { status: 'declined', continuation };
+    }
+    expect(pages).toBeGreaterThan(2);
+    expect(seen).toHaveLength(230);
+    expect(new Set(seen)).toEqual(new Set(wanted.map(({ id }) => id)));
+  });
+
+  test('a status that there is not, and a continuation that is none, are problems that name the field', async () => {
+    const wrong = await ops.api.listInvoices(aRequest({ query: { status: 'paidd' } }));
+    expect(wrong.status).toBe(400);
+    expect(bodyOf(wrong)).toMatchObject({
+      errors: [{ field: 'status', error: expect.stringContaining('"paidd"') }],
+    });
+    for (const continuation of ['nonsense', Buffer.from('{"x":1}').toString('base64url')]) {
+      const bad = await ops.api.listInvoices(aRequest({ query: { continuation } }));
+      expect(bad.status).toBe(400);
+      expect(bodyOf(bad)).toMatchObject({ errors: [{ field: 'continuation' }] });
+    }
+  });
+
+  test('one by its id, with its timeline; 404 where there is none', async () => {
+    const id = 'imp-1';
+    const found = await ops.api.getInvoice(aRequest({ params: { id } }));
+    expect(bodyOf(found)).toMatchObject({
+      id,
+      status: 'pending',
+      claim: null,
+      timeline: [{ what: 'imported', by: 'ada@example.com' }],
+    });
+    const missing = await ops.api.getInvoice(aRequest({ params: { id: 'nowhere' } }));
+    expect(missing.status).toBe(404);
+  });
+});
+
+describe('GET ops/summary', () => {
+  test('counts by status, the outbox, stale claims and charges', async () => {
+    await using own = await opsForTests();
+    const empty = bodyOf(await own.api.getSummary(aRequest()));
+    expect(empty).toEqual({
+      invoices: { pending: 0, claimed: 0, paid: 0, declined: 0, parked: 0 },
+      outbox: { pending: 0, parked: 0, oldestPendingSeconds: 0 },
+      staleClaims: 0,
+      charges: 0,
+    });
+    const payment = { keyNumber: 1, declines: 0, deferrals: 0, id: 'pi_1' };
+    await own.store(
+      { id: 'a', shard: '00' },
+      { id: 'b', shard: '01', status: 'paid', payment },
+      { id: 'c', shard: '02', status: 'paid', payment },
+      { ...aClaimedInvoice({ id: 'd', shard: '01' }), actionableAt: '2026-01-01T11:59:00.000Z' },
+      { ...aClaimedInvoice({ id: 'e', shard: '01' }), actionableAt: '2026-01-01T12:01:00.000Z' },
+      { id: 'f', shard: '03', status: 'parked' },
+    );
+    const outbox = { type: 'outboxMessage', destination: 'work-items', attempts: 0, body: [] };
+    const at = (createdAt: string, id: string, status: string) => ({
+      ...outbox,
+      id,
+      status,
+      createdAt,
+      shard: '01',
+    });
+    for (const item of [
+      at('2026-01-01T11:58:30.000Z', 'o1', 'pending'),
+      at('2026-01-01T11:59:30.000Z', 'o2', 'pending'),
+      at('2026-01-01T10:00:00.000Z', 'o3', 'parked'),
+      at('2026-01-01T09:00:00.000Z', 'o4', 'dispatched'),
+    ])
+      await own.cosmos.containers.invoices.items.create(item);
+    expect(bodyOf(await own.api.getSummary(aRequest()))).toEqual({
+      invoices: { pending: 1, claimed: 2, paid: 2, declined: 0, parked: 1 },
+      outbox: { pending: 2, parked: 1, oldestPendingSeconds: 90 },
+      staleClaims: 1,
+      charges: 2,
+    });
+  });
+});
+
+describe('POST ops/runs', () => {
+  const start = (body: unknown, headers: Record<string, string> = {}) =>
+    ops.api.startRun(aRequest({ method: 'POST', body, headers }), ops.orchestrations);
+  const runIdOf = async (body: unknown, headers: Record<string, string> = {}) =>
+    (bodyOf(await start(body, headers)) as { runId: string }).runId;
+
+  test('answers 202 with the run and where to see it, starts it and is on the record', async () => {
+    const response = await start({ job: 'count' }, principal);
+    const { runId } = bodyOf(response) as { runId: string };
+    expect(response).toMatchObject({ status: 202, headers: { location: `/api/ops/runs/${runId}` } });
+    expect(ops.started.at(-1)).toEqual({
+      orchestrator: 'runJob',
+      instanceId: runId,
+      input: { job: 'count', runId, groups: ['0', '1'], dryRun: false },
+    });
+    expect(await ops.runs.read('count', runId)).toMatchObject({
+      trigger: 'manual',
+      status: 'running',
+      groups: { '0': { status: 'pending' }, '1': { status: 'pending' } },
+    });
+    expect(await ops.audited()).toContainEqual(
+      expect.objectContaining({ actor: 'ada@example.com', action: 'start run', target: `count/${runId}` }),
+    );
+    const seen = await ops.api.getRun(aRequest({ params: { id: runId } }));
+    expect(bodyOf(seen)).toMatchObject({ runId, job: 'count', status: 'running', counts: {} });
+  });
+
+  test.each([
+    [{}, 'job'],
+    [{ job: 'other' }, 'job'],
+    [{ job: 'count', groups: ['9'] }, 'groups'],
+    [{ job: 'count', groups: [] }, 'groups'],
+    [{ job: 'count', dryRun: 'yes' }, 'dryRun'],
+    [{ job: 'count', resume: 'no-such-run' }, 'resume'],
+    ['not json', 'body'],
+    [undefined, 'body'],
+  ])('%j is a problem of %s, and starts nothing', async (body, field) => {
+    const before = ops.started.length;
+    const response = await start(body);
+    expect(response.status).toBe(400);
+    expect(bodyOf(response)).toMatchObject({ errors: [{ field }] });
+    expect(ops.started).toHaveLength(before);
+  });
+
+  test('the same Idempotency-Key is the same run, created and recorded once', async () => {
+    const headers = { 'idempotency-key': 'monday' };
+    const first = await runIdOf({ job: 'count', dryRun: true }, headers);
+    const audits = (await ops.audited()).length;
+    expect(await runIdOf({ job: 'count', dryRun: true }, headers)).toBe(first);
+    expect(await ops.audited()).toHaveLength(audits);
+    expect(ops.started.filter(({ instanceId }) => instanceId === first)).toHaveLength(1);
+  });
+
+  test('a run whose creator died before it was started is started by the next call with its key', async () => {
+    const runId = runIdFor('thursday');
+    const run = { job: 'count', runId, groups: ['0', '1'], dryRun: false };
+    await ops.runs.create(newManualRun(run, '2026-01-01T12:00:00.000Z'));
+    expect(await runIdOf({ job: 'count' }, { 'idempotency-key': 'thursday' })).toBe(runId);
+    expect(ops.started.at(-1)).toMatchObject({ instanceId: runId, input: run });
+  });
+
+  test('the same key with another request is refused', async () => {
+    const headers = { 'idempotency-key': 'tuesday' };
+    await start({ job: 'count' }, headers);
+    for (const other of [
+      { job: 'count', dryRun: true },
+      { job: 'count', groups: ['0'] },
+    ]) {
+      expect((await start(other, headers)).status).toBe(422);
+    }
+  });
+
+  test('the key of a run that has ended starts nothing anew', async () => {
+    const headers = { 'idempotency-key': 'wednesday' };
+    const runId = await runIdOf({ job: 'count' }, headers);
+    await ops.runs.end({ job: 'count', runId }, { status: 'completed', at: '2026-01-01T12:00:05.000Z' });
+    const before = ops.started.length;
+    const again = await start({ job: 'count' }, headers);
+    expect(bodyOf(again)).toEqual({ runId, status: 'completed' });
+    expect(ops.started).toHaveLength(before);
+  });
+
+  test('resume takes the groups of an ended run that are not completed', async () => {
+    const runId = await runIdOf({ job: 'count' });
+    expect((await start({ job: 'count', resume: runId })).status).toBe(400);
+    const key = { job: 'count', runId };
+    const at = '2026-01-01T12:00:05.000Z';
+    await ops.runs.updateGroup(key, '0', { status: 'completed', counts: {} }, at);
+    await ops.runs.updateGroup(key, '1', { status: 'lost', counts: {}, reason: 'taken' }, at);
+    await ops.runs.end(key, { status: 'failed', at });
+    await start({ job: 'count', resume: runId });
+    expect(ops.started.at(-1)?.input).toMatchObject({ groups: ['1'] });
+    expect((await start({ job: 'count', resume: runId, groups: ['0'] })).status).toBe(400);
+  });
+
+  test('a run that there is not is 404', async () => {
+    expect((await ops.api.getRun(aRequest({ params: { id: 'x' } }))).status).toBe(404);
+  });
+});
