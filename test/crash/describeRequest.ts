@@ -1,0 +1,110 @@
+/**
+ * Names for requests, made from what they are: the service, what is asked of it, and what it is about. Invoice ids and
+ * other ids do not enter, so that the same step has the same name in every trial. Undefined: a request that is the
+ * platform's own business (task hub, timers of the host), not the payment's.
+ */
+export interface HttpExchange {
+  method: string;
+  /** Path and query. */
+  path: string;
+  headers: Readonly<Record<string, string | string[] | undefined>>;
+  body: Buffer;
+}
+
+interface PatchStep {
+  op: string;
+  path: string;
+  value?: unknown;
+}
+
+interface BatchOperation {
+  operationType: string;
+  resourceBody?: { type?: string; destination?: string; operations?: PatchStep[] };
+}
+
+export function describeCosmos({ method, path, headers, body }: HttpExchange): string | undefined {
+  const [, container = '', item] = /^\/dbs\/payonce\/colls\/([^/]+)\/docs(?:\/([^/?]+))?/.exec(path) ?? [];
+  if (container === '') return undefined;
+  if (headers['x-ms-cosmos-is-query-plan-request'] !== undefined) return `Cosmos: query plan, ${container}`;
+  if (headers['x-ms-cosmos-is-batch-request'] !== undefined) {
+    return `Cosmos: ${describeBatch(JSON.parse(body.toString()) as BatchOperation[])}`;
+  }
+  if (isQuery(headers)) return `Cosmos: query ${container}${queried(body)}`;
+  const operation = { GET: 'read', PUT: 'replace', PATCH: 'patch', DELETE: 'delete' }[method] ?? 'create';
+  return `Cosmos: ${operation} in ${container}${item?.startsWith('fence') === true ? ' (fence)' : ''}`;
+}
+
+function isQuery(headers: HttpExchange['headers']): boolean {
+  return (
+    headers['x-ms-documentdb-isquery'] !== undefined ||
+    `${String(headers['content-type'])}`.startsWith('application/query+json')
+  );
+}
+
+function queried(body: Buffer): string {
+  const text = body.toString();
+  if (text.includes('actionableAt <=')) return ' (due)';
+  if (text.includes('nextAttemptAt <=')) return ' (undispatched)';
+  return text.includes('c.id IN') ? ' (by id)' : '';
+}
+
+/** What a transaction is for, told from its operations. */
+function describeBatch(operations: readonly BatchOperation[]): string {
+  const created = operations.flatMap(({ operationType, resourceBody }) =>
+    operationType === 'Create' ? [resourceBody?.destination ?? resourceBody?.type ?? 'item'] : [],
+  );
+  const steps = operations.flatMap(({ resourceBody }) => resourceBody?.operations ?? []);
+  const sets = (path: string, value?: string) =>
+    steps.some((step) => step.path === path && (value === undefined || step.value === value));
+  if (created.includes('payment-commands')) return 'claim + outbox message';
+  if (sets('/claim/phase')) return 'start of the batch';
+  if (sets('/status', 'dispatched')) return 'mark dispatched';
+  if (sets('/lastError')) return 'mark not dispatched';
+  if (sets('/status', 'paid')) return `settlement${created.length > 0 ? ' + outbox message' : ''}`;
+  if (sets('/status', 'pending')) return 'settlement (retry)';
+  if (created.includes('invoice')) return 'import of invoices';
+  return `batch of ${[...new Set(operations.map(({ operationType }) => operationType))].join(', ')}`;
+}
+
+export function describePayments({ method, path }: HttpExchange): string {
+  const what = path.replace(/\?.*/, '').replace(/pi_\w+/, '{id}');
+  return `payments: ${method === 'POST' && what === '/v1/payment_intents' ? 'charge' : `${method} ${what}`}`;
+}
+
+export function describeBlob({ method, path, headers }: HttpExchange): string | undefined {
+  const { pathname, searchParams } = new URL(path, 'http://x');
+  const [, , container = '', ...name] = pathname.split('/');
+  if (container === 'receipts') return `blob: ${method} receipt`;
+  if (container !== 'locks') return undefined;
+  const lock = decodeURIComponent(name.join('/'));
+  const of = lock === '' ? 'locks' : `lock ${kindOfLock(lock)}`;
+  const action = headers['x-ms-lease-action'];
+  if (typeof action === 'string') return `blob: ${action} ${of}`;
+  if (searchParams.get('comp') === 'metadata') return `blob: raise the fence of ${of}`;
+  return `blob: ${{ HEAD: 'look at', GET: 'read', PUT: 'create' }[method] ?? method} ${of}`;
+}
+
+function kindOfLock(lock: string): string {
+  if (lock.includes('sweep-outbox')) return 'of the sweeper';
+  return lock.includes('process-invoices') ? 'of the group' : 'of the work item';
+}
+
+export function describeQueue({ method, path }: HttpExchange): string | undefined {
+  const { queue, message } = queuePath(path);
+  if (queue !== 'work-items' && queue !== 'work-items-poison') return undefined;
+  if (method === 'POST') return `queue ${queue}: send`;
+  if (method === 'DELETE' && message !== undefined) return `queue ${queue}: delete`;
+  return method === 'PUT' && message !== undefined ? `queue ${queue}: put back` : undefined;
+}
+
+/** A poll that finds nothing is no step of a payment, so receiving is told from the answer. */
+export function describeReceived({ method, path }: HttpExchange, answer: Buffer): string | undefined {
+  const { queue, message } = queuePath(path);
+  if (method !== 'GET' || queue !== 'work-items' || message !== undefined) return undefined;
+  return answer.includes('<QueueMessage>') ? 'queue work-items: message handed out' : undefined;
+}
+
+function queuePath(path: string): { queue: string; message: string | undefined } {
+  const [, , queue = '', , message] = new URL(path, 'http://x').pathname.split('/');
+  return { queue, message };
+}

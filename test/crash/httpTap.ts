@@ -1,0 +1,100 @@
+import { Agent, createServer, type IncomingHttpHeaders, type IncomingMessage, request } from 'node:http';
+import type { AddressInfo, Socket } from 'node:net';
+import type { HttpExchange } from './describeRequest.ts';
+import type { Gate, Passage } from './gate.ts';
+
+export interface HttpAnswer {
+  status: number;
+  headers: IncomingHttpHeaders;
+  body: Buffer;
+}
+
+export interface HttpTap {
+  port: number;
+  stop(): Promise<void>;
+}
+
+export interface HttpTapOptions {
+  /** `http://127.0.0.1:PORT` */
+  target: string;
+  gate: Gate;
+  /** The name of a request; undefined where it does not count. */
+  describe: (exchange: HttpExchange) => string | undefined;
+  /** The name of a request that can only be told from its answer: such a one is cut after it was applied. */
+  describeAnswer?: (exchange: HttpExchange, answer: HttpAnswer) => string | undefined;
+  /** Kills the host behind this tap. */
+  kill: () => void;
+  /** Hears of every answer, also of one that its host does not live to see. */
+  answered?: (exchange: HttpExchange, answer: HttpAnswer) => void;
+}
+
+/** An HTTP proxy in front of one service for one host. Once the host is killed it forwards nothing any more. */
+export async function startHttpTap(options: HttpTapOptions): Promise<HttpTap> {
+  const { gate, kill } = options;
+  const target = new URL(options.target);
+  const agent = new Agent({ keepAlive: true });
+  const sockets = new Set<Socket>();
+  let dead = false;
+
+  const server = createServer((incoming, response) => {
+    answer(incoming).then(
+      (reply) => (reply === undefined ? incoming.socket.destroy() : send(reply)),
+      () => incoming.socket.destroy(),
+    );
+    function send({ status, headers, body }: HttpAnswer): void {
+      response.writeHead(status, headers).end(body);
+    }
+  });
+  server.keepAliveTimeout = 600_000;
+  server.on('connection', (socket) => {
+    sockets.add(socket);
+    socket.once('close', () => sockets.delete(socket));
+  });
+
+  /** What goes back to the host; undefined where it has been killed. */
+  async function answer(incoming: IncomingMessage): Promise<HttpAnswer | undefined> {
+    const { method = '', url: path = '', headers } = incoming;
+    const exchange: HttpExchange = { method, path, headers, body: await read(incoming) };
+    if (dead) return undefined;
+    const label = options.describe(exchange);
+    const passage: Passage = label === undefined ? {} : gate.pass(label);
+    if (passage.cut === 'before') return die();
+    const reply = await forward(exchange);
+    options.answered?.(exchange, reply);
+    const late = options.describeAnswer?.(exchange, reply);
+    const { cut } = late === undefined ? passage : gate.pass(late, 'after');
+    return cut === 'after' || dead ? die() : reply;
+  }
+
+  function die(): undefined {
+    dead = true;
+    kill();
+    return undefined;
+  }
+
+  async function forward({ method, path, headers, body }: HttpExchange): Promise<HttpAnswer> {
+    const reply = await new Promise<IncomingMessage>((resolve, reject) => {
+      const { hostname: host, port } = target;
+      const outgoing = request({ host, port, method, path, headers, agent }, resolve);
+      outgoing.once('error', reject);
+      outgoing.end(body);
+    });
+    return { status: reply.statusCode ?? 502, headers: reply.headers, body: await read(reply) };
+  }
+
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  return {
+    port: (server.address() as AddressInfo).port,
+    async stop() {
+      for (const socket of sockets) socket.destroy();
+      agent.destroy();
+      await new Promise<void>((resolve) => server.close(() => resolve()));
+    },
+  };
+}
+
+async function read(message: IncomingMessage): Promise<Buffer> {
+  const chunks: Buffer[] = [];
+  for await (const chunk of message) chunks.push(chunk as Buffer);
+  return Buffer.concat(chunks);
+}

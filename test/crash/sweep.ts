@@ -1,0 +1,150 @@
+/**
+ * The crash-point sweep: `npm run test:crash`. It finds out what requests a payment makes by letting one pass, then kills
+ * the host at each of them, before the request is forwarded and after it was applied.
+ */
+import { fileURLToPath } from 'node:url';
+import { parseArgs } from 'node:util';
+import { type LocalCloud, startLocalCloud } from '../support/localCloud.ts';
+import { type CrashPoint, type Gate, positions } from './gate.ts';
+import { crashTable, type PointResult } from './table.ts';
+import { runTrial, type Scenario, type TrialResult } from './trial.ts';
+
+const usage = `npm run test:crash -- [options]
+  --scenario NAME   one of: ${'one-invoice, two-hosts, batch, sweeper'} (default: all of them)
+  --lanes N         trials side by side, each in a cloud of its own (default 4)
+  --only TEXT       only points whose name contains TEXT
+  --list            find the points and print them, but kill nothing`;
+
+const scenarios: readonly Scenario[] = [
+  { name: 'one-invoice', invoices: 1, hosts: 1 },
+  { name: 'two-hosts', invoices: 1, hosts: 2 },
+  { name: 'sweeper', invoices: 1, hosts: 1, sweeper: true },
+  { name: 'batch', invoices: 20, hosts: 1 },
+];
+/** The way that the work takes differs a little from time to time: what is met in one of these runs is a point. */
+const discoveryRuns = 2;
+/** How often a point that was not reached is tried again. */
+const retries = 2;
+
+const { values } = parseArgs({
+  options: {
+    scenario: { type: 'string', multiple: true },
+    lanes: { type: 'string', default: '4' },
+    only: { type: 'string', default: '' },
+    list: { type: 'boolean', default: false },
+    help: { type: 'boolean', default: false },
+  },
+});
+if (values.help) {
+  console.log(usage);
+  process.exit(0);
+}
+const wanted = scenarios.filter(({ name }) => values.scenario?.includes(name) ?? true);
+const lanes = Number(values.lanes);
+if (wanted.length === 0 || !Number.isInteger(lanes) || lanes < 1) {
+  console.error(usage);
+  process.exit(2);
+}
+
+const serviceBusConfig = fileURLToPath(new URL('./serviceBus.json', import.meta.url));
+const clouds: LocalCloud[] = await Promise.all(
+  Array.from({ length: lanes }, () => startLocalCloud({ serviceBusConfig })),
+);
+let trials = 0;
+let broken = 0;
+let missed = 0;
+try {
+  for (const scenario of wanted) {
+    const results = await sweep(scenario);
+    broken += results.filter(({ verdict }) => verdict.kind === 'broken').length;
+    missed += results.filter(({ verdict }) => verdict.kind === 'notReached').length;
+    trials += results.length;
+  }
+} finally {
+  await Promise.all(clouds.map((cloud) => cloud[Symbol.asyncDispose]()));
+}
+console.log(
+  `\n${trials} crash points: ${trials - broken - missed} held, ${broken} broken, ${missed} not reached.`,
+);
+process.exit(broken > 0 ? 1 : 0);
+
+async function sweep(scenario: Scenario): Promise<PointResult[]> {
+  const started = performance.now();
+  const points = await findPoints(scenario);
+  console.log(`\n${scenario.name}: ${points.length} crash points`);
+  if (values.list) {
+    for (const { label, occurrence, position } of points)
+      console.log(`  ${label} #${occurrence} ${position}`);
+    return [];
+  }
+  const results: PointResult[] = [];
+  const waiting = points.entries();
+  await Promise.all(
+    clouds.map(async (_, lane) => {
+      for (const [index, point] of waiting) {
+        const { verdict, recoveredMs } = await tryPoint(lane, scenario, point, index);
+        results.push({ point, verdict, recoveredMs });
+        if (verdict.kind !== 'held') console.log(describe(point), JSON.stringify(verdict));
+      }
+    }),
+  );
+  console.log(crashTable(scenario, points, results));
+  console.log(`${((performance.now() - started) / 60_000).toFixed(1)} min`);
+  return results;
+}
+
+/** Every request of a run without a crash, in the order of their kinds, with the positions in which it can be cut. */
+async function findPoints(scenario: Scenario): Promise<CrashPoint[]> {
+  const gates: Gate[] = [];
+  for (let run = 0; run < discoveryRuns; run++) {
+    const { verdict, gate } = await attempt(0, scenario, `${scenario.name}-look-${run + 1}`);
+    if (verdict.kind === 'broken')
+      throw new Error(`without a crash it does not add up: ${verdict.problems.join('; ')}`);
+    gates.push(gate);
+  }
+  const most = new Map<string, number>();
+  for (const gate of gates)
+    for (const [label, count] of gate.counts()) most.set(label, Math.max(count, most.get(label) ?? 0));
+  return [...most]
+    .flatMap(([label, count]) =>
+      Array.from({ length: count }, (_, index) =>
+        positions
+          .filter((position) => gates.every(({ only }) => (only.get(label) ?? position) === position))
+          .map((position) => ({ label, occurrence: index + 1, position })),
+      ).flat(),
+    )
+    .filter(({ label }) => label.includes(values.only));
+}
+
+async function tryPoint(
+  lane: number,
+  scenario: Scenario,
+  point: CrashPoint,
+  index: number,
+): Promise<TrialResult> {
+  for (let tries = 0; ; tries++) {
+    const result = await attempt(lane, scenario, `${scenario.name}-${index}-${tries}`, point);
+    if (result.verdict.kind !== 'notReached' || tries >= retries) return result;
+  }
+}
+
+/** One trial in the cloud of a lane. A cloud in which something broke is no place for the next trial. */
+async function attempt(
+  lane: number,
+  scenario: Scenario,
+  id: string,
+  point?: CrashPoint,
+): Promise<TrialResult> {
+  const cloud = clouds[lane];
+  if (cloud === undefined) throw new RangeError(`there is no lane ${lane}`);
+  const result = await runTrial(cloud, scenario, id, point);
+  if (result.verdict.kind === 'broken') {
+    await cloud[Symbol.asyncDispose]();
+    clouds[lane] = await startLocalCloud({ serviceBusConfig });
+  }
+  return result;
+}
+
+function describe({ label, occurrence, position }: CrashPoint): string {
+  return `  ${position} ${label} #${occurrence}:`;
+}

@@ -1,0 +1,44 @@
+import type { QueueClient } from '@azure/storage-queue';
+import { RestError } from '@azure/storage-queue';
+import type { HttpExchange } from './describeRequest.ts';
+import type { HttpAnswer } from './httpTap.ts';
+
+/** Messages of the storage queue that one host holds, told from what passes through its tap. */
+export interface TakenMessages {
+  answered: (exchange: HttpExchange, answer: HttpAnswer) => void;
+  /**
+   * Makes them visible at once. The Functions host takes a message for ten minutes, and when it dies the message stays
+   * away for the rest of them: this is what a trial does in place of waiting.
+   */
+  giveBack(queue: QueueClient): Promise<number>;
+}
+
+export function watchTakenMessages(): TakenMessages {
+  const receipts = new Map<string, string>();
+  return {
+    answered({ method, path }, { status, body }) {
+      const { pathname } = new URL(path, 'http://x');
+      const [, , queue = '', , message] = pathname.split('/');
+      if (queue !== 'work-items' || status >= 300) return;
+      if (method === 'GET') {
+        const text = body.toString();
+        for (const [, id = '', receipt = ''] of text.matchAll(
+          /<MessageId>([^<]+)<.*?<PopReceipt>([^<]+)</gs,
+        )) {
+          receipts.set(id, receipt);
+        }
+      } else if (message !== undefined) receipts.delete(message);
+    },
+    async giveBack(queue) {
+      const held = [...receipts];
+      receipts.clear();
+      for (const [id, receipt] of held) {
+        await queue.updateMessage(id, receipt, undefined, 0).catch((error: unknown) => {
+          // Deleted or put back by a request whose answer never came.
+          if (!(error instanceof RestError) || error.statusCode === undefined) throw error;
+        });
+      }
+      return held.length;
+    },
+  };
+}

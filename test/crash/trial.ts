@@ -1,0 +1,230 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { blobContainers, queues } from '../../src/platform/azureNames.ts';
+import { containers, databaseName } from '../../src/platform/cosmosContainers.ts';
+import { type Evidence, gatherEvidence, unfinished, violations } from '../support/audit.ts';
+import type { LocalCloud } from '../support/localCloud.ts';
+import { type CrashPoint, createGate, type Gate } from './gate.ts';
+import { startTappedHost, type TappedHost } from './tappedHost.ts';
+
+export interface Scenario {
+  name: string;
+  invoices: number;
+  /** Hosts that run when the work begins. */
+  hosts: number;
+  /** The broker refuses what is sent at first, so that the sweeper has to send it. */
+  sweeper?: boolean;
+}
+
+export type Verdict =
+  /** The host died there, and in the end everything added up. */
+  | { kind: 'held' }
+  /** This time the work took another way. */
+  | { kind: 'notReached' }
+  | { kind: 'broken'; problems: string[] };
+
+export interface TrialResult {
+  verdict: Verdict;
+  gate: Gate;
+  /** From the crash until nothing moved any more, in milliseconds. */
+  recoveredMs: number;
+}
+
+/** How long everything may take to settle, in milliseconds; a busy machine starts a host in many seconds. */
+const settleTimeoutMs = 120_000;
+const pollMs = 200;
+/** What an outbox message whose send failed waits for its next try, and a little more, in milliseconds. */
+const sweepEveryMs = 1_200;
+/** So many sends fail: the SDK's first try and its repetitions. */
+const refusedSends = 3;
+
+const shared = {
+  SHARDS: '1',
+  SHARD_GROUPS: '1',
+  LEASE_SECONDS: '15',
+  CLAIM_STALE_SECONDS: '5',
+  AzureFunctionsJobHost__extensions__queues__visibilityTimeout: '00:00:01',
+};
+/** Its timers are run by hand, once, so that nothing passes the taps but what the payment needs. */
+const byHand = { INVOICE_SCHEDULE: '0 0 0 1 1 *', OUTBOX_SCHEDULE: '0 0 0 1 1 *' };
+const everySecond = { INVOICE_SCHEDULE: '* * * * * *', OUTBOX_SCHEDULE: '* * * * * *' };
+
+/**
+ * Pays invoices from import to receipt on hosts of their own; at `point`, one of them is killed. Then another host is
+ * started, on timers that tick every second, and what is left behind has to come to an end by itself: leases, message
+ * locks and claims run out, only the ten minutes of a taken work item are skipped.
+ */
+export async function runTrial(
+  cloud: LocalCloud,
+  scenario: Scenario,
+  id: string,
+  point?: CrashPoint,
+): Promise<TrialResult> {
+  await forgetLocks(cloud);
+  await using hosts = new AsyncDisposableStack();
+  const gate = createGate(point);
+  const crashed = Promise.withResolvers<TappedHost>();
+  const work = invoicesOf(scenario, id);
+
+  const victims = await Promise.all(
+    Array.from({ length: scenario.hosts }, async (_, index) => {
+      const holder: { host?: TappedHost } = {};
+      const host = await startTappedHost(cloud, {
+        gate,
+        env: { ...shared, ...byHand, INSTANCE_ID: `${id}-host-${index + 1}` },
+        killed: () => {
+          if (holder.host !== undefined) crashed.resolve(holder.host);
+        },
+      });
+      holder.host = host;
+      hosts.use(host);
+      return host;
+    }),
+  );
+  if (scenario.sweeper === true) await refuseSends(cloud);
+
+  gate.open();
+  const running = new AbortController();
+  const outcome = await Promise.race([
+    crashed.promise.then((host) => ({ kind: 'crashed' as const, host })),
+    runByHand(victims, running.signal).then((evidence) => ({ kind: 'ended' as const, evidence })),
+  ]);
+  running.abort();
+  if (outcome.kind === 'ended') {
+    const problems = findProblems(outcome.evidence);
+    if (problems.length > 0) return { verdict: { kind: 'broken', problems }, gate, recoveredMs: 0 };
+    return { verdict: { kind: point === undefined ? 'held' : 'notReached' }, gate, recoveredMs: 0 };
+  }
+
+  const crashedAt = performance.now();
+  await outcome.host.process.exited;
+  await forget(cloud);
+  const rescue = await startTappedHost(cloud, {
+    gate: createGate(),
+    env: { ...shared, ...everySecond, INSTANCE_ID: `${id}-rescue` },
+    killed: () => {},
+  });
+  hosts.use(rescue);
+  await outcome.host.taken.giveBack(cloud.queues.getQueueClient(queues.workItems));
+  await importInvoices(rescue, work);
+  const evidence = await untilSettled();
+  const recoveredMs = performance.now() - crashedAt;
+
+  const problems = findProblems(evidence);
+  const verdict: Verdict = problems.length === 0 ? { kind: 'held' } : { kind: 'broken', problems };
+  return { verdict, gate, recoveredMs };
+
+  /** The way without a crash: import, one run of the job by hand and, where it is meant to be needed, of the sweeper. */
+  async function runByHand(all: readonly TappedHost[], signal: AbortSignal): Promise<Evidence> {
+    const [first] = all;
+    try {
+      if (first === undefined) throw new Error('a trial needs a host');
+      await importInvoices(first, work);
+      await Promise.all(all.map((host) => runFunction(host, 'processInvoices')));
+    } catch (error) {
+      // A host that is killed answers nobody.
+      if (point === undefined) throw error;
+    }
+    return untilSettled(signal, async (waitedMs) => {
+      if (scenario.sweeper === true && Math.floor(waitedMs / sweepEveryMs) > 0 && first !== undefined)
+        await runFunction(first, 'sweepOutbox').catch(() => {});
+    });
+  }
+
+  async function untilSettled(
+    signal?: AbortSignal,
+    meanwhile: (waitedMs: number) => Promise<void> = async () => {},
+  ): Promise<Evidence> {
+    const started = performance.now();
+    let lastSweep = started;
+    for (;;) {
+      const evidence = await gatherEvidence(cloud, id);
+      const done = evidence.invoices.length === work.length && unfinished(evidence, Date.now()).length === 0;
+      if (done || signal?.aborted === true || performance.now() - started > settleTimeoutMs) return evidence;
+      if (performance.now() - lastSweep > sweepEveryMs) {
+        lastSweep = performance.now();
+        await meanwhile(lastSweep - started);
+      }
+      await delay(pollMs);
+    }
+  }
+
+  function findProblems(evidence: Evidence): string[] {
+    const missing = work.length - evidence.invoices.length;
+    const unpaid = evidence.invoices.filter(({ status }) => status !== 'paid');
+    return [
+      ...(missing > 0 ? [`${missing} invoices are not in the store`] : []),
+      ...unpaid.map((invoice) => `${invoice.id} is ${invoice.status}`),
+      ...unfinished(evidence, Date.now()),
+      ...violations(evidence),
+    ];
+  }
+}
+
+interface InvoiceRow {
+  id: string;
+  customerId: string;
+  amountMinor: number;
+  currency: string;
+  dueAt: string;
+  paymentMethod: string;
+}
+
+function invoicesOf({ invoices }: Scenario, id: string): InvoiceRow[] {
+  return Array.from({ length: invoices }, (_, index) => ({
+    id: `${id}-${index + 1}`,
+    customerId: 'cus_Trial',
+    amountMinor: 1_000 + index,
+    currency: 'USD',
+    dueAt: '2025-01-01T00:00:00Z',
+    paymentMethod: 'pm_card_visa',
+  }));
+}
+
+/** Importing again what is there already changes nothing, so a client whose call broke simply repeats it. */
+async function importInvoices({ process }: TappedHost, rows: readonly InvoiceRow[]): Promise<void> {
+  const response = await fetch(`${process.address}/api/ops/invoices`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify(rows),
+  });
+  if (!response.ok) throw new Error(`import: ${response.status} ${await response.text()}`);
+}
+
+async function runFunction({ process }: TappedHost, name: string): Promise<void> {
+  const response = await fetch(`${process.address}/admin/functions/${name}`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ input: '' }),
+  });
+  if (response.status !== 202) throw new Error(`${name}: ${response.status} ${await response.text()}`);
+}
+
+async function refuseSends({ serviceBusLocal }: LocalCloud): Promise<void> {
+  await fetch(`${serviceBusLocal}/_local/faults`, {
+    method: 'POST',
+    body: JSON.stringify({ kind: 'refuse', operation: 'send', count: refusedSends }),
+  });
+}
+
+/** Faults that were not met before the crash shall not meet the rescue. */
+async function forget({ serviceBusLocal }: LocalCloud): Promise<void> {
+  await fetch(`${serviceBusLocal}/_local/faults`, { method: 'DELETE' });
+}
+
+/**
+ * Every trial begins as a new deployment does, without locks and fences: else their creation could be cut only once.
+ * Nothing of the trial's own is touched.
+ */
+async function forgetLocks({ blobs, cosmosClient }: LocalCloud): Promise<void> {
+  const locks = blobs.getContainerClient(blobContainers.locks);
+  for await (const { name, properties } of locks.listBlobsFlat()) {
+    const blob = locks.getBlobClient(name);
+    if (properties.leaseState === 'leased') await blob.getBlobLeaseClient().breakLease(0);
+    await blob.delete();
+  }
+  const invoices = cosmosClient.database(databaseName).container(containers.invoices.name);
+  const { resources } = await invoices.items
+    .query<{ id: string; shard: string }>(`SELECT c.id, c.shard FROM c WHERE c.type = 'fence'`)
+    .fetchAll();
+  for (const { id, shard } of resources) await invoices.item(id, shard).delete();
+}

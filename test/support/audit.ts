@@ -1,0 +1,116 @@
+import { z } from 'zod';
+import { addUp, type Charge, type InvoiceFigure, isSettled, readFigures } from '../../local/start/figures.ts';
+import { blobContainers, queues, serviceBusQueues } from '../../src/platform/azureNames.ts';
+import { containers, databaseName } from '../../src/platform/cosmosContainers.ts';
+import type { LocalCloud } from './localCloud.ts';
+
+const queueCounts = z.object({
+  active: z.number(),
+  scheduled: z.number(),
+  locked: z.number(),
+  deadLettered: z.number(),
+});
+const serviceBusStats = z.object({ queues: z.record(z.string(), queueCounts) });
+
+/** All that a cloud holds of a set of invoices, and what is still on its way. */
+export interface Evidence {
+  invoices: InvoiceFigure[];
+  /** From the ledger of the payment stand-in: the only witness that counts. */
+  charges: Charge[];
+  /** Names of receipts, `{invoice}/{payment}.json`. */
+  receipts: string[];
+  /** Recorded effects of work items. */
+  effects: number;
+  outbox: { pending: number; parked: number };
+  paymentCommands: z.infer<typeof queueCounts>;
+  workItems: { queued: number; poison: number };
+}
+
+/** Reads everything about the invoices whose ids begin with `prefix`. */
+export async function gatherEvidence(cloud: LocalCloud, prefix = ''): Promise<Evidence> {
+  const database = cloud.cosmosClient.database(databaseName);
+  const count = async (container: string, query: string): Promise<number> => {
+    const { resources } = await database.container(container).items.query<number>(query).fetchAll();
+    return resources[0] ?? 0;
+  };
+  const messages = `SELECT VALUE COUNT(1) FROM c WHERE c.type = 'outboxMessage' AND c.status =`;
+  const [figures, parked, effects, receipts, paymentCommands, queued, poison] = await Promise.all([
+    readFigures({ cosmos: cloud.cosmosClient, payments: cloud.payments }),
+    count(containers.invoices.name, `${messages} 'parked'`),
+    count(
+      containers.workItems.name,
+      `SELECT VALUE COUNT(1) FROM c WHERE STARTSWITH(c.resourceId, '${prefix}')`,
+    ),
+    listReceipts(cloud, prefix),
+    readQueueCounts(cloud),
+    queueLength(cloud, queues.workItems),
+    queueLength(cloud, queues.workItemsPoison),
+  ]);
+  return {
+    invoices: figures.invoices.filter(({ id }) => id.startsWith(prefix)),
+    charges: figures.charges.filter(({ invoiceId }) => invoiceId.startsWith(prefix)),
+    receipts,
+    effects,
+    outbox: { pending: figures.undispatched, parked },
+    paymentCommands,
+    workItems: { queued, poison },
+  };
+}
+
+/** What is not done yet, in words; empty when nothing moves any more. Pure. */
+export function unfinished(evidence: Evidence, now: number): string[] {
+  const { invoices, receipts, outbox, paymentCommands, workItems } = evidence;
+  const paid = invoices.filter(({ status }) => status === 'paid').length;
+  const open = invoices.filter(
+    (invoice) => !isSettled({ invoices: [invoice], charges: [], undispatched: 0 }, now),
+  );
+  return [
+    ...(open.length > 0 ? [`${open.length} invoices are not settled`] : []),
+    ...(outbox.pending > 0 ? [`${outbox.pending} outbox messages are not dispatched`] : []),
+    ...(paymentCommands.active + paymentCommands.locked + paymentCommands.scheduled > 0
+      ? [`${paymentCommands.active} batches wait in the queue, ${paymentCommands.locked} are locked`]
+      : []),
+    ...(workItems.queued > 0 ? [`${workItems.queued} work items are in the queue`] : []),
+    ...(receipts.length < paid ? [`${paid - receipts.length} receipts are missing`] : []),
+  ];
+}
+
+/** What must not be, in words; empty when every invoice adds up. Pure. */
+export function violations(evidence: Evidence): string[] {
+  const { invoices, charges, receipts, effects, outbox, workItems } = evidence;
+  const paid = invoices.filter(({ status }) => status === 'paid');
+  const receiptsOf = Map.groupBy(receipts, (name) => name.slice(0, name.indexOf('/')));
+  const wrongReceipts = invoices.flatMap(({ id, status }) => {
+    const found = receiptsOf.get(id)?.length ?? 0;
+    const wanted = status === 'paid' ? 1 : 0;
+    return found === wanted ? [] : [`${id} is ${status} and has ${found} receipts`];
+  });
+  return [
+    ...addUp({ invoices, charges, undispatched: outbox.pending }).problems,
+    ...wrongReceipts,
+    ...(effects === paid.length ? [] : [`${effects} effects are recorded for ${paid.length} receipts`]),
+    ...(outbox.parked > 0 ? [`${outbox.parked} outbox messages are parked`] : []),
+    ...(workItems.poison > 0 ? [`${workItems.poison} work items are in the poison queue`] : []),
+  ];
+}
+
+async function listReceipts(cloud: LocalCloud, prefix: string): Promise<string[]> {
+  const names: string[] = [];
+  const container = cloud.blobs.getContainerClient(blobContainers.receipts);
+  for await (const { name } of container.listBlobsFlat({ prefix })) names.push(name);
+  return names;
+}
+
+async function readQueueCounts(cloud: LocalCloud): Promise<z.infer<typeof queueCounts>> {
+  const response = await fetch(`${cloud.serviceBusLocal}/_local/stats`);
+  const stats = serviceBusStats.parse(await response.json());
+  const counts = stats.queues[serviceBusQueues.paymentCommands];
+  if (counts === undefined) throw new Error(`Service Bus has no queue ${serviceBusQueues.paymentCommands}`);
+  return counts;
+}
+
+/** Messages in a queue, those that are invisible included. */
+async function queueLength(cloud: LocalCloud, name: string): Promise<number> {
+  const properties = await cloud.queues.getQueueClient(name).getProperties();
+  return properties.approximateMessagesCount ?? 0;
+}

@@ -1,0 +1,67 @@
+import { CosmosClient } from '@azure/cosmos';
+import { BlobServiceClient } from '@azure/storage-blob';
+import { QueueServiceClient } from '@azure/storage-queue';
+import { startAzurite } from '../../local/azurite.ts';
+import { startCosmos } from '../../local/cosmos/index.ts';
+import { provision } from '../../local/provision.ts';
+import { startServiceBus } from '../../local/serviceBus/index.ts';
+import { startPayments } from '../../local/stripe/index.ts';
+
+/** Where the services of one cloud are. */
+export interface CloudAddresses {
+  /** Connection strings. */
+  storage: string;
+  cosmos: string;
+  serviceBus: string;
+  /** `http://127.0.0.1:PORT` of the payment stand-in, and its key. */
+  payments: string;
+  paymentsKey: string;
+  /** `http://127.0.0.1:PORT` for `/_local/stats` and `/_local/faults` of Service Bus. */
+  serviceBusLocal: string;
+}
+
+/** A cloud of its own in memory, and clients that go past every proxy, for whoever looks at the outcome. */
+export interface LocalCloud extends AsyncDisposable, CloudAddresses {
+  cosmosClient: CosmosClient;
+  blobs: BlobServiceClient;
+  queues: QueueServiceClient;
+}
+
+/** Starts everything that the app needs: Cosmos, Service Bus and payments in this process, Azurite beside it. */
+export async function startLocalCloud(options: { serviceBusConfig?: string } = {}): Promise<LocalCloud> {
+  await using starting = new AsyncDisposableStack();
+  const { serviceBusConfig } = options;
+  const azurite = starting.use(await startAzurite());
+  const cosmos = starting.use(await startCosmos());
+  const serviceBus = starting.use(
+    await startServiceBus(serviceBusConfig === undefined ? {} : { config: serviceBusConfig }),
+  );
+  const payments = starting.use(await startPayments());
+  await provision({ storage: azurite.connectionString, cosmos: cosmos.connectionString });
+  const cosmosClient = new CosmosClient(cosmos.connectionString);
+  starting.defer(() => cosmosClient.dispose());
+  const running = starting.move();
+  return {
+    storage: azurite.connectionString,
+    cosmos: cosmos.connectionString,
+    serviceBus: serviceBus.connectionString,
+    payments: payments.baseUrl,
+    paymentsKey: payments.secretKey,
+    serviceBusLocal: serviceBus.localAddress,
+    cosmosClient,
+    blobs: BlobServiceClient.fromConnectionString(azurite.connectionString),
+    queues: QueueServiceClient.fromConnectionString(azurite.connectionString),
+    [Symbol.asyncDispose]: () => running.disposeAsync(),
+  };
+}
+
+/** The settings with which a host reaches a cloud. */
+export function settingsFor(cloud: CloudAddresses): Record<string, string> {
+  return {
+    AzureWebJobsStorage: cloud.storage,
+    Cosmos: cloud.cosmos,
+    ServiceBus: cloud.serviceBus,
+    STRIPE_SECRET_KEY: cloud.paymentsKey,
+    STRIPE_API_BASE: cloud.payments,
+  };
+}
