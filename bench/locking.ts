@@ -14,7 +14,7 @@ import { systemClock } from '../src/platform/clock.ts';
 import { noTelemetry } from '../src/platform/telemetry.ts';
 
 const { values } = parseArgs({
-  options: { cycles: { type: 'string', default: '96' }, rounds: { type: 'string', default: '30' } },
+  options: { cycles: { type: 'string', default: '64' }, rounds: { type: 'string', default: '60' } },
 });
 const cycles = Number(values.cycles);
 const rounds = Number(values.rounds);
