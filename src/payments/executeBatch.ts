@@ -1,25 +1,19 @@
 import type { Container } from '@azure/cosmos';
-import { idempotencyKey, type PaymentBatch, type PaymentCommand, paramsHash } from '../invoices/command.ts';
+import type { PaymentBatch, PaymentCommand } from '../invoices/command.ts';
 import type { Backlog } from '../outbox/backlog.ts';
 import type { Clock } from '../platform/clock.ts';
 import { metric, type Telemetry } from '../platform/telemetry.ts';
 import {
-  type CommandOutcome,
   decideSettlement,
   type Settled,
   type Settlement,
   type SettlementPolicy,
 } from './decideSettlement.ts';
+import { pay } from './pay.ts';
 import type { PaymentProvider } from './provider.ts';
 import { settleAsTheyCome } from './settleAsTheyCome.ts';
 import { settleCommands } from './settleCommands.ts';
 import { type StartedBatch, startBatch } from './startBatch.ts';
-
-/**
- * A key older than this is never sent again. Stripe keeps the result of a key at least 24 h
- * (https://docs.stripe.com/api/idempotent_requests): past that, sending it would be a new charge. Milliseconds.
- */
-const maxKeyAgeMs = 23 * 3600 * 1000;
 
 /** The share of the claims' life in which calls begin; the rest is for their answers and the settlement. */
 const callShare = 0.8;
@@ -104,33 +98,4 @@ export async function executeBatch(
     result.lost += lost;
     if (message !== undefined) followUps.add(message);
   }
-}
-
-/** Charges one invoice, or finds out what became of an earlier charge whose key is too old to be sent. */
-async function pay(provider: PaymentProvider, command: PaymentCommand, now: number): Promise<CommandOutcome> {
-  const { invoiceId, payment } = command;
-  if (paramsHash(command) !== payment.paramsHash) {
-    return { kind: 'keyReused', message: 'the invoice has changed since its key was first used' };
-  }
-  if (now - Date.parse(payment.keyCreatedAt) > maxKeyAgeMs) {
-    const found = await provider.find(invoiceId);
-    switch (found.kind) {
-      case 'found':
-        return { kind: 'succeeded', paymentId: found.paymentId };
-      case 'notFound':
-        return { kind: 'unclear', message: 'the key is older than 23 h and the provider finds no payment' };
-      case 'unknown':
-        return { kind: 'transient', code: 'lookup_failed', message: found.message };
-    }
-  }
-  const { customerId, amountMinor, currency, paymentMethod, description } = command;
-  return provider.charge({
-    invoiceId,
-    customerId,
-    amountMinor,
-    currency,
-    paymentMethod,
-    ...(description === undefined ? {} : { description }),
-    idempotencyKey: idempotencyKey(invoiceId, payment.keyNumber),
-  });
 }

@@ -5,7 +5,7 @@ import { maxAttempts } from '../../src/invoices/decideClaim.ts';
 import { type Invoice, newInvoice } from '../../src/invoices/invoice.ts';
 import { actionableInvoices, readInvoices } from '../../src/invoices/readInvoices.ts';
 import { systemClock } from '../../src/platform/clock.ts';
-import { FencedOut } from '../../src/platform/fence.ts';
+import { createFence, FencedOut } from '../../src/platform/fence.ts';
 import { type PayonceCosmos, payonceCosmos } from '../support/payonceCosmos.ts';
 
 let cosmos: PayonceCosmos;
@@ -115,8 +115,24 @@ describe('claimBatch', () => {
     expect(new Set(commands.map(({ invoiceId }) => invoiceId)).size).toBe(30);
   });
 
+  test('of two runs that see the same stale claims each is taken over by one', async () => {
+    const { shard, page } = await dueInvoices(10);
+    await claimBatch(
+      { container: cosmos.containers.invoices, clock, claimStaleMs: -1 },
+      shard,
+      page,
+      claimant(),
+    );
+    const stale = await readDue(shard);
+    const results = await Promise.all([claim(shard, stale), claim(shard, stale, claimant({ by: 'host-b' }))]);
+    expect(results.reduce((sum, { counts }) => sum + counts.reclaimed, 0)).toBe(10);
+    expect((await stored(shard, page)).every(({ attempts }) => attempts === 2)).toBe(true);
+  });
+
   test('a batch whose answer was lost is settled by rereading', async () => {
     const { shard, page } = await dueInvoices(5);
+    // With the fence there, the first try is applied.
+    await createFence(cosmos.containers.invoices, { lockKey: claimant().lockKey, shard });
     await cosmos.fault({
       kind: 'reset-after',
       count: 4,

@@ -87,6 +87,20 @@ describe('marking', () => {
     await box.clear();
   });
 
+  test('a result that comes late changes nothing of what was decided meanwhile', async () => {
+    const box = await outbox('m3');
+    const message = await box.store('late');
+    box.answers.send = async (all) => {
+      await cosmos.containers.invoices
+        .item('late', 'm3')
+        .patch([{ op: 'set', path: '/status', value: 'dispatched' }]);
+      return all.map(() => ({ kind: 'refused', error: 'too late' }));
+    };
+    await box.dispatcher().dispatch(message);
+    expect(await box.read('late')).toMatchObject({ status: 'dispatched', attempts: 0 });
+    await box.clear();
+  });
+
   test('one that was marked by another meanwhile does not hold up the marks of the others', async () => {
     const box = await outbox('m2');
     const [first, second] = [await box.store('marked'), await box.store('unmarked')];

@@ -1,0 +1,181 @@
+// biome-ignore-all lint/suspicious/noTemplateCurlyInString: these texts are source code
+
+/** One thing that keeps a payment from being made twice, and how it is switched off. */
+export interface Guard {
+  name: string;
+  file: string;
+  /** Text that must be in the file exactly once, and what takes its place. */
+  from: string;
+  to: string;
+  /** The test file, and the beginning of the name of a test in it, that must fail without the guard. */
+  tests: string;
+  caughtBy: string;
+}
+
+const claimTests = 'test/invoices/claimBatch.test.ts';
+const modelTests = 'test/model/payments.test.ts';
+const payTests = 'test/payments/executeBatch.test.ts';
+
+export const guards: readonly Guard[] = [
+  {
+    name: 'ETag condition at the claim',
+    file: 'src/invoices/claimBatch.ts',
+    from: 'id: invoice.id, ifMatch: invoice._etag, resourceBody: { operations } }',
+    to: 'id: invoice.id, resourceBody: { operations } }',
+    tests: claimTests,
+    caughtBy: 'of two runs that read the same page each invoice is claimed by one',
+  },
+  {
+    name: 'ETag condition at the reclaim of a stale claim',
+    file: 'src/invoices/claimBatch.ts',
+    from: 'operations.push(patchIfUnchanged(invoice, patchesFor(invoice, decision)));',
+    to: `const { ifMatch, ...unconditional } = patchIfUnchanged(invoice, patchesFor(invoice, decision)) as never as Record<string, unknown>;
+    operations.push((decision.kind === 'reclaim' ? unconditional : { ...unconditional, ifMatch }) as never);`,
+    tests: claimTests,
+    caughtBy: 'of two runs that see the same stale claims each is taken over by one',
+  },
+  {
+    name: 'claim token at the start',
+    file: 'src/payments/startBatch.ts',
+    from: "return invoice.claim?.batchId === batchId ? 'pay' : 'staleClaim';",
+    to: "return 'pay';",
+    tests: payTests,
+    caughtBy: 'a batch whose claims another has taken pays nothing and says so',
+  },
+  {
+    name: 'claim token condition of every write of a batch',
+    file: 'src/payments/startBatch.ts',
+    from: "return `from c where c.status = 'claimed' and c.claim.batchId = '${batchId}'`;",
+    to: 'return `from c where c.id != "${batchId}"`;',
+    tests: payTests,
+    caughtBy: 'a claim that is taken during the call',
+  },
+  {
+    name: 'paid check at the start',
+    file: 'src/payments/startBatch.ts',
+    from: "return invoice.status === 'pending' ? 'staleClaim' : 'settled';",
+    to: "return invoice.status === 'pending' ? 'staleClaim' : 'pay';",
+    tests: payTests,
+    caughtBy: 'a message that comes again after it was settled calls nobody',
+  },
+  {
+    name: 'fence check in the claiming transaction',
+    file: 'src/platform/fence.ts',
+    from: 'condition: `from c where c.fence <= ${fence}`,',
+    to: 'condition: `from c where c.fence <= ${fence} or true`,',
+    tests: claimTests,
+    caughtBy: 'a smaller fence token than the store has seen is refused',
+  },
+  {
+    name: 'lease asked before the claim',
+    file: 'src/invoices/claimBatch.ts',
+    from: 'claimant.assertHeld();',
+    to: '',
+    tests: claimTests,
+    caughtBy: 'a lease that is gone stops it before it writes',
+  },
+  {
+    name: 'idempotency key, the same for the same charge',
+    file: 'src/invoices/command.ts',
+    from: '-${n}`;',
+    to: '-${n}-${Math.random()}`;',
+    tests: payTests,
+    caughtBy: 'unknown after charging: the same key again',
+  },
+  {
+    name: 'key number, kept unless there was a definite decline',
+    file: 'src/invoices/command.ts',
+    from: '      ...payment,\n',
+    to: '      ...payment,\n      keyNumber: payment.keyNumber + attempt - 1,\n',
+    tests: payTests,
+    caughtBy: 'unknown after charging: the same key again',
+  },
+  {
+    name: 'key number, under everything that can happen',
+    file: 'src/invoices/command.ts',
+    from: '      ...payment,\n',
+    to: '      ...payment,\n      keyNumber: payment.keyNumber + attempt - 1,\n',
+    tests: modelTests,
+    caughtBy: 'whatever dies, comes twice, late or never',
+  },
+  {
+    name: 'hash of the parameters of a key',
+    file: 'src/payments/pay.ts',
+    from: 'if (paramsHash(command) !== payment.paramsHash) {',
+    to: 'if (paramsHash(command) === "") {',
+    tests: payTests,
+    caughtBy: 'parameters that are not those of the key',
+  },
+  {
+    name: 'age of a key (23 h)',
+    file: 'src/payments/pay.ts',
+    from: 'if (now - Date.parse(payment.keyCreatedAt) > maxKeyAgeMs) {',
+    to: 'if (now < 0) {',
+    tests: payTests,
+    caughtBy: 'a key older than 23 h is never sent',
+  },
+  {
+    name: 'age of a key, under everything that can happen',
+    file: 'src/payments/pay.ts',
+    from: 'if (now - Date.parse(payment.keyCreatedAt) > maxKeyAgeMs) {',
+    to: 'if (now < 0) {',
+    tests: modelTests,
+    caughtBy: 'whatever dies, comes twice, late or never',
+  },
+  {
+    name: 'age of a key, kept when it is claimed again',
+    file: 'src/invoices/command.ts',
+    from: 'keyCreatedAt: payment.keyCreatedAt ?? at,',
+    to: 'keyCreatedAt: at,',
+    tests: payTests,
+    caughtBy: 'a key older than 23 h is never sent',
+  },
+  {
+    name: 'a settlement known by its own name after a lost answer',
+    file: 'src/payments/settleCommands.ts',
+    from: 'entry.settlement === settlementId',
+    to: "entry.settlement === 'nobody’s'",
+    tests: payTests,
+    caughtBy: 'at the settlement (reset-after)',
+  },
+  {
+    name: 'a claim known by its batch id after a lost answer',
+    file: 'src/invoices/claimBatch.ts',
+    from: 'if (current.some(({ claim }) => claim?.batchId === batchId)) {',
+    to: "if (current.some(({ claim }) => claim?.batchId === '')) {",
+    tests: claimTests,
+    caughtBy: 'a batch whose answer was lost is settled by rereading',
+  },
+  {
+    name: 'TTL only after the dispatch',
+    file: 'src/outbox/outboxMessage.ts',
+    from: '    attempts: 0,\n',
+    to: '    attempts: 0,\n    ttl: 3600,\n',
+    tests: 'test/outbox/sweepOutbox.test.ts',
+    caughtBy: 'a sent message is marked and expires only from then on',
+  },
+  {
+    name: 'pending condition of the mark',
+    file: 'src/outbox/dispatcher.ts',
+    from: "condition: `from c where c.status = 'pending' and c.attempts = ${message.attempts}`,",
+    to: "condition: `from c where c.type = 'outboxMessage' or c.attempts = ${message.attempts}`,",
+    tests: 'test/outbox/sweepOutbox.test.ts',
+    caughtBy: 'a result that comes late changes nothing of what was decided meanwhile',
+  },
+  {
+    name: 'effect check of a work item',
+    file: 'src/workItems/processWorkItem.ts',
+    from: "return 'doneBefore';",
+    to: 'void 0;',
+    tests: 'test/workItems/processWorkItem.test.ts',
+    caughtBy: 'a message that comes twice has its effect once',
+  },
+  {
+    name: 'lease of a work item',
+    file: 'src/workItems/processWorkItem.ts',
+    from: 'workItemKey(resourceId, name),',
+    to: 'workItemKey(`${resourceId}${Math.random()}`, name),',
+    tests: 'test/workItems/processWorkItem.test.ts',
+    caughtBy: 'the same message in two processes at the same time has its effect once',
+  },
+];

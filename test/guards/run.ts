@@ -1,0 +1,104 @@
+/**
+ * Switches each guard off, one at a time, in a copy of the project, and checks that the test named for it fails. Exits
+ * with 1 when the removal of one goes unnoticed, and when a guard is no longer where it was.
+ *
+ *     npm run test:guards [-- PART OF A NAME]
+ */
+import { execFile } from 'node:child_process';
+import { cp, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { z } from 'zod';
+import { type Guard, guards } from './guards.ts';
+
+type Verdict =
+  | { kind: 'caught' }
+  /** The named test passed without the guard, or did not run. */
+  | { kind: 'unnoticed'; what: string }
+  /** The text of the guard is not once in its file. */
+  | { kind: 'moved'; what: string };
+
+const project = fileURLToPath(new URL('../../', import.meta.url));
+const vitest = join(project, 'node_modules/vitest/vitest.mjs');
+/** What a test run needs. `node_modules` is linked. */
+const parts = ['src', 'test', 'local', 'package.json', 'tsconfig.json', 'vitest.config.ts'];
+const testTimeoutMs = 120_000;
+
+const reportSchema = z.object({
+  testResults: z.array(
+    z.object({ assertionResults: z.array(z.object({ title: z.string(), status: z.string() })) }),
+  ),
+});
+
+interface Outcome {
+  title: string;
+  status: string;
+}
+
+/** Runs a test file in `copy`, or those of its tests whose name begins like this. */
+async function runTests(copy: string, tests: string, name?: string): Promise<Outcome[]> {
+  const output = join(copy, 'report.json');
+  const only = name === undefined ? [] : ['-t', name.replaceAll(/[.*+?^${}()|[\]\\]/g, String.raw`\$&`)];
+  const options = ['run', tests, ...only, '--reporter=json', `--outputFile=${output}`];
+  const { stderr } = await new Promise<{ stderr: string }>((resolve) => {
+    execFile(process.execPath, [vitest, ...options], { cwd: copy, timeout: testTimeoutMs }, (_, __, text) =>
+      resolve({ stderr: text }),
+    );
+  });
+  const report = await readFile(output, 'utf8').catch(() => undefined);
+  if (report === undefined) throw new Error(`${tests} gave no report: ${stderr}`);
+  await rm(output);
+  const { testResults } = reportSchema.parse(JSON.parse(report));
+  return testResults.flatMap(({ assertionResults }) => assertionResults);
+}
+
+/** `before`: the outcomes of the guard's test file with all guards in place. */
+async function check(copy: string, guard: Guard, before: readonly Outcome[]): Promise<Verdict> {
+  const { file, from, to, tests, caughtBy } = guard;
+  const path = join(copy, file);
+  const whole = await readFile(path, 'utf8');
+  const found = whole.split(from).length - 1;
+  if (found !== 1) return { kind: 'moved', what: `its text is ${found} times in ${file}` };
+  const statuses = (outcomes: readonly Outcome[]) =>
+    outcomes.filter(({ title }) => title.startsWith(caughtBy)).map(({ status }) => status);
+  const passes = statuses(before);
+  if (passes.length === 0 || passes.some((status) => status !== 'passed')) {
+    return { kind: 'unnoticed', what: `with the guard: ${passes.join() || 'no such test'}` };
+  }
+  await writeFile(
+    path,
+    whole.replace(from, () => to),
+  );
+  try {
+    const after = statuses(await runTests(copy, tests, caughtBy));
+    if (after.includes('failed')) return { kind: 'caught' };
+    return { kind: 'unnoticed', what: `without the guard: ${after.join() || 'no test'}` };
+  } finally {
+    await writeFile(path, whole);
+  }
+}
+
+const wanted = guards.filter(({ name }) => name.includes(process.argv[2] ?? ''));
+const copy = await mkdtemp(join(tmpdir(), 'payonce-guards-'));
+const verdicts: Verdict[] = [];
+try {
+  for (const part of parts) await cp(join(project, part), join(copy, part), { recursive: true });
+  await symlink(join(project, 'node_modules'), join(copy, 'node_modules'));
+  const width = Math.max(...wanted.map(({ name }) => name.length));
+  console.log(`${'guard switched off'.padEnd(width)}  verdict    test that must fail`);
+  const before = new Map<string, Outcome[]>();
+  for (const guard of wanted) {
+    const outcomes = before.get(guard.tests) ?? (await runTests(copy, guard.tests));
+    before.set(guard.tests, outcomes);
+    const verdict = await check(copy, guard, outcomes);
+    verdicts.push(verdict);
+    const why = verdict.kind === 'caught' ? guard.caughtBy : `${guard.caughtBy}: ${verdict.what}`;
+    console.log(`${guard.name.padEnd(width)}  ${verdict.kind.padEnd(9)}  ${why}`);
+  }
+} finally {
+  await rm(copy, { recursive: true });
+}
+const caught = verdicts.filter(({ kind }) => kind === 'caught').length;
+console.log(`${caught} of ${wanted.length} guards are watched`);
+process.exitCode = caught === wanted.length && caught > 0 ? 0 : 1;

@@ -1,0 +1,258 @@
+/**
+ * The way from claim to settlement as a state machine without I/O. The decisions and the writes are the app's own
+ * (`planBatch`, `decideStart`, `pay`, `decideSettlement`, `decideDispatch` and their patches); the store, the queue and
+ * the provider are the simplest things that could be: a map with ETags, a list whose messages never go away, a ledger.
+ *
+ * Each step is one thing that a process does. A process that is not stepped any further has died there, a message that is
+ * delivered twice has come twice, and what another process does may lie between any two steps.
+ */
+import type { OperationInput, PatchOperation } from '@azure/cosmos';
+import { planBatch } from '../../src/invoices/claimBatch.ts';
+import { type PaymentBatch, type PaymentCommand, paymentBatchSchema } from '../../src/invoices/command.ts';
+import type { Invoice } from '../../src/invoices/invoice.ts';
+import { decideDispatch, dispatchPatches, type SendResult } from '../../src/outbox/decideDispatch.ts';
+import type { OutboxMessage } from '../../src/outbox/outboxMessage.ts';
+import {
+  decideSettlement,
+  defaultSettlementPolicy,
+  settlementPatches,
+} from '../../src/payments/decideSettlement.ts';
+import { pay } from '../../src/payments/pay.ts';
+import type { ChargeOutcome, ChargeRequest, FoundPayment } from '../../src/payments/provider.ts';
+import { decideStart } from '../../src/payments/startBatch.ts';
+import { anInvoice } from '../support/anInvoice.ts';
+
+export const minute = 60_000;
+export const hour = 60 * minute;
+const claimStaleMs = 5 * minute;
+const keyLifeMs = 24 * hour;
+const searchLagMs = minute;
+
+/** What the network or the card does to one call. */
+export type Fate =
+  | 'answered'
+  /** Never arrived. */
+  | 'lostBefore'
+  /** Carried out, and the answer lost. */
+  | 'lostAfter'
+  /** The caller gives up; the call arrives a little later. */
+  | 'late'
+  | 'rateLimited'
+  | 'softDecline'
+  | 'hardDecline';
+
+export interface Charge {
+  id: string;
+  invoiceId: string;
+  amountMinor: number;
+  key: string;
+  at: number;
+}
+
+interface Run {
+  snapshot: Invoice[];
+  batchId: string;
+}
+
+interface Consumer {
+  batch: PaymentBatch;
+  toPay: PaymentCommand[];
+  /** Outcomes that are not settled yet, by invoice. */
+  settlements: Map<string, ReturnType<typeof decideSettlement>>;
+}
+
+export class World {
+  now = Date.parse('2026-01-01T12:00:00.000Z');
+  readonly invoices = new Map<string, Invoice>();
+  readonly outbox = new Map<string, OutboxMessage>();
+  /** Every message that ever arrived: each may come again, at any time. */
+  readonly queue: PaymentBatch[] = [];
+  readonly runs: Run[] = [];
+  readonly consumers: Consumer[] = [];
+  readonly ledger: Charge[] = [];
+  readonly #keys = new Map<string, { at: number; params: string; outcome: ChargeOutcome }>();
+  #late: ChargeRequest[] = [];
+  #ids = 0;
+
+  constructor(count: number) {
+    for (let n = 0; n < count; n++) {
+      const id = `inv-${n}`;
+      this.invoices.set(id, anInvoice({ id, amountMinor: 1_000 + n, _etag: this.#etag() }));
+    }
+  }
+
+  advance(ms: number): void {
+    // A call that is under way arrives soon or not at all.
+    for (const request of this.#late) this.#carryOut(request);
+    this.#late = [];
+    this.now += ms;
+  }
+
+  /** A run looks at what there is to do. */
+  read(): void {
+    const now = this.#iso();
+    const due = [...this.invoices.values()].filter(({ actionableAt }) => (actionableAt ?? 'z') <= now);
+    if (due.length > 0) this.runs.push({ snapshot: due, batchId: `batch-${this.#ids++}` });
+  }
+
+  /** A run writes the claims of what it has read: all of them, or none where another was faster. */
+  claim(run: Run): void {
+    const { batchId, snapshot } = run;
+    const claimant = { runId: 'r', by: 'host', lockKey: 'l', fence: 1, assertHeld() {} };
+    const plan = planBatch(snapshot, { batchId, shard: '00', now: this.now, claimStaleMs, claimant });
+    const writes = plan.operations.slice(1);
+    if (!writes.every((operation) => this.#holds(operation))) {
+      run.snapshot = snapshot.filter(({ id, _etag }) => this.invoices.get(id)?._etag === _etag);
+      return;
+    }
+    for (const operation of writes) {
+      if (operation.operationType === 'Patch') this.#patch(operation.id, patchesOf(operation));
+    }
+    if (plan.message !== undefined) this.outbox.set(plan.message.id, plan.message);
+    run.snapshot = [];
+  }
+
+  /** Sends a stored message; `marked` false: whoever sends dies before it writes that down. */
+  dispatch({ id, attempts, body, status }: OutboxMessage, result: SendResult, marked: boolean): void {
+    if (status !== 'pending') return;
+    // What failed may have arrived all the same.
+    if (result.kind !== 'refused') this.queue.push(paymentBatchSchema.parse(body));
+    if (!marked) return;
+    const stored = this.outbox.get(id);
+    if (stored?.status !== 'pending' || stored.attempts !== attempts) return;
+    this.outbox.set(id, patched(stored, dispatchPatches(decideDispatch(stored, result, this.now))));
+  }
+
+  /** A consumer takes a message and marks what it still holds as being called. */
+  start(batch: PaymentBatch): void {
+    const toPay = batch.commands.filter((command) => this.#heldBy(batch, command.invoiceId));
+    const actionableAt = new Date(this.now + claimStaleMs).toISOString();
+    for (const { invoiceId } of toPay) {
+      this.#patch(invoiceId, [
+        { op: 'set', path: '/claim/phase', value: 'calling' },
+        { op: 'set', path: '/actionableAt', value: actionableAt },
+      ]);
+    }
+    if (toPay.length > 0) this.consumers.push({ batch, toPay, settlements: new Map() });
+  }
+
+  /** A consumer makes one of its calls. */
+  async call({ toPay, settlements }: Consumer, command: PaymentCommand, fate: Fate): Promise<void> {
+    if (settlements.has(command.invoiceId) || !toPay.includes(command)) return;
+    const provider = {
+      charge: async (request: ChargeRequest) => this.#charge(request, fate),
+      find: async (invoiceId: string) => this.#find(invoiceId, fate),
+    };
+    const outcome = await pay(provider, command, this.now);
+    settlements.set(command.invoiceId, decideSettlement(command, outcome, defaultSettlementPolicy, this.now));
+  }
+
+  /** A consumer settles what it has outcomes for, where it still has the claim. */
+  settle(consumer: Consumer): void {
+    for (const [id, settlement] of consumer.settlements) {
+      const command = consumer.toPay.find(({ invoiceId }) => invoiceId === id);
+      if (command === undefined) continue;
+      if (this.#heldBy(consumer.batch, id))
+        this.#patch(id, settlementPatches(settlement, command, this.#iso()));
+      consumer.toPay = consumer.toPay.filter((each) => each !== command);
+    }
+    consumer.settlements.clear();
+  }
+
+  /** Looks a parked invoice up, as a person or the reconciliation does. */
+  find(invoiceId: string): FoundPayment {
+    return this.#find(invoiceId, 'answered');
+  }
+
+  #charge(request: ChargeRequest, fate: Fate): ChargeOutcome {
+    switch (fate) {
+      case 'lostBefore':
+        return { kind: 'unknown', message: 'timed out' };
+      case 'lostAfter':
+        this.#carryOut(request);
+        return { kind: 'unknown', message: 'connection reset' };
+      case 'late':
+        this.#late.push(request);
+        return { kind: 'unknown', message: 'timed out' };
+      case 'rateLimited':
+        return { kind: 'transient', code: 'rate_limit', message: 'too many' };
+      case 'softDecline':
+        return this.#carryOut(request, { kind: 'declined', severity: 'soft', code: 'funds', message: '' });
+      case 'hardDecline':
+        return this.#carryOut(request, { kind: 'declined', severity: 'hard', code: 'lost', message: '' });
+      case 'answered':
+        return this.#carryOut(request);
+    }
+  }
+
+  /** The provider: the same key gives the same result for a day, then it is forgotten. */
+  #carryOut(request: ChargeRequest, decline?: ChargeOutcome): ChargeOutcome {
+    const { idempotencyKey: key, invoiceId, amountMinor } = request;
+    const params = JSON.stringify(request);
+    const kept = this.#keys.get(key);
+    if (kept !== undefined && this.now - kept.at < keyLifeMs) {
+      return kept.params === params ? kept.outcome : { kind: 'keyReused', message: 'other parameters' };
+    }
+    const id = `pi_${this.#ids++}`;
+    const outcome = decline ?? { kind: 'succeeded', paymentId: id };
+    if (outcome.kind === 'succeeded') this.ledger.push({ id, invoiceId, amountMinor, key, at: this.now });
+    this.#keys.set(key, { at: this.now, params, outcome });
+    return outcome;
+  }
+
+  #find(invoiceId: string, fate: Fate): FoundPayment {
+    if (fate !== 'answered') return { kind: 'unknown', message: 'no answer' };
+    const found = this.ledger.find(
+      (charge) => charge.invoiceId === invoiceId && charge.at + searchLagMs < this.now,
+    );
+    return found === undefined ? { kind: 'notFound' } : { kind: 'found', paymentId: found.id };
+  }
+
+  #heldBy({ batchId }: PaymentBatch, id: string): boolean {
+    return decideStart(this.invoices.get(id), batchId) === 'pay';
+  }
+
+  #holds(operation: OperationInput): boolean {
+    if (operation.operationType !== 'Patch') return true;
+    return this.invoices.get(operation.id)?._etag === operation.ifMatch;
+  }
+
+  #patch(id: string, operations: readonly PatchOperation[]): void {
+    const invoice = this.invoices.get(id);
+    if (invoice === undefined) throw new Error(`no invoice ${id}`);
+    this.invoices.set(id, { ...patched(invoice, operations), _etag: this.#etag() });
+  }
+
+  #etag(): string {
+    return `"${this.#ids++}"`;
+  }
+
+  #iso(): string {
+    return new Date(this.now).toISOString();
+  }
+}
+
+function patchesOf(operation: OperationInput): PatchOperation[] {
+  const { resourceBody } = operation as { resourceBody: { operations: PatchOperation[] } };
+  return resourceBody.operations;
+}
+
+/** A copy with these patches on it: `set`, `remove`, and `add` at the end of an array. */
+function patched<T extends object>(item: T, operations: readonly PatchOperation[]): T {
+  const copy = structuredClone(item) as Record<string, unknown>;
+  for (const { op, path, ...rest } of operations) {
+    const names = path.split('/').slice(1);
+    const last = names.pop() ?? '';
+    const owner = names.reduce<Record<string, unknown>>(
+      (at, name) => at[name] as Record<string, unknown>,
+      copy,
+    );
+    const value = 'value' in rest ? rest.value : undefined;
+    if (op === 'remove') {
+      if (!(last in owner)) throw new Error(`there is no ${path} to remove`);
+      delete owner[last];
+    } else if (last === '-') (owner as unknown as unknown[]).push(value);
+    else owner[last] = value;
+  }
+  return copy as T;
+}
