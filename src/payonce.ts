@@ -1,5 +1,16 @@
 import { createApp } from './app.ts';
+import { exportTelemetry } from './platform/exportTelemetry.ts';
 import { readSettings } from './platform/readSettings.ts';
 
-/** The app of this process. Settings that are missing or wrong stop the host here, at start, each of them named. */
-export const payonce = createApp(readSettings(process.env));
+/** Settings that are missing or wrong stop the host here, at start, each of them named. */
+const settings = readSettings(process.env);
+const stopTelemetry = await exportTelemetry(process.env, settings.instanceId);
+
+/** The app of this process. */
+export const payonce = createApp(settings);
+
+/** Ends the app, then sends the last of its metrics. */
+export async function stopPayonce(): Promise<void> {
+  await payonce.stop();
+  await stopTelemetry();
+}

@@ -1,4 +1,4 @@
 import { app } from '@azure/functions';
-import { payonce } from '../payonce.ts';
+import { stopPayonce } from '../payonce.ts';
 
-app.hook.appTerminate(() => payonce.stop());
+app.hook.appTerminate(stopPayonce);

@@ -1,0 +1,92 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { checkModules, checkSymbols } from './bicep/checkSymbols.ts';
+import { checkTypes } from './bicep/checkTypes.ts';
+import { parseBicep, parseBicepText } from './bicep/parseBicep.ts';
+import { bicepPaths, declarationsOf, infraDir, readInfra } from './bicep/readBicep.ts';
+import { readSchemas } from './bicep/schemas.ts';
+
+const paths = bicepPaths();
+const schemas = readSchemas();
+const queueModule = readFileSync(join(infraDir, 'modules/serviceBus.bicep'), 'utf8');
+
+describe('every Bicep file', () => {
+  test.each([...paths, 'main.bicepparam'])('%s parses', (path) => {
+    expect(parseBicep(join(infraDir, path)).errors).toEqual([]);
+  });
+
+  test.each(paths)('%s uses what is declared, and declares what is used', (path) => {
+    expect(checkSymbols(readInfra(path))).toEqual([]);
+  });
+
+  test.each(paths)('%s has the properties that its resource types take', (path) => {
+    expect(checkTypes(readInfra(path), schemas)).toEqual([]);
+  });
+});
+
+test('main gives each module what it takes, and uses outputs that exist', () => {
+  expect(checkModules(readInfra('main.bicep'), readInfra)).toEqual([]);
+});
+
+test('every module is used by main', () => {
+  const used = [...readInfra('main.bicep').modules.values()].map(({ type }) => type);
+  expect(used.toSorted()).toEqual(paths.filter((path) => path.startsWith('modules/')));
+});
+
+test('the parameter file sets parameters of main, and all that have no default', () => {
+  const main = readInfra('main.bicep');
+  const set = [...readInfra('main.bicepparam').vars.keys()];
+  expect(set.filter((name) => !main.params.has(name))).toEqual([]);
+  const needed = [...main.params.values()].filter(({ value }) => value === undefined);
+  expect(needed.map(({ name }) => name).filter((name) => !set.includes(name))).toEqual([]);
+});
+
+describe('the checks notice', () => {
+  const checked = (text: string) => {
+    const file = declarationsOf(parseBicepText('serviceBus.bicep', text));
+    return [...file.errors, ...checkSymbols(file), ...checkTypes(file, schemas)];
+  };
+
+  test('nothing in the file as it is', () => expect(checked(queueModule)).toEqual([]));
+
+  test.each([
+    [
+      'a lost bracket',
+      /\n {4}deadLetteringOnMessageExpiration: true\n {2}}/,
+      '\n    a: true',
+      /missing|unexpected/,
+    ],
+    [
+      'a misspelt property',
+      'maxDeliveryCount',
+      'maxDeliverCount',
+      /paymentCommands.properties.maxDeliverCount .*no property/,
+    ],
+    [
+      'a value of another type',
+      'maxDeliveryCount: 10',
+      "maxDeliveryCount: '10'",
+      /maxDeliveryCount is '10', expected int/,
+    ],
+    [
+      'a value that is no choice',
+      'name: tier\n',
+      "name: 'Gold'\n",
+      /sku.name is 'Gold', expected Basic \| Standard/,
+    ],
+    ['a missing property', '\n  location: location\n', '\n', /namespace.location is missing/],
+    ['a name that is not declared', 'parent: namespace', 'parent: nmspace', /nmspace is not declared/],
+    [
+      'a parameter that nothing uses',
+      'param tags object',
+      'param tags object\nparam unused string',
+      /unused is declared/,
+    ],
+    ['an unknown type', 'namespaces/queues@2024-01-01', 'namespaces/queues@2099-01-01', /no schema for/],
+  ])('%s', (_what, from, to, problem) => {
+    const changed = queueModule.replace(from, to);
+    expect(changed).not.toBe(queueModule);
+    expect(checked(changed).join('\n')).toMatch(problem);
+  });
+});

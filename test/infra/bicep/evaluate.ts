@@ -1,0 +1,132 @@
+import { type Node, parts } from './parseBicep.ts';
+import type { BicepFile } from './readBicep.ts';
+import { propertiesOf } from './readBicep.ts';
+
+/** What only Azure knows, such as the id of a resource: kept as its text. */
+export class Unknown {
+  readonly text: string;
+  constructor(text: string) {
+    this.text = text;
+  }
+}
+
+export type Value = string | number | boolean | null | Unknown | Value[] | { [name: string]: Value };
+type Scope = ReadonlyMap<string, Value>;
+
+/** The value of a variable of a file; parameters take `given`, else their defaults, else stay unknown. */
+export function variableValue(file: BicepFile, name: string, given: Record<string, Value> = {}): Value {
+  const variable = file.vars.get(name);
+  if (variable?.value === undefined) throw new Error(`${file.file} has no variable ${name}`);
+  return evaluate(variable.value, file, given);
+}
+
+export function evaluate(
+  node: Node,
+  file: BicepFile,
+  given: Record<string, Value> = {},
+  local: Scope = new Map(),
+): Value {
+  const inner = (child: Node | null | undefined, scope: Scope = local): Value =>
+    child === null || child === undefined ? new Unknown(node.text) : evaluate(child, file, given, scope);
+  switch (node.type) {
+    case 'string':
+      return text(node, inner);
+    case 'number':
+      return Number(node.text);
+    case 'boolean':
+      return node.text === 'true';
+    case 'null':
+      return null;
+    case 'array':
+      return parts(node).map((part) => inner(part));
+    case 'object':
+      return Object.fromEntries([...propertiesOf(node)].map(([name, value]) => [name, inner(value)]));
+    case 'parenthesized_expression':
+      return inner(parts(node)[0]);
+    case 'identifier':
+      return named(node, file, given, local);
+    case 'member_expression': {
+      const object = inner(node.childForFieldName('object'));
+      const property = node.childForFieldName('property')?.text ?? '';
+      if (object instanceof Unknown || !isRecord(object)) return new Unknown(node.text);
+      return object[property] ?? null;
+    }
+    case 'ternary_expression': {
+      const condition = inner(node.childForFieldName('condition'));
+      if (typeof condition !== 'boolean') return new Unknown(node.text);
+      return inner(node.childForFieldName(condition ? 'consequence' : 'alternative'));
+    }
+    case 'binary_expression':
+      return binary(node, inner);
+    case 'unary_expression': {
+      const argument = inner(node.childForFieldName('argument'));
+      return typeof argument === 'boolean' ? !argument : new Unknown(node.text);
+    }
+    case 'call_expression':
+      return call(node, inner, local);
+    default:
+      return new Unknown(node.text);
+  }
+}
+
+function text(node: Node, inner: (child: Node) => Value): string {
+  // Multi-line strings: no interpolation, and a line break right after the opening is not part of them.
+  if (node.text.startsWith("'''")) return node.text.slice(3, -3).replace(/^\r?\n/, '');
+  return parts(node)
+    .map((part) => {
+      if (part.type !== 'interpolation') return part.text;
+      const expression = parts(part)[0];
+      const value = expression === undefined ? '' : inner(expression);
+      return value instanceof Unknown
+        ? `<${value.text}>`
+        : typeof value === 'string'
+          ? value
+          : JSON.stringify(value);
+    })
+    .join('');
+}
+
+function named(node: Node, file: BicepFile, given: Record<string, Value>, local: Scope): Value {
+  const name = node.text;
+  const bound = local.get(name) ?? given[name];
+  if (bound !== undefined) return bound;
+  const declared = file.vars.get(name) ?? file.params.get(name);
+  return declared?.value === undefined ? new Unknown(name) : evaluate(declared.value, file, given);
+}
+
+function binary(node: Node, inner: (child: Node | null) => Value): Value {
+  const left = inner(node.childForFieldName('left'));
+  const right = inner(node.childForFieldName('right'));
+  const operator = node.childForFieldName('operator')?.text;
+  if (left instanceof Unknown || right instanceof Unknown) return new Unknown(node.text);
+  if (operator === '==') return left === right;
+  if (operator === '*' && typeof left === 'number' && typeof right === 'number') return left * right;
+  return new Unknown(node.text);
+}
+
+/** The few functions that the compared values use; all others stay unknown. */
+function call(node: Node, inner: (child: Node, scope?: Scope) => Value, local: Scope): Value {
+  const name = node.childForFieldName('function')?.text;
+  const [first, second, third] = parts(node.childForFieldName('arguments') ?? node);
+  if (first === undefined) return new Unknown(node.text);
+  const value = inner(first);
+  if (value instanceof Unknown) return value;
+  if (name === 'string') return typeof value === 'string' ? value : JSON.stringify(value);
+  if (name === 'empty') return Object.keys(value ?? {}).length === 0;
+  if (name === 'items' && isRecord(value))
+    return Object.entries(value).map(([key, entry]) => ({ key, value: entry }));
+  if (name === 'map' && Array.isArray(value) && second?.type === 'lambda_expression') {
+    const [variable, body] = parts(second);
+    if (variable === undefined || body === undefined) return new Unknown(node.text);
+    return value.map((element) => inner(body, new Map([...local, [variable.text, element]])));
+  }
+  if (name === 'replace' && second !== undefined && third !== undefined && typeof value === 'string') {
+    const [from, to] = [inner(second), inner(third)];
+    if (typeof from === 'string' && typeof to === 'string') return value.replaceAll(from, to);
+  }
+  return new Unknown(node.text);
+}
+
+export function isRecord(value: Value): value is { [name: string]: Value } {
+  return typeof value === 'object' && value !== null && !Array.isArray(value) && !(value instanceof Unknown);
+}

@@ -1,0 +1,51 @@
+import { evaluate, isRecord, type Value, variableValue } from './evaluate.ts';
+import type { BicepFile } from './readBicep.ts';
+import { propertiesOf } from './readBicep.ts';
+
+export interface AssignedRole {
+  module: string;
+  name: string;
+  /** Id of an Azure role or of a role of the Cosmos DB data plane. */
+  id: string;
+  /** What it holds for: the symbol of a resource, or the text of an id with `<…>` for what only Azure knows. */
+  scope: string;
+  why: string;
+}
+
+/** The roles that a module assigns: its variable `roles`, provided that a resource assigns each of them. */
+export function rolesOf(file: BicepFile): AssignedRole[] {
+  const assignments = [...file.resources.values()].filter(({ type }) =>
+    /\/(sqlR|r)oleAssignments@/.test(type),
+  );
+  return assignments.flatMap(({ body, value }) => {
+    // Every assignment in infra/ is `[for role in roles: …]` over the list, so the list says all.
+    if (!/^\[\s*for role in roles:/.test(value?.text ?? ''))
+      throw new Error(`${file.file}: not a list of roles`);
+    const symbol = propertiesOf(body).get('scope')?.text;
+    const list = variableValue(file, 'roles');
+    return (Array.isArray(list) ? list : []).map((role) => ({
+      module: file.file,
+      name: textOf(role, 'name'),
+      id: textOf(role, 'id'),
+      scope: symbol ?? textOf(role, 'scope'),
+      why: textOf(role, 'why'),
+    }));
+  });
+}
+
+function textOf(role: Value, property: string): string {
+  const value = isRecord(role) ? role[property] : undefined;
+  if (typeof value === 'string') return value;
+  return isUnknown(value) ? `<${value.text}>` : '';
+}
+
+function isUnknown(value: Value | undefined): value is { text: string } & Value {
+  return typeof value === 'object' && value !== null && 'text' in value;
+}
+
+/** Values of a property of a resource's body, like `properties.indexingPolicy`. */
+export function bodyValue(file: BicepFile, resource: string): Value {
+  const declared = file.resources.get(resource);
+  if (declared === undefined) throw new Error(`${file.file} has no resource ${resource}`);
+  return evaluate(declared.body, file);
+}

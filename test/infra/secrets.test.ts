@@ -1,0 +1,68 @@
+import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { expect, test } from 'vitest';
+import { bicepPaths, infraDir, readInfra } from './bicep/readBicep.ts';
+
+const root = fileURLToPath(new URL('../../', import.meta.url));
+const deployed = ['infra', '.github', 'azure.yaml', 'compose.yaml', 'host.json'].flatMap(filesUnder);
+
+/** What a key, a connection string or a token looks like. `${{ … }}` names a value and is none. */
+const secrets: [string, RegExp][] = [
+  [
+    'a connection string',
+    /AccountKey=(?!\$)\S|SharedAccessKey=(?!\$|SAS_KEY_VALUE)\S|SharedAccessSignature=\S/,
+  ],
+  ['a Stripe key', /\b[rs]k_(live|test)_\w+/],
+  ['a signed address', /[?&]sig=[\w%]{8,}/],
+  ['a private key', /-----BEGIN [A-Z ]*PRIVATE KEY/],
+  ['a token', /\b(ghp|gho|github_pat|xox[bap])_\w{8,}|\beyJ[\w-]{20,}\./],
+  ['a key in base64', /(?<![\w/+.-])[A-Za-z\d+/]{43}=|(?<![\w/+-])[A-Za-z\d+/]{86}==/],
+  ['a stored secret of the repository', /\$\{\{\s*secrets\.(?!GITHUB_TOKEN)/],
+  ['a password', /\b(password|clientSecret|pwd)\s*[:=]\s*['"][^'"$]/i],
+];
+
+test('there is something to look at', () => {
+  expect(deployed.length).toBeGreaterThan(10);
+});
+
+test.each(deployed)('%s holds no secret', (path) => {
+  const text = readFileSync(join(root, path), 'utf8');
+  expect(secrets.filter(([, pattern]) => pattern.test(text)).map(([what]) => what)).toEqual([]);
+});
+
+test.each(['AccountKey=abc', 'sk_live_51Habc', '?sv=2024&sig=abcdefgh%3D', 'password: "hunter2"'])(
+  '%s would be seen',
+  (text) => {
+    expect(secrets.some(([, pattern]) => pattern.test(text))).toBe(true);
+  },
+);
+
+test('shared keys are off wherever a service has them', () => {
+  const texts = new Map(bicepPaths().map((path) => [path, readInfra(path).root.text]));
+  expect(texts.get('modules/storage.bicep')).toContain('allowSharedKeyAccess: false');
+  expect(texts.get('modules/cosmos.bicep')).toContain('disableLocalAuth: true');
+  expect(texts.get('modules/serviceBus.bicep')).toContain('disableLocalAuth: true');
+  expect(texts.get('modules/monitoring.bicep')).toContain('DisableLocalAuth: true');
+  for (const text of texts.values()) expect(text).not.toMatch(/\blist(Keys|ConnectionStrings|AccountSas)\(/);
+});
+
+test('a parameter that holds a secret is secure, everywhere it goes', () => {
+  const params = bicepPaths().flatMap((path) => [...readInfra(path).params.values()]);
+  const secret = params.filter(({ name }) => /key$|secret$|password/i.test(name));
+  expect(secret.map(({ name, decorators }) => [name, decorators.includes('secure')])).toEqual([
+    ['stripeSecretKey', true],
+    ['stripeSecretKey', true],
+  ]);
+  const outputs = readFileSync(join(infraDir, 'main.bicep'), 'utf8').match(/^output .*$/gm) ?? [];
+  expect(outputs.filter((output) => /stripeSecretKey|connectionString/i.test(output))).toEqual([]);
+});
+
+function filesUnder(path: string): string[] {
+  const full = join(root, path);
+  if (!existsSync(full)) return [];
+  if (statSync(full).isFile()) return [path];
+  return readdirSync(full, { recursive: true, encoding: 'utf8' })
+    .map((name) => `${path}/${name.replaceAll('\\', '/')}`)
+    .filter((name) => statSync(join(root, name)).isFile());
+}

@@ -1,0 +1,105 @@
+import { gunzipSync } from 'node:zlib';
+import { metrics } from '@opentelemetry/api';
+import {
+  AggregationTemporality,
+  DataPointType,
+  InMemoryMetricExporter,
+  type MetricData,
+} from '@opentelemetry/sdk-metrics';
+import { afterEach, expect, test, vi } from 'vitest';
+import { z } from 'zod';
+import { exportMetrics, exportTelemetry } from '../../src/platform/exportTelemetry.ts';
+import { metric, openTelemetryMetrics } from '../../src/platform/telemetry.ts';
+
+afterEach(() => {
+  metrics.disable();
+  vi.unstubAllEnvs();
+});
+
+test('what features count and record reaches the exporter under the names of the code', async () => {
+  const exporter = new InMemoryMetricExporter(AggregationTemporality.DELTA);
+  const exported: MetricData[] = [];
+  vi.spyOn(exporter, 'export').mockImplementation((batch, done) => {
+    expect(batch.resource.attributes).toMatchObject({
+      'service.name': 'payonce',
+      'service.instance.id': 'host-1',
+    });
+    exported.push(...batch.scopeMetrics.flatMap((scope) => scope.metrics));
+    done({ code: 0 });
+  });
+  const stop = await exportMetrics(exporter, 'host-1');
+  const telemetry = openTelemetryMetrics();
+  telemetry.count(metric.leaseLost, { job: 'process-invoices' });
+  telemetry.count(metric.leaseLost, { job: 'process-invoices' }, 2);
+  telemetry.record(metric.runMs, 40, { job: 'process-invoices' });
+  telemetry.record(metric.runMs, 60, { job: 'process-invoices' });
+  await stop();
+
+  const points = new Map(exported.map((data) => [data.descriptor.name, data]));
+  expect(points.get('payonce.lease.lost')).toMatchObject({
+    dataPointType: DataPointType.SUM,
+    dataPoints: [{ attributes: { job: 'process-invoices' }, value: 3 }],
+  });
+  expect(points.get('payonce.run.ms')).toMatchObject({
+    dataPointType: DataPointType.HISTOGRAM,
+    dataPoints: [{ value: { count: 2, sum: 100, min: 40, max: 60 } }],
+  });
+});
+
+test('Application Insights gets them as custom metrics with their attributes', async () => {
+  vi.stubEnv('APPLICATION_INSIGHTS_NO_STATSBEAT', 'true');
+  const ingestion = fakeIngestion();
+  const connectionString =
+    'InstrumentationKey=11111111-2222-3333-4444-555555555555;IngestionEndpoint=https://ingestion.invalid/';
+  const stop = await exportTelemetry(
+    { APPLICATIONINSIGHTS_CONNECTION_STRING: connectionString },
+    'host-1',
+    ingestion,
+  );
+  const telemetry = openTelemetryMetrics();
+  telemetry.count(metric.leaseLost, { job: 'process-invoices', reason: 'expired' });
+  telemetry.record(metric.outboxOldestMs, 70_000);
+  await stop();
+
+  expect(ingestion.addresses).toEqual(['https://ingestion.invalid/v2.1/track']);
+  expect(ingestion.received).toEqual([
+    expect.objectContaining({
+      metrics: [expect.objectContaining({ name: 'payonce.lease.lost', value: 1 })],
+      properties: expect.objectContaining({ job: 'process-invoices', reason: 'expired' }),
+    }),
+    expect.objectContaining({
+      metrics: [expect.objectContaining({ name: 'payonce.outbox.oldest_ms', max: 70_000, count: 1 })],
+    }),
+  ]);
+});
+
+test.each([{}, { APPLICATIONINSIGHTS_CONNECTION_STRING: ' ' }])(
+  'nothing is registered without a connection string (%o)',
+  async (env) => {
+    const before = metrics.getMeterProvider();
+    const stop = await exportTelemetry(env, 'host-1');
+    expect(metrics.getMeterProvider()).toBe(before);
+    await expect(stop()).resolves.toBeUndefined();
+  },
+);
+
+/** Stands in for the network to Application Insights, and keeps what was sent there. */
+function fakeIngestion() {
+  const received: unknown[] = [];
+  const addresses: string[] = [];
+  const httpClient: NonNullable<Transport['httpClient']> = {
+    async sendRequest(request) {
+      const body = request.body;
+      const text = typeof body === 'string' ? body : gunzipSync(Buffer.from(body as Uint8Array)).toString();
+      const envelopes = envelopeList.parse(JSON.parse(text));
+      received.push(...envelopes.map(({ data }) => data.baseData));
+      addresses.push(request.url.split('?')[0] ?? '');
+      const accepted = { itemsReceived: envelopes.length, itemsAccepted: envelopes.length, errors: [] };
+      return { request, status: 200, headers: request.headers, bodyAsText: JSON.stringify(accepted) };
+    },
+  };
+  return { httpClient, received, addresses };
+}
+
+type Transport = NonNullable<Parameters<typeof exportTelemetry>[2]>;
+const envelopeList = z.array(z.looseObject({ data: z.looseObject({ baseData: z.unknown() }) }));
