@@ -1,0 +1,128 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { queues } from '../../src/platform/azureNames.ts';
+import { createGate } from '../crash/gate.ts';
+import { startTappedHost, type TappedHost } from '../crash/tappedHost.ts';
+import type { LocalCloud } from '../support/localCloud.ts';
+
+/** How long a process that was told to end may take, in milliseconds. */
+const graceMs = 45_000;
+/** The pop receipts of a dead host's work items are used so long after its end, in milliseconds. */
+const giveBackMs = 5_000;
+
+export interface Fleet extends AsyncDisposable {
+  kill(host: number, awayMs: number): void;
+  terminate(host: number, awayMs: number): void;
+  pause(host: number, pauseMs: number): void;
+  /** Address of a host that is up; undefined where none is. */
+  anyAddress(): string | undefined;
+  /** Lets what is paused go on, and resolves when every host is up. */
+  recover(): Promise<void>;
+  /** What every process has printed, by instance. */
+  logs(): Map<string, string[]>;
+}
+
+type Member =
+  | { state: 'up'; host: TappedHost; paused: boolean }
+  /** Dead or dying; `back` resolves when its successor is up. */
+  | { state: 'away'; back: Promise<void> };
+
+/**
+ * Hosts that can be killed, told to end and paused; each comes back by itself. A mishap for a host that is away or paused
+ * already passes by.
+ */
+export async function startFleet(
+  cloud: LocalCloud,
+  size: number,
+  env: Record<string, string>,
+): Promise<Fleet> {
+  const logs = new Map<string, string[]>();
+  const started = new Map<number, number>();
+  const everything: TappedHost[] = [];
+  const timers = new Set<NodeJS.Timeout>();
+  const queue = cloud.queues.getQueueClient(queues.workItems);
+  let ending = false;
+
+  const members: Member[] = await Promise.all(
+    Array.from({ length: size }, async (_, index) => up(await start(index))),
+  );
+
+  async function start(index: number): Promise<TappedHost> {
+    const generation = (started.get(index) ?? 0) + 1;
+    started.set(index, generation);
+    const instance = `host-${index + 1}.${generation}`;
+    const host = await startTappedHost(cloud, {
+      gate: createGate(),
+      env: { ...env, INSTANCE_ID: instance },
+      killed: () => {},
+    });
+    logs.set(instance, host.process.lines);
+    everything.push(host);
+    return host;
+  }
+
+  function up(host: TappedHost): Member {
+    return { state: 'up', host, paused: false };
+  }
+
+  function end(index: number, signal: 'SIGKILL' | 'SIGTERM', awayMs: number): void {
+    const member = members[index];
+    if (member?.state !== 'up' || member.paused || ending) return;
+    const { host } = member;
+    host.process.kill(signal);
+    members[index] = { state: 'away', back: comeBack() };
+
+    async function comeBack(): Promise<void> {
+      const force = setTimeout(() => host.process.kill('SIGKILL'), graceMs);
+      await host.process.exited;
+      clearTimeout(force);
+      await host[Symbol.asyncDispose]();
+      // Ten minutes on the real host; five seconds here.
+      void delay(giveBackMs, undefined, { ref: false })
+        .then(() => host.taken.giveBack(queue))
+        .catch((error: unknown) => console.error('work items of a dead host:', error));
+      await delay(awayMs);
+      if (!ending) members[index] = up(await start(index));
+    }
+  }
+
+  const away = () => members.flatMap((member) => (member.state === 'away' ? [member.back] : []));
+
+  return {
+    kill: (index, awayMs) => end(index, 'SIGKILL', awayMs),
+    terminate: (index, awayMs) => end(index, 'SIGTERM', awayMs),
+    pause(index, pauseMs) {
+      const member = members[index];
+      if (member?.state !== 'up' || member.paused || ending) return;
+      member.paused = true;
+      member.host.process.kill('SIGSTOP');
+      const timer = setTimeout(() => {
+        timers.delete(timer);
+        resume(member);
+      }, pauseMs);
+      timers.add(timer);
+    },
+    anyAddress() {
+      const ready = members.filter((member) => member.state === 'up' && !member.paused);
+      const chosen = ready[Math.floor(Math.random() * ready.length)];
+      return chosen?.state === 'up' ? chosen.host.process.address : undefined;
+    },
+    async recover() {
+      for (const member of members) resume(member);
+      await Promise.all(away());
+    },
+    logs: () => logs,
+    async [Symbol.asyncDispose]() {
+      ending = true;
+      for (const timer of timers) clearTimeout(timer);
+      for (const host of everything) host.process.kill('SIGKILL');
+      await Promise.allSettled(away());
+      await Promise.all(everything.map((host) => host[Symbol.asyncDispose]()));
+    },
+  };
+}
+
+function resume(member: Member): void {
+  if (member.state !== 'up' || !member.paused) return;
+  member.host.process.kill('SIGCONT');
+  member.paused = false;
+}

@@ -1,0 +1,205 @@
+/**
+ * The chaos run: `npm run test:chaos`. Hosts pay invoices while they are killed, paused and told to end, and while the
+ * services that they use fail in every way; when that stops, everything must come to an end, and add up.
+ */
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { setTimeout as delay } from 'node:timers/promises';
+import { parseArgs } from 'node:util';
+import type { InvoiceFigure } from '../../local/start/figures.ts';
+import { type Evidence, gatherEvidence, unfinished, violations } from '../support/audit.ts';
+import { startLocalCloud } from '../support/localCloud.ts';
+import { seededRandom } from '../support/seededRandom.ts';
+import { type Fleet, startFleet } from './fleet.ts';
+import { figuresOf } from './report.ts';
+import { chaosSchedule, type Mishap } from './schedule.ts';
+
+const usage = `npm run test:chaos -- [options]
+  --minutes M    how long things go wrong (default 1)
+  --seed S       whole number; the same seed gives the same mishaps at the same times (default: of the clock)
+  --hosts N      default 5
+  --invoices N   in all, imported evenly over the time (default 500 a minute)`;
+
+const { values } = parseArgs({
+  options: {
+    minutes: { type: 'string', default: '1' },
+    seed: { type: 'string', default: `${Date.now() % 1_000_000}` },
+    hosts: { type: 'string', default: '5' },
+    invoices: { type: 'string' },
+    help: { type: 'boolean', default: false },
+  },
+});
+const minutes = Number(values.minutes);
+const seed = Number(values.seed);
+const hosts = Number(values.hosts);
+const invoices = Number(values.invoices ?? Math.round(500 * minutes));
+if (values.help || !(minutes > 0) || ![seed, hosts, invoices].every(Number.isInteger)) {
+  console.log(usage);
+  process.exit(values.help ? 0 : 2);
+}
+
+/** How long it may take until nothing moves any more after the last mishap, in milliseconds. */
+const drainMs = 120_000;
+const importEveryMs = 2_000;
+const logFolder = '.local/chaos';
+const env = {
+  INVOICE_SCHEDULE: '*/2 * * * * *',
+  OUTBOX_SCHEDULE: '*/3 * * * * *',
+  LEASE_SECONDS: '15',
+  CLAIM_STALE_SECONDS: '20',
+  PAYMENT_TIMEOUT_SECONDS: '4',
+};
+
+/** Most can be paid; the rest are declined in both ways, or their first calls fail. */
+const paymentMethods = [
+  ...Array.from({ length: 40 }, () => 'pm_card_visa'),
+  'pm_card_chargeDeclinedInsufficientFunds',
+  'pm_card_chargeDeclinedExpiredCard',
+  'pm_local_timeoutBeforeChargeOnce',
+  'pm_local_timeoutAfterChargeOnce',
+  'pm_local_resetAfterChargeOnce',
+  'pm_local_serverErrorAfterChargeOnce',
+  'pm_local_rateLimitOnce',
+];
+
+process.exitCode = (await run()) ? 0 : 1;
+
+async function run(): Promise<boolean> {
+  const durationMs = minutes * 60_000;
+  const mishaps = chaosSchedule({ seed, durationMs, hosts });
+  console.log(
+    `seed ${seed}: ${mishaps.length} mishaps in ${minutes} min, ${hosts} hosts, ${invoices} invoices`,
+  );
+  await using cloud = await startLocalCloud();
+  await using fleet = await startFleet(cloud, hosts, env);
+  const started = performance.now();
+  const faultsOf = {
+    cosmos: `${(/AccountEndpoint=([^;]+)\//.exec(cloud.cosmos) ?? [])[1]}/_local/faults`,
+    serviceBus: `${cloud.serviceBusLocal}/_local/faults`,
+    payments: `${cloud.payments}/_local/faults`,
+  };
+
+  await Promise.all([inflict(), importAll(), showProgress()]);
+  await Promise.all(Object.values(faultsOf).map((url) => fetch(url, { method: 'DELETE' })));
+  await fleet.recover();
+  const drainStarted = performance.now();
+  console.log('no more mishaps');
+  const evidence = await drained();
+  const drainTook = performance.now() - drainStarted;
+  const open = stillOpen(evidence);
+  const problems = [...open, ...violations(evidence)];
+  console.log(figuresOf({ evidence, mishaps, drainTook }).join('\n'));
+  if (problems.length === 0) {
+    console.log('Everything adds up.');
+    return true;
+  }
+  keepLogs(fleet, evidence);
+  console.log(`It does not add up (logs and timelines: ${logFolder}, seed ${seed}):`);
+  for (const problem of problems) console.log(`  ${problem}`);
+  return false;
+
+  async function inflict(): Promise<void> {
+    for (const mishap of mishaps) {
+      await delay(Math.max(0, mishap.at - (performance.now() - started)));
+      await befall(mishap);
+    }
+    await delay(Math.max(0, durationMs - (performance.now() - started)));
+  }
+
+  async function befall(mishap: Mishap): Promise<void> {
+    switch (mishap.kind) {
+      case 'kill':
+        return fleet.kill(mishap.host, mishap.awayMs);
+      case 'terminate':
+        return fleet.terminate(mishap.host, mishap.awayMs);
+      case 'pause':
+        return fleet.pause(mishap.host, mishap.pauseMs);
+      case 'fault': {
+        const body = JSON.stringify(mishap.fault);
+        const response = await fetch(faultsOf[mishap.service], { method: 'POST', body });
+        if (!response.ok) throw new Error(`${mishap.service} ${body}: ${await response.text()}`);
+      }
+    }
+  }
+
+  /** Like a client whose call broke, it repeats an import until it is answered. */
+  async function importAll(): Promise<void> {
+    const random = seededRandom(seed);
+    const chunks = Math.min(invoices, Math.ceil(durationMs / importEveryMs));
+    for (let chunk = 0; chunk < chunks; chunk++) {
+      const from = Math.floor((chunk * invoices) / chunks);
+      const to = Math.floor(((chunk + 1) * invoices) / chunks);
+      const rows = Array.from({ length: to - from }, (_, index) => ({
+        id: `chaos-${seed}-${from + index + 1}`,
+        customerId: 'cus_Chaos',
+        amountMinor: random.between(100, 100_000),
+        currency: 'USD',
+        dueAt: '2025-01-01T00:00:00Z',
+        paymentMethod: random.pick(paymentMethods),
+      }));
+      await delay(Math.max(0, (chunk * durationMs * 0.98) / chunks - (performance.now() - started)));
+      while (!(await imported(rows))) await delay(300);
+    }
+  }
+
+  async function imported(rows: unknown): Promise<boolean> {
+    try {
+      const response = await fetch(`${fleet.anyAddress()}/api/ops/invoices`, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json' },
+        body: JSON.stringify(rows),
+        signal: AbortSignal.timeout(10_000),
+      });
+      if (!response.ok) return false;
+      const { rejected } = (await response.json()) as { rejected: unknown[] };
+      if (rejected.length > 0) throw new RangeError(`rejected: ${JSON.stringify(rejected[0])}`);
+      return true;
+    } catch (error) {
+      if (error instanceof RangeError) throw error;
+      return false;
+    }
+  }
+
+  async function showProgress(): Promise<void> {
+    const every = Math.max(10_000, durationMs / 20);
+    for (let at = every; at < durationMs; at += every) {
+      await delay(Math.max(0, at - (performance.now() - started)));
+      const { invoices: now, outbox } = await gatherEvidence(cloud);
+      const count = (status: string) => now.filter((invoice) => invoice.status === status).length;
+      const parts = ['pending', 'claimed', 'paid', 'declined', 'parked'].map(
+        (each) => `${each} ${count(each)}`,
+      );
+      console.log(`${Math.round(at / 1000)} s: ${parts.join(', ')}, undispatched ${outbox.pending}`);
+    }
+  }
+
+  async function drained(): Promise<Evidence> {
+    for (;;) {
+      const now = await gatherEvidence(cloud);
+      if (stillOpen(now).length === 0 || performance.now() - drainStarted > drainMs) return now;
+      await delay(1_000);
+    }
+  }
+}
+
+function stillOpen(evidence: Evidence): string[] {
+  const missing = invoices - evidence.invoices.length;
+  const waiting = evidence.invoices.filter(({ status }) => status === 'pending' || status === 'claimed');
+  const stuck = waiting.filter((invoice) => !waitsForCustomer(invoice));
+  return [
+    ...(missing === 0 ? [] : [`${missing} invoices are not in the store`]),
+    ...stuck.map(({ id, status, timeline }) => `${id} is still ${status}: ${timeline.at(-1)?.what}`),
+    ...unfinished(evidence, Date.now()),
+  ];
+}
+
+/** A soft decline is tried again in days: nothing is to be done until then. */
+function waitsForCustomer({ status, timeline }: InvoiceFigure): boolean {
+  return status === 'pending' && timeline.at(-1)?.what === 'retry: declined';
+}
+
+function keepLogs(fleet: Fleet, { invoices: all }: Evidence): void {
+  mkdirSync(logFolder, { recursive: true });
+  for (const [instance, lines] of fleet.logs())
+    writeFileSync(`${logFolder}/${instance}.log`, lines.join('\n'));
+  writeFileSync(`${logFolder}/invoices.json`, JSON.stringify(all, null, 1));
+}

@@ -1,0 +1,36 @@
+import { expect, test } from 'vitest';
+import { chaosSchedule } from './schedule.ts';
+
+const options = { seed: 7, durationMs: 600_000, hosts: 5 };
+
+test('a seed gives the same mishaps again, another seed others', () => {
+  expect(chaosSchedule(options)).toEqual(chaosSchedule(options));
+  expect(chaosSchedule({ ...options, seed: 8 })).not.toEqual(chaosSchedule(options));
+});
+
+test('mishaps come in order, within the time, to hosts that there are', () => {
+  const mishaps = chaosSchedule(options);
+  expect(mishaps.map(({ at }) => at)).toEqual(mishaps.map(({ at }) => at).toSorted((a, b) => a - b));
+  expect(mishaps.every(({ at }) => at > 0 && at < options.durationMs)).toBe(true);
+  const hosts = mishaps.flatMap((mishap) => (mishap.kind === 'fault' ? [] : [mishap.host]));
+  expect(new Set(hosts)).toEqual(new Set([0, 1, 2, 3, 4]));
+});
+
+test('ten minutes bring every kind of mishap', () => {
+  const mishaps = chaosSchedule(options);
+  const kinds = new Set(
+    mishaps.map((mishap) =>
+      mishap.kind === 'fault' ? `${mishap.service} ${String(mishap.fault.kind)}` : mishap.kind,
+    ),
+  );
+  for (const kind of [
+    'kill',
+    'pause',
+    'terminate',
+    ...['429', '503', '408', 'reset-before', 'reset-after'].map((each) => `cosmos ${each}`),
+    ...['drop-connection', 'expire-locks'].map((each) => `serviceBus ${each}`),
+    ...['timeout-before', 'timeout-after', '500', '429', 'decline'].map((each) => `payments ${each}`),
+  ]) {
+    expect(kinds).toContain(kind);
+  }
+});
