@@ -74,7 +74,8 @@ export function withCircuitBreaker(
   };
 }
 
+/** What the provider remembers of an earlier call says nothing of how it fares now. */
 function isFailure(result: unknown): boolean {
-  const { kind } = result as ChargeOutcome;
-  return kind === 'transient' || kind === 'unknown';
+  const outcome = result as ChargeOutcome;
+  return outcome.kind === 'transient' || (outcome.kind === 'unknown' && outcome.remembered !== true);
 }

@@ -123,6 +123,8 @@ export function classifyError(error: unknown): ChargeOutcome {
   return {
     kind: 'unknown',
     message: error.statusCode === undefined ? message : `${error.statusCode} ${message}`,
+    // https://docs.stripe.com/api/idempotent_requests
+    ...(error.headers?.['idempotent-replayed'] === 'true' ? { remembered: true } : {}),
   };
 }
 

@@ -8,7 +8,10 @@ import type { PaymentProvider } from './provider.ts';
  */
 const maxKeyAgeMs = 23 * 3600 * 1000;
 
-/** Charges one invoice, or finds out what became of an earlier charge whose key is too old to be sent. */
+/**
+ * Charges one invoice. Where its key has nothing to say any more, because it is too old to be sent or the provider
+ * remembers only a failure under it, the payment is looked up.
+ */
 export async function pay(
   provider: PaymentProvider,
   command: PaymentCommand,
@@ -30,7 +33,7 @@ export async function pay(
     }
   }
   const { customerId, amountMinor, currency, paymentMethod, description } = command;
-  return provider.charge({
+  const outcome = await provider.charge({
     invoiceId,
     customerId,
     amountMinor,
@@ -39,4 +42,8 @@ export async function pay(
     ...(description === undefined ? {} : { description }),
     idempotencyKey: idempotencyKey(invoiceId, payment.keyNumber),
   });
+  if (outcome.kind !== 'unknown' || outcome.remembered !== true) return outcome;
+  // The key will say nothing else for a day. The look-up may: finding a payment counts, finding none does not yet.
+  const found = await provider.find(invoiceId);
+  return found.kind === 'found' ? { kind: 'succeeded', paymentId: found.paymentId } : outcome;
 }

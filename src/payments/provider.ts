@@ -19,7 +19,12 @@ export type ChargeOutcome =
   /** Surely not charged. */
   | { kind: 'transient'; code: string; message: string; retryAfterMs?: number }
   /** It may have been charged: ask again with the same key, the provider answers with what it did. */
-  | { kind: 'unknown'; message: string }
+  | {
+      kind: 'unknown';
+      message: string;
+      /** The answer is one that the provider remembers under the key: asking again will only bring it again. */
+      remembered?: true;
+    }
   /** The provider cannot take the request as it is, for example because it knows no such payment method. */
   | { kind: 'refused'; code: string; message: string }
   /** The key was used with other parameters before: a bug on our side, for a person to look at. */

@@ -19,7 +19,7 @@ export interface Evidence {
   charges: Charge[];
   /** Names of receipts, `{invoice}/{payment}.json`. */
   receipts: string[];
-  /** Recorded effects of work items. */
+  /** Recorded effects of receipts. */
   effects: number;
   outbox: { pending: number; parked: number };
   paymentCommands: z.infer<typeof queueCounts>;
@@ -39,7 +39,7 @@ export async function gatherEvidence(cloud: LocalCloud, prefix = ''): Promise<Ev
     count(containers.invoices.name, `${messages} 'parked'`),
     count(
       containers.workItems.name,
-      `SELECT VALUE COUNT(1) FROM c WHERE STARTSWITH(c.resourceId, '${prefix}')`,
+      `SELECT VALUE COUNT(1) FROM c WHERE c.stage = 'receipt' AND STARTSWITH(c.resourceId, '${prefix}')`,
     ),
     listReceipts(cloud, prefix),
     readQueueCounts(cloud),
