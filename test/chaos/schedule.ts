@@ -86,10 +86,10 @@ function paymentsFault(random: SeededRandom): Record<string, unknown> {
     '429',
     'decline',
     'delay',
+    'delay',
+    'delay',
   ]);
-  return {
-    kind,
-    count: random.between(1, 4),
-    ...(kind === 'delay' ? { delayMs: random.between(100, 5_000) } : {}),
-  };
+  // Slow calls are the rule: they are what keeps work under way when a host dies.
+  if (kind === 'delay') return { kind, count: random.between(20, 120), delayMs: random.between(100, 3_000) };
+  return { kind, count: random.between(1, 4) };
 }
