@@ -36,7 +36,7 @@ export async function createFence(
   }
 }
 
-/** Cosmos allows no slash in an id. */
+/** Cosmos allows none of / \ ? # in an id, and different keys must not share a fence. */
 function fenceId(lockKey: string): string {
-  return `fence:${lockKey.replaceAll('/', ':')}`;
+  return `fence:${encodeURIComponent(lockKey)}`;
 }
