@@ -31,7 +31,7 @@ test('it holds the build, host.json and production dependencies: no sources, tes
   expect(readdirSync(join(folder, 'dist'))).toEqual(['src']);
   const modules = readdirSync(join(folder, 'node_modules'));
   expect(modules).toContain('stripe');
-  for (const tool of ['vitest', 'azurite', 'typescript', 'rhea', 'fast-check', '@biomejs', 'fflate'])
+  for (const tool of ['vitest', 'azurite', 'typescript', 'fast-check', '@biomejs', 'fflate'])
     expect(modules).not.toContain(tool);
   const files = readdirSync(folder, { recursive: true, encoding: 'utf8' });
   expect(files.filter((file) => /\.(ts|map)$|local\.settings\.json$|(^|[\\/])\.env/.test(file))).toEqual([]);
