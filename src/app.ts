@@ -3,6 +3,7 @@ import { z } from 'zod';
 import { processInvoicesJob } from './invoices/processInvoices.ts';
 import { blobLockStore, createLocks } from './locking/index.ts';
 import { cosmosAudit } from './ops/audit.ts';
+import { poisonSource, serviceBusDeadLetters } from './ops/deadLetters.ts';
 import { opsApi } from './ops/opsApi.ts';
 import { createBacklog } from './outbox/backlog.ts';
 import { createDispatcher } from './outbox/dispatcher.ts';
@@ -14,17 +15,20 @@ import { defaultSettlementPolicy } from './payments/decideSettlement.ts';
 import { executeBatch } from './payments/executeBatch.ts';
 import { parseBatch } from './payments/parseBatch.ts';
 import type { PaymentProvider } from './payments/provider.ts';
+import { reconcileStage } from './payments/reconcile.ts';
 import { stripeProvider } from './payments/stripeProvider.ts';
 import { azureClients } from './platform/azureClients.ts';
 import { blobContainers, queues, serviceBusQueues } from './platform/azureNames.ts';
 import { type Clock, systemClock } from './platform/clock.ts';
 import type { Settings } from './platform/readSettings.ts';
-import { openTelemetryMetrics, type Telemetry } from './platform/telemetry.ts';
+import { metric, openTelemetryMetrics, type Telemetry } from './platform/telemetry.ts';
 import { endManualRun, groupTaskSchema, runManualGroup } from './runs/manualRun.ts';
 import { groupRecordSchema } from './runs/runRecord.ts';
 import { runScheduled } from './runs/runScheduled.ts';
 import { cosmosRunStore } from './runs/runStore.ts';
 import { cosmosEffects } from './workItems/effects.ts';
+import { notifyStage } from './workItems/notify.ts';
+import { poisonItems } from './workItems/poison.ts';
 import { processWorkItem } from './workItems/processWorkItem.ts';
 import { receiptStage } from './workItems/receipt.ts';
 
@@ -98,8 +102,14 @@ export function createApp(settings: Settings, parts: AppParts = {}) {
     claimStaleMs,
     lingerMs,
     by: instance,
+    notifies: settings.notify !== undefined,
   };
-  const stages = [receiptStage(clients.blobs.getContainerClient(blobContainers.receipts))];
+  const stages = [
+    receiptStage(clients.blobs.getContainerClient(blobContainers.receipts)),
+    reconcileStage({ container, provider, clock, by: instance }),
+    ...(settings.notify === undefined ? [] : [notifyStage(settings.notify, { clock })]),
+  ];
+  const poison = poisonItems(clients.containers.workItems, stages, clock);
   const working = {
     stages,
     effects: cosmosEffects(clients.containers.workItems),
@@ -120,6 +130,10 @@ export function createApp(settings: Settings, parts: AppParts = {}) {
       clock,
       shards: settings.shards,
       audit: cosmosAudit(clients.containers.audit, clock),
+      deadLetters: [
+        poisonSource(poison, clients.queues.getQueueClient(queues.workItems)),
+        serviceBusDeadLetters(clients.serviceBus, serviceBusQueues.paymentCommands),
+      ],
       healthChecks: [
         { name: 'cosmos', probe: (abortSignal) => container.item('health', '00').read({ abortSignal }) },
         {
@@ -147,7 +161,12 @@ export function createApp(settings: Settings, parts: AppParts = {}) {
     /** One message of the queue of payment commands. */
     executePayments: (message: unknown) => tracked(executeBatch(paying, parseBatch(message), locks.stopping)),
     /** One message of the queue of work items. */
-    processWorkItem: (message: unknown) => tracked(processWorkItem(working, message)),
+    processWorkItem: (message: unknown) => tracked(workOn(message)),
+    /** One message of the poison queue of work items; the answer is why it is there. */
+    async recordPoison(message: unknown, messageId: string): Promise<string> {
+      telemetry.count(metric.workItemPoison);
+      return poison.record(message, messageId);
+    },
     /** One group of a manual run. */
     async runJobGroup(task: unknown) {
       using _busy = followUps.busy();
@@ -163,6 +182,16 @@ export function createApp(settings: Settings, parts: AppParts = {}) {
       await clients.close();
     },
   };
+
+  /** The queue says nothing of why a message failed, so the error is left where the poison record finds it. */
+  async function workOn(message: unknown) {
+    try {
+      return await processWorkItem(working, message);
+    } catch (error) {
+      await poison.noteFailure(message, error).catch(() => {});
+      throw error;
+    }
+  }
 
   /** Work that holds no lease, or not all the time: a stopping process waits for it before it closes its connections. */
   function tracked<T>(work: Promise<T>): Promise<T> {

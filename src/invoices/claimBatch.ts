@@ -10,6 +10,7 @@ import { commandFor, type PaymentBatch, type PaymentCommand } from './command.ts
 import { type ClaimDecision, decideClaim } from './decideClaim.ts';
 import type { Claim, Invoice } from './invoice.ts';
 import { readInvoices } from './readInvoices.ts';
+import { reconcileMessage, type Unclear } from './reconcileItem.ts';
 import { appendToTimeline } from './timeline.ts';
 
 /** In whose name a batch is claimed: the run, its lease and the fence token of that lease. */
@@ -130,16 +131,21 @@ export function planBatch(
   const at = new Date(now).toISOString();
   const counts: ClaimCounts = { claimed: 0, reclaimed: 0, parked: 0, contended: 0 };
   const commands: PaymentCommand[] = [];
+  const unclear: Unclear[] = [];
   const operations: OperationInput[] = [fenceCheck(claimant.lockKey, claimant.fence)];
   for (const invoice of invoices) {
     const decision = decideClaim(invoice, at);
     if (decision.kind === 'skip') continue;
     operations.push(patchIfUnchanged(invoice, patchesFor(invoice, decision)));
-    if (decision.kind === 'park') counts.parked++;
-    else commands.push(commandFor(invoice, { attempt: decision.attempt, at }));
+    if (decision.kind === 'park') {
+      counts.parked++;
+      unclear.push({ invoiceId: invoice.id, keyNumber: invoice.payment.keyNumber });
+    } else commands.push(commandFor(invoice, { attempt: decision.attempt, at }));
     if (decision.kind === 'claim') counts.claimed++;
     if (decision.kind === 'reclaim') counts.reclaimed++;
   }
+  const lookUp = reconcileMessage(unclear, { shard, occasion: batchId, now });
+  if (lookUp !== undefined) operations.push({ operationType: 'Create', resourceBody: lookUp });
   if (commands.length === 0) return { operations, counts, message: undefined };
   const body: PaymentBatch = { batchId, shard, runId: claimant.runId, commands };
   const message = newOutboxMessage({ id: batchId, shard, destination: 'payment-commands', body }, now);

@@ -4,6 +4,8 @@ import type { Clock } from '../platform/clock.ts';
 import type { Job } from '../runs/job.ts';
 import type { RunStore } from '../runs/runStore.ts';
 import type { Audit } from './audit.ts';
+import type { DeadLetterSource } from './deadLetters.ts';
+import { listDeadLetters, redriveDeadLetters } from './deadLettersApi.ts';
 import { checkHealth, type HealthCheck } from './health.ts';
 import { getInvoice, importInvoicesFrom, listInvoicesFor } from './invoicesApi.ts';
 import { getRun, type Orchestrations, startRun } from './runsApi.ts';
@@ -17,6 +19,7 @@ export interface OpsDependencies {
   audit: Audit;
   shards: number;
   healthChecks: readonly HealthCheck[];
+  deadLetters: readonly DeadLetterSource[];
 }
 
 /** The calls under `ops/`, one function each: a request in, a response out. */
@@ -28,6 +31,8 @@ export function opsApi(dependencies: OpsDependencies) {
     startRun: (request: HttpRequest, orchestrations: Orchestrations) =>
       startRun(request, orchestrations, dependencies),
     getRun: (request: HttpRequest) => getRun(request, dependencies),
+    listDeadLetters: (_request: HttpRequest) => listDeadLetters(dependencies),
+    redriveDeadLetters: (request: HttpRequest) => redriveDeadLetters(request, dependencies),
     getSummary: async (_request: HttpRequest): Promise<HttpResponseInit> => ({
       jsonBody: await summarize(dependencies),
     }),

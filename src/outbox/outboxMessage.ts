@@ -39,17 +39,21 @@ export type OutboxMessage = z.infer<typeof outboxMessageSchema>;
 /** How long the sweeper leaves a new message to the instance that wrote it, which dispatches it at once. */
 const inlineDispatchMs = 10_000;
 
-/** A new message, to be created in the transaction of the change that it tells of. `now` in milliseconds. */
+/**
+ * A new message, to be created in the transaction of the change that it tells of. `now` in milliseconds; with `notBefore`
+ * it is for the sweeper to dispatch, at that time or soon after.
+ */
 export function newOutboxMessage(
   content: Pick<OutboxMessage, 'id' | 'shard' | 'destination' | 'body'>,
   now: number,
+  notBefore = now + inlineDispatchMs,
 ): OutboxMessage {
   return {
     ...content,
     type: 'outboxMessage',
     status: 'pending',
     createdAt: new Date(now).toISOString(),
-    nextAttemptAt: new Date(now + inlineDispatchMs).toISOString(),
+    nextAttemptAt: new Date(notBefore).toISOString(),
     attempts: 0,
   };
 }

@@ -33,6 +33,8 @@ export interface ExecutePaymentsDependencies {
   lingerMs: number;
   /** The instance, as it shall be shown to people. */
   by: string;
+  /** Whether somebody wants to hear what becomes of invoices. */
+  notifies: boolean;
 }
 
 export interface BatchResult {

@@ -1,22 +1,57 @@
+import type { PaymentCommand } from '../invoices/command.ts';
+import type { Unclear } from '../invoices/reconcileItem.ts';
+import { notifyStageName } from '../workItems/notify.ts';
 import type { WorkItem } from '../workItems/workItem.ts';
 import type { Settled } from './decideSettlement.ts';
 
-/** The work items that follow from one settlement made at `now` (milliseconds). Pure. */
-export function followUps({ command, settlement }: Settled, now: number): WorkItem[] {
-  if (settlement.kind !== 'paid') return [];
-  const { invoiceId, customerId, amountMinor, currency, description } = command;
-  return [
-    {
-      resourceId: invoiceId,
-      stage: 'receipt',
-      input: {
-        customerId,
-        amountMinor,
-        currency,
-        paymentId: settlement.paymentId,
-        paidAt: new Date(now).toISOString(),
-        ...(description === undefined ? {} : { description }),
-      },
+/**
+ * The work items that follow from one settlement made at `at` (ISO 8601): the receipt of what is paid, and, where somebody
+ * wants to hear of it (`notifies`), word of every end. `occasion` names the settlement. Pure.
+ */
+export function followUps(
+  { command, settlement }: Settled,
+  { at, occasion, notifies }: { at: string; occasion: string; notifies: boolean },
+): WorkItem[] {
+  if (settlement.kind === 'retry') return [];
+  const paid = settlement.kind === 'paid';
+  const items = paid ? [receiptItem(command, { paymentId: settlement.paymentId, paidAt: at })] : [];
+  if (!notifies) return items;
+  const { invoiceId, customerId, amountMinor, currency } = command;
+  const notify: WorkItem = {
+    resourceId: invoiceId,
+    stage: notifyStageName,
+    occasion,
+    input: {
+      type: `invoice.${settlement.kind}`,
+      at,
+      customerId,
+      amountMinor,
+      currency,
+      ...(paid ? { paymentId: settlement.paymentId } : { reason: settlement.reason }),
     },
-  ];
+  };
+  return [...items, notify];
+}
+
+/** The order for a receipt. One per invoice: it is paid once. */
+export function receiptItem(
+  {
+    invoiceId,
+    customerId,
+    amountMinor,
+    currency,
+    description,
+  }: Pick<PaymentCommand, 'invoiceId' | 'customerId' | 'amountMinor' | 'currency' | 'description'>,
+  payment: { paymentId: string; paidAt: string },
+): WorkItem {
+  const text = description === undefined ? {} : { description };
+  const input = { customerId, amountMinor, currency, ...payment, ...text };
+  return { resourceId: invoiceId, stage: 'receipt', input };
+}
+
+/** The invoices among these that are parked although they may have been charged. */
+export function unclearOf(settled: readonly Settled[]): Unclear[] {
+  return settled.flatMap(({ command: { invoiceId, payment }, settlement }) =>
+    settlement.kind === 'parked' && settlement.unknown ? [{ invoiceId, keyNumber: payment.keyNumber }] : [],
+  );
 }

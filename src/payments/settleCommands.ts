@@ -2,12 +2,13 @@ import { randomUUID } from 'node:crypto';
 import type { Container, OperationInput } from '@azure/cosmos';
 import type { PaymentBatch } from '../invoices/command.ts';
 import { readInvoices } from '../invoices/readInvoices.ts';
+import { reconcileMessage } from '../invoices/reconcileItem.ts';
 import { newOutboxMessage, type OutboxMessage } from '../outbox/outboxMessage.ts';
 import type { Clock } from '../platform/clock.ts';
 import { transact } from '../platform/transact.ts';
 import type { WorkItem } from '../workItems/workItem.ts';
 import { type Settled, type Settlement, settlementPatches } from './decideSettlement.ts';
-import { followUps } from './followUps.ts';
+import { followUps, unclearOf } from './followUps.ts';
 import { decideStart, heldBy } from './startBatch.ts';
 
 export interface SettledPart {
@@ -30,19 +31,23 @@ const retryDelayMs = 250;
  * sent, and the provider answers as before
  */
 export async function settleCommands(
-  { container, clock, by }: { container: Container; clock: Clock; by: string },
+  { container, clock, by, notifies }: { container: Container; clock: Clock; by: string; notifies: boolean },
   { batchId, shard }: Pick<PaymentBatch, 'batchId' | 'shard'>,
   toSettle: readonly Settled[],
 ): Promise<SettledPart> {
   let rest = [...toSettle];
   let lost = 0;
   const now = clock.now();
+  const at = new Date(now).toISOString();
   // The name of this settlement and nobody else's: by it a transaction that was applied, but whose answer was lost, is known.
   const settlementId = `${batchId}-${randomUUID().slice(0, 8)}`;
   for (let tries = 0; tries < maxTries && rest.length > 0; tries++) {
     const message = followUpMessage(rest);
     const operations = rest.map(settleOperation);
-    if (message !== undefined) operations.push({ operationType: 'Create', resourceBody: message });
+    const later = reconcileMessage(unclearOf(rest), { shard, occasion: settlementId, now });
+    for (const one of [message, later]) {
+      if (one !== undefined) operations.push({ operationType: 'Create', resourceBody: one });
+    }
     const answer = await transact(container, shard, operations);
     if (answer.kind === 'committed') {
       return { settled: rest, lost, ...(message === undefined ? {} : { message }) };
@@ -68,13 +73,14 @@ export async function settleCommands(
   );
 
   function followUpMessage(part: readonly Settled[]): OutboxMessage | undefined {
-    const body: WorkItem[] = part.flatMap((settled) => followUps(settled, now));
+    const body: WorkItem[] = part.flatMap((settled) =>
+      followUps(settled, { at, occasion: settlementId, notifies }),
+    );
     if (body.length === 0) return undefined;
     return newOutboxMessage({ id: settlementId, shard, destination: 'work-items', body }, now);
   }
 
   function settleOperation({ command, settlement }: Settled): OperationInput {
-    const at = new Date(now).toISOString();
     const entry = { at, by, batchId, settlement: settlementId, ...timelineOf(settlement) };
     return {
       operationType: 'Patch',

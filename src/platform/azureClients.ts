@@ -12,6 +12,7 @@ export interface AzureClients {
   blobs: BlobServiceClient;
   queues: QueueServiceClient;
   sender(queue: string): ServiceBusSender;
+  serviceBus: ServiceBusClient;
   close(): Promise<void>;
 }
 
@@ -56,6 +57,7 @@ export function azureClients(settings: Settings): AzureClients {
       storage.kind === 'connectionString'
         ? QueueServiceClient.fromConnectionString(storage.value)
         : new QueueServiceClient(storage.queueEndpoint, credential()),
+    serviceBus: serviceBusClient,
     sender(queue) {
       const sender = senders.get(queue) ?? serviceBusClient.createSender(queue);
       senders.set(queue, sender);

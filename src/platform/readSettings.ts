@@ -31,6 +31,8 @@ export interface Settings {
   readonly claimStaleSeconds: number;
   readonly paymentTimeoutSeconds: number;
   readonly instanceId: string;
+  /** The webhook that hears what becomes of invoices; undefined where nobody wants to. */
+  readonly notify: { readonly url: string; readonly secret: string } | undefined;
 }
 
 /** Every setting that is missing or wrong, a line each. No line repeats a secret. */
@@ -93,6 +95,20 @@ const settingsSchema = z.object({
       error:
         'expected less than CLAIM_STALE_SECONDS: else a claim goes stale while its payment is still being made',
     }),
+  notify: z
+    .object({ NOTIFY_WEBHOOK_URL: webhookUrl(), NOTIFY_WEBHOOK_SECRET: webhookSecret() })
+    .transform(({ NOTIFY_WEBHOOK_URL: url, NOTIFY_WEBHOOK_SECRET: secret }, context) => {
+      if (url !== undefined && secret !== undefined) return { url, secret };
+      const [missing, given] =
+        url === undefined
+          ? ['NOTIFY_WEBHOOK_URL', 'NOTIFY_WEBHOOK_SECRET']
+          : ['NOTIFY_WEBHOOK_SECRET', 'NOTIFY_WEBHOOK_URL'];
+      if (url !== undefined || secret !== undefined) {
+        const message = `is missing: expected it too, since ${given} is given`;
+        context.addIssue({ code: 'custom', path: [missing], message });
+      }
+      return undefined;
+    }),
   INSTANCE_ID: z.string().max(200, { error: 'expected at most 200 characters' }),
 });
 
@@ -117,6 +133,7 @@ export function readSettings(
     BATCH_SIZE: env.BATCH_SIZE,
     LEASE_SECONDS: env.LEASE_SECONDS,
     times: env,
+    notify: env,
     INSTANCE_ID:
       env.INSTANCE_ID ??
       env.WEBSITE_INSTANCE_ID ??
@@ -144,6 +161,7 @@ export function readSettings(
     claimStaleSeconds: times.stale,
     paymentTimeoutSeconds: times.timeout,
     instanceId: parsed.data.INSTANCE_ID,
+    notify: parsed.data.notify,
   });
 }
 
@@ -178,6 +196,22 @@ function secretKey() {
     .string({ error: (issue) => (issue.input === undefined ? `is missing: ${error}` : error) })
     .trim()
     .regex(/^[rs]k_(test|live)_\w+$/, { error });
+}
+
+function webhookUrl() {
+  const error = 'expected an https address (http for this machine alone)';
+  return z
+    .string()
+    .refine((text) => isHttps(text) || (isLoopback(text) && URL.parse(text)?.protocol === 'http:'), { error })
+    .optional();
+}
+
+function webhookSecret() {
+  return z.string().trim().min(24, { error: 'expected at least 24 characters' }).optional();
+}
+
+function isHttps(address: string): boolean {
+  return URL.parse(address)?.protocol === 'https:';
 }
 
 function apiBase() {

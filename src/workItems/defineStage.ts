@@ -3,10 +3,12 @@ import type { z } from 'zod';
 /** What a stage's handler gets besides its input. */
 export interface StageContext {
   resourceId: string;
+  /** The work item's; absent for a stage that runs once for a resource. */
+  occasion?: string;
   /** Aborts when the lease of the work item is lost, or the host stops. */
   signal: AbortSignal;
   /** Throws once the lease is not surely held any more: to be called before each side effect. */
-  assertHeld(): void;
+  assertHeld: () => void;
 }
 
 /** A stage of queued work. Its effect is recorded, so a message that comes twice has it once. */

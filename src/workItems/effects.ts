@@ -1,25 +1,27 @@
 import type { Container } from '@azure/cosmos';
 import { cosmosStatus, statusOf } from '../platform/cosmosErrors.ts';
 import type { Effect } from './defineStage.ts';
+import { effectName, type WorkItem } from './workItem.ts';
 
-/** Where effects of stages are recorded: one document per resource and stage, written once. */
+/** Where effects of work items are recorded: one document each, written once. */
 export interface Effects {
-  /** Whether the effect of this stage for this resource is recorded already. */
-  has(resourceId: string, stage: string): Promise<boolean>;
+  /** Whether the effect of this work item is recorded already. */
+  has(item: WorkItem): Promise<boolean>;
   /** Records an effect. The first record stays: a second one changes nothing. */
-  record(resourceId: string, stage: string, effect: Effect & { at: string; by: string }): Promise<void>;
+  record(item: WorkItem, effect: Effect & { at: string; by: string }): Promise<void>;
 }
 
 /** Effects in the Cosmos container `workItems`, whose partition key is the resource. */
 export function cosmosEffects(container: Container): Effects {
   return {
-    async has(resourceId, stage) {
-      const { statusCode } = await container.item(stage, resourceId).read();
+    async has(item) {
+      const { statusCode } = await container.item(effectName(item), item.resourceId).read();
       return statusCode !== cosmosStatus.notFound;
     },
-    async record(resourceId, stage, effect) {
+    async record(item, effect) {
+      const { resourceId, stage } = item;
       try {
-        await container.items.create({ id: stage, resourceId, stage, status: 'done', effect });
+        await container.items.create({ id: effectName(item), resourceId, stage, status: 'done', effect });
       } catch (error) {
         if (statusOf(error) !== cosmosStatus.conflict) throw error;
       }

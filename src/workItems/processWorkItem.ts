@@ -3,7 +3,7 @@ import type { Clock } from '../platform/clock.ts';
 import { metric, type Telemetry } from '../platform/telemetry.ts';
 import type { Stage } from './defineStage.ts';
 import type { Effects } from './effects.ts';
-import { workItemSchema } from './workItem.ts';
+import { type WorkItem, workItemSchema } from './workItem.ts';
 
 /** How long a work item waits for the one that has the same lease before it goes back to the queue. Milliseconds. */
 const leaseWaitMs = 5_000;
@@ -33,10 +33,37 @@ export async function processWorkItem(
   { stages, effects, locks, clock, telemetry, instance }: WorkItemDependencies,
   message: unknown,
 ): Promise<'done' | 'doneBefore'> {
+  const { item, stage } = readWorkItem(stages, message);
+  const { resourceId, stage: name, input, occasion } = item;
+
+  await using lease = await locks.acquire(
+    workItemKey(resourceId, name),
+    { instance, job: `work-item:${name}` },
+    { waitMs: leaseWaitMs, fenced: false },
+  );
+  if (await effects.has(item)) return 'doneBefore';
+  lease.assertHeld();
+  const effect = await stage.run(input, {
+    resourceId,
+    ...(occasion === undefined ? {} : { occasion }),
+    signal: lease.signal,
+    assertHeld: () => lease.assertHeld(),
+  });
+  await effects.record(item, {
+    ...effect,
+    at: new Date(clock.now()).toISOString(),
+    by: instance,
+  });
+  telemetry.count(metric.workItemDone, { stage: name });
+  return 'done';
+}
+
+/** The work item that a message is, and its stage. @throws {WorkItemRefused} naming what is wrong with it */
+export function readWorkItem(stages: readonly Stage[], message: unknown): { item: WorkItem; stage: Stage } {
   const parsed = workItemSchema.safeParse(message);
   if (!parsed.success)
     throw new WorkItemRefused(`not a work item: ${parsed.error.issues.map(describe).join('; ')}`);
-  const { resourceId, stage: name, input } = parsed.data;
+  const { stage: name, input } = parsed.data;
   const stage = stages.find((candidate) => candidate.name === name);
   if (stage === undefined) {
     const known = stages.map((candidate) => candidate.name).join(', ');
@@ -44,26 +71,7 @@ export async function processWorkItem(
   }
   const problems = stage.check(input);
   if (problems.length > 0) throw new WorkItemRefused(`stage ${name}: ${problems.join('; ')}`);
-
-  await using lease = await locks.acquire(
-    workItemKey(resourceId, name),
-    { instance, job: `work-item:${name}` },
-    { waitMs: leaseWaitMs, fenced: false },
-  );
-  if (await effects.has(resourceId, name)) return 'doneBefore';
-  lease.assertHeld();
-  const effect = await stage.run(input, {
-    resourceId,
-    signal: lease.signal,
-    assertHeld: () => lease.assertHeld(),
-  });
-  await effects.record(resourceId, name, {
-    ...effect,
-    at: new Date(clock.now()).toISOString(),
-    by: instance,
-  });
-  telemetry.count(metric.workItemDone, { stage: name });
-  return 'done';
+  return { item: parsed.data, stage };
 }
 
 function describe({ path, message }: { path: PropertyKey[]; message: string }): string {

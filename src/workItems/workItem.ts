@@ -4,6 +4,13 @@ import { z } from 'zod';
 export const workItemSchema = z.strictObject({
   resourceId: z.string().min(1),
   stage: z.string().min(1),
+  /** Tells apart what a stage does several times for one resource; absent where it does it once. */
+  occasion: z.string().min(1).max(200).exactOptional(),
   input: z.record(z.string(), z.json()),
 });
 export type WorkItem = z.infer<typeof workItemSchema>;
+
+/** The name under which the effect of a work item is recorded, unique for its resource. */
+export function effectName({ stage, occasion }: Pick<WorkItem, 'stage' | 'occasion'>): string {
+  return occasion === undefined ? stage : `${stage}:${occasion}`;
+}

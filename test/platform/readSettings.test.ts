@@ -311,3 +311,33 @@ describe('the instance id', () => {
     expect(read({ ...good, ...env }).instanceId).toBe(instanceId);
   });
 });
+
+describe('the webhook', () => {
+  const url = 'https://example.com/hook';
+  const secret = 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw';
+
+  test('is both settings, or none', () => {
+    expect(read(good).notify).toBeUndefined();
+    const both = { ...good, NOTIFY_WEBHOOK_URL: url, NOTIFY_WEBHOOK_SECRET: secret };
+    expect(read(both).notify).toEqual({ url, secret });
+    expect(problemsOf({ ...good, NOTIFY_WEBHOOK_URL: url })).toEqual([
+      'NOTIFY_WEBHOOK_SECRET: is missing: expected it too, since NOTIFY_WEBHOOK_URL is given',
+    ]);
+    expect(problemsOf({ ...good, NOTIFY_WEBHOOK_SECRET: secret })[0]).toMatch(
+      /^NOTIFY_WEBHOOK_URL: is missing/,
+    );
+  });
+
+  test.each(['http://example.com/hook', 'nonsense', 'ftp://127.0.0.1/'])(
+    '%s is no address for it',
+    (address) => {
+      const env = { ...good, NOTIFY_WEBHOOK_URL: address, NOTIFY_WEBHOOK_SECRET: secret };
+      expect(problemsOf(env)[0]).toMatch(/^NOTIFY_WEBHOOK_URL: expected an https address/);
+    },
+  );
+
+  test('a short secret is refused and not repeated', () => {
+    const [problem] = problemsOf({ ...good, NOTIFY_WEBHOOK_URL: url, NOTIFY_WEBHOOK_SECRET: 'hunter2' });
+    expect(problem).toBe('NOTIFY_WEBHOOK_SECRET: expected at least 24 characters');
+  });
+});

@@ -30,6 +30,7 @@ export async function opsForTests() {
     shards: 4,
     audit: cosmosAudit(cosmos.containers.audit, clock),
     healthChecks: [],
+    deadLetters: [],
   });
   return {
     cosmos,

@@ -151,6 +151,7 @@ export async function payingWorld() {
         claimStaleMs: 5 * minute,
         lingerMs: 1,
         by: 'host-b',
+        notifies: false,
         ...changes,
       };
       return { dependencies, handedOn };

@@ -1,0 +1,123 @@
+import type { ServiceBusClient, ServiceBusReceivedMessage } from '@azure/service-bus';
+import type { QueueClient } from '@azure/storage-queue';
+import type { PoisonItems } from '../workItems/poison.ts';
+
+/** A message that was given up. */
+export interface DeadLetter {
+  id: string;
+  /** The queue that it was in. */
+  source: string;
+  reason: string;
+  /** ISO 8601. */
+  at: string | null;
+  body: unknown;
+}
+
+/** A place where messages end that were given up, and from which they can be sent again. */
+export interface DeadLetterSource {
+  name: string;
+  list(limit: number): Promise<DeadLetter[]>;
+  /** Sends those with these ids again; the answer has the ids that were. */
+  redrive(ids: ReadonlySet<string>): Promise<string[]>;
+}
+
+const mostRedriven = 1_000;
+
+/** Poison messages of a Storage Queue, as they are recorded. */
+export function poisonSource(
+  poison: PoisonItems,
+  queue: Pick<QueueClient, 'sendMessage' | 'name'>,
+): DeadLetterSource {
+  return {
+    name: queue.name,
+    async list(limit) {
+      const items = await poison.list(limit);
+      return items.map(({ id, reason, at, text }) => ({ id, source: queue.name, reason, at, body: text }));
+    },
+    async redrive(ids) {
+      const wanted = (await poison.list(mostRedriven)).filter(({ id }) => ids.has(id));
+      const done: string[] = [];
+      for (const item of wanted) {
+        const send = (text: string) => queue.sendMessage(Buffer.from(text).toString('base64'));
+        if (await poison.redrive(item, send)) done.push(item.id);
+      }
+      return done;
+    },
+  };
+}
+
+/** How long a redrive waits for the next message of a dead-letter queue, in milliseconds. */
+const receiveWaitMs = 2_000;
+const receiveAtOnce = 50;
+
+/** The dead-letter queue of a Service Bus queue. */
+export function serviceBusDeadLetters(client: ServiceBusClient, queue: string): DeadLetterSource {
+  const receiver = () => client.createReceiver(queue, { subQueueType: 'deadLetter' });
+  // A client goes on peeking where it stopped, also through another receiver: after the first message that it has seen it
+  // has to be told to begin at zero.
+  let beginning: ServiceBusReceivedMessage['sequenceNumber'];
+  return {
+    name: queue,
+    async list(limit) {
+      const receiving = receiver();
+      try {
+        const from = beginning === undefined ? {} : { fromSequenceNumber: beginning };
+        const messages = await receiving.peekMessages(limit, from);
+        const seen = messages[0]?.sequenceNumber;
+        beginning ??= seen?.subtract(seen);
+        return messages.map((message) => ({
+          id: idOf(message),
+          source: queue,
+          reason: reasonOf(message),
+          at: message.enqueuedTimeUtc?.toISOString() ?? null,
+          body: message.body as unknown,
+        }));
+      } finally {
+        await receiving.close();
+      }
+    },
+    async redrive(ids) {
+      const receiving = receiver();
+      const sender = client.createSender(queue);
+      const done: string[] = [];
+      const passedBy: ServiceBusReceivedMessage[] = [];
+      try {
+        while (done.length < ids.size) {
+          const messages = await receiving.receiveMessages(receiveAtOnce, { maxWaitTimeInMs: receiveWaitMs });
+          if (messages.length === 0) break;
+          for (const message of messages) {
+            if (!ids.has(idOf(message))) {
+              passedBy.push(message);
+              continue;
+            }
+            const { body, contentType, sequenceNumber } = message;
+            // A new id: under the old one duplicate detection would drop it.
+            const messageId = `${idOf(message)}:redriven:${sequenceNumber?.toString() ?? ''}`;
+            await sender.sendMessages({
+              body: body as unknown,
+              messageId,
+              ...(contentType === undefined ? {} : { contentType }),
+            });
+            await receiving.completeMessage(message);
+            done.push(idOf(message));
+          }
+        }
+        for (const message of passedBy) await receiving.abandonMessage(message);
+      } finally {
+        await Promise.all([receiving.close(), sender.close()]);
+      }
+      return done;
+    },
+  };
+}
+
+function idOf({ messageId, sequenceNumber }: ServiceBusReceivedMessage): string {
+  return String(messageId ?? sequenceNumber?.toString());
+}
+
+function reasonOf(message: ServiceBusReceivedMessage): string {
+  const { deadLetterReason = 'no reason given', deadLetterErrorDescription } = message;
+  return deadLetterErrorDescription === undefined
+    ? deadLetterReason
+    : `${deadLetterReason}: ${deadLetterErrorDescription}`;
+}

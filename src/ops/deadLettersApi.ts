@@ -1,0 +1,41 @@
+import type { HttpRequest, HttpResponseInit } from '@azure/functions';
+import { z } from 'zod';
+import { problem, problemResponse } from '../platform/problem.ts';
+import { type Audit, actorOf } from './audit.ts';
+import type { DeadLetterSource } from './deadLetters.ts';
+
+interface Dependencies {
+  deadLetters: readonly DeadLetterSource[];
+  audit: Audit;
+}
+
+const pageSize = 100;
+const requestSchema = z.strictObject({ ids: z.array(z.string().min(1)).min(1).max(pageSize) });
+
+/** `GET ops/dead-letters`: what was given up, of every queue, at most 100 each. */
+export async function listDeadLetters({ deadLetters }: Dependencies): Promise<HttpResponseInit> {
+  const lists = await Promise.all(deadLetters.map((source) => source.list(pageSize)));
+  return { jsonBody: { deadLetters: lists.flat() } };
+}
+
+/** `POST ops/dead-letters/redrive` `{ids}`: sends those messages again. The answer names those that were not there. */
+export async function redriveDeadLetters(
+  request: HttpRequest,
+  { deadLetters, audit }: Dependencies,
+): Promise<HttpResponseInit> {
+  const asked = requestSchema.safeParse(await request.json().catch(() => undefined));
+  if (!asked.success) {
+    const errors = asked.error.issues.map(({ path, message }) => ({
+      field: path.join('.') || 'body',
+      error: message,
+    }));
+    return problemResponse(problem(400, 'The request has wrong values.', errors));
+  }
+  const ids = new Set(asked.data.ids);
+  const redriven = (await Promise.all(deadLetters.map((source) => source.redrive(ids)))).flat();
+  for (const target of redriven) {
+    await audit({ actor: actorOf(request.headers), action: 'redrive dead letter', target });
+  }
+  const done = new Set(redriven);
+  return { jsonBody: { redriven, notFound: [...ids].filter((id) => !done.has(id)) } };
+}

@@ -1,0 +1,101 @@
+import type { Container, OperationInput } from '@azure/cosmos';
+import { z } from 'zod';
+import type { Invoice } from '../invoices/invoice.ts';
+import { readInvoice } from '../invoices/readInvoices.ts';
+import { reconcileStageName } from '../invoices/reconcileItem.ts';
+import { appendToTimeline } from '../invoices/timeline.ts';
+import { newOutboxMessage } from '../outbox/outboxMessage.ts';
+import type { Clock } from '../platform/clock.ts';
+import { transact } from '../platform/transact.ts';
+import { defineStage, type Stage } from '../workItems/defineStage.ts';
+import { receiptItem } from './followUps.ts';
+import type { PaymentProvider } from './provider.ts';
+
+/** The provider could not say, or the store gave no clear answer: the queue delivers the work item again. */
+export class NotReconciled extends Error {
+  override readonly name = 'NotReconciled';
+}
+
+/** Whether there is still something to find out: a person may have decided meanwhile. */
+export function isUnclear(invoice: Invoice | undefined, keyNumber: number): invoice is Invoice {
+  return invoice?.status === 'parked' && invoice.payment.keyNumber === keyNumber;
+}
+
+/**
+ * The stage that looks a parked invoice up at the provider. Found: it was charged, so it is paid, and its receipt is
+ * ordered. Not found: it stays parked, and its timeline says so; to try again is then for a person to decide. Nothing is
+ * ever charged here.
+ */
+export function reconcileStage({
+  container,
+  provider,
+  clock,
+  by,
+}: {
+  container: Container;
+  provider: Pick<PaymentProvider, 'find'>;
+  clock: Clock;
+  by: string;
+}): Stage {
+  return defineStage({
+    name: reconcileStageName,
+    input: z.strictObject({ shard: z.string(), keyNumber: z.int().min(1) }),
+    async handle({ shard, keyNumber }, context) {
+      const { resourceId: id } = context;
+      const invoice = await readInvoice(container, shard, id);
+      if (!isUnclear(invoice, keyNumber)) return { result: 'decided meanwhile' };
+      const found = await provider.find(id);
+      if (found.kind === 'unknown') throw new NotReconciled(`the provider cannot say: ${found.message}`);
+      const at = new Date(clock.now()).toISOString();
+      const operations = found.kind === 'found' ? paid(invoice, found.paymentId, at) : notFound(invoice, at);
+      context.assertHeld();
+      const answer = await transact(container, shard, operations);
+      // Whatever was written: the next delivery reads the invoice anew.
+      if (answer.kind !== 'committed') throw new NotReconciled(`the store gave no clear answer for ${id}`);
+      return found.kind === 'found'
+        ? { result: 'paid', paymentId: found.paymentId }
+        : { result: 'not found' };
+    },
+  });
+
+  function paid(invoice: Invoice, paymentId: string, at: string): OperationInput[] {
+    const { id, shard, payment } = invoice;
+    const message = newOutboxMessage(
+      {
+        id: `reconciled-${paymentId}`,
+        shard,
+        destination: 'work-items',
+        body: [receiptItem({ ...invoice, invoiceId: id }, { paymentId, paidAt: at })],
+      },
+      clock.now(),
+    );
+    return [
+      {
+        operationType: 'Patch',
+        id,
+        ifMatch: invoice._etag,
+        resourceBody: {
+          operations: [
+            { op: 'set', path: '/status', value: 'paid' },
+            { op: 'set', path: '/payment', value: { ...payment, id: paymentId, paidAt: at } },
+            ...(invoice.reason === undefined ? [] : [{ op: 'remove' as const, path: '/reason' }]),
+            appendToTimeline(invoice, { at, what: 'paid', by, paymentId, found: 'by reconciliation' }),
+          ],
+        },
+      },
+      { operationType: 'Create', resourceBody: { ...message } },
+    ];
+  }
+
+  function notFound(invoice: Invoice, at: string): OperationInput[] {
+    const entry = { at, what: 'looked up', by, reason: 'the provider finds no payment' };
+    return [
+      {
+        operationType: 'Patch',
+        id: invoice.id,
+        ifMatch: invoice._etag,
+        resourceBody: { operations: [appendToTimeline(invoice, entry)] },
+      },
+    ];
+  }
+}

@@ -1,0 +1,117 @@
+/**
+ * What became of work items that every delivery failed for, as documents in the container `workItems`:
+ *
+ *   poison ──redrive (a person, through ops)──► redriven
+ *
+ * The queue moves such a message to its poison queue without a word of why, so each failure leaves its error behind
+ * (status `failed`, one document per work item, the last one stays), and the poison record takes it over.
+ */
+import type { Container } from '@azure/cosmos';
+import { z } from 'zod';
+import type { Clock } from '../platform/clock.ts';
+import { cosmosStatus, statusOf } from '../platform/cosmosErrors.ts';
+import type { Stage } from './defineStage.ts';
+import { readWorkItem } from './processWorkItem.ts';
+import { effectName, workItemSchema } from './workItem.ts';
+
+const poisonSchema = z.object({
+  id: z.string(),
+  resourceId: z.string(),
+  status: z.enum(['poison', 'redriven']),
+  /** The message as it was. */
+  text: z.string(),
+  reason: z.string(),
+  at: z.string(),
+  _etag: z.string(),
+});
+export type PoisonItem = z.infer<typeof poisonSchema>;
+
+/** Where messages stand whose resource cannot be read. */
+const unreadable = '(unreadable)';
+const longestReason = 1_000;
+
+export interface PoisonItems {
+  /** Keeps the error of a delivery that failed, for the day that the message turns out to be poison. */
+  noteFailure(message: unknown, error: unknown): Promise<void>;
+  /** Records a message of the poison queue, once: `messageId` is the queue's. */
+  record(message: unknown, messageId: string): Promise<PoisonItem['reason']>;
+  list(limit: number): Promise<PoisonItem[]>;
+  /** Sends a recorded message again, then marks it; false where another has, or there is none. */
+  redrive(item: PoisonItem, send: (text: string) => Promise<unknown>): Promise<boolean>;
+}
+
+export function poisonItems(container: Container, stages: readonly Stage[], clock: Clock): PoisonItems {
+  const iso = () => new Date(clock.now()).toISOString();
+  const failureId = (item: Parameters<typeof effectName>[0]) => `failure:${effectName(item)}`;
+
+  async function whyItFailed(message: unknown): Promise<string> {
+    try {
+      const { item } = readWorkItem(stages, message);
+      const { resource } = await container.item(failureId(item), item.resourceId).read<{ error?: string }>();
+      return `every delivery failed; the last: ${resource?.error ?? 'no error was left behind'}`;
+    } catch (error) {
+      return error instanceof Error ? error.message : String(error);
+    }
+  }
+
+  return {
+    async noteFailure(message, error) {
+      const parsed = workItemSchema.safeParse(message);
+      if (!parsed.success) return;
+      const { resourceId, stage } = parsed.data;
+      const text = (error instanceof Error ? error.message : String(error)).slice(0, longestReason);
+      await container.items.upsert({
+        id: failureId(parsed.data),
+        resourceId,
+        stage,
+        status: 'failed',
+        error: text,
+        at: iso(),
+      });
+    },
+
+    async record(message, messageId) {
+      const reason = await whyItFailed(message);
+      const parsed = workItemSchema.safeParse(message);
+      const resourceId = parsed.success ? parsed.data.resourceId : unreadable;
+      const text = typeof message === 'string' ? message : JSON.stringify(message);
+      try {
+        const status = 'poison';
+        const at = iso();
+        await container.items.create({ id: `poison:${messageId}`, resourceId, status, text, reason, at });
+      } catch (error) {
+        if (statusOf(error) !== cosmosStatus.conflict) throw error;
+      }
+      return reason;
+    },
+
+    async list(limit) {
+      const query = {
+        query: `SELECT * FROM c WHERE c.status = 'poison' OFFSET 0 LIMIT @limit`,
+        parameters: [{ name: '@limit', value: limit }],
+      };
+      const { resources } = await container.items.query(query).fetchAll();
+      return resources.map((item) => poisonSchema.parse(item));
+    },
+
+    async redrive({ id, resourceId, text, _etag }, send) {
+      const item = container.item(id, resourceId);
+      const { resource } = await item.read<{ status: string; _etag: string }>();
+      if (resource?.status !== 'poison' || resource._etag !== _etag) return false;
+      // Sent before it is marked: a crash in between sends it twice, and the recorded effect makes that harmless.
+      await send(text);
+      try {
+        await item.patch(
+          [
+            { op: 'set', path: '/status', value: 'redriven' },
+            { op: 'set', path: '/redrivenAt', value: iso() },
+          ],
+          { accessCondition: { type: 'IfMatch', condition: _etag } },
+        );
+      } catch (error) {
+        if (statusOf(error) !== cosmosStatus.preconditionFailed) throw error;
+      }
+      return true;
+    },
+  };
+}

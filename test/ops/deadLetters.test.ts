@@ -1,0 +1,159 @@
+import { QueueServiceClient } from '@azure/storage-queue';
+import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
+import { z } from 'zod';
+import { type DeadLetterSource, poisonSource, serviceBusDeadLetters } from '../../src/ops/deadLetters.ts';
+import { listDeadLetters, redriveDeadLetters } from '../../src/ops/deadLettersApi.ts';
+import { systemClock } from '../../src/platform/clock.ts';
+import { defineStage } from '../../src/workItems/defineStage.ts';
+import { poisonItems } from '../../src/workItems/poison.ts';
+import { aRequest, bodyOf } from '../support/opsForTests.ts';
+import { type PayonceCosmos, payonceCosmos } from '../support/payonceCosmos.ts';
+import { type ServiceBusForTests, serviceBusForTests } from '../support/serviceBusForTests.ts';
+
+const stamp = defineStage({
+  name: 'stamp',
+  input: z.strictObject({ text: z.string() }),
+  handle: async () => ({}),
+});
+const item = (resourceId: string) => ({ resourceId, stage: 'stamp', input: { text: 'ü' } });
+
+describe('poison work items', () => {
+  let cosmos: PayonceCosmos;
+  beforeAll(async () => {
+    cosmos = await payonceCosmos();
+  });
+  afterAll(() => cosmos[Symbol.asyncDispose]());
+
+  async function poison() {
+    const items = poisonItems(cosmos.containers.workItems, [stamp], systemClock);
+    const queue = QueueServiceClient.fromConnectionString(inject('azurite')).getQueueClient(
+      `poison-${crypto.randomUUID()}`,
+    );
+    await queue.create();
+    const received = async () => {
+      const { receivedMessageItems } = await queue.receiveMessages({ numberOfMessages: 32 });
+      return receivedMessageItems.map(({ messageText }) =>
+        JSON.parse(Buffer.from(messageText, 'base64').toString()),
+      );
+    };
+    return { items, source: poisonSource(items, queue), received };
+  }
+  const find = async (source: DeadLetterSource, id: string) =>
+    (await source.list(100)).find((letter) => letter.id === id);
+
+  test('what cannot be understood is recorded with what is wrong with it', async () => {
+    const { items, source } = await poison();
+    expect(await items.record('no json', 'm1')).toContain('not a work item');
+    expect(await items.record({ ...item('a'), stage: 'stmap' }, 'm2')).toContain('expected one of stamp');
+    expect(await find(source, 'poison:m1')).toMatchObject({
+      body: 'no json',
+      reason: expect.stringContaining('not a work item'),
+    });
+    expect(await find(source, 'poison:m2')).toMatchObject({
+      body: JSON.stringify({ ...item('a'), stage: 'stmap' }),
+    });
+  });
+
+  test('what failed every time is recorded with its last error', async () => {
+    const { items, source } = await poison();
+    await items.noteFailure(item('b'), new Error('first'));
+    await items.noteFailure(item('b'), new Error('out of ink'));
+    await items.record(item('b'), 'm3');
+    expect(await find(source, 'poison:m3')).toMatchObject({
+      reason: 'every delivery failed; the last: out of ink',
+    });
+  });
+
+  test('a poison message that comes twice is recorded once', async () => {
+    const { items, source } = await poison();
+    await items.record(item('c'), 'm4');
+    await items.record(item('c'), 'm4');
+    expect((await source.list(100)).filter(({ id }) => id === 'poison:m4')).toHaveLength(1);
+  });
+
+  test('a redriven message goes back as it was, once, and is listed no more', async () => {
+    const { items, source, received } = await poison();
+    await items.record(item('d'), 'm5');
+    expect(await source.redrive(new Set(['poison:m5', 'poison:none']))).toEqual(['poison:m5']);
+    expect(await received()).toEqual([item('d')]);
+    expect(await find(source, 'poison:m5')).toBeUndefined();
+    expect(await source.redrive(new Set(['poison:m5']))).toEqual([]);
+    expect(await received()).toEqual([]);
+  });
+});
+
+describe('the dead-letter queue of Service Bus', () => {
+  let bus: ServiceBusForTests;
+  let source: DeadLetterSource;
+  beforeAll(async () => {
+    bus = await serviceBusForTests({
+      commands: { RequiresDuplicateDetection: true, DuplicateDetectionHistoryTimeWindow: 'PT10M' },
+    });
+    source = serviceBusDeadLetters(bus.client, 'commands');
+    const sender = bus.client.createSender('commands');
+    for (const messageId of ['a', 'b', 'c']) await sender.sendMessages({ messageId, body: { n: messageId } });
+    const receiver = bus.client.createReceiver('commands');
+    const messages = await receiver.receiveMessages(3, { maxWaitTimeInMs: 2_000 });
+    for (const message of messages) {
+      const deadLetterErrorDescription = 'shard: two hex digits';
+      await receiver.deadLetterMessage(message, {
+        deadLetterReason: 'NotABatch',
+        deadLetterErrorDescription,
+      });
+    }
+    await receiver.close();
+  });
+  afterAll(() => bus[Symbol.asyncDispose]());
+
+  test('is listed with reasons, and stays as it is', async () => {
+    const letters = await source.list(10);
+    expect(letters.map(({ id, reason }) => [id, reason])).toEqual(
+      ['a', 'b', 'c'].map((id) => [id, 'NotABatch: shard: two hex digits']),
+    );
+    expect(letters[0]).toMatchObject({ source: 'commands', body: { n: 'a' }, at: expect.any(String) });
+    expect(await bus.stats('commands')).toMatchObject({ deadLettered: 3, active: 0 });
+  });
+
+  test('what is asked for goes back to the queue, past duplicate detection; the rest stays', async () => {
+    expect(await source.redrive(new Set(['b']))).toEqual(['b']);
+    expect(await bus.stats('commands')).toMatchObject({ deadLettered: 2, active: 1, duplicatesDropped: 0 });
+    expect((await source.list(10)).map(({ id }) => id)).toEqual(['a', 'c']);
+  });
+});
+
+describe('the calls', () => {
+  const source = (name: string, ids: string[]): DeadLetterSource => ({
+    name,
+    list: async () => ids.map((id) => ({ id, source: name, reason: 'r', at: null, body: 'b' })),
+    redrive: async (wanted) => ids.filter((id) => wanted.has(id)),
+  });
+  const audited: object[] = [];
+  const dependencies = {
+    deadLetters: [source('q1', ['a', 'b']), source('q2', ['c'])],
+    audit: async (entry: object) => void audited.push(entry),
+  };
+
+  test('GET lists all sources', async () => {
+    const body = bodyOf(await listDeadLetters(dependencies)) as { deadLetters: { id: string }[] };
+    expect(body.deadLetters.map(({ id }) => id)).toEqual(['a', 'b', 'c']);
+  });
+
+  test('POST redrives by id, says what was not there, and is on the record', async () => {
+    const request = aRequest({ method: 'POST', body: { ids: ['a', 'c', 'x'] } });
+    expect(bodyOf(await redriveDeadLetters(request, dependencies))).toEqual({
+      redriven: ['a', 'c'],
+      notFound: ['x'],
+    });
+    expect(audited).toEqual(
+      ['a', 'c'].map((target) => ({ actor: 'function key', action: 'redrive dead letter', target })),
+    );
+  });
+
+  test.each([[undefined], [{}], [{ ids: [] }], [{ ids: 'a' }], [{ ids: ['a'], all: true }]])(
+    '%j is a problem',
+    async (body) => {
+      const response = await redriveDeadLetters(aRequest({ method: 'POST', body }), dependencies);
+      expect(response.status).toBe(400);
+    },
+  );
+});
