@@ -12,14 +12,15 @@ import { storageQueueDestination } from './outbox/storageQueueDestination.ts';
 import { sweepLockKey, sweepOutbox } from './outbox/sweepOutbox.ts';
 import { withCircuitBreaker } from './payments/circuitBreaker.ts';
 import { defaultSettlementPolicy } from './payments/decideSettlement.ts';
-import { executeBatch } from './payments/executeBatch.ts';
-import { parseBatch } from './payments/parseBatch.ts';
+import { type BatchResult, executeBatch } from './payments/executeBatch.ts';
+import { BatchRefused, parseBatch } from './payments/parseBatch.ts';
 import type { PaymentProvider } from './payments/provider.ts';
 import { reconcileStage } from './payments/reconcile.ts';
 import { stripeProvider } from './payments/stripeProvider.ts';
 import { azureClients } from './platform/azureClients.ts';
 import { blobContainers, queues, serviceBusQueues } from './platform/azureNames.ts';
 import { type Clock, systemClock } from './platform/clock.ts';
+import { deadLetter } from './platform/deadLetter.ts';
 import type { Settings } from './platform/readSettings.ts';
 import { metric, openTelemetryMetrics, type Telemetry } from './platform/telemetry.ts';
 import { endManualRun, groupTaskSchema, runManualGroup } from './runs/manualRun.ts';
@@ -119,6 +120,7 @@ export function createApp(settings: Settings, parts: AppParts = {}) {
     instance,
   };
 
+  const commandsReceiver = clients.serviceBus.createReceiver(serviceBusQueues.paymentCommands);
   const underWay = new Set<Promise<unknown>>();
 
   return {
@@ -158,8 +160,8 @@ export function createApp(settings: Settings, parts: AppParts = {}) {
       await using lease = await locks.tryAcquire(sweepLockKey, { instance, job: 'sweep-outbox' });
       return lease === null ? null : await sweepOutbox({ container, dispatcher, clock, telemetry }, lease);
     },
-    /** One message of the queue of payment commands. */
-    executePayments: (message: unknown) => tracked(executeBatch(paying, parseBatch(message), locks.stopping)),
+    /** One message of the queue of payment commands. One that is none goes to the dead-letter queue, with the reason. */
+    executePayments: (message: unknown, lockToken?: unknown) => tracked(payBatch(message, lockToken)),
     /** One message of the queue of work items. */
     processWorkItem: (message: unknown) => tracked(workOn(message)),
     /** One message of the poison queue of work items; the answer is why it is there. */
@@ -182,6 +184,19 @@ export function createApp(settings: Settings, parts: AppParts = {}) {
       await clients.close();
     },
   };
+
+  async function payBatch(message: unknown, lockToken: unknown): Promise<BatchResult | { refused: string }> {
+    try {
+      return await executeBatch(paying, parseBatch(message), locks.stopping);
+    } catch (error) {
+      if (!(error instanceof BatchRefused)) throw error;
+      telemetry.count(metric.batchRejected);
+      // Without the token it goes round until the queue gives it up.
+      if (typeof lockToken !== 'string') throw error;
+      await deadLetter(commandsReceiver, lockToken, { reason: error.name, description: error.message });
+      return { refused: error.message };
+    }
+  }
 
   /** The queue says nothing of why a message failed, so the error is left where the poison record finds it. */
   async function workOn(message: unknown) {

@@ -4,5 +4,6 @@ import { payonce } from '../payonce.ts';
 app.serviceBusQueue('executePayments', {
   queueName: 'payment-commands',
   connection: 'ServiceBus',
-  handler: async (message, context) => context.log(JSON.stringify(await payonce.executePayments(message))),
+  handler: async (message, context) =>
+    context.log(JSON.stringify(await payonce.executePayments(message, context.triggerMetadata?.lockToken))),
 });

@@ -1,0 +1,43 @@
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { deadLetter } from '../../src/platform/deadLetter.ts';
+import { type ServiceBusForTests, serviceBusForTests } from '../support/serviceBusForTests.ts';
+
+let bus: ServiceBusForTests;
+beforeAll(async () => {
+  bus = await serviceBusForTests({ alien: {}, late: {} });
+});
+afterAll(() => bus[Symbol.asyncDispose]());
+
+/** A message as a host holds it, on a connection of the host's own. */
+async function heldByHost(queue: string) {
+  await bus.client.createSender(queue).sendMessages({ body: 'not a batch' });
+  const host = bus.connect().createReceiver(queue, { maxAutoLockRenewalDurationInMs: 0 });
+  const [message] = await host.receiveMessages(1, { maxWaitTimeInMs: 2_000 });
+  if (message?.lockToken === undefined) throw new Error('nothing was received');
+  return { host, message, lockToken: message.lockToken };
+}
+
+const why = { reason: 'BatchRefused', description: 'shard: two hex digits' };
+
+test('the lock token alone moves a message that another connection holds to the dead-letter queue', async () => {
+  const { host, message, lockToken } = await heldByHost('alien');
+  await deadLetter(bus.client.createReceiver('alien'), lockToken, why);
+  expect(await bus.stats('alien')).toMatchObject({ active: 0, locked: 0, deadLettered: 1 });
+  const [dead] = await bus.client.createReceiver('alien', { subQueueType: 'deadLetter' }).peekMessages(1);
+  expect(dead).toMatchObject({
+    body: 'not a batch',
+    deadLetterReason: why.reason,
+    deadLetterErrorDescription: why.description,
+  });
+  // What the host tries next fails and changes nothing.
+  await expect(host.completeMessage(message)).rejects.toMatchObject({ code: 'MessageLockLost' });
+  expect(await bus.stats('alien')).toMatchObject({ active: 0, deadLettered: 1 });
+});
+
+test('a lock that has run out is an error, and the message is delivered again', async () => {
+  const { lockToken } = await heldByHost('late');
+  await bus.setFault({ kind: 'expire-locks', queue: 'late' });
+  const receiver = bus.client.createReceiver('late');
+  await expect(deadLetter(receiver, lockToken, why)).rejects.toMatchObject({ code: 'MessageLockLost' });
+  expect(await bus.stats('late')).toMatchObject({ active: 1, deadLettered: 0 });
+});
