@@ -14,6 +14,13 @@ param location string
 @secure()
 param stripeSecretKey string = ''
 
+@description('Address that hears what becomes of invoices. Empty: nobody is told.')
+param notifyWebhookUrl string = ''
+
+@description('Secret that signs what is sent there. Kept in Key Vault. Empty: the secret is left as it is.')
+@secure()
+param notifyWebhookSecret string = ''
+
 @description('Where alerts go. Empty: alerts are only shown in the portal.')
 param alertEmail string = ''
 
@@ -149,6 +156,7 @@ module keyVault 'modules/keyVault.bicep' = {
     tags: tags
     appPrincipalId: identity.outputs.principalId
     stripeSecretKey: stripeSecretKey
+    notifyWebhookSecret: notifyWebhookSecret
     privateNetworking: privateNetworking
   }
 }
@@ -183,6 +191,8 @@ module functionApp 'modules/functionApp.bicep' = {
     cosmosEndpoint: cosmos.outputs.endpoint
     serviceBusHost: serviceBus.outputs.host
     stripeSecretUri: keyVault.outputs.stripeSecretUri
+    notifySecretUri: keyVault.outputs.notifySecretUri
+    notifyWebhookUrl: notifyWebhookUrl
     applicationInsightsConnectionString: monitoring.outputs.connectionString
     subnetId: privateNetworking ? network!.outputs.appSubnetId : ''
     maximumInstanceCount: maximumInstanceCount

@@ -94,6 +94,18 @@ customMetrics
 '''
   }
   {
+    name: 'poison-work-item'
+    title: 'A work item failed so often that it was put aside'
+    severity: 2
+    look: 'Look first at GET ops/dead-letters: it lists poisonous work items with the last error.'
+    query: '''
+customMetrics
+| where name == "payonce.work_item.poison"
+| summarize poison = sum(valueSum)
+| where poison > 0
+'''
+  }
+  {
     name: 'breaker-open'
     title: 'The payment provider fails so often that calls are held back'
     severity: 2

@@ -10,6 +10,8 @@ param packageContainerUrl string
 param cosmosEndpoint string
 param serviceBusHost string
 param stripeSecretUri string
+param notifySecretUri string
+param notifyWebhookUrl string
 param applicationInsightsConnectionString string
 
 @description('Subnet for outgoing traffic; empty: none.')
@@ -40,6 +42,9 @@ var appSettings = {
   APPLICATIONINSIGHTS_AUTHENTICATION_STRING: 'ClientId=${identityClientId};Authorization=AAD'
   STRIPE_SECRET_KEY: '@Microsoft.KeyVault(SecretUri=${stripeSecretUri})'
   STRIPE_API_BASE: 'https://api.stripe.com'
+  // An empty setting counts as none.
+  NOTIFY_WEBHOOK_URL: notifyWebhookUrl
+  NOTIFY_WEBHOOK_SECRET: empty(notifyWebhookUrl) ? '' : '@Microsoft.KeyVault(SecretUri=${notifySecretUri})'
   INVOICE_SCHEDULE: invoiceSchedule
   OUTBOX_SCHEDULE: outboxSchedule
   SHARDS: string(shards)

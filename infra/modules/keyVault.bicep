@@ -1,4 +1,4 @@
-// One secret: the key of the payment provider.
+// The app's two secrets: the key of the payment provider, and what signs messages to the webhook.
 param name string
 param location string
 param tags object
@@ -8,7 +8,11 @@ param privateNetworking bool
 @secure()
 param stripeSecretKey string
 
+@secure()
+param notifyWebhookSecret string
+
 var stripeSecretName = 'stripe-secret-key'
+var notifySecretName = 'notify-webhook-secret'
 
 resource vault 'Microsoft.KeyVault/vaults@2024-11-01' = {
   name: name
@@ -40,11 +44,20 @@ resource stripeSecret 'Microsoft.KeyVault/vaults/secrets@2024-11-01' = if (!empt
   }
 }
 
+resource notifySecret 'Microsoft.KeyVault/vaults/secrets@2024-11-01' = if (!empty(notifyWebhookSecret)) {
+  parent: vault
+  name: notifySecretName
+  properties: {
+    value: notifyWebhookSecret
+    contentType: 'HMAC secret'
+  }
+}
+
 var roles = [
   {
     name: 'Key Vault Secrets User'
     id: '4633458b-17de-408a-b874-0445c86b69e6'
-    why: 'The setting STRIPE_SECRET_KEY is a reference to the one secret in this vault.'
+    why: 'The settings STRIPE_SECRET_KEY and NOTIFY_WEBHOOK_SECRET are references to the secrets in this vault.'
   }
 ]
 
@@ -65,3 +78,4 @@ output id string = vault.id
 output name string = vault.name
 // Without a version: a rotated key is picked up within a day, or at once after a restart.
 output stripeSecretUri string = '${vault.properties.vaultUri}secrets/${stripeSecretName}'
+output notifySecretUri string = '${vault.properties.vaultUri}secrets/${notifySecretName}'

@@ -51,6 +51,7 @@ describe('alerts', () => {
       'run-longer-than-interval',
       'outbox-old',
       'parked',
+      'poison-work-item',
       'breaker-open',
       'function-failures',
     ]);

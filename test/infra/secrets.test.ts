@@ -50,12 +50,14 @@ test('shared keys are off wherever a service has them', () => {
 test('a parameter that holds a secret is secure, everywhere it goes', () => {
   const params = bicepPaths().flatMap((path) => [...readInfra(path).params.values()]);
   const secret = params.filter(({ name }) => /key$|secret$|password/i.test(name));
-  expect(secret.map(({ name, decorators }) => [name, decorators.includes('secure')])).toEqual([
+  expect(secret.map(({ name, decorators }) => [name, decorators.includes('secure')]).sort()).toEqual([
+    ['notifyWebhookSecret', true],
+    ['notifyWebhookSecret', true],
     ['stripeSecretKey', true],
     ['stripeSecretKey', true],
   ]);
   const outputs = readFileSync(join(infraDir, 'main.bicep'), 'utf8').match(/^output .*$/gm) ?? [];
-  expect(outputs.filter((output) => /stripeSecretKey|connectionString/i.test(output))).toEqual([]);
+  expect(outputs.filter((output) => /secretKey|webhookSecret|connectionString/i.test(output))).toEqual([]);
 });
 
 function filesUnder(path: string): string[] {

@@ -1,0 +1,191 @@
+import { randomUUID } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { BulkOperationType, type Container, CosmosClient, type OperationInput } from '@azure/cosmos';
+import { ServiceBusClient } from '@azure/service-bus';
+import { BlobServiceClient } from '@azure/storage-blob';
+import { QueueServiceClient } from '@azure/storage-queue';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { z } from 'zod';
+import { blobContainers, queues, serviceBusQueues } from '../src/platform/azureNames.ts';
+import { containers, databaseName } from '../src/platform/cosmosContainers.ts';
+import { startLocalCloud } from './support/localCloud.ts';
+
+// What the app takes for granted of the services, and nothing else. It runs against the stand-ins, and with
+// PAYONCE_TEST_CLOUD=official against the emulators of compose.yaml, prepared by `npm run emulators:prepare`.
+
+const official = process.env.PAYONCE_TEST_CLOUD === 'official';
+const stack = new AsyncDisposableStack();
+const shard = randomUUID();
+let invoices: Container;
+let serviceBus: ServiceBusClient;
+let storage: string;
+
+beforeAll(async () => {
+  const addresses = official ? officialAddresses() : stack.use(await startLocalCloud());
+  const cosmos = new CosmosClient(addresses.cosmos);
+  stack.defer(() => cosmos.dispose());
+  invoices = cosmos.database(databaseName).container(containers.invoices.name);
+  serviceBus = new ServiceBusClient(addresses.serviceBus);
+  stack.defer(() => serviceBus.close());
+  storage = addresses.storage;
+});
+
+afterAll(() => stack.disposeAsync());
+
+describe('Cosmos DB', () => {
+  const create = (id: string, more: object = {}): OperationInput => ({
+    operationType: BulkOperationType.Create,
+    resourceBody: { id, shard, type: 'contract', ...more },
+  });
+  const codesOf = async (operations: OperationInput[]) => {
+    const { result } = await invoices.items.batch(operations, shard);
+    return (result ?? []).map(({ statusCode }) => statusCode);
+  };
+
+  test('a batch writes all of its operations', async () => {
+    const [a, b] = [randomUUID(), randomUUID()];
+    expect(await codesOf([create(a), create(b)])).toEqual([201, 201]);
+    expect((await invoices.item(b, shard).read()).statusCode).toBe(200);
+  });
+
+  test('a batch with one refused operation writes nothing, and says which one it was', async () => {
+    const [taken, other] = [randomUUID(), randomUUID()];
+    await invoices.items.create({ id: taken, shard });
+    expect(await codesOf([create(other), create(taken)])).toEqual([424, 409]);
+    expect((await invoices.item(other, shard).read()).statusCode).toBe(404);
+  });
+
+  test('a patch with an old ETag is refused with 412, also inside of a batch', async () => {
+    const id = randomUUID();
+    const { resource, etag } = await invoices.items.create({ id, shard, n: 1 });
+    expect(resource?.n).toBe(1);
+    const set: OperationInput = {
+      operationType: BulkOperationType.Patch,
+      id,
+      ifMatch: etag,
+      resourceBody: { operations: [{ op: 'set', path: '/n', value: 2 }] },
+    };
+    expect(await codesOf([set])).toEqual([200]);
+    expect(await codesOf([set])).toEqual([412]);
+  });
+
+  test('a patch whose condition does not hold is refused with 412', async () => {
+    const id = randomUUID();
+    await invoices.items.create({ id, shard, status: 'paid' });
+    const patch = (status: string) =>
+      invoices.item(id, shard).patch({
+        condition: `from c where c.status = '${status}'`,
+        operations: [{ op: 'set', path: '/seen', value: true }],
+      });
+    await expect(patch('claimed')).rejects.toMatchObject({ code: 412 });
+    expect((await patch('paid')).resource).toMatchObject({ seen: true });
+  });
+
+  test('a query of one partition filters and sorts by an indexed field', async () => {
+    const type = `contract-${randomUUID()}`;
+    for (const actionableAt of ['2024-03-01', '2024-01-01', '2024-02-01'])
+      await invoices.items.create({ id: randomUUID(), shard, type, actionableAt });
+    const { resources } = await invoices.items
+      .query(
+        {
+          query:
+            'SELECT VALUE c.actionableAt FROM c WHERE c.type = @type AND c.actionableAt <= @now ORDER BY c.actionableAt',
+          parameters: [
+            { name: '@type', value: type },
+            { name: '@now', value: '2024-02-15' },
+          ],
+        },
+        { partitionKey: shard },
+      )
+      .fetchAll();
+    expect(resources).toEqual(['2024-01-01', '2024-02-01']);
+  });
+});
+
+describe('Service Bus', () => {
+  const queue = serviceBusQueues.paymentCommands;
+
+  /** Receives until the message with this id comes: what others left in the queue is none of our business. */
+  async function receive(messageId: string) {
+    const receiver = serviceBus.createReceiver(queue);
+    for (;;) {
+      const [message] = await receiver.receiveMessages(1, { maxWaitTimeInMs: 10_000 });
+      if (message === undefined) throw new Error('the message did not come');
+      if (message.messageId === messageId) return { receiver, message };
+      await receiver.completeMessage(message);
+    }
+  }
+
+  test('a message that is abandoned comes again; one that is completed does not', async () => {
+    const messageId = randomUUID();
+    await using sender = disposable(serviceBus.createSender(queue));
+    await sender.value.sendMessages({ messageId, body: { n: 1 } });
+    const first = await receive(messageId);
+    expect(first.message.body).toEqual({ n: 1 });
+    await first.receiver.abandonMessage(first.message);
+    const second = await receive(messageId);
+    expect(second.message.deliveryCount).toBe(1);
+    await second.receiver.completeMessage(second.message);
+    expect(await second.receiver.receiveMessages(1, { maxWaitTimeInMs: 500 })).toEqual([]);
+  });
+
+  test('the same message id is taken once', async () => {
+    const messageId = randomUUID();
+    await using sender = disposable(serviceBus.createSender(queue));
+    await sender.value.sendMessages([{ messageId, body: 1 }]);
+    await sender.value.sendMessages([{ messageId, body: 1 }]);
+    const { receiver, message } = await receive(messageId);
+    await receiver.completeMessage(message);
+    expect(await receiver.receiveMessages(1, { maxWaitTimeInMs: 500 })).toEqual([]);
+  });
+
+  test('a dead letter keeps its reason', async () => {
+    const messageId = randomUUID();
+    await using sender = disposable(serviceBus.createSender(queue));
+    await sender.value.sendMessages({ messageId, body: 'what is this' });
+    const { receiver, message } = await receive(messageId);
+    await receiver.deadLetterMessage(message, {
+      deadLetterReason: 'unreadable',
+      deadLetterErrorDescription: 'no batch',
+    });
+    const deadLetters = serviceBus.createReceiver(queue, { subQueueType: 'deadLetter' });
+    const [dead] = await deadLetters.receiveMessages(1, { maxWaitTimeInMs: 10_000 });
+    expect(dead).toMatchObject({ messageId, deadLetterReason: 'unreadable' });
+    if (dead !== undefined) await deadLetters.completeMessage(dead);
+  });
+});
+
+describe('Storage', () => {
+  test('a lease is held by one, and the same id may ask twice', async () => {
+    const blob = BlobServiceClient.fromConnectionString(storage)
+      .getContainerClient(blobContainers.locks)
+      .getBlockBlobClient(randomUUID());
+    await blob.upload('', 0);
+    const mine = blob.getBlobLeaseClient(randomUUID());
+    await mine.acquireLease(15);
+    expect((await mine.acquireLease(15)).leaseId).toBe(mine.leaseId);
+    await expect(blob.getBlobLeaseClient(randomUUID()).acquireLease(15)).rejects.toMatchObject({
+      statusCode: 409,
+    });
+    await expect(blob.setMetadata({ fence: '1' })).rejects.toMatchObject({ statusCode: 412 });
+    await blob.setMetadata({ fence: '1' }, { conditions: { leaseId: mine.leaseId } });
+    await mine.releaseLease();
+  });
+
+  test('the queues are there', async () => {
+    const service = QueueServiceClient.fromConnectionString(storage);
+    for (const name of Object.values(queues)) expect(await service.getQueueClient(name).exists()).toBe(true);
+  });
+});
+
+/** The addresses in local.settings.json are those of compose.yaml. */
+function officialAddresses() {
+  const values = z.object({ AzureWebJobsStorage: z.string(), Cosmos: z.string(), ServiceBus: z.string() });
+  const text = readFileSync(new URL('../local.settings.json', import.meta.url), 'utf8');
+  const { Values } = z.object({ Values: values }).parse(JSON.parse(text));
+  return { storage: Values.AzureWebJobsStorage, cosmos: Values.Cosmos, serviceBus: Values.ServiceBus };
+}
+
+function disposable<T extends { close(): Promise<void> }>(value: T) {
+  return { value, [Symbol.asyncDispose]: () => value.close() };
+}

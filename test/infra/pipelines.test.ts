@@ -1,0 +1,127 @@
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { describe, expect, test } from 'vitest';
+import { parse } from 'yaml';
+import { z } from 'zod';
+
+const root = fileURLToPath(new URL('../../', import.meta.url));
+const read = (path: string) => readFileSync(join(root, path), 'utf8');
+
+const { scripts } = z
+  .object({ scripts: z.record(z.string(), z.string()) })
+  .parse(JSON.parse(read('package.json')));
+const step = z.strictObject({
+  name: z.string().optional(),
+  id: z.string().optional(),
+  if: z.string().optional(),
+  uses: z
+    .string()
+    .regex(/^[\w-]+\/[\w/-]+@v\d+$/)
+    .optional(),
+  run: z.string().optional(),
+  with: z.record(z.string(), z.union([z.string(), z.number(), z.boolean()])).optional(),
+  env: z.record(z.string(), z.string()).optional(),
+});
+const job = z.strictObject({
+  name: z.string().optional(),
+  needs: z.string().optional(),
+  if: z.string().optional(),
+  'runs-on': z.string(),
+  'timeout-minutes': z.number(),
+  environment: z.string().optional(),
+  permissions: z.record(z.string(), z.string()).optional(),
+  strategy: z.unknown().optional(),
+  env: z.record(z.string(), z.string()).optional(),
+  steps: z.array(step),
+});
+const workflow = z.strictObject({
+  name: z.string(),
+  on: z.record(z.string(), z.unknown()),
+  permissions: z.record(z.string(), z.string()),
+  concurrency: z.unknown().optional(),
+  jobs: z.record(z.string(), job),
+});
+
+const files = readdirSync(join(root, '.github/workflows'));
+const workflows = files.map((file) => ({
+  file,
+  ...workflow.parse(parse(read(`.github/workflows/${file}`))),
+}));
+
+describe.each(workflows)('$file', ({ permissions, jobs }) => {
+  const steps = Object.values(jobs).flatMap((job) => job.steps);
+  const commands = steps.flatMap(({ run = '' }) => run.split('\n'));
+
+  test('may read the repository, and what a job may do more it says itself', () => {
+    expect(permissions).toEqual({ contents: 'read' });
+  });
+
+  test('each step runs a command or an action, not both', () => {
+    expect(steps.filter(({ run, uses }) => (run === undefined) === (uses === undefined))).toEqual([]);
+  });
+
+  test('npm scripts and files that it names are there', () => {
+    const used = commands.flatMap((line) =>
+      [...line.matchAll(/npm run ([\w:-]+)/g)].map(([, name = '']) => name),
+    );
+    expect(used.filter((name) => scripts[name] === undefined)).toEqual([]);
+    const paths = commands.flatMap((line) => line.match(/\b(?:infra|test)\/[\w./-]+/g) ?? []);
+    expect(paths.filter((path) => !existsSync(join(root, path)))).toEqual([]);
+  });
+
+  test('what somebody else may have written gets into no command', () => {
+    const scriptLines = commands.filter((line) => line.includes('${{'));
+    expect(scriptLines).toEqual([]);
+  });
+
+  test('a job needs only jobs that exist', () => {
+    expect(
+      Object.values(jobs)
+        .flatMap(({ needs }) => needs ?? [])
+        .filter((name) => !(name in jobs)),
+    ).toEqual([]);
+  });
+});
+
+test('tests run on three systems', () => {
+  const matrix = z.object({ matrix: z.object({ os: z.array(z.string()) }) });
+  const ci = workflows.find(({ file }) => file === 'ci.yml');
+  expect(matrix.parse(ci?.jobs.test?.strategy).matrix.os).toEqual([
+    'ubuntu-latest',
+    'macos-latest',
+    'windows-latest',
+  ]);
+});
+
+test('deployments sign in with OIDC', () => {
+  for (const { jobs } of workflows)
+    for (const { steps, permissions } of Object.values(jobs))
+      if (steps.some(({ uses }) => uses?.startsWith('azure/login@')))
+        expect(permissions).toMatchObject({ 'id-token': 'write' });
+});
+
+test('azd deploys what npm run package leaves, to the app that infra/ tags', () => {
+  const azd = z
+    .object({ services: z.record(z.string(), z.object({ dist: z.string(), host: z.string() })) })
+    .parse(parse(read('azure.yaml')));
+  expect(azd.services).toMatchObject({ payonce: { dist: 'dist/package', host: 'function' } });
+  expect(read('infra/modules/functionApp.bicep')).toContain("'azd-service-name': 'payonce'");
+});
+
+test('the emulators listen where local.settings.json looks for them, with the same Config.json', () => {
+  const compose = z
+    .object({
+      services: z.record(
+        z.string(),
+        z.object({ ports: z.array(z.string()).optional(), volumes: z.array(z.string()).optional() }),
+      ),
+    })
+    .parse(parse(read('compose.yaml')));
+  const published = Object.values(compose.services).flatMap(({ ports = [] }) => ports);
+  expect(published.every((port) => port.startsWith('127.0.0.1:'))).toBe(true);
+  const ports = published.map((port) => port.split(':')[1]);
+  expect(ports).toEqual(expect.arrayContaining(['10000', '10001', '10002', '8081', '5672']));
+  expect(compose.services['service-bus']?.volumes?.[0]).toMatch(/^\.\/local\/serviceBus\/Config\.json:/);
+  expect(read('local.settings.json')).toContain('http://127.0.0.1:8081/');
+});
