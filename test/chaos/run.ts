@@ -39,6 +39,8 @@ if (values.help || !(minutes > 0) || ![seed, hosts, invoices].every(Number.isInt
 
 /** How long it may take until nothing moves any more after the last mishap, in milliseconds. */
 const drainMs = 120_000;
+/** Payments are found late, as Stripe's are, but early enough for the time to drain. Milliseconds. */
+const searchLagMs = 20_000;
 const importEveryMs = 2_000;
 const logFolder = '.local/chaos';
 const env = {
@@ -69,7 +71,7 @@ async function run(): Promise<boolean> {
   console.log(
     `seed ${seed}: ${mishaps.length} mishaps in ${minutes} min, ${hosts} hosts, ${invoices} invoices`,
   );
-  await using cloud = await startLocalCloud();
+  await using cloud = await startLocalCloud({ searchLagMs });
   await using fleet = await startFleet(cloud, hosts, env);
   const started = performance.now();
   const faultsOf = {

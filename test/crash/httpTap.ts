@@ -1,5 +1,6 @@
 import { Agent, createServer, type IncomingHttpHeaders, type IncomingMessage, request } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
+import { setTimeout as delay } from 'node:timers/promises';
 import type { HttpExchange } from './describeRequest.ts';
 import type { Gate, Passage } from './gate.ts';
 
@@ -34,13 +35,17 @@ export async function startHttpTap(options: HttpTapOptions): Promise<HttpTap> {
   const target = new URL(options.target);
   const agent = new Agent({ keepAlive: true });
   const sockets = new Set<Socket>();
+  const underWay = new Set<Promise<unknown>>();
   let dead = false;
 
   const server = createServer((incoming, response) => {
-    answer(incoming).then(
-      (reply) => (reply === undefined ? incoming.socket.destroy() : send(reply)),
-      () => incoming.socket.destroy(),
-    );
+    const answered = answer(incoming)
+      .then(
+        (reply) => (reply === undefined ? incoming.socket.destroy() : send(reply)),
+        () => incoming.socket.destroy(),
+      )
+      .finally(() => underWay.delete(answered));
+    underWay.add(answered);
     function send({ status, headers, body }: HttpAnswer): void {
       response.writeHead(status, headers).end(body);
     }
@@ -87,6 +92,8 @@ export async function startHttpTap(options: HttpTapOptions): Promise<HttpTap> {
     port: (server.address() as AddressInfo).port,
     async stop() {
       for (const socket of sockets) socket.destroy();
+      // What the service was asked it does, whether its asker lives or not: its answers are wanted here.
+      await Promise.race([Promise.all(underWay), delay(2_000, undefined, { ref: false })]);
       agent.destroy();
       await new Promise<void>((resolve) => server.close(() => resolve()));
     },

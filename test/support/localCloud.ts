@@ -27,16 +27,23 @@ export interface LocalCloud extends AsyncDisposable, CloudAddresses {
   queues: QueueServiceClient;
 }
 
+export interface CloudOptions {
+  /** A file in the format of the official emulator's Config.json; absent: that of the local cloud. */
+  serviceBusConfig?: string;
+  /** How long a payment stays out of the search, in milliseconds; absent: a minute. */
+  searchLagMs?: number;
+}
+
 /** Starts everything that the app needs: Cosmos, Service Bus and payments in this process, Azurite beside it. */
-export async function startLocalCloud(options: { serviceBusConfig?: string } = {}): Promise<LocalCloud> {
+export async function startLocalCloud(options: CloudOptions = {}): Promise<LocalCloud> {
   await using starting = new AsyncDisposableStack();
-  const { serviceBusConfig } = options;
+  const { serviceBusConfig, searchLagMs } = options;
   const azurite = starting.use(await startAzurite());
   const cosmos = starting.use(await startCosmos());
   const serviceBus = starting.use(
     await startServiceBus(serviceBusConfig === undefined ? {} : { config: serviceBusConfig }),
   );
-  const payments = starting.use(await startPayments());
+  const payments = starting.use(await startPayments(searchLagMs === undefined ? {} : { searchLagMs }));
   await provision({ storage: azurite.connectionString, cosmos: cosmos.connectionString });
   const cosmosClient = new CosmosClient(cosmos.connectionString);
   starting.defer(() => cosmosClient.dispose());
