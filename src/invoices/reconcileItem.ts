@@ -8,7 +8,7 @@ export const reconcileStageName = 'reconcile';
  * How long after the last call the provider is asked what became of it, in milliseconds: Stripe's search shows a payment
  * mostly within a minute (https://docs.stripe.com/search#data-freshness).
  */
-const searchLagMs = 2 * 60_000;
+const searchLagMs = 90_000;
 
 /** An invoice that is being parked although it may have been charged. */
 export interface Unclear {

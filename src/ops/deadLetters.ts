@@ -70,7 +70,7 @@ export function serviceBusDeadLetters(client: ServiceBusClient, queue: string): 
           source: queue,
           reason: reasonOf(message),
           at: message.enqueuedTimeUtc?.toISOString() ?? null,
-          body: message.body as unknown,
+          body: readable(message.body),
         }));
       } finally {
         await receiving.close();
@@ -109,6 +109,11 @@ export function serviceBusDeadLetters(client: ServiceBusClient, queue: string): 
       return done;
     },
   };
+}
+
+/** A body that is no JSON comes as bytes. */
+function readable(body: unknown): unknown {
+  return Buffer.isBuffer(body) ? body.toString() : body;
 }
 
 function idOf({ messageId, sequenceNumber }: ServiceBusReceivedMessage): string {

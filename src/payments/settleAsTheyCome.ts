@@ -20,6 +20,7 @@ export async function settleAsTheyCome<T>(
     first.resolve();
   });
   const finished = Promise.allSettled(watched);
+  let failure: { error: unknown } | undefined;
   let open = true;
   const closed = finished.then(() => {
     open = false;
@@ -34,7 +35,13 @@ export async function settleAsTheyCome<T>(
     arrived = [];
     first = Promise.withResolvers();
     if (!open) first.resolve();
-    if (group.length > 0) await settle(group);
+    try {
+      if (group.length > 0) await settle(group);
+    } catch (error) {
+      // The others are not to suffer for it: their answers are known, and would have to be asked for again.
+      failure ??= { error };
+    }
   }
+  if (failure !== undefined) throw failure.error;
   for (const outcome of await finished) if (outcome.status === 'rejected') throw outcome.reason;
 }

@@ -51,7 +51,7 @@ describe('the order to reconcile', () => {
       input: { shard, keyNumber: 1 },
     });
     const wait = Date.parse(message?.nextAttemptAt ?? '') - Date.parse(message?.createdAt ?? '');
-    expect(wait).toBe(2 * minute);
+    expect(wait).toBe(1.5 * minute);
   });
 
   test('is not given where the outcome is known', async () => {

@@ -68,4 +68,20 @@ describe('settleAsTheyCome', () => {
     await expect(settleAsTheyCome(results, { clock, lingerMs: 100, settle })).rejects.toThrow('bad');
     expect(groups).toEqual([[2]]);
   });
+
+  test('a group that could not be settled is reported after the others have been', async () => {
+    const { clock, elapse } = heldClock();
+    const slow = Promise.withResolvers<number>();
+    const groups: number[][] = [];
+    const settle = async (group: number[]) => {
+      groups.push(group);
+      if (group.includes(1)) throw new Error('no answer');
+    };
+    const results = [Promise.resolve(1), slow.promise];
+    const all = settleAsTheyCome(results, { clock, lingerMs: 100, settle });
+    await elapse();
+    slow.resolve(2);
+    await expect(all).rejects.toThrow('no answer');
+    expect(groups).toEqual([[1], [2]]);
+  });
 });
