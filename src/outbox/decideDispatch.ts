@@ -7,6 +7,8 @@ export type SendResult =
   | { kind: 'sent' }
   /** It may work later; it may even have arrived. */
   | { kind: 'failed'; error: string }
+  /** Not sent: whoever wanted it sent may not act any more. */
+  | { kind: 'withheld' }
   /** It will never be taken as it is, for example because it is too large. */
   | { kind: 'refused'; error: string };
 
@@ -20,6 +22,8 @@ const dispatchedTtl = 7 * 24 * 3600;
 /** What a send means for the message. */
 export type DispatchDecision =
   | { kind: 'dispatched' }
+  /** It stays as it is, for the sweeper. */
+  | { kind: 'left' }
   | { kind: 'retry'; attempts: number; at: string; error: string }
   | { kind: 'parked'; attempts: number; error: string };
 
@@ -30,6 +34,7 @@ export function decideDispatch(
   now: number,
 ): DispatchDecision {
   if (result.kind === 'sent') return { kind: 'dispatched' };
+  if (result.kind === 'withheld') return { kind: 'left' };
   const attempts = message.attempts + 1;
   const { error } = result;
   if (result.kind === 'refused' || attempts >= maxDispatchAttempts)
@@ -45,6 +50,8 @@ export function decideDispatch(
 /** The write that a decision asks for. The message expires only once it has been dispatched. */
 export function dispatchPatches(decision: DispatchDecision): PatchOperation[] {
   switch (decision.kind) {
+    case 'left':
+      return [];
     case 'dispatched':
       return [
         { op: 'set', path: '/status', value: 'dispatched' },

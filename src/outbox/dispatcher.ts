@@ -5,10 +5,17 @@ import { maxOperations, transact } from '../platform/transact.ts';
 import { type DispatchDecision, decideDispatch, dispatchPatches, type SendResult } from './decideDispatch.ts';
 import type { Destination, OutboxMessage } from './outboxMessage.ts';
 
-/** Sends messages to one destination in as few requests as it can; one result per message, in order. Never rejects. */
-export type SendMessages = (messages: readonly OutboxMessage[]) => Promise<readonly SendResult[]>;
+/**
+ * Sends messages to one destination in as few requests as it can; one result per message, in order. Never rejects.
+ * `mayGo` is asked about each message in the moment before it is sent, when connections are open and nothing is left to
+ * wait for: where it says no the message is withheld.
+ */
+export type SendMessages = (
+  messages: readonly OutboxMessage[],
+  mayGo?: (message: OutboxMessage) => boolean,
+) => Promise<readonly SendResult[]>;
 
-/** Throws when the sender may not act any more, because its lease is gone. Asked right before a message is sent. */
+/** Throws when the sender may not act any more, because its lease is gone. */
 export type Guard = () => void;
 
 export interface Dispatcher {
@@ -16,13 +23,13 @@ export interface Dispatcher {
    * Sends a message that is stored and pending, and writes down what became of it. Resolves when that is done, also
    * when it failed: then the message stays pending (or is parked) and the sweeper comes back to it.
    */
-  dispatch(message: OutboxMessage, guard?: Guard): Promise<DispatchDecision | { kind: 'left' }>;
+  dispatch(message: OutboxMessage, guard?: Guard): Promise<DispatchDecision>;
 }
 
 interface Entry {
   message: OutboxMessage;
   guard: Guard;
-  done: (decision: DispatchDecision | { kind: 'left' }) => void;
+  done: (decision: DispatchDecision) => void;
 }
 
 /**
@@ -73,19 +80,11 @@ export function createDispatcher({
   }
 
   async function round(destination: Destination, entries: Entry[]): Promise<void> {
-    const allowed = entries.filter(({ guard, done }) => {
-      try {
-        guard();
-        return true;
-      } catch {
-        done({ kind: 'left' });
-        return false;
-      }
-    });
-    if (allowed.length === 0) return;
-    const results = await destinations[destination](allowed.map(({ message }) => message));
+    const guards = new Map(entries.map(({ message, guard }) => [message, guard]));
+    const messages = entries.map(({ message }) => message);
+    const results = await destinations[destination](messages, (message) => passes(guards.get(message)));
     const now = clock.now();
-    const decided = allowed.map((entry, index) => {
+    const decided = entries.map((entry, index) => {
       const result = results[index] ?? { kind: 'failed', error: 'the destination gave no result' };
       return { entry, decision: decideDispatch(entry.message, result, now) };
     });
@@ -102,7 +101,8 @@ export function createDispatcher({
   /** Writes the decisions down; where that fails, the message stays pending and will be sent again. */
   async function mark(shard: string, decided: Decided[]): Promise<void> {
     for (let start = 0; start < decided.length; start += maxOperations) {
-      const part = decided.slice(start, start + maxOperations).map(markOperation);
+      const part = decided.slice(start, start + maxOperations).flatMap(markOperation);
+      if (part.length === 0) continue;
       try {
         const answer = await transact(container, shard, part);
         if (answer.kind === 'uncertain') telemetry.count(metric.outboxMarkFailed, { error: 'uncertain' });
@@ -126,13 +126,26 @@ function byShard(decided: readonly Decided[]): Map<string, Decided[]> {
   return Map.groupBy(decided, ({ entry }) => entry.message.shard);
 }
 
-function markOperation({ entry: { message }, decision }: Decided): OperationInput {
-  return {
-    operationType: 'Patch',
-    id: message.id,
-    resourceBody: {
-      condition: `from c where c.status = 'pending' and c.attempts = ${message.attempts}`,
-      operations: dispatchPatches(decision),
+function passes(guard: Guard | undefined): boolean {
+  try {
+    guard?.();
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+function markOperation({ entry: { message }, decision }: Decided): OperationInput[] {
+  const operations = dispatchPatches(decision);
+  if (operations.length === 0) return [];
+  return [
+    {
+      operationType: 'Patch',
+      id: message.id,
+      resourceBody: {
+        condition: `from c where c.status = 'pending' and c.attempts = ${message.attempts}`,
+        operations,
+      },
     },
-  };
+  ];
 }

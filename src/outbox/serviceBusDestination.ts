@@ -10,12 +10,16 @@ import type { OutboxMessage } from './outboxMessage.ts';
 export function serviceBusDestination(
   sender: Pick<ServiceBusSender, 'createMessageBatch' | 'sendMessages'>,
 ): SendMessages {
-  return async (messages) => {
+  return async (messages, mayGo = () => true) => {
     const results = new Map<string, SendResult>();
     let waiting: OutboxMessage[] = [...messages];
     while (waiting.length > 0) {
       try {
         const batch = await sender.createMessageBatch();
+        // From here to the send nothing waits: a process that stalls before is noticed, after it sends at once.
+        for (const message of waiting) if (!mayGo(message)) results.set(message.id, { kind: 'withheld' });
+        waiting = waiting.filter(({ id }) => !results.has(id));
+        if (waiting.length === 0) break;
         const fits: OutboxMessage[] = [];
         for (const message of waiting) {
           if (!batch.tryAddMessage(serviceBusMessage(message))) break;

@@ -11,10 +11,12 @@ const concurrentSends = 16;
  */
 export function storageQueueDestination(queue: Pick<QueueClient, 'sendMessage'>): SendMessages {
   const limit = pLimit(concurrentSends);
-  return (messages) =>
+  return (messages, mayGo = () => true) =>
     Promise.all(
-      messages.map(async ({ body }) => {
+      messages.map(async (message) => {
+        const { body } = message;
         const items = Array.isArray(body) ? body : [body];
+        if (!mayGo(message)) return { kind: 'withheld' as const };
         try {
           await Promise.all(items.map((item) => limit(() => queue.sendMessage(encode(item)))));
           return { kind: 'sent' as const };

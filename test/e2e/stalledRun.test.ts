@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
@@ -17,7 +17,10 @@ let cloud: LocalCloud;
 let hosts: { child: Child; address: string }[] = [];
 
 beforeAll(async () => {
-  cloud = await startLocalCloud();
+  // A message that the stopped host has received shall come back soon.
+  const config = readFileSync('local/serviceBus/Config.json', 'utf8').replace('PT1M', 'PT10S');
+  writeFileSync(join(folder, 'Config.json'), config);
+  cloud = await startLocalCloud({ serviceBusConfig: join(folder, 'Config.json') });
   const envFile = join(folder, 'env');
   const settings = {
     ...settingsFor(cloud),

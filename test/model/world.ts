@@ -70,6 +70,8 @@ export class World {
   readonly runs: Run[] = [];
   readonly consumers: Consumer[] = [];
   readonly ledger: Charge[] = [];
+  /** Ids of the invoices whose reconciliation was ordered in the transaction that parked them. */
+  readonly lookUps = new Set<string>();
   readonly #keys = new Map<string, { at: number; params: string; outcome: ChargeOutcome }>();
   #late: ChargeRequest[] = [];
   #ids = 0;
@@ -107,6 +109,7 @@ export class World {
     }
     for (const operation of writes) {
       if (operation.operationType === 'Patch') this.#patch(operation.id, patchesOf(operation));
+      if (operation.operationType === 'Create') this.#order(operation.resourceBody);
     }
     if (plan.message !== undefined) this.outbox.set(plan.message.id, plan.message);
     run.snapshot = [];
@@ -152,7 +155,8 @@ export class World {
     for (const [id, settlement] of consumer.settlements) {
       const command = consumer.toPay.find(({ invoiceId }) => invoiceId === id);
       if (command === undefined) continue;
-      if (this.#heldBy(consumer.batch, id))
+      if (this.#heldBy(consumer.batch, id)) {
+        for (const { invoiceId } of unclearOf([{ command, settlement }])) this.lookUps.add(invoiceId);
         this.#patch(id, settlementPatches(settlement, command, this.#iso()));
       consumer.toPay = consumer.toPay.filter((each) => each !== command);
     }

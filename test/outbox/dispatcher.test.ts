@@ -58,10 +58,13 @@ describe('the dispatcher', () => {
 
   test('a guard that throws keeps its message back, and only its own', async () => {
     const sent: string[] = [];
-    const { dispatcher, batches } = dispatcherWith(async (messages) => {
-      sent.push(...messages.map(({ id }) => id));
-      return messages.map(() => ({ kind: 'sent' as const }));
-    });
+    const { dispatcher, batches } = dispatcherWith(async (messages, mayGo = () => true) =>
+      messages.map((one) => {
+        if (!mayGo(one)) return { kind: 'withheld' as const };
+        sent.push(one.id);
+        return { kind: 'sent' as const };
+      }),
+    );
     const lost = dispatcher.dispatch(message('a'), () => {
       throw new Error('the lease is lost');
     });

@@ -25,7 +25,8 @@ async function outbox(shard: string) {
   const telemetry = recordedTelemetry();
   const sent: string[] = [];
   const answers = { send: (async (all) => all.map(() => ({ kind: 'sent' }))) as SendMessages };
-  const send: SendMessages = (messages) => {
+  const send: SendMessages = async (messages, mayGo = () => true) => {
+    if (!messages.every(mayGo)) return messages.map(() => ({ kind: 'withheld' }));
     sent.push(...messages.map(({ id }) => id));
     return answers.send(messages);
   };
