@@ -1,6 +1,6 @@
 import type { ServiceBusClient, ServiceBusReceivedMessage } from '@azure/service-bus';
 import type { QueueClient } from '@azure/storage-queue';
-import type { PoisonItems } from '../workItems/poison.ts';
+import { isPoisonId, type PoisonItems } from '../workItems/poison.ts';
 
 /** A message that was given up. */
 export interface DeadLetter {
@@ -17,6 +17,8 @@ export interface DeadLetter {
 export interface DeadLetterSource {
   name: string;
   list(limit: number): Promise<DeadLetter[]>;
+  /** Whether an id can be one of this source: it spares a look through the others. */
+  owns(id: string): boolean;
   /** Sends those with these ids again; the answer has the ids that were. */
   redrive(ids: ReadonlySet<string>): Promise<string[]>;
 }
@@ -30,6 +32,7 @@ export function poisonSource(
 ): DeadLetterSource {
   return {
     name: queue.name,
+    owns: isPoisonId,
     async list(limit) {
       const items = await poison.list(limit);
       return items.map(({ id, reason, at, text }) => ({ id, source: queue.name, reason, at, body: text }));
@@ -58,6 +61,7 @@ export function serviceBusDeadLetters(client: ServiceBusClient, queue: string): 
   let beginning: ServiceBusReceivedMessage['sequenceNumber'];
   return {
     name: queue,
+    owns: (id) => !isPoisonId(id),
     async list(limit) {
       const receiving = receiver();
       try {

@@ -32,7 +32,13 @@ export async function redriveDeadLetters(
     return problemResponse(problem(400, 'The request has wrong values.', errors));
   }
   const ids = new Set(asked.data.ids);
-  const redriven = (await Promise.all(deadLetters.map((source) => source.redrive(ids)))).flat();
+  const parts = await Promise.all(
+    deadLetters.map(async (source) => {
+      const own = new Set([...ids].filter((id) => source.owns(id)));
+      return own.size === 0 ? [] : source.redrive(own);
+    }),
+  );
+  const redriven = parts.flat();
   for (const target of redriven) {
     await audit({ actor: actorOf(request.headers), action: 'redrive dead letter', target });
   }

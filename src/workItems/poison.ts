@@ -28,7 +28,13 @@ export type PoisonItem = z.infer<typeof poisonSchema>;
 
 /** Where messages stand whose resource cannot be read. */
 const unreadable = '(unreadable)';
+const idPrefix = 'poison:';
 const longestReason = 1_000;
+
+/** Whether an id is that of a poison record. */
+export function isPoisonId(id: string): boolean {
+  return id.startsWith(idPrefix);
+}
 
 export interface PoisonItems {
   /** Keeps the error of a delivery that failed, for the day that the message turns out to be poison. */
@@ -78,7 +84,7 @@ export function poisonItems(container: Container, stages: readonly Stage[], cloc
       try {
         const status = 'poison';
         const at = iso();
-        await container.items.create({ id: `poison:${messageId}`, resourceId, status, text, reason, at });
+        await container.items.create({ id: `${idPrefix}${messageId}`, resourceId, status, text, reason, at });
       } catch (error) {
         if (statusOf(error) !== cosmosStatus.conflict) throw error;
       }

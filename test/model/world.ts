@@ -17,9 +17,11 @@ import {
   defaultSettlementPolicy,
   settlementPatches,
 } from '../../src/payments/decideSettlement.ts';
+import { unclearOf } from '../../src/payments/followUps.ts';
 import { pay } from '../../src/payments/pay.ts';
 import type { ChargeOutcome, ChargeRequest, FoundPayment } from '../../src/payments/provider.ts';
 import { decideStart } from '../../src/payments/startBatch.ts';
+import { workItemSchema } from '../../src/workItems/workItem.ts';
 import { anInvoice } from '../support/anInvoice.ts';
 
 export const minute = 60_000;
@@ -158,6 +160,7 @@ export class World {
       if (this.#heldBy(consumer.batch, id)) {
         for (const { invoiceId } of unclearOf([{ command, settlement }])) this.lookUps.add(invoiceId);
         this.#patch(id, settlementPatches(settlement, command, this.#iso()));
+      }
       consumer.toPay = consumer.toPay.filter((each) => each !== command);
     }
     consumer.settlements.clear();
@@ -210,6 +213,12 @@ export class World {
       (charge) => charge.invoiceId === invoiceId && charge.at + searchLagMs < this.now,
     );
     return found === undefined ? { kind: 'notFound' } : { kind: 'found', paymentId: found.id };
+  }
+
+  #order(created: unknown): void {
+    const { destination, body } = created as OutboxMessage;
+    if (destination !== 'work-items') return;
+    for (const { resourceId } of workItemSchema.array().parse(body)) this.lookUps.add(resourceId);
   }
 
   #heldBy({ batchId }: PaymentBatch, id: string): boolean {

@@ -125,6 +125,7 @@ describe('the calls', () => {
   const source = (name: string, ids: string[]): DeadLetterSource => ({
     name,
     list: async () => ids.map((id) => ({ id, source: name, reason: 'r', at: null, body: 'b' })),
+    owns: (id) => ids.includes(id),
     redrive: async (wanted) => ids.filter((id) => wanted.has(id)),
   });
   const audited: object[] = [];
