@@ -34,8 +34,8 @@ const settleTimeoutMs = 120_000;
 const pollMs = 200;
 /** What an outbox message whose send failed waits for its next try, and a little more, in milliseconds. */
 const sweepEveryMs = 1_200;
-/** So many sends fail: the SDK's first try and its repetitions. */
-const refusedSends = 3;
+/** So many sends fail: the SDK's first try and its repetition. */
+const refusedSends = 2;
 
 const shared = {
   SHARDS: '1',
