@@ -1,4 +1,5 @@
-// The queue of payment commands. Its properties are those of local/serviceBus/Config.json, which the emulators use.
+// The queue of payment commands. Its properties are those of local/serviceBus/Config.json, which the emulators use
+// (they know no time to live above an hour, so that is said here alone).
 param name string
 param location string
 param tags object

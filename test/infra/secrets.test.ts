@@ -50,12 +50,10 @@ test('shared keys are off wherever a service has them', () => {
 test('a parameter that holds a secret is secure, everywhere it goes', () => {
   const params = bicepPaths().flatMap((path) => [...readInfra(path).params.values()]);
   const secret = params.filter(({ name }) => /key$|secret$|password/i.test(name));
-  expect(secret.map(({ name, decorators }) => [name, decorators.includes('secure')]).sort()).toEqual([
-    ['notifyWebhookSecret', true],
-    ['notifyWebhookSecret', true],
-    ['stripeSecretKey', true],
-    ['stripeSecretKey', true],
-  ]);
+  expect(secret.filter(({ decorators }) => !decorators.includes('secure'))).toEqual([]);
+  expect(new Set(secret.map(({ name }) => name))).toEqual(
+    new Set(['stripeSecretKey', 'notifyWebhookSecret']),
+  );
   const outputs = readFileSync(join(infraDir, 'main.bicep'), 'utf8').match(/^output .*$/gm) ?? [];
   expect(outputs.filter((output) => /secretKey|webhookSecret|connectionString/i.test(output))).toEqual([]);
 });
