@@ -1,22 +1,16 @@
-import { readdirSync, readFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { metric } from '../../src/platform/telemetry.ts';
 import { variableValue } from './bicep/evaluate.ts';
 import { infraDir, readInfra } from './bicep/readBicep.ts';
-
-const src = fileURLToPath(new URL('../../src/', import.meta.url));
-const sources = readdirSync(src, { recursive: true, encoding: 'utf8' })
-  .filter((path) => path.endsWith('.ts'))
-  .map((path) => readFileSync(join(src, path), 'utf8'))
-  .join('\n');
+import { allSources } from './sources.ts';
 
 /** Names of the metrics that the code reports, not only names. */
 const reported = new Set<string>(
   Object.entries(metric)
-    .filter(([key]) => sources.includes(`metric.${key}`))
+    .filter(([key]) => allSources.includes(`metric.${key}`))
     .map(([, name]) => name),
 );
 
@@ -79,9 +73,9 @@ describe('alerts', () => {
   test('attributes and their values are those of the code', () => {
     const queries = [...alerts.map(({ query }) => query), ...workbookQueries].join('\n');
     const attributes = new Set([...queries.matchAll(/customDimensions\.(\w+)/g)].map(([, name]) => name));
-    for (const attribute of attributes) expect(sources).toMatch(new RegExp(`\\b${attribute}(:|,| \\})`));
+    for (const attribute of attributes) expect(allSources).toMatch(new RegExp(`\\b${attribute}(:|,| \\})`));
     for (const [, value] of queries.matchAll(/customDimensions\.\w+\) == "(\w+)"/g))
-      expect(sources).toContain(`'${value}'`);
+      expect(allSources).toContain(`'${value}'`);
   });
 });
 

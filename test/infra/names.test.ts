@@ -1,0 +1,135 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { z } from 'zod';
+import { blobContainers, queues, serviceBusQueues } from '../../src/platform/azureNames.ts';
+import { containers, databaseName, indexingPolicy } from '../../src/platform/cosmosContainers.ts';
+import { isRecord, type Value, variableValue } from './bicep/evaluate.ts';
+import { readInfra } from './bicep/readBicep.ts';
+import { bodyValue } from './bicep/rolesOf.ts';
+import { allSources, root } from './sources.ts';
+
+const queueDefinition = z.object({ Name: z.string(), Properties: z.record(z.string(), z.unknown()) });
+const emulatorConfig = z.object({
+  UserConfig: z.object({ Namespaces: z.tuple([z.object({ Queues: z.array(queueDefinition) })]) }),
+});
+const hostJson = z.object({
+  extensions: z.object({ serviceBus: z.object({ maxAutoLockRenewalDuration: z.string() }) }),
+});
+
+describe('names', () => {
+  const storage = readInfra('modules/storage.bicep');
+  /** For deployments, not for the app's code. */
+  const packages = 'packages';
+
+  test('blob containers', () => {
+    expect(sorted(variableValue(storage, 'blobContainers'))).toEqual(
+      [...Object.values(blobContainers), packages].sort(),
+    );
+  });
+
+  test('storage queues', () => {
+    expect(sorted(variableValue(storage, 'queues'))).toEqual(Object.values(queues).toSorted());
+  });
+
+  test('Service Bus queues', () => {
+    const names = queuesInBicep().map((queue) => queue.name);
+    expect(names).toEqual(Object.values(serviceBusQueues));
+  });
+
+  test('triggers listen to queues that infra/ creates', () => {
+    const triggers = [...allSources.matchAll(/app\.(\w+Queue)\([\s\S]*?queueName: '([^']+)'/g)];
+    const listened = (kind: string) => triggers.filter((match) => match[1] === kind).map((match) => match[2]);
+    expect(listened('serviceBusQueue')).toEqual(queuesInBicep().map(({ name }) => name));
+    const created = sorted(variableValue(storage, 'queues'));
+    expect(created).toEqual(expect.arrayContaining(listened('storageQueue')));
+    expect(listened('storageQueue')).toContain(queues.workItems);
+  });
+
+  test('every poison queue belongs to a queue', () => {
+    expect(queues.workItemsPoison).toBe(`${queues.workItems}-poison`);
+  });
+});
+
+describe('Cosmos DB', () => {
+  const cosmos = readInfra('modules/cosmos.bicep');
+
+  test('the database', () => {
+    expect(variableValue(cosmos, 'databaseName')).toBe(databaseName);
+  });
+
+  test('the containers: names, partition keys, TTL, indexes', () => {
+    expect(variableValue(cosmos, 'containers')).toEqual(
+      Object.values(containers).map((container) => ({
+        name: container.name,
+        partitionKey: container.partitionKey,
+        ttl: 'defaultTtl' in container ? container.defaultTtl : null,
+        indexed: container.indexed,
+      })),
+    );
+  });
+
+  test('the indexing policy is put together as the local cloud does it', () => {
+    const { partitionKey, defaultTtl, indexingPolicy: policy } = containerResource();
+    const example = indexingPolicy({ name: 'x', partitionKey: '/x', indexed: ['/x/?'] });
+    expect(partitionKey).toMatchObject({ kind: 'Hash', version: 2 });
+    expect(defaultTtl).toMatchObject({ text: 'container.ttl' });
+    expect(policy).toMatchObject({
+      indexingMode: example.indexingMode,
+      automatic: example.automatic,
+      excludedPaths: example.excludedPaths,
+    });
+  });
+
+  function containerResource() {
+    const body = bodyValue(cosmos, 'sqlContainers');
+    const properties = isRecord(body) ? body.properties : undefined;
+    const resource = properties !== undefined && isRecord(properties) ? properties.resource : undefined;
+    if (resource === undefined || !isRecord(resource)) throw new Error('no resource');
+    return resource;
+  }
+});
+
+describe('Service Bus', () => {
+  const config = emulatorConfig.parse(
+    JSON.parse(readFileSync(join(root, 'local/serviceBus/Config.json'), 'utf8')),
+  );
+
+  test('the queues are those of the emulator, property by property', () => {
+    const inConfig = config.UserConfig.Namespaces[0].Queues.map(({ Name, Properties }) => ({
+      name: Name,
+      properties: Object.fromEntries(
+        Object.entries(Properties).map(([key, value]) => [key.charAt(0).toLowerCase() + key.slice(1), value]),
+      ),
+    }));
+    // The official emulator refuses a time to live above an hour, so Config.json leaves it to each system's default
+    // (https://learn.microsoft.com/azure/service-bus-messaging/overview-emulator#usage-quotas).
+    const inAzure = queuesInBicep().map(({ name, properties }) => {
+      const { defaultMessageTimeToLive, ...others } = isRecord(properties) ? properties : {};
+      expect(defaultMessageTimeToLive).toBe('P14D');
+      return { name, properties: others };
+    });
+    expect(inAzure).toEqual(inConfig);
+  });
+
+  test('a lock lasts a minute, so that a crash costs no more, and the host renews it for five', () => {
+    const host = hostJson.parse(JSON.parse(readFileSync(join(root, 'host.json'), 'utf8')));
+    expect(queuesInBicep()[0]?.properties).toMatchObject({ lockDuration: 'PT1M' });
+    expect(host.extensions.serviceBus.maxAutoLockRenewalDuration).toBe('00:05:00');
+  });
+});
+
+function queuesInBicep(): { name: string; properties: Value }[] {
+  const file = readInfra('modules/serviceBus.bicep');
+  return [...file.resources.values()]
+    .filter(({ type }) => type.startsWith('Microsoft.ServiceBus/namespaces/queues@'))
+    .map(({ name }) => {
+      const body = bodyValue(file, name);
+      if (!isRecord(body) || typeof body.name !== 'string') throw new Error(`${name} has no name`);
+      return { name: body.name, properties: body.properties ?? null };
+    });
+}
+
+function sorted(value: Value): string[] {
+  return z.array(z.string()).parse(value).sort();
+}
