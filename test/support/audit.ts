@@ -23,6 +23,7 @@ export interface Evidence {
   effects: number;
   outbox: { pending: number; parked: number };
   paymentCommands: z.infer<typeof queueCounts>;
+  /** Poison: in the queue, or recorded and not redriven. */
   workItems: { queued: number; poison: number };
 }
 
@@ -34,18 +35,20 @@ export async function gatherEvidence(cloud: LocalCloud, prefix = ''): Promise<Ev
     return resources[0] ?? 0;
   };
   const messages = `SELECT VALUE COUNT(1) FROM c WHERE c.type = 'outboxMessage' AND c.status =`;
-  const [figures, parked, effects, receipts, paymentCommands, queued, poison] = await Promise.all([
-    readFigures({ cosmos: cloud.cosmosClient, payments: cloud.payments }),
-    count(containers.invoices.name, `${messages} 'parked'`),
-    count(
-      containers.workItems.name,
-      `SELECT VALUE COUNT(1) FROM c WHERE c.stage = 'receipt' AND STARTSWITH(c.resourceId, '${prefix}')`,
-    ),
-    listReceipts(cloud, prefix),
-    readQueueCounts(cloud),
-    queueLength(cloud, queues.workItems),
-    queueLength(cloud, queues.workItemsPoison),
-  ]);
+  const [figures, parked, effects, receipts, paymentCommands, queued, poison, poisonRecords] =
+    await Promise.all([
+      readFigures({ cosmos: cloud.cosmosClient, payments: cloud.payments }),
+      count(containers.invoices.name, `${messages} 'parked'`),
+      count(
+        containers.workItems.name,
+        `SELECT VALUE COUNT(1) FROM c WHERE c.stage = 'receipt' AND c.status = 'done' AND STARTSWITH(c.resourceId, '${prefix}')`,
+      ),
+      listReceipts(cloud, prefix),
+      readQueueCounts(cloud),
+      queueLength(cloud, queues.workItems),
+      queueLength(cloud, queues.workItemsPoison),
+      count(containers.workItems.name, `SELECT VALUE COUNT(1) FROM c WHERE c.status = 'poison'`),
+    ]);
   return {
     invoices: figures.invoices.filter(({ id }) => id.startsWith(prefix)),
     charges: figures.charges.filter(({ invoiceId }) => invoiceId.startsWith(prefix)),
@@ -53,7 +56,7 @@ export async function gatherEvidence(cloud: LocalCloud, prefix = ''): Promise<Ev
     effects,
     outbox: { pending: figures.undispatched, parked },
     paymentCommands,
-    workItems: { queued, poison },
+    workItems: { queued, poison: poison + poisonRecords },
   };
 }
 
@@ -90,7 +93,7 @@ export function violations(evidence: Evidence): string[] {
     ...wrongReceipts,
     ...(effects === paid.length ? [] : [`${effects} effects are recorded for ${paid.length} receipts`]),
     ...(outbox.parked > 0 ? [`${outbox.parked} outbox messages are parked`] : []),
-    ...(workItems.poison > 0 ? [`${workItems.poison} work items are in the poison queue`] : []),
+    ...(workItems.poison > 0 ? [`${workItems.poison} work items are poison`] : []),
   ];
 }
 
