@@ -7,6 +7,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import type { InvoiceFigure } from '../../local/start/figures.ts';
 import { type Evidence, gatherEvidence, unfinished, violations } from '../support/audit.ts';
+import { exitOnSignals } from '../support/endWithProcess.ts';
 import { startLocalCloud } from '../support/localCloud.ts';
 import { seededRandom } from '../support/seededRandom.ts';
 import { type Fleet, startFleet } from './fleet.ts';
@@ -63,6 +64,7 @@ const paymentMethods = [
   'pm_local_rateLimitOnce',
 ];
 
+exitOnSignals();
 process.exitCode = (await run()) ? 0 : 1;
 
 async function run(): Promise<boolean> {

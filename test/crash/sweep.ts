@@ -4,6 +4,7 @@
  */
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
+import { exitOnSignals } from '../support/endWithProcess.ts';
 import { type LocalCloud, startLocalCloud } from '../support/localCloud.ts';
 import { type CrashPoint, type Gate, positions } from './gate.ts';
 import { crashTable, type PointResult } from './table.ts';
@@ -46,6 +47,7 @@ if (wanted.length === 0 || !Number.isInteger(lanes) || lanes < 1) {
   process.exit(2);
 }
 
+exitOnSignals();
 const serviceBusConfig = fileURLToPath(new URL('./serviceBus.json', import.meta.url));
 const clouds: LocalCloud[] = await Promise.all(
   Array.from({ length: lanes }, () => startLocalCloud({ serviceBusConfig })),

@@ -1,4 +1,5 @@
 import { fileURLToPath } from 'node:url';
+import { endWithProcess } from '../support/endWithProcess.ts';
 import { type HostProcess, startHostProcess } from '../support/functionsHostProcess.ts';
 import { type LocalCloud, settingsFor } from '../support/localCloud.ts';
 import { startAmqpTap } from './amqpTap.ts';
@@ -86,6 +87,7 @@ export async function startTappedHost(
   });
   host = started;
   starting.use(started);
+  starting.use(endWithProcess(() => started.kill('SIGKILL')));
   const running = starting.move();
   return { process: started, taken, [Symbol.asyncDispose]: () => running.disposeAsync() };
 }

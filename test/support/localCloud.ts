@@ -6,6 +6,7 @@ import { startCosmos } from '../../local/cosmos/index.ts';
 import { provision } from '../../local/provision.ts';
 import { startServiceBus } from '../../local/serviceBus/index.ts';
 import { startPayments } from '../../local/stripe/index.ts';
+import { endWithProcess } from './endWithProcess.ts';
 
 /** Where the services of one cloud are. */
 export interface CloudAddresses {
@@ -39,6 +40,7 @@ export async function startLocalCloud(options: CloudOptions = {}): Promise<Local
   await using starting = new AsyncDisposableStack();
   const { serviceBusConfig, searchLagMs } = options;
   const azurite = starting.use(await startAzurite());
+  starting.use(endWithProcess(() => process.kill(azurite.pid)));
   const cosmos = starting.use(await startCosmos());
   const serviceBus = starting.use(
     await startServiceBus(serviceBusConfig === undefined ? {} : { config: serviceBusConfig }),
