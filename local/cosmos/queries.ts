@@ -55,7 +55,7 @@ export function createConditionCheck(): (condition: string, row: ItemRow, now: n
     put.run(doc);
     const page = queryToJson(
       db,
-      { table, partition: undefined, nowSeconds: now },
+      { table, partition: undefined, unindexed: true, nowSeconds: now },
       { query: `SELECT VALUE 1 ${condition}`, parameters: [] },
       { maxItems: 1, continuation: undefined },
     );

@@ -21,7 +21,12 @@ export type PreparedQuery = {
 const MOST_CACHED = 500;
 const caches = new WeakMap<DatabaseSync, Map<string, PreparedQuery>>();
 
-export type QuerySource = { table: string; partition: string | undefined };
+export type QuerySource = {
+  table: string;
+  partition: string | undefined;
+  /** True where an index costs more at each write than it saves: a table of one row. */
+  unindexed?: boolean;
+};
 
 /** The query as a prepared statement, from the cache where the same text came before. */
 export function prepareQuery(
@@ -78,7 +83,7 @@ function compileQuery(
   const to = newCompilation(parameters);
   const byPartition = source.partition !== undefined;
   const select = compileSelect(query, undefined, { table: source.table, partition: byPartition }, to);
-  ensureIndex(db, source.table, indexFor(select, byPartition));
+  if (source.unindexed !== true) ensureIndex(db, source.table, indexFor(select, byPartition));
   const columns = hasPlaces(select) ? placeColumns(select) : [];
   const { from } = position;
   const parts = 'after' in from ? resume(select, from.after) : [{ select, condition: '' }];
