@@ -14,6 +14,7 @@ const usage = `npm run test:crash -- [options]
   --scenario NAME   one of: ${'one-invoice, two-hosts, batch, sweeper'} (default: all of them)
   --lanes N         trials side by side, each in a cloud of its own (default 4)
   --only TEXT       only points whose name contains TEXT
+  --occurrences N   at most N of the occurrences of each kind of request, spread evenly (default: all)
   --list            find the points and print them, but kill nothing`;
 
 const scenarios: readonly Scenario[] = [
@@ -32,6 +33,7 @@ const { values } = parseArgs({
     scenario: { type: 'string', multiple: true },
     lanes: { type: 'string', default: '4' },
     only: { type: 'string', default: '' },
+    occurrences: { type: 'string' },
     list: { type: 'boolean', default: false },
     help: { type: 'boolean', default: false },
   },
@@ -42,7 +44,8 @@ if (values.help) {
 }
 const wanted = scenarios.filter(({ name }) => values.scenario?.includes(name) ?? true);
 const lanes = Number(values.lanes);
-if (wanted.length === 0 || !Number.isInteger(lanes) || lanes < 1) {
+const occurrences = Number(values.occurrences ?? Number.POSITIVE_INFINITY);
+if (wanted.length === 0 || !(occurrences >= 1) || !Number.isInteger(lanes) || lanes < 1) {
   console.error(usage);
   process.exit(2);
 }
@@ -108,14 +111,22 @@ async function findPoints(scenario: Scenario): Promise<CrashPoint[]> {
   for (const gate of gates)
     for (const [label, count] of gate.counts()) most.set(label, Math.max(count, most.get(label) ?? 0));
   return [...most]
-    .flatMap(([label, count]) =>
-      Array.from({ length: count }, (_, index) =>
-        positions
-          .filter((position) => gates.every(({ only }) => (only.get(label) ?? position) === position))
-          .map((position) => ({ label, occurrence: index + 1, position })),
-      ).flat(),
-    )
-    .filter(({ label }) => label.includes(values.only));
+    .filter(([label]) => label.includes(values.only))
+    .flatMap(([label, count]) => {
+      const only = gates.flatMap((gate) => gate.only.get(label) ?? []);
+      const cuts = only.length === 0 ? positions : only.slice(0, 1);
+      return spread(count, occurrences).flatMap((occurrence) =>
+        cuts.map((position) => ({ label, occurrence, position })),
+      );
+    });
+}
+
+/** At most `limit` of the numbers from 1 to `count`: the first, the last, and between them at even distances. */
+function spread(count: number, limit: number): number[] {
+  const all = Array.from({ length: count }, (_, index) => index + 1);
+  if (count <= limit) return all;
+  if (limit === 1) return [1];
+  return Array.from({ length: limit }, (_, index) => 1 + Math.round((index * (count - 1)) / (limit - 1)));
 }
 
 async function tryPoint(

@@ -16,8 +16,8 @@ export function crashTable(
   const labels = [...new Set(points.map(({ label }) => label))];
   const rows = labels.map((label) => {
     const own = results.filter(({ point }) => point.label === label);
-    const times = Math.max(...own.map(({ point }) => point.occurrence));
-    const slowest = Math.max(...own.map(({ recoveredMs }) => recoveredMs));
+    const times = Math.max(0, ...own.map(({ point }) => point.occurrence));
+    const slowest = Math.max(0, ...own.map(({ recoveredMs }) => recoveredMs));
     return [label, `${times}`, cell(own, 'before'), cell(own, 'after'), `${(slowest / 1000).toFixed(0)} s`];
   });
   const header = [name, 'times', 'before it', 'after it', 'slowest recovery'];
