@@ -23,7 +23,7 @@ export async function startDurableFunctions(options: {
       .filter(({ trigger }) => trigger.type === 'durable' && trigger.kind === kind)
       .map(({ name }) => name);
   const byName = new Map(functions.map((fn) => [fn.name, fn]));
-  return await startDurable({
+  return startDurable({
     connectionString: connectionString('AzureWebJobsStorage', settings),
     // The real host's default where there is no site name.
     hubName: resolveNames(durableTask.hubName ?? 'TestHubName', settings),
