@@ -1,0 +1,204 @@
+/**
+ * Lease, claim and idempotency key each stand between an invoice and its second charge. Two instances' timers fire at the
+ * same moment for the same due invoices, and two consumers pay what was sent, with each of the layers there or taken away:
+ * one layer, whichever, is enough, and without any the customer pays twice, so the test would see it.
+ *
+ * How far the second instance came tells which layer stopped it, so no layer hides behind another.
+ */
+import pLimit from 'p-limit';
+import { describe, expect, test } from 'vitest';
+import { type PaymentBatch, paymentBatchSchema } from '../src/invoices/command.ts';
+import { processInvoicesJob, processInvoicesName } from '../src/invoices/processInvoices.ts';
+import type { Locks } from '../src/locking/index.ts';
+import { createDispatcher, type SendMessages } from '../src/outbox/dispatcher.ts';
+import type { OutboxMessage } from '../src/outbox/outboxMessage.ts';
+import { executeBatch } from '../src/payments/executeBatch.ts';
+import { createFence } from '../src/platform/fence.ts';
+import { groupLockKey } from '../src/runs/job.ts';
+import { runScheduled } from '../src/runs/runScheduled.ts';
+import { cosmosRunStore } from '../src/runs/runStore.ts';
+import {
+  everybodyHolds,
+  type Layer,
+  neverTheSameKey,
+  unconditional,
+  withBatch,
+} from './support/layerSwitches.ts';
+import { hastyClock, minute, type PayingWorld, payingWorld } from './support/payingWorld.ts';
+import { virtualLocks } from './support/virtualLocks.ts';
+
+describe('two timers fire at the same moment', () => {
+  /** By the first layer that is left: the runs that got to work, then per invoice the messages, calls and charges. */
+  const traces = {
+    lease: { runs: 1, messages: 1, calls: 1, charges: 1 },
+    claim: { runs: 2, messages: 1, calls: 1, charges: 1 },
+    key: { runs: 2, messages: 2, calls: 2, charges: 1 },
+    nobody: { runs: 2, messages: 2, calls: 2, charges: 2 },
+  };
+
+  test.each<{ without: Layer[]; stoppedBy: keyof typeof traces }>([
+    { without: [], stoppedBy: 'lease' },
+    { without: ['claim'], stoppedBy: 'lease' },
+    { without: ['key'], stoppedBy: 'lease' },
+    { without: ['claim', 'key'], stoppedBy: 'lease' },
+    { without: ['lease'], stoppedBy: 'claim' },
+    { without: ['lease', 'key'], stoppedBy: 'claim' },
+    { without: ['lease', 'claim'], stoppedBy: 'key' },
+    { without: ['lease', 'claim', 'key'], stoppedBy: 'nobody' },
+  ])('without $without: the second is stopped by $stoppedBy', async ({ without, stoppedBy }) => {
+    await using world = await payingWorld();
+    const { shard, ids } = await world.dueInvoices(3);
+    const { runs, batches } = await fireTimers(world, shard, without);
+    const calls = await consume(world, batches, without);
+
+    const { charges, ...way } = traces[stoppedBy];
+    const ledger = await world.charges(ids);
+    expect(perInvoice(ids, ledger)).toEqual(ids.map(() => charges));
+    const commanded = batches.flatMap(({ commands }) => commands);
+    expect({ runs, messages: perInvoice(ids, commanded), calls: perInvoice(ids, calls) }).toEqual({
+      runs: way.runs,
+      messages: ids.map(() => way.messages),
+      calls: ids.map(() => way.calls),
+    });
+    // Also without the claim: whoever settles second finds nothing left to settle.
+    expect((await world.stored(shard, ids)).map(({ status }) => status)).toEqual(ids.map(() => 'paid'));
+  });
+});
+
+/** Under one claim there is one token, so it admits both: here the key stands alone, and the lease has no part. */
+describe('both consumers have the same message at the same moment', () => {
+  test.each<{ without: Layer[]; charges: number }>([
+    { without: [], charges: 1 },
+    { without: ['claim'], charges: 1 },
+    { without: ['key'], charges: 2 },
+  ])('without $without: charged $charges times', async ({ without, charges }) => {
+    await using world = await payingWorld();
+    const { batch, shard, ids } = await world.claimedBatch(3);
+    const calls = await consume(world, [batch, batch], without);
+    expect(perInvoice(ids, calls)).toEqual(ids.map(() => 2));
+    expect(perInvoice(ids, await world.charges(ids))).toEqual(ids.map(() => charges));
+    expect((await world.stored(shard, ids)).map(({ status }) => status)).toEqual(ids.map(() => 'paid'));
+  });
+});
+
+/**
+ * Two instances tick. Whoever gets to work has read the due invoices before anybody writes a claim; whoever finds the lease
+ * held does so while its holder is at work.
+ */
+async function fireTimers(
+  { cosmos, telemetry }: PayingWorld,
+  shard: string,
+  without: readonly Layer[],
+): Promise<{ runs: number; batches: PaymentBatch[] }> {
+  const first = virtualLocks();
+  const second = virtualLocks({}, first);
+  const sent: OutboxMessage[] = [];
+  const send: SendMessages = async (messages) => {
+    sent.push(...messages);
+    return messages.map(() => ({ kind: 'sent' }));
+  };
+  // As it is from the second run on: with the fence there, the first try of a claim is the one that counts.
+  const { invoices, runs } = cosmos.containers;
+  await createFence(invoices, { lockKey: groupLockKey(processInvoicesName, '0'), shard });
+
+  const meetings = rendezvous(2);
+  const ticks = await Promise.all([tick('host-a', first.locks), tick('host-b', second.locks)]);
+  return {
+    runs: ticks.filter(({ groups }) => groups['0']?.status === 'completed').length,
+    batches: sent.map(({ body }) => paymentBatchSchema.parse(body)),
+  };
+
+  function tick(instance: string, locks: Locks) {
+    const meet = meetings.join();
+    const container = withBatch(
+      without.includes('claim') ? unconditional(invoices) : invoices,
+      (write) =>
+        async (...args) => {
+          await meet();
+          return write(...args);
+        },
+    );
+    const destinations = { 'payment-commands': send, 'work-items': send };
+    const job = processInvoicesJob({
+      container,
+      dispatcher: createDispatcher({ container, destinations, clock: hastyClock, telemetry }),
+      clock: hastyClock,
+      telemetry,
+      shards: 1,
+      groups: 1,
+      batchSize: 50,
+      claimStaleMs: 5 * minute,
+    });
+    return runScheduled(job, {
+      locks: without.includes('lease') ? everybodyHolds : locks,
+      runs: cosmosRunStore(runs),
+      clock: hastyClock,
+      telemetry,
+      instance,
+    }).finally(() => void meet());
+  }
+}
+
+/**
+ * Pays batches side by side, each by a consumer of its own. All have started theirs before one of them calls the provider;
+ * the calls go one at a time, so that no outcome hangs on which answer comes first. Gives back the calls that were made.
+ */
+async function consume(
+  world: PayingWorld,
+  batches: readonly PaymentBatch[],
+  without: readonly Layer[],
+): Promise<{ invoiceId: string }[]> {
+  const calls: { invoiceId: string }[] = [];
+  const provider = without.includes('key') ? neverTheSameKey(world.provider) : world.provider;
+  const limit = pLimit(1);
+  const meetings = rendezvous(batches.length);
+  await Promise.all(batches.map((batch) => work(batch)));
+  return calls;
+
+  function work(batch: PaymentBatch) {
+    const meet = meetings.join();
+    const container = withBatch(
+      without.includes('claim') ? unconditional(world.container) : world.container,
+      (write) =>
+        async (...args) => {
+          const answer = await write(...args);
+          await meet();
+          return answer;
+        },
+    );
+    const { dependencies } = world.consumer({
+      container,
+      limit: (call) => limit(call),
+      provider: {
+        ...provider,
+        charge(request) {
+          calls.push(request);
+          return provider.charge(request);
+        },
+      },
+    });
+    return executeBatch(dependencies, batch).finally(() => void meet());
+  }
+}
+
+/** How often each invoice occurs. */
+function perInvoice(ids: readonly string[], rows: readonly { invoiceId: string }[]): number[] {
+  return ids.map((id) => rows.filter(({ invoiceId }) => invoiceId === id).length);
+}
+
+/** Each of `parties` joins and is given its way to meet the others: to wait until all have come. Once is for good. */
+function rendezvous(parties: number) {
+  const complete = Promise.withResolvers<void>();
+  let missing = parties;
+  return {
+    join(): () => Promise<void> {
+      let here = false;
+      return () => {
+        if (!here) missing--;
+        here = true;
+        if (missing === 0) complete.resolve();
+        return complete.promise;
+      };
+    },
+  };
+}
