@@ -1,7 +1,8 @@
 /**
- * Lease, claim and idempotency key each stand between an invoice and its second charge. Two instances' timers fire at the
- * same moment for the same due invoices, and two consumers pay what was sent, with each of the layers there or taken away:
- * one layer, whichever, is enough, and without any the customer pays twice, so the test would see it.
+ * Lease, claim and idempotency key each stand between an invoice and its second charge. Two instances' timers
+ * fire at the same moment for the same due invoices, and two consumers pay what was sent, with each of the
+ * layers there or taken away: one layer, whichever, is enough, and without any the customer pays twice, so
+ * the test would see it.
  *
  * How far the second instance came tells which layer stopped it, so no layer hides behind another.
  */
@@ -28,7 +29,10 @@ import { hastyClock, minute, type PayingWorld, payingWorld } from './support/pay
 import { virtualLocks } from './support/virtualLocks.ts';
 
 describe('two timers fire at the same moment', () => {
-  /** By the first layer that is left: the runs that got to work, then per invoice the messages, calls and charges. */
+  /**
+   * By the first layer that is left: the runs that got to work, then per invoice the messages, calls and
+   * charges.
+   */
   const traces = {
     lease: { runs: 1, messages: 1, calls: 1, charges: 1 },
     claim: { runs: 2, messages: 1, calls: 1, charges: 1 },
@@ -65,7 +69,10 @@ describe('two timers fire at the same moment', () => {
   });
 });
 
-/** Under one claim there is one token, so it admits both: here the key stands alone, and the lease has no part. */
+/**
+ * Under one claim there is one token, so it admits both: here the key stands alone, and the lease has no
+ * part.
+ */
 describe('both consumers have the same message at the same moment', () => {
   test.each<{ without: Layer[]; charges: number }>([
     { without: [], charges: 1 },
@@ -82,8 +89,8 @@ describe('both consumers have the same message at the same moment', () => {
 });
 
 /**
- * Two instances tick. Whoever gets to work has read the due invoices before anybody writes a claim; whoever finds the lease
- * held does so while its holder is at work.
+ * Two instances tick. Whoever gets to work has read the due invoices before anybody writes a claim; whoever
+ * finds the lease held does so while its holder is at work.
  */
 async function fireTimers(
   { cosmos, telemetry }: PayingWorld,
@@ -140,8 +147,9 @@ async function fireTimers(
 }
 
 /**
- * Pays batches side by side, each by a consumer of its own. All have started theirs before one of them calls the provider;
- * the calls go one at a time, so that no outcome hangs on which answer comes first. Gives back the calls that were made.
+ * Pays batches side by side, each by a consumer of its own. All have started theirs before one of them calls
+ * the provider; the calls go one at a time, so that no outcome hangs on which answer comes first. Gives back
+ * the calls that were made.
  */
 async function consume(
   world: PayingWorld,
@@ -186,7 +194,10 @@ function perInvoice(ids: readonly string[], rows: readonly { invoiceId: string }
   return ids.map((id) => rows.filter(({ invoiceId }) => invoiceId === id).length);
 }
 
-/** Each of `parties` joins and is given its way to meet the others: to wait until all have come. Once is for good. */
+/**
+ * Each of `parties` joins and is given its way to meet the others: to wait until all have come. Once is for
+ * good.
+ */
 function rendezvous(parties: number) {
   const complete = Promise.withResolvers<void>();
   let missing = parties;

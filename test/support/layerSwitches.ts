@@ -1,18 +1,21 @@
 /**
- * Takes the layers that protect money away, one by one and from the outside: what is wrapped here is what a run and a
- * consumer are given, and the code under test does not know.
+ * Takes the layers that protect money away, one by one and from the outside: what is wrapped here is what a
+ * run and a consumer are given, and the code under test does not know.
  */
 import { randomUUID } from 'node:crypto';
 import type { Container, OperationInput } from '@azure/cosmos';
 import { type Locks, noLease } from '../../src/locking/index.ts';
 import type { PaymentProvider } from '../../src/payments/provider.ts';
 
-/** In the order in which they are met: who holds the group, who writes the claim, whom the provider has seen. */
+/**
+ * In the order in which they are met: who holds the group, who writes the claim, whom the provider has seen.
+ */
 export type Layer = 'lease' | 'claim' | 'key';
 
 /**
- * Without the lease: everybody gets it, always. The fence belongs to this layer and goes with it: all have the same token,
- * and the store refuses smaller ones only. A token that still told them apart would be a lease by another name.
+ * Without the lease: everybody gets it, always. The fence belongs to this layer and goes with it: all have
+ * the same token, and the store refuses smaller ones only. A token that still told them apart would be a
+ * lease by another name.
  */
 export const everybodyHolds: Locks = {
   tryAcquire: async (key, owner) => noLease(key, owner),
@@ -20,8 +23,8 @@ export const everybodyHolds: Locks = {
 };
 
 /**
- * Without the claim: every write of a transaction is unconditional. Claim, start and settlement write in no other way; if
- * one ever did, the row of `test/layers.test.ts` in which no layer is left would show it.
+ * Without the claim: every write of a transaction is unconditional. Claim, start and settlement write in no
+ * other way; if one ever did, the row of `test/layers.test.ts` in which no layer is left would show it.
  */
 export function unconditional(container: Container): Container {
   return withBatch(
