@@ -24,7 +24,7 @@ export const everybodyHolds: Locks = {
 
 /**
  * Without the claim: every write of a transaction is unconditional. Claim, start and settlement write in no
- * other way; if one ever did, the row of `test/layers.test.ts` in which no layer is left would show it.
+ * other way; if claim or start ever did, the row of `test/layers.test.ts` without any layer would show it.
  */
 export function unconditional(container: Container): Container {
   return withBatch(
