@@ -1,3 +1,4 @@
+import { errorText } from '../platform/errorText.ts';
 /**
  * Why a lease was lost, by what was seen:
  * - `expired`: its trusted time ran out without a renewal that failed (the process stood still, or is ending);
@@ -71,6 +72,6 @@ export class LockStoreFailed extends Error {
   override readonly name = 'LockStoreFailed';
 
   constructor(what: string, cause: unknown) {
-    super(`${what}: ${cause instanceof Error ? cause.message : String(cause)}`, { cause });
+    super(`${what}: ${errorText(cause)}`, { cause });
   }
 }

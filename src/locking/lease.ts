@@ -17,6 +17,7 @@
  * (HELD → RELEASING → RELEASED). A renewal that fails without an answer moves nothing.
  */
 import type { Clock } from '../platform/clock.ts';
+import { errorText } from '../platform/errorText.ts';
 import { metric, type Telemetry } from '../platform/telemetry.ts';
 import { bounded } from './bounded.ts';
 import { LeaseLost, LeaseReleased, type Loss } from './errors.ts';
@@ -117,7 +118,7 @@ export function holdLease(
       const ms = Math.min(timing.attemptMs, tenure.giveUpAt - sentAt);
       return await bounded(clock, ms, (signal) => store.renew(key, leaseId, signal));
     } catch (error) {
-      return { kind: 'failed', detail: error instanceof Error ? error.message : String(error) };
+      return { kind: 'failed', detail: errorText(error) };
     } finally {
       underWay = false;
     }

@@ -1,4 +1,5 @@
 import type { Clock } from '../platform/clock.ts';
+import { errorText } from '../platform/errorText.ts';
 
 /** One thing that the app needs, and how to see that it answers. */
 export interface HealthCheck {
@@ -26,8 +27,7 @@ export async function checkHealth(checks: readonly HealthCheck[], clock: Clock):
         await Promise.race([probe(signal), rejectOn(signal)]);
         return [name, { ok: true as const, ms: elapsed() }] as const;
       } catch (error) {
-        const text = error instanceof Error ? error.message : String(error);
-        return [name, { ok: false as const, ms: elapsed(), error: text }] as const;
+        return [name, { ok: false as const, ms: elapsed(), error: errorText(error) }] as const;
       }
     }),
   );

@@ -1,4 +1,5 @@
 import { isServiceBusError, type ServiceBusMessage, type ServiceBusSender } from '@azure/service-bus';
+import { errorText } from '../platform/errorText.ts';
 import type { SendResult } from './decideDispatch.ts';
 import type { SendMessages } from './dispatcher.ts';
 import type { OutboxMessage } from './outboxMessage.ts';
@@ -51,7 +52,6 @@ function serviceBusMessage({ id, body }: OutboxMessage): ServiceBusMessage {
 }
 
 function resultOf(error: unknown): SendResult {
-  const text = error instanceof Error ? error.message : String(error);
   const final = isServiceBusError(error) && error.code === 'MessageSizeExceeded';
-  return { kind: final ? 'refused' : 'failed', error: text };
+  return { kind: final ? 'refused' : 'failed', error: errorText(error) };
 }

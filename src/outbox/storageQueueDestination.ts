@@ -1,5 +1,6 @@
 import { type QueueClient, RestError } from '@azure/storage-queue';
 import pLimit from 'p-limit';
+import { errorText } from '../platform/errorText.ts';
 import type { SendMessages } from './dispatcher.ts';
 
 const concurrentSends = 16;
@@ -21,8 +22,8 @@ export function storageQueueDestination(queue: Pick<QueueClient, 'sendMessage'>)
           await Promise.all(items.map((item) => limit(() => queue.sendMessage(encode(item)))));
           return { kind: 'sent' as const };
         } catch (error) {
-          const text = error instanceof Error ? error.message : String(error);
-          return { kind: isTooLarge(error) ? ('refused' as const) : ('failed' as const), error: text };
+          const kind = isTooLarge(error) ? ('refused' as const) : ('failed' as const);
+          return { kind, error: errorText(error) };
         }
       }),
     );

@@ -1,4 +1,5 @@
 import Stripe from 'stripe';
+import { errorText } from '../platform/errorText.ts';
 import type { ChargeOutcome } from './provider.ts';
 
 /**
@@ -102,7 +103,7 @@ export function classifyIntent({ id, status }: { id: string; status: string }): 
  * is unknown, and the same key tells later what came of it.
  */
 export function classifyError(error: unknown): ChargeOutcome {
-  if (!(error instanceof Stripe.errors.StripeError)) return { kind: 'unknown', message: messageOf(error) };
+  if (!(error instanceof Stripe.errors.StripeError)) return { kind: 'unknown', message: errorText(error) };
   const { message, code } = error;
   if (error instanceof Stripe.errors.StripeConnectionError) return classifyConnectionError(error);
   if (error instanceof Stripe.errors.StripeCardError) {
@@ -152,8 +153,4 @@ function textOf(value: unknown, name: string): string | undefined {
   if (typeof value !== 'object' || value === null) return undefined;
   const property: unknown = Reflect.get(value, name);
   return typeof property === 'string' ? property : undefined;
-}
-
-function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }

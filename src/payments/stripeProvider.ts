@@ -1,4 +1,5 @@
 import type Stripe from 'stripe';
+import { errorText } from '../platform/errorText.ts';
 import { classifyError, classifyIntent } from './classifyStripe.ts';
 import type { ChargeRequest, PaymentProvider } from './provider.ts';
 import { stripeAmount } from './stripeAmount.ts';
@@ -31,7 +32,7 @@ export function stripeProvider(options: StripeOptions): PaymentProvider {
         const [payment] = data;
         return payment === undefined ? { kind: 'notFound' } : { kind: 'found', paymentId: payment.id };
       } catch (error) {
-        return { kind: 'unknown', message: error instanceof Error ? error.message : String(error) };
+        return { kind: 'unknown', message: errorText(error) };
       }
     },
   };

@@ -1,4 +1,5 @@
 import type { OrchestrationContext, Task } from 'durable-functions';
+import { errorText } from '../platform/errorText.ts';
 import { addCounts, type Counts } from './job.ts';
 import type { GroupTask, ManualRun } from './manualRun.ts';
 import { type GroupRecord, groupRecordSchema } from './runRecord.ts';
@@ -54,6 +55,6 @@ function* recordOf(task: Task): Generator<Task, GroupRecord, unknown> {
   try {
     return groupRecordSchema.parse(yield task);
   } catch (error) {
-    return { status: 'failed', counts: {}, reason: error instanceof Error ? error.message : String(error) };
+    return { status: 'failed', counts: {}, reason: errorText(error) };
   }
 }

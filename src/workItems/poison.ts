@@ -10,6 +10,7 @@ import type { Container } from '@azure/cosmos';
 import { z } from 'zod';
 import type { Clock } from '../platform/clock.ts';
 import { cosmosStatus, statusOf } from '../platform/cosmosErrors.ts';
+import { errorText } from '../platform/errorText.ts';
 import type { Stage } from './defineStage.ts';
 import { readWorkItem } from './processWorkItem.ts';
 import { effectName, workItemSchema } from './workItem.ts';
@@ -56,7 +57,7 @@ export function poisonItems(container: Container, stages: readonly Stage[], cloc
       const { resource } = await container.item(failureId(item), item.resourceId).read<{ error?: string }>();
       return `every delivery failed; the last: ${resource?.error ?? 'no error was left behind'}`;
     } catch (error) {
-      return error instanceof Error ? error.message : String(error);
+      return errorText(error);
     }
   }
 
@@ -65,7 +66,7 @@ export function poisonItems(container: Container, stages: readonly Stage[], cloc
       const parsed = workItemSchema.safeParse(message);
       if (!parsed.success) return;
       const { resourceId, stage } = parsed.data;
-      const text = (error instanceof Error ? error.message : String(error)).slice(0, longestReason);
+      const text = errorText(error).slice(0, longestReason);
       await container.items.upsert({
         id: failureId(parsed.data),
         resourceId,
