@@ -69,8 +69,12 @@ export function processInvoicesJob(options: ProcessInvoicesOptions): Job {
       for (const [outcome, count] of Object.entries(counts)) {
         if (count > 0) telemetry.count(metric.invoiceClaims, { outcome }, count);
       }
-      if (message !== undefined) await dispatcher.dispatch(message, () => lease.assertHeld());
-      return { ...counts };
+      if (message === undefined) return { counts: { ...counts } };
+      const decision = await dispatcher.dispatch(message, () => lease.assertHeld());
+      // What is claimed while no message gets through would only grow stale: it is better left to the next run.
+      const stop =
+        decision.kind === 'retry' ? `payment commands cannot be sent: ${decision.error}` : undefined;
+      return { counts: { ...counts }, ...(stop === undefined ? {} : { stop }) };
     },
 
     preview({ invoices }) {

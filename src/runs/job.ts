@@ -3,6 +3,13 @@ import type { Lease } from '../locking/index.ts';
 /** What a run has done, by name: claimed, skipped, … */
 export type Counts = Readonly<Record<string, number>>;
 
+/** What became of one piece of work. */
+export interface Processed {
+  counts: Counts;
+  /** Why the group had better not go on now: more work would only pile up. The next run goes on. */
+  stop?: string;
+}
+
 /** In whose name a group is processed. */
 export interface GroupRun {
   runId: string;
@@ -22,7 +29,7 @@ export interface Job<Work = unknown> {
   /** Finds the work of a group, piece by piece. It reads only: a dry run uses it too. */
   plan(group: string): AsyncIterable<Work>;
   /** Does one piece of work, and says what it did. May throw `LeaseLost` or `FencedOut`, which ends the group. */
-  process(work: Work, run: GroupRun): Promise<Counts>;
+  process(work: Work, run: GroupRun): Promise<Processed>;
   /** What `process` would do with a piece of work if nobody came between. Pure: this is all that a dry run does. */
   preview(work: Work): Counts;
 }

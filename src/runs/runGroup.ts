@@ -1,7 +1,8 @@
 import { type Lease, LeaseLost } from '../locking/index.ts';
 import type { Clock } from '../platform/clock.ts';
+import { errorText } from '../platform/errorText.ts';
 import { FencedOut } from '../platform/fence.ts';
-import { addCounts, type Counts, type Job } from './job.ts';
+import { addCounts, type Counts, type Job, type Processed } from './job.ts';
 import type { GroupRecord } from './runRecord.ts';
 
 /** A group writes how it stands at most so often, in milliseconds: records are for people, not for the work itself. */
@@ -12,7 +13,7 @@ export type ReportGroup = (record: GroupRecord) => Promise<boolean>;
 
 /**
  * Works through one group of a job under a lease that the caller holds: plans and processes piece by piece until nothing
- * is left, the lease is lost, `signal` aborts or the run is ended. Never throws: the record says how it came out.
+ * is left, a piece asks to stop, the lease is lost, `signal` aborts or the run is ended. Never throws: the record says how it came out.
  */
 export async function runGroup(
   {
@@ -52,8 +53,11 @@ export async function runGroup(
           if (!goOn) return { status: 'failed', ...owner, counts, reason: 'the run was ended' };
           reportedAt = clock.monotonic();
         }
-        const done = dryRun ? job.preview(piece) : await job.process(piece, { runId, group, by, lease });
-        counts = addCounts(counts, done);
+        const done: Processed = dryRun
+          ? { counts: job.preview(piece) }
+          : await job.process(piece, { runId, group, by, lease });
+        counts = addCounts(counts, done.counts);
+        if (done.stop !== undefined) return { status: 'failed', ...owner, counts, reason: done.stop };
       }
       return { status: 'completed', ...owner, counts };
     } catch (error) {
@@ -64,7 +68,7 @@ export async function runGroup(
         status: 'failed',
         ...owner,
         counts,
-        reason: error instanceof Error ? error.message : String(error),
+        reason: errorText(error),
       };
     }
   }

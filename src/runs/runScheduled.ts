@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { Lease, Locks } from '../locking/index.ts';
 import type { Clock } from '../platform/clock.ts';
+import { errorText } from '../platform/errorText.ts';
 import { metric, type Telemetry } from '../platform/telemetry.ts';
 import { groupLockKey, type Job } from './job.ts';
 import { runGroup } from './runGroup.ts';
@@ -39,10 +40,16 @@ export async function runScheduled(
     job.groups.map(async (group) => [group, await recordOf(group)] as const),
   );
   const groups = Object.fromEntries(outcomes);
-  const { status, reason } = statusOfGroups(Object.values(groups));
+  let { status, reason } = statusOfGroups(Object.values(groups));
   if (created !== undefined) {
     const at = new Date(clock.now()).toISOString();
-    await runs.end({ job: job.name, runId }, { status, at, ...(reason === undefined ? {} : { reason }) });
+    try {
+      await runs.end({ job: job.name, runId }, { status, at, ...(reason === undefined ? {} : { reason }) });
+    } catch (error) {
+      // Why a group failed says more than that its record could not be ended either.
+      status = 'failed';
+      reason ??= `its record could not be ended: ${errorText(error)}`;
+    }
   }
   telemetry.count(metric.runEnded, { job: job.name, trigger: 'timer', status });
   telemetry.record(metric.runMs, clock.monotonic() - started, { job: job.name });
@@ -54,7 +61,7 @@ export async function runScheduled(
     try {
       return await take(group);
     } catch (error) {
-      return { status: 'failed', counts: {}, reason: error instanceof Error ? error.message : String(error) };
+      return { status: 'failed', counts: {}, reason: errorText(error) };
     }
   }
 
@@ -80,7 +87,10 @@ export async function runScheduled(
     // A group that found nothing needs no record; one that failed does.
     const idle = record.status === 'completed' && Object.keys(record.counts).length === 0;
     if (idle && created === undefined) return true;
-    created ??= create();
+    created ??= create().catch((error: unknown) => {
+      created = undefined;
+      throw error;
+    });
     await created;
     return runs.updateGroup({ job: job.name, runId }, group, record, new Date(clock.now()).toISOString());
   }

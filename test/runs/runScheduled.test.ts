@@ -136,6 +136,59 @@ describe('runScheduled', () => {
     });
   });
 
+  test('a piece after which more had better wait: the group stops, what it did counts, and the tick fails', async () => {
+    const { job, processed } = aJob({ '0': 3, '1': 1 });
+    const jammed: Job = {
+      ...job,
+      async process(piece, run) {
+        const done = await job.process(piece, run);
+        return run.group === '0' ? { ...done, stop: 'the queue is away' } : done;
+      },
+    };
+    const error = await failureOf(runScheduled(jammed, running(virtualLocks())));
+    expect(String(error)).toContain('failed: the queue is away');
+    expect(processed.toSorted()).toEqual(['0:0', '1:0']);
+    expect(await recordOf(job, error)).toMatchObject({
+      groups: {
+        '0': { status: 'failed', counts: { done: 1 }, reason: 'the queue is away' },
+        '1': { status: 'completed' },
+      },
+    });
+  });
+
+  test('a record that cannot be created: the tick says so, and the next report tries again', async () => {
+    let refusals = 1;
+    const store: RunStore = {
+      ...runs,
+      async create(record) {
+        if (refusals-- > 0) throw new Error('the store is full');
+        return runs.create(record);
+      },
+    };
+    const { job } = aJob({ '0': 1 });
+    const error = await failureOf(runScheduled(job, running(virtualLocks(), 'host-a', store)));
+    expect(String(error)).toContain('the store is full');
+    refusals = 100;
+    expect(String(await failureOf(runScheduled(job, running(virtualLocks(), 'host-a', store))))).toContain(
+      'the store is full',
+    );
+  });
+
+  test('a record that cannot be ended fails the tick, with the reason that came first', async () => {
+    const store: RunStore = {
+      ...runs,
+      end: () => Promise.reject(new Error('the store is away')),
+    };
+    const fine = aJob({ '0': 1 });
+    const first = await failureOf(runScheduled(fine.job, running(virtualLocks(), 'host-a', store)));
+    expect(String(first)).toContain('its record could not be ended: the store is away');
+    const broken = aJob({ '0': 1 }, () => {
+      throw new Error('out of paper');
+    });
+    const second = await failureOf(runScheduled(broken.job, running(virtualLocks(), 'host-a', store)));
+    expect(String(second)).toContain('out of paper');
+  });
+
   test('a group whose lease cannot be had for a fault does not cut the others short', async () => {
     const world = virtualLocks();
     let acquires = 0;

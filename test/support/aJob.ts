@@ -22,7 +22,7 @@ export function aJob(
       await during(piece, run);
       run.lease.assertHeld();
       processed.push(piece);
-      return { done: 1 };
+      return { counts: { done: 1 } };
     },
     preview: () => ({ done: 1 }),
   });
