@@ -17,6 +17,7 @@ import { BatchRefused, parseBatch } from './payments/parseBatch.ts';
 import type { PaymentProvider } from './payments/provider.ts';
 import { reconcileStage } from './payments/reconcile.ts';
 import { stripeProvider } from './payments/stripeProvider.ts';
+import { watchUnknown } from './payments/watchUnknown.ts';
 import { azureClients } from './platform/azureClients.ts';
 import { blobContainers, queues, serviceBusQueues } from './platform/azureNames.ts';
 import { type Clock, systemClock } from './platform/clock.ts';
@@ -158,7 +159,10 @@ export function createApp(settings: Settings, parts: AppParts = {}) {
     /** A tick of the sweeper's timer; null where another instance sweeps. */
     async sweepOutbox() {
       await using lease = await locks.tryAcquire(sweepLockKey, { instance, job: 'sweep-outbox' });
-      return lease === null ? null : await sweepOutbox({ container, dispatcher, clock, telemetry }, lease);
+      if (lease === null) return null;
+      const counts = await sweepOutbox({ container, dispatcher, clock, telemetry }, lease);
+      await watchUnknown({ container, clock, telemetry });
+      return counts;
     },
     /** One message of the queue of payment commands. One that is none goes to the dead-letter queue, with the reason. */
     executePayments: (message: unknown, lockToken?: unknown) => tracked(payBatch(message, lockToken)),

@@ -106,6 +106,18 @@ customMetrics
 '''
   }
   {
+    name: 'payment-unknown'
+    title: 'For more than an hour it is not known whether a payment went through'
+    severity: 1
+    look: 'Look first at GET ops/invoices?status=parked: those with payment.unknownSince may have been charged. Compare them with the provider by the invoice id in its metadata before anything is paid again.'
+    query: '''
+customMetrics
+| where name == "payonce.payment.unknown_oldest_ms"
+| summarize oldest = max(valueMax)
+| where oldest > 3600000
+'''
+  }
+  {
     name: 'breaker-open'
     title: 'The payment provider fails so often that calls are held back'
     severity: 2

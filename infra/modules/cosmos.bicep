@@ -16,7 +16,15 @@ var containers = [
     name: 'invoices'
     partitionKey: '/shard'
     ttl: -1
-    indexed: ['/type/?', '/status/?', '/actionableAt/?', '/nextAttemptAt/?', '/createdAt/?', '/payment/id/?']
+    indexed: [
+      '/type/?'
+      '/status/?'
+      '/actionableAt/?'
+      '/nextAttemptAt/?'
+      '/createdAt/?'
+      '/payment/id/?'
+      '/payment/unknownSince/?'
+    ]
   }
   {
     name: 'workItems'

@@ -8,7 +8,7 @@ import { createFence, FencedOut, fenceCheck } from '../platform/fence.ts';
 import { type Transacted, transact } from '../platform/transact.ts';
 import { commandFor, type PaymentBatch, type PaymentCommand } from './command.ts';
 import { type ClaimDecision, decideClaim } from './decideClaim.ts';
-import type { Claim, Invoice } from './invoice.ts';
+import { type Claim, type Invoice, type PaymentState, unknownSince } from './invoice.ts';
 import { readInvoices } from './readInvoices.ts';
 import { reconcileMessage, type Unclear } from './reconcileItem.ts';
 import { appendToTimeline } from './timeline.ts';
@@ -136,11 +136,12 @@ export function planBatch(
   for (const invoice of invoices) {
     const decision = decideClaim(invoice, at);
     if (decision.kind === 'skip') continue;
-    operations.push(patchIfUnchanged(invoice, patchesFor(invoice, decision)));
+    const payment = paymentAfter(invoice, decision);
+    operations.push(patchIfUnchanged(invoice, patchesFor({ ...invoice, payment }, decision)));
     if (decision.kind === 'park') {
       counts.parked++;
       unclear.push({ invoiceId: invoice.id, keyNumber: invoice.payment.keyNumber });
-    } else commands.push(commandFor(invoice, { attempt: decision.attempt, at }));
+    } else commands.push(commandFor({ ...invoice, payment }, { attempt: decision.attempt, at }));
     if (decision.kind === 'claim') counts.claimed++;
     if (decision.kind === 'reclaim') counts.reclaimed++;
   }
@@ -160,6 +161,7 @@ export function planBatch(
       return [
         { op: 'set', path: '/status', value: 'parked' },
         { op: 'set', path: '/reason', value: decision.reason },
+        { op: 'set', path: '/payment', value: invoice.payment },
         { op: 'remove', path: '/actionableAt' },
         ...(invoice.claim === undefined ? [] : [{ op: 'remove' as const, path: '/claim' }]),
         appendToTimeline(invoice, { at, what: 'parked', by: claimant.by, reason: decision.reason }),
@@ -186,6 +188,12 @@ export function planBatch(
       appendToTimeline(invoice, { at, what, by: claimant.by, attempt, batchId, ...from }),
     ];
   }
+}
+
+/** The payment as it stands when a claim has come to nothing: one whose calls had begun may have been charged. */
+function paymentAfter({ payment, claim }: Invoice, decision: ClaimDecision): PaymentState {
+  const called = decision.kind === 'reclaim' ? decision.called : claim?.phase === 'calling';
+  return called && claim !== undefined ? unknownSince(payment, claim.at) : payment;
 }
 
 function patchIfUnchanged(invoice: Invoice, operations: PatchOperation[]): OperationInput {

@@ -3,7 +3,8 @@
  *
  *   pending ──claim──► claimed ──settle──► paid | declined | parked
  *      ▲                  │ │
- *      └──── settle ──────┘ └─ claim stale ─► claimed again (attempt + 1), or parked after the last attempt
+ *      └──── settle ──────┘ └─ claim stale ─► claimed again (attempt + 1 where calls had begun), or parked
+ *                                               after the last attempt
  *
  * `pending → claimed` and `claimed → claimed` are moved by a job run that holds the lease of the shard's group (claimBatch),
  * everything out of `claimed` by the consumer whose batch the claim names (payments/). `actionableAt` says when there is
@@ -38,6 +39,8 @@ export const paymentStateSchema = z.object({
   declines: z.number().int(),
   /** Tries in a row that surely charged nothing: the exponent of the backoff. */
   deferrals: z.number().int(),
+  /** Since when a charge under this key may have gone through unknown to us: ISO 8601. Absent once its fate is known. */
+  unknownSince: z.string().exactOptional(),
   /** The provider's id of the payment, once it succeeded. */
   id: z.string().exactOptional(),
   paidAt: z.string().exactOptional(),
@@ -45,6 +48,18 @@ export const paymentStateSchema = z.object({
 export type PaymentState = z.infer<typeof paymentStateSchema>;
 
 export const firstPaymentState: PaymentState = { keyNumber: 1, declines: 0, deferrals: 0 };
+
+/** The state of a payment that may have gone through; one that was unknown before stays so since then. */
+export function unknownSince(payment: PaymentState, at: string): PaymentState {
+  return { ...payment, unknownSince: payment.unknownSince ?? at };
+}
+
+/** The state of a payment whose fate under its key is known. */
+export function known(payment: PaymentState): PaymentState {
+  const state = { ...payment };
+  delete state.unknownSince;
+  return state;
+}
 
 const timelineEntrySchema = z.object({ at: z.string(), what: z.string(), by: z.string() }).catchall(z.json());
 export type TimelineEntry = z.infer<typeof timelineEntrySchema>;

@@ -1,7 +1,7 @@
 import type { PatchOperation } from '@azure/cosmos';
 import type { PaymentCommand } from '../invoices/command.ts';
 import { maxAttempts } from '../invoices/decideClaim.ts';
-import type { PaymentState } from '../invoices/invoice.ts';
+import { known, type PaymentState, unknownSince } from '../invoices/invoice.ts';
 import { exponentialBackoff } from '../platform/backoff.ts';
 import type { ChargeOutcome } from './provider.ts';
 
@@ -23,6 +23,7 @@ export type Settlement =
       attempts: number;
     }
   | { kind: 'declined'; reason: string }
+  /** `unknown`: it may have been charged, and has to be looked up. */
   | { kind: 'parked'; reason: string; unknown: boolean };
 
 /** A command with what is to become of its invoice. */
@@ -101,7 +102,7 @@ export function decideSettlement(
         why: 'unknown',
         at: iso(now + exponentialBackoff(attempt, policy.unknownBackoff)),
         reason: outcome.message,
-        payment,
+        payment: unknownSince(payment, iso(now)),
         attempts: attempt,
       };
     case 'keyReused':
@@ -120,7 +121,7 @@ export function decideSettlement(
 /** The writes that a settlement asks for, apart from the timeline. */
 export function settlementPatches(
   settlement: Settlement,
-  command: PaymentCommand,
+  { payment }: PaymentCommand,
   at: string,
 ): PatchOperation[] {
   const unclaim: PatchOperation[] = [{ op: 'remove', path: '/claim' }];
@@ -129,7 +130,7 @@ export function settlementPatches(
     case 'paid':
       return [
         { op: 'set', path: '/status', value: 'paid' },
-        { op: 'set', path: '/payment', value: { ...command.payment, id: settlement.paymentId, paidAt: at } },
+        { op: 'set', path: '/payment', value: { ...known(payment), id: settlement.paymentId, paidAt: at } },
         ...rest,
       ];
     case 'retry':
@@ -141,10 +142,19 @@ export function settlementPatches(
         ...unclaim,
       ];
     case 'declined':
+      return [
+        { op: 'set', path: '/status', value: 'declined' },
+        { op: 'set', path: '/reason', value: settlement.reason },
+        { op: 'set', path: '/payment', value: known(payment) },
+        ...rest,
+      ];
     case 'parked':
       return [
-        { op: 'set', path: '/status', value: settlement.kind },
+        { op: 'set', path: '/status', value: 'parked' },
         { op: 'set', path: '/reason', value: settlement.reason },
+        ...(settlement.unknown
+          ? [{ op: 'set' as const, path: '/payment', value: unknownSince(payment, at) }]
+          : []),
         ...rest,
       ];
   }

@@ -1,6 +1,6 @@
 import type { Container, OperationInput } from '@azure/cosmos';
 import { z } from 'zod';
-import type { Invoice } from '../invoices/invoice.ts';
+import { type Invoice, known } from '../invoices/invoice.ts';
 import { readInvoice } from '../invoices/readInvoices.ts';
 import { reconcileStageName } from '../invoices/reconcileItem.ts';
 import { appendToTimeline } from '../invoices/timeline.ts';
@@ -77,7 +77,7 @@ export function reconcileStage({
         resourceBody: {
           operations: [
             { op: 'set', path: '/status', value: 'paid' },
-            { op: 'set', path: '/payment', value: { ...payment, id: paymentId, paidAt: at } },
+            { op: 'set', path: '/payment', value: { ...known(payment), id: paymentId, paidAt: at } },
             ...(invoice.reason === undefined ? [] : [{ op: 'remove' as const, path: '/reason' }]),
             appendToTimeline(invoice, { at, what: 'paid', by, paymentId, found: 'by reconciliation' }),
           ],

@@ -20,6 +20,7 @@ export const metric = {
   outboxMarkFailed: 'payonce.outbox.mark_failed',
   paymentOutcome: 'payonce.payment.outcome',
   paymentCallMs: 'payonce.payment.call_ms',
+  paymentUnknownOldestMs: 'payonce.payment.unknown_oldest_ms',
   paymentBreakerOpen: 'payonce.payment.breaker_open',
   batchStale: 'payonce.batch.stale',
   batchRejected: 'payonce.batch.rejected',

@@ -28,8 +28,8 @@ export const guards: readonly Guard[] = [
   {
     name: 'ETag condition at the reclaim of a stale claim',
     file: 'src/invoices/claimBatch.ts',
-    from: 'operations.push(patchIfUnchanged(invoice, patchesFor(invoice, decision)));',
-    to: `const { ifMatch, ...unconditional } = patchIfUnchanged(invoice, patchesFor(invoice, decision)) as never as Record<string, unknown>;
+    from: 'operations.push(patchIfUnchanged(invoice, patchesFor({ ...invoice, payment }, decision)));',
+    to: `const { ifMatch, ...unconditional } = patchIfUnchanged(invoice, patchesFor({ ...invoice, payment }, decision)) as never as Record<string, unknown>;
     operations.push((decision.kind === 'reclaim' ? unconditional : { ...unconditional, ifMatch }) as never);`,
     tests: claimTests,
     caughtBy: 'of two runs that see the same stale claims each is taken over by one',

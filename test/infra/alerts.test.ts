@@ -46,6 +46,7 @@ describe('alerts', () => {
       'outbox-old',
       'parked',
       'poison-work-item',
+      'payment-unknown',
       'breaker-open',
       'function-failures',
     ]);

@@ -18,6 +18,7 @@ describe('decideClaim', () => {
       kind: 'reclaim',
       attempt: 2,
       from: 'host-a',
+      called: true,
     });
     expect(decideClaim(invoice, '2026-01-01T12:05:00.999Z')).toEqual({ kind: 'skip', why: 'notDue' });
   });
@@ -25,6 +26,18 @@ describe('decideClaim', () => {
   test('after the last attempt a person has to look', () => {
     const invoice = aClaimedInvoice({ attempts: maxAttempts });
     expect(decideClaim(invoice, '2026-01-01T12:05:01.000Z')).toMatchObject({ kind: 'park' });
+  });
+
+  test('a claim whose calls never began surely charged nothing, so it counts for nothing', () => {
+    for (const attempts of [1, maxAttempts]) {
+      const invoice = aClaimedInvoice({ attempts }, { phase: 'claimed' });
+      expect(decideClaim(invoice, '2026-01-01T12:05:01.000Z')).toEqual({
+        kind: 'reclaim',
+        attempt: attempts,
+        from: 'host-a',
+        called: false,
+      });
+    }
   });
 
   test.each(['paid', 'declined', 'parked'] as const)(
@@ -39,15 +52,18 @@ describe('decideClaim', () => {
     fc.assert(
       fc.property(
         fc.constantFrom(...invoiceStatuses),
-        fc.integer({ min: 0, max: maxAttempts + 2 }),
+        fc.constantFrom('claimed' as const, 'calling' as const),
+        fc.integer({ min: 1, max: maxAttempts }),
         times,
         times,
-        (status, attempts, actionableAt, now) => {
-          const decision = decideClaim(aClaimedInvoice({ status, attempts, actionableAt }), now);
+        (status, phase, attempts, actionableAt, now) => {
+          const invoice = aClaimedInvoice({ status, attempts, actionableAt }, { phase });
+          const decision = decideClaim(invoice, now);
           if (decision.kind !== 'claim' && decision.kind !== 'reclaim') return;
           expect(['pending', 'claimed']).toContain(status);
           expect(actionableAt <= now).toBe(true);
-          expect(decision.attempt).toBe(attempts + 1);
+          const counted = status === 'pending' || phase === 'calling';
+          expect(decision.attempt).toBe(counted ? attempts + 1 : attempts);
           expect(decision.attempt).toBeLessThanOrEqual(maxAttempts);
         },
       ),

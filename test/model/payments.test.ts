@@ -73,6 +73,21 @@ const commands = [
         if (consumer !== undefined) world.settle(consumer);
       }),
   ),
+  fate.map(
+    (its) =>
+      new Command(`die after calling(${its})`, async (world) => {
+        world.advance(6 * minute);
+        world.read();
+        const run = world.runs.at(-1);
+        if (run !== undefined) world.claim(run);
+        for (const message of world.outbox.values()) world.dispatch(message, { kind: 'sent' }, true);
+        const batch = world.queue.at(-1);
+        if (batch !== undefined) world.start(batch);
+        const consumer = world.consumers.at(-1);
+        if (consumer === undefined) return;
+        for (const command of consumer.toPay) await world.call(consumer, command, its);
+      }),
+  ),
   fc
     .constantFrom(...spans)
     .map((ms) => new Command(`advance(${ms / minute} min)`, (world) => world.advance(ms))),

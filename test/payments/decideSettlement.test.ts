@@ -6,6 +6,7 @@ import {
   type CommandOutcome,
   decideSettlement,
   defaultSettlementPolicy as policy,
+  settlementPatches,
 } from '../../src/payments/decideSettlement.ts';
 import { anInvoice } from '../support/anInvoice.ts';
 
@@ -89,6 +90,36 @@ describe('decideSettlement', () => {
     expect(decideSettlement(command({ attempt: maxAttempts }), unknown, policy, now)).toMatchObject({
       kind: 'parked',
       unknown: true,
+    });
+  });
+
+  test.each<[string, CommandOutcome, string | undefined]>([
+    ['an unknown outcome', unknown, '2026-01-01T12:00:00.000Z'],
+    [
+      'a key too old to be sent, without a payment to be found',
+      { kind: 'unclear', message: 'x' },
+      '2026-01-01T12:00:00.000Z',
+    ],
+    ['a success', { kind: 'succeeded', paymentId: 'pi_1' }, undefined],
+    ['a soft decline', soft, undefined],
+    ['a hard decline', hard, undefined],
+  ])('since when the payment is unknown, after %s', (_, outcome, since) => {
+    const stored = (before: PaymentCommand) => {
+      const settlement = decideSettlement(before, outcome, policy, now);
+      const patches = settlementPatches(settlement, before, new Date(now).toISOString());
+      const patch = patches.find(({ path }) => path === '/payment');
+      return (patch as { value: PaymentCommand['payment'] }).value;
+    };
+    expect(stored(command()).unknownSince).toBe(since);
+    const earlier = '2026-01-01T11:00:00.000Z';
+    const already = command({ payment: { unknownSince: earlier } });
+    expect(stored(already).unknownSince).toBe(since === undefined ? undefined : earlier);
+  });
+
+  test('what was unknown stays so where the provider cannot be asked', () => {
+    const before = command({ payment: { unknownSince: '2026-01-01T11:00:00.000Z' } });
+    expect(decideSettlement(before, transient, policy, now)).toMatchObject({
+      payment: { unknownSince: '2026-01-01T11:00:00.000Z' },
     });
   });
 

@@ -1,4 +1,4 @@
-import type { Invoice } from '../../src/invoices/invoice.ts';
+import type { Claim, Invoice } from '../../src/invoices/invoice.ts';
 
 /** An invoice that is pending and was due at noon; a test names what matters to it. */
 export function anInvoice(changes: Partial<Invoice> = {}): Invoice {
@@ -23,18 +23,22 @@ export function anInvoice(changes: Partial<Invoice> = {}): Invoice {
 }
 
 /** The same, claimed by batch `b1` of instance `host-a`; stale from `actionableAt` on. */
-export function aClaimedInvoice(changes: Partial<Invoice> = {}): Invoice {
+export function aClaimedInvoice(
+  changes: Partial<Invoice> = {},
+  { phase }: Pick<Claim, 'phase'> = { phase: 'calling' },
+): Invoice {
+  const { attempts = 1 } = changes;
   return anInvoice({
     status: 'claimed',
-    attempts: 1,
+    attempts,
     claim: {
       batchId: 'b1',
       by: 'host-a',
       runId: 'run-1',
       fence: 3,
-      attempt: 1,
+      attempt: attempts,
       at: '2026-01-01T12:00:01.000Z',
-      phase: 'claimed',
+      phase,
     },
     actionableAt: '2026-01-01T12:05:01.000Z',
     ...changes,
