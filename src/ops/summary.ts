@@ -28,7 +28,7 @@ export async function summarize({
     byStatus('outboxMessage'),
     value(
       z.string(),
-      `SELECT VALUE MIN(c.createdAt) FROM c WHERE c.type = 'outboxMessage' AND c.status = 'pending'`,
+      `SELECT VALUE MIN(c.notBefore ?? c.createdAt) FROM c WHERE c.type = 'outboxMessage' AND c.status = 'pending'`,
     ),
     value(z.number(), `SELECT VALUE COUNT(1) FROM c WHERE c.status = 'claimed' AND c.actionableAt <= @now`),
     value(z.number(), `SELECT VALUE COUNT(1) FROM c WHERE c.type = 'invoice' AND IS_DEFINED(c.payment.id)`),

@@ -3,7 +3,7 @@ import type { Clock } from '../platform/clock.ts';
 import { metric, type Telemetry } from '../platform/telemetry.ts';
 import { maxOperations, transact } from '../platform/transact.ts';
 import { type DispatchDecision, decideDispatch, dispatchPatches, type SendResult } from './decideDispatch.ts';
-import type { Destination, OutboxMessage } from './outboxMessage.ts';
+import { type Destination, type OutboxMessage, waitedMs } from './outboxMessage.ts';
 
 /**
  * Sends messages to one destination in as few requests as it can; one result per message, in order. Never rejects.
@@ -91,7 +91,7 @@ export function createDispatcher({
     for (const { entry, decision } of decided) {
       telemetry.count(metric.outboxDispatched, { destination, result: decision.kind });
       if (decision.kind === 'dispatched') {
-        telemetry.record(metric.outboxLagMs, now - Date.parse(entry.message.createdAt), { destination });
+        telemetry.record(metric.outboxLagMs, waitedMs(entry.message, now), { destination });
       }
     }
     await Promise.all([...byShard(decided)].map(([shard, group]) => mark(shard, group)));

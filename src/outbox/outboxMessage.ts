@@ -25,6 +25,8 @@ export const outboxMessageSchema = z.object({
   type: z.literal('outboxMessage'),
   status: z.enum(outboxStatuses),
   createdAt: z.string(),
+  /** When it may be sent first, where that is later than its creation: ISO 8601. */
+  notBefore: z.string().exactOptional(),
   nextAttemptAt: z.string().exactOptional(),
   attempts: z.int(),
   lastError: z.string().exactOptional(),
@@ -46,14 +48,20 @@ const inlineDispatchMs = 10_000;
 export function newOutboxMessage(
   content: Pick<OutboxMessage, 'id' | 'shard' | 'destination' | 'body'>,
   now: number,
-  notBefore = now + inlineDispatchMs,
+  notBefore?: number,
 ): OutboxMessage {
   return {
     ...content,
     type: 'outboxMessage',
     status: 'pending',
     createdAt: new Date(now).toISOString(),
-    nextAttemptAt: new Date(notBefore).toISOString(),
+    ...(notBefore === undefined ? {} : { notBefore: new Date(notBefore).toISOString() }),
+    nextAttemptAt: new Date(notBefore ?? now + inlineDispatchMs).toISOString(),
     attempts: 0,
   };
+}
+
+/** How long a message has been waiting at `now` (milliseconds) to be sent, in milliseconds. */
+export function waitedMs({ createdAt, notBefore = createdAt }: OutboxMessage, now: number): number {
+  return Math.max(0, now - Date.parse(notBefore));
 }

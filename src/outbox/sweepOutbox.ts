@@ -3,6 +3,7 @@ import type { Lease } from '../locking/index.ts';
 import type { Clock } from '../platform/clock.ts';
 import { metric, type Telemetry } from '../platform/telemetry.ts';
 import type { Dispatcher } from './dispatcher.ts';
+import { waitedMs } from './outboxMessage.ts';
 import { dueOutboxMessages } from './readOutbox.ts';
 
 /** Key of the lease under which the sweeper runs: one sweeper at a time is enough. */
@@ -38,8 +39,8 @@ export async function sweepOutbox(
       now: new Date(now).toISOString(),
       limit: pageSize,
     });
-    const oldest = Math.min(now, ...messages.map(({ createdAt }) => Date.parse(createdAt)));
-    telemetry.record(metric.outboxOldestMs, now - oldest);
+    const oldest = Math.max(0, ...messages.map((message) => waitedMs(message, now)));
+    telemetry.record(metric.outboxOldestMs, oldest);
     // One whose mark failed is due still and comes again: it is left to the next sweep, or this one would never end.
     const fresh = messages.filter(({ id }) => !seen.has(id));
     for (const { id } of fresh) seen.add(id);

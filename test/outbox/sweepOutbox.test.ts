@@ -132,6 +132,20 @@ describe('sweepOutbox', () => {
     await box.clear();
   });
 
+  test('one that is not to be sent before a time has waited since that time', async () => {
+    const box = await outbox('s9');
+    const at = box.clock.now();
+    const content = { id: 'timed', shard: 's9', destination: 'work-items' as const, body: [] };
+    await cosmos.containers.invoices.items.create(newOutboxMessage(content, at, at + 90_000));
+    await box.clock.advance(89_000);
+    expect(await box.sweep()).toMatchObject({ dispatched: 0 });
+    await box.clock.advance(6_000);
+    expect(await box.sweep()).toMatchObject({ dispatched: 1 });
+    expect(box.telemetry.values(metric.outboxOldestMs)).toEqual([0, 5_000]);
+    expect(box.telemetry.values(metric.outboxLagMs)).toEqual([5_000]);
+    await box.clear();
+  });
+
   test('a dispatcher that dies between the send and the mark: the message is sent again', async () => {
     const box = await outbox('s1');
     const message = await box.store('twice');
