@@ -6,11 +6,12 @@ import type { Mishap } from './schedule.ts';
 export function figuresOf({
   evidence,
   mishaps,
-  drainTook,
+  drained,
 }: {
   evidence: Evidence;
   mishaps: readonly Mishap[];
-  drainTook: number;
+  /** Milliseconds after the last mishap until each kind of work had come to its end. */
+  drained: ReadonlyMap<string, number>;
 }): string[] {
   const { invoices, charges, outbox, receipts, paymentCommands } = evidence;
   const { byStatus, chargedTwice } = addUp({ invoices, charges, undispatched: outbox.pending });
@@ -26,7 +27,7 @@ export function figuresOf({
     `Charges     ${charges.length} in the payment ledger for ${byStatus.paid} paid invoices; charged twice: ${chargedTwice}`,
     `Receipts    ${receipts.length}`,
     `Outbox      ${outbox.pending} undispatched, ${outbox.parked} parked; dead letters: ${paymentCommands.deadLettered}`,
-    `Drained     ${(drainTook / 1000).toFixed(0)} s after the last mishap`,
+    `Drained     ${[...drained].map(([kind, ms]) => `${kind} ${(ms / 1000).toFixed(0)} s`).join(', ')} after the last mishap`,
   ];
 }
 

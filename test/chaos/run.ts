@@ -6,7 +6,7 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import type { InvoiceFigure } from '../../local/start/figures.ts';
-import { type Evidence, gatherEvidence, unfinished, violations } from '../support/audit.ts';
+import { type Evidence, gatherEvidence, openWork, unfinished, violations } from '../support/audit.ts';
 import { exitOnSignals } from '../support/endWithProcess.ts';
 import { startLocalCloud } from '../support/localCloud.ts';
 import { seededRandom } from '../support/seededRandom.ts';
@@ -40,10 +40,8 @@ if (values.help || !(minutes > 0) || ![seed, hosts, invoices].every(Number.isInt
 
 /** How long it may take until nothing moves any more after the last mishap, in milliseconds. */
 const drainMs = 120_000;
-/** How long what is delivered once more after that may take, in milliseconds. */
-const leftOverMs = 60_000;
-/** Payments are found late, as Stripe's are, but early enough for the time to drain. Milliseconds. */
-const searchLagMs = 20_000;
+/** Payments are found as late as Stripe's may be (https://docs.stripe.com/search#data-freshness). Milliseconds. */
+const searchLagMs = 60_000;
 const importEveryMs = 2_000;
 const logFolder = '.local/chaos';
 const env = {
@@ -87,15 +85,9 @@ async function run(): Promise<boolean> {
   await Promise.all([inflict(), importAll(), showProgress()]);
   await Promise.all(Object.values(faultsOf).map((url) => fetch(url, { method: 'DELETE' })));
   await fleet.recover();
-  const drainStarted = performance.now();
-  console.log('no more mishaps');
-  await until((now) => stillOpen(withoutLocked(now)).length === 0, drainMs);
-  const drainTook = performance.now() - drainStarted;
-  // What is locked still is left over from connections that broke: it comes once more, and must change nothing.
-  await fetch(faultsOf.serviceBus, { method: 'POST', body: JSON.stringify({ kind: 'expire-locks' }) });
-  const evidence = await until((now) => stillOpen(now).length === 0, leftOverMs);
+  const { evidence, drained } = await drain();
   const problems = [...stillOpen(evidence), ...violations(evidence)];
-  console.log(figuresOf({ evidence, mishaps, drainTook }).join('\n'));
+  console.log(figuresOf({ evidence, mishaps, drained }).join('\n'));
   if (problems.length === 0) {
     console.log('Everything adds up.');
     return true;
@@ -183,11 +175,17 @@ async function run(): Promise<boolean> {
     }
   }
 
-  async function until(done: (now: Evidence) => boolean, atMostMs: number): Promise<Evidence> {
+  /** Waits until nothing moves any more; also says after how many milliseconds each kind of work had come to its end. */
+  async function drain(): Promise<{ evidence: Evidence; drained: Map<string, number> }> {
     const from = performance.now();
+    const drained = new Map<string, number>();
+    console.log('no more mishaps');
     for (;;) {
-      const now = await gatherEvidence(cloud);
-      if (done(now) || performance.now() - from > atMostMs) return now;
+      const evidence = await gatherEvidence(cloud);
+      const took = performance.now() - from;
+      for (const [kind, open] of Object.entries(openWork(evidence, Date.now())))
+        if (open > 0 || !drained.has(kind)) drained.set(kind, took);
+      if (stillOpen(evidence).length === 0 || took > drainMs) return { evidence, drained };
       await delay(1_000);
     }
   }
@@ -202,14 +200,6 @@ function stillOpen(evidence: Evidence): string[] {
     ...stuck.map(({ id, status, timeline }) => `${id} is still ${status}: ${timeline.at(-1)?.what}`),
     ...unfinished(evidence, Date.now()),
   ];
-}
-
-/**
- * A message whose settlement was lost stays locked, renewed by the SDK for up to five minutes: that holds nothing up, since
- * its invoices are settled, or claimed anew.
- */
-function withoutLocked(evidence: Evidence): Evidence {
-  return { ...evidence, paymentCommands: { ...evidence.paymentCommands, locked: 0 } };
 }
 
 /** A soft decline is tried again in days: nothing is to be done until then. */

@@ -60,22 +60,28 @@ export async function gatherEvidence(cloud: LocalCloud, prefix = ''): Promise<Ev
   };
 }
 
-/** What is not done yet, in words; empty when nothing moves any more. Pure. */
-export function unfinished(evidence: Evidence, now: number): string[] {
+/** How much of each kind of work is not done yet; all 0 when nothing moves any more. Pure. */
+export function openWork(evidence: Evidence, now: number) {
   const { invoices, receipts, outbox, paymentCommands, workItems } = evidence;
   const paid = invoices.filter(({ status }) => status === 'paid').length;
   const open = invoices.filter(
     (invoice) => !isSettled({ invoices: [invoice], charges: [], undispatched: 0 }, now),
   );
-  return [
-    ...(open.length > 0 ? [`${open.length} invoices are not settled`] : []),
-    ...(outbox.pending > 0 ? [`${outbox.pending} outbox messages are not dispatched`] : []),
-    ...(paymentCommands.active + paymentCommands.locked + paymentCommands.scheduled > 0
-      ? [`${paymentCommands.active} batches wait in the queue, ${paymentCommands.locked} are locked`]
-      : []),
-    ...(workItems.queued > 0 ? [`${workItems.queued} work items are in the queue`] : []),
-    ...(receipts.length < paid ? [`${paid - receipts.length} receipts are missing`] : []),
-  ];
+  return {
+    invoices: open.length,
+    outbox: outbox.pending,
+    batches: paymentCommands.active + paymentCommands.scheduled,
+    'locked batches': paymentCommands.locked,
+    'work items': workItems.queued,
+    receipts: Math.max(0, paid - receipts.length),
+  };
+}
+
+/** What is not done yet, in words; empty when nothing moves any more. Pure. */
+export function unfinished(evidence: Evidence, now: number): string[] {
+  return Object.entries(openWork(evidence, now)).flatMap(([kind, open]) =>
+    open > 0 ? [`${kind}: ${open} not done`] : [],
+  );
 }
 
 /** What must not be, in words; empty when every invoice adds up. Pure. */
