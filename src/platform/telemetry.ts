@@ -29,6 +29,7 @@ export const metric = {
   workItemDone: 'payonce.work_item.done',
   workItemPoison: 'payonce.work_item.poison',
   runEnded: 'payonce.run.ended',
+  runGroupEnded: 'payonce.run.group_ended',
   runMs: 'payonce.run.ms',
 } as const;
 

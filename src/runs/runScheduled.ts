@@ -52,6 +52,8 @@ export async function runScheduled(
     }
   }
   telemetry.count(metric.runEnded, { job: job.name, trigger: 'timer', status });
+  for (const [group, ended] of outcomes)
+    telemetry.count(metric.runGroupEnded, { job: job.name, group, status: ended.status });
   telemetry.record(metric.runMs, clock.monotonic() - started, { job: job.name });
   if (status === 'failed') throw new Error(`run ${runId} of ${job.name} failed: ${reason}`);
   return { runId, groups };

@@ -6,7 +6,7 @@ import { shardOf } from '../../src/invoices/shard.ts';
 import type { Dispatcher } from '../../src/outbox/dispatcher.ts';
 import { systemClock } from '../../src/platform/clock.ts';
 import { FencedOut } from '../../src/platform/fence.ts';
-import { noTelemetry } from '../../src/platform/telemetry.ts';
+import { metric, noTelemetry } from '../../src/platform/telemetry.ts';
 import { groupLockKey, type Job } from '../../src/runs/job.ts';
 import type { RunRecord } from '../../src/runs/runRecord.ts';
 import { runScheduled } from '../../src/runs/runScheduled.ts';
@@ -95,6 +95,12 @@ describe('runScheduled', () => {
     const { groups } = await runScheduled(job, running(world));
     expect(groups['1']).toEqual({ status: 'skipped', counts: {}, reason: 'held elsewhere' });
     expect(processed).toEqual(['0:0']);
+    // The tick as a whole has completed: a lease that is held for ever shows in its group alone.
+    const ended = world.telemetry.reports.filter(({ name }) => name === metric.runGroupEnded);
+    expect(ended.map(({ attributes }) => attributes)).toEqual([
+      { job: 'count', group: '0', status: 'completed' },
+      { job: 'count', group: '1', status: 'skipped' },
+    ]);
   });
 
   test('a lease that is lost in the middle: nothing is done after it, and the record says why', async () => {
