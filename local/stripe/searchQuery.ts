@@ -1,10 +1,11 @@
+import { folded } from './folded.ts';
 import type { Intent } from './intent.ts';
 import { invalid, notHere } from './refusal.ts';
 
 /** A query in Stripe's search language (https://docs.stripe.com/search), understood. */
 export interface SearchQuery {
   matches: (intent: Intent) => boolean;
-  /** The one invoice that can match, where the query says so. */
+  /** The one invoice that can match, in upper or lower case, where the query says so. */
   invoiceId: string | undefined;
 }
 
@@ -99,7 +100,7 @@ function compare(
     case '<=':
       return value <= wanted;
     default:
-      return value === wanted;
+      return folded(String(value)) === folded(String(wanted));
   }
 }
 

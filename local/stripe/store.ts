@@ -1,6 +1,7 @@
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
+import { folded } from './folded.ts';
 import type { Intent } from './intent.ts';
 
 /** A row of the ledger: one charge that moved money. */
@@ -34,11 +35,12 @@ export function openStore(folder: string | undefined) {
   if (folder !== undefined) mkdirSync(folder, { recursive: true });
   const db = new DatabaseSync(folder === undefined ? ':memory:' : join(folder, 'payments.sqlite'));
   if (folder !== undefined) db.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL;');
+  db.function('folded', { deterministic: true }, (text) => (typeof text === 'string' ? folded(text) : null));
   db.exec(`
     CREATE TABLE IF NOT EXISTS intents (
       number INTEGER PRIMARY KEY, id TEXT UNIQUE, invoiceId TEXT, changedAt INTEGER, json TEXT
     );
-    CREATE INDEX IF NOT EXISTS intentsByInvoice ON intents (invoiceId);
+    CREATE INDEX IF NOT EXISTS intentsByFoldedInvoice ON intents (folded(invoiceId));
     CREATE TABLE IF NOT EXISTS charges (number INTEGER PRIMARY KEY, json TEXT);
     CREATE TABLE IF NOT EXISTS keys (
       key TEXT PRIMARY KEY, request TEXT, status INTEGER, body TEXT, createdAt INTEGER
@@ -54,7 +56,7 @@ export function openStore(folder: string | undefined) {
     ON CONFLICT (id) DO UPDATE SET changedAt = excluded.changedAt, json = excluded.json`);
   const intentById = db.prepare('SELECT json FROM intents WHERE id = ?');
   const intentsOfInvoice = db.prepare(
-    'SELECT json FROM intents WHERE invoiceId = ? AND changedAt <= ? ORDER BY number DESC',
+    'SELECT json FROM intents WHERE folded(invoiceId) = folded(?) AND changedAt <= ? ORDER BY number DESC',
   );
   const allIntents = db.prepare('SELECT json FROM intents WHERE changedAt <= ? ORDER BY number DESC');
   const addCharge = db.prepare('INSERT INTO charges (json) VALUES (?)');
@@ -88,8 +90,8 @@ export function openStore(folder: string | undefined) {
       return row === undefined ? undefined : (JSON.parse(text(row.json)) as Intent);
     },
     /**
-     * Intents that last changed at `until` (milliseconds) or earlier, the newest first; of one invoice, or
-     * all.
+     * Intents that last changed at `until` (milliseconds) or earlier, the newest first; of one invoice, in upper
+     * or lower case, or all.
      */
     intents(until: number, invoiceId?: string): Intent[] {
       const rows = invoiceId === undefined ? allIntents.all(until) : intentsOfInvoice.all(invoiceId, until);

@@ -30,6 +30,18 @@ test('quotes and backslashes are escaped, other alphabets are not', async () => 
   }
 });
 
+test('upper and lower case are the same', async () => {
+  const invoiceId = `Счёт-${newInvoiceId()}`;
+  const ids: string[] = [];
+  for (const each of [invoiceId.toLowerCase(), invoiceId.toUpperCase()]) {
+    ids.unshift((await stripe.paymentIntents.create(charge({ invoiceId: each }))).id);
+  }
+  await clock.advance(searchLagMs);
+  expect(await idsOf(`metadata['invoiceId']:'${invoiceId}'`)).toEqual(ids);
+  expect(await idsOf(`metadata['invoiceId']:'${invoiceId}' AND status:'SUCCEEDED'`)).toEqual(ids);
+  expect(await idsOf(`metadata['invoiceId']:'${invoiceId}' OR amount:1`)).toEqual(ids);
+});
+
 test('clauses: AND, OR, negation, numbers', async () => {
   const group = newInvoiceId();
   const create = (amount: number, payment_method: string) =>
