@@ -22,12 +22,14 @@ export async function pay(
     return { kind: 'keyReused', message: 'the invoice has changed since its key was first used' };
   }
   if (now - Date.parse(payment.keyCreatedAt) > maxKeyAgeMs) {
-    const found = await provider.find(invoiceId);
+    const found = await provider.find(command);
     switch (found.kind) {
       case 'found':
         return { kind: 'succeeded', paymentId: found.paymentId };
       case 'notFound':
         return { kind: 'unclear', message: 'the key is older than 23 h and the provider finds no payment' };
+      case 'differs':
+        return { kind: 'unclear', message: found.message };
       case 'unknown':
         return { kind: 'transient', code: 'lookup_failed', message: found.message };
     }
@@ -44,6 +46,7 @@ export async function pay(
   });
   if (outcome.kind !== 'unknown' || outcome.remembered !== true) return outcome;
   // The key will say nothing else for a day. The look-up may: finding a payment counts, finding none does not yet.
-  const found = await provider.find(invoiceId);
+  const found = await provider.find(command);
+  if (found.kind === 'differs') return { kind: 'unclear', message: found.message };
   return found.kind === 'found' ? { kind: 'succeeded', paymentId: found.paymentId } : outcome;
 }

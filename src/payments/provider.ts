@@ -30,10 +30,15 @@ export type ChargeOutcome =
   /** The key was used with other parameters before: a bug on our side, for a person to look at. */
   | { kind: 'keyReused'; message: string };
 
+/** What a payment must be equal to, to be that of an invoice. */
+export type SoughtPayment = Pick<ChargeRequest, 'invoiceId' | 'amountMinor' | 'currency'>;
+
 /** What a look-up by metadata says. */
 export type FoundPayment =
   | { kind: 'found'; paymentId: string }
   | { kind: 'notFound' }
+  /** Paid under this invoice's id, but another amount or currency: whether that settles it is for a person to say. */
+  | { kind: 'differs'; message: string }
   /** The provider could not say. */
   | { kind: 'unknown'; message: string };
 
@@ -41,5 +46,5 @@ export type FoundPayment =
 export interface PaymentProvider {
   charge(request: ChargeRequest): Promise<ChargeOutcome>;
   /** Looks a successful payment up by the invoice's id, for keys that are too old to be sent again. */
-  find(invoiceId: string): Promise<FoundPayment>;
+  find(sought: SoughtPayment): Promise<FoundPayment>;
 }

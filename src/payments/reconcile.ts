@@ -9,12 +9,15 @@ import type { Clock } from '../platform/clock.ts';
 import { transact } from '../platform/transact.ts';
 import { defineStage, type Stage } from '../workItems/defineStage.ts';
 import { receiptItem } from './followUps.ts';
-import type { PaymentProvider } from './provider.ts';
+import type { FoundPayment, PaymentProvider } from './provider.ts';
 
 /** The provider could not say, or the store gave no clear answer: the queue delivers the work item again. */
 export class NotReconciled extends Error {
   override readonly name = 'NotReconciled';
 }
+
+/** The provider knows no payment that settles the invoice. */
+type NoneFound = Extract<FoundPayment, { kind: 'notFound' | 'differs' }>;
 
 /** Whether there is still something to find out: a person may have decided meanwhile. */
 export function isUnclear(invoice: Invoice | undefined, keyNumber: number): invoice is Invoice {
@@ -23,7 +26,7 @@ export function isUnclear(invoice: Invoice | undefined, keyNumber: number): invo
 
 /**
  * The stage that looks a parked invoice up at the provider. Found: it was charged, so it is paid, and its receipt is
- * ordered. Not found: it stays parked, and its timeline says so; to try again is then for a person to decide. Nothing is
+ * ordered. Not found, or with another amount: it stays parked, and its timeline says so; to try again is then for a person to decide. Nothing is
  * ever charged here.
  */
 export function reconcileStage({
@@ -44,17 +47,18 @@ export function reconcileStage({
       const { resourceId: id } = context;
       const invoice = await readInvoice(container, shard, id);
       if (!isUnclear(invoice, keyNumber)) return { result: 'decided meanwhile' };
-      const found = await provider.find(id);
+      const found = await provider.find({ ...invoice, invoiceId: id });
       if (found.kind === 'unknown') throw new NotReconciled(`the provider cannot say: ${found.message}`);
       const at = new Date(clock.now()).toISOString();
-      const operations = found.kind === 'found' ? paid(invoice, found.paymentId, at) : notFound(invoice, at);
+      const operations =
+        found.kind === 'found' ? paid(invoice, found.paymentId, at) : stays(invoice, found, at);
       context.assertHeld();
       const answer = await transact(container, shard, operations);
       // Whatever was written: the next delivery reads the invoice anew.
       if (answer.kind !== 'committed') throw new NotReconciled(`the store gave no clear answer for ${id}`);
       return found.kind === 'found'
         ? { result: 'paid', paymentId: found.paymentId }
-        : { result: 'not found' };
+        : { result: found.kind === 'differs' ? 'differs' : 'not found' };
     },
   });
 
@@ -87,8 +91,9 @@ export function reconcileStage({
     ];
   }
 
-  function notFound(invoice: Invoice, at: string): OperationInput[] {
-    const entry = { at, what: 'looked up', by, reason: 'the provider finds no payment' };
+  function stays(invoice: Invoice, found: NoneFound, at: string): OperationInput[] {
+    const reason = found.kind === 'differs' ? found.message : 'the provider finds no payment';
+    const entry = { at, what: 'looked up', by, reason };
     return [
       {
         operationType: 'Patch',

@@ -1,7 +1,7 @@
 import type Stripe from 'stripe';
 import { errorText } from '../platform/errorText.ts';
 import { classifyError, classifyIntent } from './classifyStripe.ts';
-import type { ChargeRequest, PaymentProvider } from './provider.ts';
+import type { ChargeRequest, FoundPayment, PaymentProvider, SoughtPayment } from './provider.ts';
 import { stripeAmount } from './stripeAmount.ts';
 import { type StripeOptions, stripeClient } from './stripeClient.ts';
 
@@ -25,12 +25,10 @@ export function stripeProvider(options: StripeOptions): PaymentProvider {
       }
     },
 
-    async find(invoiceId) {
+    async find(sought) {
+      const query = `metadata['invoiceId']:'${escapeQuery(sought.invoiceId)}' AND status:'succeeded'`;
       try {
-        const query = `metadata['invoiceId']:'${escapeQuery(invoiceId)}' AND status:'succeeded'`;
-        const { data } = await stripe.paymentIntents.search({ query, limit: 1 });
-        const [payment] = data;
-        return payment === undefined ? { kind: 'notFound' } : { kind: 'found', paymentId: payment.id };
+        return await pick(sought, stripe.paymentIntents.search({ query, limit: 100 }));
       } catch (error) {
         return { kind: 'unknown', message: errorText(error) };
       }
@@ -56,6 +54,27 @@ function parameters(request: ChargeRequest, amount: number): Stripe.PaymentInten
     ...(description === undefined ? {} : { description }),
     metadata: { invoiceId, idempotencyKey },
   };
+}
+
+/**
+ * The payment among those that the search found. It finds those of other invoices too: its exact match does not tell
+ * upper case from lower (https://docs.stripe.com/search), our ids do.
+ */
+async function pick(
+  { invoiceId, amountMinor, currency }: SoughtPayment,
+  payments: AsyncIterable<Stripe.PaymentIntent>,
+): Promise<FoundPayment> {
+  const wanted = stripeAmount(amountMinor, currency);
+  const other: string[] = [];
+  for await (const { id, amount, currency: paidIn, metadata } of payments) {
+    if (metadata.invoiceId !== invoiceId) continue;
+    const equal = 'amount' in wanted && amount === wanted.amount && paidIn === currency.toLowerCase();
+    if (equal) return { kind: 'found', paymentId: id };
+    other.push(`${id} over ${amount} ${paidIn}`);
+  }
+  if (other.length === 0) return { kind: 'notFound' };
+  const why = `the provider has ${other.join(', ')} in its own units, not ${amountMinor} ${currency} in minor units`;
+  return { kind: 'differs', message: why };
 }
 
 /**

@@ -19,7 +19,12 @@ import {
 } from '../../src/payments/decideSettlement.ts';
 import { unclearOf } from '../../src/payments/followUps.ts';
 import { pay } from '../../src/payments/pay.ts';
-import type { ChargeOutcome, ChargeRequest, FoundPayment } from '../../src/payments/provider.ts';
+import type {
+  ChargeOutcome,
+  ChargeRequest,
+  FoundPayment,
+  SoughtPayment,
+} from '../../src/payments/provider.ts';
 import { decideStart } from '../../src/payments/startBatch.ts';
 import { workItemSchema } from '../../src/workItems/workItem.ts';
 import { anInvoice } from '../support/anInvoice.ts';
@@ -146,7 +151,7 @@ export class World {
     if (settlements.has(command.invoiceId) || !toPay.includes(command)) return;
     const provider = {
       charge: async (request: ChargeRequest) => this.#charge(request, fate),
-      find: async (invoiceId: string) => this.#find(invoiceId, fate),
+      find: async ({ invoiceId }: SoughtPayment) => this.#find(invoiceId, fate),
     };
     const outcome = await pay(provider, command, this.now);
     settlements.set(command.invoiceId, decideSettlement(command, outcome, defaultSettlementPolicy, this.now));

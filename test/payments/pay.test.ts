@@ -25,6 +25,16 @@ test.each<FoundPayment>([{ kind: 'notFound' }, { kind: 'unknown', message: 'busy
   },
 );
 
+const differs: FoundPayment = { kind: 'differs', message: 'pi_1 over 1 usd' };
+
+test.each([
+  ['remembered', now],
+  ['too old', now + 24 * 3600 * 1000],
+])('a payment of another amount is for a person to look at (key %s)', async (_, at) => {
+  const outcome = await pay(provider(remembered, differs), command, at);
+  expect(outcome).toEqual({ kind: 'unclear', message: 'pi_1 over 1 usd' });
+});
+
 test('an unknown outcome that is news is asked for again, not looked up', async () => {
   const unknown: ChargeOutcome = { kind: 'unknown', message: 'time-out' };
   const paid = provider(unknown, { kind: 'found', paymentId: 'pi_1' });

@@ -94,6 +94,18 @@ describe('reconcile', () => {
     expect(await world.charges(ids)).toEqual([]);
   });
 
+  test('one of another amount: it stays parked, and its timeline says what is there', async () => {
+    const { id, ids, shard, message } = await parkedUnknown('pm_local_resetAfterCharge');
+    const patch = [{ op: 'set' as const, path: '/amountMinor', value: 1 }];
+    await world.container.item(id, shard).patch(patch);
+    expect(await reconcile(id, itemOf(message).input)).toEqual({ result: 'differs' });
+    const [charge] = await world.charges(ids);
+    const [invoice] = await world.stored(shard, ids);
+    expect(invoice).toMatchObject({ status: 'parked' });
+    const reason = expect.stringContaining(`over ${charge?.amount} `);
+    expect(invoice?.timeline.at(-1)).toMatchObject({ what: 'looked up', reason });
+  });
+
   test('a provider that cannot say: the queue brings it again', async () => {
     const { id, message } = await parkedUnknown('pm_local_resetAfterCharge');
     const silent = async () => ({ kind: 'unknown' as const, message: 'down' });

@@ -31,6 +31,13 @@ async function ledgerOf(invoiceId: string): Promise<Charge[]> {
   return charges.filter((charge) => charge.invoiceId === invoiceId);
 }
 
+/** Charges, and gives the payment's id. */
+async function paid(charge: ChargeRequest): Promise<string> {
+  const outcome = await provider.charge(charge);
+  if (outcome.kind !== 'succeeded') throw new Error(outcome.kind);
+  return outcome.paymentId;
+}
+
 async function arm(fault: object): Promise<void> {
   await fetch(`${apiBase}/_local/faults`, { method: 'POST', body: JSON.stringify(fault) });
 }
@@ -100,7 +107,7 @@ describe('charge', () => {
     expect(await provider.charge(charge)).toMatchObject({ kind: 'unknown', remembered: true });
     const rows = await ledgerOf(charge.invoiceId);
     expect(rows).toHaveLength(1);
-    expect(await provider.find(charge.invoiceId)).toEqual({
+    expect(await provider.find(charge)).toEqual({
       kind: 'found',
       paymentId: rows[0]?.paymentIntent,
     });
@@ -155,7 +162,7 @@ describe('a provider that is not there', () => {
     await once(server, 'close');
     const gone = stripeProvider({ secretKey, apiBase: `http://127.0.0.1:${port}`, timeoutMs: 10_000 });
     expect(await gone.charge(request())).toMatchObject({ kind: 'transient', code: 'ECONNREFUSED' });
-    expect((await gone.find('INV')).kind).toBe('unknown');
+    expect((await gone.find(request())).kind).toBe('unknown');
   });
 
   test.each([
@@ -179,20 +186,55 @@ describe('a provider that is not there', () => {
 describe('find', () => {
   test('a payment, by an id with any sign in it', async () => {
     for (const invoiceId of [`it's "7" \\ 8`, 'счёт-☕']) {
-      const outcome = await provider.charge(request({ invoiceId, idempotencyKey: crypto.randomUUID() }));
-      const paymentId = outcome.kind === 'succeeded' ? outcome.paymentId : '';
-      expect(await provider.find(invoiceId)).toEqual({ kind: 'found', paymentId });
+      const charge = request({ invoiceId, idempotencyKey: crypto.randomUUID() });
+      const paymentId = await paid(charge);
+      expect(await provider.find(charge)).toEqual({ kind: 'found', paymentId });
     }
+  });
+
+  test('never the payment of an id that differs in case only, wherever it stands among many', async () => {
+    const invoiceId = `INV-A1-${crypto.randomUUID()}`;
+    const others = [invoiceId.toLowerCase(), invoiceId.toUpperCase().replace('INV', 'Inv')];
+    const mine = request({ invoiceId });
+    const before = await Promise.all(others.map((id) => paid(request({ invoiceId: id }))));
+    expect(await provider.find(mine)).toEqual({ kind: 'notFound' });
+    const paymentId = await paid(mine);
+    // More than one page of newer ones.
+    await Promise.all(
+      Array.from({ length: 101 }, (_, n) =>
+        paid(request({ invoiceId: others[0] ?? '', idempotencyKey: `${invoiceId}-other-${n}` })),
+      ),
+    );
+    expect(before).not.toContain(paymentId);
+    expect(await provider.find(mine)).toEqual({ kind: 'found', paymentId });
+  });
+
+  test.each([{ amountMinor: 2999 }, { currency: 'EUR' }, { currency: 'KWD', amountMinor: 1999 }])(
+    'a payment under the id that is not %o differs, and says from what',
+    async (sought) => {
+      const charge = request();
+      const paymentId = await paid(charge);
+      expect(await provider.find({ ...charge, ...sought })).toEqual({
+        kind: 'differs',
+        message: expect.stringContaining(`${paymentId} over 1999 usd`),
+      });
+    },
+  );
+
+  test('amounts are compared as Stripe counts them', async () => {
+    const charge = request({ currency: 'ISK', amountMinor: 1300 });
+    const paymentId = await paid(charge);
+    expect(await provider.find(charge)).toEqual({ kind: 'found', paymentId });
   });
 
   test('nothing where none succeeded', async () => {
     const charge = request({ paymentMethod: 'pm_card_chargeDeclined' });
     await provider.charge(charge);
-    expect(await provider.find(charge.invoiceId)).toEqual({ kind: 'notFound' });
+    expect(await provider.find(charge)).toEqual({ kind: 'notFound' });
   });
 
   test('unknown where the provider cannot say', async () => {
     await arm({ kind: '429', filter: { operation: 'search' } });
-    expect((await provider.find('INV')).kind).toBe('unknown');
+    expect((await provider.find(request())).kind).toBe('unknown');
   });
 });

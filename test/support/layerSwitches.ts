@@ -40,7 +40,7 @@ export function neverTheSameKey(provider: PaymentProvider): PaymentProvider {
   return {
     charge: (request) =>
       provider.charge({ ...request, idempotencyKey: `${request.idempotencyKey}-${randomUUID()}` }),
-    find: (invoiceId) => provider.find(invoiceId),
+    find: (sought) => provider.find(sought),
   };
 }
 

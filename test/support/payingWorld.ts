@@ -192,9 +192,9 @@ export function watchedProvider(real: PaymentProvider, changes: Partial<PaymentP
       calls.charge.push(request.idempotencyKey);
       return chosen.charge(request);
     },
-    find(invoiceId) {
-      calls.find.push(invoiceId);
-      return chosen.find(invoiceId);
+    find(sought) {
+      calls.find.push(sought.invoiceId);
+      return chosen.find(sought);
     },
   };
   return { provider, calls };
