@@ -16,6 +16,9 @@ import { blobScheduleStatus } from './timer/scheduleStatus.ts';
 import { createTimerListener } from './timer/timerTrigger.ts';
 import type { TriggerListener } from './triggerListener.ts';
 
+/** A settlement on a connection that broke is given up after a minute; the default is four. Milliseconds. */
+const retryOptions = { maxRetries: 3, retryDelayInMs: 800, timeoutInMs: 15_000 };
+
 export interface ListenersOptions {
   functions: AppFunction[];
   hostJson: HostJson;
@@ -59,7 +62,11 @@ export async function createListeners(options: ListenersOptions): Promise<Trigge
       }
       case 'serviceBus': {
         const connection = connectionString(trigger.connection, settings);
-        const client = shared(serviceBusClients, connection, () => new ServiceBusClient(connection));
+        const client = shared(
+          serviceBusClients,
+          connection,
+          () => new ServiceBusClient(connection, { retryOptions }),
+        );
         const { serviceBus } = hostJson.extensions;
         return createServiceBusListener({
           fn: { ...fn, trigger },

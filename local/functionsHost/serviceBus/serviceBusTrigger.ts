@@ -19,7 +19,8 @@ export interface ServiceBusListenerOptions {
 /**
  * Receives in peek-lock mode, `maxConcurrentCalls` at a time, and settles by the function's outcome: completed when it
  * returns (unless autoCompleteMessages is off), abandoned when it throws. Locks are renewed while it runs, for at most
- * `maxAutoLockRenewalDuration`.
+ * `maxAutoLockRenewalDuration`. A settlement is no part of a call: one that hangs on a connection which broke would keep
+ * the next messages waiting under locks that are renewed and renewed.
  */
 export function createServiceBusListener(listener: ServiceBusListenerOptions): TriggerListener {
   const { fn, client, options, invoker, logger } = listener;
@@ -39,20 +40,22 @@ export function createServiceBusListener(listener: ServiceBusListenerOptions): T
   let subscription: { close(): Promise<void> } | undefined;
   let stopping = false;
 
-  async function handle(message: ServiceBusReceivedMessage): Promise<void> {
-    let succeeded = !stopping;
-    if (succeeded) {
-      try {
-        await invoker.invoke(fn, {
-          data: messageData(message.body, dataType),
-          triggerMetadata: messageMetadata(message),
-        });
-      } catch {
-        succeeded = false;
-      }
-    }
+  async function call(message: ServiceBusReceivedMessage): Promise<'succeeded' | 'failed'> {
+    if (stopping) return 'failed';
     try {
-      if (!succeeded) await receiver.abandonMessage(message);
+      await invoker.invoke(fn, {
+        data: messageData(message.body, dataType),
+        triggerMetadata: messageMetadata(message),
+      });
+      return 'succeeded';
+    } catch {
+      return 'failed';
+    }
+  }
+
+  async function settle(message: ServiceBusReceivedMessage, outcome: 'succeeded' | 'failed'): Promise<void> {
+    try {
+      if (outcome === 'failed') await receiver.abandonMessage(message);
       else if (autoComplete) await receiver.completeMessage(message);
     } catch (error) {
       logger.log(
@@ -69,9 +72,12 @@ export function createServiceBusListener(listener: ServiceBusListenerOptions): T
       subscription = receiver.subscribe(
         {
           async processMessage(message) {
-            const work = calls(() => handle(message)).finally(() => unsettled.delete(work));
+            const called = calls(() => call(message));
+            const work = called
+              .then((outcome) => settle(message, outcome))
+              .finally(() => unsettled.delete(work));
             unsettled.add(work);
-            await work;
+            await called;
           },
           async processError({ error, errorSource }) {
             if (!stopping)

@@ -100,6 +100,26 @@ test('no more than maxConcurrentCalls at a time, though more are fetched ahead',
   expect(most).toBe(3);
 });
 
+test('settlements that hang hold up no further message', async () => {
+  const url = `${serviceBus.localAddress}/_local/faults`;
+  const fault = { kind: 'delay', operation: 'settle', delayMs: 2_000, count: 3 };
+  await fetch(url, { method: 'POST', body: JSON.stringify(fault) });
+  const ids = Array.from({ length: 6 }, () => `m-${randomUUID()}`);
+  for (const messageId of ids) {
+    await send('commands', { body: {}, messageId });
+    await seen(messageId);
+  }
+  // Three calls at a time are all that there are, and the first three messages are not settled yet.
+  expect(await locked()).toBeGreaterThanOrEqual(3);
+  await expect.poll(locked, { timeout: 10_000 }).toBe(0);
+
+  async function locked(): Promise<number> {
+    const response = await fetch(`${serviceBus.localAddress}/_local/stats`);
+    const { queues } = (await response.json()) as { queues: { commands: { locked: number } } };
+    return queues.commands.locked;
+  }
+});
+
 test('with autoCompleteMessages off the message is left as it is', async () => {
   await send('kept', { body: 'stays' });
   await host.line(/SEEN kept "stays"/);
