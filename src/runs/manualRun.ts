@@ -3,6 +3,7 @@ import { z } from 'zod';
 import { type Locks, LockTimeout } from '../locking/index.ts';
 import type { Clock } from '../platform/clock.ts';
 import { metric, type Telemetry } from '../platform/telemetry.ts';
+import { timeBudget } from '../platform/timeBudget.ts';
 import { groupLockKey, type Job } from './job.ts';
 import { runGroup } from './runGroup.ts';
 import { type GroupRecord, type RunRecord, statusOfGroups } from './runRecord.ts';
@@ -60,13 +61,15 @@ export interface ManualRunDependencies {
 
 /**
  * The activity of a manual run: one group, under the same lease as the timer's. `skipped` means that the lease was held
- * elsewhere for the whole wait.
+ * elsewhere for the whole wait; `partial`, that the time of one activity was up: the timer's next run goes on, or a manual
+ * one that resumes this.
  */
 export async function runManualGroup(
   { jobs, locks, runs, clock, instance }: ManualRunDependencies,
   { job: name, runId, group, dryRun }: GroupTask,
   signal?: AbortSignal,
 ): Promise<GroupRecord> {
+  using budget = timeBudget(clock, signal);
   const job = jobNamed(jobs, name);
   const report = (record: GroupRecord) =>
     runs.updateGroup({ job: name, runId }, group, record, new Date(clock.now()).toISOString());
@@ -74,10 +77,10 @@ export async function runManualGroup(
     await using lease = await locks.acquire(
       groupLockKey(name, group),
       { instance, job: name, runId },
-      { waitMs: leaseWaitMs, ...(signal === undefined ? {} : { signal }) },
+      { waitMs: leaseWaitMs, signal: budget.signal },
     );
     return await runGroup(
-      { job, group, runId, dryRun, lease, by: instance, ...(signal === undefined ? {} : { signal }) },
+      { job, group, runId, dryRun, lease, by: instance, signal: budget.signal },
       { clock, report },
     );
   } catch (error) {

@@ -2,6 +2,7 @@ import { type Lease, LeaseLost } from '../locking/index.ts';
 import type { Clock } from '../platform/clock.ts';
 import { errorText } from '../platform/errorText.ts';
 import { FencedOut } from '../platform/fence.ts';
+import { TimeIsUp } from '../platform/timeBudget.ts';
 import { addCounts, type Counts, type Job, type Processed } from './job.ts';
 import type { GroupRecord } from './runRecord.ts';
 
@@ -13,7 +14,8 @@ export type ReportGroup = (record: GroupRecord) => Promise<boolean>;
 
 /**
  * Works through one group of a job under a lease that the caller holds: plans and processes piece by piece until nothing
- * is left, a piece asks to stop, the lease is lost, `signal` aborts or the run is ended. Never throws: the record says how it came out.
+ * is left, a piece asks to stop, the lease is lost, `signal` aborts or the run is ended. Never throws: the record says how
+ * it came out, `partial` when `signal` aborted since the time was up.
  */
 export async function runGroup(
   {
@@ -45,8 +47,7 @@ export async function runGroup(
   async function work(): Promise<GroupRecord> {
     try {
       for await (const piece of job.plan(group)) {
-        if (signal?.aborted === true)
-          return { status: 'failed', ...owner, counts, reason: 'the host is stopping' };
+        if (signal?.aborted === true) return { ...stoppedBy(signal.reason), ...owner, counts };
         lease.assertHeld();
         if (clock.monotonic() - reportedAt >= reportEveryMs) {
           const goOn = await report({ status: 'running', ...owner, counts });
@@ -72,4 +73,10 @@ export async function runGroup(
       };
     }
   }
+}
+
+function stoppedBy(reason: unknown): Pick<GroupRecord, 'status' | 'reason'> {
+  return reason instanceof TimeIsUp
+    ? { status: 'partial', reason: 'time is up: the next run goes on' }
+    : { status: 'failed', reason: 'the host is stopping' };
 }

@@ -3,7 +3,10 @@
  *
  *   running ──► completed | failed | cancelled
  *
- * A group of it: pending ──► running ──► completed | skipped (held elsewhere) | lost (its lease) | failed
+ * A group of it: pending ──► running ──► completed | partial (time was up)
+ *                                            | skipped (held elsewhere) | lost (its lease) | failed
+ *
+ * A group that is partial has done nothing wrong, and the next run goes on where it ended: its run has completed.
  *
  * The run that created the record moves it; every write asks that it is still running. A run that found nothing to do
  * leaves no record when the timer started it: at one tick every few minutes such records would bury the others.
@@ -15,11 +18,11 @@ export const runStatuses = ['running', 'completed', 'failed', 'cancelled'] as co
 export type RunStatus = (typeof runStatuses)[number];
 
 export const groupRecordSchema = z.object({
-  status: z.enum(['pending', 'running', 'completed', 'skipped', 'lost', 'failed']),
+  status: z.enum(['pending', 'running', 'completed', 'partial', 'skipped', 'lost', 'failed']),
   lockOwner: z.string().exactOptional(),
   fence: z.number().exactOptional(),
   counts: z.record(z.string(), z.number()),
-  /** Why it was skipped, lost or failed. */
+  /** Why it is partial, was skipped, lost or failed. */
   reason: z.string().exactOptional(),
 });
 export type GroupRecord = z.infer<typeof groupRecordSchema>;
@@ -84,7 +87,9 @@ export function statusOfGroups(groups: readonly GroupRecord[]): {
   status: 'completed' | 'failed';
   reason?: string;
 } {
+  const reasonOf = ({ status, reason = 'no reason given' }: GroupRecord) => `${status}: ${reason}`;
   const bad = groups.find(({ status }) => status === 'lost' || status === 'failed');
-  if (bad === undefined) return { status: 'completed' };
-  return { status: 'failed', reason: `${bad.status}: ${bad.reason ?? 'no reason given'}` };
+  if (bad !== undefined) return { status: 'failed', reason: reasonOf(bad) };
+  const partial = groups.find(({ status }) => status === 'partial');
+  return { status: 'completed', ...(partial === undefined ? {} : { reason: reasonOf(partial) }) };
 }

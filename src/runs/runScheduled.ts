@@ -3,6 +3,7 @@ import type { Lease, Locks } from '../locking/index.ts';
 import type { Clock } from '../platform/clock.ts';
 import { errorText } from '../platform/errorText.ts';
 import { metric, type Telemetry } from '../platform/telemetry.ts';
+import { timeBudget } from '../platform/timeBudget.ts';
 import { groupLockKey, type Job } from './job.ts';
 import { runGroup } from './runGroup.ts';
 import { type GroupRecord, statusOfGroups } from './runRecord.ts';
@@ -24,7 +25,8 @@ export interface ScheduledRun {
 
 /**
  * One tick of a job's timer: works through every group whose lease is free, side by side, and passes by those that
- * another instance has. The run record is created with the first thing that there is to do.
+ * another instance has. The run record is created with the first thing that there is to do. It ends in time, before the
+ * host would end the process; what is left then is for the next tick.
  *
  * @throws the reason of the groups that failed, when any did: the platform counts failed executions by that
  */
@@ -33,6 +35,7 @@ export async function runScheduled(
   { locks, runs, clock, telemetry, instance }: RunDependencies,
   signal?: AbortSignal,
 ): Promise<ScheduledRun> {
+  using budget = timeBudget(clock, signal);
   const runId = randomUUID();
   const started = clock.monotonic();
   let created: Promise<boolean> | undefined;
@@ -79,7 +82,7 @@ export async function runScheduled(
         dryRun: false,
         lease: held,
         by: instance,
-        ...(signal === undefined ? {} : { signal }),
+        signal: budget.signal,
       },
       { clock, report: (record) => report(group, record) },
     );

@@ -71,6 +71,19 @@ describe('runManualGroup', () => {
     expect(watch.processed).toEqual([]);
   });
 
+  test('a group that takes too long stops before the host ends the process, and is partial', async () => {
+    let world: ReturnType<typeof virtualLocks> | undefined;
+    const run = await begun(aJob({ '0': 50 }, () => world?.clock.advance(100_000)));
+    world = run.world;
+    const record = await runManualGroup(run.dependencies, run.task('0'));
+    expect(record).toMatchObject({ status: 'partial', counts: { done: 6 } });
+    await endManualRun(run.dependencies, { job: 'count', runId: run.runId, groups: [record] });
+    expect(await run.record()).toMatchObject({
+      status: 'completed',
+      reason: expect.stringContaining('time is up'),
+    });
+  });
+
   test('a job that does not exist is an error that names it', async () => {
     const run = await begun(aJob({ '0': 1 }));
     await expect(runManualGroup(run.dependencies, { ...run.task('0'), job: 'other' })).rejects.toThrow(

@@ -215,6 +215,29 @@ describe('runScheduled', () => {
     expect(String(error)).toContain('the host is stopping');
   });
 
+  test('a tick that takes too long ends before the host ends the process, and that is no failure', async () => {
+    const world = virtualLocks();
+    const { job, processed } = aJob({ '0': 50, '1': 1 }, (piece) =>
+      piece.startsWith('0') ? world.clock.advance(60_000) : undefined,
+    );
+    const { runId, groups } = await runScheduled(job, running(world));
+    // Nine minutes and a half of ten: the tenth piece began in time and was brought to its end.
+    expect(processed.filter((piece) => piece.startsWith('0'))).toHaveLength(10);
+    const partial = { status: 'partial', counts: { done: 10 }, reason: 'time is up: the next run goes on' };
+    expect(groups).toMatchObject({ '0': partial, '1': { status: 'completed' } });
+    expect(await runs.read('count', runId)).toMatchObject({
+      status: 'completed',
+      reason: 'partial: time is up: the next run goes on',
+      groups: { '0': partial },
+    });
+    expect(world.telemetry.reports).toContainEqual(
+      expect.objectContaining({
+        name: metric.runEnded,
+        attributes: expect.objectContaining({ status: 'completed' }),
+      }),
+    );
+  });
+
   test('a run that is ended from outside stops at its next sign of life', async () => {
     const world = virtualLocks();
     const { job, processed } = aJob({ '0': 50 }, async (_piece, { runId }) => {

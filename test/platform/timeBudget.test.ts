@@ -1,0 +1,33 @@
+import { readFileSync } from 'node:fs';
+import { expect, test } from 'vitest';
+import { z } from 'zod';
+import { functionTimeoutMs, TimeIsUp, timeBudget } from '../../src/platform/timeBudget.ts';
+import { virtualClock } from '../support/virtualClock.ts';
+
+test('the time that a function has is what host.json says', () => {
+  const hostJson: unknown = JSON.parse(readFileSync(new URL('../../host.json', import.meta.url), 'utf8'));
+  const { functionTimeout } = z.object({ functionTimeout: z.string() }).parse(hostJson);
+  const [hours = 0, minutes = 0, seconds = 0] = functionTimeout.split(':').map(Number);
+  expect(functionTimeoutMs).toBe(((hours * 60 + minutes) * 60 + seconds) * 1000);
+});
+
+test('it aborts half a minute before the host would end the process', async () => {
+  const clock = virtualClock();
+  using budget = timeBudget(clock);
+  await clock.advance(functionTimeoutMs - 30_001);
+  expect(budget.signal.aborted).toBe(false);
+  await clock.advance(1);
+  expect(budget.signal.reason).toBeInstanceOf(TimeIsUp);
+});
+
+test('it aborts with the signal that it was given, and leaves nothing behind when it is disposed of', async () => {
+  const clock = virtualClock();
+  const stop = new AbortController();
+  {
+    using budget = timeBudget(clock, stop.signal);
+    stop.abort(new Error('the host is stopping'));
+    expect(budget.signal.reason).toEqual(new Error('the host is stopping'));
+    expect(clock.sleepers()).toBe(1);
+  }
+  expect(clock.sleepers()).toBe(0);
+});
