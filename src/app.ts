@@ -2,7 +2,7 @@ import pLimit from 'p-limit';
 import { z } from 'zod';
 import { processInvoicesJob } from './invoices/processInvoices.ts';
 import { blobLockStore, createLocks } from './locking/index.ts';
-import { cosmosAudit } from './ops/audit.ts';
+import { cosmosAudit, cosmosAuditReader } from './ops/audit.ts';
 import { poisonSource, serviceBusDeadLetters } from './ops/deadLetters.ts';
 import { opsApi } from './ops/opsApi.ts';
 import { createBacklog } from './outbox/backlog.ts';
@@ -10,12 +10,14 @@ import { createDispatcher } from './outbox/dispatcher.ts';
 import { serviceBusDestination } from './outbox/serviceBusDestination.ts';
 import { storageQueueDestination } from './outbox/storageQueueDestination.ts';
 import { sweepLockKey, sweepOutbox } from './outbox/sweepOutbox.ts';
+import { callWindowMs } from './payments/callWindow.ts';
 import { withCircuitBreaker } from './payments/circuitBreaker.ts';
 import { defaultSettlementPolicy } from './payments/decideSettlement.ts';
 import { type BatchResult, executeBatch } from './payments/executeBatch.ts';
 import { BatchRefused, parseBatch } from './payments/parseBatch.ts';
 import type { PaymentProvider } from './payments/provider.ts';
 import { reconcileStage } from './payments/reconcile.ts';
+import { NoClearAnswer } from './payments/startBatch.ts';
 import { stripeProvider } from './payments/stripeProvider.ts';
 import { watchUnknown } from './payments/watchUnknown.ts';
 import { azureClients } from './platform/azureClients.ts';
@@ -41,6 +43,9 @@ const lingerMs = 250;
 /** How long a stopping process waits for its leases to be released, and for work under way to end, each, in milliseconds. */
 const drainMs = 12_000;
 
+/** Deliveries after which a batch is left to its claims; the queue gives a message up after ten. */
+const enoughDeliveries = 5;
+
 /** What a test may put in place of the real thing. */
 export interface AppParts {
   clock?: Clock;
@@ -58,11 +63,8 @@ export function createApp(settings: Settings, parts: AppParts = {}) {
   const claimStaleMs = settings.claimStaleSeconds * 1000;
   const clients = azureClients(settings);
   const { invoices: container } = clients.containers;
-  const locks = createLocks(blobLockStore(clients.blobs.getContainerClient(blobContainers.locks)), {
-    clock,
-    telemetry,
-    leaseSeconds: settings.leaseSeconds,
-  });
+  const lockStore = blobLockStore(clients.blobs.getContainerClient(blobContainers.locks));
+  const locks = createLocks(lockStore, { clock, telemetry, leaseSeconds: settings.leaseSeconds });
   const dispatcher = createDispatcher({
     container,
     destinations: {
@@ -72,11 +74,12 @@ export function createApp(settings: Settings, parts: AppParts = {}) {
     clock,
     telemetry,
   });
+  const timeoutMs = settings.paymentTimeoutSeconds * 1000;
   const stripe = () =>
     stripeProvider({
       secretKey: settings.stripe.secretKey,
       apiBase: settings.stripe.apiBase,
-      timeoutMs: settings.paymentTimeoutSeconds * 1000,
+      timeoutMs,
     });
   const provider = withCircuitBreaker(parts.provider ?? stripe(), { telemetry, log });
   const job = processInvoicesJob({
@@ -92,7 +95,7 @@ export function createApp(settings: Settings, parts: AppParts = {}) {
   const runs = cosmosRunStore(clients.containers.runs);
   const running = { jobs: [job], locks, runs, clock, telemetry, instance };
   const limit = pLimit(concurrentCalls);
-  const followUps = createBacklog(dispatcher);
+  const followUps = createBacklog(dispatcher, clock);
   const paying = {
     container,
     provider,
@@ -102,6 +105,7 @@ export function createApp(settings: Settings, parts: AppParts = {}) {
     limit,
     policy: defaultSettlementPolicy,
     claimStaleMs,
+    callWindowMs: callWindowMs({ claimStaleMs, timeoutMs }),
     lingerMs,
     by: instance,
     notifies: settings.notify !== undefined,
@@ -130,9 +134,12 @@ export function createApp(settings: Settings, parts: AppParts = {}) {
       container,
       job,
       runs,
+      lockStore,
       clock,
+      telemetry,
       shards: settings.shards,
       audit: cosmosAudit(clients.containers.audit, clock),
+      readAudit: cosmosAuditReader(clients.containers.audit),
       deadLetters: [
         poisonSource(poison, clients.queues.getQueueClient(queues.workItems)),
         serviceBusDeadLetters(clients.serviceBus, serviceBusQueues.paymentCommands),
@@ -165,7 +172,8 @@ export function createApp(settings: Settings, parts: AppParts = {}) {
       return counts;
     },
     /** One message of the queue of payment commands. One that is none goes to the dead-letter queue, with the reason. */
-    executePayments: (message: unknown, lockToken?: unknown) => tracked(payBatch(message, lockToken)),
+    executePayments: (message: unknown, delivery?: unknown) =>
+      tracked(payBatch(message, deliverySchema.parse(delivery ?? {}))),
     /** One message of the queue of work items. */
     processWorkItem: (message: unknown) => tracked(workOn(message)),
     /** One message of the poison queue of work items; the answer is why it is there. */
@@ -184,19 +192,28 @@ export function createApp(settings: Settings, parts: AppParts = {}) {
     async stop() {
       await locks.drain(drainMs);
       await Promise.race([Promise.allSettled(underWay), clock.sleep(drainMs)]);
-      await followUps.drained();
+      await followUps.drained(drainMs);
       await clients.close();
     },
   };
 
-  async function payBatch(message: unknown, lockToken: unknown): Promise<BatchResult | { refused: string }> {
+  async function payBatch(
+    message: unknown,
+    { lockToken, deliveryCount }: Delivery,
+  ): Promise<BatchResult | { refused: string } | { left: string }> {
     try {
       return await executeBatch(paying, parseBatch(message), locks.stopping);
     } catch (error) {
+      if (error instanceof NoClearAnswer && deliveryCount >= enoughDeliveries) {
+        // A store that is away for long would send every batch to the dead-letter queue. Nothing is lost without the
+        // message: the claims go stale, and a run orders the payments anew.
+        telemetry.count(metric.batchLeft);
+        return { left: error.message };
+      }
       if (!(error instanceof BatchRefused)) throw error;
       telemetry.count(metric.batchRejected);
       // Without the token it goes round until the queue gives it up.
-      if (typeof lockToken !== 'string') throw error;
+      if (lockToken === undefined) throw error;
       await deadLetter(commandsReceiver, lockToken, { reason: error.name, description: error.message });
       return { refused: error.message };
     }
@@ -220,6 +237,13 @@ export function createApp(settings: Settings, parts: AppParts = {}) {
     return work;
   }
 }
+
+/** What the trigger tells of a delivery. */
+const deliverySchema = z.object({
+  lockToken: z.string().exactOptional().catch(undefined),
+  deliveryCount: z.number().catch(1),
+});
+type Delivery = z.infer<typeof deliverySchema>;
 
 const endOfRunSchema = z.strictObject({
   job: z.string(),

@@ -1,8 +1,8 @@
 import type { HttpRequest, HttpResponseInit } from '@azure/functions';
 import { z } from 'zod';
-import { problem, problemResponse } from '../platform/problem.ts';
 import { type Audit, actorOf } from './audit.ts';
 import type { DeadLetterSource } from './deadLetters.ts';
+import { readBody } from './requests.ts';
 
 interface Dependencies {
   deadLetters: readonly DeadLetterSource[];
@@ -23,15 +23,9 @@ export async function redriveDeadLetters(
   request: HttpRequest,
   { deadLetters, audit }: Dependencies,
 ): Promise<HttpResponseInit> {
-  const asked = requestSchema.safeParse(await request.json().catch(() => undefined));
-  if (!asked.success) {
-    const errors = asked.error.issues.map(({ path, message }) => ({
-      field: path.join('.') || 'body',
-      error: message,
-    }));
-    return problemResponse(problem(400, 'The request has wrong values.', errors));
-  }
-  const ids = new Set(asked.data.ids);
+  const asked = await readBody(request, requestSchema);
+  if (!asked.ok) return asked.response;
+  const ids = new Set(asked.value.ids);
   const parts = await Promise.all(
     deadLetters.map(async (source) => {
       const own = new Set([...ids].filter((id) => source.owns(id)));

@@ -1,16 +1,26 @@
 import type { Container } from '@azure/cosmos';
 import type { HttpRequest, HttpResponseInit } from '@azure/functions';
+import { z } from 'zod';
 import { importInvoices } from '../invoices/importInvoices.ts';
-import { type InvoiceStatus, invoiceStatuses } from '../invoices/invoice.ts';
-import { BadContinuation, listInvoices } from '../invoices/listInvoices.ts';
+import { invoiceStatuses } from '../invoices/invoice.ts';
+import { listInvoices } from '../invoices/listInvoices.ts';
 import { parseInvoices } from '../invoices/parseInvoices.ts';
 import { readInvoice } from '../invoices/readInvoices.ts';
+import { retryInvoice } from '../invoices/retryInvoice.ts';
 import { shardOf } from '../invoices/shard.ts';
 import type { Clock } from '../platform/clock.ts';
-import { cosmosStatus, statusOf } from '../platform/cosmosErrors.ts';
-import { problem, problemResponse } from '../platform/problem.ts';
+import { problemResponse } from '../platform/problem.ts';
 import { type Audit, actorOf } from './audit.ts';
 import { invoiceDetail, invoiceView } from './invoiceView.ts';
+import {
+  conflict,
+  notFound,
+  oneOf,
+  pageResponse,
+  readBody,
+  readQuery,
+  reasonBodySchema,
+} from './requests.ts';
 
 const pageSize = 100;
 
@@ -42,38 +52,19 @@ export async function importInvoicesFrom(
   return { jsonBody: result };
 }
 
+const listQuerySchema = z.object({
+  status: oneOf(invoiceStatuses).exactOptional(),
+  continuation: z.string().exactOptional(),
+});
+
 /** `GET ops/invoices?status=&continuation=`: a page of invoices. */
 export async function listInvoicesFor(
   request: HttpRequest,
   { container }: Dependencies,
 ): Promise<HttpResponseInit> {
-  const status = request.query.get('status');
-  const continuation = request.query.get('continuation');
-  if (status !== null && !isStatus(status)) {
-    return problemResponse(
-      problem(400, 'The query has a wrong value.', [
-        { field: 'status', error: `expected one of ${invoiceStatuses.join(', ')}, got "${status}"` },
-      ]),
-    );
-  }
-  try {
-    const page = await listInvoices(container, {
-      pageSize,
-      ...(status === null ? {} : { status }),
-      ...(continuation === null ? {} : { continuation }),
-    });
-    return {
-      jsonBody: { invoices: page.invoices.map(invoiceView), continuation: page.continuation ?? null },
-    };
-  } catch (error) {
-    const bad = error instanceof BadContinuation || statusOf(error) === cosmosStatus.badRequest;
-    if (continuation === null || !bad) throw error;
-    return problemResponse(
-      problem(400, 'The query has a wrong value.', [
-        { field: 'continuation', error: 'expected what an earlier page gave as "continuation"' },
-      ]),
-    );
-  }
+  const query = readQuery(request, listQuerySchema);
+  if (!query.ok) return query.response;
+  return pageResponse('invoices', listInvoices(container, { pageSize, ...query.value }), invoiceView);
 }
 
 /** `GET ops/invoices/{id}`: one invoice with its timeline. */
@@ -83,12 +74,40 @@ export async function getInvoice(
 ): Promise<HttpResponseInit> {
   const { id = '' } = request.params;
   const invoice = await readInvoice(container, shardOf(id, shards), id);
-  if (invoice === undefined) {
-    return problemResponse(problem(404, `there is no invoice "${id}"`));
-  }
-  return { jsonBody: invoiceDetail(invoice) };
+  return invoice === undefined ? notFound(`invoice "${id}"`) : { jsonBody: invoiceDetail(invoice) };
 }
 
-function isStatus(text: string): text is InvoiceStatus {
-  return (invoiceStatuses as readonly string[]).includes(text);
+/** `POST ops/invoices/{id}/retry` `{reason?}`: a parked or declined invoice is paid for again, by the next run. */
+export async function retryInvoiceFor(
+  request: HttpRequest,
+  dependencies: Dependencies,
+): Promise<HttpResponseInit> {
+  const { id = '' } = request.params;
+  const asked = await readBody(request, reasonBodySchema, { empty: {} });
+  if (!asked.ok) return asked.response;
+  const { reason } = asked.value;
+  const actor = actorOf(request.headers);
+  const invoice = { id, shard: shardOf(id, dependencies.shards) };
+  const retried = await retryInvoice(dependencies, invoice, {
+    actor,
+    ...(reason === undefined ? {} : { reason }),
+  });
+  switch (retried.kind) {
+    case 'notFound':
+      return notFound(`invoice "${id}"`);
+    case 'refused':
+      return conflict(
+        `invoice "${id}" is ${retried.status}: expected one that is parked or declined, only those are retried`,
+      );
+    case 'retried': {
+      const { from, invoice: after } = retried;
+      await dependencies.audit({
+        actor,
+        action: 'retry invoice',
+        target: id,
+        detail: { from, keyNumber: after.payment.keyNumber, reason: reason ?? null },
+      });
+      return { jsonBody: invoiceDetail(after) };
+    }
+  }
 }

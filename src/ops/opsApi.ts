@@ -1,22 +1,30 @@
 import type { Container } from '@azure/cosmos';
 import type { HttpRequest, HttpResponseInit } from '@azure/functions';
+import type { LockStore } from '../locking/index.ts';
 import type { Clock } from '../platform/clock.ts';
+import type { Telemetry } from '../platform/telemetry.ts';
 import type { Job } from '../runs/job.ts';
 import type { RunStore } from '../runs/runStore.ts';
-import type { Audit } from './audit.ts';
+import type { Audit, ReadAudit } from './audit.ts';
+import { listAudit } from './auditApi.ts';
 import type { DeadLetterSource } from './deadLetters.ts';
 import { listDeadLetters, redriveDeadLetters } from './deadLettersApi.ts';
 import { checkHealth, type HealthCheck } from './health.ts';
-import { getInvoice, importInvoicesFrom, listInvoicesFor } from './invoicesApi.ts';
-import { getRun, type Orchestrations, startRun } from './runsApi.ts';
+import { getInvoice, importInvoicesFrom, listInvoicesFor, retryInvoiceFor } from './invoicesApi.ts';
+import { listLocksFor, releaseLock } from './locksApi.ts';
+import { listOutboxFor, redriveOutboxFor } from './outboxApi.ts';
+import { cancelRunFor, getRun, listRuns, type Orchestrations, startRun } from './runsApi.ts';
 import { summarize } from './summary.ts';
 
 export interface OpsDependencies {
   container: Container;
   job: Job;
   runs: RunStore;
+  lockStore: LockStore;
   clock: Clock;
+  telemetry: Telemetry;
   audit: Audit;
+  readAudit: ReadAudit;
   shards: number;
   healthChecks: readonly HealthCheck[];
   deadLetters: readonly DeadLetterSource[];
@@ -28,9 +36,18 @@ export function opsApi(dependencies: OpsDependencies) {
     importInvoices: (request: HttpRequest) => importInvoicesFrom(request, dependencies),
     listInvoices: (request: HttpRequest) => listInvoicesFor(request, dependencies),
     getInvoice: (request: HttpRequest) => getInvoice(request, dependencies),
+    retryInvoice: (request: HttpRequest) => retryInvoiceFor(request, dependencies),
     startRun: (request: HttpRequest, orchestrations: Orchestrations) =>
       startRun(request, orchestrations, dependencies),
+    listRuns: (request: HttpRequest) => listRuns(request, dependencies),
     getRun: (request: HttpRequest) => getRun(request, dependencies),
+    cancelRun: (request: HttpRequest, orchestrations: Orchestrations) =>
+      cancelRunFor(request, orchestrations, dependencies),
+    listLocks: (_request: HttpRequest) => listLocksFor(dependencies),
+    releaseLock: (request: HttpRequest) => releaseLock(request, dependencies),
+    listOutbox: (request: HttpRequest) => listOutboxFor(request, dependencies),
+    redriveOutbox: (request: HttpRequest) => redriveOutboxFor(request, dependencies),
+    listAudit: (request: HttpRequest) => listAudit(request, dependencies),
     listDeadLetters: (_request: HttpRequest) => listDeadLetters(dependencies),
     redriveDeadLetters: (request: HttpRequest) => redriveDeadLetters(request, dependencies),
     getSummary: async (_request: HttpRequest): Promise<HttpResponseInit> => ({

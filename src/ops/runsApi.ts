@@ -2,26 +2,43 @@ import type { HttpRequest, HttpResponseInit } from '@azure/functions';
 import { z } from 'zod';
 import type { Clock } from '../platform/clock.ts';
 import { type FieldError, problem, problemResponse } from '../platform/problem.ts';
+import type { Telemetry } from '../platform/telemetry.ts';
+import { cancelRun } from '../runs/cancelRun.ts';
 import type { Job } from '../runs/job.ts';
 import { type ManualRun, newManualRun, runIdFor } from '../runs/manualRun.ts';
 import { runJobOrchestrator } from '../runs/orchestrateRun.ts';
-import { type RunRecord, runView } from '../runs/runRecord.ts';
+import { type RunRecord, runStatuses, runView } from '../runs/runRecord.ts';
 import type { RunStore } from '../runs/runStore.ts';
 import { type Audit, actorOf } from './audit.ts';
+import {
+  badRequest,
+  conflict,
+  notFound,
+  oneOf,
+  pageResponse,
+  readBody,
+  readQuery,
+  reasonBodySchema,
+} from './requests.ts';
 
-/** What starting a run needs of the Durable Functions client. */
+/** What runs need of the Durable Functions client. */
 export interface Orchestrations {
   startNew(orchestratorName: string, options: { instanceId: string; input: unknown }): Promise<string>;
   /** Rejects where there is no such instance. */
   getStatus(instanceId: string): Promise<unknown>;
+  /** Schedules nothing more; what an activity is at goes on. Rejects where there is no such instance. */
+  terminate(instanceId: string, reason: string): Promise<unknown>;
 }
 
 interface Dependencies {
   job: Job;
   runs: RunStore;
   clock: Clock;
+  telemetry: Telemetry;
   audit: Audit;
 }
+
+const pageSize = 100;
 
 const requestSchema = z.strictObject({
   job: z.string(),
@@ -40,17 +57,13 @@ export async function startRun(
   orchestrations: Orchestrations,
   { job, runs, clock, audit }: Dependencies,
 ): Promise<HttpResponseInit> {
-  const asked = requestSchema.safeParse(await json(request));
-  if (!asked.success) {
-    return badRequest(
-      asked.error.issues.map(({ path, message }) => ({ field: path.join('.') || 'body', error: message })),
-    );
+  const asked = await readBody(request, requestSchema);
+  if (!asked.ok) return asked.response;
+  const { dryRun = false, resume } = asked.value;
+  if (asked.value.job !== job.name) {
+    return badRequest([{ field: 'job', error: `expected "${job.name}", got "${asked.value.job}"` }]);
   }
-  const { dryRun = false, resume } = asked.data;
-  if (asked.data.job !== job.name) {
-    return badRequest([{ field: 'job', error: `expected "${job.name}", got "${asked.data.job}"` }]);
-  }
-  const groups = await groupsToRun(asked.data);
+  const groups = await groupsToRun(asked.value);
   if ('error' in groups) return badRequest([groups]);
 
   const runId = runIdFor(request.headers.get('idempotency-key') ?? undefined);
@@ -115,29 +128,60 @@ async function ensureStarted(orchestrations: Orchestrations, run: ManualRun): Pr
   }
 }
 
+/** `GET ops/runs?job=&status=&continuation=`: a page of runs, newest first. */
+export async function listRuns(request: HttpRequest, { job, runs }: Dependencies): Promise<HttpResponseInit> {
+  const querySchema = z.object({
+    job: oneOf([job.name]).default(job.name),
+    status: oneOf(runStatuses).exactOptional(),
+    continuation: z.string().exactOptional(),
+  });
+  const query = readQuery(request, querySchema);
+  if (!query.ok) return query.response;
+  return pageResponse('runs', runs.list({ pageSize, ...query.value }), runView);
+}
+
 /** `GET ops/runs/{id}`: how a run stands. */
 export async function getRun(request: HttpRequest, { job, runs }: Dependencies): Promise<HttpResponseInit> {
   const { id = '' } = request.params;
   const record = await runs.read(job.name, id);
-  if (record === undefined) {
-    return problemResponse(problem(404, `there is no run "${id}"`));
+  return record === undefined ? notFound(`run "${id}"`) : { jsonBody: runView(record) };
+}
+
+/** `POST ops/runs/{id}/cancel` `{reason?}`: ends a running run, by the timer or by hand; its groups stop soon. */
+export async function cancelRunFor(
+  request: HttpRequest,
+  orchestrations: Orchestrations,
+  dependencies: Dependencies,
+): Promise<HttpResponseInit> {
+  const { id: runId = '' } = request.params;
+  const asked = await readBody(request, reasonBodySchema, { empty: {} });
+  if (!asked.ok) return asked.response;
+  const { reason } = asked.value;
+  const actor = actorOf(request.headers);
+  const job = dependencies.job.name;
+  const text = `cancelled by ${actor}${reason === undefined ? '' : `: ${reason}`}`;
+  const cancelled = await cancelRun(dependencies, { job, runId }, text);
+  switch (cancelled.kind) {
+    case 'notFound':
+      return notFound(`run "${runId}"`);
+    case 'ended':
+      return conflict(`run "${runId}" is ${cancelled.status}: expected one that is running`);
+    case 'cancelled': {
+      const { run } = cancelled;
+      // It may not be there (its creator died) or not be told now: the record ends its groups all the same.
+      if (run.trigger === 'manual') await orchestrations.terminate(runId, text).catch(() => {});
+      await dependencies.audit({
+        actor,
+        action: 'cancel run',
+        target: `${job}/${runId}`,
+        detail: { reason: reason ?? null },
+      });
+      return { jsonBody: runView(run) };
+    }
   }
-  return { jsonBody: runView(record) };
 }
 
 function sameRequest(record: RunRecord, run: ManualRun): boolean {
   const groups = Object.keys(record.groups).toSorted().join();
   return record.dryRun === run.dryRun && groups === run.groups.toSorted().join();
-}
-
-function badRequest(errors: FieldError[]): HttpResponseInit {
-  return problemResponse(problem(400, 'The request has wrong values.', errors));
-}
-
-async function json(request: HttpRequest): Promise<unknown> {
-  try {
-    return await request.json();
-  } catch {
-    return undefined;
-  }
 }

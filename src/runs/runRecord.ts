@@ -8,8 +8,9 @@
  *
  * A group that is partial has done nothing wrong, and the next run goes on where it ended: its run has completed.
  *
- * The run that created the record moves it; every write asks that it is still running. A run that found nothing to do
- * leaves no record when the timer started it: at one tick every few minutes such records would bury the others.
+ * The run that created the record moves it, and a person may cancel it (cancelRun.ts); every write asks that it is still
+ * running. A run that found nothing to do leaves no record when the timer started it: at one tick every few minutes such
+ * records would bury the others.
  */
 import { z } from 'zod';
 import { addCounts, type Counts } from './job.ts';

@@ -1,21 +1,32 @@
 import type { Container, PatchOperation } from '@azure/cosmos';
 import { cosmosStatus, statusOf } from '../platform/cosmosErrors.ts';
-import { type GroupRecord, type RunRecord, runRecordSchema } from './runRecord.ts';
+import { type Page, queryPage } from '../platform/pages.ts';
+import { type GroupRecord, type RunRecord, type RunStatus, runRecordSchema } from './runRecord.ts';
 
 /** Where run records are kept. */
 export interface RunStore {
   /** Creates a record; false where one with this id is there already. */
   create(record: RunRecord): Promise<boolean>;
   read(job: string, runId: string): Promise<RunRecord | undefined>;
+  /** One page of the runs of a job, newest first. @throws {BadContinuation} */
+  list(query: ListRuns): Promise<Page<RunRecord>>;
   /** Writes down how a group stands; also the run's sign of life. False when the run has ended meanwhile. */
   updateGroup(run: RunKey, group: string, record: GroupRecord, at: string): Promise<boolean>;
   /** Ends a run. False when it has ended already. */
-  end(run: RunKey, end: { status: RunRecord['status']; reason?: string; at: string }): Promise<boolean>;
+  end(run: RunKey, end: { status: RunStatus; reason?: string; at: string }): Promise<boolean>;
 }
 
 export interface RunKey {
   job: string;
   runId: string;
+}
+
+export interface ListRuns {
+  job: string;
+  /** Absent: all of them. */
+  status?: RunStatus;
+  continuation?: string;
+  pageSize: number;
 }
 
 /** Run records in the Cosmos container `runs`, whose partition key is the job. */
@@ -33,6 +44,18 @@ export function cosmosRunStore(container: Container): RunStore {
     async read(job, runId) {
       const { statusCode, resource } = await container.item(runId, job).read();
       return statusCode === cosmosStatus.notFound ? undefined : runRecordSchema.parse(resource);
+    },
+    async list({ job, status, ...page }) {
+      const where = status === undefined ? '' : 'WHERE c.status = @status ';
+      const { items, ...rest } = await queryPage(
+        container,
+        {
+          query: `SELECT * FROM c ${where}ORDER BY c.startedAt DESC`,
+          parameters: status === undefined ? [] : [{ name: '@status', value: status }],
+        },
+        { ...page, partitionKey: job },
+      );
+      return { items: items.map((item) => runRecordSchema.parse(item)), ...rest };
     },
     updateGroup: (run, group, record, at) =>
       patchRunning(run, [

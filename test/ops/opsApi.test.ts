@@ -1,15 +1,13 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { newManualRun, runIdFor } from '../../src/runs/manualRun.ts';
 import { aClaimedInvoice } from '../support/anInvoice.ts';
-import { aRequest, bodyOf, type OpsForTests, opsForTests } from '../support/opsForTests.ts';
+import { aRequest, bodyOf, type OpsForTests, opsForTests, principal } from '../support/opsForTests.ts';
 
 let ops: OpsForTests;
 beforeAll(async () => {
   ops = await opsForTests();
 });
 afterAll(() => ops[Symbol.asyncDispose]());
-
-const principal = { 'x-ms-client-principal-name': 'ada@example.com' };
 
 describe('POST ops/invoices', () => {
   const good = {

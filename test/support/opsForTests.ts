@@ -1,11 +1,16 @@
+import { randomUUID } from 'node:crypto';
 import { HttpRequest, type HttpResponseInit } from '@azure/functions';
+import { BlobServiceClient } from '@azure/storage-blob';
+import { inject } from 'vitest';
 import type { Invoice } from '../../src/invoices/invoice.ts';
-import { cosmosAudit } from '../../src/ops/audit.ts';
+import { blobLockStore } from '../../src/locking/index.ts';
+import { cosmosAudit, cosmosAuditReader } from '../../src/ops/audit.ts';
 import { opsApi } from '../../src/ops/opsApi.ts';
 import { cosmosRunStore } from '../../src/runs/runStore.ts';
 import { aJob } from './aJob.ts';
 import { anInvoice } from './anInvoice.ts';
 import { payonceCosmos } from './payonceCosmos.ts';
+import { recordedTelemetry } from './recordedTelemetry.ts';
 import { virtualClock } from './virtualClock.ts';
 
 export interface Call {
@@ -16,19 +21,26 @@ export interface Call {
   params?: Record<string, string>;
 }
 
-/** The ops calls on a Cosmos of their own, for a job with the groups 0 and 1, at 2026-01-01T12:00Z. */
+/** The ops calls on a Cosmos and a lock container of their own, for a job with the groups 0 and 1, at 2026-01-01T12:00Z. */
 export async function opsForTests() {
   const cosmos = await payonceCosmos();
   const clock = virtualClock(Date.parse('2026-01-01T12:00:00.000Z'));
   const runs = cosmosRunStore(cosmos.containers.runs);
+  const telemetry = recordedTelemetry();
+  const blobs = BlobServiceClient.fromConnectionString(inject('azurite'));
+  const lockStore = blobLockStore(blobs.getContainerClient(`ops-locks-${randomUUID()}`));
+  const terminated: { instanceId: string; reason: string }[] = [];
   const started: { orchestrator: string; instanceId: string; input: unknown }[] = [];
   const api = opsApi({
     container: cosmos.containers.invoices,
     job: aJob({ '0': 1, '1': 1 }).job,
     runs,
+    lockStore,
     clock,
+    telemetry,
     shards: 4,
     audit: cosmosAudit(cosmos.containers.audit, clock),
+    readAudit: cosmosAuditReader(cosmos.containers.audit),
     healthChecks: [],
     deadLetters: [],
   });
@@ -36,8 +48,11 @@ export async function opsForTests() {
     cosmos,
     clock,
     runs,
+    lockStore,
+    telemetry,
     api,
     started,
+    terminated,
     orchestrations: {
       async getStatus(instanceId: string) {
         if (!started.some((one) => one.instanceId === instanceId)) throw new Error('no such instance');
@@ -45,6 +60,10 @@ export async function opsForTests() {
       async startNew(orchestrator: string, { instanceId, input }: { instanceId: string; input: unknown }) {
         started.push({ orchestrator, instanceId, input });
         return instanceId;
+      },
+      async terminate(instanceId: string, reason: string) {
+        if (!started.some((one) => one.instanceId === instanceId)) throw new Error('no such instance');
+        terminated.push({ instanceId, reason });
       },
     },
     async store(...invoices: Partial<Invoice>[]) {
@@ -64,6 +83,9 @@ export async function opsForTests() {
 }
 
 export type OpsForTests = Awaited<ReturnType<typeof opsForTests>>;
+
+/** Whoever is signed in, as the platform says it. */
+export const principal = { 'x-ms-client-principal-name': 'ada@example.com' };
 
 /** A request as the host hands it on. A body that is text goes as it is, else as JSON. */
 export function aRequest({
@@ -88,4 +110,23 @@ export function aRequest({
 export function bodyOf(response: HttpResponseInit): unknown {
   if (typeof response.body !== 'string') return response.jsonBody;
   return JSON.parse(response.body);
+}
+
+/** Goes through all pages of a list, from the first on. */
+export async function allPages(
+  list: (request: HttpRequest) => Promise<HttpResponseInit>,
+  name: string,
+  query: Record<string, string> = {},
+): Promise<Record<string, unknown>[][]> {
+  const pages: Record<string, unknown>[][] = [];
+  let continuation: string | undefined;
+  do {
+    const response = await list(
+      aRequest({ query: { ...query, ...(continuation === undefined ? {} : { continuation }) } }),
+    );
+    const page = bodyOf(response) as Record<string, unknown>;
+    pages.push(page[name] as Record<string, unknown>[]);
+    continuation = (page.continuation as string | null) ?? undefined;
+  } while (continuation !== undefined);
+  return pages;
 }

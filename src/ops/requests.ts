@@ -1,0 +1,84 @@
+import type { HttpRequest, HttpResponseInit } from '@azure/functions';
+import { z } from 'zod';
+import { BadContinuation, type Page } from '../platform/pages.ts';
+import { type FieldError, problem, problemResponse } from '../platform/problem.ts';
+
+/** What a request asks for, or the answer that says what is wrong with it. */
+export type Parsed<T> = { ok: true; value: T } | { ok: false; response: HttpResponseInit };
+
+/** Why somebody does something, for the record: optional where nobody else is affected. */
+export const reasonSchema = z.string().trim().min(1).max(500);
+
+/** The body of calls that need none: `{}` or nothing, with a reason or without. */
+export const reasonBodySchema = z.strictObject({ reason: reasonSchema.optional() });
+
+/** One of these texts; the error repeats what came instead. */
+export function oneOf<const T extends readonly [string, ...string[]]>(values: T) {
+  return z.enum(values, {
+    error: ({ input }) => `expected one of ${values.join(', ')}, got ${JSON.stringify(input)}`,
+  });
+}
+
+/** Reads a JSON body. No body at all counts as `empty`, where that is given. */
+export async function readBody<T>(
+  request: HttpRequest,
+  schema: z.ZodType<T>,
+  { empty }: { empty?: unknown } = {},
+): Promise<Parsed<T>> {
+  const text = await request.text();
+  const parsed = schema.safeParse(text.trim() === '' ? empty : jsonOf(text));
+  if (parsed.success) return { ok: true, value: parsed.data };
+  return { ok: false, response: badRequest(fieldErrors(parsed.error, 'body')) };
+}
+
+/** Reads the query. Names that it does not know are left alone: the host has some of its own, such as `code`. */
+export function readQuery<T>(request: HttpRequest, schema: z.ZodType<T>): Parsed<T> {
+  const parsed = schema.safeParse(Object.fromEntries(request.query));
+  if (parsed.success) return { ok: true, value: parsed.data };
+  return { ok: false, response: badQuery(fieldErrors(parsed.error, 'query')) };
+}
+
+/** Answers with a page of a list, under the list's name. */
+export async function pageResponse<T>(
+  name: string,
+  list: Promise<Page<T>>,
+  view: (item: T) => unknown,
+): Promise<HttpResponseInit> {
+  try {
+    const { items, continuation = null } = await list;
+    return { jsonBody: { [name]: items.map(view), continuation } };
+  } catch (error) {
+    if (!(error instanceof BadContinuation)) throw error;
+    const expected = 'expected what an earlier page gave as "continuation"';
+    return badQuery([{ field: 'continuation', error: expected }]);
+  }
+}
+
+export function badRequest(errors: readonly FieldError[]): HttpResponseInit {
+  return problemResponse(problem(400, 'The request has wrong values.', errors));
+}
+
+function badQuery(errors: readonly FieldError[]): HttpResponseInit {
+  return problemResponse(problem(400, 'The query has a wrong value.', errors));
+}
+
+export function notFound(what: string): HttpResponseInit {
+  return problemResponse(problem(404, `there is no ${what}`));
+}
+
+/** The thing is not in a state in which this can be done. */
+export function conflict(detail: string): HttpResponseInit {
+  return problemResponse(problem(409, detail));
+}
+
+function fieldErrors({ issues }: z.ZodError, whole: string): FieldError[] {
+  return issues.map(({ path, message }) => ({ field: path.join('.') || whole, error: message }));
+}
+
+function jsonOf(text: string): unknown {
+  try {
+    return JSON.parse(text) as unknown;
+  } catch {
+    return undefined;
+  }
+}

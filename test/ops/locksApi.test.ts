@@ -1,0 +1,135 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { createLocks } from '../../src/locking/index.ts';
+import { systemClock } from '../../src/platform/clock.ts';
+import { aRequest, bodyOf, type OpsForTests, opsForTests, principal } from '../support/opsForTests.ts';
+
+let ops: OpsForTests;
+beforeAll(async () => {
+  ops = await opsForTests();
+});
+afterAll(() => ops[Symbol.asyncDispose]());
+
+const owner = { instance: 'host-1', job: 'count', runId: 'run-1' };
+
+function hold(key: string, options: { fenced?: boolean } = {}) {
+  const locks = createLocks(ops.lockStore, { clock: systemClock, telemetry: ops.telemetry });
+  return locks.acquire(key, owner, { waitMs: 0, ...options });
+}
+
+async function listed(key: string) {
+  const { locks } = bodyOf(await ops.api.listLocks(aRequest())) as { locks: { key: string }[] };
+  return locks.find((lock) => lock.key === key);
+}
+
+describe('GET ops/locks', () => {
+  test('shows who holds what, and who held it last', async () => {
+    const lease = await hold('jobs/count/0');
+    expect(await listed('jobs/count/0')).toEqual({
+      key: 'jobs/count/0',
+      held: true,
+      owner: 'host-1',
+      job: 'count',
+      runId: 'run-1',
+      acquiredAt: expect.stringMatching(/^\d{4}-.*Z$/),
+      expiry: expect.stringMatching(/^\d{4}-.*Z$/),
+      fence: lease.fence,
+    });
+    await lease.release();
+    expect(await listed('jobs/count/0')).toMatchObject({ held: false, owner: 'host-1', expiry: null });
+  });
+
+  test('a lock without a fence is shown while it is held, and only then', async () => {
+    const lease = await hold('inv-1#receipt', { fenced: false });
+    expect(await listed('inv-1#receipt')).toMatchObject({ held: true, owner: null, fence: 0 });
+    await lease.release();
+    expect(await listed('inv-1#receipt')).toBeUndefined();
+  });
+});
+
+describe('POST ops/locks/release', () => {
+  const release = (body: unknown) =>
+    ops.api.releaseLock(aRequest({ method: 'POST', body, headers: principal }));
+  const auditOf = async (key: string) =>
+    (await ops.audited())
+      .filter(({ target }) => target === key)
+      .map(({ actor, action, detail }) => ({ actor, action, detail }));
+  const reason = 'host-1 is gone';
+
+  test('takes the lock from its holder under a higher fence, and is on the record', async () => {
+    const lease = await hold('jobs/release/0');
+    const response = await release({ key: 'jobs/release/0', expectedOwner: 'host-1', reason });
+    const { fence } = bodyOf(response) as { fence: number };
+    expect(bodyOf(response)).toEqual({ key: 'jobs/release/0', previousOwner: 'host-1', fence });
+    expect(fence).toBeGreaterThan(lease.fence);
+    expect(await listed('jobs/release/0')).toMatchObject({ held: false, owner: 'ada@example.com', fence });
+    expect(await auditOf('jobs/release/0')).toEqual([
+      {
+        actor: 'ada@example.com',
+        action: 'release lock',
+        detail: { expectedOwner: 'host-1', reason, outcome: 'released', fence },
+      },
+    ]);
+    const next = await hold('jobs/release/0');
+    expect(next.fence).toBeGreaterThan(fence);
+    await next.release();
+    await lease.release();
+  });
+
+  test('another owner is a conflict that names the present one, and the try is on the record', async () => {
+    await using lease = await hold('jobs/release/1');
+    const response = await release({ key: 'jobs/release/1', expectedOwner: 'host-2', reason });
+    expect(response.status).toBe(409);
+    expect(bodyOf(response)).toMatchObject({ detail: expect.stringContaining('held by "host-1"') });
+    expect(() => lease.assertHeld()).not.toThrow();
+    expect(await listed('jobs/release/1')).toMatchObject({ held: true, owner: 'host-1' });
+    expect(await auditOf('jobs/release/1')).toMatchObject([
+      { detail: { outcome: 'otherOwner', fence: null } },
+    ]);
+  });
+
+  test('a holder without a name is nobody’s expected owner', async () => {
+    await using _lease = await hold('inv-2#receipt', { fenced: false });
+    const response = await release({ key: 'inv-2#receipt', expectedOwner: 'host-1', reason });
+    expect(response.status).toBe(409);
+    expect(bodyOf(response)).toMatchObject({ detail: expect.stringContaining('left no name') });
+  });
+
+  test('a free lock is a conflict, one that there is not is 404', async () => {
+    await (await hold('jobs/release/2')).release();
+    const free = await release({ key: 'jobs/release/2', expectedOwner: 'host-1', reason });
+    expect(free.status).toBe(409);
+    expect(bodyOf(free)).toMatchObject({ detail: expect.stringContaining('is not held') });
+    const none = await release({ key: 'jobs/release/none', expectedOwner: 'host-1', reason });
+    expect(none.status).toBe(404);
+    expect(await auditOf('jobs/release/none')).toMatchObject([{ detail: { outcome: 'notFound' } }]);
+  });
+
+  const good = { key: 'jobs/count/0', expectedOwner: 'host-1', reason };
+  test.each([
+    [{}, ['key', 'expectedOwner', 'reason']],
+    [{ ...good, reason: undefined }, ['reason']],
+    [{ ...good, reason: '  ' }, ['reason']],
+    [{ ...good, key: '' }, ['key']],
+    [{ ...good, key: 'x'.repeat(1_025) }, ['key']],
+    [{ ...good, expectedOwner: 5 }, ['expectedOwner']],
+    [{ ...good, force: true }, ['body']],
+    [undefined, ['body']],
+    ['[', ['body']],
+  ])('%j is a problem of %j', async (body, fields) => {
+    const audits = (await ops.audited()).length;
+    const response = await release(body);
+    expect(response.status).toBe(400);
+    const { errors } = bodyOf(response) as { errors: { field: string }[] };
+    expect(errors.map(({ field }) => field)).toEqual(fields);
+    expect(await ops.audited()).toHaveLength(audits);
+  });
+
+  test('an attempt that ends nobody knows how is on the record, and fails', async () => {
+    await using own = await opsForTests();
+    const broken = Object.assign(own.lockStore, { look: () => Promise.reject(new Error('no route')) });
+    expect(broken).toBe(own.lockStore);
+    const request = aRequest({ method: 'POST', body: good });
+    await expect(own.api.releaseLock(request)).rejects.toThrow('no route');
+    expect(await own.audited()).toMatchObject([{ target: good.key, detail: { outcome: 'unknown', reason } }]);
+  });
+});

@@ -1,0 +1,91 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { shardOf } from '../../src/invoices/shard.ts';
+import { aClaimedInvoice } from '../support/anInvoice.ts';
+import { aRequest, bodyOf, type OpsForTests, opsForTests, principal } from '../support/opsForTests.ts';
+
+let ops: OpsForTests;
+beforeAll(async () => {
+  ops = await opsForTests();
+});
+afterAll(() => ops[Symbol.asyncDispose]());
+
+const place = (id: string) => ({ id, shard: shardOf(id, 4) });
+const retry = (id: string, body?: unknown) =>
+  ops.api.retryInvoice(aRequest({ method: 'POST', params: { id }, body, headers: principal }));
+
+describe('POST ops/invoices/{id}/retry', () => {
+  test.each([
+    ['declined', 2],
+    ['parked', 1],
+  ] as const)(
+    'a %s invoice is pending again, due now, with key number %i, and is on the record',
+    async (status, keyNumber) => {
+      const id = `retry-${status}`;
+      const payment = { keyNumber: 1, keyCreatedAt: '2026-01-01T11:00:00.000Z', declines: 1, deferrals: 0 };
+      await ops.store({ ...place(id), status, reason: 'why', attempts: 5, payment });
+      const response = await retry(id, { reason: 'card renewed' });
+      expect(response.status ?? 200).toBe(200);
+      expect(bodyOf(response)).toMatchObject({
+        id,
+        status: 'pending',
+        actionableAt: '2026-01-01T12:00:00.000Z',
+        attempts: 0,
+        reason: null,
+        payment: { keyNumber },
+        timeline: [
+          { what: 'imported' },
+          { what: 'retried', by: 'ada@example.com', from: status, keyNumber, reason: 'card renewed' },
+        ],
+      });
+      expect(await ops.audited()).toContainEqual(
+        expect.objectContaining({
+          actor: 'ada@example.com',
+          action: 'retry invoice',
+          target: id,
+          detail: { from: status, keyNumber, reason: 'card renewed' },
+        }),
+      );
+    },
+  );
+
+  test('no body is as good as one without a reason', async () => {
+    await ops.store({ ...place('retry-bare'), status: 'parked' });
+    expect(bodyOf(await retry('retry-bare'))).toMatchObject({ status: 'pending' });
+    expect((await ops.audited()).find(({ target }) => target === 'retry-bare')).toMatchObject({
+      detail: { reason: null },
+    });
+  });
+
+  test('what is pending, claimed or paid is a conflict, and stays as it is', async () => {
+    const invoices = {
+      pending: place('retry-pending'),
+      claimed: aClaimedInvoice(place('retry-claimed')),
+      paid: { ...place('retry-paid'), status: 'paid' as const },
+    };
+    await ops.store(...Object.values(invoices));
+    const audits = (await ops.audited()).length;
+    for (const [status, { id }] of Object.entries(invoices)) {
+      const response = await retry(id);
+      expect(response.status).toBe(409);
+      expect(bodyOf(response)).toMatchObject({ detail: expect.stringContaining(`is ${status}`) });
+      const after = bodyOf(await ops.api.getInvoice(aRequest({ params: { id } })));
+      expect(after).toMatchObject({ status, timeline: [{ what: 'imported' }] });
+    }
+    expect(await ops.audited()).toHaveLength(audits);
+  });
+
+  test('an invoice that there is not is 404', async () => {
+    expect((await retry('nobody')).status).toBe(404);
+  });
+
+  test.each([
+    [{ reason: '' }, 'reason'],
+    [{ reason: 5 }, 'reason'],
+    [{ why: 'x' }, 'body'],
+    ['no json', 'body'],
+  ])('%j is a problem of %s', async (body, field) => {
+    const response = await retry('retry-declined', body);
+    expect(response.status).toBe(400);
+    expect(bodyOf(response)).toMatchObject({ errors: [{ field }] });
+  });
+});
