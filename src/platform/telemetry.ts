@@ -31,6 +31,7 @@ export const metric = {
   runEnded: 'payonce.run.ended',
   runGroupEnded: 'payonce.run.group_ended',
   runMs: 'payonce.run.ms',
+  runReportFailed: 'payonce.run.report_failed',
 } as const;
 
 export type Metric = (typeof metric)[keyof typeof metric];

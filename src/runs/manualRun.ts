@@ -65,7 +65,7 @@ export interface ManualRunDependencies {
  * one that resumes this.
  */
 export async function runManualGroup(
-  { jobs, locks, runs, clock, instance }: ManualRunDependencies,
+  { jobs, locks, runs, clock, telemetry, instance }: ManualRunDependencies,
   { job: name, runId, group, dryRun }: GroupTask,
   signal?: AbortSignal,
 ): Promise<GroupRecord> {
@@ -81,7 +81,7 @@ export async function runManualGroup(
     );
     return await runGroup(
       { job, group, runId, dryRun, lease, by: instance, signal: budget.signal },
-      { clock, report },
+      { clock, telemetry, report },
     );
   } catch (error) {
     if (!(error instanceof LockTimeout)) throw error;

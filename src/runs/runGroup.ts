@@ -2,6 +2,7 @@ import { type Lease, LeaseLost } from '../locking/index.ts';
 import type { Clock } from '../platform/clock.ts';
 import { errorText } from '../platform/errorText.ts';
 import { FencedOut } from '../platform/fence.ts';
+import { metric, type Telemetry } from '../platform/telemetry.ts';
 import { TimeIsUp } from '../platform/timeBudget.ts';
 import { addCounts, type Counts, type Job, type Processed } from './job.ts';
 import type { GroupRecord } from './runRecord.ts';
@@ -9,7 +10,10 @@ import type { GroupRecord } from './runRecord.ts';
 /** A group writes how it stands at most so often, in milliseconds: records are for people, not for the work itself. */
 const reportEveryMs = 2_000;
 
-/** Takes down how a group stands. False: the run has been ended, so the group shall stop. */
+/**
+ * Takes down how a group stands. False: the run has been ended, so the group shall stop. A rejection is counted and changes
+ * nothing else: records are for people, and invoices are paid without them.
+ */
 export type ReportGroup = (record: GroupRecord) => Promise<boolean>;
 
 /**
@@ -35,14 +39,23 @@ export async function runGroup(
     by: string;
     signal?: AbortSignal;
   },
-  { clock, report }: { clock: Clock; report: ReportGroup },
+  { clock, telemetry, report }: { clock: Clock; telemetry: Telemetry; report: ReportGroup },
 ): Promise<GroupRecord> {
   const owner = { lockOwner: by, fence: lease.fence };
   let counts: Counts = {};
   let reportedAt = Number.NEGATIVE_INFINITY;
   const record = await work();
-  await report(record);
+  await told(record);
   return record;
+
+  async function told(standing: GroupRecord): Promise<boolean> {
+    try {
+      return await report(standing);
+    } catch {
+      telemetry.count(metric.runReportFailed, { job: job.name });
+      return true;
+    }
+  }
 
   async function work(): Promise<GroupRecord> {
     try {
@@ -50,7 +63,7 @@ export async function runGroup(
         if (signal?.aborted === true) return { ...stoppedBy(signal.reason), ...owner, counts };
         lease.assertHeld();
         if (clock.monotonic() - reportedAt >= reportEveryMs) {
-          const goOn = await report({ status: 'running', ...owner, counts });
+          const goOn = await told({ status: 'running', ...owner, counts });
           if (!goOn) return { status: 'failed', ...owner, counts, reason: 'the run was ended' };
           reportedAt = clock.monotonic();
         }

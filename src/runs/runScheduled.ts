@@ -21,6 +21,8 @@ export interface RunDependencies {
 export interface ScheduledRun {
   runId: string;
   groups: Record<string, GroupRecord>;
+  /** Why its record is missing, or says that it is still running: the work was done all the same. */
+  unrecorded?: string;
 }
 
 /**
@@ -39,29 +41,34 @@ export async function runScheduled(
   const runId = randomUUID();
   const started = clock.monotonic();
   let created: Promise<boolean> | undefined;
+  let unrecorded: string | undefined;
   const outcomes = await Promise.all(
     job.groups.map(async (group) => [group, await recordOf(group)] as const),
   );
   const groups = Object.fromEntries(outcomes);
-  let { status, reason } = statusOfGroups(Object.values(groups));
-  if (created !== undefined) {
+  const { status, reason } = statusOfGroups(Object.values(groups));
+  // A record that could not be created may be there all the same: only the answer was lost.
+  if (created !== undefined || unrecorded !== undefined) {
     const at = new Date(clock.now()).toISOString();
     try {
       await runs.end({ job: job.name, runId }, { status, at, ...(reason === undefined ? {} : { reason }) });
+      unrecorded = undefined;
     } catch (error) {
-      // Why a group failed says more than that its record could not be ended either.
-      status = 'failed';
-      reason ??= `its record could not be ended: ${errorText(error)}`;
+      telemetry.count(metric.runReportFailed, { job: job.name });
+      unrecorded ??= `its record could not be ended: ${errorText(error)}`;
     }
   }
   telemetry.count(metric.runEnded, { job: job.name, trigger: 'timer', status });
   for (const [group, ended] of outcomes)
     telemetry.count(metric.runGroupEnded, { job: job.name, group, status: ended.status });
   telemetry.record(metric.runMs, clock.monotonic() - started, { job: job.name });
-  if (status === 'failed') throw new Error(`run ${runId} of ${job.name} failed: ${reason}`);
-  return { runId, groups };
+  if (status === 'failed') {
+    const also = unrecorded === undefined ? '' : ` (and ${unrecorded})`;
+    throw new Error(`run ${runId} of ${job.name} failed: ${reason}${also}`);
+  }
+  return { runId, groups, ...(unrecorded === undefined ? {} : { unrecorded }) };
 
-  /** Also where the group's lease or its record could not be had: the other groups go on. */
+  /** Also where the group's lease could not be had: the other groups go on. */
   async function recordOf(group: string): Promise<GroupRecord> {
     try {
       return await take(group);
@@ -84,7 +91,7 @@ export async function runScheduled(
         by: instance,
         signal: budget.signal,
       },
-      { clock, report: (record) => report(group, record) },
+      { clock, telemetry, report: (record) => report(group, record) },
     );
   }
 
@@ -94,9 +101,11 @@ export async function runScheduled(
     if (idle && created === undefined) return true;
     created ??= create().catch((error: unknown) => {
       created = undefined;
+      unrecorded = `its record could not be created: ${errorText(error)}`;
       throw error;
     });
     await created;
+    unrecorded = undefined;
     return runs.updateGroup({ job: job.name, runId }, group, record, new Date(clock.now()).toISOString());
   }
 

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { metric } from '../../src/platform/telemetry.ts';
 import { groupLockKey } from '../../src/runs/job.ts';
 import { endManualRun, newManualRun, runIdFor, runManualGroup } from '../../src/runs/manualRun.ts';
 import { cosmosRunStore, type RunStore } from '../../src/runs/runStore.ts';
@@ -82,6 +83,15 @@ describe('runManualGroup', () => {
       status: 'completed',
       reason: expect.stringContaining('time is up'),
     });
+  });
+
+  test('a record that cannot be written stops no group', async () => {
+    const watch = aJob({ '0': 3 });
+    const run = await begun(watch);
+    const away = { ...runs, updateGroup: () => Promise.reject(new Error('the store is away')) };
+    const record = await runManualGroup({ ...run.dependencies, runs: away }, run.task('0'));
+    expect(record).toMatchObject({ status: 'completed', counts: { done: 3 } });
+    expect(run.world.telemetry.values(metric.runReportFailed)).toHaveLength(2);
   });
 
   test('a job that does not exist is an error that names it', async () => {

@@ -162,37 +162,62 @@ describe('runScheduled', () => {
     });
   });
 
-  test('a record that cannot be created: the tick says so, and the next report tries again', async () => {
+  test('a record that cannot be created: all is done without it, and the tick says so', async () => {
+    const world = virtualLocks();
+    const { job, processed } = aJob({ '0': 2 }, () => world.clock.stall(2_500));
+    const store = { ...runs, create: () => Promise.reject(new Error('the store is full')) };
+    const tick = await runScheduled(job, running(world, 'host-a', store));
+    expect(processed).toEqual(['0:0', '0:1']);
+    expect(tick).toMatchObject({
+      groups: { '0': { status: 'completed', counts: { done: 2 } } },
+      unrecorded: 'its record could not be created: the store is full',
+    });
+    // Before each of the two pieces, at the end of the group, and at the end of the run.
+    expect(world.telemetry.values(metric.runReportFailed)).toHaveLength(4);
+    expect(await runs.read('count', tick.runId)).toBeUndefined();
+  });
+
+  test('the next report creates a record that could not be created before', async () => {
     let refusals = 1;
     const store: RunStore = {
       ...runs,
-      async create(record) {
-        if (refusals-- > 0) throw new Error('the store is full');
-        return runs.create(record);
-      },
+      create: (record) =>
+        refusals-- > 0 ? Promise.reject(new Error('the store is full')) : runs.create(record),
     };
     const { job } = aJob({ '0': 1 });
-    const error = await failureOf(runScheduled(job, running(virtualLocks(), 'host-a', store)));
-    expect(String(error)).toContain('the store is full');
-    refusals = 100;
-    expect(String(await failureOf(runScheduled(job, running(virtualLocks(), 'host-a', store))))).toContain(
-      'the store is full',
-    );
+    const { runId, unrecorded } = await runScheduled(job, running(virtualLocks(), 'host-a', store));
+    expect(unrecorded).toBeUndefined();
+    expect(await runs.read('count', runId)).toMatchObject({
+      status: 'completed',
+      groups: { '0': { counts: { done: 1 } } },
+    });
   });
 
-  test('a record that cannot be ended fails the tick, with the reason that came first', async () => {
-    const store: RunStore = {
-      ...runs,
-      end: () => Promise.reject(new Error('the store is away')),
-    };
-    const fine = aJob({ '0': 1 });
-    const first = await failureOf(runScheduled(fine.job, running(virtualLocks(), 'host-a', store)));
-    expect(String(first)).toContain('its record could not be ended: the store is away');
-    const broken = aJob({ '0': 1 }, () => {
+  test.each(['429', '503'])(
+    'records that cannot be written from the middle of the run on (%s): all is done all the same',
+    async (kind) => {
+      const world = virtualLocks();
+      const { job, processed } = aJob({ '0': 3, '1': 1 }, async (piece) => {
+        world.clock.stall(2_500);
+        if (piece === '0:0') await cosmos.fault({ kind, count: 1_000, filter: { container: 'runs' } });
+      });
+      const { runId, groups, unrecorded } = await runScheduled(job, running(world));
+      await cosmos.clearFaults();
+      expect(processed.toSorted()).toEqual(['0:0', '0:1', '0:2', '1:0']);
+      expect(groups).toMatchObject({ '0': { status: 'completed' }, '1': { status: 'completed' } });
+      expect(unrecorded).toContain('its record could not be ended');
+      expect(world.telemetry.values(metric.runReportFailed).length).toBeGreaterThan(0);
+      expect(await runs.read('count', runId)).toMatchObject({ status: 'running' });
+    },
+  );
+
+  test('a group that failed is the reason of the tick, and a record that could not be ended is said beside it', async () => {
+    const store = { ...runs, end: () => Promise.reject(new Error('the store is away')) };
+    const { job } = aJob({ '0': 1 }, () => {
       throw new Error('out of paper');
     });
-    const second = await failureOf(runScheduled(broken.job, running(virtualLocks(), 'host-a', store)));
-    expect(String(second)).toContain('out of paper');
+    const error = await failureOf(runScheduled(job, running(virtualLocks(), 'host-a', store)));
+    expect(String(error)).toContain('out of paper (and its record could not be ended: the store is away)');
   });
 
   test('a group whose lease cannot be had for a fault does not cut the others short', async () => {
