@@ -1,5 +1,5 @@
 import type { ServiceBusClient, ServiceBusReceivedMessage } from '@azure/service-bus';
-import type { QueueClient } from '@azure/storage-queue';
+import { type QueueSender, sendToQueue } from '../platform/sendToQueue.ts';
 import { isPoisonId, type PoisonItems } from '../workItems/poison.ts';
 
 /** A message that was given up. */
@@ -26,10 +26,7 @@ export interface DeadLetterSource {
 const mostRedriven = 1_000;
 
 /** Poison messages of a Storage Queue, as they are recorded. */
-export function poisonSource(
-  poison: PoisonItems,
-  queue: Pick<QueueClient, 'sendMessage' | 'name'>,
-): DeadLetterSource {
+export function poisonSource(poison: PoisonItems, queue: QueueSender & { name: string }): DeadLetterSource {
   return {
     name: queue.name,
     owns: isPoisonId,
@@ -41,8 +38,7 @@ export function poisonSource(
       const wanted = (await poison.list(mostRedriven)).filter(({ id }) => ids.has(id));
       const done: string[] = [];
       for (const item of wanted) {
-        const send = (text: string) => queue.sendMessage(Buffer.from(text).toString('base64'));
-        if (await poison.redrive(item, send)) done.push(item.id);
+        if (await poison.redrive(item, (text) => sendToQueue(queue, text))) done.push(item.id);
       }
       return done;
     },

@@ -1,3 +1,4 @@
+import type { Clock } from '../platform/clock.ts';
 import type { Dispatcher } from './dispatcher.ts';
 import type { OutboxMessage } from './outboxMessage.ts';
 
@@ -10,14 +11,17 @@ export interface Backlog {
   add(message: OutboxMessage): void;
   /** Marks urgent work as under way, until it is disposed of. */
   busy(): Disposable;
-  /** Resolves when what was added so far has been dispatched. For a process that stops. */
-  drained(): Promise<void>;
+  /**
+   * Resolves when what was added so far has been dispatched, at the latest after `withinMs` milliseconds: then the rest is
+   * left to the sweeper. For a process that stops.
+   */
+  drained(withinMs: number): Promise<void>;
 }
 
 /** The sweeper takes messages from the store, so the memory of a busy process need not hold more than this. */
 const maxWaiting = 1_000;
 
-export function createBacklog(dispatcher: Dispatcher): Backlog {
+export function createBacklog(dispatcher: Dispatcher, clock: Clock): Backlog {
   let waiting: OutboxMessage[] = [];
   let underWay = 0;
   let dispatching: Promise<unknown> = Promise.resolve();
@@ -42,9 +46,12 @@ export function createBacklog(dispatcher: Dispatcher): Backlog {
         },
       };
     },
-    async drained() {
+    async drained(withinMs) {
       flush();
-      await dispatching;
+      const done = new AbortController();
+      const late = clock.sleep(withinMs, done.signal).catch(() => {});
+      await Promise.race([dispatching, late]);
+      done.abort();
     },
   };
 }

@@ -6,8 +6,8 @@ import { type DispatchDecision, decideDispatch, dispatchPatches, type SendResult
 import { type Destination, type OutboxMessage, waitedMs } from './outboxMessage.ts';
 
 /**
- * Sends messages to one destination in as few requests as it can; one result per message, in order. Never rejects.
- * `mayGo` is asked about each message in the moment before it is sent, when connections are open and nothing is left to
+ * Sends messages to one destination in as few requests as it can; one result per message, in order. Never rejects, and
+ * always ends: what comes meanwhile waits for it, the sweeper of all instances too. `mayGo` is asked about each message in the moment before it is sent, when connections are open and nothing is left to
  * wait for: where it says no the message is withheld.
  */
 export type SendMessages = (

@@ -5,18 +5,26 @@ import type { SendMessages } from './dispatcher.ts';
 import type { OutboxMessage } from './outboxMessage.ts';
 
 /**
+ * How long one request may take with its repetitions, in milliseconds. The client's own time-outs do not cover the opening
+ * of a connection: on a socket that swallows everything that takes 60 s (measured).
+ */
+const requestTimeoutMs = 15_000;
+
+/**
  * Sends each outbox message as one Service Bus message, many in one request. The message id is the outbox message's:
  * that is what duplicate detection goes by.
  */
 export function serviceBusDestination(
   sender: Pick<ServiceBusSender, 'createMessageBatch' | 'sendMessages'>,
+  { timeoutMs = requestTimeoutMs }: { timeoutMs?: number } = {},
 ): SendMessages {
+  const bound = () => ({ abortSignal: AbortSignal.timeout(timeoutMs) });
   return async (messages, mayGo = () => true) => {
     const results = new Map<string, SendResult>();
     let waiting: OutboxMessage[] = [...messages];
     while (waiting.length > 0) {
       try {
-        const batch = await sender.createMessageBatch();
+        const batch = await sender.createMessageBatch(bound());
         // From here to the send nothing waits: a process that stalls before is noticed, after it sends at once.
         for (const message of waiting) if (!mayGo(message)) results.set(message.id, { kind: 'withheld' });
         waiting = waiting.filter(({ id }) => !results.has(id));
@@ -35,7 +43,7 @@ export function serviceBusDestination(
           waiting = waiting.slice(1);
           continue;
         }
-        await sender.sendMessages(batch);
+        await sender.sendMessages(batch, bound());
         for (const { id } of fits) results.set(id, { kind: 'sent' });
         waiting = waiting.slice(fits.length);
       } catch (error) {

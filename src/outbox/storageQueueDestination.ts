@@ -1,6 +1,7 @@
-import { type QueueClient, RestError } from '@azure/storage-queue';
+import { RestError } from '@azure/storage-queue';
 import pLimit from 'p-limit';
 import { errorText } from '../platform/errorText.ts';
+import { type QueueSender, sendToQueue } from '../platform/sendToQueue.ts';
 import type { SendMessages } from './dispatcher.ts';
 
 const concurrentSends = 16;
@@ -9,17 +10,24 @@ const concurrentSends = 16;
  * Sends each element of a message's body as one Storage Queue message. A storage queue has no batch, and no duplicate
  * detection: when one element fails the whole outbox message goes again, and the effect record of a work item makes the
  * repetition harmless.
+ *
+ * `timeoutMs` bounds one send. After the first that has no answer in that time the queue is taken for dead and the rest of
+ * the round is not tried, so that a round of thousands ends as soon as a round of one.
  */
-export function storageQueueDestination(queue: Pick<QueueClient, 'sendMessage'>): SendMessages {
+export function storageQueueDestination(
+  queue: QueueSender,
+  options: { timeoutMs?: number } = {},
+): SendMessages {
   const limit = pLimit(concurrentSends);
-  return (messages, mayGo = () => true) =>
-    Promise.all(
+  return (messages, mayGo = () => true) => {
+    const dead = new AbortController();
+    return Promise.all(
       messages.map(async (message) => {
         const { body } = message;
         const items = Array.isArray(body) ? body : [body];
         if (!mayGo(message)) return { kind: 'withheld' as const };
         try {
-          await Promise.all(items.map((item) => limit(() => queue.sendMessage(encode(item)))));
+          await Promise.all(items.map((item) => limit(() => send(item, dead))));
           return { kind: 'sent' as const };
         } catch (error) {
           const kind = isTooLarge(error) ? ('refused' as const) : ('failed' as const);
@@ -27,14 +35,22 @@ export function storageQueueDestination(queue: Pick<QueueClient, 'sendMessage'>)
         }
       }),
     );
+  };
+
+  async function send(item: unknown, dead: AbortController): Promise<void> {
+    dead.signal.throwIfAborted();
+    try {
+      await sendToQueue(queue, JSON.stringify(item), options);
+    } catch (error) {
+      if (!(error instanceof Error) || error.name !== 'AbortError') throw error;
+      const silent = new Error('the queue did not take it in time', { cause: error });
+      dead.abort(silent);
+      throw silent;
+    }
+  }
 }
 
 /** A queue message holds 64 KB (https://learn.microsoft.com/rest/api/storageservices/put-message). */
 function isTooLarge(error: unknown): boolean {
   return error instanceof RestError && (error.statusCode === 413 || error.code === 'RequestBodyTooLarge');
-}
-
-/** The Functions host expects base64 unless host.json says otherwise. */
-function encode(item: unknown): string {
-  return Buffer.from(JSON.stringify(item)).toString('base64');
 }

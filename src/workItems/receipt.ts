@@ -3,8 +3,14 @@ import type { ContainerClient } from '@azure/storage-blob';
 import { z } from 'zod';
 import { defineStage, type Stage } from './defineStage.ts';
 
+/** Milliseconds for the upload with its repetitions: on a socket that swallows everything the SDK waits for ever. */
+const uploadTimeoutMs = 30_000;
+
 /** The stage that writes the receipt of a paid invoice to blob storage. Idempotent by name: one blob per payment. */
-export function receiptStage(receipts: Pick<ContainerClient, 'getBlockBlobClient'>): Stage {
+export function receiptStage(
+  receipts: Pick<ContainerClient, 'getBlockBlobClient'>,
+  { timeoutMs = uploadTimeoutMs }: { timeoutMs?: number } = {},
+): Stage {
   return defineStage({
     name: 'receipt',
     input: z.strictObject({
@@ -20,7 +26,7 @@ export function receiptStage(receipts: Pick<ContainerClient, 'getBlockBlobClient
       const text = JSON.stringify({ invoiceId: resourceId, ...input }, null, 2);
       await receipts.getBlockBlobClient(blob).upload(text, Buffer.byteLength(text), {
         blobHTTPHeaders: { blobContentType: 'application/json' },
-        abortSignal: signal,
+        abortSignal: AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]),
       });
       return { blob };
     },

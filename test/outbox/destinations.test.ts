@@ -1,9 +1,12 @@
+import { type AddressInfo, createServer } from 'node:net';
+import { ServiceBusClient } from '@azure/service-bus';
 import { type QueueClient, QueueServiceClient } from '@azure/storage-queue';
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
 import { newOutboxMessage, type OutboxMessage } from '../../src/outbox/outboxMessage.ts';
 import { serviceBusDestination } from '../../src/outbox/serviceBusDestination.ts';
 import { storageQueueDestination } from '../../src/outbox/storageQueueDestination.ts';
 import { type ServiceBusForTests, serviceBusForTests } from '../support/serviceBusForTests.ts';
+import { throughBlackHole } from '../support/throughBlackHole.ts';
 
 function message(id: string, body: OutboxMessage['body'], destination: OutboxMessage['destination']) {
   return newOutboxMessage({ id, shard: '00', destination, body }, 0);
@@ -78,6 +81,17 @@ describe('Service Bus', () => {
     ]);
     expect(await send([command('a', 1)])).toEqual([{ kind: 'sent' }]);
   });
+
+  test('a connection that swallows everything does not hold a round up', async () => {
+    const silent = createServer((socket) => socket.on('error', () => {}).resume());
+    await new Promise<void>((resolve) => silent.listen(0, '127.0.0.1', resolve));
+    const { port } = silent.address() as AddressInfo;
+    const address = bus.connectionString.replace(/127\.0\.0\.1:\d+|localhost:\d+/, `127.0.0.1:${port}`);
+    const client = new ServiceBusClient(address);
+    const send = serviceBusDestination(client.createSender('plain'), { timeoutMs: 300 });
+    expect(await send([command('a', 1)])).toEqual([{ kind: 'failed', error: expect.any(String) }]);
+    silent.close();
+  });
 });
 
 describe('Storage Queue', () => {
@@ -116,5 +130,20 @@ describe('Storage Queue', () => {
     const gone = QueueServiceClient.fromConnectionString(inject('azurite')).getQueueClient('no-such-queue');
     const results = await storageQueueDestination(gone)([message('a', [{ n: 1 }], 'work-items')]);
     expect(results).toEqual([{ kind: 'failed', error: expect.any(String) }]);
+  });
+
+  test('a connection that swallows everything ends the round after one time-out, and the next round goes', async () => {
+    await using proxy = await throughBlackHole(inject('azurite'));
+    const behind = QueueServiceClient.fromConnectionString(proxy.connectionString).getQueueClient(queue.name);
+    const send = storageQueueDestination(behind, { timeoutMs: 300 });
+    const many = Array.from({ length: 100 }, (_, n) => message(`m${n}`, [{ n }, { n }], 'work-items'));
+    proxy.swallow(true);
+    const results = await send(many);
+    expect(results).toEqual(many.map(() => ({ kind: 'failed', error: 'the queue did not take it in time' })));
+    // One send at a time for each of the 16 that go side by side: the others were not tried.
+    expect(proxy.swallowed()).toBe(16);
+    proxy.swallow(false);
+    expect(await send([message('after', [{ n: 'after' }], 'work-items')])).toEqual([{ kind: 'sent' }]);
+    expect(await received()).toEqual([{ n: 'after' }]);
   });
 });

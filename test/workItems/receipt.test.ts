@@ -1,6 +1,7 @@
 import { BlobServiceClient } from '@azure/storage-blob';
 import { expect, inject, test } from 'vitest';
 import { receiptName, receiptStage } from '../../src/workItems/receipt.ts';
+import { throughBlackHole } from '../support/throughBlackHole.ts';
 
 const context = { resourceId: 'inv-1', signal: new AbortController().signal, assertHeld() {} };
 const input = {
@@ -28,4 +29,16 @@ test('a receipt is one blob per payment, however often it is written', async () 
 test('an id that is no good as a name enters by its hash', () => {
   expect(receiptName('Rechnung Nr. 7 ü', 'pi_1')).toMatch(/^[0-9a-f]{64}\/pi_1\.json$/);
   expect(receiptName('..', 'pi_1')).toMatch(/^[0-9a-f]{64}\//);
+});
+
+test('a connection that swallows everything ends the upload', async () => {
+  await using proxy = await throughBlackHole(inject('azurite'));
+  const container = BlobServiceClient.fromConnectionString(proxy.connectionString).getContainerClient(
+    `receipts-${crypto.randomUUID()}`,
+  );
+  await container.create();
+  proxy.swallow(true);
+  await expect(receiptStage(container, { timeoutMs: 300 }).run(input, context)).rejects.toThrow();
+  proxy.swallow(false);
+  expect(await receiptStage(container).run(input, context)).toEqual({ blob: 'inv-1/pi_1.json' });
 });

@@ -1,0 +1,58 @@
+import { expect, test } from 'vitest';
+import { createBacklog } from '../../src/outbox/backlog.ts';
+import type { DispatchDecision } from '../../src/outbox/decideDispatch.ts';
+import { newOutboxMessage } from '../../src/outbox/outboxMessage.ts';
+import { virtualClock } from '../support/virtualClock.ts';
+
+const message = (id: string) => newOutboxMessage({ id, shard: '00', destination: 'work-items', body: [] }, 0);
+
+/** A dispatcher whose sends end when they are told to. */
+function slowDispatcher() {
+  const sends = new Map<string, (decision: DispatchDecision) => void>();
+  return {
+    sends,
+    dispatcher: {
+      dispatch: ({ id }: { id: string }) =>
+        new Promise<DispatchDecision>((resolve) => void sends.set(id, resolve)),
+    },
+  };
+}
+
+test('what is added while urgent work goes on is dispatched when the last of it ends', () => {
+  const { sends, dispatcher } = slowDispatcher();
+  const backlog = createBacklog(dispatcher, virtualClock());
+  const [first, second] = [backlog.busy(), backlog.busy()];
+  backlog.add(message('a'));
+  first[Symbol.dispose]();
+  expect([...sends.keys()]).toEqual([]);
+  second[Symbol.dispose]();
+  backlog.add(message('b'));
+  expect([...sends.keys()]).toEqual(['a', 'b']);
+});
+
+test('drained waits for what is under way, and for what was still waiting', async () => {
+  const { sends, dispatcher } = slowDispatcher();
+  const clock = virtualClock();
+  const backlog = createBacklog(dispatcher, clock);
+  backlog.add(message('a'));
+  using _busy = backlog.busy();
+  backlog.add(message('b'));
+  let drained = false;
+  const draining = backlog.drained(10_000).then(() => (drained = true));
+  sends.get('a')?.({ kind: 'dispatched' });
+  await clock.advance(1);
+  expect(drained).toBe(false);
+  sends.get('b')?.({ kind: 'dispatched' });
+  await draining;
+  expect(clock.sleepers()).toBe(0);
+});
+
+test('drained does not wait for ever for a send that never ends', async () => {
+  const { dispatcher } = slowDispatcher();
+  const clock = virtualClock();
+  const backlog = createBacklog(dispatcher, clock);
+  backlog.add(message('a'));
+  const draining = backlog.drained(10_000);
+  await clock.advance(10_000);
+  await draining;
+});
