@@ -24,17 +24,22 @@ const maxWaiting = 1_000;
 export function createBacklog(dispatcher: Dispatcher, clock: Clock): Backlog {
   let waiting: OutboxMessage[] = [];
   let underWay = 0;
-  let dispatching: Promise<unknown> = Promise.resolve();
+  const dispatching = new Set<Promise<unknown>>();
+
+  function dispatch(message: OutboxMessage): void {
+    const work = dispatcher.dispatch(message).finally(() => dispatching.delete(work));
+    dispatching.add(work);
+  }
 
   function flush(): void {
     const messages = waiting;
     waiting = [];
-    dispatching = Promise.all([dispatching, ...messages.map((message) => dispatcher.dispatch(message))]);
+    for (const message of messages) dispatch(message);
   }
 
   return {
     add(message) {
-      if (underWay === 0) dispatching = Promise.all([dispatching, dispatcher.dispatch(message)]);
+      if (underWay === 0) dispatch(message);
       else if (waiting.length < maxWaiting) waiting.push(message);
     },
     busy() {
@@ -50,7 +55,7 @@ export function createBacklog(dispatcher: Dispatcher, clock: Clock): Backlog {
       flush();
       const done = new AbortController();
       const late = clock.sleep(withinMs, done.signal).catch(() => {});
-      await Promise.race([dispatching, late]);
+      await Promise.race([Promise.all(dispatching), late]);
       done.abort();
     },
   };

@@ -1,3 +1,5 @@
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
 import { expect, test } from 'vitest';
 import { createBacklog } from '../../src/outbox/backlog.ts';
 import type { DispatchDecision } from '../../src/outbox/decideDispatch.ts';
@@ -55,4 +57,22 @@ test('drained does not wait for ever for a send that never ends', async () => {
   const draining = backlog.drained(10_000);
   await clock.advance(10_000);
   await draining;
+});
+
+test('what has been dispatched is not kept in memory', async () => {
+  setFlagsFromString('--expose-gc');
+  const collectGarbage = runInNewContext('gc') as () => void;
+  const { sends, dispatcher } = slowDispatcher();
+  const backlog = createBacklog(dispatcher, virtualClock());
+  const decided = ['a', 'b'].map((id) => {
+    backlog.add(message(id));
+    const decision: DispatchDecision = { kind: 'dispatched' };
+    sends.get(id)?.(decision);
+    return new WeakRef(decision);
+  });
+  sends.clear();
+  await new Promise((resolve) => setImmediate(resolve));
+  collectGarbage();
+  expect(decided.map((decision) => decision.deref())).toEqual([undefined, undefined]);
+  await backlog.drained(1);
 });
