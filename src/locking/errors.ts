@@ -38,7 +38,7 @@ export class LeaseReleased extends Error {
   }
 }
 
-/** The lock stayed out of reach for the whole wait; `cause` is the store's last error if there was one. */
+/** The lock stayed out of reach for the whole wait; `cause` is the store's error if the last look had no answer. */
 export class LockTimeout extends Error {
   override readonly name = 'LockTimeout';
   readonly key: string;

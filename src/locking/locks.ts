@@ -117,6 +117,8 @@ export function createLocks(store: LockStore, options: LocksOptions): ProcessLoc
             telemetry.record(metric.leaseWaitedMs, clock.monotonic() - startedAt, { job: owner.job });
             return lease;
           }
+          // The store answers (again): what it failed of before is not why the lock is out of reach.
+          failure = undefined;
         } catch (error) {
           if (!(error instanceof LockStoreFailed)) throw error;
           failure = error;

@@ -2,6 +2,7 @@ import { createHash, randomUUID } from 'node:crypto';
 import { z } from 'zod';
 import { type Locks, LockTimeout } from '../locking/index.ts';
 import type { Clock } from '../platform/clock.ts';
+import { errorText } from '../platform/errorText.ts';
 import { metric, type Telemetry } from '../platform/telemetry.ts';
 import { timeBudget } from '../platform/timeBudget.ts';
 import { groupLockKey, type Job } from './job.ts';
@@ -85,8 +86,12 @@ export async function runManualGroup(
     );
   } catch (error) {
     if (!(error instanceof LockTimeout)) throw error;
-    const record: GroupRecord = { status: 'skipped', counts: {}, reason: 'held elsewhere' };
-    await report(record);
+    // Nobody has the lease where the lock store failed, and a group that waits for it would hide that.
+    const record: GroupRecord =
+      error.cause === undefined
+        ? { status: 'skipped', counts: {}, reason: 'held elsewhere' }
+        : { status: 'failed', counts: {}, reason: errorText(error.cause) };
+    await report(record).catch(() => telemetry.count(metric.runReportFailed, { job: name }));
     return record;
   }
 }

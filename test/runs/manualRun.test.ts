@@ -72,6 +72,32 @@ describe('runManualGroup', () => {
     expect(watch.processed).toEqual([]);
   });
 
+  test('a lock store that refuses is no lease that is held elsewhere: the group has failed, with the reason', async () => {
+    const watch = aJob({ '0': 1 });
+    const run = await begun(watch);
+    run.world.network.fault = () => ({ kind: 'status', status: 403 });
+    const running = runManualGroup(run.dependencies, run.task('0'));
+    for (let n = 0; n < 40; n++) await run.world.clock.advance(1_000);
+    const record = await running;
+    expect(record).toEqual({ status: 'failed', counts: {}, reason: expect.stringContaining('403') });
+    expect(await run.record()).toMatchObject({ groups: { '0': record } });
+  });
+
+  test('a lock store that failed once and then says that the lease is held: skipped', async () => {
+    const run = await begun(aJob({ '0': 1 }));
+    const other = virtualLocks({}, run.world);
+    await using _held = await other.locks.acquire(
+      groupLockKey('count', '0'),
+      { instance: 'host-b', job: 'count' },
+      { waitMs: 0 },
+    );
+    let faults = 1;
+    run.world.network.fault = () => (faults-- > 0 ? { kind: 'status', status: 503 } : { kind: 'none' });
+    const waiting = runManualGroup(run.dependencies, run.task('0'));
+    for (let n = 0; n < 25; n++) await run.world.clock.advance(1_000);
+    expect(await waiting).toMatchObject({ status: 'skipped' });
+  });
+
   test('a group that takes too long stops before the host ends the process, and is partial', async () => {
     let world: ReturnType<typeof virtualLocks> | undefined;
     const run = await begun(aJob({ '0': 50 }, () => world?.clock.advance(100_000)));
