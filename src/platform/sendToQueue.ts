@@ -21,6 +21,10 @@ export async function sendToQueue(
   { timeoutMs = sendTimeoutMs }: { timeoutMs?: number } = {},
 ): Promise<void> {
   await queue.sendMessage(Buffer.from(text).toString('base64'), {
+    // Without it a message is deleted after 7 days
+    // (https://learn.microsoft.com/rest/api/storageservices/put-message): a trigger that is off for a week must not lose
+    // receipts.
+    messageTimeToLive: -1,
     abortSignal: AbortSignal.timeout(timeoutMs),
   });
 }

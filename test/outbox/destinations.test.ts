@@ -116,6 +116,15 @@ describe('Storage Queue', () => {
     expect(await received()).toEqual(expect.arrayContaining([{ n: 1 }, { n: 2 }]));
   });
 
+  test('a message waits for as long as it has to', async () => {
+    await storageQueueDestination(queue)([message('a', [{ n: 1 }], 'work-items')]);
+    const { receivedMessageItems } = await queue.receiveMessages();
+    // What the service answers for a message that never expires.
+    expect(receivedMessageItems.map(({ expiresOn }) => expiresOn.getUTCFullYear())).toEqual([9999]);
+    for (const { messageId, popReceipt } of receivedMessageItems)
+      await queue.deleteMessage(messageId, popReceipt);
+  });
+
   test('an element that a queue never takes is refused, and the other messages go', async () => {
     const send = storageQueueDestination(queue);
     const results = await send([
