@@ -1,0 +1,184 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { freePorts } from '../../local/freePorts.ts';
+import { type Child, startChild } from '../../local/start/child.ts';
+import { blobLockStore, createLocks } from '../../src/locking/index.ts';
+import { newOutboxMessage } from '../../src/outbox/outboxMessage.ts';
+import { blobContainers } from '../../src/platform/azureNames.ts';
+import { systemClock as clock } from '../../src/platform/clock.ts';
+import { databaseName } from '../../src/platform/cosmosContainers.ts';
+import { noTelemetry } from '../../src/platform/telemetry.ts';
+import { groupLockKey } from '../../src/runs/job.ts';
+import { type LocalCloud, settingsFor, startLocalCloud } from '../support/localCloud.ts';
+
+const folder = mkdtempSync(join(tmpdir(), 'payonce-ops-'));
+let cloud: LocalCloud;
+let host: Child | undefined;
+let address = '';
+
+beforeAll(async () => {
+  cloud = await startLocalCloud();
+  const envFile = join(folder, 'env');
+  const settings = {
+    ...settingsFor(cloud),
+    INVOICE_SCHEDULE: '0 0 0 1 1 *',
+    OUTBOX_SCHEDULE: '* * * * * *',
+  };
+  writeFileSync(
+    envFile,
+    Object.entries(settings)
+      .map(([name, value]) => `${name}=${value}\n`)
+      .join(''),
+  );
+  const [port = 0] = await freePorts(1);
+  host = await startChild(
+    'host-ops',
+    ['local/functionsHost/main.ts', '--port', `${port}`, '--env-file', envFile, '--enable-auth'],
+    {
+      env: { INSTANCE_ID: 'host-ops', FUNCTIONS_MASTER_KEY: 'test-master-key' },
+      logFile: join(folder, 'host.log'),
+    },
+  );
+  address = `http://127.0.0.1:${port}`;
+}, 90_000);
+
+afterAll(async () => {
+  await host?.stop(5_000);
+  await cloud[Symbol.asyncDispose]();
+  rmSync(folder, { recursive: true, force: true });
+}, 60_000);
+
+interface Answer {
+  status: number;
+  body: Record<string, unknown>;
+}
+
+async function call(method: 'GET' | 'POST', path: string, body?: unknown): Promise<Answer> {
+  const response = await fetch(`${address}/api/ops/${path}`, {
+    method,
+    headers: { 'x-functions-key': 'test-master-key', 'content-type': 'application/json' },
+    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+  });
+  return { status: response.status, body: (await response.json()) as Answer['body'] };
+}
+
+async function until<T>(look: () => Promise<T>, holds: (value: T) => boolean): Promise<T> {
+  for (;;) {
+    const value = await look();
+    if (holds(value)) return value;
+    await clock.sleep(100);
+  }
+}
+
+const invoiceUntil = (id: string, wanted: string) =>
+  until(
+    () => call('GET', `invoices/${id}`),
+    ({ body }) => body.status === wanted,
+  );
+
+test('none of the calls answers without a key', async () => {
+  const calls = ['runs', 'locks', 'outbox', 'audit'].map((path) => ['GET', path] as const);
+  const changes = ['runs/x/cancel', 'locks/release', 'outbox/x/redrive', 'invoices/x/retry'];
+  for (const [method, path] of [...calls, ...changes.map((path) => ['POST', path] as const)]) {
+    const { status } = await fetch(`${address}/api/ops/${path}`, { method });
+    expect({ path, status }).toEqual({ path, status: 401 });
+  }
+});
+
+test('a run that waits for a lease is cancelled, the lease taken from its holder', {
+  timeout: 60_000,
+}, async () => {
+  const key = groupLockKey('process-invoices', '0');
+  const store = blobLockStore(cloud.blobs.getContainerClient(blobContainers.locks));
+  const locks = createLocks(store, { clock, telemetry: noTelemetry });
+  await using _lease = await locks.acquire(key, { instance: 'gone', job: 'x' }, { waitMs: 0 });
+
+  const started = await call('POST', 'runs', { job: 'process-invoices', groups: ['0'] });
+  const runId = started.body.runId as string;
+  const instance = async () => {
+    const headers = { 'x-functions-key': 'test-master-key' };
+    const url = `${address}/runtime/webhooks/durabletask/instances/${runId}`;
+    return ((await (await fetch(url, { headers })).json()) as { runtimeStatus: string }).runtimeStatus;
+  };
+  await until(instance, (status) => status === 'Running');
+  expect((await call('GET', 'runs?status=running')).body).toMatchObject({ runs: [{ runId }] });
+  const cancelled = await call('POST', `runs/${runId}/cancel`, { reason: 'wrong day' });
+  expect(cancelled).toMatchObject({
+    status: 200,
+    body: { status: 'cancelled', reason: 'cancelled by function key: wrong day' },
+  });
+  expect(await until(instance, (status) => status !== 'Running')).toBe('Terminated');
+  expect((await call('POST', `runs/${runId}/cancel`)).status).toBe(409);
+  expect((await call('GET', `runs/${runId}`)).body).toMatchObject({ status: 'cancelled' });
+
+  expect((await call('GET', 'locks')).body.locks).toContainEqual(
+    expect.objectContaining({ key, held: true, owner: 'gone' }),
+  );
+  const release = { key, expectedOwner: 'somebody', reason: 'it is gone' };
+  expect((await call('POST', 'locks/release', release)).status).toBe(409);
+  const released = await call('POST', 'locks/release', { ...release, expectedOwner: 'gone' });
+  expect(released).toMatchObject({ status: 200, body: { key, previousOwner: 'gone' } });
+});
+
+test('a declined invoice is tried again with the next key', { timeout: 60_000 }, async () => {
+  const id = 'retry-me';
+  await call('POST', 'invoices', [
+    {
+      id,
+      customerId: 'cus_1',
+      amountMinor: 1999,
+      currency: 'USD',
+      dueAt: '2025-01-01T00:00:00Z',
+      paymentMethod: 'pm_card_chargeDeclinedExpiredCard',
+    },
+  ]);
+  await call('POST', 'runs', { job: 'process-invoices' });
+  await invoiceUntil(id, 'declined');
+  const retried = await call('POST', `invoices/${id}/retry`, { reason: 'the customer asks for it' });
+  expect(retried).toMatchObject({ status: 200, body: { status: 'pending', payment: { keyNumber: 2 } } });
+  expect((await call('POST', `invoices/${id}/retry`)).status).toBe(409);
+  await call('POST', 'runs', { job: 'process-invoices' });
+  expect((await invoiceUntil(id, 'declined')).body).toMatchObject({ payment: { keyNumber: 2 } });
+});
+
+test('a parked message is dispatched after its redrive', { timeout: 60_000 }, async () => {
+  const content = { id: 'parked-1', shard: '00', destination: 'work-items' as const, body: [] };
+  const { nextAttemptAt: _, ...message } = newOutboxMessage(content, clock.now());
+  await cloud.cosmosClient
+    .database(databaseName)
+    .container('invoices')
+    .items.create({ ...message, status: 'parked', attempts: 10, lastError: 'the queue was full' });
+  expect((await call('GET', 'outbox?status=parked')).body).toMatchObject({
+    messages: [{ id: 'parked-1', lastError: 'the queue was full' }],
+    continuation: null,
+  });
+  expect(await call('POST', 'outbox/parked-1/redrive')).toMatchObject({
+    status: 200,
+    body: { status: 'pending', attempts: 0 },
+  });
+  const dispatched = await until(
+    async () => (await call('GET', 'outbox?status=dispatched')).body.messages as { id: string }[],
+    (messages) => messages.some(({ id }) => id === 'parked-1'),
+  );
+  expect(dispatched[0]).toMatchObject({ id: 'parked-1' });
+  expect((await call('POST', 'outbox/parked-1/redrive')).status).toBe(409);
+});
+
+test('all of it is in the audit trail, newest first', async () => {
+  const { body } = await call('GET', 'audit');
+  const records = body.records as { action: string; actor: string }[];
+  expect(new Set(records.map(({ actor }) => actor))).toEqual(new Set(['function key']));
+  expect(records.map(({ action }) => action)).toEqual([
+    'redrive outbox message',
+    'start run',
+    'retry invoice',
+    'start run',
+    'import invoices',
+    'release lock',
+    'release lock',
+    'cancel run',
+    'start run',
+  ]);
+});
