@@ -6,6 +6,7 @@ param applicationInsightsId string
 param serviceBusId string
 param alertEmail string
 param invoiceIntervalSeconds int
+param shardGroups int
 param lockContentionThreshold int
 
 resource actionGroup 'Microsoft.Insights/actionGroups@2023-01-01' = {
@@ -19,23 +20,46 @@ resource actionGroup 'Microsoft.Insights/actionGroups@2023-01-01' = {
   }
 }
 
+// What a log alert may look back on: these times and no others.
+var windows = [
+  { seconds: 900, name: 'PT15M' }
+  { seconds: 1800, name: 'PT30M' }
+  { seconds: 2700, name: 'PT45M' }
+  { seconds: 3600, name: 'PT1H' }
+  { seconds: 7200, name: 'PT2H' }
+  { seconds: 10800, name: 'PT3H' }
+  { seconds: 14400, name: 'PT4H' }
+  { seconds: 18000, name: 'PT5H' }
+  { seconds: 21600, name: 'PT6H' }
+  { seconds: 86400, name: 'P1D' }
+]
+var longest = { seconds: 172800, name: 'P2D' }
+var quarter = windows[0].name
+// Three intervals, where that is possible: one run may be late, and what the last has reported may be on its way.
+var longEnough = filter(windows, window => (window.seconds >= 3 * invoiceIntervalSeconds))
+var threeRuns = concat(longEnough, [longest])[0].name
+
 var alerts = [
   {
     name: 'no-successful-run'
-    title: 'No run has completed for 15 minutes'
+    title: 'A group of shards has not been worked through for three intervals'
     severity: 1
-    look: 'Look first at GET ops/runs and ops/health: is a run failing, is the app stopped, is the lease of a group held?'
-    query: '''
+    window: threeRuns
+    look: 'Look first at GET ops/locks for the groups named in the result: a lease that is held elsewhere for ever, or no lease at all? Then at GET ops/runs and ops/health: is a run failing, is the app stopped? Dry runs and runs by hand do not count.'
+    query: replace('''
 customMetrics
-| where name == "payonce.run.ended"
-| summarize completed = coalesce(sumif(valueSum, tostring(customDimensions.status) == "completed"), 0.0)
-| where completed < 1
-'''
+| where name == "payonce.run.group_ended" and tostring(customDimensions.job) == "process-invoices"
+| summarize done = make_set_if(tolong(customDimensions.group), tostring(customDimensions.status) == "completed")
+| extend groups = set_difference(range(0, LAST, 1), done)
+| extend stuck = array_length(groups)
+| where stuck > 0
+''', 'LAST', string(shardGroups - 1))
   }
   {
     name: 'lease-lost'
     title: 'A lease was lost while its holder worked'
     severity: 2
+    window: quarter
     look: 'Look first at the reason in the result: "expired" with a high payonce.event_loop.delay_ms is a stalled process, else storage was out of reach. The claims kept the money safe.'
     query: '''
 customMetrics
@@ -48,6 +72,7 @@ customMetrics
     name: 'lock-contention'
     title: 'Many instances wait for the same leases'
     severity: 3
+    window: quarter
     look: 'Look first at GET ops/locks: one long holder, or more instances than SHARD_GROUPS can keep busy?'
     query: replace('''
 customMetrics
@@ -60,6 +85,7 @@ customMetrics
     name: 'run-longer-than-interval'
     title: 'A run took longer than the time between two runs'
     severity: 3
+    window: quarter
     look: 'Look first at the counts of the run in GET ops/runs/{id}: more due invoices than usual, or a slow Cosmos DB (429s)?'
     query: replace('''
 customMetrics
@@ -72,6 +98,7 @@ customMetrics
     name: 'outbox-old'
     title: 'A message waits in the outbox for more than a minute'
     severity: 2
+    window: quarter
     look: 'Look first at the errors in GET ops/outbox?status=pending, then at the health of Service Bus and the storage queue.'
     query: '''
 customMetrics
@@ -84,6 +111,7 @@ customMetrics
     name: 'parked'
     title: 'An invoice or a message was parked: a person has to decide'
     severity: 2
+    window: quarter
     look: 'Look first at GET ops/invoices?status=parked and GET ops/outbox?status=parked: each says why.'
     query: '''
 customMetrics
@@ -97,6 +125,7 @@ customMetrics
     name: 'poison-work-item'
     title: 'A work item failed so often that it was put aside'
     severity: 2
+    window: quarter
     look: 'Look first at GET ops/dead-letters: it lists poisonous work items with the last error.'
     query: '''
 customMetrics
@@ -109,6 +138,7 @@ customMetrics
     name: 'payment-unknown'
     title: 'For more than an hour it is not known whether a payment went through'
     severity: 1
+    window: quarter
     look: 'Look first at GET ops/invoices?status=parked: those with payment.unknownSince may have been charged. Compare them with the provider by the invoice id in its metadata before anything is paid again.'
     query: '''
 customMetrics
@@ -121,6 +151,7 @@ customMetrics
     name: 'breaker-open'
     title: 'The payment provider fails so often that calls are held back'
     severity: 2
+    window: quarter
     look: 'Look first at the status page of the provider and at payonce.payment.outcome; payments go on by themselves.'
     query: '''
 customMetrics
@@ -133,11 +164,12 @@ customMetrics
     name: 'function-failures'
     title: 'Functions fail'
     severity: 2
+    window: quarter
     look: 'Look first at the exceptions of the function named in the result (Application Insights, Failures).'
     query: '''
 requests
 | where success == false
-| summarize failures = count() by operation_Name
+| summarize failures = sum(itemCount) by operation_Name
 | where failures > 5
 '''
   }
@@ -156,7 +188,7 @@ resource rules 'Microsoft.Insights/scheduledQueryRules@2021-08-01' = [
       enabled: true
       autoMitigate: true
       evaluationFrequency: 'PT5M'
-      windowSize: 'PT15M'
+      windowSize: alert.window
       scopes: [applicationInsightsId]
       criteria: {
         allOf: [

@@ -1,8 +1,11 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { CosmosClient } from '@azure/cosmos';
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
-import { metric } from '../../src/platform/telemetry.ts';
+import { processInvoicesJob } from '../../src/invoices/processInvoices.ts';
+import { systemClock } from '../../src/platform/clock.ts';
+import { metric, noTelemetry } from '../../src/platform/telemetry.ts';
 import { variableValue } from './bicep/evaluate.ts';
 import { infraDir, readInfra } from './bicep/readBicep.ts';
 import { allSources } from './sources.ts';
@@ -19,20 +22,30 @@ const alertList = z.array(
     name: z.string(),
     title: z.string(),
     severity: z.number(),
+    window: z.string(),
     look: z.string(),
     query: z.string(),
   }),
 );
 const file = readInfra('modules/alerts.bicep');
-const alerts = alertList.parse(
-  variableValue(file, 'alerts', { invoiceIntervalSeconds: 300, lockContentionThreshold: 200 }),
-);
+const alertsFor = (given: Record<string, number>) =>
+  alertList.parse(
+    variableValue(file, 'alerts', {
+      invoiceIntervalSeconds: 300,
+      shardGroups: 4,
+      lockContentionThreshold: 200,
+      ...given,
+    }),
+  );
+const alerts = alertsFor({});
 const workbook = z
   .object({
     items: z.array(z.object({ type: z.number(), content: z.object({ query: z.string().optional() }) })),
   })
   .parse(JSON.parse(readFileSync(join(infraDir, 'workbook.json'), 'utf8')));
 const workbookQueries = workbook.items.flatMap(({ content }) => content.query ?? []);
+
+const ruleBody = () => file.resources.get('rules')?.body.text ?? '';
 
 const metricsIn = (query: string) => query.match(/payonce\.[a-z_.]+/g) ?? [];
 
@@ -71,11 +84,58 @@ describe('alerts', () => {
     },
   );
 
+  test.each([
+    [60, 'PT15M'],
+    [300, 'PT15M'],
+    [301, 'PT30M'],
+    [3600, 'PT3H'],
+    [21_600, 'P1D'],
+    // Longer than any window that a rule may have.
+    [86_400, 'P2D'],
+  ])('runs every %i s: no successful run within %s', (invoiceIntervalSeconds, window) => {
+    const [run, ...others] = alertsFor({ invoiceIntervalSeconds });
+    expect(run).toMatchObject({ name: 'no-successful-run', window });
+    expect(new Set(others.map((alert) => alert.window))).toEqual(new Set(['PT15M']));
+    expect(ruleBody()).toMatch(/windowSize: alert\.window\n/);
+  });
+
+  test('a run must complete in each of the groups that the code has', () => {
+    const [run] = alertsFor({ shardGroups: 7 });
+    const [, last] = /range\(0, (\d+), 1\)/.exec(run?.query ?? '') ?? [];
+    const client = new CosmosClient({ endpoint: 'http://127.0.0.1:1', key: 'bm9uZQ==' });
+    using stack = new DisposableStack();
+    stack.defer(() => client.dispose());
+    const { name, groups } = processInvoicesJob({
+      container: client.database('none').container('none'),
+      dispatcher: { dispatch: () => Promise.reject(new Error('nothing is dispatched here')) },
+      clock: systemClock,
+      telemetry: noTelemetry,
+      shards: 16,
+      groups: 7,
+      batchSize: 1,
+      claimStaleMs: 1,
+    });
+    expect(groups).toEqual(Array.from({ length: Number(last) + 1 }, (_, group) => `${group}`));
+    expect(run?.query).toContain(`"${name}"`);
+  });
+
+  test('what telemetry leaves out for its amount is counted all the same', () => {
+    // Requests are sampled: a row stands for itemCount of them.
+    const requests = [...alerts.map(({ query }) => query), ...workbookQueries].filter((query) =>
+      query.startsWith('requests'),
+    );
+    expect(requests).toHaveLength(2);
+    for (const query of requests) {
+      expect(query).toContain('itemCount');
+      expect(query).not.toMatch(/\b(count|countif|avg)\(/);
+    }
+  });
+
   test('attributes and their values are those of the code', () => {
     const queries = [...alerts.map(({ query }) => query), ...workbookQueries].join('\n');
     const attributes = new Set([...queries.matchAll(/customDimensions\.(\w+)/g)].map(([, name]) => name));
     for (const attribute of attributes) expect(allSources).toMatch(new RegExp(`\\b${attribute}(:|,| \\})`));
-    for (const [, value] of queries.matchAll(/customDimensions\.\w+\) == "(\w+)"/g))
+    for (const [, value] of queries.matchAll(/customDimensions\.\w+\) == "([\w-]+)"/g))
       expect(allSources).toContain(`'${value}'`);
   });
 });

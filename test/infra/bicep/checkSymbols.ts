@@ -3,8 +3,8 @@ import { type BicepFile, propertiesOf } from './readBicep.ts';
 
 /** Functions and namespaces of Bicep that infra/ uses (https://learn.microsoft.com/azure/azure-resource-manager/bicep/bicep-functions). */
 const builtIn = new Set(
-  `bool empty environment guid int items loadJsonContent map readEnvironmentVariable replace resourceGroup split string
-  subscription subscriptionResourceId tenant toLower union uniqueString`.split(/\s+/),
+  `concat empty environment filter guid int items loadJsonContent map readEnvironmentVariable replace resourceGroup split
+  string subscription subscriptionResourceId tenant toLower union uniqueString`.split(/\s+/),
 );
 
 /** Names that are used without being declared, and names that are declared without being used. */

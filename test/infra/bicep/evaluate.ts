@@ -13,7 +13,10 @@ export class Unknown {
 export type Value = string | number | boolean | null | Unknown | Value[] | { [name: string]: Value };
 type Scope = ReadonlyMap<string, Value>;
 
-/** The value of a variable of a file; parameters take `given`, else their defaults, else stay unknown. */
+/**
+ * The value of a variable of a file; parameters take `given`, else their defaults, else stay unknown. What the
+ * environment holds is given as `$NAME`.
+ */
 export function variableValue(file: BicepFile, name: string, given: Record<string, Value> = {}): Value {
   const variable = file.vars.get(name);
   if (variable?.value === undefined) throw new Error(`${file.file} has no variable ${name}`);
@@ -51,6 +54,11 @@ export function evaluate(
       if (object instanceof Unknown || !isRecord(object)) return new Unknown(node.text);
       return object[property] ?? null;
     }
+    case 'subscript_expression': {
+      const [list, index] = parts(node).map((part) => inner(part));
+      const element = Array.isArray(list) && typeof index === 'number' ? list[index] : undefined;
+      return element ?? new Unknown(node.text);
+    }
     case 'ternary_expression': {
       const condition = inner(node.childForFieldName('condition'));
       if (typeof condition !== 'boolean') return new Unknown(node.text);
@@ -63,7 +71,7 @@ export function evaluate(
       return typeof argument === 'boolean' ? !argument : new Unknown(node.text);
     }
     case 'call_expression':
-      return call(node, inner, local);
+      return call(node, inner, local, given);
     default:
       return new Unknown(node.text);
   }
@@ -100,25 +108,43 @@ function binary(node: Node, inner: (child: Node | null) => Value): Value {
   const operator = node.childForFieldName('operator')?.text;
   if (left instanceof Unknown || right instanceof Unknown) return new Unknown(node.text);
   if (operator === '==') return left === right;
-  if (operator === '*' && typeof left === 'number' && typeof right === 'number') return left * right;
+  if (typeof left !== 'number' || typeof right !== 'number') return new Unknown(node.text);
+  if (operator === '*') return left * right;
+  if (operator === '-') return left - right;
+  if (operator === '>=') return left >= right;
   return new Unknown(node.text);
 }
 
 /** The few functions that the compared values use; all others stay unknown. */
-function call(node: Node, inner: (child: Node, scope?: Scope) => Value, local: Scope): Value {
+function call(
+  node: Node,
+  inner: (child: Node, scope?: Scope) => Value,
+  local: Scope,
+  given: Record<string, Value>,
+): Value {
   const name = node.childForFieldName('function')?.text;
   const [first, second, third] = parts(node.childForFieldName('arguments') ?? node);
   if (first === undefined) return new Unknown(node.text);
   const value = inner(first);
   if (value instanceof Unknown) return value;
+  if (name === 'readEnvironmentVariable' && typeof value === 'string')
+    return given[`$${value}`] ?? (second === undefined ? '' : inner(second));
+  if (name === 'int' && typeof value === 'string') return Number(value);
+  if (name === 'split' && typeof value === 'string') return value.split(',');
   if (name === 'string') return typeof value === 'string' ? value : JSON.stringify(value);
   if (name === 'empty') return Object.keys(value ?? {}).length === 0;
   if (name === 'items' && isRecord(value))
     return Object.entries(value).map(([key, entry]) => ({ key, value: entry }));
-  if (name === 'map' && Array.isArray(value) && second?.type === 'lambda_expression') {
+  if (name === 'concat' && second !== undefined) {
+    const more = inner(second);
+    return Array.isArray(value) && Array.isArray(more) ? [...value, ...more] : new Unknown(node.text);
+  }
+  if (Array.isArray(value) && second?.type === 'lambda_expression') {
     const [variable, body] = parts(second);
     if (variable === undefined || body === undefined) return new Unknown(node.text);
-    return value.map((element) => inner(body, new Map([...local, [variable.text, element]])));
+    const applied = (element: Value) => inner(body, new Map([...local, [variable.text, element]]));
+    if (name === 'map') return value.map(applied);
+    if (name === 'filter') return value.filter((element) => applied(element) === true);
   }
   if (name === 'replace' && second !== undefined && third !== undefined && typeof value === 'string') {
     const [from, to] = [inner(second), inner(third)];
