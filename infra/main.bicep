@@ -24,11 +24,15 @@ param notifyWebhookSecret string = ''
 @description('Where alerts go. Empty: alerts are only shown in the portal.')
 param alertEmail string = ''
 
-@description('True: data services are reachable only through private endpoints. Service Bus then becomes Premium.')
+@description('True: data services are reachable only through private endpoints, and Service Bus is Premium. Fixed at the first deployment.')
 param privateNetworking bool = false
 
-@description('0: Cosmos DB serverless. Else the highest RU/s of autoscale (1000 or more, in thousands).')
+@description('0: Cosmos DB serverless. Else the highest RU/s of autoscale (1000 or more, in thousands). Which of the two is fixed at the first deployment.')
 param cosmosAutoscaleMaxRu int = 0
+
+@description('Name of the Cosmos DB account, where it is not to be the one of this environment: after a restore.')
+@maxLength(44)
+param cosmosAccountName string = ''
 
 @description('Most instances of the app at one time.')
 @minValue(40)
@@ -58,7 +62,9 @@ param shardGroups int = 4
 @description('When due invoices are processed (NCRONTAB with seconds, UTC).')
 param invoiceSchedule string = '0 */5 * * * *'
 
-@description('Seconds between two runs of invoiceSchedule: a run that takes longer raises an alert.')
+@description('Seconds between two runs of invoiceSchedule: what alerts on runs count in. Change both together.')
+@minValue(1)
+@maxValue(86400)
 param invoiceIntervalSeconds int = 300
 
 @description('When the outbox is swept (NCRONTAB with seconds, UTC).')
@@ -126,7 +132,7 @@ module cosmos 'modules/cosmos.bicep' = {
   name: 'cosmos'
   scope: group
   params: {
-    name: 'cosmos-payonce-${token}'
+    name: empty(cosmosAccountName) ? 'cosmos-payonce-${token}' : cosmosAccountName
     location: location
     tags: tags
     appPrincipalId: identity.outputs.principalId
@@ -204,6 +210,8 @@ module functionApp 'modules/functionApp.bicep' = {
     invoiceSchedule: invoiceSchedule
     outboxSchedule: outboxSchedule
   }
+  // With private networking nothing else leads to storage and the vault: before the endpoints the app could not start.
+  dependsOn: [privateEndpoints]
 }
 
 module alerts 'modules/alerts.bicep' = {
@@ -216,6 +224,7 @@ module alerts 'modules/alerts.bicep' = {
     serviceBusId: serviceBus.outputs.id
     alertEmail: alertEmail
     invoiceIntervalSeconds: invoiceIntervalSeconds
+    shardGroups: shardGroups
     lockContentionThreshold: lockContentionThreshold
   }
 }

@@ -76,6 +76,7 @@ resource roleAssignments 'Microsoft.Authorization/roleAssignments@2022-04-01' = 
 
 output id string = vault.id
 output name string = vault.name
-// Without a version: a rotated key is picked up within a day, or at once after a restart.
-output stripeSecretUri string = '${vault.properties.vaultUri}secrets/${stripeSecretName}'
-output notifySecretUri string = '${vault.properties.vaultUri}secrets/${notifySecretName}'
+// Without a version, so that a rotated key is picked up within a day, or when the references are refreshed. The slash at
+// the end is part of such an address.
+output stripeSecretUri string = '${vault.properties.vaultUri}secrets/${stripeSecretName}/'
+output notifySecretUri string = '${vault.properties.vaultUri}secrets/${notifySecretName}/'

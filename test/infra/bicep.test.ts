@@ -29,17 +29,14 @@ test('main gives each module what it takes, and uses outputs that exist', () => 
   expect(checkModules(readInfra('main.bicep'), readInfra)).toEqual([]);
 });
 
+test('the app starts when its network is there: nothing that it reads would wait for the endpoints', () => {
+  const app = readInfra('main.bicep').modules.get('functionApp');
+  expect(app?.body.text).toMatch(/^ {2}dependsOn: \[privateEndpoints\]$/m);
+});
+
 test('every module is used by main', () => {
   const used = [...readInfra('main.bicep').modules.values()].map(({ type }) => type);
   expect(used.toSorted()).toEqual(paths.filter((path) => path.startsWith('modules/')));
-});
-
-test('the parameter file sets parameters of main, and all that have no default', () => {
-  const main = readInfra('main.bicep');
-  const set = [...readInfra('main.bicepparam').vars.keys()];
-  expect(set.filter((name) => !main.params.has(name))).toEqual([]);
-  const needed = [...main.params.values()].filter(({ value }) => value === undefined);
-  expect(needed.map(({ name }) => name).filter((name) => !set.includes(name))).toEqual([]);
 });
 
 describe('the checks notice', () => {

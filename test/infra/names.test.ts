@@ -2,8 +2,12 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
+import { workItemKey, workItemPrefix } from '../../src/locking/index.ts';
+import { lockName } from '../../src/locking/lockName.ts';
+import { sweepLockKey } from '../../src/outbox/sweepOutbox.ts';
 import { blobContainers, queues, serviceBusQueues } from '../../src/platform/azureNames.ts';
 import { containers, databaseName, indexingPolicy } from '../../src/platform/cosmosContainers.ts';
+import { groupLockKey } from '../../src/runs/job.ts';
 import { isRecord, type Value, variableValue } from './bicep/evaluate.ts';
 import { readInfra } from './bicep/readBicep.ts';
 import { bodyValue } from './bicep/rolesOf.ts';
@@ -28,6 +32,20 @@ describe('names', () => {
     );
   });
 
+  test('of locks, those of work items are deleted when old, and no others', () => {
+    const longest = lockName(workItemKey('x'.repeat(900), 'notify'));
+    const deepest = lockName(workItemKey('x/'.repeat(400), 'notify'));
+    const rules = JSON.stringify(bodyValue(storage, 'lifecycle'));
+    const prefixes = [...rules.matchAll(/"prefixMatch":\[([^\]]*)\]/g)].map((match) => match[1]);
+    expect(prefixes).toEqual([`"${blobContainers.locks}/${workItemPrefix}"`]);
+    for (const name of [longest, deepest, lockName(workItemKey('INV #1', 'receipt'))]) {
+      expect(name.startsWith(workItemPrefix)).toBe(true);
+    }
+    for (const key of [sweepLockKey, groupLockKey('process-invoices', '0')]) {
+      expect(lockName(key).startsWith(workItemPrefix)).toBe(false);
+    }
+  });
+
   test('storage queues', () => {
     expect(sorted(variableValue(storage, 'queues'))).toEqual(Object.values(queues).toSorted());
   });
@@ -49,6 +67,13 @@ describe('names', () => {
   test('every poison queue belongs to a queue', () => {
     expect(queues.workItemsPoison).toBe(`${queues.workItems}-poison`);
   });
+});
+
+test('functions that are kept warm are registered under these names', () => {
+  const kept = readInfra('modules/functionApp.bicep').root.text.match(/(?<='function:)\w+/g);
+  expect(kept).toEqual(['executePayments']);
+  const registered = [...allSources.matchAll(/\bapp\.\w+\('(\w+)'/g)].map(([, name]) => name);
+  expect(registered).toEqual(expect.arrayContaining(kept ?? []));
 });
 
 describe('Cosmos DB', () => {

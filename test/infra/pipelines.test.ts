@@ -113,6 +113,16 @@ test('deployments sign in with OIDC', () => {
         expect(permissions).toMatchObject({ 'id-token': 'write' });
 });
 
+test('only main is deployed, to an environment', () => {
+  const deploy = workflows.find(({ file }) => file === 'deploy.yml')?.jobs.deploy;
+  expect(deploy).toMatchObject({ if: "github.ref == 'refs/heads/main'", environment: expect.any(String) });
+});
+
+test('what azd runs before it packages ends at the first failure, on both systems', () => {
+  const runs = [...read('azure.yaml').matchAll(/^ +run: (.*)$/gm)].map(([, command]) => command);
+  expect(runs).toEqual(['npm ci && npm run package', 'npm ci && npm run package']);
+});
+
 test('azd deploys what npm run package leaves, to the app that infra/ tags', () => {
   const azd = z
     .object({ services: z.record(z.string(), z.object({ dist: z.string(), host: z.string() })) })

@@ -77,8 +77,11 @@ describe('settings', () => {
     expect({ ...settings, instanceId: '' }).toEqual({ ...local, instanceId: '' });
   });
 
-  test('the Stripe key is a reference to the vault', () => {
+  test('the Stripe key is a reference to the vault, without a version', () => {
     expect(appSettings.STRIPE_SECRET_KEY).toBe('@Microsoft.KeyVault(SecretUri=<stripeSecretUri>)');
+    const { outputs } = readInfra('modules/keyVault.bicep');
+    for (const name of ['stripeSecretUri', 'notifySecretUri'])
+      expect(outputs.get(name)?.value?.text).toMatch(/\}secrets\/\$\{\w+\}\/'$/);
   });
 });
 

@@ -1,0 +1,86 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { Cron } from 'croner';
+import { describe, expect, test } from 'vitest';
+import { parse } from 'yaml';
+import { z } from 'zod';
+import { evaluate, type Value, variableValue } from './bicep/evaluate.ts';
+import { infraDir, readInfra } from './bicep/readBicep.ts';
+import { root } from './sources.ts';
+
+const main = readInfra('main.bicep');
+const file = readInfra('main.bicepparam');
+const text = readFileSync(join(infraDir, 'main.bicepparam'), 'utf8');
+const set = [...text.matchAll(/^param (\w+) =/gm)].map(([, name = '']) => name);
+/** Which variable of the environment sets a parameter. */
+const variables = [...text.matchAll(/readEnvironmentVariable\('(\w+)'/g)].map(([, name = '']) => name);
+const own = variables.filter((name) => name.startsWith('PAYONCE_')).toSorted();
+
+const defaultInMain = (name: string): Value | undefined => {
+  const value = main.params.get(name)?.value;
+  return value === undefined ? undefined : evaluate(value, main);
+};
+
+describe('the parameter file', () => {
+  test('sets every parameter of main: one that it leaves out could not be set by a pipeline', () => {
+    expect(set.toSorted()).toEqual([...main.params.keys()].toSorted());
+  });
+
+  test.each(set)(
+    '%s: an environment that says nothing, or nothing but "", gives the default of main',
+    (name) => {
+      const nothing = Object.fromEntries(own.map((variable) => [`$${variable}`, '']));
+      const expected = defaultInMain(name);
+      for (const environment of [{}, nothing]) {
+        const value = variableValue(file, name, environment);
+        if (expected === undefined) expect(value).toEqual(expect.stringMatching(/./));
+        else expect(value).toEqual(expected);
+      }
+    },
+  );
+
+  test.each<[string, string, string, Value]>([
+    ['shards', 'PAYONCE_SHARDS', '64', 64],
+    ['privateNetworking', 'PAYONCE_PRIVATE_NETWORKING', 'true', true],
+    ['opsGroupIds', 'PAYONCE_OPS_GROUP_IDS', 'a,b', ['a', 'b']],
+    ['invoiceSchedule', 'PAYONCE_INVOICE_SCHEDULE', '0 0 * * * *', '0 0 * * * *'],
+    ['cosmosAccountName', 'PAYONCE_COSMOS_ACCOUNT_NAME', 'restored', 'restored'],
+  ])('%s comes from %s', (name, variable, given, value) => {
+    expect(variableValue(file, name, { [`$${variable}`]: given })).toEqual(value);
+  });
+
+  test.each(set)('%s comes from a variable of its own name', (name) => {
+    const expected = name.replace(/[A-Z]/g, (letter) => `_${letter}`).toUpperCase();
+    const others = ['AZURE_ENV_NAME', 'AZURE_LOCATION', 'STRIPE_SECRET_KEY', 'NOTIFY_WEBHOOK_SECRET'];
+    const line = text
+      .split('\n')
+      .filter((candidate) => new RegExp(`^(param|  )\\s*${name}( =|:)`).test(candidate));
+    const named = line.join('\n').match(/readEnvironmentVariable\('(\w+)'/)?.[1] ?? '';
+    if (!others.includes(named)) expect(named).toBe(`PAYONCE_${expected}`);
+  });
+});
+
+test('the interval by default is that of the schedule by default', () => {
+  const schedule = new Cron(z.string().parse(defaultInMain('invoiceSchedule')), { timezone: 'UTC' });
+  const runs = schedule.nextRuns(50, '2026-01-01T00:00:00Z').map((date) => date.getTime());
+  const gaps = new Set(runs.slice(1).map((at, index) => (at - (runs[index] ?? 0)) / 1000));
+  expect([...gaps]).toEqual([defaultInMain('invoiceIntervalSeconds')]);
+});
+
+describe.each([
+  ['deploy.yml', 'deploy'],
+  ['infra.yml', 'what-if'],
+])('the pipeline %s', (workflow, job) => {
+  test('passes every parameter on: one that it forgot would go back to its default', () => {
+    const shape = z.object({ env: z.record(z.string(), z.string()) });
+    const { jobs } = z
+      .object({ jobs: z.record(z.string(), z.unknown()) })
+      .parse(parse(readFileSync(join(root, '.github/workflows', workflow), 'utf8')));
+    const { env } = shape.parse(jobs[job]);
+    expect(env).toEqual(
+      Object.fromEntries(
+        ['AZURE_ENV_NAME', 'AZURE_LOCATION', ...own].map((name) => [name, `\${{ vars.${name} }}`]),
+      ),
+    );
+  });
+});
