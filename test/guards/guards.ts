@@ -15,6 +15,7 @@ export interface Guard {
 const claimTests = 'test/invoices/claimBatch.test.ts';
 const modelTests = 'test/model/payments.test.ts';
 const payTests = 'test/payments/executeBatch.test.ts';
+const retryTests = 'test/invoices/retryInvoice.test.ts';
 
 export const guards: readonly Guard[] = [
   {
@@ -177,5 +178,29 @@ export const guards: readonly Guard[] = [
     to: 'workItemKey(`${resourceId}${Math.random()}`, name),',
     tests: 'test/workItems/processWorkItem.test.ts',
     caughtBy: 'the same message in two processes at the same time has its effect once',
+  },
+  {
+    name: 'ETag condition of a retry',
+    file: 'src/invoices/retryInvoice.ts',
+    from: 'id, ifMatch: invoice._etag, resourceBody',
+    to: 'id, resourceBody',
+    tests: retryTests,
+    caughtBy: 'of two at the same time one retries a declined invoice',
+  },
+  {
+    name: 'key of a parked invoice, kept when a person retries it',
+    file: 'src/invoices/decideRetry.ts',
+    from: "return { kind: 'retry', from: status, payment };",
+    to: "return { kind: 'retry', from: status, payment: afterDecline(payment) };",
+    tests: retryTests,
+    caughtBy: 'a parked invoice that was charged unknown to us',
+  },
+  {
+    name: 'a retry known by its own name after a lost answer',
+    file: 'src/invoices/retryInvoice.ts',
+    from: 'entry.retry === retryId',
+    to: "entry.retry === 'nobody’s'",
+    tests: retryTests,
+    caughtBy: 'a write whose answer is lost counts once',
   },
 ];
