@@ -96,15 +96,15 @@ export async function runManualGroup(
   }
 }
 
-/** The last activity of a manual run: writes down how it ended. */
+/** The last activity of a manual run: writes down how it ended, unless that has been done: it may have been cancelled. */
 export async function endManualRun(
   { runs, clock, telemetry }: ManualRunDependencies,
   { job, runId, groups }: { job: string; runId: string; groups: readonly GroupRecord[] },
 ): Promise<void> {
   const { status, reason } = statusOfGroups(groups);
   const at = new Date(clock.now()).toISOString();
-  await runs.end({ job, runId }, { status, at, ...(reason === undefined ? {} : { reason }) });
-  telemetry.count(metric.runEnded, { job, trigger: 'manual', status });
+  const ended = await runs.end({ job, runId }, { status, at, ...(reason === undefined ? {} : { reason }) });
+  if (ended) telemetry.count(metric.runEnded, { job, trigger: 'manual', status });
 }
 
 function jobNamed(jobs: readonly Job[], name: string): Job {
