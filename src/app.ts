@@ -239,10 +239,7 @@ export function createApp(settings: Settings, parts: AppParts = {}) {
 }
 
 /** What the trigger tells of a delivery. */
-const deliverySchema = z.object({
-  lockToken: z.string().exactOptional().catch(undefined),
-  deliveryCount: z.number().catch(1),
-});
+const deliverySchema = z.object({ lockToken: z.string().optional(), deliveryCount: z.number().default(1) });
 type Delivery = z.infer<typeof deliverySchema>;
 
 const endOfRunSchema = z.strictObject({

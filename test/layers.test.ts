@@ -14,6 +14,7 @@ import type { Locks } from '../src/locking/index.ts';
 import { createDispatcher, type SendMessages } from '../src/outbox/dispatcher.ts';
 import type { OutboxMessage } from '../src/outbox/outboxMessage.ts';
 import { executeBatch } from '../src/payments/executeBatch.ts';
+import { systemClock } from '../src/platform/clock.ts';
 import { createFence } from '../src/platform/fence.ts';
 import { groupLockKey } from '../src/runs/job.ts';
 import { runScheduled } from '../src/runs/runScheduled.ts';
@@ -135,11 +136,12 @@ async function fireTimers(
       groups: 1,
       batchSize: 50,
       claimStaleMs: 5 * minute,
+      onUnreadable() {},
     });
     return runScheduled(job, {
       locks: without.includes('lease') ? everybodyHolds : locks,
       runs: cosmosRunStore(runs),
-      clock: hastyClock,
+      clock: systemClock,
       telemetry,
       instance,
     }).finally(() => void meet());

@@ -5,5 +5,5 @@ app.serviceBusQueue('executePayments', {
   queueName: 'payment-commands',
   connection: 'ServiceBus',
   handler: async (message, context) =>
-    context.log(JSON.stringify(await payonce.executePayments(message, context.triggerMetadata?.lockToken))),
+    context.log(JSON.stringify(await payonce.executePayments(message, context.triggerMetadata))),
 });

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type { Container, OperationInput, PatchOperation } from '@azure/cosmos';
 import { newOutboxMessage, type OutboxMessage } from '../outbox/outboxMessage.ts';
 import { readOutboxMessage } from '../outbox/readOutbox.ts';
+import { exponentialBackoff } from '../platform/backoff.ts';
 import type { Clock } from '../platform/clock.ts';
 import { cosmosStatus } from '../platform/cosmosErrors.ts';
 import { createFence, FencedOut, fenceCheck } from '../platform/fence.ts';
@@ -9,8 +10,8 @@ import { type Transacted, transact } from '../platform/transact.ts';
 import { commandFor, type PaymentBatch, type PaymentCommand } from './command.ts';
 import { type ClaimDecision, decideClaim } from './decideClaim.ts';
 import { type Claim, type Invoice, type PaymentState, unknownSince } from './invoice.ts';
-import { readInvoices } from './readInvoices.ts';
 import { reconcileMessage, type Unclear } from './reconcileItem.ts';
+import { rereadInvoices } from './rereadInvoices.ts';
 import { appendToTimeline } from './timeline.ts';
 
 /** In whose name a batch is claimed: the run, its lease and the fence token of that lease. */
@@ -39,8 +40,8 @@ export interface ClaimedBatch {
 }
 
 /** How often a batch is tried again without its losers before the rest is left to the next run. */
-const maxTries = 6;
-const retryDelayMs = 200;
+const maxTries = 7;
+const retryDelay = { base: 200, cap: 4_000 };
 
 /**
  * Claims up to a batch of invoices of one shard in one transaction: each claim on the ETag that was read, the outbox
@@ -66,12 +67,17 @@ export async function claimBatch(
     const answer = await transact(container, shard, batch.operations);
     if (answer.kind === 'committed')
       return { counts: addCounts(counts, batch.counts), ...messageOf(batch.message) };
-    await prepareRetry(answer);
-    const current = await readInvoices(
+    const delayMs = exponentialBackoff(tries + 1, retryDelay);
+    await prepareRetry(answer, delayMs);
+    const current = await rereadInvoices(
       container,
       shard,
       invoices.map(({ id }) => id),
     );
+    if (current === undefined) {
+      await clock.sleep(delayMs);
+      continue;
+    }
     if (current.some(({ claim }) => claim?.batchId === batchId)) {
       const message = await readOutboxMessage(container, shard, batchId);
       return { counts: addCounts(counts, batch.counts), ...messageOf(message) };
@@ -84,8 +90,11 @@ export async function claimBatch(
   counts.contended += invoices.length;
   return { counts };
 
-  async function prepareRetry(answer: Exclude<Transacted, { kind: 'committed' }>): Promise<void> {
-    if (answer.kind === 'uncertain') return clock.sleep(retryDelayMs);
+  async function prepareRetry(
+    answer: Exclude<Transacted, { kind: 'committed' }>,
+    delayMs: number,
+  ): Promise<void> {
+    if (answer.kind === 'uncertain') return clock.sleep(delayMs);
     const [fence] = answer.codes;
     if (fence === cosmosStatus.preconditionFailed) throw new FencedOut(claimant.lockKey, claimant.fence);
     if (fence === cosmosStatus.notFound) await createFence(container, { lockKey: claimant.lockKey, shard });

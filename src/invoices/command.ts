@@ -21,7 +21,8 @@ export type PaymentCommand = z.infer<typeof paymentCommandSchema>;
 
 /** One message: all commands of one batch, claimed in one transaction. */
 export const paymentBatchSchema = z.strictObject({
-  batchId: z.string().min(1),
+  // It stands in the conditions of patches, which take no parameters: nothing may be in it that ends a string there.
+  batchId: z.string().regex(/^[\w-]{1,64}$/, 'expected 1 to 64 letters, digits, - or _'),
   shard: z.string().regex(/^[0-9a-f]{2}$/, 'two hex digits'),
   runId: z.string(),
   commands: z.array(paymentCommandSchema).min(1).max(96),

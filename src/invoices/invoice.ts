@@ -50,7 +50,7 @@ export type PaymentState = z.infer<typeof paymentStateSchema>;
 export const firstPaymentState: PaymentState = { keyNumber: 1, declines: 0, deferrals: 0 };
 
 /** The state of a payment that may have gone through; one that was unknown before stays so since then. */
-export function unknownSince(payment: PaymentState, at: string): PaymentState {
+export function unknownSince<State extends PaymentState>(payment: State, at: string): State {
   return { ...payment, unknownSince: payment.unknownSince ?? at };
 }
 

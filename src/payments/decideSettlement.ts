@@ -9,7 +9,9 @@ import type { ChargeOutcome } from './provider.ts';
 export type CommandOutcome =
   | ChargeOutcome
   /** The key is too old to be sent again, and the provider knows of no payment or cannot say: a person decides. */
-  | { kind: 'unclear'; message: string };
+  | { kind: 'unclear'; message: string }
+  /** The key grew too old to be sent, but every call under it surely charged nothing, and the provider finds no payment. */
+  | { kind: 'unused' };
 
 /** What becomes of the invoice. */
 export type Settlement =
@@ -37,6 +39,8 @@ export interface SettlementPolicy {
   softDeclineRetryMs: readonly number[];
   /** Milliseconds: how soon an unknown outcome is asked for again with the same key. */
   unknownBackoff: { base: number; cap: number };
+  /** Milliseconds: how soon after a failure that the provider remembers under the key a look-up can tell more. */
+  searchLagMs: number;
   /** Milliseconds: how soon a provider that surely did nothing is tried again. */
   transientBackoff: { base: number; cap: number };
 }
@@ -46,6 +50,8 @@ const day = 24 * 3600 * 1000;
 export const defaultSettlementPolicy: SettlementPolicy = {
   softDeclineRetryMs: [1 * day, 3 * day, 7 * day],
   unknownBackoff: { base: 5_000, cap: 300_000 },
+  // A payment can be searched for within a minute (https://docs.stripe.com/search#data-freshness).
+  searchLagMs: 70_000,
   transientBackoff: { base: 5_000, cap: 900_000 },
 };
 
@@ -54,7 +60,8 @@ export const defaultSettlementPolicy: SettlementPolicy = {
  *
  * - Only a definite decline raises the key's number: then a new charge is meant. After anything else the same key goes
  *   again, so that the provider answers with what it did.
- * - A transient failure surely charged nothing, so it does not count as an attempt: a long outage parks no good payment.
+ * - A transient failure surely charged nothing, so it does not count as an attempt: a long outage parks no good payment,
+ *   not even one that its key does not outlive.
  */
 export function decideSettlement(
   command: PaymentCommand,
@@ -100,11 +107,22 @@ export function decideSettlement(
       return {
         kind: 'retry',
         why: 'unknown',
-        at: iso(now + exponentialBackoff(attempt, policy.unknownBackoff)),
+        at: iso(now + unknownWait(attempt, outcome, policy)),
         reason: outcome.message,
         payment: unknownSince(payment, iso(now)),
         attempts: attempt,
       };
+    case 'unused': {
+      const { keyNumber, declines, deferrals } = payment;
+      return {
+        kind: 'retry',
+        why: 'transient',
+        at: iso(now),
+        reason: 'the key grew too old before it could be used; it is as good as new',
+        payment: { keyNumber, declines, deferrals },
+        attempts: attempt - 1,
+      };
+    }
     case 'keyReused':
       return {
         kind: 'parked',
@@ -116,6 +134,16 @@ export function decideSettlement(
     case 'unclear':
       return { kind: 'parked', reason: outcome.message, unknown: true };
   }
+}
+
+/** Asking again brings a remembered failure again, so there is nothing to be had before the look-up can know. */
+function unknownWait(
+  attempt: number,
+  { remembered }: Extract<CommandOutcome, { kind: 'unknown' }>,
+  { unknownBackoff, searchLagMs }: SettlementPolicy,
+): number {
+  const wait = exponentialBackoff(attempt, unknownBackoff);
+  return remembered === true ? Math.max(wait, searchLagMs) : wait;
 }
 
 /** The writes that a settlement asks for, apart from the timeline. */

@@ -15,9 +15,6 @@ import { settleAsTheyCome } from './settleAsTheyCome.ts';
 import { settleCommands } from './settleCommands.ts';
 import { type StartedBatch, startBatch } from './startBatch.ts';
 
-/** The share of the claims' life in which calls begin; the rest is for their answers and the settlement. */
-const callShare = 0.8;
-
 export interface ExecutePaymentsDependencies {
   container: Container;
   provider: PaymentProvider;
@@ -29,6 +26,8 @@ export interface ExecutePaymentsDependencies {
   limit: <T>(call: () => Promise<T>) => Promise<T>;
   policy: SettlementPolicy;
   claimStaleMs: number;
+  /** How long after its start calls of a batch may begin, in milliseconds (callWindow.ts). */
+  callWindowMs: number;
   /** How long settled outcomes wait for further ones of their batch, in milliseconds. */
   lingerMs: number;
   /** The instance, as it shall be shown to people. */
@@ -51,21 +50,24 @@ export class BatchUnfinished extends Error {
 
 /**
  * Pays the invoices of one batch: start, charge side by side, settle as the outcomes come. Each invoice has its own
- * outcome; a slow call holds up only itself. `signal` stops further calls, not those under way: their answers are wanted. Safe to run twice, also at the same time: the claim's token admits one
- * writer, and a repeated call sends the same idempotency key.
+ * outcome; a slow call holds up only itself. `signal` stops further calls, not those under way: their answers are wanted.
+ * Safe to run twice, also at the same time: the claim's token admits one writer, and a repeated call sends the same
+ * idempotency key.
  *
- * @throws {BatchUnfinished} when `signal` aborted, or the claims went stale, before every command was called
+ * @throws {BatchUnfinished} when `signal` aborted, or the time for calls was over, before every command was called
+ * @throws {NoClearAnswer} when the store was away too long
  */
 export async function executeBatch(
   dependencies: ExecutePaymentsDependencies,
   batch: PaymentBatch,
   signal?: AbortSignal,
 ): Promise<BatchResult> {
-  const { provider, followUps, clock, telemetry, limit, policy, claimStaleMs, lingerMs } = dependencies;
+  const { provider, followUps, clock, telemetry, limit, policy, callWindowMs, lingerMs } = dependencies;
+  if (signal?.aborted === true) throw new BatchUnfinished(`batch ${batch.batchId} was not started`);
   using _busy = followUps.busy();
   const started = clock.monotonic();
   const { toPay, dropped } = await startBatch(dependencies, batch);
-  const callBefore = started + callShare * claimStaleMs;
+  const callBefore = started + callWindowMs;
   const result: BatchResult = { settled: { paid: 0, retry: 0, declined: 0, parked: 0 }, dropped, lost: 0 };
   let notCalled = 0;
 

@@ -27,7 +27,9 @@ export async function pay(
       case 'found':
         return { kind: 'succeeded', paymentId: found.paymentId };
       case 'notFound':
-        return { kind: 'unclear', message: 'the key is older than 23 h and the provider finds no payment' };
+        return payment.unknownSince === undefined
+          ? { kind: 'unused' }
+          : { kind: 'unclear', message: 'the key is older than 23 h and the provider finds no payment' };
       case 'differs':
         return { kind: 'unclear', message: found.message };
       case 'unknown':

@@ -1,15 +1,16 @@
 import { randomUUID } from 'node:crypto';
 import type { Container, OperationInput } from '@azure/cosmos';
 import type { PaymentBatch } from '../invoices/command.ts';
-import { readInvoices } from '../invoices/readInvoices.ts';
 import { reconcileMessage } from '../invoices/reconcileItem.ts';
+import { rereadInvoices } from '../invoices/rereadInvoices.ts';
 import { newOutboxMessage, type OutboxMessage } from '../outbox/outboxMessage.ts';
+import { exponentialBackoff } from '../platform/backoff.ts';
 import type { Clock } from '../platform/clock.ts';
 import { transact } from '../platform/transact.ts';
 import type { WorkItem } from '../workItems/workItem.ts';
 import { type Settled, type Settlement, settlementPatches } from './decideSettlement.ts';
 import { followUps, unclearOf } from './followUps.ts';
-import { decideStart, heldBy } from './startBatch.ts';
+import { decideStart, heldBy, NoClearAnswer } from './startBatch.ts';
 
 export interface SettledPart {
   /** What follows, to be dispatched now. */
@@ -20,15 +21,14 @@ export interface SettledPart {
 }
 
 const maxTries = 8;
-const retryDelayMs = 250;
+const retryDelay = { base: 250, cap: 4_000 };
 
 /**
  * Settles some commands of a batch in one transaction, together with the outbox message of the work that follows. Holds
  * for each invoice only while the batch still has the claim; the ones that it has lost are dropped, and the rest goes
  * again.
  *
- * @throws when the store gives no clear answer in several tries; the message is then delivered again, the same keys are
- * sent, and the provider answers as before
+ * @throws {NoClearAnswer} the message is then delivered again, the same keys are sent, and the provider answers as before
  */
 export async function settleCommands(
   { container, clock, by, notifies }: { container: Container; clock: Clock; by: string; notifies: boolean },
@@ -52,12 +52,17 @@ export async function settleCommands(
     if (answer.kind === 'committed') {
       return { settled: rest, lost, ...(message === undefined ? {} : { message }) };
     }
-    if (answer.kind === 'uncertain') await clock.sleep(retryDelayMs * 2 ** Math.min(tries, 4));
-    const current = await readInvoices(
+    const delayMs = exponentialBackoff(tries + 1, retryDelay);
+    if (answer.kind === 'uncertain') await clock.sleep(delayMs);
+    const current = await rereadInvoices(
       container,
       shard,
       rest.map(({ command }) => command.invoiceId),
     );
+    if (current === undefined) {
+      await clock.sleep(delayMs);
+      continue;
+    }
     // The transaction is whole: when the timeline of one names this settlement, all of them have been settled by it.
     if (current.some(({ timeline }) => timeline.some((entry) => entry.settlement === settlementId))) {
       return { settled: rest, lost, ...(message === undefined ? {} : { message }) };
@@ -68,7 +73,7 @@ export async function settleCommands(
     rest = held;
   }
   if (rest.length === 0) return { settled: [], lost };
-  throw new Error(
+  throw new NoClearAnswer(
     `batch ${batchId} could not be settled: the store gave no clear answer in ${maxTries} tries`,
   );
 

@@ -1,7 +1,8 @@
 import type { Container, OperationInput } from '@azure/cosmos';
 import type { PaymentBatch, PaymentCommand } from '../invoices/command.ts';
-import type { Invoice } from '../invoices/invoice.ts';
-import { readInvoices } from '../invoices/readInvoices.ts';
+import { type Invoice, unknownSince } from '../invoices/invoice.ts';
+import { rereadInvoices } from '../invoices/rereadInvoices.ts';
+import { exponentialBackoff } from '../platform/backoff.ts';
 import type { Clock } from '../platform/clock.ts';
 import { transact } from '../platform/transact.ts';
 
@@ -22,20 +23,38 @@ export interface StartedBatch {
   dropped: Record<Exclude<StartDecision, 'pay'>, number>;
 }
 
-const maxTries = 6;
-const retryDelayMs = 200;
+/** The store gave no clear answer in several tries, over some ten seconds: the message has to be delivered again. */
+export class NoClearAnswer extends Error {
+  override readonly name = 'NoClearAnswer';
+}
 
-/** The condition under which the batch of a claim may write to an invoice. The text is the same for the whole batch. */
+const maxTries = 7;
+const retryDelay = { base: 200, cap: 4_000 };
+
+/**
+ * The condition under which the batch of a claim may write to an invoice. The text is the same for the whole batch.
+ * Patch conditions take no parameters: what a batch id may consist of is the schema's affair.
+ */
 export function heldBy(batchId: string): string {
   return `from c where c.status = 'claimed' and c.claim.batchId = '${batchId}'`;
 }
 
 /**
+ * The command as it is to be paid: where calls had begun under this claim before (the message came again), they may have
+ * charged. Pure.
+ */
+export function resumed(command: PaymentCommand, { claim }: Invoice): PaymentCommand {
+  if (claim?.phase !== 'calling') return command;
+  return { ...command, payment: unknownSince(command.payment, claim.at) };
+}
+
+/**
  * Marks the invoices of a batch as being called, in one transaction that holds only while each is still claimed by this
- * batch. Where that is refused (the message came again, a claim went stale), the batch is read once and each command
- * decided by itself; what is left is started again.
+ * batch, and not called before unless its command says that it may have been charged. Where that is refused (the message
+ * came again, a claim went stale), the batch is read once and each command decided by itself; what is left is started
+ * again.
  *
- * @throws when the store gives no clear answer in several tries; the message is then delivered again
+ * @throws {NoClearAnswer}
  */
 export async function startBatch(
   { container, clock, claimStaleMs }: { container: Container; clock: Clock; claimStaleMs: number },
@@ -51,30 +70,38 @@ export async function startBatch(
       toPay.map((command) => startOperation(command)),
     );
     if (answer.kind === 'committed') return { toPay, dropped };
-    if (answer.kind === 'uncertain') await clock.sleep(retryDelayMs);
-    const current = await readInvoices(
+    const delayMs = exponentialBackoff(tries + 1, retryDelay);
+    if (answer.kind === 'uncertain') await clock.sleep(delayMs);
+    const current = await rereadInvoices(
       container,
       shard,
       toPay.map(({ invoiceId }) => invoiceId),
     );
+    if (current === undefined) {
+      await clock.sleep(delayMs);
+      continue;
+    }
     const byId = new Map(current.map((invoice) => [invoice.id, invoice]));
-    toPay = toPay.filter(({ invoiceId }) => {
-      const decision = decideStart(byId.get(invoiceId), batchId);
+    toPay = toPay.flatMap((command) => {
+      const invoice = byId.get(command.invoiceId);
+      const decision = decideStart(invoice, batchId);
+      if (decision === 'pay' && invoice !== undefined) return [resumed(command, invoice)];
       if (decision !== 'pay') dropped[decision]++;
-      return decision === 'pay';
+      return [];
     });
   }
-  throw new Error(
+  throw new NoClearAnswer(
     `batch ${batchId} could not be started: the store gave no clear answer in ${maxTries} tries`,
   );
 
-  function startOperation({ invoiceId }: PaymentCommand): OperationInput {
+  function startOperation({ invoiceId, payment }: PaymentCommand): OperationInput {
     const now = clock.now();
+    const untouched = payment.unknownSince === undefined ? ` and c.claim.phase = 'claimed'` : '';
     return {
       operationType: 'Patch',
       id: invoiceId,
       resourceBody: {
-        condition: heldBy(batchId),
+        condition: `${heldBy(batchId)}${untouched}`,
         operations: [
           { op: 'set', path: '/claim/phase', value: 'calling' },
           { op: 'set', path: '/actionableAt', value: new Date(now + claimStaleMs).toISOString() },

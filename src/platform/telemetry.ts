@@ -24,6 +24,7 @@ export const metric = {
   paymentBreakerOpen: 'payonce.payment.breaker_open',
   batchStale: 'payonce.batch.stale',
   batchRejected: 'payonce.batch.rejected',
+  batchLeft: 'payonce.batch.left',
   invoiceClaims: 'payonce.invoice.claims',
   invoiceParked: 'payonce.invoice.parked',
   workItemDone: 'payonce.work_item.done',

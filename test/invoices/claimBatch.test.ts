@@ -170,6 +170,13 @@ describe('claimBatch', () => {
     expect((await stored(shard, page)).every(({ status }) => status === 'pending')).toBe(true);
   });
 
+  test('a store that is away for the re-reading too is outlasted', async () => {
+    const { shard, page } = await dueInvoices(3);
+    await cosmos.fault({ kind: '503', count: 8, filter: { partitionKey: shard } });
+    expect((await claim(shard, page)).counts).toMatchObject({ claimed: 3, contended: 0 });
+    expect((await stored(shard, page)).every(({ status }) => status === 'claimed')).toBe(true);
+  });
+
   test('stale claims are taken over with the same key, and parked after the last attempt', async () => {
     const payment = {
       keyNumber: 2,

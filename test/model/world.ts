@@ -25,7 +25,7 @@ import type {
   FoundPayment,
   SoughtPayment,
 } from '../../src/payments/provider.ts';
-import { decideStart } from '../../src/payments/startBatch.ts';
+import { decideStart, resumed } from '../../src/payments/startBatch.ts';
 import { workItemSchema } from '../../src/workItems/workItem.ts';
 import { anInvoice } from '../support/anInvoice.ts';
 
@@ -135,7 +135,10 @@ export class World {
 
   /** A consumer takes a message and marks what it still holds as being called. */
   start(batch: PaymentBatch): void {
-    const toPay = batch.commands.filter((command) => this.#heldBy(batch, command.invoiceId));
+    const toPay = batch.commands.flatMap((command) => {
+      const invoice = this.invoices.get(command.invoiceId);
+      return invoice !== undefined && this.#heldBy(batch, invoice.id) ? [resumed(command, invoice)] : [];
+    });
     const actionableAt = new Date(this.now + claimStaleMs).toISOString();
     for (const { invoiceId } of toPay) {
       this.#patch(invoiceId, [

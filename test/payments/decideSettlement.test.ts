@@ -93,6 +93,31 @@ describe('decideSettlement', () => {
     });
   });
 
+  test('a failure that the provider remembers is not asked for again before the look-up can know', () => {
+    const remembered: CommandOutcome = { ...unknown, remembered: true };
+    expect(decideSettlement(command(), remembered, policy, now)).toMatchObject({
+      kind: 'retry',
+      at: new Date(now + 70_000).toISOString(),
+    });
+    const last = { ...policy, unknownBackoff: { base: 100_000, cap: 300_000 } };
+    expect(decideSettlement(command(), remembered, last, now)).toMatchObject({
+      at: new Date(now + 100_000).toISOString(),
+    });
+  });
+
+  test('a key that grew too old unused starts anew, under the same number, and nothing counts', () => {
+    const before = command({ attempt: maxAttempts, payment: { keyNumber: 2, declines: 1, deferrals: 9 } });
+    expect(decideSettlement(before, { kind: 'unused' }, policy, now)).toMatchObject({
+      kind: 'retry',
+      at: new Date(now).toISOString(),
+      payment: { keyNumber: 2, declines: 1, deferrals: 9 },
+      attempts: maxAttempts - 1,
+    });
+    expect(decideSettlement(before, { kind: 'unused' }, policy, now)).not.toHaveProperty(
+      'payment.keyCreatedAt',
+    );
+  });
+
   test.each<[string, CommandOutcome, string | undefined]>([
     ['an unknown outcome', unknown, '2026-01-01T12:00:00.000Z'],
     [

@@ -4,6 +4,7 @@ import { maxAttempts } from '../../src/invoices/decideClaim.ts';
 import type { Invoice } from '../../src/invoices/invoice.ts';
 import { BatchUnfinished, executeBatch } from '../../src/payments/executeBatch.ts';
 import type { ChargeOutcome } from '../../src/payments/provider.ts';
+import { startBatch } from '../../src/payments/startBatch.ts';
 import {
   aClaimant,
   hastyClock,
@@ -215,6 +216,30 @@ describe('messages that come twice', () => {
   });
 });
 
+describe('since when a payment is unknown', () => {
+  const busy = watchedProviderOf({ kind: 'transient', code: 'busy', message: '' });
+
+  test('a message that comes again after its calls began: since the claim', async () => {
+    const { batch, shard, ids } = await world.claimedBatch(2);
+    await startBatch(world.consumer().dependencies, batch);
+    const claims = (await world.stored(shard, ids)).map(({ claim }) => claim?.at);
+    await executeBatch(world.consumer({ provider: busy }).dependencies, batch);
+    const unknown = (await world.stored(shard, ids)).map(({ payment }) => payment.unknownSince);
+    expect(unknown).toEqual(claims);
+  });
+
+  test('one whose every call charged nothing is not', async () => {
+    const { batch, shard, ids } = await world.claimedBatch(2);
+    await executeBatch(world.consumer({ provider: busy }).dependencies, batch);
+    for (const { payment } of await world.stored(shard, ids))
+      expect(payment).not.toHaveProperty('unknownSince');
+  });
+
+  function watchedProviderOf(outcome: ChargeOutcome) {
+    return { charge: async () => outcome, find: async () => ({ kind: 'notFound' as const }) };
+  }
+});
+
 describe('stale claims', () => {
   const late = { claimStaleMs: -1 };
 
@@ -305,6 +330,22 @@ describe('answers of the store that are lost', () => {
     },
   );
 
+  test.each(kinds)('to every request for a while (%s): the tries outlast it', async (kind) => {
+    const { batch, shard, ids } = await world.claimedBatch(3);
+    let armed: Promise<void> | undefined;
+    await world.cosmos.fault({ kind, count: 6, filter: { partitionKey: shard } });
+    const { provider } = watchedProvider(world.provider, {
+      async charge(request) {
+        armed ??= world.cosmos.fault({ kind, count: 6, filter: { partitionKey: shard } });
+        await armed;
+        return world.provider.charge(request);
+      },
+    });
+    const { settled, lost } = await executeBatch(world.consumer({ provider }).dependencies, batch);
+    expect({ paid: settled.paid, lost }).toEqual({ paid: 3, lost: 0 });
+    expect(await world.charges(ids)).toHaveLength(3);
+  });
+
   test('a settlement that never gets through: the message comes again and charges nothing more', async () => {
     const { batch, shard, ids } = await world.claimedBatch(2);
     const filter = { operation: 'batch', partitionKey: shard };
@@ -351,8 +392,9 @@ describe('old keys', () => {
     expect(await world.charges(ids)).toHaveLength(1);
   });
 
-  test('where none is found a person decides', async () => {
-    const { batch, shard, ids } = await world.claimedBatch(1, { payment: oldKey(content) });
+  test('where none is found, and it may have been charged, a person decides', async () => {
+    const payment = { ...oldKey(content), unknownSince: new Date(Date.now() - 20 * hour).toISOString() };
+    const { batch, shard, ids } = await world.claimedBatch(1, { payment });
     const { provider, calls } = watchedProvider(world.provider);
     await executeBatch(world.consumer({ provider }).dependencies, batch);
     expect(calls.charge).toEqual([]);
@@ -360,6 +402,26 @@ describe('old keys', () => {
       status: 'parked',
       reason: expect.stringContaining('older than 23 h'),
     });
+  });
+
+  test('where none is found, and surely nothing was charged, the key is as good as new', async () => {
+    const { batch, shard, ids } = await world.claimedBatch(1, { payment: oldKey(content) });
+    const { provider, calls } = watchedProvider(world.provider);
+    await executeBatch(world.consumer({ provider }).dependencies, batch);
+    expect(calls).toEqual({ charge: [], find: ids });
+    expect((await world.stored(shard, ids))[0]).toMatchObject({ status: 'pending', attempts: 0 });
+    await world.makeDue(shard, ids);
+    const { message } = await world.claimDue(shard);
+    await executeBatch(world.consumer().dependencies, paymentBatchSchema.parse(message?.body));
+    expect((await world.stored(shard, ids))[0]).toMatchObject({ status: 'paid', payment: { keyNumber: 1 } });
+    expect(await world.charges(ids)).toHaveLength(1);
+  });
+
+  test('a message that comes again when its key has grown too old: calls may have charged, so a person decides', async () => {
+    const { batch, shard, ids } = await world.claimedBatch(1, { payment: oldKey(content) });
+    await startBatch(world.consumer().dependencies, batch);
+    await executeBatch(world.consumer().dependencies, batch);
+    expect((await world.stored(shard, ids))[0]).toMatchObject({ status: 'parked' });
   });
 
   test('where the provider cannot say it is asked again later', async () => {
@@ -417,7 +479,9 @@ describe('time', () => {
       executeBatch(world.consumer({ provider }).dependencies, batch, AbortSignal.abort()),
     ).rejects.toThrow(BatchUnfinished);
     expect(calls.charge).toEqual([]);
-    expect((await world.stored(shard, ids)).map(({ status }) => status)).toEqual(Array(3).fill('claimed'));
+    expect((await world.stored(shard, ids)).map(({ claim }) => claim?.phase)).toEqual(
+      Array(3).fill('claimed'),
+    );
     expect((await executeBatch(world.consumer().dependencies, batch)).settled.paid).toBe(3);
   });
 

@@ -149,6 +149,7 @@ export async function payingWorld() {
         limit: (call) => call(),
         policy: defaultSettlementPolicy,
         claimStaleMs: 5 * minute,
+        callWindowMs: 4 * minute,
         lingerMs: 1,
         by: 'host-b',
         notifies: false,
