@@ -32,7 +32,9 @@ resource account 'Microsoft.Storage/storageAccounts@2025-01-01' = {
     supportsHttpsTrafficOnly: true
     publicNetworkAccess: privateNetworking ? 'Disabled' : 'Enabled'
     networkAcls: {
-      bypass: 'None'
+      // The lifecycle rule below is carried out by a trusted service, which a closed network would keep out
+      // (https://learn.microsoft.com/azure/storage/blobs/lifecycle-management-policy-configure).
+      bypass: 'AzureServices'
       defaultAction: privateNetworking ? 'Deny' : 'Allow'
     }
   }
@@ -53,6 +55,44 @@ resource blobService 'Microsoft.Storage/storageAccounts/blobServices@2025-01-01'
       days: 14
     }
   }
+}
+
+// There is a lock for every work item, without a fence: nothing is lost with those that are old. A lock that is held cannot
+// be deleted, and one that is gone is made anew. Locks with a fence are kept.
+resource lifecycle 'Microsoft.Storage/storageAccounts/managementPolicies@2025-01-01' = {
+  parent: account
+  name: 'default'
+  properties: {
+    policy: {
+      rules: [
+        {
+          name: 'delete-old-work-item-locks'
+          type: 'Lifecycle'
+          enabled: true
+          definition: {
+            filters: {
+              blobTypes: [
+                'blockBlob'
+              ]
+              prefixMatch: [
+                'locks/work-items/'
+              ]
+            }
+            actions: {
+              baseBlob: {
+                delete: {
+                  daysAfterModificationGreaterThan: 7
+                }
+              }
+            }
+          }
+        }
+      ]
+    }
+  }
+  dependsOn: [
+    blobService
+  ]
 }
 
 resource containers 'Microsoft.Storage/storageAccounts/blobServices/containers@2025-01-01' = [

@@ -1,6 +1,6 @@
 import { ContainerClient, type StoragePipelineOptions } from '@azure/storage-blob';
 import { blobAnswer, refusal } from './blobErrors.ts';
-import { lockName } from './lockName.ts';
+import { commonNamePrefix, lockName } from './lockName.ts';
 import { fromMetadata, keyOf, toMetadata } from './lockRecord.ts';
 import type { LockStore, LockView } from './lockStore.ts';
 
@@ -124,11 +124,12 @@ export function blobLockStore(container: ContainerClient, pipeline: StoragePipel
 
     async *list(prefix, abortSignal) {
       try {
-        // Escaping keeps no common beginning once a key is hashed: the filter is on the key itself.
-        for await (const { properties, metadata } of locks.listBlobsFlat({
+        const listed = locks.listBlobsFlat({
+          prefix: commonNamePrefix(prefix),
           includeMetadata: true,
           abortSignal,
-        })) {
+        });
+        for await (const { properties, metadata } of listed) {
           const key = keyOf(metadata ?? {});
           if (key?.startsWith(prefix)) {
             yield { key, ...view(properties.leaseState, metadata, properties.etag) };

@@ -11,7 +11,7 @@ export {
   type LostReason,
 } from './errors.ts';
 export { type ForceRelease, type ForceReleaseOutcome, forceRelease } from './forceRelease.ts';
-export { shardKeys, workItemKey } from './keys.ts';
+export { shardKeys, workItemKey, workItemPrefix } from './keys.ts';
 export { lead } from './leader.ts';
 export type { Lease } from './lease.ts';
 export { type LockListing, listLocks } from './listLocks.ts';

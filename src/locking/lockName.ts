@@ -7,6 +7,7 @@ const readablePart = 200;
 /**
  * The blob name of a lock, different for different keys: the key itself where it is plain (`jobs/process-invoices/3`), the
  * key with `=` escapes where it has other characters, and a readable beginning with a hash where that would be too long.
+ * The part before the first slash is a folder of its own in all three.
  *
  * Blob names have 1 to 1,024 characters and at most 254 segments, and must not end in a dot or slash
  * (https://learn.microsoft.com/rest/api/storageservices/naming-and-referencing-containers--blobs--and-metadata).
@@ -21,9 +22,24 @@ export function lockName(key: string): string {
   if (escaped.length <= longestName && escaped.split('/').length <= mostSegments) return escaped;
   // No escaped key contains `==`, so that no hashed name meets one.
   const hash = createHash('sha256').update(Buffer.from(key, 'utf16le')).digest('hex');
-  const beginning = escapeKey(key.slice(0, readablePart).replaceAll('/', '-')).slice(0, readablePart);
-  const readable = beginning.replace(/=[0-9a-fu]*$/, '');
+  const [folder = '', ...rest] = key.slice(0, readablePart).split('/');
+  const beginning = rest.length === 0 ? folder : `${folder}/${rest.join('-')}`;
+  const readable = escapeKey(beginning)
+    .slice(0, readablePart)
+    .replace(/=[0-9a-fu]*$/, '');
   return `${readable}==${hash}`;
+}
+
+/**
+ * What the blob names of all locks begin with whose keys begin with `prefix`, as far as its first slash: hashed names keep
+ * no more of their key. Other names may begin with it too.
+ */
+export function commonNamePrefix(prefix: string): string {
+  const [folder = ''] = prefix.split('/', 1);
+  // How a dot at the end is written depends on what follows it.
+  return escapeKey(`${folder.replace(/\.+$/, '')}-`)
+    .slice(0, -1)
+    .slice(0, readablePart / 2);
 }
 
 /** By code units, so that broken surrogates and differently composed letters stay apart. */

@@ -23,12 +23,15 @@ const releaseSchema = z.strictObject({
   reason: reasonSchema,
 });
 
+/** What the keys of all locks with a fence begin with. */
+const jobLocks = 'jobs/';
+
 /**
- * `GET ops/locks`: every lock that is held, and those free ones whose last holder is known. The free locks of work items
- * say nothing, and there is one for each invoice.
+ * `GET ops/locks`: every lock of a job that is held, and those free ones whose last holder is known. The locks of work
+ * items leave no name, cannot be taken from their holders, and there is one for each invoice: they are not asked for.
  */
 export async function listLocksFor({ lockStore, clock }: Dependencies): Promise<HttpResponseInit> {
-  const locks = await listLocks(lockStore, clock);
+  const locks = await listLocks(lockStore, clock, { prefix: jobLocks });
   const telling = locks.filter(({ held, owner }) => held || owner !== undefined);
   return { jsonBody: { locks: telling.map(lockView) } };
 }

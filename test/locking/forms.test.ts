@@ -161,7 +161,7 @@ describe('keys', () => {
   });
 
   test('of a work item never meet', () => {
-    expect(workItemKey('inv-1', 'receipt')).toBe('inv-1#receipt');
+    expect(workItemKey('inv-1', 'receipt')).toBe('work-items/inv-1#receipt');
     const pairs: [string, string][] = [
       ['a#b', 'c'],
       ['a', 'b#c'],

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { lockName } from '../../src/locking/lockName.ts';
+import { commonNamePrefix, lockName } from '../../src/locking/lockName.ts';
 
 describe('the blob name of a lock', () => {
   test.each([
@@ -17,8 +17,8 @@ describe('the blob name of a lock', () => {
   });
 
   test('is a readable beginning and a hash when the key is too long or too deep', () => {
-    expect(lockName(`jobs/${'é'.repeat(1000)}`)).toMatch(/^jobs-(=e9){64}==[0-9a-f]{64}$/);
-    expect(lockName(`${'a/'.repeat(300)}a`)).toMatch(/^a-a-a-.*==[0-9a-f]{64}$/);
+    expect(lockName(`jobs/${'é'.repeat(1000)}`)).toMatch(/^jobs\/(=e9){64}==[0-9a-f]{64}$/);
+    expect(lockName(`${'a/'.repeat(300)}a`)).toMatch(/^a\/a-a-.*==[0-9a-f]{64}$/);
   });
 
   test('is refused to an empty key and to one over 1,024 characters', () => {
@@ -70,6 +70,27 @@ describe('the blob name of a lock', () => {
         expect(lockName(one) === lockName(two)).toBe(one === two);
       }),
       { numRuns: 2000 },
+    );
+  });
+
+  test('begins with what the names of its folder begin with, whatever part of the key is asked for', () => {
+    fc.assert(
+      fc.property(fc.oneof(anyKey, shortKey), fc.nat(), (key, length) => {
+        expect(lockName(key).startsWith(commonNamePrefix(key.slice(0, length % (key.length + 1))))).toBe(
+          true,
+        );
+      }),
+      { numRuns: 2000 },
+    );
+    expect(commonNamePrefix('jobs/process-invoices/')).toBe('jobs');
+    expect(commonNamePrefix('')).toBe('');
+  });
+
+  test('stands in the folder of its key, however long or deep the rest', () => {
+    fc.assert(
+      fc.property(anyKey, (key) => {
+        expect(lockName(`work-items/${key.slice(0, 1000)}#x`)).toMatch(/^work-items\//);
+      }),
     );
   });
 

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { createLocks } from '../../src/locking/index.ts';
+import { createLocks, workItemKey } from '../../src/locking/index.ts';
 import { systemClock } from '../../src/platform/clock.ts';
 import { aRequest, bodyOf, type OpsForTests, opsForTests, principal } from '../support/opsForTests.ts';
 
@@ -39,10 +39,16 @@ describe('GET ops/locks', () => {
   });
 
   test('a lock without a fence is shown while it is held, and only then', async () => {
-    const lease = await hold('inv-1#receipt', { fenced: false });
-    expect(await listed('inv-1#receipt')).toMatchObject({ held: true, owner: null, fence: 0 });
+    const lease = await hold('jobs/count/unfenced', { fenced: false });
+    expect(await listed('jobs/count/unfenced')).toMatchObject({ held: true, owner: null, fence: 0 });
     await lease.release();
-    expect(await listed('inv-1#receipt')).toBeUndefined();
+    expect(await listed('jobs/count/unfenced')).toBeUndefined();
+  });
+
+  test('the locks of work items are left out, held or not', async () => {
+    const key = workItemKey('inv-1', 'receipt');
+    await using _lease = await hold(key, { fenced: false });
+    expect(await listed(key)).toBeUndefined();
   });
 });
 
@@ -88,8 +94,8 @@ describe('POST ops/locks/release', () => {
   });
 
   test('a holder without a name is nobody’s expected owner', async () => {
-    await using _lease = await hold('inv-2#receipt', { fenced: false });
-    const response = await release({ key: 'inv-2#receipt', expectedOwner: 'host-1', reason });
+    await using _lease = await hold(workItemKey('inv-2', 'receipt'), { fenced: false });
+    const response = await release({ key: workItemKey('inv-2', 'receipt'), expectedOwner: 'host-1', reason });
     expect(response.status).toBe(409);
     expect(bodyOf(response)).toMatchObject({ detail: expect.stringContaining('left no name') });
   });

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
+import diagnostics from 'node:diagnostics_channel';
 import { BlobServiceClient } from '@azure/storage-blob';
-import { afterAll, describe, inject } from 'vitest';
+import { afterAll, describe, expect, inject, test } from 'vitest';
 import { blobLockStore } from '../../../src/locking/index.ts';
 import { lockName } from '../../../src/locking/lockName.ts';
 import { systemClock } from '../../../src/platform/clock.ts';
@@ -40,6 +41,25 @@ describe('blob leases', { timeout: 60_000 }, () => {
       };
     },
   });
+});
+
+test('a listing asks the service for its folder only', async () => {
+  const asked: (string | null)[] = [];
+  const watch = (message: unknown) => {
+    const { path } = (message as { request: { path: string } }).request;
+    const { searchParams } = new URL(path, 'http://blobs');
+    if (searchParams.get('comp') === 'list') asked.push(searchParams.get('prefix'));
+  };
+  const store = blobLockStore(container);
+  const { signal } = new AbortController();
+  await store.create('listed/a', signal);
+  await store.create('unasked/b', signal);
+  diagnostics.subscribe('http.client.request.start', watch);
+  const keys: string[] = [];
+  for await (const { key } of store.list('listed/', signal)) keys.push(key);
+  diagnostics.unsubscribe('http.client.request.start', watch);
+  expect(asked).toEqual(['listed']);
+  expect(keys).toEqual(['listed/a']);
 });
 
 afterAll(async () => {
