@@ -9,6 +9,8 @@ export interface Wanted {
   key: string;
   owner: LeaseOwner;
   fenced: boolean;
+  /** Create it before anything else; of no effect with a fence, where the look decides. */
+  likelyNew: boolean;
   /** How often a request without an answer is sent in all; at least 1. */
   tries: number;
 }
@@ -17,7 +19,8 @@ export interface Wanted {
  * Tries once to get the lock; null when it is held elsewhere.
  *
  * With a fence: look, acquire, raise. The look brings the ETag and the fence that the raise needs, and spares a refused
- * acquire (409) when the lock is held. Without one: acquire. A lock that is not there yet is created first.
+ * acquire (409) when the lock is held. Without one: acquire. A lock that is not there yet is created first; one that is
+ * likely new without asking whether it is there.
  *
  * @throws LockStoreFailed when a request had no answer `tries` times. What was acquired until then is given back.
  */
@@ -28,6 +31,7 @@ export async function attemptAcquire(wanted: Wanted, setting: LeaseSetting): Pro
 
   const view = wanted.fenced ? await lookOrCreate() : undefined;
   if (view?.held) return null;
+  if (!wanted.fenced && wanted.likelyNew && (await create()).held) return null;
   try {
     const sentAt = await acquire();
     if (sentAt === null) return null;
@@ -54,13 +58,17 @@ export async function attemptAcquire(wanted: Wanted, setting: LeaseSetting): Pro
       });
       if (answer === 'acquired') return sentAt;
       if (answer === 'held' || created) return null;
-      await answered((signal) => store.create(key, signal));
+      await create();
     }
+  }
+
+  function create(): Promise<LockView> {
+    return answered((signal) => store.create(key, signal));
   }
 
   async function lookOrCreate(): Promise<LockView> {
     const view = await answered((signal) => store.look(key, signal));
-    return view ?? (await answered((signal) => store.create(key, signal)));
+    return view ?? (await create());
   }
 
   /** The fence written; null when the lease was lost before. */

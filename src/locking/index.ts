@@ -16,7 +16,7 @@ export { lead } from './leader.ts';
 export type { Lease } from './lease.ts';
 export { type LockListing, listLocks } from './listLocks.ts';
 export type { LeaseOwner, LockRecord, LockStore, LockView } from './lockStore.ts';
-export { createLocks, type Locks, type LocksOptions, type ProcessLocks } from './locks.ts';
+export { createLocks, type LeaseChoice, type Locks, type LocksOptions, type ProcessLocks } from './locks.ts';
 export { noLease } from './noLease.ts';
 export {
   createSingleton,

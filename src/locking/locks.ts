@@ -1,17 +1,24 @@
 import type { Clock } from '../platform/clock.ts';
 import { metric, type Telemetry } from '../platform/telemetry.ts';
-import { attemptAcquire } from './acquire.ts';
+import { attemptAcquire, type Wanted } from './acquire.ts';
 import { type Backoff, waitBefore } from './backoff.ts';
 import { LockStoreFailed, LocksClosed, LockTimeout } from './errors.ts';
 import { type HeldLease, holdLease, type Lease, type LeaseSetting } from './lease.ts';
 import type { LeaseOwner, LockStore } from './lockStore.ts';
 import { type LeaseTiming, leaseTiming } from './timing.ts';
 
+export interface LeaseChoice {
+  /** True if absent: the lease gets a fence and leaves its owner's name. False halves its requests. */
+  fenced?: boolean;
+  /** Without a fence only: nobody had this lock before, as far as one knows. Saves a request if so, costs two if not. */
+  likelyNew?: boolean;
+}
+
 export interface Locks {
   /**
    * Null: held elsewhere, or this process is ending. @throws LockStoreFailed when the store gave no answer in three tries.
    */
-  tryAcquire(key: string, owner: LeaseOwner, options?: { fenced?: boolean }): Promise<Lease | null>;
+  tryAcquire(key: string, owner: LeaseOwner, options?: LeaseChoice): Promise<Lease | null>;
   /**
    * Looks again and again for `waitMs` milliseconds (0: once); a look that has begun is brought to its end. @throws
    * LockTimeout when it stayed out of reach, LocksClosed when this process is ending, the signal's reason when that aborts.
@@ -19,7 +26,7 @@ export interface Locks {
   acquire(
     key: string,
     owner: LeaseOwner,
-    options: { waitMs: number; fenced?: boolean; signal?: AbortSignal },
+    options: LeaseChoice & { waitMs: number; signal?: AbortSignal },
   ): Promise<Lease>;
 }
 
@@ -58,15 +65,11 @@ export function createLocks(store: LockStore, options: LocksOptions): ProcessLoc
     if (held.size === 0 && attempts === 0) idle();
   };
 
-  async function attempt(
-    key: string,
-    owner: LeaseOwner,
-    fenced: boolean,
-    tries: number,
-  ): Promise<Lease | null> {
+  async function attempt(wanted: Wanted): Promise<Lease | null> {
+    const { owner } = wanted;
     attempts++;
     try {
-      const acquired = await attemptAcquire({ key, owner, fenced, tries }, setting);
+      const acquired = await attemptAcquire(wanted, setting);
       if (acquired === null) return null;
       const lease = holdLease(acquired, setting, (ended) => {
         held.delete(ended);
@@ -96,14 +99,14 @@ export function createLocks(store: LockStore, options: LocksOptions): ProcessLoc
   return {
     stopping: stopping.signal,
 
-    async tryAcquire(key, owner, { fenced = true } = {}) {
+    async tryAcquire(key, owner, { fenced = true, likelyNew = false } = {}) {
       if (stopping.signal.aborted) return null;
-      const lease = await attempt(key, owner, fenced, 3);
+      const lease = await attempt({ key, owner, fenced, likelyNew, tries: 3 });
       if (lease === null) telemetry.count(metric.leaseSkipped, { job: owner.job });
       return lease;
     },
 
-    async acquire(key, owner, { waitMs, fenced = true, signal }) {
+    async acquire(key, owner, { waitMs, fenced = true, likelyNew = false, signal }) {
       const startedAt = clock.monotonic();
       const giveUp = signal === undefined ? stopping.signal : AbortSignal.any([signal, stopping.signal]);
       let failure: LockStoreFailed | undefined;
@@ -111,7 +114,7 @@ export function createLocks(store: LockStore, options: LocksOptions): ProcessLoc
         if (stopping.signal.aborted) throw new LocksClosed(key);
         signal?.throwIfAborted();
         try {
-          const lease = await attempt(key, owner, fenced, 1);
+          const lease = await attempt({ key, owner, fenced, likelyNew: likelyNew && tries === 0, tries: 1 });
           if (lease !== null && signal?.aborted) await lease.release();
           else if (lease !== null) {
             telemetry.record(metric.leaseWaitedMs, clock.monotonic() - startedAt, { job: owner.job });

@@ -1,6 +1,6 @@
 import type { Lease } from './lease.ts';
 import type { LeaseOwner } from './lockStore.ts';
-import type { Locks } from './locks.ts';
+import type { LeaseChoice, Locks } from './locks.ts';
 
 export type LeasedResult<T> = { kind: 'done'; value: T } | { kind: 'heldElsewhere' };
 
@@ -13,7 +13,7 @@ export async function withLease<T>(
   key: string,
   owner: LeaseOwner,
   work: (lease: Lease) => Promise<T>,
-  options: { waitMs?: number; fenced?: boolean; signal?: AbortSignal } = {},
+  options: LeaseChoice & { waitMs?: number; signal?: AbortSignal } = {},
 ): Promise<LeasedResult<T>> {
   const { waitMs, ...rest } = options;
   await using lease =

@@ -39,7 +39,7 @@ export async function processWorkItem(
   await using lease = await locks.acquire(
     workItemKey(resourceId, name),
     { instance, job: `work-item:${name}` },
-    { waitMs: leaseWaitMs, fenced: false },
+    { waitMs: leaseWaitMs, fenced: false, likelyNew: true },
   );
   if (await effects.has(item)) return 'doneBefore';
   lease.assertHeld();

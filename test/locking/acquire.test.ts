@@ -34,6 +34,47 @@ describe('tryAcquire', () => {
     expect(calls).toEqual(['acquire', 'release']);
   });
 
+  test('the first use of one that is likely new is three: create, acquire, release', async () => {
+    const { locks, calls, memory } = virtualLocks();
+    const lease = await locks.tryAcquire(key, owner, { fenced: false, likelyNew: true });
+    expect(memory.holder(key)).toBeDefined();
+    await lease?.release();
+    expect(calls).toEqual(['create', 'acquire', 'release']);
+  });
+
+  test('who waits for one that was not new creates it once', async () => {
+    const first = virtualLocks();
+    const second = virtualLocks({}, first);
+    const options = { fenced: false, likelyNew: true };
+    await using held = await first.locks.tryAcquire(key, owner, options);
+    const waiting = second.locks.acquire(key, other, { ...options, waitMs: 5000 });
+    await first.clock.advance(300);
+    await held?.release();
+    await first.clock.advance(1000);
+    await (await waiting).release();
+    expect(second.calls[0]).toBe('create');
+    expect(second.calls.lastIndexOf('create')).toBe(0);
+    expect(second.calls.filter((call) => call === 'acquire').length).toBeGreaterThan(0);
+  });
+
+  test.each([{ fenced: false, likelyNew: true }, { fenced: false }, { fenced: true }])(
+    'a lock that is deleted right before it is acquired is created again: %o',
+    async (options) => {
+      const { locks, memory, network, calls } = virtualLocks();
+      await memory.create(key, new AbortController().signal);
+      let left = 1;
+      network.fault = (operation) => {
+        if (operation === 'acquire' && left-- > 0) memory.delete(key);
+        return { kind: 'none' };
+      };
+      const lease = await locks.tryAcquire(key, owner, options);
+      lease?.assertHeld();
+      expect(memory.holder(key)).toBeDefined();
+      expect(calls.filter((call) => call === 'acquire')).toHaveLength(2);
+      await lease?.release();
+    },
+  );
+
   test('a held lock costs one look and is no error', async () => {
     const first = virtualLocks();
     const second = virtualLocks({}, first);
