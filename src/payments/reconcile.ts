@@ -8,11 +8,12 @@ import { newOutboxMessage } from '../outbox/outboxMessage.ts';
 import type { Clock } from '../platform/clock.ts';
 import { transact } from '../platform/transact.ts';
 import { defineStage, type Stage } from '../workItems/defineStage.ts';
+import { NotNow } from '../workItems/notNow.ts';
 import { receiptItem } from './followUps.ts';
 import type { FoundPayment, PaymentProvider } from './provider.ts';
 
-/** The provider could not say, or the store gave no clear answer: the queue delivers the work item again. */
-export class NotReconciled extends Error {
+/** The provider could not say, or the store gave no clear answer: the work item is tried again later. */
+export class NotReconciled extends NotNow {
   override readonly name = 'NotReconciled';
 }
 
@@ -26,8 +27,8 @@ export function isUnclear(invoice: Invoice | undefined, keyNumber: number): invo
 
 /**
  * The stage that looks a parked invoice up at the provider. Found: it was charged, so it is paid, and its receipt is
- * ordered. Not found, or with another amount: it stays parked, and its timeline says so; to try again is then for a person to decide. Nothing is
- * ever charged here.
+ * ordered. Not found, or with another amount: it stays parked, and its timeline says so; to try again is then for a
+ * person to decide. Nothing is ever charged here.
  */
 export function reconcileStage({
   container,
