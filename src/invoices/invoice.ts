@@ -7,8 +7,10 @@
  *                                               after the last attempt
  *
  * `pending → claimed` and `claimed → claimed` are moved by a job run that holds the lease of the shard's group (claimBatch),
- * everything out of `claimed` by the consumer whose batch the claim names (payments/). `actionableAt` says when there is
- * next something to do: pending, when it is due; claimed, when the claim is stale; else it is absent.
+ * everything out of `claimed` by the consumer whose batch the claim names (payments/). A person puts a parked or declined
+ * one back to `pending` (retryInvoice), and a reconciliation makes a parked one `paid` when it finds the payment.
+ * `actionableAt` says when there is next something to do: pending, when it is due; claimed, when the claim is stale; else
+ * it is absent.
  */
 import { z } from 'zod';
 
