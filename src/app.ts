@@ -25,6 +25,7 @@ import { blobContainers, queues, serviceBusQueues } from './platform/azureNames.
 import { type Clock, systemClock } from './platform/clock.ts';
 import { deadLetter } from './platform/deadLetter.ts';
 import type { Settings } from './platform/readSettings.ts';
+import { unreadableReport } from './platform/readable.ts';
 import { metric, openTelemetryMetrics, type Telemetry } from './platform/telemetry.ts';
 import { endManualRun, groupTaskSchema, runManualGroup } from './runs/manualRun.ts';
 import { groupRecordSchema } from './runs/runRecord.ts';
@@ -82,6 +83,7 @@ export function createApp(settings: Settings, parts: AppParts = {}) {
       timeoutMs,
     });
   const provider = withCircuitBreaker(parts.provider ?? stripe(), { telemetry, log });
+  const onUnreadable = unreadableReport({ telemetry, log });
   const job = processInvoicesJob({
     container,
     dispatcher,
@@ -91,6 +93,7 @@ export function createApp(settings: Settings, parts: AppParts = {}) {
     groups: settings.shardGroups,
     batchSize: settings.batchSize,
     claimStaleMs,
+    onUnreadable,
   });
   const runs = cosmosRunStore(clients.containers.runs);
   const running = { jobs: [job], locks, runs, clock, telemetry, instance };
@@ -167,7 +170,7 @@ export function createApp(settings: Settings, parts: AppParts = {}) {
     async sweepOutbox() {
       await using lease = await locks.tryAcquire(sweepLockKey, { instance, job: 'sweep-outbox' });
       if (lease === null) return null;
-      const counts = await sweepOutbox({ container, dispatcher, clock, telemetry }, lease);
+      const counts = await sweepOutbox({ container, dispatcher, clock, telemetry, onUnreadable }, lease);
       await watchUnknown({ container, clock, telemetry });
       return counts;
     },

@@ -1,8 +1,9 @@
 import type { Container } from '@azure/cosmos';
 import { type Page, queryPage } from '../platform/pages.ts';
+import { readable } from '../platform/readable.ts';
 import { type Invoice, type InvoiceStatus, invoiceSchema } from './invoice.ts';
 
-/** One page of invoices of all shards, in no particular order. @throws {BadContinuation} */
+/** One page of invoices of all shards, in no particular order; without those that cannot be read. @throws {BadContinuation} */
 export async function listInvoices(
   container: Container,
   { status, ...page }: { status?: InvoiceStatus; continuation?: string; pageSize: number },
@@ -16,5 +17,5 @@ export async function listInvoices(
     },
     page,
   );
-  return { items: items.map((item) => invoiceSchema.parse(item)), ...rest };
+  return { items: readable(items, invoiceSchema, 'invoice'), ...rest };
 }

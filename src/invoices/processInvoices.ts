@@ -1,6 +1,7 @@
 import type { Container } from '@azure/cosmos';
 import type { Dispatcher } from '../outbox/dispatcher.ts';
 import type { Clock } from '../platform/clock.ts';
+import type { OnUnreadable } from '../platform/readable.ts';
 import { metric, type Telemetry } from '../platform/telemetry.ts';
 import { type Counts, defineJob, type Job } from '../runs/job.ts';
 import { batchesOf } from './batchesOf.ts';
@@ -30,11 +31,13 @@ export interface ProcessInvoicesOptions {
   groups: number;
   batchSize: number;
   claimStaleMs: number;
+  onUnreadable: OnUnreadable;
 }
 
 /** The job that claims every due invoice and orders its payment through the outbox. */
 export function processInvoicesJob(options: ProcessInvoicesOptions): Job {
-  const { container, dispatcher, clock, telemetry, shards, groups, batchSize, claimStaleMs } = options;
+  const { container, dispatcher, clock, telemetry, shards, groups, batchSize, claimStaleMs, onUnreadable } =
+    options;
   return defineJob<ClaimWork>({
     name: processInvoicesName,
     groups: Array.from({ length: groups }, (_, group) => `${group}`),
@@ -46,6 +49,7 @@ export function processInvoicesJob(options: ProcessInvoicesOptions): Job {
           shard,
           now,
           pageSize: batchSize * batchesPerPage,
+          onUnreadable,
         })) {
           for (const batch of batchesOf(page, batchSize)) yield { shard, invoices: batch };
         }

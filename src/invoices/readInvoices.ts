@@ -1,8 +1,12 @@
 import type { Container, SqlQuerySpec } from '@azure/cosmos';
 import { cosmosStatus } from '../platform/cosmosErrors.ts';
+import { type OnUnreadable, readable } from '../platform/readable.ts';
 import { type Invoice, invoiceSchema } from './invoice.ts';
 
-/** Reads the invoices of one shard that have these ids, in one query. Ids that are not there are not in the answer. */
+/**
+ * Reads the invoices of one shard that have these ids, in one query. Ids that are not there, or whose document cannot be
+ * read, are not in the answer.
+ */
 export async function readInvoices(
   container: Container,
   shard: string,
@@ -14,7 +18,7 @@ export async function readInvoices(
     parameters: ids.map((id, index) => ({ name: `@id${index}`, value: id })),
   };
   const { resources } = await container.items.query(query, { partitionKey: shard }).fetchAll();
-  return resources.map((item) => invoiceSchema.parse(item));
+  return readable(resources, invoiceSchema, 'invoice');
 }
 
 /** Reads one invoice; undefined where there is none. */
@@ -30,11 +34,16 @@ export async function readInvoice(
 /**
  * The invoices of one shard on which there is something to do at `now` (ISO 8601, UTC), the longest waiting first, a
  * page at a time: pending and due, or claimed and stale. One indexed field answers that: invoices that are settled
- * have no `actionableAt`.
+ * have no `actionableAt`. One that cannot be read is passed by.
  */
 export async function* actionableInvoices(
   container: Container,
-  { shard, now, pageSize }: { shard: string; now: string; pageSize: number },
+  {
+    shard,
+    now,
+    pageSize,
+    onUnreadable,
+  }: { shard: string; now: string; pageSize: number; onUnreadable?: OnUnreadable },
 ): AsyncGenerator<Invoice[]> {
   const pages = container.items.query(
     {
@@ -45,7 +54,7 @@ export async function* actionableInvoices(
   );
   while (pages.hasMoreResults()) {
     const { resources } = await pages.fetchNext();
-    if (resources !== undefined && resources.length > 0)
-      yield resources.map((item) => invoiceSchema.parse(item));
+    const invoices = readable(resources ?? [], invoiceSchema, 'invoice', onUnreadable);
+    if (invoices.length > 0) yield invoices;
   }
 }

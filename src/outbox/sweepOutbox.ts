@@ -1,6 +1,7 @@
 import type { Container } from '@azure/cosmos';
 import type { Lease } from '../locking/index.ts';
 import type { Clock } from '../platform/clock.ts';
+import type { OnUnreadable } from '../platform/readable.ts';
 import { metric, type Telemetry } from '../platform/telemetry.ts';
 import type { Dispatcher } from './dispatcher.ts';
 import { waitedMs } from './outboxMessage.ts';
@@ -27,7 +28,14 @@ export async function sweepOutbox(
     dispatcher,
     clock,
     telemetry,
-  }: { container: Container; dispatcher: Dispatcher; clock: Clock; telemetry: Telemetry },
+    onUnreadable,
+  }: {
+    container: Container;
+    dispatcher: Dispatcher;
+    clock: Clock;
+    telemetry: Telemetry;
+    onUnreadable: OnUnreadable;
+  },
   lease: Pick<Lease, 'assertHeld'>,
 ): Promise<SweepCounts> {
   const counts: SweepCounts = { dispatched: 0, retried: 0, parked: 0 };
@@ -35,9 +43,10 @@ export async function sweepOutbox(
   for (;;) {
     lease.assertHeld();
     const now = clock.now();
-    const messages = await dueOutboxMessages(container, {
+    const { messages, more } = await dueOutboxMessages(container, {
       now: new Date(now).toISOString(),
       limit: pageSize,
+      onUnreadable,
     });
     const oldest = Math.max(0, ...messages.map((message) => waitedMs(message, now)));
     telemetry.record(metric.outboxOldestMs, oldest);
@@ -52,6 +61,6 @@ export async function sweepOutbox(
       else if (kind === 'retry') counts.retried++;
       else if (kind === 'parked') counts.parked++;
     }
-    if (messages.length < pageSize || fresh.length === 0) return counts;
+    if (!more || fresh.length === 0) return counts;
   }
 }

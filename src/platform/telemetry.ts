@@ -13,6 +13,7 @@ export const metric = {
   leaseHeldMs: 'payonce.lease.held_ms',
   leaseLeftAtRenewalMs: 'payonce.lease.left_at_renewal_ms',
   leaseFence: 'payonce.lease.fence',
+  documentUnreadable: 'payonce.document.unreadable',
   eventLoopDelayMs: 'payonce.event_loop.delay_ms',
   outboxDispatched: 'payonce.outbox.dispatched',
   outboxLagMs: 'payonce.outbox.lag_ms',

@@ -114,6 +114,7 @@ describe('alerts', () => {
       groups: 7,
       batchSize: 1,
       claimStaleMs: 1,
+      onUnreadable() {},
     });
     expect(groups).toEqual(Array.from({ length: Number(last) + 1 }, (_, group) => `${group}`));
     expect(run?.query).toContain(`"${name}"`);

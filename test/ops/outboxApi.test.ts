@@ -133,7 +133,8 @@ describe('POST ops/outbox/{id}/redrive', () => {
     };
     const destinations = { 'payment-commands': send, 'work-items': send };
     const dispatcher = createDispatcher({ container, destinations, clock, telemetry });
-    await sweepOutbox({ container, dispatcher, clock, telemetry }, { assertHeld() {} });
+    const onUnreadable = () => {};
+    await sweepOutbox({ container, dispatcher, clock, telemetry, onUnreadable }, { assertHeld() {} });
     expect(sent).toMatchObject([{ id: 'again', body: [{ n: 1 }] }]);
     expect((await container.item('again', '03').read()).resource).toMatchObject({ status: 'dispatched' });
     expect(await ops.audited()).toContainEqual(

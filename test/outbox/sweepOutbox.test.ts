@@ -4,6 +4,7 @@ import { createDispatcher, type SendMessages } from '../../src/outbox/dispatcher
 import { newOutboxMessage, type OutboxMessage } from '../../src/outbox/outboxMessage.ts';
 import { readOutboxMessage } from '../../src/outbox/readOutbox.ts';
 import { sweepOutbox } from '../../src/outbox/sweepOutbox.ts';
+import type { OnUnreadable } from '../../src/platform/readable.ts';
 import { metric } from '../../src/platform/telemetry.ts';
 import { type PayonceCosmos, payonceCosmos } from '../support/payonceCosmos.ts';
 import { recordedTelemetry } from '../support/recordedTelemetry.ts';
@@ -57,7 +58,8 @@ async function outbox(shard: string) {
         .fetchAll();
       for (const { id } of resources) await container.item(id, shard).delete();
     },
-    sweep: (lease = held) => sweepOutbox({ container, dispatcher: dispatcher(), clock, telemetry }, lease),
+    sweep: (lease = held, onUnreadable: OnUnreadable = () => {}) =>
+      sweepOutbox({ container, dispatcher: dispatcher(), clock, telemetry, onUnreadable }, lease),
   };
 }
 
@@ -193,6 +195,21 @@ describe('sweepOutbox', () => {
     await box.clock.advance(minute);
     expect(await box.sweep()).toMatchObject({ dispatched: 130 });
     expect(new Set(box.sent).size).toBe(130);
+    await box.clear();
+  });
+
+  test('messages that cannot be read, a page and more of them, hold up no other', async () => {
+    const box = await outbox('s9');
+    for (let n = 0; n < 102; n++) {
+      const broken = { id: `bad-${n}`, shard: 's9', type: 'outboxMessage', status: 'pending' };
+      const nextAttemptAt = new Date(box.clock.now() - 1_000).toISOString();
+      await cosmos.containers.invoices.items.create({ ...broken, nextAttemptAt });
+    }
+    for (let n = 0; n < 120; n++) await box.store(`good-${n}`);
+    box.clock.stall(minute);
+    const unreadable = new Set<string>();
+    expect(await box.sweep(held, ({ id }) => unreadable.add(id))).toMatchObject({ dispatched: 120 });
+    expect(unreadable.size).toBe(102);
     await box.clear();
   });
 
