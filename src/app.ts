@@ -25,6 +25,8 @@ import { blobContainers, queues, serviceBusQueues } from './platform/azureNames.
 import { type Clock, systemClock } from './platform/clock.ts';
 import { deadLetter } from './platform/deadLetter.ts';
 import type { Settings } from './platform/readSettings.ts';
+import type { Settings } from './platform/readSettings.ts';
+import { sendToQueue } from './platform/sendToQueue.ts';
 import { unreadableReport } from './platform/readable.ts';
 import { metric, openTelemetryMetrics, type Telemetry } from './platform/telemetry.ts';
 import { endManualRun, groupTaskSchema, runManualGroup } from './runs/manualRun.ts';
@@ -34,7 +36,7 @@ import { cosmosRunStore } from './runs/runStore.ts';
 import { cosmosEffects } from './workItems/effects.ts';
 import { notifyStage } from './workItems/notify.ts';
 import { poisonItems } from './workItems/poison.ts';
-import { processWorkItem } from './workItems/processWorkItem.ts';
+import { processOrPostpone, type SendAgain } from './workItems/processOrPostpone.ts';
 import { receiptStage } from './workItems/receipt.ts';
 
 /** Provider calls at once in one process. The provider's own rate limit is the other bound. */
@@ -118,7 +120,10 @@ export function createApp(settings: Settings, parts: AppParts = {}) {
     reconcileStage({ container, provider, clock, by: instance }),
     ...(settings.notify === undefined ? [] : [notifyStage(settings.notify, { clock })]),
   ];
+  const workItems = clients.queues.getQueueClient(queues.workItems);
+  const sendAgain: SendAgain = (item, delayMs) => sendToQueue(workItems, JSON.stringify(item), { delayMs });
   const poison = poisonItems(clients.containers.workItems, stages, clock);
+    sendAgain,
   const working = {
     stages,
     effects: cosmosEffects(clients.containers.workItems),
@@ -144,7 +149,7 @@ export function createApp(settings: Settings, parts: AppParts = {}) {
       audit: cosmosAudit(clients.containers.audit, clock),
       readAudit: cosmosAuditReader(clients.containers.audit),
       deadLetters: [
-        poisonSource(poison, clients.queues.getQueueClient(queues.workItems)),
+        poisonSource(poison, workItems),
         serviceBusDeadLetters(clients.serviceBus, serviceBusQueues.paymentCommands),
       ],
       healthChecks: [
@@ -225,7 +230,7 @@ export function createApp(settings: Settings, parts: AppParts = {}) {
   /** The queue says nothing of why a message failed, so the error is left where the poison record finds it. */
   async function workOn(message: unknown) {
     try {
-      return await processWorkItem(working, message);
+      return await processOrPostpone(working, message);
     } catch (error) {
       await poison.noteFailure(message, error).catch(() => {});
       throw error;

@@ -11,6 +11,7 @@ const sendTimeoutMs = 10_000;
 
 /**
  * Sends a text to a storage queue, as base64: that is what the Functions host expects unless host.json says otherwise.
+ * Nobody sees it before `delayMs` have passed (to the second).
  *
  * @throws {RestError} the queue refused it
  * @throws {AbortError} no answer within `timeoutMs`; it may have arrived
@@ -18,13 +19,14 @@ const sendTimeoutMs = 10_000;
 export async function sendToQueue(
   queue: QueueSender,
   text: string,
-  { timeoutMs = sendTimeoutMs }: { timeoutMs?: number } = {},
+  { delayMs = 0, timeoutMs = sendTimeoutMs }: { delayMs?: number; timeoutMs?: number } = {},
 ): Promise<void> {
   await queue.sendMessage(Buffer.from(text).toString('base64'), {
     // Without it a message is deleted after 7 days
     // (https://learn.microsoft.com/rest/api/storageservices/put-message): a trigger that is off for a week must not lose
     // receipts.
     messageTimeToLive: -1,
+    visibilityTimeout: Math.round(delayMs / 1000),
     abortSignal: AbortSignal.timeout(timeoutMs),
   });
 }

@@ -29,6 +29,7 @@ export const metric = {
   invoiceClaims: 'payonce.invoice.claims',
   invoiceParked: 'payonce.invoice.parked',
   workItemDone: 'payonce.work_item.done',
+  workItemPostponed: 'payonce.work_item.postponed',
   workItemPoison: 'payonce.work_item.poison',
   runEnded: 'payonce.run.ended',
   runGroupEnded: 'payonce.run.group_ended',

@@ -1,7 +1,9 @@
 import { createHash, createHmac } from 'node:crypto';
 import { z } from 'zod';
 import type { Clock } from '../platform/clock.ts';
+import { errorText } from '../platform/errorText.ts';
 import { defineStage, type Stage } from './defineStage.ts';
+import { NotNow } from './notNow.ts';
 
 export const notifyStageName = 'notify';
 
@@ -11,8 +13,8 @@ export interface NotifySettings {
   secret: string;
 }
 
-/** The receiver did not take it; the queue delivers the work item again. */
-export class NotifyFailed extends Error {
+/** The receiver did not take it: it is told again later, under the same id. */
+export class NotifyFailed extends NotNow {
   override readonly name = 'NotifyFailed';
 }
 
@@ -46,7 +48,7 @@ export function notifyStage(
       const body = JSON.stringify({ type, timestamp: at, data: { invoiceId: resourceId, ...data } });
       const timestamp = String(Math.floor(clock.now() / 1000));
       assertHeld();
-      const response = await send(url, {
+      const request = {
         method: 'POST',
         body,
         headers: {
@@ -56,14 +58,23 @@ export function notifyStage(
           'webhook-timestamp': timestamp,
           'webhook-signature': `v1,${sign(key, `${id}.${timestamp}.${body}`)}`,
         },
-        redirect: 'error',
+        redirect: 'error' as const,
         signal: AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]),
+      };
+      const response = await send(url, request).catch((error: unknown) => {
+        signal.throwIfAborted();
+        throw new NotifyFailed(`the webhook cannot be reached: ${whyUnreachable(error)}`, { cause: error });
       });
       await response.body?.cancel();
       if (!response.ok) throw new NotifyFailed(`the webhook answered ${response.status}`);
       return { webhookId: id, status: response.status };
     },
   });
+}
+
+/** `fetch` says no more than that it failed; its cause says why. */
+function whyUnreachable(error: unknown): string {
+  return errorText(error instanceof Error && error.cause !== undefined ? error.cause : error);
 }
 
 /** The same event has the same id, at every try. */

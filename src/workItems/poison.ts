@@ -13,7 +13,7 @@ import { cosmosStatus, statusOf } from '../platform/cosmosErrors.ts';
 import { errorText } from '../platform/errorText.ts';
 import type { Stage } from './defineStage.ts';
 import { readWorkItem } from './processWorkItem.ts';
-import { effectName, workItemSchema } from './workItem.ts';
+import { afresh, effectName, workItemSchema } from './workItem.ts';
 
 const poisonSchema = z.object({
   id: z.string(),
@@ -43,7 +43,10 @@ export interface PoisonItems {
   /** Records a message of the poison queue, once: `messageId` is the queue's. */
   record(message: unknown, messageId: string): Promise<PoisonItem['reason']>;
   list(limit: number): Promise<PoisonItem[]>;
-  /** Sends a recorded message again, then marks it; false where another has, or there is none. */
+  /**
+   * Sends a recorded message again, as if it had never been tried, then marks it; false where another has, or there is
+   * none.
+   */
   redrive(item: PoisonItem, send: (text: string) => Promise<unknown>): Promise<boolean>;
 }
 
@@ -106,7 +109,7 @@ export function poisonItems(container: Container, stages: readonly Stage[], cloc
       const { resource } = await item.read<{ status: string; _etag: string }>();
       if (resource?.status !== 'poison' || resource._etag !== _etag) return false;
       // Sent before it is marked: a crash in between sends it twice, and the recorded effect makes that harmless.
-      await send(text);
+      await send(afresh(text));
       try {
         await item.patch(
           [

@@ -80,6 +80,15 @@ describe('poison work items', () => {
     expect(await source.redrive(new Set(['poison:m5']))).toEqual([]);
     expect(await received()).toEqual([]);
   });
+
+  test('a redriven message has all its tries before it again', async () => {
+    const { items, source, received } = await poison();
+    const retry = { tries: 100, since: '2026-01-01T00:00:00.000Z' };
+    await items.record({ ...item('e'), retry }, 'm6');
+    await items.record('no json', 'm7');
+    expect(await source.redrive(new Set(['poison:m6']))).toEqual(['poison:m6']);
+    expect(await received()).toEqual([item('e')]);
+  });
 });
 
 describe('the dead-letter queue of Service Bus', () => {

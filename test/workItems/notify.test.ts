@@ -87,6 +87,28 @@ test.each([400, 410, 500])(
   },
 );
 
+test('a receiver that cannot be reached is a failure that says why', async () => {
+  const stage = notifyStage({ url: 'http://127.0.0.1:1/', secret }, { clock: systemClock });
+  const { signal } = new AbortController();
+  const failure = await stage
+    .run(input, { resourceId: 'inv-1', assertHeld() {}, signal })
+    .catch((error: unknown) => error);
+  expect(failure).toBeInstanceOf(NotifyFailed);
+  expect((failure as Error).message).toMatch(/cannot be reached: .*(ECONNREFUSED|bad port)/);
+});
+
+test('a lease that is lost during the call is no failure of the receiver', async () => {
+  const lease = new AbortController();
+  const hanging: typeof fetch = (_url, request) =>
+    new Promise((_resolve, reject) =>
+      request?.signal?.addEventListener('abort', () => reject(new Error('aborted'))),
+    );
+  const stage = notifyStage({ url, secret }, { clock: systemClock, send: hanging });
+  const told = stage.run(input, { resourceId: 'inv-1', assertHeld() {}, signal: lease.signal });
+  lease.abort(new Error('lost'));
+  await expect(told).rejects.toThrow('lost');
+});
+
 test('a redirect is not followed: what is signed goes to the address that was set', async () => {
   answer = { status: 302, headers: { location: `${url}/elsewhere` } };
   await expect(notify()).rejects.toThrow();

@@ -1,0 +1,29 @@
+import { exponentialBackoff, jittered } from '../platform/backoff.ts';
+import type { WorkItem } from './workItem.ts';
+
+/** What a work item carries with it from its first failed try on. */
+export type Retry = NonNullable<WorkItem['retry']>;
+
+/** What to do with a work item that cannot be done now. */
+export type RetryDecision =
+  /** Later: `delayMs` milliseconds from now, with this in it. */
+  | { kind: 'later'; delayMs: number; retry: Retry }
+  /** It has been tried for long enough. */
+  | { kind: 'giveUp' };
+
+/** Milliseconds: 30 s, 1 min, 2 min … 15 min. */
+const backoff = { base: 30_000, cap: 900_000 };
+/** For how long a work item is tried, in milliseconds: a day, longer than outages last. */
+export const longestRetryMs = 24 * 3_600_000;
+
+/** Decides at `now` (milliseconds), by what the item brought with it from earlier tries. */
+export function decideRetry(
+  before: Retry | undefined,
+  now: number,
+  random: () => number = Math.random,
+): RetryDecision {
+  const { tries, since } = before ?? { tries: 0, since: new Date(now).toISOString() };
+  if (now - Date.parse(since) >= longestRetryMs) return { kind: 'giveUp' };
+  const delayMs = jittered(exponentialBackoff(tries + 1, backoff), 0.2, random);
+  return { kind: 'later', delayMs, retry: { tries: tries + 1, since } };
+}

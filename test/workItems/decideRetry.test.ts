@@ -1,0 +1,37 @@
+import { describe, expect, test } from 'vitest';
+import { decideRetry, longestRetryMs, type Retry } from '../../src/workItems/decideRetry.ts';
+
+const start = Date.parse('2026-01-01T12:00:00.000Z');
+const evenly = () => 0.5;
+
+/** Every wait, in seconds, of a work item that can never be done. */
+function waits(random = evenly): number[] {
+  const delays: number[] = [];
+  let now = start;
+  let retry: Retry | undefined;
+  for (;;) {
+    const decision = decideRetry(retry, now, random);
+    if (decision.kind === 'giveUp') return delays;
+    delays.push(decision.delayMs / 1000);
+    now += decision.delayMs;
+    retry = decision.retry;
+  }
+}
+
+describe('decideRetry', () => {
+  test('waits longer each time, from half a minute up to a quarter of an hour', () => {
+    expect(waits().slice(0, 7)).toEqual([30, 60, 120, 240, 480, 900, 900]);
+  });
+
+  test.each([0, 0.5, 0.999])('outlives a day, and then gives up (chance %d)', (chance) => {
+    const total = waits(() => chance).reduce((sum, wait) => sum + wait, 0);
+    expect(total).toBeGreaterThanOrEqual(longestRetryMs / 1000);
+    expect(total).toBeLessThan(longestRetryMs / 1000 + 1_080);
+  });
+
+  test('counts the tries, and the day from the first', () => {
+    const since = new Date(start).toISOString();
+    expect(decideRetry(undefined, start)).toMatchObject({ retry: { tries: 1, since } });
+    expect(decideRetry({ tries: 4, since }, start + 60_000)).toMatchObject({ retry: { tries: 5, since } });
+  });
+});
