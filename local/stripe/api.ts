@@ -94,6 +94,8 @@ export function createApi({ secretKey, store, intents, idempotency, faults, stat
         return intents.retrieve(id);
       case 'search':
         return intents.search(form);
+      case 'list':
+        return intents.list(form);
     }
   }
 

@@ -1,6 +1,6 @@
 import { notHere } from './refusal.ts';
 
-export const operations = ['create', 'confirm', 'cancel', 'retrieve', 'search'] as const;
+export const operations = ['create', 'confirm', 'cancel', 'retrieve', 'search', 'list'] as const;
 export type Operation = (typeof operations)[number];
 
 /** What a method and path ask for; `id` is empty where the operation has none. */
@@ -14,6 +14,7 @@ const intents = '/v1/payment_intents';
 /** @throws {Refusal} 501 for what this server does not do */
 export function routeOf(method: string, path: string): Route {
   if (path === intents && method === 'POST') return { operation: 'create', id: '' };
+  if (path === intents && method === 'GET') return { operation: 'list', id: '' };
   const [id = '', action, ...more] = path.startsWith(`${intents}/`)
     ? path.slice(intents.length + 1).split('/')
     : [];

@@ -1,4 +1,4 @@
-import { type Form, flag, integer, onlyKnown, required } from './form.ts';
+import { children, type Form, flag, integer, onlyKnown, required } from './form.ts';
 import type { Incident } from './incident.ts';
 import { declinedIntent, type Intent, newId, newIntent, succeeded } from './intent.ts';
 import { type Decline, type PaymentMethod, paymentMethod } from './paymentMethods.ts';
@@ -20,6 +20,7 @@ const authenticationRequired: Decline = {
 const confirmParameters = new Set(['payment_method', 'off_session', 'return_url']);
 const cancelParameters = new Set(['cancellation_reason']);
 const searchParameters = new Set(['query', 'limit', 'page']);
+const listParameters = new Set(['limit', 'starting_after', 'created[gte]']);
 
 /** What a charge has to know beside its form. */
 export interface ChargeContext {
@@ -74,8 +75,7 @@ export function createPaymentIntents(
   function search(form: Form): Result {
     onlyKnown(form, searchParameters);
     const { matches, invoiceId } = parseSearchQuery(required(form, 'query'));
-    const limit = integer('limit', form.get('limit') ?? '10');
-    if (limit < 1 || limit > 100) throw invalid('limit', 'limit must be between 1 and 100.');
+    const limit = pageSize(form);
     const start = integer('page', form.get('page') ?? '0');
     const found = store.intents(now() - searchLagMs, invoiceId).filter(matches);
     const more = found.length > start + limit;
@@ -86,6 +86,18 @@ export function createPaymentIntents(
       next_page: more ? String(start + limit) : null,
       data: found.slice(start, start + limit),
     });
+  }
+
+  /** Without a lag, unlike the search: what was answered is in it. The newest first. */
+  function list(form: Form): Result {
+    onlyKnown(form, listParameters);
+    const limit = pageSize(form);
+    const since = integer('created[gte]', children(form, 'created').gte ?? '0');
+    const all = store.intents(now()).filter(({ created }) => created >= since);
+    const after = form.get('starting_after');
+    const start = after === undefined ? 0 : all.findIndex(({ id }) => id === existing(after).id) + 1;
+    const data = all.slice(start, start + limit);
+    return ok({ object: 'list', url: '/v1/payment_intents', has_more: all.length > start + limit, data });
   }
 
   function charge(intent: Intent, form: Form, { idempotencyKey, incident }: ChargeContext): Result {
@@ -145,13 +157,19 @@ export function createPaymentIntents(
     return intent;
   }
 
-  return { create, confirm, cancel, retrieve, search };
+  return { create, confirm, cancel, retrieve, search, list };
 }
 
 const serverError: Result = {
   status: 500,
   body: JSON.stringify({ error: { type: 'api_error', message: 'An unknown error occurred.' } }),
 };
+
+function pageSize(form: Form): number {
+  const limit = integer('limit', form.get('limit') ?? '10');
+  if (limit < 1 || limit > 100) throw invalid('limit', 'limit must be between 1 and 100.');
+  return limit;
+}
 
 function methodOf(name: string): PaymentMethod {
   const method = paymentMethod(name);

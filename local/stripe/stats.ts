@@ -24,4 +24,11 @@ export function createStats() {
   };
 }
 
-const none = (): Record<Operation, number> => ({ create: 0, confirm: 0, cancel: 0, retrieve: 0, search: 0 });
+const none = (): Record<Operation, number> => ({
+  create: 0,
+  confirm: 0,
+  cancel: 0,
+  retrieve: 0,
+  search: 0,
+  list: 0,
+});
