@@ -24,10 +24,9 @@ import { azureClients } from './platform/azureClients.ts';
 import { blobContainers, queues, serviceBusQueues } from './platform/azureNames.ts';
 import { type Clock, systemClock } from './platform/clock.ts';
 import { deadLetter } from './platform/deadLetter.ts';
-import type { Settings } from './platform/readSettings.ts';
+import { unreadableReport } from './platform/readable.ts';
 import type { Settings } from './platform/readSettings.ts';
 import { sendToQueue } from './platform/sendToQueue.ts';
-import { unreadableReport } from './platform/readable.ts';
 import { metric, openTelemetryMetrics, type Telemetry } from './platform/telemetry.ts';
 import { endManualRun, groupTaskSchema, runManualGroup } from './runs/manualRun.ts';
 import { groupRecordSchema } from './runs/runRecord.ts';
@@ -120,11 +119,11 @@ export function createApp(settings: Settings, parts: AppParts = {}) {
     reconcileStage({ container, provider, clock, by: instance }),
     ...(settings.notify === undefined ? [] : [notifyStage(settings.notify, { clock })]),
   ];
+  const poison = poisonItems(clients.containers.workItems, stages, clock);
   const workItems = clients.queues.getQueueClient(queues.workItems);
   const sendAgain: SendAgain = (item, delayMs) => sendToQueue(workItems, JSON.stringify(item), { delayMs });
-  const poison = poisonItems(clients.containers.workItems, stages, clock);
-    sendAgain,
   const working = {
+    sendAgain,
     stages,
     effects: cosmosEffects(clients.containers.workItems),
     locks,
