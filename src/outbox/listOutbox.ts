@@ -1,6 +1,7 @@
 import type { Container, SqlParameter } from '@azure/cosmos';
 import { z } from 'zod';
 import { BadContinuation, fromOpaque, type Page, toOpaque } from '../platform/pages.ts';
+import { readable } from '../platform/readable.ts';
 import { type OutboxMessage, outboxMessageSchema } from './outboxMessage.ts';
 
 /** A message without what it carries. */
@@ -21,7 +22,8 @@ const placeSchema = z.tuple([z.iso.datetime(), z.int().min(1)]);
  *
  * The continuation is a place in the order of creation: a token of the service for an order over several partitions is
  * none that another request can go on with. Messages of the same millisecond have no order among themselves, so what is
- * moved between two pages may hide one of them. @throws {BadContinuation}
+ * moved between two pages may hide one of them. One that cannot be read is left out: the sweeper reports it.
+ * @throws {BadContinuation}
  */
 export async function listOutbox(
   container: Container,
@@ -47,12 +49,14 @@ export async function listOutbox(
   ];
   const query = `SELECT ${entryProperties} FROM c WHERE ${conditions.join(' AND ')}
     ORDER BY c.createdAt ${oldestFirst ? 'ASC' : 'DESC'} OFFSET @shown LIMIT @limit`;
-  const { resources } = await container.items.query<unknown>({ query, parameters }).fetchAll();
-  const found = resources.map((item) => outboxEntrySchema.parse(item));
-  const items = found.slice(0, pageSize);
-  const last = items.at(-1)?.createdAt;
-  if (found.length <= pageSize || last === undefined) return { items };
-  const ofLast = items.filter(({ createdAt }) => createdAt === last).length + (last === at ? shown : 0);
+  const { resources } = await container.items
+    .query<{ createdAt?: unknown }>({ query, parameters })
+    .fetchAll();
+  const found = resources.slice(0, pageSize);
+  const items = readable(found, outboxEntrySchema, 'outboxMessage');
+  const last = found.at(-1)?.createdAt;
+  if (resources.length <= pageSize || typeof last !== 'string') return { items };
+  const ofLast = found.filter(({ createdAt }) => createdAt === last).length + (last === at ? shown : 0);
   return { items, continuation: toOpaque(JSON.stringify([last, ofLast])) };
 }
 

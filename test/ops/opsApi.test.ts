@@ -82,6 +82,13 @@ describe('GET ops/invoices', () => {
     expect(new Set(seen)).toEqual(new Set(wanted.map(({ id }) => id)));
   });
 
+  test('one that cannot be read hides no other', async () => {
+    await using own = await opsForTests();
+    await own.store({ id: 'good' }, { id: 'bad', currency: 5 as never });
+    const { invoices } = bodyOf(await own.api.listInvoices(aRequest())) as { invoices: { id: string }[] };
+    expect(invoices.map(({ id }) => id)).toEqual(['good']);
+  });
+
   test('a status that there is not, and a continuation that is none, are problems that name the field', async () => {
     const wrong = await ops.api.listInvoices(aRequest({ query: { status: 'paidd' } }));
     expect(wrong.status).toBe(400);

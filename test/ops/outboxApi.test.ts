@@ -84,6 +84,14 @@ describe('GET ops/outbox', () => {
     },
   );
 
+  test('one that cannot be read hides no other', async () => {
+    await using own = await opsForTests();
+    const bad = { ...parked('bad'), destination: 'nowhere' } as unknown as OutboxMessage;
+    await store(own, [parked('good-1'), bad, parked('good-2')]);
+    const pages = await allPages(own.api.listOutbox, 'messages', { status: 'parked' });
+    expect(pages.flat().map(({ id }) => id)).toEqual(['good-1', 'good-2']);
+  });
+
   test('a message is shown with its error and without what it carries', async () => {
     await store(ops, [parked('shown')]);
     const pages = await allPages(ops.api.listOutbox, 'messages', { status: 'parked' });
