@@ -63,6 +63,7 @@ export function createApp(settings: Settings, parts: AppParts = {}) {
   const { clock = systemClock, telemetry = openTelemetryMetrics(), log = console.warn } = parts;
   const { instanceId: instance } = settings;
   const claimStaleMs = settings.claimStaleSeconds * 1000;
+  const notifies = settings.notify !== undefined;
   const clients = azureClients(settings);
   const { invoices: container } = clients.containers;
   const lockStore = blobLockStore(clients.blobs.getContainerClient(blobContainers.locks));
@@ -94,6 +95,7 @@ export function createApp(settings: Settings, parts: AppParts = {}) {
     groups: settings.shardGroups,
     batchSize: settings.batchSize,
     claimStaleMs,
+    notifies,
     onUnreadable,
   });
   const runs = cosmosRunStore(clients.containers.runs);
@@ -112,11 +114,11 @@ export function createApp(settings: Settings, parts: AppParts = {}) {
     callWindowMs: callWindowMs({ claimStaleMs, timeoutMs }),
     lingerMs,
     by: instance,
-    notifies: settings.notify !== undefined,
+    notifies,
   };
   const stages = [
     receiptStage(clients.blobs.getContainerClient(blobContainers.receipts)),
-    reconcileStage({ container, provider, clock, by: instance }),
+    reconcileStage({ container, provider, clock, by: instance, notifies }),
     ...(settings.notify === undefined ? [] : [notifyStage(settings.notify, { clock })]),
   ];
   const poison = poisonItems(clients.containers.workItems, stages, clock);

@@ -136,6 +136,7 @@ async function fireTimers(
       groups: 1,
       batchSize: 50,
       claimStaleMs: 5 * minute,
+      notifies: false,
       onUnreadable() {},
     });
     return runScheduled(job, {

@@ -31,13 +31,25 @@ export interface ProcessInvoicesOptions {
   groups: number;
   batchSize: number;
   claimStaleMs: number;
+  /** Whether somebody wants to hear of what is parked. */
+  notifies: boolean;
   onUnreadable: OnUnreadable;
 }
 
 /** The job that claims every due invoice and orders its payment through the outbox. */
 export function processInvoicesJob(options: ProcessInvoicesOptions): Job {
-  const { container, dispatcher, clock, telemetry, shards, groups, batchSize, claimStaleMs, onUnreadable } =
-    options;
+  const {
+    container,
+    dispatcher,
+    clock,
+    telemetry,
+    shards,
+    groups,
+    batchSize,
+    claimStaleMs,
+    notifies,
+    onUnreadable,
+  } = options;
   return defineJob<ClaimWork>({
     name: processInvoicesName,
     groups: Array.from({ length: groups }, (_, group) => `${group}`),
@@ -65,7 +77,7 @@ export function processInvoicesJob(options: ProcessInvoicesOptions): Job {
         assertHeld: () => lease.assertHeld(),
       };
       const { counts, message } = await claimBatch(
-        { container, clock, claimStaleMs },
+        { container, clock, claimStaleMs, notifies },
         shard,
         invoices,
         claimant,

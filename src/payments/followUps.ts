@@ -1,6 +1,6 @@
 import type { PaymentCommand } from '../invoices/command.ts';
 import type { Unclear } from '../invoices/reconcileItem.ts';
-import { notifyStageName } from '../workItems/notify.ts';
+import { notifyItem } from '../workItems/notifyItem.ts';
 import type { WorkItem } from '../workItems/workItem.ts';
 import type { Settled } from './decideSettlement.ts';
 
@@ -15,22 +15,7 @@ export function followUps(
   if (settlement.kind === 'retry') return [];
   const paid = settlement.kind === 'paid';
   const items = paid ? [receiptItem(command, { paymentId: settlement.paymentId, paidAt: at })] : [];
-  if (!notifies) return items;
-  const { invoiceId, customerId, amountMinor, currency } = command;
-  const notify: WorkItem = {
-    resourceId: invoiceId,
-    stage: notifyStageName,
-    occasion,
-    input: {
-      type: `invoice.${settlement.kind}`,
-      at,
-      customerId,
-      amountMinor,
-      currency,
-      ...(paid ? { paymentId: settlement.paymentId } : { reason: settlement.reason }),
-    },
-  };
-  return [...items, notify];
+  return notifies ? [...items, notifyItem(command, settlement, { at, occasion })] : items;
 }
 
 /** The order for a receipt. One per invoice: it is paid once. */

@@ -8,6 +8,7 @@ import { newOutboxMessage } from '../outbox/outboxMessage.ts';
 import type { Clock } from '../platform/clock.ts';
 import { transact } from '../platform/transact.ts';
 import { defineStage, type Stage } from '../workItems/defineStage.ts';
+import { notifyItem } from '../workItems/notifyItem.ts';
 import { NotNow } from '../workItems/notNow.ts';
 import { receiptItem } from './followUps.ts';
 import type { FoundPayment, PaymentProvider } from './provider.ts';
@@ -35,11 +36,14 @@ export function reconcileStage({
   provider,
   clock,
   by,
+  notifies,
 }: {
   container: Container;
   provider: Pick<PaymentProvider, 'find'>;
   clock: Clock;
   by: string;
+  /** Whether somebody wants to hear of what turns out to be paid. */
+  notifies: boolean;
 }): Stage {
   return defineStage({
     name: reconcileStageName,
@@ -65,15 +69,13 @@ export function reconcileStage({
 
   function paid(invoice: Invoice, paymentId: string, at: string): OperationInput[] {
     const { id, shard, payment } = invoice;
-    const message = newOutboxMessage(
-      {
-        id: `reconciled-${paymentId}`,
-        shard,
-        destination: 'work-items',
-        body: [receiptItem({ ...invoice, invoiceId: id }, { paymentId, paidAt: at })],
-      },
-      clock.now(),
-    );
+    const occasion = `reconciled-${paymentId}`;
+    const body = [receiptItem({ ...invoice, invoiceId: id }, { paymentId, paidAt: at })];
+    if (notifies) {
+      body.push(notifyItem({ ...invoice, invoiceId: id }, { kind: 'paid', paymentId }, { at, occasion }));
+    }
+    const content = { id: occasion, shard, destination: 'work-items' as const, body };
+    const message = newOutboxMessage(content, clock.now());
     return [
       {
         operationType: 'Patch',

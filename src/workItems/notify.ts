@@ -3,9 +3,8 @@ import { z } from 'zod';
 import type { Clock } from '../platform/clock.ts';
 import { errorText } from '../platform/errorText.ts';
 import { defineStage, type Stage } from './defineStage.ts';
+import { notifyStageName } from './notifyItem.ts';
 import { NotNow } from './notNow.ts';
-
-export const notifyStageName = 'notify';
 
 export interface NotifySettings {
   url: string;

@@ -20,7 +20,7 @@ const retryTests = 'test/invoices/retryInvoice.test.ts';
 export const guards: readonly Guard[] = [
   {
     name: 'ETag condition at the claim',
-    file: 'src/invoices/claimBatch.ts',
+    file: 'src/invoices/planBatch.ts',
     from: 'id: invoice.id, ifMatch: invoice._etag, resourceBody: { operations } }',
     to: 'id: invoice.id, resourceBody: { operations } }',
     tests: claimTests,
@@ -28,7 +28,7 @@ export const guards: readonly Guard[] = [
   },
   {
     name: 'ETag condition at the reclaim of a stale claim',
-    file: 'src/invoices/claimBatch.ts',
+    file: 'src/invoices/planBatch.ts',
     from: 'operations.push(patchIfUnchanged(invoice, patchesFor({ ...invoice, payment }, decision)));',
     to: `const { ifMatch, ...unconditional } = patchIfUnchanged(invoice, patchesFor({ ...invoice, payment }, decision)) as never as Record<string, unknown>;
     operations.push((decision.kind === 'reclaim' ? unconditional : { ...unconditional, ifMatch }) as never);`,

@@ -114,6 +114,7 @@ describe('alerts', () => {
       groups: 7,
       batchSize: 1,
       claimStaleMs: 1,
+      notifies: false,
       onUnreadable() {},
     });
     expect(groups).toEqual(Array.from({ length: Number(last) + 1 }, (_, group) => `${group}`));

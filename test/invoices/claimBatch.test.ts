@@ -1,8 +1,9 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { type Claimant, claimBatch } from '../../src/invoices/claimBatch.ts';
+import { claimBatch } from '../../src/invoices/claimBatch.ts';
 import { paymentBatchSchema } from '../../src/invoices/command.ts';
 import { maxAttempts } from '../../src/invoices/decideClaim.ts';
 import { type Invoice, newInvoice } from '../../src/invoices/invoice.ts';
+import type { Claimant } from '../../src/invoices/planBatch.ts';
 import { actionableInvoices, readInvoices } from '../../src/invoices/readInvoices.ts';
 import { systemClock } from '../../src/platform/clock.ts';
 import { createFence, FencedOut } from '../../src/platform/fence.ts';
@@ -61,7 +62,12 @@ async function readDue(shard: string): Promise<Invoice[]> {
 }
 
 function claim(shard: string, page: Invoice[], by: Claimant = claimant()) {
-  return claimBatch({ container: cosmos.containers.invoices, clock, claimStaleMs }, shard, page, by);
+  return claimBatch(
+    { container: cosmos.containers.invoices, clock, claimStaleMs, notifies: false },
+    shard,
+    page,
+    by,
+  );
 }
 
 function stored(shard: string, page: Invoice[]): Promise<Invoice[]> {
@@ -118,7 +124,7 @@ describe('claimBatch', () => {
   test('of two runs that see the same stale claims each is taken over by one', async () => {
     const { shard, page } = await dueInvoices(10);
     await claimBatch(
-      { container: cosmos.containers.invoices, clock, claimStaleMs: -1 },
+      { container: cosmos.containers.invoices, clock, claimStaleMs: -1, notifies: false },
       shard,
       page,
       claimant(),
@@ -226,7 +232,7 @@ describe('claimBatch', () => {
     let due = page;
     for (let claims = 0; claims < 3 * maxAttempts; claims++) {
       const { message } = await claimBatch(
-        { container: cosmos.containers.invoices, clock, claimStaleMs: -1 },
+        { container: cosmos.containers.invoices, clock, claimStaleMs: -1, notifies: false },
         shard,
         due,
         claimant(),

@@ -7,9 +7,9 @@
  * delivered twice has come twice, and what another process does may lie between any two steps.
  */
 import type { OperationInput, PatchOperation } from '@azure/cosmos';
-import { planBatch } from '../../src/invoices/claimBatch.ts';
 import { type PaymentBatch, type PaymentCommand, paymentBatchSchema } from '../../src/invoices/command.ts';
 import type { Invoice } from '../../src/invoices/invoice.ts';
+import { planBatch } from '../../src/invoices/planBatch.ts';
 import { decideDispatch, dispatchPatches, type SendResult } from '../../src/outbox/decideDispatch.ts';
 import type { OutboxMessage } from '../../src/outbox/outboxMessage.ts';
 import {
@@ -108,7 +108,14 @@ export class World {
   claim(run: Run): void {
     const { batchId, snapshot } = run;
     const claimant = { runId: 'r', by: 'host', lockKey: 'l', fence: 1, assertHeld() {} };
-    const plan = planBatch(snapshot, { batchId, shard: '00', now: this.now, claimStaleMs, claimant });
+    const plan = planBatch(snapshot, {
+      batchId,
+      shard: '00',
+      now: this.now,
+      claimStaleMs,
+      claimant,
+      notifies: false,
+    });
     const writes = plan.operations.slice(1);
     if (!writes.every((operation) => this.#holds(operation))) {
       run.snapshot = snapshot.filter(({ id, _etag }) => this.invoices.get(id)?._etag === _etag);

@@ -35,9 +35,14 @@ function itemOf(message: OutboxMessage | undefined) {
   return item;
 }
 
-function reconcile(id: string, input: unknown, find?: () => Promise<FoundPayment>) {
+function reconcile(
+  id: string,
+  input: unknown,
+  { find, notifies = false }: { find?: () => Promise<FoundPayment>; notifies?: boolean } = {},
+) {
   const provider = find === undefined ? world.provider : { find };
-  const stage = reconcileStage({ container: world.container, provider, clock: hastyClock, by: 'host-r' });
+  const { container } = world;
+  const stage = reconcileStage({ container, provider, clock: hastyClock, by: 'host-r', notifies });
   return stage.run(input, context(id));
 }
 
@@ -109,7 +114,7 @@ describe('reconcile', () => {
   test('a provider that cannot say: the queue brings it again', async () => {
     const { id, message } = await parkedUnknown('pm_local_resetAfterCharge');
     const silent = async () => ({ kind: 'unknown' as const, message: 'down' });
-    await expect(reconcile(id, itemOf(message).input, silent)).rejects.toThrow(NotReconciled);
+    await expect(reconcile(id, itemOf(message).input, { find: silent })).rejects.toThrow(NotReconciled);
   });
 
   test('an invoice that somebody has put back meanwhile is left alone', async () => {
@@ -118,7 +123,7 @@ describe('reconcile', () => {
       await world.container.item(id, shard).patch([{ op: 'set', path: '/status', value: 'pending' }]);
       return { kind: 'found', paymentId: 'pi_x' };
     };
-    await expect(reconcile(id, itemOf(message).input, asPending)).rejects.toThrow(NotReconciled);
+    await expect(reconcile(id, itemOf(message).input, { find: asPending })).rejects.toThrow(NotReconciled);
     expect(await reconcile(id, itemOf(message).input)).toEqual({ result: 'decided meanwhile' });
     expect((await world.stored(shard, ids))[0]).toMatchObject({
       status: 'pending',
@@ -148,4 +153,30 @@ test('where somebody wants to hear of it, every end is told, once for each settl
     ]),
   );
   expect(told.every(({ occasion }) => occasion !== undefined)).toBe(true);
+});
+
+test('what a claim parks is told too, and what is found paid after all', async () => {
+  const { shard, ids } = await world.claimedBatch(
+    1,
+    { paymentMethod: 'pm_local_resetAfterCharge', attempts: maxAttempts - 1 },
+    { claimStaleMs: -1 },
+  );
+  const id = ids[0] ?? '';
+  await world.provider.charge({
+    invoiceId: id,
+    customerId: 'cus_1',
+    amountMinor: 1_000,
+    currency: 'USD',
+    paymentMethod: 'pm_card_visa',
+    idempotencyKey: `invoice-${id}-1`,
+  });
+  await world.container.item(id, shard).patch([{ op: 'set', path: '/claim/phase', value: 'calling' }]);
+  const { counts } = await world.claimDue(shard, { notifies: true });
+  expect(counts).toMatchObject({ parked: 1 });
+  await reconcile(id, { shard, keyNumber: 1 }, { notifies: true });
+  const items = (await world.workItemMessages(shard)).flatMap(({ body }) =>
+    workItemSchema.array().parse(body),
+  );
+  const told = items.filter(({ stage }) => stage === 'notify').map(({ input }) => input.type);
+  expect(told.toSorted()).toEqual(['invoice.paid', 'invoice.parked']);
 });

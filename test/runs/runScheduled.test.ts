@@ -304,6 +304,7 @@ test('two instances claim every invoice once between them, fenced and dispatched
     dispatcher,
     clock: systemClock,
     telemetry: noTelemetry,
+    notifies: false,
     onUnreadable() {},
     ...options,
   });

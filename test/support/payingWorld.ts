@@ -1,7 +1,8 @@
 import { startPayments } from '../../local/stripe/index.ts';
-import { type Claimant, claimBatch } from '../../src/invoices/claimBatch.ts';
+import { claimBatch } from '../../src/invoices/claimBatch.ts';
 import { type PaymentBatch, paymentBatchSchema } from '../../src/invoices/command.ts';
 import { type Invoice, newInvoice } from '../../src/invoices/invoice.ts';
+import type { Claimant } from '../../src/invoices/planBatch.ts';
 import { actionableInvoices, readInvoices } from '../../src/invoices/readInvoices.ts';
 import type { Backlog } from '../../src/outbox/backlog.ts';
 import type { OutboxMessage } from '../../src/outbox/outboxMessage.ts';
@@ -41,6 +42,7 @@ export interface ClaimOptions {
   claimant?: Claimant;
   /** Negative: the claims are stale from the beginning. */
   claimStaleMs?: number;
+  notifies?: boolean;
 }
 
 export const minute = 60_000;
@@ -89,11 +91,14 @@ export async function payingWorld() {
     },
 
     /** Claims what is due in a shard at `at` (milliseconds; now if absent), as a run does. */
-    async claimDue(shard: string, { claimant = aClaimant(), claimStaleMs = 5 * minute }: ClaimOptions = {}) {
+    async claimDue(
+      shard: string,
+      { claimant = aClaimant(), claimStaleMs = 5 * minute, notifies = false }: ClaimOptions = {},
+    ) {
       const now = new Date(hastyClock.now()).toISOString();
       const pages = actionableInvoices(container, { shard, now, pageSize: 100 });
       const due = (await Array.fromAsync(pages)).flat();
-      return claimBatch({ container, clock: hastyClock, claimStaleMs }, shard, due, claimant);
+      return claimBatch({ container, clock: hastyClock, claimStaleMs, notifies }, shard, due, claimant);
     },
 
     /** Due invoices, claimed in one batch. */
