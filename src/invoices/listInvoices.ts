@@ -1,6 +1,6 @@
 import type { Container } from '@azure/cosmos';
 import { type Page, queryPage } from '../platform/pages.ts';
-import { readable, readable } from '../platform/readable.ts';
+import { readable } from '../platform/readable.ts';
 import { type Invoice, type InvoiceStatus, invoiceSchema } from './invoice.ts';
 
 /** One page of invoices of all shards, in no particular order; without those that cannot be read. @throws {BadContinuation} */
