@@ -85,6 +85,7 @@ export function processInvoicesJob(options: ProcessInvoicesOptions): Job {
       for (const [outcome, count] of Object.entries(counts)) {
         if (count > 0) telemetry.count(metric.invoiceClaims, { outcome }, count);
       }
+      if (counts.parked > 0) telemetry.count(metric.invoiceParked, { unknown: true }, counts.parked);
       if (message === undefined) return { counts: { ...counts } };
       const decision = await dispatcher.dispatch(message, () => lease.assertHeld());
       // What is claimed while no message gets through would only grow stale: it is better left to the next run.
