@@ -100,11 +100,17 @@ describe('POST ops/locks/release', () => {
     expect(bodyOf(response)).toMatchObject({ detail: expect.stringContaining('left no name') });
   });
 
-  test('a free lock is a conflict, one that there is not is 404', async () => {
-    await (await hold('jobs/release/2')).release();
-    const free = await release({ key: 'jobs/release/2', expectedOwner: 'host-1', reason });
+  test('a free lock gets a higher fence where the expected owner held it last, else it is a conflict', async () => {
+    const lease = await hold('jobs/release/2');
+    await lease.release();
+    const free = await release({ key: 'jobs/release/2', expectedOwner: 'host-2', reason });
     expect(free.status).toBe(409);
     expect(bodyOf(free)).toMatchObject({ detail: expect.stringContaining('is not held') });
+    const fenced = await release({ key: 'jobs/release/2', expectedOwner: 'host-1', reason });
+    expect(bodyOf(fenced)).toMatchObject({ previousOwner: 'host-1', fence: lease.fence + 1 });
+  });
+
+  test('a lock that there is not is 404', async () => {
     const none = await release({ key: 'jobs/release/none', expectedOwner: 'host-1', reason });
     expect(none.status).toBe(404);
     expect(await auditOf('jobs/release/none')).toMatchObject([{ detail: { outcome: 'notFound' } }]);
