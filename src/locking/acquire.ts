@@ -24,7 +24,10 @@ export interface Wanted {
  *
  * @throws LockStoreFailed when a request had no answer `tries` times. What was acquired until then is given back.
  */
-export async function attemptAcquire(wanted: Wanted, setting: LeaseSetting): Promise<Acquired | null> {
+export async function attemptAcquire(
+  wanted: Wanted,
+  setting: Omit<LeaseSetting, 'telemetry'>,
+): Promise<Acquired | null> {
   const { key, owner } = wanted;
   const { store, clock, timing } = setting;
   const leaseId = randomUUID();

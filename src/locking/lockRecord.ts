@@ -3,7 +3,8 @@ import type { LockRecord } from './lockStore.ts';
 /** Blob metadata of a lock: names are case-insensitive, values go through HTTP headers, 8 KB in all. */
 export type LockMetadata = Record<string, string>;
 
-const longestPart = 256;
+/** Characters of one part of an owner. */
+export const longestOwnerPart = 256;
 
 /** @throws RangeError when a part of the owner is longer than 256 characters. */
 export function toMetadata(key: string, record?: LockRecord): LockMetadata {
@@ -11,8 +12,9 @@ export function toMetadata(key: string, record?: LockRecord): LockMetadata {
   if (record === undefined) return metadata;
   const { instance, job, runId } = record.owner;
   for (const part of [instance, job, runId ?? '']) {
-    if (part.length > longestPart)
-      throw new RangeError(`An owner's part has at most ${longestPart} characters`);
+    if (part.length > longestOwnerPart) {
+      throw new RangeError(`An owner's part has at most ${longestOwnerPart} characters`);
+    }
   }
   return {
     ...metadata,

@@ -8,12 +8,14 @@ import {
   listLocks,
 } from '../locking/index.ts';
 import type { Clock } from '../platform/clock.ts';
+import type { Telemetry } from '../platform/telemetry.ts';
 import { type Audit, actorOf } from './audit.ts';
 import { conflict, notFound, readBody, reasonSchema } from './requests.ts';
 
 interface Dependencies {
   lockStore: LockStore;
   clock: Clock;
+  telemetry: Telemetry;
   audit: Audit;
 }
 
@@ -53,7 +55,7 @@ function lockView({ key, held, owner, acquiredAt, expiry, fence }: LockListing) 
 /** `POST ops/locks/release` `{key, expectedOwner, reason}`: takes a lock from a holder that cannot let go. */
 export async function releaseLock(
   request: HttpRequest,
-  { lockStore, clock, audit }: Dependencies,
+  { lockStore, clock, telemetry, audit }: Dependencies,
 ): Promise<HttpResponseInit> {
   const asked = await readBody(request, releaseSchema);
   if (!asked.ok) return asked.response;
@@ -66,9 +68,10 @@ export async function releaseLock(
       target: key,
       detail: { expectedOwner, reason, outcome, fence },
     });
+  const asking = { key, expectedOwner, actor, reason };
   let released: ForceReleaseOutcome;
   try {
-    released = await forceRelease(lockStore, clock, { key, expectedOwner, actor, reason });
+    released = await forceRelease(lockStore, clock, asking, undefined, telemetry);
   } catch (error) {
     // The lease may be broken already. That somebody tried is known, whatever came of it.
     await record('unknown');

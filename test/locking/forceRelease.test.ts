@@ -1,0 +1,98 @@
+import { describe, expect, test } from 'vitest';
+import { forceRelease, LockStoreFailed } from '../../src/locking/index.ts';
+import { metric } from '../../src/platform/telemetry.ts';
+import { type Fault, faultyLockStore, type Operation } from '../support/faultyLockStore.ts';
+import { virtualLocks } from '../support/virtualLocks.ts';
+
+const key = 'jobs/test';
+const holder = { instance: 'web-1', job: 'test' };
+const asked = { key, expectedOwner: 'web-1', actor: 'ada@example.com', reason: 'stuck' };
+
+/** A lock that `web-1` holds, and operators whose requests meet `network.fault`. */
+async function heldLock() {
+  const { locks, memory, clock, telemetry } = virtualLocks();
+  const lease = await locks.tryAcquire(key, holder);
+  if (lease === null) throw new Error('not acquired');
+  const network: { fault: (operation: Operation) => Fault } = { fault: () => ({ kind: 'none' }) };
+  const store = faultyLockStore(memory, clock, (operation) => network.fault(operation));
+  const look = () => memory.look(key, new AbortController().signal);
+  const release = async (request: Partial<typeof asked> = {}) => {
+    const outcome = forceRelease(store, clock, { ...asked, ...request }, undefined, telemetry);
+    const settled = outcome.catch((error: unknown) => error);
+    await clock.advance(5000);
+    return settled;
+  };
+  return { lease, memory, network, telemetry, look, release };
+}
+
+describe('force-release', () => {
+  test('names who asked and why as far as a record has room for it', async () => {
+    const { lease, look, release } = await heldLock();
+    const outcome = await release({ actor: 'a'.repeat(300), reason: 'r'.repeat(300) });
+    expect(outcome).toMatchObject({ kind: 'released', fence: lease.fence + 1 });
+    expect(await look()).toMatchObject({
+      held: false,
+      record: { fence: lease.fence + 1, owner: { instance: 'a'.repeat(256) } },
+    });
+  });
+
+  test.each([{ actor: ' ' }, { reason: '' }])(
+    'does nothing without a name and a reason: %o',
+    async (blank) => {
+      const { lease, memory, release } = await heldLock();
+      expect(await release(blank)).toBeInstanceOf(RangeError);
+      expect(memory.holder(key)).toBeDefined();
+      lease.assertHeld();
+    },
+  );
+
+  test.each<Fault>([{ kind: 'status', status: 503 }, { kind: 'resetAfter' }])(
+    'raises the fence again where that had no answer once: %o',
+    async (fault) => {
+      const { lease, network, look, release } = await heldLock();
+      let left = 1;
+      network.fault = (operation) => (operation === 'raise' && left-- > 0 ? fault : { kind: 'none' });
+      expect(await release()).toMatchObject({ kind: 'released' });
+      expect((await look())?.record?.fence).toBeGreaterThan(lease.fence);
+    },
+  );
+
+  test.each<[Operation, Fault]>([
+    ['break', { kind: 'resetAfter' }],
+    ['acquire', { kind: 'resetAfter' }],
+    ['raise', { kind: 'resetBefore' }],
+  ])(
+    'that ends at its %s is finished by a second one: the former holder is fenced out',
+    async (operation, fault) => {
+      const { lease, network, look, release } = await heldLock();
+      network.fault = (seen) => (seen === operation ? fault : { kind: 'none' });
+      expect(await release()).toBeInstanceOf(Error);
+      expect((await look())?.record?.fence).toBe(lease.fence);
+      network.fault = () => ({ kind: 'none' });
+      expect(await release()).toMatchObject({ kind: 'released', fence: lease.fence + 1 });
+      expect(await look()).toMatchObject({ held: false, record: { fence: lease.fence + 1 } });
+    },
+  );
+
+  test('says what it did when the lock cannot be given back, and counts that', async () => {
+    const { network, telemetry, release } = await heldLock();
+    network.fault = (operation) =>
+      operation === 'release' ? { kind: 'status', status: 500 } : { kind: 'none' };
+    expect(await release()).toMatchObject({ kind: 'released' });
+    expect(telemetry.values(metric.leaseReleaseFailed)).toEqual([1]);
+  });
+
+  test('of a free lock raises its fence for its last holder only', async () => {
+    const { lease, look, release } = await heldLock();
+    await lease.release();
+    expect(await release({ expectedOwner: 'web-2' })).toEqual({ kind: 'notHeld' });
+    expect((await look())?.record?.fence).toBe(lease.fence);
+    expect(await release()).toMatchObject({ kind: 'released', fence: lease.fence + 1 });
+  });
+
+  test('is an error that says so when the fence stays out of reach', async () => {
+    const { network, release } = await heldLock();
+    network.fault = (operation) => (operation === 'raise' ? { kind: 'resetBefore' } : { kind: 'none' });
+    expect(await release()).toBeInstanceOf(LockStoreFailed);
+  });
+});
