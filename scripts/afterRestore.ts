@@ -1,0 +1,59 @@
+// npm run after-restore -- --since 2026-11-20T08:00:00Z [--apply]: before the app pays from a restored database. Holds every
+// payment that Stripe has made since then (take a day before the time of the backup) against the database, and with
+// --apply marks those invoices paid that it does not know to be. Ends with 0 when nothing is left for a person to decide.
+// docs/deploy.md says when. In the environment, as for the app: Cosmos or Cosmos__accountEndpoint, SHARDS,
+// STRIPE_SECRET_KEY, STRIPE_API_BASE.
+import { parseArgs } from 'node:util';
+import { CosmosClient } from '@azure/cosmos';
+import { DefaultAzureCredential } from '@azure/identity';
+import { z } from 'zod';
+import { stripeClient } from '../src/payments/stripeClient.ts';
+import { containers, databaseName } from '../src/platform/cosmosContainers.ts';
+import { type Finding, settleRestored } from './settleRestored.ts';
+
+const { values } = parseArgs({
+  options: { since: { type: 'string' }, apply: { type: 'boolean', default: false } },
+});
+const inputs = z.object({
+  since: z.iso.datetime({ offset: true, error: 'expected a time like 2026-11-20T08:00:00Z' }),
+  cosmos: z.union(
+    [
+      z.object({ Cosmos: z.string() }).transform(({ Cosmos }) => ({ connectionString: Cosmos })),
+      z.object({ Cosmos__accountEndpoint: z.url() }).transform(({ Cosmos__accountEndpoint: endpoint }) => ({
+        endpoint,
+        aadCredentials: new DefaultAzureCredential(),
+      })),
+    ],
+    { error: 'expected Cosmos or Cosmos__accountEndpoint in the environment' },
+  ),
+  STRIPE_SECRET_KEY: z.string(),
+  STRIPE_API_BASE: z.string().default('https://api.stripe.com'),
+  /** No default: with another number than the app's no invoice would be found. */
+  SHARDS: z.coerce.number().int().min(1).max(256),
+});
+const read = inputs.safeParse({ ...process.env, ...values, cosmos: process.env });
+if (!read.success) {
+  console.error(z.prettifyError(read.error));
+  process.exit(2);
+}
+const { since, cosmos, STRIPE_SECRET_KEY: secretKey, STRIPE_API_BASE: apiBase, SHARDS: shards } = read.data;
+const client = new CosmosClient(cosmos);
+const counts: Record<Finding, number> = { known: 0, marked: 0, missing: 0, differs: 0, twice: 0, again: 0 };
+for await (const { finding, invoiceId, paymentId } of settleRestored({
+  stripe: stripeClient({ secretKey, apiBase, timeoutMs: 30_000 }),
+  container: client.database(databaseName).container(containers.invoices.name),
+  shards,
+  since: Date.parse(since),
+  now: Date.now(),
+  apply: values.apply,
+})) {
+  counts[finding]++;
+  if (finding !== 'known') console.log(`${finding}\t${invoiceId}\t${paymentId}`);
+}
+client.dispose();
+const { known, marked, missing, differs, twice, again } = counts;
+console.log(`${known} known, ${marked} ${values.apply ? 'marked paid' : 'to be marked paid'}`);
+console.log(
+  `${missing} without an invoice, ${differs} over another amount, ${twice} twice, ${again} to be tried again`,
+);
+process.exitCode = missing + differs + twice + again + (values.apply ? 0 : marked) === 0 ? 0 : 1;

@@ -1,0 +1,133 @@
+import type { Container, OperationInput } from '@azure/cosmos';
+import pLimit from 'p-limit';
+import type Stripe from 'stripe';
+import { type Invoice, known } from '../src/invoices/invoice.ts';
+import { readInvoice } from '../src/invoices/readInvoices.ts';
+import { shardOf } from '../src/invoices/shard.ts';
+import { appendToTimeline } from '../src/invoices/timeline.ts';
+import { newOutboxMessage } from '../src/outbox/outboxMessage.ts';
+import { receiptItem } from '../src/payments/followUps.ts';
+import { stripeAmount } from '../src/payments/stripeAmount.ts';
+import { transact } from '../src/platform/transact.ts';
+
+/** Who is said to have done it, in the timeline of an invoice. */
+const by = 'after-restore';
+/** Invoices that are looked at side by side. */
+const atOnce = 16;
+
+/** What was found of one payment that Stripe made. */
+export type Finding =
+  /** The database knows it. */
+  | 'known'
+  /** The invoice was open and is paid now; without `apply` it would be. */
+  | 'marked'
+  /** The database has no such invoice: it came after the time of the backup, or SHARDS is another number. */
+  | 'missing'
+  /** The payment is over another amount or currency than the invoice. */
+  | 'differs'
+  /** The invoice is paid by another payment: it was charged twice. */
+  | 'twice'
+  /** The invoice changed meanwhile, or the store gave no clear answer: run it again. */
+  | 'again';
+
+export interface Found {
+  finding: Finding;
+  invoiceId: string;
+  paymentId: string;
+}
+
+/**
+ * Holds every successful payment that Stripe made since `since` against a database restored from a backup, and marks
+ * the invoices paid that were charged after the time of the backup. The database knows nothing of their keys: when Stripe
+ * has forgotten them too (after 24 h), the app would charge again.
+ *
+ * Stripe's list is used, not its search: the search shows a payment late, and minutes without it are what this is about
+ * (https://docs.stripe.com/search#data-freshness). The app must not pay meanwhile.
+ */
+export async function* settleRestored({
+  stripe,
+  container,
+  shards,
+  since,
+  apply,
+  now,
+}: {
+  stripe: Stripe;
+  container: Container;
+  shards: number;
+  /** Both in milliseconds. */
+  since: number;
+  now: number;
+  /** False: only looks. */
+  apply: boolean;
+}): AsyncGenerator<Found> {
+  const limit = pLimit(atOnce);
+  const settled = new Map<string, string>();
+  let page: Promise<Found>[] = [];
+  for await (const payment of stripe.paymentIntents.list({
+    created: { gte: Math.floor(since / 1000) },
+    limit: 100,
+  })) {
+    const { invoiceId } = payment.metadata;
+    if (payment.status !== 'succeeded' || invoiceId === undefined) continue;
+    page.push(
+      limit(async () => ({ finding: await settle(payment, invoiceId), invoiceId, paymentId: payment.id })),
+    );
+    if (page.length === 100) {
+      yield* await Promise.all(page);
+      page = [];
+    }
+  }
+  yield* await Promise.all(page);
+
+  async function settle(payment: Stripe.PaymentIntent, invoiceId: string): Promise<Finding> {
+    const before = settled.get(invoiceId);
+    settled.set(invoiceId, payment.id);
+    if (before !== undefined) return 'twice';
+    const shard = shardOf(invoiceId, shards);
+    const invoice = await readInvoice(container, shard, invoiceId);
+    if (invoice === undefined) return 'missing';
+    if (invoice.status === 'paid') return invoice.payment.id === payment.id ? 'known' : 'twice';
+    if (!isOf(payment, invoice)) return 'differs';
+    if (!apply) return 'marked';
+    const written = await transact(container, shard, paid(invoice, payment, now));
+    return written.kind === 'committed' ? 'marked' : 'again';
+  }
+}
+
+function isOf(payment: Stripe.PaymentIntent, { amountMinor, currency }: Invoice): boolean {
+  const wanted = stripeAmount(amountMinor, currency);
+  return (
+    'amount' in wanted && payment.amount === wanted.amount && payment.currency === currency.toLowerCase()
+  );
+}
+
+/** The same as what settles a payment, in one transaction: the invoice, and the order for its receipt. */
+function paid(invoice: Invoice, payment: Stripe.PaymentIntent, now: number): OperationInput[] {
+  const { id, shard } = invoice;
+  const paidAt = new Date(payment.created * 1000).toISOString();
+  const at = new Date(now).toISOString();
+  const receipt = receiptItem({ ...invoice, invoiceId: id }, { paymentId: payment.id, paidAt });
+  const message = newOutboxMessage(
+    { id: `restored-${payment.id}`, shard, destination: 'work-items', body: [receipt] },
+    now,
+  );
+  const gone = (['claim', 'actionableAt', 'reason'] as const).filter((name) => invoice[name] !== undefined);
+  const entry = { at, what: 'paid', by, paymentId: payment.id, found: 'after a restore' };
+  return [
+    {
+      operationType: 'Patch',
+      id,
+      ifMatch: invoice._etag,
+      resourceBody: {
+        operations: [
+          { op: 'set', path: '/status', value: 'paid' },
+          { op: 'set', path: '/payment', value: { ...known(invoice.payment), id: payment.id, paidAt } },
+          ...gone.map((name) => ({ op: 'remove' as const, path: `/${name}` })),
+          appendToTimeline(invoice, entry),
+        ],
+      },
+    },
+    { operationType: 'Create', resourceBody: { ...message } },
+  ];
+}

@@ -1,0 +1,129 @@
+import Stripe from 'stripe';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { startPayments } from '../../local/stripe/index.ts';
+import { settleRestored } from '../../scripts/settleRestored.ts';
+import { commandFor } from '../../src/invoices/command.ts';
+import { invoiceSchema, type NewInvoice } from '../../src/invoices/invoice.ts';
+import { readInvoice } from '../../src/invoices/readInvoices.ts';
+import { shardOf } from '../../src/invoices/shard.ts';
+import { pay } from '../../src/payments/pay.ts';
+import { stripeProvider } from '../../src/payments/stripeProvider.ts';
+import { aClaimedInvoice, anInvoice } from '../support/anInvoice.ts';
+import { type PayonceCosmos, payonceCosmos } from '../support/payonceCosmos.ts';
+import { virtualClock } from '../support/virtualClock.ts';
+
+const shards = 16;
+const day = 24 * 3600 * 1000;
+const clock = virtualClock(Date.parse('2026-01-31T12:00:00Z'));
+const payments = await startPayments({ clock });
+const stripeOptions = { secretKey: payments.secretKey, apiBase: payments.baseUrl, timeoutMs: 5_000 };
+const provider = stripeProvider(stripeOptions);
+const stripe = new Stripe(payments.secretKey, {
+  host: '127.0.0.1',
+  port: payments.port,
+  protocol: 'http',
+  telemetry: false,
+});
+let cosmos: PayonceCosmos;
+beforeAll(async () => {
+  cosmos = await payonceCosmos();
+});
+afterAll(async () => {
+  await payments.stop();
+  await cosmos[Symbol.asyncDispose]();
+});
+
+/** An invoice as the backup has it. */
+async function stored(id: string, from: NewInvoice = anInvoice()): Promise<NewInvoice> {
+  const { _etag: _, ...invoice } = { ...from, id, shard: shardOf(id, shards), _etag: '' };
+  await cosmos.containers.invoices.items.create(invoice);
+  return invoice;
+}
+
+/** What the app does with an invoice that it finds pending: the key is new to the database, whatever Stripe knows. */
+function charge(invoice: NewInvoice) {
+  const now = clock.now();
+  const read = invoiceSchema.parse({ ...invoice, _etag: '' });
+  return pay(provider, commandFor(read, { attempt: 1, at: new Date(now).toISOString() }), now);
+}
+
+const read = (id: string) => readInvoice(cosmos.containers.invoices, shardOf(id, shards), id);
+
+async function compared(since: number, { apply = true } = {}): Promise<Record<string, string>> {
+  const container = cosmos.containers.invoices;
+  const found: Record<string, string> = {};
+  for await (const { invoiceId, finding } of settleRestored({
+    stripe,
+    container,
+    shards,
+    since,
+    apply,
+    now: clock.now(),
+  }))
+    found[invoiceId] = [found[invoiceId], finding].filter(Boolean).join(' and ');
+  return found;
+}
+
+describe('after a restore', () => {
+  test('without it, what was charged more than a day ago is charged again', async () => {
+    const invoice = await stored('charged-twice');
+    const first = await charge(invoice);
+    await clock.advance(day + 60_000);
+    const second = await charge(invoice);
+    expect(second.kind).toBe('succeeded');
+    expect(second).not.toEqual(first);
+    expect(await compared(0)).toEqual({ 'charged-twice': 'marked and twice' });
+    await clock.advance(1_000);
+  });
+
+  test('an invoice that was charged is paid then, with its receipt ordered; others stay as they are', async () => {
+    const since = clock.now();
+    const pending = await stored('pending');
+    const claimed = await stored('claimed', aClaimedInvoice());
+    const untouched = await stored('untouched');
+    await charge(pending);
+    await charge(claimed);
+    await clock.advance(3 * day);
+
+    expect(await compared(since, { apply: false })).toEqual({ pending: 'marked', claimed: 'marked' });
+    expect(await read('pending')).toMatchObject({ status: 'pending' });
+
+    expect(await compared(since)).toEqual({ pending: 'marked', claimed: 'marked' });
+    for (const id of ['pending', 'claimed']) {
+      const invoice = await read(id);
+      expect(invoice).toMatchObject({ status: 'paid', payment: { id: expect.stringMatching(/^pi_/) } });
+      expect(invoice?.payment.paidAt).toBe(new Date(since).toISOString());
+      expect(invoice?.timeline.at(-1)).toMatchObject({ what: 'paid', found: 'after a restore' });
+      expect(invoice).not.toHaveProperty('claim');
+      expect(invoice).not.toHaveProperty('actionableAt');
+      const { resource } = await cosmos.containers.invoices
+        .item(`restored-${invoice?.payment.id}`, shardOf(id, shards))
+        .read();
+      expect(resource).toMatchObject({
+        status: 'pending',
+        destination: 'work-items',
+        body: [{ stage: 'receipt' }],
+      });
+    }
+    const { _etag: _, ...left } = { ...(await read('untouched')) };
+    expect(left).toMatchObject(untouched);
+
+    expect(await compared(since)).toEqual({ pending: 'known', claimed: 'known' });
+  });
+
+  test('what a person has to decide is named and left alone', async () => {
+    const since = clock.now();
+    await charge(anInvoice({ id: 'came-later' }));
+    const dearer = await stored('dearer');
+    await charge({ ...dearer, amountMinor: 1 });
+    const { _etag: _, ...paid } = anInvoice({ status: 'paid' });
+    await charge(await stored('paid-before', { ...paid, payment: { ...paid.payment, id: 'pi_other' } }));
+    await clock.advance(1_000);
+    expect(await compared(since)).toEqual({
+      'came-later': 'missing',
+      dearer: 'differs',
+      'paid-before': 'twice',
+    });
+    expect(await read('dearer')).toMatchObject({ status: 'pending' });
+  });
+});
