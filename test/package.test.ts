@@ -5,18 +5,18 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { unzipSync } from 'fflate';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { startHostProcess } from './support/functionsHostProcess.ts';
-import { settingsFor, startLocalCloud } from './support/localCloud.ts';
+import { type LocalCloud, settingsFor, startLocalCloud } from './support/localCloud.ts';
 
-const script = fileURLToPath(new URL('../scripts/package.ts', import.meta.url));
+const script = (name: string) => fileURLToPath(new URL(`../scripts/${name}`, import.meta.url));
 const out = mkdtempSync(join(tmpdir(), 'payonce-package-'));
 const folder = join(out, 'package');
 let printed = '';
 
 beforeAll(async () => {
   // Ends with an error where the package is larger than it may be.
-  const { stdout } = await promisify(execFile)(process.execPath, [script, '--out', out]);
+  const { stdout } = await promisify(execFile)(process.execPath, [script('package.ts'), '--out', out]);
   printed = stdout;
 }, 120_000);
 
@@ -46,38 +46,54 @@ test('the zip holds the same files', () => {
   expect(entries).toEqual(expect.arrayContaining(['host.json', 'package.json', 'dist/src/payonce.js']));
 });
 
-test('it starts in the local host and pays an invoice', { timeout: 60_000 }, async () => {
-  await using cloud = await startLocalCloud();
-  await using host = await startHostProcess({
-    app: folder,
-    env: {
-      ...settingsFor(cloud),
-      INSTANCE_ID: 'packaged',
-      INVOICE_SCHEDULE: '*/1 * * * * *',
-      OUTBOX_SCHEDULE: '*/5 * * * * *',
-    },
+describe('in the local host', () => {
+  const stack = new AsyncDisposableStack();
+  let cloud: LocalCloud;
+  let address: string;
+  beforeAll(async () => {
+    cloud = stack.use(await startLocalCloud());
+    const host = stack.use(
+      await startHostProcess({
+        app: folder,
+        env: {
+          ...settingsFor(cloud),
+          INSTANCE_ID: 'packaged',
+          // What is paid here, runs pay that are started by hand.
+          INVOICE_SCHEDULE: '0 0 0 1 1 *',
+          OUTBOX_SCHEDULE: '*/5 * * * * *',
+        },
+      }),
+    );
+    expect(host.lines.join('\n')).toContain('dist/src/functions/executePayments.js');
+    address = host.address;
+  }, 60_000);
+  afterAll(() => stack.disposeAsync());
+
+  /** `npm run pay-one` */
+  async function payOne(...args: string[]) {
+    const command = [script('payOne.ts'), '--address', `${address}/api`, ...args];
+    return promisify(execFile)(process.execPath, command).then(
+      ({ stdout }) => ({ code: 0, stdout }),
+      ({ code, stdout }: { code: number; stdout: string }) => ({ code, stdout }),
+    );
+  }
+
+  test('it pays an invoice', { timeout: 60_000 }, async () => {
+    const { code, stdout } = await payOne('--customer', 'cus_1');
+    const [, invoiceId] = /^(pay-one-\S+): paid\n$/.exec(stdout) ?? [];
+    expect({ code, stdout, invoiceId }).toMatchObject({ code: 0, invoiceId: expect.any(String) });
+    const charges = await (await fetch(`${cloud.payments}/_local/charges`)).json();
+    expect(charges).toMatchObject([{ invoiceId, amount: 1999 }]);
   });
-  expect(host.lines.join('\n')).toContain('dist/src/functions/executePayments.js');
-  const invoice = {
-    id: 'packaged-1',
-    customerId: 'customer-1',
-    amountMinor: 1999,
-    currency: 'USD',
-    dueAt: '2024-01-01T00:00:00Z',
-    paymentMethod: 'pm_card_visa',
-  };
-  const imported = await fetch(`${host.address}/api/ops/invoices`, {
-    method: 'POST',
-    headers: { 'content-type': 'application/json' },
-    body: JSON.stringify([invoice]),
+
+  test.each([
+    ['pm_card_chargeDeclinedLostCard', 'declined (declined: lost_card'],
+    ['pm_card_misspelt', 'parked (parked: resource_missing'],
+    // It would be tried again in a day.
+    ['pm_card_chargeDeclinedInsufficientFunds', 'pending ('],
+  ])('with %s pay-one ends at once, and says why', { timeout: 60_000 }, async (method, why) => {
+    const { code, stdout } = await payOne('--payment-method', method);
+    expect(stdout).toContain(why);
+    expect(code).toBe(1);
   });
-  expect(await imported.json()).toMatchObject({ created: 1, rejected: [] });
-  await expect
-    .poll(async () => (await fetch(`${host.address}/api/ops/invoices/${invoice.id}`)).json(), {
-      timeout: 45_000,
-      interval: 250,
-    })
-    .toMatchObject({ status: 'paid' });
-  const charges = await (await fetch(`${cloud.payments}/_local/charges`)).json();
-  expect(charges).toMatchObject([{ invoiceId: invoice.id, amount: invoice.amountMinor }]);
 });
