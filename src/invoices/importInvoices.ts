@@ -5,7 +5,7 @@ import { cosmosStatus } from '../platform/cosmosErrors.ts';
 import { transact } from '../platform/transact.ts';
 import { type Invoice, type InvoiceContent, newInvoice } from './invoice.ts';
 import type { ParsedRow, Rejection } from './parseInvoices.ts';
-import { readInvoices } from './readInvoices.ts';
+import { rereadInvoices } from './rereadInvoices.ts';
 import { sameContent } from './sameContent.ts';
 import { shardOf } from './shard.ts';
 
@@ -14,25 +14,32 @@ const rowsPerBatch = 100;
 const concurrentBatches = 8;
 const maxTries = 6;
 const retryDelayMs = 200;
+/**
+ * How long rows are stored, in milliseconds. Azure ends an HTTP request after 230 s
+ * (https://learn.microsoft.com/azure/azure-functions/functions-scale#timeout), and a last try and the answer need time too.
+ */
+const storeMs = 180_000;
 
 export interface ImportResult {
   created: number;
   /** Rows that are stored already, with the same content. */
   duplicates: number;
   rejected: Rejection[];
+  /** Why good rows were rejected: what the store said last. Absent where none was. */
+  failure?: unknown;
 }
 
 /**
  * Stores new invoices. An invoice that is stored already with the same content is a duplicate; with other content the
- * row is rejected, since an invoice never changes.
- *
- * @throws when the store gives no clear answer in several tries; a repeated import counts what was stored as duplicates
+ * row is rejected, since an invoice never changes. A row for which the store gives no clear answer in several tries, or in
+ * time, is rejected too, and said to be sent again: what was stored counts as a duplicate then.
  */
 export async function importInvoices(
   { container, clock, shards }: { container: Container; clock: Clock; shards: number },
   rows: readonly ParsedRow[],
   by: string,
 ): Promise<ImportResult> {
+  const began = clock.monotonic();
   const result: ImportResult = { created: 0, duplicates: 0, rejected: [] };
   const limit = pLimit(concurrentBatches);
   const batches = [...Map.groupBy(rows, ({ invoice }) => shardOf(invoice.id, shards))].flatMap(
@@ -46,34 +53,48 @@ export async function importInvoices(
     const at = new Date(clock.now()).toISOString();
     let rest = part;
     let mayBeOurs = false;
-    for (let tries = 0; tries < maxTries; tries++) {
-      const operations = rest.map(({ invoice }) => createOperation(invoice));
-      const answer = await transact(container, shard, operations);
-      if (answer.kind === 'committed') {
-        result.created += rest.length;
-        return;
-      }
-      if (answer.kind === 'uncertain') {
-        mayBeOurs = true;
-        await clock.sleep(retryDelayMs * 2 ** tries);
-      }
-      const stored = await readInvoices(
-        container,
-        shard,
-        rest.map(({ invoice }) => invoice.id),
-      );
-      const byId = new Map(stored.map((invoice) => [invoice.id, invoice]));
-      const conflicts = answer.kind === 'refused' ? answer.codes : [];
-      rest = rest.filter((row, n) => {
-        const found = byId.get(row.invoice.id);
-        if (found !== undefined) settle(row, found, mayBeOurs ? at : undefined);
-        else if (conflicts[n] === cosmosStatus.conflict) reject(row, 'is the id of something else here');
-        else return true;
-        return false;
-      });
-      if (rest.length === 0) return;
+    try {
+      await storeRest();
+    } catch (error) {
+      result.failure = error;
     }
-    throw new Error(`shard ${shard} gave no clear answer in ${maxTries} tries`);
+    const why = mayBeOurs ? 'may have been stored, which is unclear' : 'has not been stored';
+    for (const row of rest) reject(row, `${why}: send it again`);
+
+    /** Takes out of `rest` what has been settled. */
+    async function storeRest(): Promise<void> {
+      for (let tries = 0; tries < maxTries && rest.length > 0; tries++) {
+        if (clock.monotonic() - began > storeMs)
+          throw new Error(`the time for storing was up after ${storeMs / 1000} s`);
+        const operations = rest.map(({ invoice }) => createOperation(invoice));
+        const answer = await transact(container, shard, operations);
+        if (answer.kind === 'committed') {
+          result.created += rest.length;
+          rest = [];
+          return;
+        }
+        if (answer.kind === 'uncertain') {
+          mayBeOurs = true;
+          await clock.sleep(retryDelayMs * 2 ** tries);
+        }
+        const stored = await rereadInvoices(
+          container,
+          shard,
+          rest.map(({ invoice }) => invoice.id),
+        );
+        if (stored === undefined) continue;
+        const byId = new Map(stored.map((invoice) => [invoice.id, invoice]));
+        const conflicts = answer.kind === 'refused' ? answer.codes : [];
+        rest = rest.filter((row, n) => {
+          const found = byId.get(row.invoice.id);
+          if (found !== undefined) settle(row, found, mayBeOurs ? at : undefined);
+          else if (conflicts[n] === cosmosStatus.conflict) reject(row, 'is the id of something else here');
+          else return true;
+          return false;
+        });
+      }
+      if (rest.length > 0) throw new Error(`shard ${shard} gave no clear answer in ${maxTries} tries`);
+    }
 
     function createOperation(invoice: InvoiceContent): OperationInput {
       return { operationType: 'Create', resourceBody: { ...newInvoice(invoice, { shard, at, by }) } };

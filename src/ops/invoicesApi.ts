@@ -9,6 +9,7 @@ import { readInvoice } from '../invoices/readInvoices.ts';
 import { retryInvoice } from '../invoices/retryInvoice.ts';
 import { shardOf } from '../invoices/shard.ts';
 import type { Clock } from '../platform/clock.ts';
+import { errorText } from '../platform/errorText.ts';
 import { problemResponse } from '../platform/problem.ts';
 import { type Audit, actorOf } from './audit.ts';
 import { invoiceDetail, invoiceView } from './invoiceView.ts';
@@ -23,6 +24,8 @@ import {
 } from './requests.ts';
 
 const pageSize = 100;
+/** Characters of a store's error that the trail keeps. */
+const longestFailure = 300;
 
 interface Dependencies {
   container: Container;
@@ -31,7 +34,7 @@ interface Dependencies {
   audit: Audit;
 }
 
-/** `POST ops/invoices`: stores the good rows and names the bad ones. */
+/** `POST ops/invoices`: stores the good rows and names the bad ones, and those that could not surely be stored. */
 export async function importInvoicesFrom(
   request: HttpRequest,
   dependencies: Dependencies,
@@ -40,14 +43,19 @@ export async function importInvoicesFrom(
   const parsed = parseInvoices(body, request.headers.get('content-type'));
   if (parsed.kind === 'problem') return problemResponse(parsed.problem);
   const actor = actorOf(request.headers);
-  const { created, duplicates, rejected } = await importInvoices(dependencies, parsed.rows, actor);
+  const { created, duplicates, rejected, failure } = await importInvoices(dependencies, parsed.rows, actor);
   const all = [...parsed.rejected, ...rejected].toSorted((a, b) => a.index - b.index);
   const result = { created, duplicates: duplicates + parsed.duplicates, rejected: all };
   await dependencies.audit({
     actor,
     action: 'import invoices',
     target: 'invoices',
-    detail: { created, duplicates: result.duplicates, rejected: all.length },
+    detail: {
+      created,
+      duplicates: result.duplicates,
+      rejected: all.length,
+      ...(failure === undefined ? {} : { failure: errorText(failure).slice(0, longestFailure) }),
+    },
   });
   return { jsonBody: result };
 }

@@ -116,11 +116,61 @@ describe('importInvoices', () => {
     await cosmos.clearFaults();
   });
 
-  test('a store that never answers is an error, and a repetition finds nothing half done', async () => {
-    await cosmos.fault({ kind: '503', count: 200, filter: { operation: 'batch' } });
-    await expect(load(rowsOf('down', 3))).rejects.toThrow('no clear answer in 6 tries');
+  test('one shard without a clear answer: its rows are to be sent again, the others are stored', async () => {
+    const rows = rowsOf('half', 40);
+    const unclear = rows.filter(({ invoice }) => shardOf(invoice.id, shards) === '02');
+    await cosmos.fault({ kind: '503', count: 200, filter: { operation: 'batch', partitionKey: '02' } });
+    const result = await load(rows);
     await cosmos.clearFaults();
-    expect(await load(rowsOf('down', 3))).toMatchObject({ created: 3 });
+    expect(unclear.length).toBeGreaterThan(0);
+    expect(result).toMatchObject({ created: 40 - unclear.length, duplicates: 0 });
+    expect(result.rejected).toEqual(
+      unclear.map(({ index, invoice: { id } }) => ({
+        index,
+        field: 'id',
+        error: `"${id}" may have been stored, which is unclear: send it again`,
+      })),
+    );
+    expect(String(result.failure)).toContain('shard 02 gave no clear answer in 6 tries');
+    expect(await load(rows)).toEqual({
+      created: unclear.length,
+      duplicates: 40 - unclear.length,
+      rejected: [],
+    });
+  });
+
+  test('a look that is refused too is tried again', async () => {
+    await cosmos.fault({ kind: '503', count: 4, filter: { partitionKey: shardOf('look-0', shards) } });
+    expect(await load([row('look-0')])).toMatchObject({ created: 1, rejected: [] });
+    await cosmos.clearFaults();
+  });
+
+  test('a store that refuses the request: nothing is stored, and the reason is given', async () => {
+    const container = cosmos.containers.invoices.database.container('not-there');
+    const { created, rejected, failure } = await importInvoices(
+      { container, clock: hastyClock, shards },
+      rowsOf('barred', 3),
+      'tester',
+    );
+    expect(created).toBe(0);
+    expect(rejected.map(({ error }) => error)).toContain('"barred-0" has not been stored: send it again');
+    expect(failure).toBeInstanceOf(Error);
+  });
+
+  test('rows for which there is no time left before the request is ended are to be sent again', async () => {
+    let time = 0;
+    // Each transaction that begins finds a minute gone by.
+    const slow = { ...hastyClock, monotonic: () => (time += 60_000) };
+    const rows = rowsOf('slow', 900);
+    const { created, rejected } = await importInvoices(
+      { container: cosmos.containers.invoices, clock: slow, shards },
+      rows,
+      'tester',
+    );
+    expect(created).toBeGreaterThan(0);
+    expect(created + rejected.length).toBe(900);
+    expect(rejected[0]?.error).toMatch(/^"slow-\d+" has not been stored: send it again$/);
+    expect(await load(rows)).toEqual({ created: rejected.length, duplicates: created, rejected: [] });
   });
 
   test('two imports of the same rows at the same time store each once', async () => {

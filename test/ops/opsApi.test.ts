@@ -43,6 +43,30 @@ describe('POST ops/invoices', () => {
     expect(bodyOf(response)).toMatchObject({ created: 0, rejected: [{ index: 0, field: 'id' }] });
   });
 
+  test('rows that the store does not surely take are rejected by name, and that is on the record', async () => {
+    await ops.cosmos.fault({ kind: '503', count: 1_000, filter: { operation: 'batch' } });
+    let answered = false;
+    const body = [{ ...good, id: 'unsure' }];
+    const answer = ops.api.importInvoices(aRequest({ method: 'POST', body })).finally(() => {
+      answered = true;
+    });
+    while (!answered) await ops.clock.advance(1_000);
+    await ops.cosmos.clearFaults();
+    expect(await answer).not.toHaveProperty('status');
+    expect(bodyOf(await answer)).toEqual({
+      created: 0,
+      duplicates: 0,
+      rejected: [
+        { index: 0, field: 'id', error: '"unsure" may have been stored, which is unclear: send it again' },
+      ],
+    });
+    expect(await ops.audited()).toContainEqual(
+      expect.objectContaining({
+        detail: { created: 0, duplicates: 0, rejected: 1, failure: expect.any(String) },
+      }),
+    );
+  });
+
   test('a body that cannot be read is a problem, and nothing is stored or recorded', async () => {
     const before = (await ops.audited()).length;
     const headers = { 'content-type': 'application/json' };
