@@ -50,6 +50,8 @@ export class BadSettings extends Error {
 
 const defaultApiBase = 'https://api.stripe.com';
 const longestPaymentTimeout = 30;
+const notResolved =
+  'is a reference to Key Vault that was not resolved: the secret or the role of the app on the vault is missing';
 
 /** Settings that must fit each other are one schema, so that each such rule is checked whatever else is wrong. */
 const settingsSchema = z.object({
@@ -195,6 +197,7 @@ function secretKey() {
   return z
     .string({ error: (issue) => (issue.input === undefined ? `is missing: ${error}` : error) })
     .trim()
+    .refine(isResolved, { error: notResolved, abort: true })
     .regex(/^[rs]k_(test|live)_\w+$/, { error });
 }
 
@@ -207,7 +210,20 @@ function webhookUrl() {
 }
 
 function webhookSecret() {
-  return z.string().trim().min(24, { error: 'expected at least 24 characters' }).optional();
+  return z
+    .string()
+    .trim()
+    .refine(isResolved, { error: notResolved, abort: true })
+    .min(24, { error: 'expected at least 24 characters' })
+    .optional();
+}
+
+/**
+ * The platform leaves a reference as it is where it cannot read the secret
+ * (https://learn.microsoft.com/azure/app-service/app-service-key-vault-references).
+ */
+function isResolved(text: string): boolean {
+  return !text.startsWith('@Microsoft.KeyVault(');
 }
 
 function isHttps(address: string): boolean {

@@ -32,6 +32,16 @@ function problemsOf(env: Record<string, string | undefined>): readonly string[] 
 }
 
 describe('readSettings', () => {
+  test('a reference to Key Vault that the platform has left as it is', () => {
+    const reference = '@Microsoft.KeyVault(SecretUri=https://kv.vault.azure.net/secrets/x/)';
+    const env = { ...good, STRIPE_SECRET_KEY: reference, NOTIFY_WEBHOOK_SECRET: reference };
+    const notResolved = expect.stringMatching(/not resolved: the secret or the role .* is missing$/);
+    expect(problemsOf({ ...env, NOTIFY_WEBHOOK_URL: 'https://example.com/hook' })).toEqual([
+      notResolved,
+      notResolved,
+    ]);
+  });
+
   test('fills in what is not given', () => {
     expect(read(good)).toEqual({
       storage: { kind: 'connectionString', value: good.AzureWebJobsStorage },
