@@ -1,6 +1,7 @@
 import type { ServiceBusClient, ServiceBusReceivedMessage } from '@azure/service-bus';
 import { type QueueSender, sendToQueue } from '../platform/sendToQueue.ts';
 import { isPoisonId, type PoisonItems } from '../workItems/poison.ts';
+import { defaultPassLimits, idOf, type PassLimits, redriveFrom } from './deadLettersRedrive.ts';
 
 /** A message that was given up. */
 export interface DeadLetter {
@@ -19,8 +20,8 @@ export interface DeadLetterSource {
   list(limit: number): Promise<DeadLetter[]>;
   /** Whether an id can be one of this source: it spares a look through the others. */
   owns(id: string): boolean;
-  /** Sends those with these ids again; the answer has the ids that were. */
-  redrive(ids: ReadonlySet<string>): Promise<string[]>;
+  /** Sends those with these ids again, and gives each id as soon as that is done: what then fails undoes nothing. */
+  redrive(ids: ReadonlySet<string>): AsyncIterable<string>;
 }
 
 const mostRedriven = 1_000;
@@ -34,23 +35,24 @@ export function poisonSource(poison: PoisonItems, queue: QueueSender & { name: s
       const items = await poison.list(limit);
       return items.map(({ id, reason, at, text }) => ({ id, source: queue.name, reason, at, body: text }));
     },
-    async redrive(ids) {
+    async *redrive(ids) {
       const wanted = (await poison.list(mostRedriven)).filter(({ id }) => ids.has(id));
-      const done: string[] = [];
       for (const item of wanted) {
-        if (await poison.redrive(item, (text) => sendToQueue(queue, text))) done.push(item.id);
+        if (await poison.redrive(item, (text) => sendToQueue(queue, text))) yield item.id;
       }
-      return done;
     },
   };
 }
 
-/** How long a redrive waits for the next message of a dead-letter queue, in milliseconds. */
-const receiveWaitMs = 2_000;
-const receiveAtOnce = 50;
+/** Milliseconds: to open a connection that swallows everything takes the client a minute. */
+const peekTimeoutMs = 15_000;
 
 /** The dead-letter queue of a Service Bus queue. */
-export function serviceBusDeadLetters(client: ServiceBusClient, queue: string): DeadLetterSource {
+export function serviceBusDeadLetters(
+  client: ServiceBusClient,
+  queue: string,
+  limits: PassLimits = defaultPassLimits,
+): DeadLetterSource {
   const receiver = () => client.createReceiver(queue, { subQueueType: 'deadLetter' });
   // A client goes on peeking where it stopped, also through another receiver: after the first message that it has seen it
   // has to be told to begin at zero.
@@ -61,8 +63,10 @@ export function serviceBusDeadLetters(client: ServiceBusClient, queue: string): 
     async list(limit) {
       const receiving = receiver();
       try {
-        const from = beginning === undefined ? {} : { fromSequenceNumber: beginning };
-        const messages = await receiving.peekMessages(limit, from);
+        const messages = await receiving.peekMessages(limit, {
+          ...(beginning === undefined ? {} : { fromSequenceNumber: beginning }),
+          abortSignal: AbortSignal.timeout(peekTimeoutMs),
+        });
         const seen = messages[0]?.sequenceNumber;
         beginning ??= seen?.subtract(seen);
         return messages.map((message) => ({
@@ -76,37 +80,14 @@ export function serviceBusDeadLetters(client: ServiceBusClient, queue: string): 
         await receiving.close();
       }
     },
-    async redrive(ids) {
+    async *redrive(ids) {
       const receiving = receiver();
       const sender = client.createSender(queue);
-      const done: string[] = [];
-      const passedBy: ServiceBusReceivedMessage[] = [];
       try {
-        while (done.length < ids.size) {
-          const messages = await receiving.receiveMessages(receiveAtOnce, { maxWaitTimeInMs: receiveWaitMs });
-          if (messages.length === 0) break;
-          for (const message of messages) {
-            if (!ids.has(idOf(message))) {
-              passedBy.push(message);
-              continue;
-            }
-            const { body, contentType, sequenceNumber } = message;
-            // A new id: under the old one duplicate detection would drop it.
-            const messageId = `${idOf(message)}:redriven:${sequenceNumber?.toString() ?? ''}`;
-            await sender.sendMessages({
-              body: body as unknown,
-              messageId,
-              ...(contentType === undefined ? {} : { contentType }),
-            });
-            await receiving.completeMessage(message);
-            done.push(idOf(message));
-          }
-        }
-        for (const message of passedBy) await receiving.abandonMessage(message);
+        yield* redriveFrom({ receiver: receiving, sender, limits }, ids);
       } finally {
         await Promise.all([receiving.close(), sender.close()]);
       }
-      return done;
     },
   };
 }
@@ -114,10 +95,6 @@ export function serviceBusDeadLetters(client: ServiceBusClient, queue: string): 
 /** A body that is no JSON comes as bytes. */
 function readable(body: unknown): unknown {
   return Buffer.isBuffer(body) ? body.toString() : body;
-}
-
-function idOf({ messageId, sequenceNumber }: ServiceBusReceivedMessage): string {
-  return String(messageId ?? sequenceNumber?.toString());
 }
 
 function reasonOf(message: ServiceBusReceivedMessage): string {

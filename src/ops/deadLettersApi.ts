@@ -1,5 +1,7 @@
 import type { HttpRequest, HttpResponseInit } from '@azure/functions';
 import { z } from 'zod';
+import { errorText } from '../platform/errorText.ts';
+import { problem, problemResponse } from '../platform/problem.ts';
 import { type Audit, actorOf } from './audit.ts';
 import type { DeadLetterSource } from './deadLetters.ts';
 import { readBody } from './requests.ts';
@@ -18,7 +20,10 @@ export async function listDeadLetters({ deadLetters }: Dependencies): Promise<Ht
   return { jsonBody: { deadLetters: lists.flat() } };
 }
 
-/** `POST ops/dead-letters/redrive` `{ids}`: sends those messages again. The answer names those that were not there. */
+/**
+ * `POST ops/dead-letters/redrive` `{ids}`: sends those messages again. The answer names those that were not there. Each is on
+ * the record as soon as it has been sent; where a source fails after that, the answer is a problem that names them.
+ */
 export async function redriveDeadLetters(
   request: HttpRequest,
   { deadLetters, audit }: Dependencies,
@@ -26,16 +31,27 @@ export async function redriveDeadLetters(
   const asked = await readBody(request, requestSchema);
   if (!asked.ok) return asked.response;
   const ids = new Set(asked.value.ids);
-  const parts = await Promise.all(
-    deadLetters.map(async (source) => {
-      const own = new Set([...ids].filter((id) => source.owns(id)));
-      return own.size === 0 ? [] : source.redrive(own);
-    }),
-  );
-  const redriven = parts.flat();
-  for (const target of redriven) {
-    await audit({ actor: actorOf(request.headers), action: 'redrive dead letter', target });
+  const done = new Set<string>();
+  const failures: string[] = [];
+  const actor = actorOf(request.headers);
+  await Promise.all(deadLetters.map(redriveOwn));
+  const redriven = [...ids].filter((id) => done.has(id));
+  if (failures.length > 0) {
+    const sent = redriven.length === 0 ? 'none was sent again' : `sent again: ${redriven.join(', ')}`;
+    return problemResponse(problem(503, `${sent}; then: ${failures.join('; ')}`));
   }
-  const done = new Set(redriven);
   return { jsonBody: { redriven, notFound: [...ids].filter((id) => !done.has(id)) } };
+
+  async function redriveOwn(source: DeadLetterSource): Promise<void> {
+    const own = new Set([...ids].filter((id) => source.owns(id)));
+    if (own.size === 0) return;
+    try {
+      for await (const target of source.redrive(own)) {
+        done.add(target);
+        await audit({ actor, action: 'redrive dead letter', target });
+      }
+    } catch (error) {
+      failures.push(`${source.name}: ${errorText(error)}`);
+    }
+  }
 }

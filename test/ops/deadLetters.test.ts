@@ -15,6 +15,8 @@ const stamp = defineStage({
   input: z.strictObject({ text: z.string() }),
   handle: async () => ({}),
 });
+const redriven = (source: DeadLetterSource, ...ids: string[]) =>
+  Array.fromAsync(source.redrive(new Set(ids)));
 const item = (resourceId: string) => ({ resourceId, stage: 'stamp', input: { text: 'ü' } });
 
 describe('poison work items', () => {
@@ -74,10 +76,10 @@ describe('poison work items', () => {
   test('a redriven message goes back as it was, once, and is listed no more', async () => {
     const { items, source, received } = await poison();
     await items.record(item('d'), 'm5');
-    expect(await source.redrive(new Set(['poison:m5', 'poison:none']))).toEqual(['poison:m5']);
+    expect(await redriven(source, 'poison:m5', 'poison:none')).toEqual(['poison:m5']);
     expect(await received()).toEqual([item('d')]);
     expect(await find(source, 'poison:m5')).toBeUndefined();
-    expect(await source.redrive(new Set(['poison:m5']))).toEqual([]);
+    expect(await redriven(source, 'poison:m5')).toEqual([]);
     expect(await received()).toEqual([]);
   });
 
@@ -86,7 +88,7 @@ describe('poison work items', () => {
     const retry = { tries: 100, since: '2026-01-01T00:00:00.000Z' };
     await items.record({ ...item('e'), retry }, 'm6');
     await items.record('no json', 'm7');
-    expect(await source.redrive(new Set(['poison:m6']))).toEqual(['poison:m6']);
+    expect(await redriven(source, 'poison:m6')).toEqual(['poison:m6']);
     expect(await received()).toEqual([item('e')]);
   });
 });
@@ -124,7 +126,7 @@ describe('the dead-letter queue of Service Bus', () => {
   });
 
   test('what is asked for goes back to the queue, past duplicate detection; the rest stays', async () => {
-    expect(await source.redrive(new Set(['b']))).toEqual(['b']);
+    expect(await redriven(source, 'b')).toEqual(['b']);
     expect(await bus.stats('commands')).toMatchObject({ deadLettered: 2, active: 1, duplicatesDropped: 0 });
     expect((await source.list(10)).map(({ id }) => id)).toEqual(['a', 'c']);
   });
@@ -135,7 +137,9 @@ describe('the calls', () => {
     name,
     list: async () => ids.map((id) => ({ id, source: name, reason: 'r', at: null, body: 'b' })),
     owns: (id) => ids.includes(id),
-    redrive: async (wanted) => ids.filter((id) => wanted.has(id)),
+    async *redrive(wanted) {
+      yield* ids.filter((id) => wanted.has(id));
+    },
   });
   const audited: object[] = [];
   const dependencies = {
@@ -157,6 +161,47 @@ describe('the calls', () => {
     expect(audited).toEqual(
       ['a', 'c'].map((target) => ({ actor: 'function key', action: 'redrive dead letter', target })),
     );
+  });
+
+  test('what was sent before something failed is on the record, and the answer says both', async () => {
+    audited.length = 0;
+    const failing: DeadLetterSource = {
+      ...source('q3', ['a', 'b']),
+      async *redrive() {
+        yield 'a';
+        throw new Error('the broker is away');
+      },
+    };
+    const request = aRequest({ method: 'POST', body: { ids: ['a', 'b', 'c'] } });
+    const response = await redriveDeadLetters(request, {
+      ...dependencies,
+      deadLetters: [failing, source('q2', ['c'])],
+    });
+    expect(response.status).toBe(503);
+    expect(bodyOf(response)).toMatchObject({
+      detail: 'sent again: a, c; then: q3: the broker is away',
+    });
+    expect(audited).toHaveLength(2);
+  });
+
+  test('nothing more is sent when the record cannot be kept', async () => {
+    const sent: string[] = [];
+    const counted: DeadLetterSource = {
+      ...source('q4', ['a', 'b']),
+      async *redrive() {
+        for (const id of ['a', 'b']) {
+          sent.push(id);
+          yield id;
+        }
+      },
+    };
+    const audit = async () => {
+      throw new Error('the store is away');
+    };
+    const request = aRequest({ method: 'POST', body: { ids: ['a', 'b'] } });
+    const response = await redriveDeadLetters(request, { deadLetters: [counted], audit });
+    expect(response.status).toBe(503);
+    expect(sent).toEqual(['a']);
   });
 
   test.each([[undefined], [{}], [{ ids: [] }], [{ ids: 'a' }], [{ ids: ['a'], all: true }]])(
