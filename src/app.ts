@@ -1,6 +1,7 @@
 import pLimit from 'p-limit';
 import { z } from 'zod';
 import { processInvoicesJob } from './invoices/processInvoices.ts';
+import { shardsCheck } from './invoices/shardsCheck.ts';
 import { blobLockStore, createLocks } from './locking/index.ts';
 import { cosmosAudit, cosmosAuditReader } from './ops/audit.ts';
 import { poisonSource, serviceBusDeadLetters } from './ops/deadLetters.ts';
@@ -85,6 +86,7 @@ export function createApp(settings: Settings, parts: AppParts = {}) {
       timeoutMs,
     });
   const provider = withCircuitBreaker(parts.provider ?? stripe(), { telemetry, log });
+  const checkShards = shardsCheck(container, settings.shards);
   const onUnreadable = unreadableReport({ telemetry, log });
   const job = processInvoicesJob({
     container,
@@ -97,6 +99,7 @@ export function createApp(settings: Settings, parts: AppParts = {}) {
     claimStaleMs,
     notifies,
     onUnreadable,
+    checkShards,
   });
   const runs = cosmosRunStore(clients.containers.runs);
   const running = { jobs: [job], locks, runs, clock, telemetry, instance };
@@ -147,6 +150,7 @@ export function createApp(settings: Settings, parts: AppParts = {}) {
       clock,
       telemetry,
       shards: settings.shards,
+      checkShards,
       audit: cosmosAudit(clients.containers.audit, clock),
       readAudit: cosmosAuditReader(clients.containers.audit),
       deadLetters: [
@@ -155,6 +159,7 @@ export function createApp(settings: Settings, parts: AppParts = {}) {
       ],
       healthChecks: [
         { name: 'cosmos', probe: (abortSignal) => container.item('health', '00').read({ abortSignal }) },
+        { name: 'shards', probe: checkShards },
         {
           name: 'storage',
           probe: (abortSignal) =>

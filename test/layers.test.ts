@@ -138,6 +138,7 @@ async function fireTimers(
       claimStaleMs: 5 * minute,
       notifies: false,
       onUnreadable() {},
+      async checkShards() {},
     });
     return runScheduled(job, {
       locks: without.includes('lease') ? everybodyHolds : locks,

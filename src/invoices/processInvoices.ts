@@ -34,6 +34,8 @@ export interface ProcessInvoicesOptions {
   /** Whether somebody wants to hear of what is parked. */
   notifies: boolean;
   onUnreadable: OnUnreadable;
+  /** Asked before anything is planned. @throws {ShardsChanged} */
+  checkShards: () => Promise<void>;
 }
 
 /** The job that claims every due invoice and orders its payment through the outbox. */
@@ -55,6 +57,7 @@ export function processInvoicesJob(options: ProcessInvoicesOptions): Job {
     groups: Array.from({ length: groups }, (_, group) => `${group}`),
 
     async *plan(group) {
+      await options.checkShards();
       for (const shard of shardsOfGroup(Number(group), { shards, groups })) {
         const now = new Date(clock.now()).toISOString();
         for await (const page of actionableInvoices(container, {

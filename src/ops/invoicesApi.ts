@@ -8,9 +8,10 @@ import { parseInvoices } from '../invoices/parseInvoices.ts';
 import { readInvoice } from '../invoices/readInvoices.ts';
 import { retryInvoice } from '../invoices/retryInvoice.ts';
 import { shardOf } from '../invoices/shard.ts';
+import { ShardsChanged } from '../invoices/shardsCheck.ts';
 import type { Clock } from '../platform/clock.ts';
 import { errorText } from '../platform/errorText.ts';
-import { problemResponse } from '../platform/problem.ts';
+import { problem, problemResponse } from '../platform/problem.ts';
 import { type Audit, actorOf } from './audit.ts';
 import { invoiceDetail, invoiceView } from './invoiceView.ts';
 import {
@@ -31,6 +32,8 @@ interface Dependencies {
   container: Container;
   clock: Clock;
   shards: number;
+  /** @throws {ShardsChanged} */
+  checkShards: () => Promise<void>;
   audit: Audit;
 }
 
@@ -42,6 +45,12 @@ export async function importInvoicesFrom(
   const body = Buffer.from(await request.arrayBuffer());
   const parsed = parseInvoices(body, request.headers.get('content-type'));
   if (parsed.kind === 'problem') return problemResponse(parsed.problem);
+  try {
+    await dependencies.checkShards();
+  } catch (error) {
+    if (!(error instanceof ShardsChanged)) throw error;
+    return problemResponse(problem(500, error.message));
+  }
   const actor = actorOf(request.headers);
   const { created, duplicates, rejected, failure } = await importInvoices(dependencies, parsed.rows, actor);
   const all = [...parsed.rejected, ...rejected].toSorted((a, b) => a.index - b.index);

@@ -26,6 +26,7 @@ export interface OpsDependencies {
   audit: Audit;
   readAudit: ReadAudit;
   shards: number;
+  checkShards: () => Promise<void>;
   healthChecks: readonly HealthCheck[];
   deadLetters: readonly DeadLetterSource[];
 }

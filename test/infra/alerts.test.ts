@@ -116,6 +116,7 @@ describe('alerts', () => {
       claimStaleMs: 1,
       notifies: false,
       onUnreadable() {},
+      async checkShards() {},
     });
     expect(groups).toEqual(Array.from({ length: Number(last) + 1 }, (_, group) => `${group}`));
     expect(run?.query).toContain(`"${name}"`);

@@ -67,6 +67,15 @@ describe('POST ops/invoices', () => {
     );
   });
 
+  test('with another number of shards than the deployment began with nothing is stored', async () => {
+    await using other = await opsForTests({ shardsOfDeployment: 16 });
+    const response = await other.api.importInvoices(aRequest({ method: 'POST', body: [good] }));
+    expect(response).toMatchObject({ status: 500 });
+    expect(bodyOf(response)).toMatchObject({ detail: expect.stringContaining('set SHARDS to 16') });
+    const list = await other.api.listInvoices(aRequest());
+    expect(bodyOf(list)).toMatchObject({ invoices: [] });
+  });
+
   test('a body that cannot be read is a problem, and nothing is stored or recorded', async () => {
     const before = (await ops.audited()).length;
     const headers = { 'content-type': 'application/json' };

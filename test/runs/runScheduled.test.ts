@@ -3,6 +3,7 @@ import { paymentBatchSchema } from '../../src/invoices/command.ts';
 import { newInvoice } from '../../src/invoices/invoice.ts';
 import { processInvoicesJob } from '../../src/invoices/processInvoices.ts';
 import { shardOf } from '../../src/invoices/shard.ts';
+import { shardsCheck } from '../../src/invoices/shardsCheck.ts';
 import type { Dispatcher } from '../../src/outbox/dispatcher.ts';
 import { systemClock } from '../../src/platform/clock.ts';
 import { FencedOut } from '../../src/platform/fence.ts';
@@ -304,8 +305,9 @@ test('two instances claim every invoice once between them, fenced and dispatched
     dispatcher,
     clock: systemClock,
     telemetry: noTelemetry,
-    notifies: false,
     onUnreadable() {},
+    checkShards: shardsCheck(container, options.shards),
+    notifies: false,
     ...options,
   });
   const first = virtualLocks();
@@ -320,4 +322,30 @@ test('two instances claim every invoice once between them, fenced and dispatched
   expect(claimed).toBe(120);
   expect(new Set(dispatched).size).toBe(120);
   expect(dispatched).toHaveLength(120);
+});
+
+test('with another number of shards than the deployment began with nothing is claimed, and the run says what to do', async () => {
+  const container = cosmos.containers.invoices;
+  await shardsCheck(container, 8)();
+  const job = processInvoicesJob({
+    container,
+    dispatcher: { dispatch: () => Promise.reject(new Error('nothing is dispatched')) },
+    clock: systemClock,
+    telemetry: noTelemetry,
+    onUnreadable() {},
+    checkShards: shardsCheck(container, 16),
+    shards: 16,
+    groups: 2,
+    batchSize: 10,
+    claimStaleMs: 300_000,
+    notifies: false,
+  });
+  const error = await failureOf(runScheduled(job, running(virtualLocks())));
+  expect(await recordOf(job, error)).toMatchObject({
+    status: 'failed',
+    reason: expect.stringContaining(
+      'SHARDS is 16, but the invoices of this deployment are stored in 8 shards',
+    ),
+    groups: { '0': { status: 'failed', counts: {} }, '1': { status: 'failed', counts: {} } },
+  });
 });

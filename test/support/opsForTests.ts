@@ -3,6 +3,7 @@ import { HttpRequest, type HttpResponseInit } from '@azure/functions';
 import { BlobServiceClient } from '@azure/storage-blob';
 import { inject } from 'vitest';
 import type { Invoice } from '../../src/invoices/invoice.ts';
+import { shardsCheck } from '../../src/invoices/shardsCheck.ts';
 import { blobLockStore } from '../../src/locking/index.ts';
 import { cosmosAudit, cosmosAuditReader } from '../../src/ops/audit.ts';
 import { opsApi } from '../../src/ops/opsApi.ts';
@@ -22,8 +23,9 @@ export interface Call {
 }
 
 /** The ops calls on a Cosmos and a lock container of their own, for a job with the groups 0 and 1, at 2026-01-01T12:00Z. */
-export async function opsForTests() {
+export async function opsForTests({ shardsOfDeployment = 4 } = {}) {
   const cosmos = await payonceCosmos();
+  await shardsCheck(cosmos.containers.invoices, shardsOfDeployment)();
   const clock = virtualClock(Date.parse('2026-01-01T12:00:00.000Z'));
   const runs = cosmosRunStore(cosmos.containers.runs);
   const telemetry = recordedTelemetry();
@@ -39,6 +41,7 @@ export async function opsForTests() {
     clock,
     telemetry,
     shards: 4,
+    checkShards: shardsCheck(cosmos.containers.invoices, 4),
     audit: cosmosAudit(cosmos.containers.audit, clock),
     readAudit: cosmosAuditReader(cosmos.containers.audit),
     healthChecks: [],
