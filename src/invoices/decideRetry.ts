@@ -13,17 +13,20 @@ export type RetryDecision =
  * - Declined: the provider has said for certain that it charged nothing under this key, and would say so again. A new
  *   charge is meant, so the key's number goes up, and the schedule of soft declines begins anew.
  * - Parked: money may have moved. The key stays, with its age and its hash: as long as the provider remembers it, it is
- *   asked again under the same key, and after that the payment is looked up (payments/pay.ts). Never a new key, also where
- *   the provider refused the request: a person who knows better imports the invoice under another id.
+ *   asked again under the same key, and after that the payment is looked up (payments/pay.ts). Only where a person has
+ *   looked at the provider and vouches that nothing was charged (`notCharged`) is it a new key.
  */
-export function decideRetry({ status, payment }: Pick<Invoice, 'status' | 'payment'>): RetryDecision {
+export function decideRetry(
+  { status, payment }: Pick<Invoice, 'status' | 'payment'>,
+  { notCharged = false }: { notCharged?: boolean } = {},
+): RetryDecision {
   switch (status) {
     case 'pending':
     case 'claimed':
     case 'paid':
       return { kind: 'refused', status };
     case 'parked':
-      return { kind: 'retry', from: status, payment };
+      return { kind: 'retry', from: status, payment: notCharged ? nextKey(payment) : payment };
     case 'declined':
       return { kind: 'retry', from: status, payment: afterDecline(payment) };
   }
@@ -31,6 +34,9 @@ export function decideRetry({ status, payment }: Pick<Invoice, 'status' | 'payme
 
 /** A decline under a key whose fate is unknown all the same is no definite one. */
 function afterDecline(payment: PaymentState): PaymentState {
-  if (payment.unknownSince !== undefined) return payment;
+  return payment.unknownSince === undefined ? nextKey(payment) : payment;
+}
+
+function nextKey(payment: PaymentState): PaymentState {
   return { keyNumber: payment.keyNumber + 1, declines: 0, deferrals: 0 };
 }

@@ -24,7 +24,7 @@ const retryDelayMs = 200;
 export async function retryInvoice(
   { container, clock }: { container: Container; clock: Clock },
   { id, shard }: { id: string; shard: string },
-  { actor, reason }: { actor: string; reason?: string },
+  { actor, reason, notCharged = false }: { actor: string; reason?: string; notCharged?: boolean },
 ): Promise<RetriedInvoice> {
   // The name of this retry and nobody else's: by it a write that was applied, but whose answer was lost, is known.
   const retryId = randomUUID();
@@ -35,7 +35,7 @@ export async function retryInvoice(
     if (from !== undefined && invoice.timeline.some((entry) => entry.retry === retryId)) {
       return { kind: 'retried', from, invoice };
     }
-    const decision = decideRetry(invoice);
+    const decision = decideRetry(invoice, { notCharged });
     if (decision.kind === 'refused') return decision;
     if (tries === maxTries) break;
     from = decision.from;
@@ -50,7 +50,7 @@ export async function retryInvoice(
   function retryPatches(invoice: Invoice, payment: PaymentState): PatchOperation[] {
     const at = new Date(clock.now()).toISOString();
     const { status } = invoice;
-    const why = reason === undefined ? {} : { reason };
+    const why = { ...(reason === undefined ? {} : { reason }), ...(notCharged ? { notCharged } : {}) };
     const entry = {
       at,
       what: 'retried',

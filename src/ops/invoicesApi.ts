@@ -94,7 +94,15 @@ export async function getInvoice(
   return invoice === undefined ? notFound(`invoice "${id}"`) : { jsonBody: invoiceDetail(invoice) };
 }
 
-/** `POST ops/invoices/{id}/retry` `{reason?}`: a parked or declined invoice is paid for again, by the next run. */
+/** With `notCharged` somebody vouches that the provider has no charge: that wants a reason. */
+const retrySchema = reasonBodySchema
+  .extend({ notCharged: z.literal(true, { error: 'expected true, or nothing' }).exactOptional() })
+  .refine(({ reason, notCharged }) => notCharged === undefined || reason !== undefined, {
+    path: ['reason'],
+    error: 'expected how it was found out that nothing was charged',
+  });
+
+/** `POST ops/invoices/{id}/retry` `{reason?, notCharged?}`: a parked or declined invoice is paid by the next run. */
 export async function retryInvoiceFor(
   request: HttpRequest,
   dependencies: Dependencies,
@@ -102,11 +110,12 @@ export async function retryInvoiceFor(
   const { id = '' } = request.params;
   const asked = await readBody(request, reasonBodySchema, { empty: {} });
   if (!asked.ok) return asked.response;
-  const { reason } = asked.value;
+  const { reason, notCharged = false } = asked.value;
   const actor = actorOf(request.headers);
   const invoice = { id, shard: shardOf(id, dependencies.shards) };
   const retried = await retryInvoice(dependencies, invoice, {
     actor,
+    notCharged,
     ...(reason === undefined ? {} : { reason }),
   });
   switch (retried.kind) {
@@ -122,7 +131,7 @@ export async function retryInvoiceFor(
         actor,
         action: 'retry invoice',
         target: id,
-        detail: { from, keyNumber: after.payment.keyNumber, reason: reason ?? null },
+        detail: { from, keyNumber: after.payment.keyNumber, notCharged, reason: reason ?? null },
       });
       return { jsonBody: invoiceDetail(after) };
     }

@@ -38,6 +38,15 @@ describe('decideRetry', () => {
     expect(decideRetry({ status: 'declined', payment })).toMatchObject({ payment });
   });
 
+  test('what is parked gets a new key where somebody vouches that nothing was charged', () => {
+    const payment = { ...used, unknownSince: '2026-01-01T10:00:01.000Z' };
+    expect(decideRetry({ status: 'parked', payment }, { notCharged: true })).toMatchObject({
+      payment: { keyNumber: 3, declines: 0, deferrals: 0 },
+    });
+    for (const status of ['pending', 'claimed', 'paid'] as const)
+      expect(decideRetry({ status, payment }, { notCharged: true }).kind).toBe('refused');
+  });
+
   test.each(['pending', 'claimed', 'paid'] as const)('%s is refused', (status) => {
     expect(decideRetry({ status, payment: used })).toEqual({ kind: 'refused', status });
   });

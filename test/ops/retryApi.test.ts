@@ -42,11 +42,33 @@ describe('POST ops/invoices/{id}/retry', () => {
           actor: 'ada@example.com',
           action: 'retry invoice',
           target: id,
-          detail: { from: status, keyNumber, reason: 'card renewed' },
+          detail: { from: status, keyNumber, notCharged: false, reason: 'card renewed' },
         }),
       );
     },
   );
+
+  test('a parked one that was surely not charged gets a new key; that wants a reason', async () => {
+    const payment = { keyNumber: 1, keyCreatedAt: '2026-01-01T11:00:00.000Z', declines: 0, deferrals: 0 };
+    await ops.store({ ...place('retry-sure'), status: 'parked', payment });
+    const bare = await retry('retry-sure', { notCharged: true });
+    expect(bare.status).toBe(400);
+    expect(bodyOf(bare)).toMatchObject({
+      errors: [{ field: 'reason', error: 'expected how it was found out that nothing was charged' }],
+    });
+    expect((await retry('retry-sure', { notCharged: false, reason: 'x' })).status).toBe(400);
+    const vouched = await retry('retry-sure', { notCharged: true, reason: 'not in the provider’s list' });
+    expect(bodyOf(vouched)).toMatchObject({
+      payment: { keyNumber: 2 },
+      timeline: [{}, { what: 'retried', keyNumber: 2, notCharged: true }],
+    });
+    expect(await ops.audited()).toContainEqual(
+      expect.objectContaining({
+        target: 'retry-sure',
+        detail: expect.objectContaining({ notCharged: true }),
+      }),
+    );
+  });
 
   test('no body is as good as one without a reason', async () => {
     await ops.store({ ...place('retry-bare'), status: 'parked' });
