@@ -4,7 +4,7 @@ import { BulkOperationType, type Container, CosmosClient, type OperationInput } 
 import { ServiceBusClient } from '@azure/service-bus';
 import { BlobServiceClient } from '@azure/storage-blob';
 import { QueueServiceClient } from '@azure/storage-queue';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, type TestContext, test } from 'vitest';
 import { z } from 'zod';
 import { blobContainers, queues, serviceBusQueues } from '../src/platform/azureNames.ts';
 import { containers, databaseName } from '../src/platform/cosmosContainers.ts';
@@ -12,6 +12,10 @@ import { startLocalCloud } from './support/localCloud.ts';
 
 // What the app takes for granted of the services, and nothing else. It runs against the stand-ins, and with
 // PAYONCE_TEST_CLOUD=official against the emulators of compose.yaml, prepared by `npm run emulators:prepare`.
+
+// Known deviations of the official Cosmos DB emulator have the number of their issue: where such a test fails there, it
+// is skipped with the address of the issue, so that a red job is always news.
+const emulatorIssues = 'https://github.com/Azure/azure-cosmos-db-emulator-docker/issues';
 
 const official = process.env.PAYONCE_TEST_CLOUD === 'official';
 const stack = new AsyncDisposableStack();
@@ -31,6 +35,18 @@ beforeAll(async () => {
 });
 
 afterAll(() => stack.disposeAsync());
+
+/** A test that the official emulator is known to fail, or has been reported to. */
+function deviates(issue: number, body: () => Promise<void>) {
+  return async ({ skip }: TestContext) => {
+    try {
+      await body();
+    } catch (error) {
+      if (!official) throw error;
+      skip(`known: ${emulatorIssues}/${issue}`);
+    }
+  };
+}
 
 describe('Cosmos DB', () => {
   const create = (id: string, more: object = {}): OperationInput => ({
@@ -55,31 +71,48 @@ describe('Cosmos DB', () => {
     expect((await invoices.item(other, shard).read()).statusCode).toBe(404);
   });
 
-  test('a patch with an old ETag is refused with 412, also inside of a batch', async () => {
-    const id = randomUUID();
-    const { resource, etag } = await invoices.items.create({ id, shard, n: 1 });
-    expect(resource?.n).toBe(1);
-    const set: OperationInput = {
-      operationType: BulkOperationType.Patch,
-      id,
-      ifMatch: etag,
-      resourceBody: { operations: [{ op: 'set', path: '/n', value: 2 }] },
-    };
-    expect(await codesOf([set])).toEqual([200]);
-    expect(await codesOf([set])).toEqual([412]);
-  });
+  test(
+    'of two batches at the same time that create the same item one is refused, and leaves nothing',
+    deviates(303, async () => {
+      const [same, one, other] = [randomUUID(), randomUUID(), randomUUID()];
+      const both = await Promise.all([one, other].map((id) => codesOf([create(same), create(id)])));
+      expect(both.map((codes) => codes.join()).toSorted()).toEqual(['201,201', '409,424']);
+      const left = await Promise.all([one, other].map((id) => invoices.item(id, shard).read()));
+      expect(left.map(({ statusCode }) => `${statusCode}`).toSorted()).toEqual(['200', '404']);
+    }),
+  );
 
-  test('a patch whose condition does not hold is refused with 412', async () => {
-    const id = randomUUID();
-    await invoices.items.create({ id, shard, status: 'paid' });
-    const patch = (status: string) =>
-      invoices.item(id, shard).patch({
-        condition: `from c where c.status = '${status}'`,
-        operations: [{ op: 'set', path: '/seen', value: true }],
-      });
-    await expect(patch('claimed')).rejects.toMatchObject({ code: 412 });
-    expect((await patch('paid')).resource).toMatchObject({ seen: true });
-  });
+  test(
+    'a patch in a batch with an old ETag is refused with 412',
+    deviates(302, async () => {
+      const id = randomUUID();
+      const { resource, etag } = await invoices.items.create({ id, shard, n: 1 });
+      expect(resource?.n).toBe(1);
+      const set: OperationInput = {
+        operationType: BulkOperationType.Patch,
+        id,
+        ifMatch: etag,
+        resourceBody: { operations: [{ op: 'set', path: '/n', value: 2 }] },
+      };
+      expect(await codesOf([set])).toEqual([200]);
+      expect(await codesOf([set])).toEqual([412]);
+    }),
+  );
+
+  test(
+    'a patch whose condition does not hold is refused with 412',
+    deviates(232, async () => {
+      const id = randomUUID();
+      await invoices.items.create({ id, shard, status: 'paid' });
+      const patch = (status: string) =>
+        invoices.item(id, shard).patch({
+          condition: `from c where c.status = '${status}'`,
+          operations: [{ op: 'set', path: '/seen', value: true }],
+        });
+      await expect(patch('claimed')).rejects.toMatchObject({ code: 412 });
+      expect((await patch('paid')).resource).toMatchObject({ seen: true });
+    }),
+  );
 
   test('a query of one partition filters and sorts by an indexed field', async () => {
     const type = `contract-${randomUUID()}`;

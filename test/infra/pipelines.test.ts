@@ -131,6 +131,12 @@ test('azd deploys what npm run package leaves, to the app that infra/ tags', () 
   expect(read('infra/modules/functionApp.bicep')).toContain("'azd-service-name': 'payonce'");
 });
 
+test('images are those of a version: none whose tag moves', () => {
+  const images = [...read('compose.yaml').matchAll(/^ +image: (\S+)$/gm)].map(([, image = '']) => image);
+  expect(images).toHaveLength(4);
+  for (const image of images) expect(image).toMatch(/:(?!.*latest)[\w.-]*\d[\w.-]*$/);
+});
+
 test('the emulators listen where local.settings.json looks for them, with the same Config.json', () => {
   const compose = z
     .object({
