@@ -1,0 +1,50 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { z } from 'zod';
+import { root, sources } from './sources.ts';
+
+const read = (path: string) => readFileSync(join(root, path), 'utf8');
+const documents = [
+  ...['README.md', 'CONTRIBUTING.md', 'SECURITY.md', 'CHANGELOG.md', 'compose.yaml'],
+  ...readdirSync(join(root, 'docs')).map((name) => `docs/${name}`),
+  ...['infra/modules/alerts.bicep', 'infra/main.bicep', 'infra/main.bicepparam'],
+].map((path) => ({ path, text: read(path) }));
+
+/** `GET ops/runs/{}` of every function: what a parameter is called is of no account. */
+const routes = new Set(
+  [...sources]
+    .filter(([path]) => path.startsWith('functions/'))
+    .flatMap(([, text]) => {
+      const [, route] = /route: '([^']+)'/.exec(text) ?? [];
+      const [, methods = ''] = /methods: \[([^\]]+)\]/.exec(text) ?? [];
+      return [...methods.matchAll(/'(\w+)'/g)].map(([, method]) => `${method} ${withoutNames(route ?? '')}`);
+    }),
+);
+
+describe.each(documents)('$path', ({ text }) => {
+  test('routes that it names are there', () => {
+    const named = [...text.matchAll(/\b(GET|POST) (ops\/[^\s`?,.:;)|]*)/g)];
+    const missing = named
+      .map(([, method, route = '']) => `${method} ${withoutNames(route)}`)
+      .filter((route) => !routes.has(route));
+    expect(missing).toEqual([]);
+  });
+
+  test('npm scripts that it names are there', () => {
+    const { scripts } = z
+      .object({ scripts: z.record(z.string(), z.string()) })
+      .parse(JSON.parse(read('package.json')));
+    const named = [...text.matchAll(/npm run ([\w:-]+)/g)].map(([, name = '']) => name);
+    expect(named.filter((name) => scripts[name] === undefined)).toEqual([]);
+  });
+});
+
+test('there are routes to compare with, and documents that name them', () => {
+  expect(routes.size).toBeGreaterThan(10);
+  expect(documents.some(({ text }) => text.includes('GET ops/'))).toBe(true);
+});
+
+function withoutNames(route: string): string {
+  return route.replaceAll(/\{[^}]*\}/g, '{}');
+}
