@@ -1,10 +1,27 @@
 import { RestError } from '@azure/storage-blob';
 import type { Refusal } from './lockStore.ts';
 
+/** The service's error codes that mean something here: https://learn.microsoft.com/rest/api/storageservices/blob-service-error-codes. */
+export const blobError = {
+  containerNotFound: 'ContainerNotFound',
+  blobExists: 'BlobAlreadyExists',
+  conditionNotMet: 'ConditionNotMet',
+  /** A write without a lease id to a blob that is leased (412). */
+  leaseIdMissing: 'LeaseIdMissing',
+  /** Acquiring what another lease holds, or what is being broken. */
+  leasePresent: 'LeaseAlreadyPresent',
+  leaseBreaking: 'LeaseIsBreakingAndCannotBeAcquired',
+  /** Breaking where there is nothing to break. */
+  leaseNotPresent: 'LeaseNotPresentWithLeaseOperation',
+  leaseAlreadyBroken: 'LeaseAlreadyBroken',
+  /** Renewing a lease that somebody broke. */
+  leaseBroken: 'LeaseIsBrokenAndCannotBeRenewed',
+} as const;
+
 /** What the blob service refused a request for. */
 export interface BlobAnswer {
   status: number;
-  /** The service's error code, or '' (https://learn.microsoft.com/rest/api/storageservices/blob-service-error-codes). */
+  /** One of `blobError`, another, or ''. */
   code: string;
 }
 
@@ -21,6 +38,6 @@ export function blobAnswer(error: unknown): BlobAnswer | undefined {
 export function refusal({ status, code }: BlobAnswer): Refusal {
   const detail = `the blob service answered ${status} ${code}`.trimEnd();
   if (status === 404) return { kind: 'refused', reason: 'deleted', detail };
-  if (/^LeaseIs(Broken|Breaking)/.test(code)) return { kind: 'refused', reason: 'broken', detail };
+  if (code === blobError.leaseBroken) return { kind: 'refused', reason: 'broken', detail };
   return { kind: 'refused', reason: 'taken', detail };
 }

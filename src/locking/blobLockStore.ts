@@ -1,5 +1,5 @@
 import { ContainerClient, type StoragePipelineOptions } from '@azure/storage-blob';
-import { blobAnswer, refusal } from './blobErrors.ts';
+import { blobAnswer, blobError, refusal } from './blobErrors.ts';
 import { commonNamePrefix, lockName } from './lockName.ts';
 import { fromMetadata, keyOf, toMetadata } from './lockRecord.ts';
 import type { LockStore, LockView } from './lockStore.ts';
@@ -38,12 +38,16 @@ export function blobLockStore(container: ContainerClient, pipeline: StoragePipel
       const { etag } = await blob(key).upload('', 0, { metadata, conditions, abortSignal });
       return view('available', metadata, etag);
     } catch (error) {
-      const answer = blobAnswer(error);
-      if (answer === undefined) throw error;
-      if (answer.code === 'ContainerNotFound') return 'noContainer';
-      // 412: it exists and is leased already.
-      if (answer.code === 'BlobAlreadyExists' || answer.status === 412) return 'exists';
-      throw error;
+      switch (blobAnswer(error)?.code ?? '') {
+        case blobError.containerNotFound:
+          return 'noContainer';
+        case blobError.blobExists:
+        case blobError.conditionNotMet:
+        case blobError.leaseIdMissing:
+          return 'exists';
+        default:
+          throw error;
+      }
     }
   }
 
@@ -51,14 +55,16 @@ export function blobLockStore(container: ContainerClient, pipeline: StoragePipel
     look,
 
     async create(key, abortSignal) {
-      let made = await put(key, abortSignal);
-      if (made === 'noContainer') {
-        await locks.createIfNotExists({ abortSignal });
-        made = await put(key, abortSignal);
+      for (let tries = 0; tries < 3; tries++) {
+        const made = await put(key, abortSignal);
+        if (made === 'noContainer') {
+          await locks.createIfNotExists({ abortSignal });
+          continue;
+        }
+        const there = made === 'exists' ? await look(key, abortSignal) : made;
+        if (there !== undefined) return there;
       }
-      const there = typeof made === 'string' ? await look(key, abortSignal) : made;
-      if (there === undefined) throw new Error(`Lock "${key}" was made and is gone`);
-      return there;
+      throw new Error(`Lock "${key}" goes as soon as it is made`);
     },
 
     async acquire(key, leaseId, leaseMs, abortSignal) {
@@ -68,8 +74,10 @@ export function blobLockStore(container: ContainerClient, pipeline: StoragePipel
         return granted.leaseId === leaseId ? 'acquired' : 'held';
       } catch (error) {
         const answer = blobAnswer(error);
-        if (answer?.status === 409) return 'held';
+        if (answer?.code === blobError.leasePresent || answer?.code === blobError.leaseBreaking)
+          return 'held';
         if (answer?.status === 404) return 'absent';
+        // Another 409, such as a container that is being deleted, is no contention: skipping would hide it.
         throw error;
       }
     },
@@ -84,7 +92,7 @@ export function blobLockStore(container: ContainerClient, pipeline: StoragePipel
       } catch (error) {
         const answer = blobAnswer(error);
         if (answer === undefined) throw error;
-        return answer.code === 'ConditionNotMet' ? 'changed' : refusal(answer);
+        return answer.code === blobError.conditionNotMet ? 'changed' : refusal(answer);
       }
     },
 
@@ -117,8 +125,11 @@ export function blobLockStore(container: ContainerClient, pipeline: StoragePipel
         return 'broken';
       } catch (error) {
         const answer = blobAnswer(error);
-        if (answer === undefined) throw error;
-        return answer.status === 409 ? 'notHeld' : 'changed';
+        if (answer?.code === blobError.leaseNotPresent || answer?.code === blobError.leaseAlreadyBroken) {
+          return 'notHeld';
+        }
+        if (answer?.status === 404 || answer?.status === 412) return 'changed';
+        throw error;
       }
     },
 
@@ -136,7 +147,7 @@ export function blobLockStore(container: ContainerClient, pipeline: StoragePipel
           }
         }
       } catch (error) {
-        if (blobAnswer(error)?.code !== 'ContainerNotFound') throw error;
+        if (blobAnswer(error)?.code !== blobError.containerNotFound) throw error;
       }
     },
   };

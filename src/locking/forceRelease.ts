@@ -54,7 +54,7 @@ export async function forceRelease(
   }
   // Only while the record is the one just read: a new holder writes its own.
   const broken = view.held ? await store.break(key, view.version, signal) : 'notHeld';
-  if (broken === 'changed' || broken === 'absent') return nowOwned(store, key, signal);
+  if (broken === 'changed') return nowOwned(store, key, signal);
 
   const wanted = { key, owner, fenced: true, likelyNew: false, tries: 3 };
   const taken = await attemptAcquire(wanted, { store, clock, timing, random: Math.random });

@@ -64,12 +64,8 @@ export interface LockStore {
   renew(key: string, leaseId: string, signal: AbortSignal): Promise<'renewed' | Refusal>;
   /** `gone`: this lease did not hold it (any more), which is as good. */
   release(key: string, leaseId: string, signal: AbortSignal): Promise<'released' | 'gone'>;
-  /** Ends whatever lease there is, at once, if the lock still has this version. */
-  break(
-    key: string,
-    version: string,
-    signal: AbortSignal,
-  ): Promise<'broken' | 'notHeld' | 'changed' | 'absent'>;
+  /** Ends whatever lease there is, at once, if the lock still has this version; `changed` if it has another or is gone. */
+  break(key: string, version: string, signal: AbortSignal): Promise<'broken' | 'notHeld' | 'changed'>;
   /** All locks, held or not; keys that begin with `prefix` only, where given. */
   list(prefix: string, signal: AbortSignal): AsyncIterable<ListedLock>;
 }
