@@ -108,7 +108,7 @@ export async function retryInvoiceFor(
   dependencies: Dependencies,
 ): Promise<HttpResponseInit> {
   const { id = '' } = request.params;
-  const asked = await readBody(request, reasonBodySchema, { empty: {} });
+  const asked = await readBody(request, retrySchema, { empty: {} });
   if (!asked.ok) return asked.response;
   const { reason, notCharged = false } = asked.value;
   const actor = actorOf(request.headers);
