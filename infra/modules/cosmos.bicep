@@ -29,7 +29,7 @@ var containers = [
   {
     name: 'workItems'
     partitionKey: '/resourceId'
-    ttl: null
+    ttl: -1
     indexed: ['/status/?']
   }
   {

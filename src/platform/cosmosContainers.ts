@@ -29,7 +29,7 @@ export const containers = {
       '/payment/unknownSince/?',
     ],
   },
-  workItems: { name: 'workItems', partitionKey: '/resourceId', indexed: ['/status/?'] },
+  workItems: { name: 'workItems', partitionKey: '/resourceId', defaultTtl: -1, indexed: ['/status/?'] },
   runs: { name: 'runs', partitionKey: '/job', indexed: ['/startedAt/?', '/status/?'] },
   audit: { name: 'audit', partitionKey: '/day', indexed: ['/at/?'] },
 } as const satisfies Record<string, ContainerDefinition>;

@@ -8,8 +8,9 @@
  */
 import type { Container } from '@azure/cosmos';
 import { z } from 'zod';
+import { exponentialBackoff } from '../platform/backoff.ts';
 import type { Clock } from '../platform/clock.ts';
-import { cosmosStatus, statusOf } from '../platform/cosmosErrors.ts';
+import { cosmosStatus, isUncertain, statusOf } from '../platform/cosmosErrors.ts';
 import { errorText } from '../platform/errorText.ts';
 import type { Stage } from './defineStage.ts';
 import { readWorkItem } from './processWorkItem.ts';
@@ -31,6 +32,15 @@ export type PoisonItem = z.infer<typeof poisonSchema>;
 const unreadable = '(unreadable)';
 const idPrefix = 'poison:';
 const longestReason = 1_000;
+/** Seconds that a failure is kept for a poison record to take over: most work succeeds at a later try. 30 days. */
+const failureTtl = 30 * 24 * 3600;
+/**
+ * For how long a record is tried while the store is away, in milliseconds: within the 10 minutes that a function may take
+ * (host.json). What fails here five times nobody looks at any more.
+ */
+const longestRecordingMs = 8 * 60_000;
+/** Milliseconds between the tries: 1 s, 2 s, 4 s … 30 s. */
+const backoff = { base: 1_000, cap: 30_000 };
 
 /** Whether an id is that of a poison record. */
 export function isPoisonId(id: string): boolean {
@@ -40,7 +50,7 @@ export function isPoisonId(id: string): boolean {
 export interface PoisonItems {
   /** Keeps the error of a delivery that failed, for the day that the message turns out to be poison. */
   noteFailure(message: unknown, error: unknown): Promise<void>;
-  /** Records a message of the poison queue, once: `messageId` is the queue's. */
+  /** Records a message of the poison queue, once, also if the store is away for minutes: `messageId` is the queue's. */
   record(message: unknown, messageId: string): Promise<PoisonItem['reason']>;
   list(limit: number): Promise<PoisonItem[]>;
   /**
@@ -60,8 +70,24 @@ export function poisonItems(container: Container, stages: readonly Stage[], cloc
       const { resource } = await container.item(failureId(item), item.resourceId).read<{ error?: string }>();
       return `every delivery failed; the last: ${resource?.error ?? 'no error was left behind'}`;
     } catch (error) {
+      if (isUncertain(error)) throw error;
       return errorText(error);
     }
+  }
+
+  async function recordOnce(message: unknown, messageId: string): Promise<string> {
+    const reason = brief(await whyItFailed(message));
+    const parsed = workItemSchema.safeParse(message);
+    const resourceId = parsed.success ? parsed.data.resourceId : unreadable;
+    const text = typeof message === 'string' ? message : JSON.stringify(message);
+    try {
+      const status = 'poison';
+      const at = iso();
+      await container.items.create({ id: `${idPrefix}${messageId}`, resourceId, status, text, reason, at });
+    } catch (error) {
+      if (statusOf(error) !== cosmosStatus.conflict) throw error;
+    }
+    return reason;
   }
 
   return {
@@ -69,30 +95,28 @@ export function poisonItems(container: Container, stages: readonly Stage[], cloc
       const parsed = workItemSchema.safeParse(message);
       if (!parsed.success) return;
       const { resourceId, stage } = parsed.data;
-      const text = errorText(error).slice(0, longestReason);
       await container.items.upsert({
         id: failureId(parsed.data),
         resourceId,
         stage,
         status: 'failed',
-        error: text,
+        error: brief(errorText(error)),
         at: iso(),
+        ttl: failureTtl,
       });
     },
 
     async record(message, messageId) {
-      const reason = await whyItFailed(message);
-      const parsed = workItemSchema.safeParse(message);
-      const resourceId = parsed.success ? parsed.data.resourceId : unreadable;
-      const text = typeof message === 'string' ? message : JSON.stringify(message);
-      try {
-        const status = 'poison';
-        const at = iso();
-        await container.items.create({ id: `${idPrefix}${messageId}`, resourceId, status, text, reason, at });
-      } catch (error) {
-        if (statusOf(error) !== cosmosStatus.conflict) throw error;
+      const until = clock.monotonic() + longestRecordingMs;
+      for (let tried = 1; ; tried++) {
+        try {
+          return await recordOnce(message, messageId);
+        } catch (error) {
+          const waitMs = exponentialBackoff(tried, backoff);
+          if (!isUncertain(error) || clock.monotonic() + waitMs > until) throw error;
+          await clock.sleep(waitMs);
+        }
       }
-      return reason;
     },
 
     async list(limit) {
@@ -124,4 +148,9 @@ export function poisonItems(container: Container, stages: readonly Stage[], cloc
       return true;
     },
   };
+}
+
+/** Cut to a length that lists can show, and not through the middle of a character. */
+function brief(text: string): string {
+  return text.slice(0, longestReason).toWellFormed();
 }

@@ -1,8 +1,19 @@
 import { z } from 'zod';
 
+/**
+ * Bytes of a resource's id. It is a partition key of Cosmos DB, which takes 2,048
+ * (https://learn.microsoft.com/azure/cosmos-db/concepts-limits); ids of invoices have no more than this.
+ */
+const longestResourceId = 255;
+
 /** One piece of queued work: a stage to run for a resource. `input` is what the stage's own schema says. */
 export const workItemSchema = z.strictObject({
-  resourceId: z.string().min(1),
+  resourceId: z
+    .string()
+    .min(1)
+    .refine((id) => id.isWellFormed() && Buffer.byteLength(id) <= longestResourceId, {
+      error: `expected at most ${longestResourceId} bytes of well-formed UTF-8`,
+    }),
   stage: z.string().min(1),
   /** Tells apart what a stage does several times for one resource; absent where it does it once. */
   occasion: z.string().min(1).max(200).exactOptional(),

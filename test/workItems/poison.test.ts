@@ -1,0 +1,99 @@
+import { randomUUID } from 'node:crypto';
+import { afterAll, afterEach, beforeAll, expect, test, vi } from 'vitest';
+import { z } from 'zod';
+import { defineStage } from '../../src/workItems/defineStage.ts';
+import { poisonItems } from '../../src/workItems/poison.ts';
+import { type PayonceCosmos, payonceCosmos } from '../support/payonceCosmos.ts';
+import { virtualClock } from '../support/virtualClock.ts';
+
+let cosmos: PayonceCosmos;
+beforeAll(async () => {
+  cosmos = await payonceCosmos();
+});
+afterEach(() => cosmos.clearFaults());
+afterAll(() => cosmos[Symbol.asyncDispose]());
+
+const stamp = defineStage({ name: 'stamp', input: z.strictObject({}), handle: async () => ({}) });
+const item = (resourceId: string) => ({ resourceId, stage: 'stamp', input: {} });
+const unreadable = '(unreadable)';
+
+function poison() {
+  const clock = virtualClock();
+  return { clock, items: poisonItems(cosmos.containers.workItems, [stamp], clock) };
+}
+async function recorded(resourceId: string, messageId: string) {
+  const { resource } = await cosmos.containers.workItems.item(`poison:${messageId}`, resourceId).read();
+  return resource as { reason: string; text: string } | undefined;
+}
+const storeAway = () => cosmos.fault({ kind: '503', count: 100_000, filter: { container: 'workItems' } });
+
+test.each([
+  ['longer than a partition key can be', 'x'.repeat(3_000)],
+  ['longer than 255 bytes', 'é'.repeat(128)],
+  ['no text that can be stored', 'broken \ud800'],
+])('a resource id that is %s: recorded under the placeholder, with what is wrong', async (_what, id) => {
+  const { items } = poison();
+  const messageId = randomUUID();
+  expect(await items.record(item(id), messageId)).toContain('at most 255 bytes');
+  expect(await recorded(unreadable, messageId)).toMatchObject({ text: JSON.stringify(item(id)) });
+});
+
+test('an id of 255 bytes is its own', async () => {
+  const { items } = poison();
+  const messageId = randomUUID();
+  const id = `${'é'.repeat(127)}x`;
+  await items.record(item(id), messageId);
+  expect(await recorded(id, messageId)).toBeDefined();
+});
+
+test('a store that is away for a minute: the record is made when it is back, with the right reason', async () => {
+  const { clock, items } = poison();
+  const id = randomUUID();
+  await items.noteFailure(item(id), new Error('out of ink'));
+  await storeAway();
+  const recording = items.record(item(id), id);
+  for (let passed = 0; passed < 60_000; passed += 20_000) {
+    await vi.waitFor(() => expect(clock.sleepers()).toBe(1));
+    await clock.advance(20_000);
+  }
+  await vi.waitFor(() => expect(clock.sleepers()).toBe(1));
+  await cosmos.clearFaults();
+  await clock.advance(30_000);
+  expect(await recording).toBe('every delivery failed; the last: out of ink');
+  expect(await recorded(id, id)).toBeDefined();
+});
+
+test('it does not wait for longer than a function may run', async () => {
+  const { clock, items } = poison();
+  await storeAway();
+  const begun = clock.now();
+  let ended = false;
+  const recording = items.record(item('a'), randomUUID()).catch((error: unknown) => {
+    ended = true;
+    return error;
+  });
+  while (!ended) {
+    await vi.waitFor(() => expect(ended || clock.sleepers() === 1).toBe(true));
+    if (!ended) await clock.advance(30_000);
+  }
+  expect(await recording).toBeInstanceOf(Error);
+  expect(clock.now() - begun).toBeGreaterThan(7 * 60_000);
+  expect(clock.now() - begun).toBeLessThan(9 * 60_000);
+});
+
+test('the note of a failure expires: most work succeeds at a later try', async () => {
+  const { items } = poison();
+  const id = randomUUID();
+  await items.noteFailure(item(id), new Error('later'));
+  const { resource } = await cosmos.containers.workItems.item('failure:stamp', id).read();
+  expect(resource).toMatchObject({ status: 'failed', ttl: 30 * 24 * 3600 });
+  const { resource: definition } = await cosmos.containers.workItems.read();
+  expect(definition).toMatchObject({ defaultTtl: -1 });
+});
+
+test('a reason is cut where a character ends', async () => {
+  const { items } = poison();
+  const id = randomUUID();
+  await items.noteFailure(item(id), new Error(`${'x'.repeat(999)}😀`));
+  expect(await items.record(item(id), id)).toSatisfy((reason: string) => reason.isWellFormed());
+});
