@@ -6,9 +6,15 @@ import { root, sources } from './sources.ts';
 
 const read = (path: string) => readFileSync(join(root, path), 'utf8');
 const documents = [
-  ...['README.md', 'CONTRIBUTING.md', 'SECURITY.md', 'CHANGELOG.md', 'compose.yaml'],
+  'README.md',
+  'CONTRIBUTING.md',
+  'SECURITY.md',
+  'CHANGELOG.md',
+  'compose.yaml',
+  'infra/main.bicep',
+  'infra/main.bicepparam',
+  'infra/modules/alerts.bicep',
   ...readdirSync(join(root, 'docs')).map((name) => `docs/${name}`),
-  ...['infra/modules/alerts.bicep', 'infra/main.bicep', 'infra/main.bicepparam'],
 ].map((path) => ({ path, text: read(path) }));
 
 /** `GET ops/runs/{}` of every function: what a parameter is called is of no account. */
