@@ -4,7 +4,7 @@ import { readSettings } from './platform/readSettings.ts';
 
 /** Settings that are missing or wrong stop the host here, at start, each of them named. */
 const settings = readSettings(process.env);
-const stopTelemetry = await exportTelemetry(process.env, settings.instanceId);
+const stopTelemetry = await exportTelemetry(settings.telemetry, settings.instanceId);
 
 /** The app of this process. */
 export const payonce = createApp(settings);

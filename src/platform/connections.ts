@@ -15,6 +15,15 @@ export type ServiceBusConnection =
   | { kind: 'connectionString'; value: string }
   | { kind: 'identity'; namespace: string };
 
+/** How metrics reach Application Insights: by the key in the connection string alone, or also by an identity of the app. */
+export interface TelemetryConnection {
+  readonly connectionString: string;
+  /** Undefined: the key alone. */
+  readonly identity:
+    | { /** Undefined for the system-assigned one. */ readonly clientId: string | undefined }
+    | undefined;
+}
+
 type Env = Readonly<Record<string, string | undefined>>;
 
 /** Adds a finding: the name of the setting and what is wrong with it. */
@@ -116,6 +125,36 @@ export const clientId = z.custom<Env>().transform((env, context) => {
   }
   return first?.value;
 });
+
+/**
+ * `APPLICATIONINSIGHTS_CONNECTION_STRING`, and `APPLICATIONINSIGHTS_AUTHENTICATION_STRING` (`Authorization=AAD`, with
+ * `ClientId=…` for a user-assigned identity), as the host reads them
+ * (https://learn.microsoft.com/azure/azure-functions/functions-app-settings#applicationinsights_authentication_string).
+ * Undefined where there is none: metrics then go nowhere.
+ */
+export const telemetryConnection = z
+  .custom<Env>()
+  .transform((env, context): TelemetryConnection | undefined => {
+    const report = reportTo(context);
+    const connectionString = env.APPLICATIONINSIGHTS_CONNECTION_STRING?.trim();
+    if (connectionString === undefined) return undefined;
+    if (!partsOf(connectionString).has('instrumentationkey')) {
+      report(
+        'APPLICATIONINSIGHTS_CONNECTION_STRING',
+        'expected a connection string of Application Insights, with InstrumentationKey',
+      );
+    }
+    const authentication = env.APPLICATIONINSIGHTS_AUTHENTICATION_STRING;
+    if (authentication === undefined) return { connectionString, identity: undefined };
+    const parts = partsOf(authentication);
+    if (parts.get('authorization')?.toUpperCase() !== 'AAD') {
+      report(
+        'APPLICATIONINSIGHTS_AUTHENTICATION_STRING',
+        expected('Authorization=AAD, with ClientId=… for a user-assigned identity', authentication),
+      );
+    }
+    return { connectionString, identity: { clientId: parts.get('clientid') } };
+  });
 
 interface ConnectionForms<T> {
   prefix: string;

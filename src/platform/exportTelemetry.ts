@@ -1,8 +1,7 @@
 import type { AzureMonitorExporterOptions } from '@azure/monitor-opentelemetry-exporter';
 import { metrics } from '@opentelemetry/api';
 import type { PushMetricExporter } from '@opentelemetry/sdk-metrics';
-
-type Env = Readonly<Record<string, string | undefined>>;
+import type { TelemetryConnection } from './connections.ts';
 
 /** Sends what is left and ends the export. */
 export type StopTelemetry = () => Promise<void>;
@@ -13,23 +12,19 @@ const exportIntervalMs = 60_000;
 const lastExportMs = 5_000;
 
 /**
- * Sends the app's metrics to Application Insights (table `customMetrics`), where the environment names one; else nowhere,
- * and then nothing of it is loaded (0.3 s). Call it before the app asks for its meter: OpenTelemetry hands out meters
- * that go nowhere until a provider is registered. Requests, traces and exceptions are the Functions host's to send.
- *
- * Reads what the host reads: `APPLICATIONINSIGHTS_CONNECTION_STRING`, and `APPLICATIONINSIGHTS_AUTHENTICATION_STRING`
- * (`Authorization=AAD`, with `ClientId=…` for a user-assigned identity)
- * (https://learn.microsoft.com/azure/azure-functions/functions-app-settings#applicationinsights_authentication_string).
+ * Sends the app's metrics to Application Insights (table `customMetrics`), where there is a connection to one; else
+ * nowhere, and then nothing of it is loaded (0.3 s). Call it before the app asks for its meter: OpenTelemetry hands out
+ * meters that go nowhere until a provider is registered. Requests, traces and exceptions are the Functions host's to send.
  */
 export async function exportTelemetry(
-  env: Env,
+  connection: TelemetryConnection | undefined,
   instance: string,
   transport: Pick<AzureMonitorExporterOptions, 'httpClient'> = {},
 ): Promise<StopTelemetry> {
-  const connectionString = env.APPLICATIONINSIGHTS_CONNECTION_STRING?.trim();
-  if (!connectionString) return async () => {};
+  if (connection === undefined) return async () => {};
+  const { connectionString, identity } = connection;
   const { AzureMonitorMetricExporter } = await import('@azure/monitor-opentelemetry-exporter');
-  const credential = await credentialFrom(env.APPLICATIONINSIGHTS_AUTHENTICATION_STRING);
+  const credential = identity === undefined ? undefined : await credentialOf(identity.clientId);
   const exporter = new AzureMonitorMetricExporter({
     connectionString,
     ...(credential === undefined ? {} : { credential }),
@@ -54,15 +49,7 @@ export async function exportMetrics(exporter: PushMetricExporter, instance: stri
   return () => provider.shutdown({ timeoutMillis: lastExportMs });
 }
 
-async function credentialFrom(authentication: string | undefined) {
-  const parts = new Map(
-    authentication?.split(';').map((part) => {
-      const [name = '', value = ''] = part.split('=');
-      return [name.trim().toLowerCase(), value.trim()] as const;
-    }),
-  );
-  if (parts.get('authorization')?.toUpperCase() !== 'AAD') return undefined;
+async function credentialOf(clientId: string | undefined) {
   const { DefaultAzureCredential } = await import('@azure/identity');
-  const clientId = parts.get('clientid');
   return new DefaultAzureCredential(clientId === undefined ? {} : { managedIdentityClientId: clientId });
 }

@@ -9,6 +9,8 @@ import {
   type StorageConnection,
   serviceBusConnection,
   storageConnection,
+  type TelemetryConnection,
+  telemetryConnection,
 } from './connections.ts';
 import { ncrontabError } from './ncrontab.ts';
 
@@ -17,6 +19,8 @@ export interface Settings {
   readonly storage: Readonly<StorageConnection>;
   readonly cosmos: Readonly<CosmosConnection>;
   readonly serviceBus: Readonly<ServiceBusConnection>;
+  /** Where metrics go; undefined: nowhere. */
+  readonly telemetry: TelemetryConnection | undefined;
   /** The client id of a user-assigned identity; undefined for the system-assigned one. */
   readonly clientId: string | undefined;
   /** `apiBase` has no slash at its end. */
@@ -58,6 +62,7 @@ const settingsSchema = z.object({
   storage: storageConnection,
   cosmos: cosmosConnection,
   serviceBus: serviceBusConnection,
+  telemetry: telemetryConnection,
   clientId,
   stripe: z
     .object({ STRIPE_SECRET_KEY: secretKey(), STRIPE_API_BASE: apiBase() })
@@ -128,6 +133,7 @@ export function readSettings(
     storage: env,
     cosmos: env,
     serviceBus: env,
+    telemetry: env,
     clientId: env,
     stripe: env,
     schedules: env,
@@ -152,6 +158,7 @@ export function readSettings(
     storage: Object.freeze(storage),
     cosmos: Object.freeze(cosmos),
     serviceBus: Object.freeze(serviceBus),
+    telemetry: parsed.data.telemetry,
     clientId: parsed.data.clientId,
     stripe: Object.freeze(stripe),
     invoiceSchedule: schedules.INVOICE_SCHEDULE,

@@ -13,6 +13,7 @@ describe('settings', () => {
     cosmosEndpoint: 'https://cosmos-payonce-abc.documents.azure.com:443/',
     serviceBusHost: 'sb-payonce-abc.servicebus.windows.net',
     notifyWebhookUrl: '',
+    applicationInsightsConnectionString: 'InstrumentationKey=11111111-2222-3333-4444-555555555555',
     ...Object.fromEntries(
       ['shards', 'shardGroups', 'invoiceSchedule', 'outboxSchedule'].map((name) => [name, mainDefault(name)]),
     ),
@@ -66,6 +67,10 @@ describe('settings', () => {
       cosmos: { kind: 'identity', endpoint: given.cosmosEndpoint },
       serviceBus: { kind: 'identity', namespace: given.serviceBusHost },
       clientId: given.identityClientId,
+      telemetry: {
+        connectionString: given.applicationInsightsConnectionString,
+        identity: { clientId: given.identityClientId },
+      },
     });
     const local = readSettings({
       AzureWebJobsStorage__accountName: given.storageName,
@@ -74,7 +79,11 @@ describe('settings', () => {
       AZURE_CLIENT_ID: given.identityClientId,
       ...key,
     });
-    expect({ ...settings, instanceId: '' }).toEqual({ ...local, instanceId: '' });
+    expect({ ...settings, instanceId: '' }).toEqual({
+      ...local,
+      telemetry: settings.telemetry,
+      instanceId: '',
+    });
   });
 
   test('the Stripe key is a reference to the vault, without a version', () => {
@@ -87,12 +96,7 @@ describe('settings', () => {
 
 /** Names of all settings that the code reads: in capitals, or the two forms of a connection. */
 function settingsInCode(): string[] {
-  const text = [
-    'platform/readSettings.ts',
-    'platform/connections.ts',
-    'platform/exportTelemetry.ts',
-    'payonce.ts',
-  ]
+  const text = ['platform/readSettings.ts', 'platform/connections.ts', 'payonce.ts']
     .map((path) => withoutComments(sources.get(path) ?? ''))
     .join('\n');
   const names = [

@@ -42,11 +42,41 @@ describe('readSettings', () => {
     ]);
   });
 
+  test('where metrics go: by the key alone, or by an identity', () => {
+    const connectionString = 'InstrumentationKey=0f8fad5b;IngestionEndpoint=https://in.example/';
+    const to = (authentication?: string) =>
+      read({
+        ...good,
+        APPLICATIONINSIGHTS_CONNECTION_STRING: ` ${connectionString} `,
+        APPLICATIONINSIGHTS_AUTHENTICATION_STRING: authentication,
+      }).telemetry;
+    expect(to()).toEqual({ connectionString, identity: undefined });
+    expect(to('Authorization=AAD')).toEqual({ connectionString, identity: { clientId: undefined } });
+    expect(to(`clientid=${guid}; authorization=aad`)).toEqual({
+      connectionString,
+      identity: { clientId: guid },
+    });
+    expect(read({ ...good, APPLICATIONINSIGHTS_CONNECTION_STRING: ' ' }).telemetry).toBeUndefined();
+  });
+
+  test('a wrong connection to Application Insights is named, without its secret', () => {
+    const env = {
+      ...good,
+      APPLICATIONINSIGHTS_CONNECTION_STRING: 'IngestionEndpoint=https://in.example/',
+      APPLICATIONINSIGHTS_AUTHENTICATION_STRING: `ClientId=${guid}`,
+    };
+    expect(problemsOf(env)).toEqual([
+      'APPLICATIONINSIGHTS_CONNECTION_STRING: expected a connection string of Application Insights, with InstrumentationKey',
+      expect.stringMatching(/^APPLICATIONINSIGHTS_AUTHENTICATION_STRING: expected Authorization=AAD/),
+    ]);
+  });
+
   test('fills in what is not given', () => {
     expect(read(good)).toEqual({
       storage: { kind: 'connectionString', value: good.AzureWebJobsStorage },
       cosmos: { kind: 'connectionString', value: good.Cosmos },
       serviceBus: { kind: 'connectionString', value: good.ServiceBus },
+      telemetry: undefined,
       clientId: undefined,
       stripe: { secretKey: good.STRIPE_SECRET_KEY, apiBase: 'https://api.stripe.com' },
       invoiceSchedule: '0 */5 * * * *',
