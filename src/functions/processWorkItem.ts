@@ -1,8 +1,9 @@
 import { app } from '@azure/functions';
 import { payonce } from '../payonce.ts';
+import { queues } from '../platform/azureNames.ts';
 
 app.storageQueue('processWorkItem', {
-  queueName: 'work-items',
+  queueName: queues.workItems,
   connection: 'AzureWebJobsStorage',
   handler: async (message) => {
     await payonce.processWorkItem(message);

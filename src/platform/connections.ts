@@ -18,10 +18,8 @@ export type ServiceBusConnection =
 /** How metrics reach Application Insights: by the key in the connection string alone, or also by an identity of the app. */
 export interface TelemetryConnection {
   readonly connectionString: string;
-  /** Undefined: the key alone. */
-  readonly identity:
-    | { /** Undefined for the system-assigned one. */ readonly clientId: string | undefined }
-    | undefined;
+  /** Undefined: the key alone. A `clientId` is that of a user-assigned identity. */
+  readonly identity: { readonly clientId: string | undefined } | undefined;
 }
 
 type Env = Readonly<Record<string, string | undefined>>;

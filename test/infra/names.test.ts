@@ -56,8 +56,17 @@ describe('names', () => {
   });
 
   test('triggers listen to queues that infra/ creates', () => {
-    const triggers = [...allSources.matchAll(/app\.(\w+Queue)\([\s\S]*?queueName: '([^']+)'/g)];
-    const listened = (kind: string) => triggers.filter((match) => match[1] === kind).map((match) => match[2]);
+    const triggers = [...allSources.matchAll(/app\.(\w+Queue)\([\s\S]*?queueName: ([^,]+),/g)];
+    const named = new Map<string | undefined, string>([
+      ...Object.entries(queues).map(([name, queue]) => [`queues.${name}`, queue] as const),
+      ...Object.entries(serviceBusQueues).map(
+        ([name, queue]) => [`serviceBusQueues.${name}`, queue] as const,
+      ),
+    ]);
+    const listened = (kind: string) =>
+      triggers
+        .filter((match) => match[1] === kind)
+        .map(([, , name]) => named.get(name) ?? `not in azureNames.ts: ${name}`);
     expect(listened('serviceBusQueue')).toEqual(queuesInBicep().map(({ name }) => name));
     const created = sorted(variableValue(storage, 'queues'));
     expect(created).toEqual(expect.arrayContaining(listened('storageQueue')));
