@@ -33,6 +33,7 @@ const packageJson = z.object({
   type: z.literal('module'),
   main: z.string(),
   dependencies: z.record(z.string(), z.string()),
+  devDependencies: z.object({ node: z.string() }),
 });
 const lockJson = z.object({
   packages: z.record(
@@ -48,8 +49,10 @@ const lockJson = z.object({
 rmSync(folder, { recursive: true, force: true });
 mkdirSync(folder, { recursive: true });
 compile();
-const manifest = packageJson.parse(readJson('package.json'));
-writeFileSync(join(folder, 'package.json'), `${JSON.stringify(manifest, null, 2)}\n`);
+const { devDependencies, ...manifest } = packageJson.parse(readJson('package.json'));
+// The repository's own `engines` is for the Node that runs npm; the app needs the one that its tests run on.
+const engines = { node: `>=${devDependencies.node.split('.')[0]}` };
+writeFileSync(join(folder, 'package.json'), `${JSON.stringify({ ...manifest, engines }, null, 2)}\n`);
 cpSync(join(root, 'host.json'), join(folder, 'host.json'));
 const packages = copyProductionPackages();
 const files = filesUnder(folder);

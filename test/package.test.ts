@@ -37,6 +37,14 @@ test('it holds the build, host.json and production dependencies: no sources, tes
   expect(files.filter((file) => /\.(ts|map)$|local\.settings\.json$|(^|[\\/])\.env/.test(file))).toEqual([]);
 });
 
+test('it names the Node that it needs: the one of these tests, and of infra/', () => {
+  const [major] = process.versions.node.split('.');
+  const manifest = readFileSync(join(folder, 'package.json'), 'utf8');
+  expect(JSON.parse(manifest)).toMatchObject({ engines: { node: `>=${major}` } });
+  const functionApp = new URL('../infra/modules/functionApp.bicep', import.meta.url);
+  expect(readFileSync(functionApp, 'utf8')).toContain(`version: '${major}'`);
+});
+
 test('the zip holds the same files', () => {
   const entries = Object.keys(unzipSync(readFileSync(join(out, 'payonce.zip'))));
   const files = readdirSync(folder, { recursive: true, withFileTypes: true }).filter((entry) =>
