@@ -38,6 +38,8 @@ describe('names', () => {
     const rules = JSON.stringify(bodyValue(storage, 'lifecycle'));
     const prefixes = [...rules.matchAll(/"prefixMatch":\[([^\]]*)\]/g)].map((match) => match[1]);
     expect(prefixes).toEqual([`"${blobContainers.locks}/${workItemPrefix}"`]);
+    // A closed network keeps the rule out unless it lets trusted services in.
+    expect(JSON.stringify(bodyValue(storage, 'account'))).toContain('"bypass":"AzureServices"');
     for (const name of [longest, deepest, lockName(workItemKey('INV #1', 'receipt'))]) {
       expect(name.startsWith(workItemPrefix)).toBe(true);
     }
