@@ -7,6 +7,7 @@ import type { Claimant } from '../../src/invoices/planBatch.ts';
 import { actionableInvoices, readInvoices } from '../../src/invoices/readInvoices.ts';
 import { systemClock } from '../../src/platform/clock.ts';
 import { createFence, FencedOut } from '../../src/platform/fence.ts';
+import { aClaimant } from '../support/payingWorld.ts';
 import { type PayonceCosmos, payonceCosmos } from '../support/payonceCosmos.ts';
 
 let cosmos: PayonceCosmos;
@@ -17,17 +18,6 @@ afterAll(() => cosmos[Symbol.asyncDispose]());
 
 const clock = { ...systemClock, sleep: async () => {} };
 const claimStaleMs = 300_000;
-
-function claimant(changes: Partial<Claimant> = {}): Claimant {
-  return {
-    runId: 'run-1',
-    by: 'host-a',
-    lockKey: 'jobs/process-invoices/0',
-    fence: 1,
-    assertHeld() {},
-    ...changes,
-  };
-}
 
 let shardNumber = 0;
 
@@ -61,7 +51,7 @@ async function readDue(shard: string): Promise<Invoice[]> {
   return (await Array.fromAsync(pages)).flat();
 }
 
-function claim(shard: string, page: Invoice[], by: Claimant = claimant()) {
+function claim(shard: string, page: Invoice[], by: Claimant = aClaimant()) {
   return claimBatch(
     { container: cosmos.containers.invoices, clock, claimStaleMs, notifies: false },
     shard,
@@ -113,7 +103,7 @@ describe('claimBatch', () => {
 
   test('of two runs that read the same page each invoice is claimed by one', async () => {
     const { shard, page } = await dueInvoices(30);
-    const results = await Promise.all([claim(shard, page), claim(shard, page, claimant({ by: 'host-b' }))]);
+    const results = await Promise.all([claim(shard, page), claim(shard, page, aClaimant({ by: 'host-b' }))]);
     expect(results.reduce((sum, { counts }) => sum + counts.claimed, 0)).toBe(30);
     const commands = results.flatMap(({ message }) =>
       message === undefined ? [] : paymentBatchSchema.parse(message.body).commands,
@@ -127,10 +117,13 @@ describe('claimBatch', () => {
       { container: cosmos.containers.invoices, clock, claimStaleMs: -1, notifies: false },
       shard,
       page,
-      claimant(),
+      aClaimant(),
     );
     const stale = await readDue(shard);
-    const results = await Promise.all([claim(shard, stale), claim(shard, stale, claimant({ by: 'host-b' }))]);
+    const results = await Promise.all([
+      claim(shard, stale),
+      claim(shard, stale, aClaimant({ by: 'host-b' })),
+    ]);
     expect(results.reduce((sum, { counts }) => sum + counts.reclaimed, 0)).toBe(10);
     for (const { timeline } of await stored(shard, page)) {
       expect(timeline.filter(({ what }) => what === 'reclaimed')).toHaveLength(1);
@@ -140,7 +133,7 @@ describe('claimBatch', () => {
   test('a batch whose answer was lost is settled by rereading', async () => {
     const { shard, page } = await dueInvoices(5);
     // With the fence there, the first try is applied.
-    await createFence(cosmos.containers.invoices, { lockKey: claimant().lockKey, shard });
+    await createFence(cosmos.containers.invoices, { lockKey: aClaimant().lockKey, shard });
     await cosmos.fault({
       kind: 'reset-after',
       count: 4,
@@ -159,15 +152,15 @@ describe('claimBatch', () => {
 
   test('a smaller fence token than the store has seen is refused, and nothing is written', async () => {
     const { shard, page } = await dueInvoices(4);
-    await claim(shard, page.slice(0, 2), claimant({ fence: 7 }));
-    await expect(claim(shard, page.slice(2), claimant({ fence: 6 }))).rejects.toThrow(FencedOut);
+    await claim(shard, page.slice(0, 2), aClaimant({ fence: 7 }));
+    await expect(claim(shard, page.slice(2), aClaimant({ fence: 6 }))).rejects.toThrow(FencedOut);
     expect((await stored(shard, page.slice(2))).every(({ status }) => status === 'pending')).toBe(true);
-    expect((await claim(shard, page.slice(2), claimant({ fence: 8 }))).counts.claimed).toBe(2);
+    expect((await claim(shard, page.slice(2), aClaimant({ fence: 8 }))).counts.claimed).toBe(2);
   });
 
   test('a lease that is gone stops it before it writes', async () => {
     const { shard, page } = await dueInvoices(2);
-    const lost = claimant({
+    const lost = aClaimant({
       assertHeld() {
         throw new Error('lost');
       },
@@ -235,7 +228,7 @@ describe('claimBatch', () => {
         { container: cosmos.containers.invoices, clock, claimStaleMs: -1, notifies: false },
         shard,
         due,
-        claimant(),
+        aClaimant(),
       );
       const { commands } = paymentBatchSchema.parse(message?.body);
       expect(commands.map(({ attempt }) => attempt)).toEqual([1, 1]);
