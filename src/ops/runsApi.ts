@@ -45,7 +45,11 @@ const requestSchema = z.strictObject({
   dryRun: z.boolean().optional(),
   /** Id of an ended run whose unfinished groups are to be done now. */
   resume: z.string().optional(),
-  groups: z.array(z.string()).min(1).optional(),
+  groups: z
+    .array(z.string())
+    .min(1)
+    .transform((groups) => [...new Set(groups)])
+    .optional(),
 });
 
 /**

@@ -245,6 +245,14 @@ describe('POST ops/runs', () => {
     expect(ops.started.filter(({ instanceId }) => instanceId === first)).toHaveLength(1);
   });
 
+  test('a group that is named twice is run once', async () => {
+    const body = { job: 'count', groups: ['0', '0', '1', '0'] };
+    const { status, jsonBody } = await start(body);
+    expect(status).toBe(202);
+    const { runId } = jsonBody as { runId: string };
+    expect(ops.started.find(({ instanceId }) => instanceId === runId)?.input).toMatchObject({ groups: ['0', '1'] });
+  });
+
   test('a run whose creator died before it was started is started by the next call with its key', async () => {
     const runId = runIdFor('thursday');
     const run = { job: 'count', runId, groups: ['0', '1'], dryRun: false };
