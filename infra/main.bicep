@@ -70,6 +70,9 @@ param invoiceIntervalSeconds int = 300
 @description('When the outbox is swept (NCRONTAB with seconds, UTC).')
 param outboxSchedule string = '*/30 * * * * *'
 
+@description('True: the app neither claims nor charges, and everything else of it runs. For a restore.')
+param paymentsPaused bool = false
+
 @description('Attempts to take a held lease within 15 minutes, above which an alert is raised.')
 param lockContentionThreshold int = 200
 
@@ -209,6 +212,7 @@ module functionApp 'modules/functionApp.bicep' = {
     shardGroups: shardGroups
     invoiceSchedule: invoiceSchedule
     outboxSchedule: outboxSchedule
+    paymentsPaused: paymentsPaused
   }
   // With private networking nothing else leads to storage and the vault: before the endpoints the app could not start.
   dependsOn: [privateEndpoints]

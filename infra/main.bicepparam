@@ -30,6 +30,8 @@ param cosmosAutoscaleMaxRu = empty(given.cosmosAutoscaleMaxRu) ? 0 : int(given.c
 param shards = empty(given.shards) ? 16 : int(given.shards)
 // Another account than the one that the first deployment made: one that a backup was restored to.
 param cosmosAccountName = readEnvironmentVariable('PAYONCE_COSMOS_ACCOUNT_NAME', '')
+// Claims and charges nothing: for as long as a restored database has not been held against Stripe.
+param paymentsPaused = readEnvironmentVariable('PAYONCE_PAYMENTS_PAUSED', '') == 'true'
 
 param maximumInstanceCount = empty(given.maximumInstanceCount) ? 100 : int(given.maximumInstanceCount)
 param alwaysReadyPayments = empty(given.alwaysReadyPayments) ? 0 : int(given.alwaysReadyPayments)

@@ -25,6 +25,7 @@ param shards int
 param shardGroups int
 param invoiceSchedule string
 param outboxSchedule string
+param paymentsPaused bool
 
 // No key among them: every service is reached as the identity of the app.
 var appSettings = {
@@ -53,6 +54,12 @@ var appSettings = {
   LEASE_SECONDS: '30'
   CLAIM_STALE_SECONDS: '300'
   PAYMENT_TIMEOUT_SECONDS: '30'
+}
+
+// Neither claims nor charges; everything else runs (https://learn.microsoft.com/azure/azure-functions/disable-function).
+var pause = {
+  'AzureWebJobs.processInvoices.Disabled': 'true'
+  'AzureWebJobs.executePayments.Disabled': 'true'
 }
 
 resource plan 'Microsoft.Web/serverfarms@2024-11-01' = {
@@ -113,7 +120,10 @@ resource app 'Microsoft.Web/sites@2024-11-01' = {
       minTlsVersion: '1.2'
       scmMinTlsVersion: '1.2'
       http20Enabled: true
-      appSettings: map(items(appSettings), setting => { name: setting.key, value: setting.value })
+      appSettings: map(
+        items(union(appSettings, paymentsPaused ? pause : {})),
+        setting => { name: setting.key, value: setting.value }
+      )
     }
   }
 }

@@ -80,11 +80,21 @@ describe('names', () => {
   });
 });
 
-test('functions that are kept warm are registered under these names', () => {
-  const kept = readInfra('modules/functionApp.bicep').root.text.match(/(?<='function:)\w+/g);
-  expect(kept).toEqual(['executePayments']);
+describe('functions that are named in infra/ are registered under these names', () => {
+  const { text } = readInfra('modules/functionApp.bicep').root;
   const registered = [...allSources.matchAll(/\bapp\.\w+\('(\w+)'/g)].map(([, name]) => name);
-  expect(registered).toEqual(expect.arrayContaining(kept ?? []));
+
+  test('kept warm', () => {
+    const kept = text.match(/(?<='function:)\w+/g);
+    expect(kept).toEqual(['executePayments']);
+    expect(registered).toEqual(expect.arrayContaining(kept ?? []));
+  });
+
+  test('paused', () => {
+    const paused = text.match(/(?<='AzureWebJobs\.)\w+(?=\.Disabled': 'true')/g);
+    expect(paused).toEqual(['processInvoices', 'executePayments']);
+    expect(registered).toEqual(expect.arrayContaining(paused ?? []));
+  });
 });
 
 describe('Cosmos DB', () => {
