@@ -8,7 +8,7 @@ import { systemClock } from '../../src/platform/clock.ts';
 import { metric, noTelemetry } from '../../src/platform/telemetry.ts';
 import { variableValue } from './bicep/evaluate.ts';
 import { infraDir, readInfra } from './bicep/readBicep.ts';
-import { allSources } from './sources.ts';
+import { allSources, root } from './sources.ts';
 
 /** Names of the metrics that the code reports, not only names. */
 const reported = new Set<string>(
@@ -64,6 +64,10 @@ describe('alerts', () => {
       'function-failures',
     ]);
     expect(file.resources.get('deadLetters')?.type).toBe('Microsoft.Insights/metricAlerts@2018-03-01');
+    const [, table = ''] = readFileSync(join(root, 'docs/deploy.md'), 'utf8').split('### Alerts');
+    const rows = (table.split('\n##')[0] ?? '').matchAll(/^\| `([\w-]+)` \|/gm);
+    const documented = [...rows].map(([, name = '']) => name);
+    expect(documented.toSorted()).toEqual([...alerts.map(({ name }) => name), 'dead-letters'].toSorted());
   });
 
   test.each(alerts)('$name uses metrics that the code reports', ({ name, query }) => {
