@@ -1,4 +1,4 @@
-import type { OrchestrationContext, Task } from 'durable-functions';
+import { type OrchestrationContext, RetryOptions, type Task } from 'durable-functions';
 import { errorText } from '../platform/errorText.ts';
 import { addCounts, type Counts } from './job.ts';
 import type { GroupTask, ManualRun } from './manualRun.ts';
@@ -12,6 +12,10 @@ export const endRunActivity = 'endJobRun';
 /** How often a group whose lease was held elsewhere is tried again, and how long the run waits in between. */
 const maxSkips = 30;
 const skipWaitMs = 5_000;
+
+/** How often the end of a run is tried to be written down, in seven minutes: until then its record says that it runs. */
+const endTries = 12;
+const endWaitMs = { first: 2_000, longest: 60_000 };
 
 /**
  * The orchestration of a manual run. Fans out over the groups, shows its progress as custom status, tries a group again
@@ -40,7 +44,11 @@ export function* orchestrateRun(context: OrchestrationContext): Generator<Task, 
   for (const group of open) {
     records.set(group, { status: 'failed', counts: {}, reason: 'its lease was held elsewhere all the time' });
   }
-  yield context.df.callActivity(endRunActivity, { job, runId, groups: [...records.values()] });
+  yield context.df.callActivityWithRetry(endRunActivity, retries(), {
+    job,
+    runId,
+    groups: [...records.values()],
+  });
   return progress();
 
   function progress(): { done: number; of: number; counts: Counts } {
@@ -48,6 +56,13 @@ export function* orchestrateRun(context: OrchestrationContext): Generator<Task, 
     const counts = settled.reduce<Counts>((sum, record) => addCounts(sum, record.counts), {});
     return { done: settled.length, of: groups.length, counts };
   }
+}
+
+function retries(): RetryOptions {
+  const options = new RetryOptions(endWaitMs.first, endTries);
+  options.backoffCoefficient = 2;
+  options.maxRetryIntervalInMilliseconds = endWaitMs.longest;
+  return options;
 }
 
 /** An activity that failed outright (its host was stopped, the store did not answer) fails its group only. */

@@ -250,7 +250,9 @@ describe('POST ops/runs', () => {
     const { status, jsonBody } = await start(body);
     expect(status).toBe(202);
     const { runId } = jsonBody as { runId: string };
-    expect(ops.started.find(({ instanceId }) => instanceId === runId)?.input).toMatchObject({ groups: ['0', '1'] });
+    expect(ops.started.find(({ instanceId }) => instanceId === runId)?.input).toMatchObject({
+      groups: ['0', '1'],
+    });
   });
 
   test('a run whose creator died before it was started is started by the next call with its key', async () => {

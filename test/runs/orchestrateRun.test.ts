@@ -1,4 +1,4 @@
-import type { OrchestrationContext } from 'durable-functions';
+import type { OrchestrationContext, RetryOptions } from 'durable-functions';
 import { describe, expect, test } from 'vitest';
 import type { GroupTask, ManualRun } from '../../src/runs/manualRun.ts';
 import { endRunActivity, orchestrateRun, runGroupActivity } from '../../src/runs/orchestrateRun.ts';
@@ -8,6 +8,7 @@ interface FakeTask {
   kind: 'activity' | 'any' | 'timer';
   name?: string;
   input?: unknown;
+  retry?: RetryOptions;
   tasks?: FakeTask[];
   isCompleted: boolean;
   isFaulted: boolean;
@@ -32,6 +33,8 @@ function drive(run: ManualRun, answer: (group: string, tries: number) => Answer)
       getInput: () => run,
       currentUtcDateTime: new Date(0),
       callActivity: (name: string, input: unknown) => task({ kind: 'activity', name, input }),
+      callActivityWithRetry: (name: string, retry: RetryOptions, input: unknown) =>
+        task({ kind: 'activity', name, input, retry }),
       createTimer: () => task({ kind: 'timer' }),
       setCustomStatus: (status: unknown) => void statuses.push(status),
       Task: { any: (tasks: FakeTask[]) => task({ kind: 'any', tasks }) },
@@ -52,7 +55,10 @@ function drive(run: ManualRun, answer: (group: string, tries: number) => Answer)
     const last = waited.tasks?.at(-1);
     if (last !== undefined) settle(last);
     if (waited.kind === 'timer') timers++;
-    if (waited.name === endRunActivity) ended.push(waited.input);
+    if (waited.name === endRunActivity) {
+      expect(waited.retry).toMatchObject({ maxNumberOfAttempts: 12, backoffCoefficient: 2 });
+      ended.push(waited.input);
+    }
     if (waited.name === runGroupActivity && !waited.isCompleted) settle(waited);
   }
 
