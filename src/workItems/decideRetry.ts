@@ -11,8 +11,8 @@ export type RetryDecision =
   /** It has been tried for long enough. */
   | { kind: 'giveUp' };
 
-/** Milliseconds: 30 s, 1 min, 2 min … 15 min. */
-const backoff = { base: 30_000, cap: 900_000 };
+/** Milliseconds: 10 s, 20 s, 40 s … 15 min. */
+const backoff = { base: 10_000, cap: 900_000 };
 /** For how long a work item is tried, in milliseconds: a day, longer than outages last. */
 export const longestRetryMs = 24 * 3_600_000;
 

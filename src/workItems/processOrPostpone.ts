@@ -3,7 +3,7 @@
  * wrong for an outage, which is when a payment has to be looked up or a receiver does not answer. So a work item that
  * cannot be done now is sent again, to appear later, and the message at hand is done with:
  *
- *   tried ──not now──► sent again (after 30 s … 15 min) ──► tried …
+ *   tried ──not now──► sent again (after 10 s … 15 min) ──► tried …
  *     │  └──not now, for a day already──► the queue's last deliveries ──► poison
  *     └──any other failure──► the queue's deliveries ──► poison
  *

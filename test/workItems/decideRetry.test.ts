@@ -19,8 +19,8 @@ function waits(random = evenly): number[] {
 }
 
 describe('decideRetry', () => {
-  test('waits longer each time, from half a minute up to a quarter of an hour', () => {
-    expect(waits().slice(0, 7)).toEqual([30, 60, 120, 240, 480, 900, 900]);
+  test('waits longer each time, from ten seconds up to a quarter of an hour', () => {
+    expect(waits().slice(0, 8)).toEqual([10, 20, 40, 80, 160, 320, 640, 900]);
   });
 
   test.each([0, 0.5, 0.999])('outlives a day, and then gives up (chance %d)', (chance) => {

@@ -67,7 +67,7 @@ describe('processOrPostpone', () => {
       ]);
       expect(await work(sent[0]?.item)).toBe('postponed');
       expect(sent[1]?.item.retry).toEqual({ tries: 2, since });
-      expect(sent[1]?.delayMs).toBeGreaterThanOrEqual(48_000);
+      expect(sent[1]?.delayMs).toBeGreaterThanOrEqual(16_000);
     },
   );
 
