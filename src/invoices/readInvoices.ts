@@ -1,6 +1,6 @@
 import type { Container, SqlQuerySpec } from '@azure/cosmos';
-import { cosmosStatus } from '../platform/cosmosErrors.ts';
 import { type OnUnreadable, readable } from '../platform/readable.ts';
+import { readItem } from '../platform/readItem.ts';
 import { type Invoice, invoiceSchema } from './invoice.ts';
 
 /**
@@ -21,14 +21,19 @@ export async function readInvoices(
   return readable(resources, invoiceSchema, 'invoice');
 }
 
-/** Reads one invoice; undefined where there is none. */
+/** Reads one invoice; undefined where there is none, or where the id is that of something else. */
 export async function readInvoice(
   container: Container,
   shard: string,
   id: string,
 ): Promise<Invoice | undefined> {
-  const { statusCode, resource } = await container.item(id, shard).read();
-  return statusCode === cosmosStatus.notFound ? undefined : invoiceSchema.parse(resource);
+  const document = await readItem(container, shard, id);
+  return isInvoice(document) ? invoiceSchema.parse(document) : undefined;
+}
+
+/** Outbox messages and fences stand beside the invoices. */
+function isInvoice(document: unknown): boolean {
+  return invoiceSchema.pick({ type: true }).safeParse(document).success;
 }
 
 /**

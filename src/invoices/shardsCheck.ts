@@ -1,6 +1,7 @@
 import type { Container } from '@azure/cosmos';
 import { z } from 'zod';
 import { cosmosStatus, statusOf } from '../platform/cosmosErrors.ts';
+import { readItem } from '../platform/readItem.ts';
 
 /** The setting SHARDS is not what this deployment began with: an invoice that is stored would be looked for elsewhere. */
 export class ShardsChanged extends Error {
@@ -39,8 +40,8 @@ export function shardsCheck(container: Container, shards: number): () => Promise
   }
 
   async function read(): Promise<number | undefined> {
-    const { statusCode, resource } = await container.item(place.id, place.shard).read();
-    return statusCode === cosmosStatus.notFound ? undefined : deploymentSchema.parse(resource).shards;
+    const document = await readItem(container, place.shard, place.id);
+    return document === undefined ? undefined : deploymentSchema.parse(document).shards;
   }
 
   /** The number that is stored then: of two that create it one has been first. */
@@ -50,8 +51,7 @@ export function shardsCheck(container: Container, shards: number): () => Promise
       return shards;
     } catch (error) {
       if (statusOf(error) !== cosmosStatus.conflict) throw error;
-      const { resource } = await container.item(place.id, place.shard).read();
-      return deploymentSchema.parse(resource).shards;
+      return deploymentSchema.parse(await readItem(container, place.shard, place.id)).shards;
     }
   }
 }

@@ -1,6 +1,6 @@
 import type { Container } from '@azure/cosmos';
-import { cosmosStatus } from '../platform/cosmosErrors.ts';
 import { type OnUnreadable, readable } from '../platform/readable.ts';
+import { readItem } from '../platform/readItem.ts';
 import { type OutboxMessage, outboxMessageSchema } from './outboxMessage.ts';
 
 /** Reads one outbox message; undefined where there is none (any more). */
@@ -9,8 +9,8 @@ export async function readOutboxMessage(
   shard: string,
   id: string,
 ): Promise<OutboxMessage | undefined> {
-  const { statusCode, resource } = await container.item(id, shard).read();
-  return statusCode === cosmosStatus.notFound ? undefined : outboxMessageSchema.parse(resource);
+  const document = await readItem(container, shard, id);
+  return document === undefined ? undefined : outboxMessageSchema.parse(document);
 }
 
 /**

@@ -1,6 +1,7 @@
 import type { Container, PatchOperation } from '@azure/cosmos';
 import { cosmosStatus, statusOf } from '../platform/cosmosErrors.ts';
 import { type Page, queryPage } from '../platform/pages.ts';
+import { readItem } from '../platform/readItem.ts';
 import { type GroupRecord, type RunRecord, type RunStatus, runRecordSchema } from './runRecord.ts';
 
 /** Where run records are kept. */
@@ -42,8 +43,8 @@ export function cosmosRunStore(container: Container): RunStore {
       }
     },
     async read(job, runId) {
-      const { statusCode, resource } = await container.item(runId, job).read();
-      return statusCode === cosmosStatus.notFound ? undefined : runRecordSchema.parse(resource);
+      const document = await readItem(container, job, runId);
+      return document === undefined ? undefined : runRecordSchema.parse(document);
     },
     async list({ job, status, ...page }) {
       const where = status === undefined ? '' : 'WHERE c.status = @status ';
