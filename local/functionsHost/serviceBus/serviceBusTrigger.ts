@@ -6,6 +6,7 @@ import type { ServiceBusOptions } from '../hostJson.ts';
 import type { Invoker } from '../invoker.ts';
 import type { Logger } from '../logger.ts';
 import type { TriggerListener } from '../triggerListener.ts';
+import { renewLock } from './lockRenewal.ts';
 import { messageData, messageMetadata } from './serviceBusMessage.ts';
 
 export interface ServiceBusListenerOptions {
@@ -30,11 +31,11 @@ export function createServiceBusListener(listener: ServiceBusListenerOptions): T
   const source = { functionName: fn.name };
   const receiver = client.createReceiver(queueName, {
     receiveMode: 'peekLock',
-    maxAutoLockRenewalDurationInMs: options.maxAutoLockRenewalDuration,
+    maxAutoLockRenewalDurationInMs: 0,
     // The bytes go to the programming model, which parses them once.
     skipParsingBodyAsJson: true,
   });
-  // The SDK's receiver has no prefetch: what is fetched ahead waits here, its lock renewed, for a free call.
+  // The SDK's receiver has no prefetch: what is fetched ahead waits here for a free call, its lock renewed.
   const calls = pLimit(options.maxConcurrentCalls);
   const unsettled = new Set<Promise<void>>();
   let subscription: { close(): Promise<void> } | undefined;
@@ -72,6 +73,7 @@ export function createServiceBusListener(listener: ServiceBusListenerOptions): T
       subscription = receiver.subscribe(
         {
           async processMessage(message) {
+            using _lock = renewLock(receiver, message, options.maxAutoLockRenewalDuration);
             const called = calls(() => call(message));
             const work = called
               .then((outcome) => settle(message, outcome))
