@@ -71,7 +71,11 @@ export async function runGroup(
           ? { counts: job.preview(piece) }
           : await job.process(piece, { runId, group, by, lease });
         counts = addCounts(counts, done.counts);
-        if (done.stop !== undefined) return { status: 'failed', ...owner, counts, reason: done.stop };
+        if (done.stop !== undefined) {
+          // A process that stood still loses both, what it was sending and its lease: that is no fault of who it sends to.
+          lease.assertHeld();
+          return { status: 'failed', ...owner, counts, reason: done.stop };
+        }
       }
       return { status: 'completed', ...owner, counts };
     } catch (error) {

@@ -163,6 +163,23 @@ describe('runScheduled', () => {
     });
   });
 
+  test('a piece that had to stop since the process stood still: the lease is what was lost', async () => {
+    const world = virtualLocks();
+    const { job } = aJob({ '0': 3 });
+    const stalled: Job = {
+      ...job,
+      async process() {
+        world.clock.stall(120_000);
+        return { counts: { done: 1 }, stop: 'the send was aborted' };
+      },
+    };
+    const error = await failureOf(runScheduled(stalled, running(world)));
+    expect(await recordOf(job, error)).toMatchObject({
+      reason: expect.stringMatching(/^lost: .* \(expired\)/),
+      groups: { '0': { status: 'lost', counts: { done: 1 } } },
+    });
+  });
+
   test('a record that cannot be created: all is done without it, and the tick says so', async () => {
     const world = virtualLocks();
     const { job, processed } = aJob({ '0': 2 }, () => world.clock.stall(2_500));
