@@ -49,7 +49,7 @@ var alerts = [
     query: replace('''
 customMetrics
 | where name == "payonce.run.group_ended" and tostring(customDimensions.job) == "process-invoices"
-| summarize done = make_set_if(tolong(customDimensions.group), tostring(customDimensions.status) == "completed")
+| summarize done = make_set_if(tolong(customDimensions.group), tostring(customDimensions.status) in ("completed", "partial"))
 | extend groups = set_difference(range(0, LAST, 1), done)
 | extend stuck = array_length(groups)
 | where stuck > 0
@@ -132,6 +132,32 @@ customMetrics
 | where name == "payonce.work_item.poison"
 | summarize poison = sum(valueSum)
 | where poison > 0
+'''
+  }
+  {
+    name: 'work-items-wait'
+    title: 'Work items cannot be done and are put off again and again'
+    severity: 3
+    window: quarter
+    look: 'Look first at the stage and the error in the result: a webhook that does not answer, or a payment provider that cannot look payments up? They are tried for a day before they are poison.'
+    query: '''
+customMetrics
+| where name == "payonce.work_item.postponed"
+| summarize postponed = sum(valueSum) by stage = tostring(customDimensions.stage), error = tostring(customDimensions.error)
+| where postponed > 20
+'''
+  }
+  {
+    name: 'unreadable-document'
+    title: 'A stored document cannot be read and is passed by'
+    severity: 2
+    window: quarter
+    look: 'Look first at the log of processInvoices and sweepOutbox: it names the document and what is wrong with it. Was it edited by hand, or written by a newer version?'
+    query: '''
+customMetrics
+| where name == "payonce.document.unreadable"
+| summarize found = sum(valueSum) by type = tostring(customDimensions.type)
+| where found > 0
 '''
   }
   {

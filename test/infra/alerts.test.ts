@@ -59,6 +59,8 @@ describe('alerts', () => {
       'outbox-old',
       'parked',
       'poison-work-item',
+      'work-items-wait',
+      'unreadable-document',
       'payment-unknown',
       'breaker-open',
       'function-failures',
