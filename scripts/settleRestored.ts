@@ -1,12 +1,10 @@
-import type { Container, OperationInput } from '@azure/cosmos';
+import type { Container } from '@azure/cosmos';
 import pLimit from 'p-limit';
 import type Stripe from 'stripe';
-import { type Invoice, known } from '../src/invoices/invoice.ts';
+import type { Invoice } from '../src/invoices/invoice.ts';
 import { readInvoice } from '../src/invoices/readInvoices.ts';
 import { shardOf } from '../src/invoices/shard.ts';
-import { appendToTimeline } from '../src/invoices/timeline.ts';
-import { newOutboxMessage } from '../src/outbox/outboxMessage.ts';
-import { receiptItem } from '../src/payments/followUps.ts';
+import { settleFound } from '../src/payments/settleFound.ts';
 import { stripeAmount } from '../src/payments/stripeAmount.ts';
 import { transact } from '../src/platform/transact.ts';
 
@@ -90,7 +88,14 @@ export async function* settleRestored({
     if (invoice.status === 'paid') return invoice.payment.id === payment.id ? 'known' : 'twice';
     if (!isOf(payment, invoice)) return 'differs';
     if (!apply) return 'marked';
-    const written = await transact(container, shard, paid(invoice, payment, now));
+    const paidAt = new Date(payment.created * 1000).toISOString();
+    const occasion = `restored-${payment.id}`;
+    const found = { paymentId: payment.id, paidAt, found: 'after a restore', occasion };
+    const written = await transact(
+      container,
+      shard,
+      settleFound(invoice, found, { now, by, notifies: false }),
+    );
     return written.kind === 'committed' ? 'marked' : 'again';
   }
 }
@@ -100,34 +105,4 @@ function isOf(payment: Stripe.PaymentIntent, { amountMinor, currency }: Invoice)
   return (
     'amount' in wanted && payment.amount === wanted.amount && payment.currency === currency.toLowerCase()
   );
-}
-
-/** The same as what settles a payment, in one transaction: the invoice, and the order for its receipt. */
-function paid(invoice: Invoice, payment: Stripe.PaymentIntent, now: number): OperationInput[] {
-  const { id, shard } = invoice;
-  const paidAt = new Date(payment.created * 1000).toISOString();
-  const at = new Date(now).toISOString();
-  const receipt = receiptItem({ ...invoice, invoiceId: id }, { paymentId: payment.id, paidAt });
-  const message = newOutboxMessage(
-    { id: `restored-${payment.id}`, shard, destination: 'work-items', body: [receipt] },
-    now,
-  );
-  const gone = (['claim', 'actionableAt', 'reason'] as const).filter((name) => invoice[name] !== undefined);
-  const entry = { at, what: 'paid', by, paymentId: payment.id, found: 'after a restore' };
-  return [
-    {
-      operationType: 'Patch',
-      id,
-      ifMatch: invoice._etag,
-      resourceBody: {
-        operations: [
-          { op: 'set', path: '/status', value: 'paid' },
-          { op: 'set', path: '/payment', value: { ...known(invoice.payment), id: payment.id, paidAt } },
-          ...gone.map((name) => ({ op: 'remove' as const, path: `/${name}` })),
-          appendToTimeline(invoice, entry),
-        ],
-      },
-    },
-    { operationType: 'Create', resourceBody: { ...message } },
-  ];
 }

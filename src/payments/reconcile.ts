@@ -1,17 +1,15 @@
 import type { Container, OperationInput } from '@azure/cosmos';
 import { z } from 'zod';
-import { type Invoice, known } from '../invoices/invoice.ts';
+import type { Invoice } from '../invoices/invoice.ts';
 import { readInvoice } from '../invoices/readInvoices.ts';
 import { reconcileStageName } from '../invoices/reconcileItem.ts';
 import { appendToTimeline } from '../invoices/timeline.ts';
-import { newOutboxMessage } from '../outbox/outboxMessage.ts';
 import type { Clock } from '../platform/clock.ts';
 import { transact } from '../platform/transact.ts';
 import { defineStage, type Stage } from '../workItems/defineStage.ts';
-import { notifyItem } from '../workItems/notifyItem.ts';
 import { NotNow } from '../workItems/notNow.ts';
-import { receiptItem } from './followUps.ts';
 import type { FoundPayment, PaymentProvider } from './provider.ts';
+import { type PaymentFound, settleFound } from './settleFound.ts';
 
 /** The provider could not say, or the store gave no clear answer: the work item is tried again later. */
 export class NotReconciled extends NotNow {
@@ -54,9 +52,12 @@ export function reconcileStage({
       if (!isUnclear(invoice, keyNumber)) return { result: 'decided meanwhile' };
       const found = await provider.find({ ...invoice, invoiceId: id });
       if (found.kind === 'unknown') throw new NotReconciled(`the provider cannot say: ${found.message}`);
-      const at = new Date(clock.now()).toISOString();
+      const now = clock.now();
+      const at = new Date(now).toISOString();
       const operations =
-        found.kind === 'found' ? paid(invoice, found.paymentId, at) : stays(invoice, found, at);
+        found.kind === 'found'
+          ? settleFound(invoice, paymentFound(found.paymentId, at), { now, by, notifies })
+          : stays(invoice, found, at);
       context.assertHeld();
       const answer = await transact(container, shard, operations);
       // Whatever was written: the next delivery reads the invoice anew.
@@ -67,31 +68,8 @@ export function reconcileStage({
     },
   });
 
-  function paid(invoice: Invoice, paymentId: string, at: string): OperationInput[] {
-    const { id, shard, payment } = invoice;
-    const occasion = `reconciled-${paymentId}`;
-    const body = [receiptItem({ ...invoice, invoiceId: id }, { paymentId, paidAt: at })];
-    if (notifies) {
-      body.push(notifyItem({ ...invoice, invoiceId: id }, { kind: 'paid', paymentId }, { at, occasion }));
-    }
-    const content = { id: occasion, shard, destination: 'work-items' as const, body };
-    const message = newOutboxMessage(content, clock.now());
-    return [
-      {
-        operationType: 'Patch',
-        id,
-        ifMatch: invoice._etag,
-        resourceBody: {
-          operations: [
-            { op: 'set', path: '/status', value: 'paid' },
-            { op: 'set', path: '/payment', value: { ...known(payment), id: paymentId, paidAt: at } },
-            ...(invoice.reason === undefined ? [] : [{ op: 'remove' as const, path: '/reason' }]),
-            appendToTimeline(invoice, { at, what: 'paid', by, paymentId, found: 'by reconciliation' }),
-          ],
-        },
-      },
-      { operationType: 'Create', resourceBody: { ...message } },
-    ];
+  function paymentFound(paymentId: string, paidAt: string): PaymentFound {
+    return { paymentId, paidAt, found: 'by reconciliation', occasion: `reconciled-${paymentId}` };
   }
 
   function stays(invoice: Invoice, found: NoneFound, at: string): OperationInput[] {
