@@ -10,7 +10,7 @@
  * A process that dies between the two leaves two copies. Each finds the recorded effect, or waits for the other's lease.
  */
 import { metric } from '../platform/telemetry.ts';
-import { decideRetry } from './decideRetry.ts';
+import { decidePostponement } from './decidePostponement.ts';
 import { isNotNow } from './notNow.ts';
 import { processWorkItem, readWorkItem, type WorkItemDependencies } from './processWorkItem.ts';
 import type { WorkItem } from './workItem.ts';
@@ -29,7 +29,7 @@ export async function processOrPostpone(
     if (!isNotNow(error)) throw error;
     const { stages, clock, telemetry, sendAgain } = dependencies;
     const { item } = readWorkItem(stages, message);
-    const decision = decideRetry(item.retry, clock.now());
+    const decision = decidePostponement(item.retry, clock.now());
     if (decision.kind === 'giveUp') throw error;
     await sendAgain({ ...item, retry: decision.retry }, decision.delayMs);
     telemetry.count(metric.workItemPostponed, {

@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
 import { z } from 'zod';
 import { NotReconciled } from '../../src/payments/reconcile.ts';
 import { sendToQueue } from '../../src/platform/sendToQueue.ts';
-import { longestRetryMs } from '../../src/workItems/decideRetry.ts';
+import { longestRetryMs } from '../../src/workItems/decidePostponement.ts';
 import { defineStage } from '../../src/workItems/defineStage.ts';
 import { cosmosEffects } from '../../src/workItems/effects.ts';
 import { NotifyFailed } from '../../src/workItems/notify.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { decideRetry, longestRetryMs, type Retry } from '../../src/workItems/decideRetry.ts';
+import { decidePostponement, longestRetryMs, type Retry } from '../../src/workItems/decidePostponement.ts';
 
 const start = Date.parse('2026-01-01T12:00:00.000Z');
 const evenly = () => 0.5;
@@ -10,7 +10,7 @@ function waits(random = evenly): number[] {
   let now = start;
   let retry: Retry | undefined;
   for (;;) {
-    const decision = decideRetry(retry, now, random);
+    const decision = decidePostponement(retry, now, random);
     if (decision.kind === 'giveUp') return delays;
     delays.push(decision.delayMs / 1000);
     now += decision.delayMs;
@@ -18,7 +18,7 @@ function waits(random = evenly): number[] {
   }
 }
 
-describe('decideRetry', () => {
+describe('decidePostponement', () => {
   test('waits longer each time, from ten seconds up to a quarter of an hour', () => {
     expect(waits().slice(0, 8)).toEqual([10, 20, 40, 80, 160, 320, 640, 900]);
   });
@@ -31,7 +31,9 @@ describe('decideRetry', () => {
 
   test('counts the tries, and the day from the first', () => {
     const since = new Date(start).toISOString();
-    expect(decideRetry(undefined, start)).toMatchObject({ retry: { tries: 1, since } });
-    expect(decideRetry({ tries: 4, since }, start + 60_000)).toMatchObject({ retry: { tries: 5, since } });
+    expect(decidePostponement(undefined, start)).toMatchObject({ retry: { tries: 1, since } });
+    expect(decidePostponement({ tries: 4, since }, start + 60_000)).toMatchObject({
+      retry: { tries: 5, since },
+    });
   });
 });

@@ -5,7 +5,7 @@ import type { WorkItem } from './workItem.ts';
 export type Retry = NonNullable<WorkItem['retry']>;
 
 /** What to do with a work item that cannot be done now. */
-export type RetryDecision =
+export type PostponementDecision =
   /** Later: `delayMs` milliseconds from now, with this in it. */
   | { kind: 'later'; delayMs: number; retry: Retry }
   /** It has been tried for long enough. */
@@ -17,11 +17,11 @@ const backoff = { base: 10_000, cap: 900_000 };
 export const longestRetryMs = 24 * 3_600_000;
 
 /** Decides at `now` (milliseconds), by what the item brought with it from earlier tries. */
-export function decideRetry(
+export function decidePostponement(
   before: Retry | undefined,
   now: number,
   random: () => number = Math.random,
-): RetryDecision {
+): PostponementDecision {
   const { tries, since } = before ?? { tries: 0, since: new Date(now).toISOString() };
   if (now - Date.parse(since) >= longestRetryMs) return { kind: 'giveUp' };
   const delayMs = jittered(exponentialBackoff(tries + 1, backoff), 0.2, random);
