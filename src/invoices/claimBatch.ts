@@ -8,7 +8,7 @@ import { cosmosStatus } from '../platform/cosmosErrors.ts';
 import { createFence, FencedOut } from '../platform/fence.ts';
 import { type Transacted, transact } from '../platform/transact.ts';
 import type { Invoice } from './invoice.ts';
-import { type Claimant, type ClaimCounts, planBatch } from './planBatch.ts';
+import { type Claimant, type ClaimCounts, noClaims, planBatch } from './planBatch.ts';
 import { rereadInvoices } from './rereadInvoices.ts';
 
 export interface ClaimedBatch {
@@ -41,7 +41,7 @@ export async function claimBatch(
   claimant: Claimant,
 ): Promise<ClaimedBatch> {
   const batchId = randomUUID();
-  const counts: ClaimCounts = { claimed: 0, reclaimed: 0, parked: 0, contended: 0 };
+  const counts: ClaimCounts = { ...noClaims };
   let invoices = read;
   for (let tries = 0; tries < maxTries && invoices.length > 0; tries++) {
     claimant.assertHeld();
@@ -93,6 +93,7 @@ function addCounts(a: ClaimCounts, b: ClaimCounts): ClaimCounts {
     claimed: a.claimed + b.claimed,
     reclaimed: a.reclaimed + b.reclaimed,
     parked: a.parked + b.parked,
+    notDue: a.notDue + b.notDue,
     contended: a.contended + b.contended,
   };
 }

@@ -24,9 +24,13 @@ export interface ClaimCounts {
   claimed: number;
   reclaimed: number;
   parked: number;
+  /** It was read a moment ago, and is not due any more: a clock was set. */
+  notDue: number;
   /** Somebody else changed the invoice between our reading and our writing. */
   contended: number;
 }
+
+export const noClaims: ClaimCounts = { claimed: 0, reclaimed: 0, parked: 0, notDue: 0, contended: 0 };
 
 interface BatchPlan {
   operations: OperationInput[];
@@ -58,14 +62,17 @@ export function planBatch(
   },
 ): BatchPlan {
   const at = new Date(now).toISOString();
-  const counts: ClaimCounts = { claimed: 0, reclaimed: 0, parked: 0, contended: 0 };
+  const counts: ClaimCounts = { ...noClaims };
   const commands: PaymentCommand[] = [];
   const unclear: Unclear[] = [];
   const ends: WorkItem[] = [];
   const operations: OperationInput[] = [fenceCheck(claimant.lockKey, claimant.fence)];
   for (const invoice of invoices) {
     const decision = decideClaim(invoice, at);
-    if (decision.kind === 'skip') continue;
+    if (decision.kind === 'skip') {
+      counts.notDue++;
+      continue;
+    }
     const payment = paymentAfter(invoice, decision);
     operations.push(patchIfUnchanged(invoice, patchesFor({ ...invoice, payment }, decision)));
     if (decision.kind === 'park') {

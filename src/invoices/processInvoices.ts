@@ -1,11 +1,12 @@
 import type { Container } from '@azure/cosmos';
 import type { Dispatcher } from '../outbox/dispatcher.ts';
 import type { Clock } from '../platform/clock.ts';
+import { FencedOut } from '../platform/fence.ts';
 import type { OnUnreadable } from '../platform/readable.ts';
 import { metric, type Telemetry } from '../platform/telemetry.ts';
 import { type Counts, defineJob, type Job } from '../runs/job.ts';
 import { batchesOf } from './batchesOf.ts';
-import { claimBatch } from './claimBatch.ts';
+import { type ClaimedBatch, claimBatch } from './claimBatch.ts';
 import { decideClaim } from './decideClaim.ts';
 import type { Invoice } from './invoice.ts';
 import { actionableInvoices } from './readInvoices.ts';
@@ -79,15 +80,18 @@ export function processInvoicesJob(options: ProcessInvoicesOptions): Job {
         fence: lease.fence,
         assertHeld: () => lease.assertHeld(),
       };
-      const { counts, message } = await claimBatch(
-        { container, clock, claimStaleMs, notifies },
-        shard,
-        invoices,
-        claimant,
-      );
-      for (const [outcome, count] of Object.entries(counts)) {
-        if (count > 0) telemetry.count(metric.invoiceClaims, { outcome }, count);
+      let claimed: ClaimedBatch;
+      try {
+        const dependencies = { container, clock, claimStaleMs, notifies };
+        claimed = await claimBatch(dependencies, shard, invoices, claimant);
+      } catch (error) {
+        if (!(error instanceof FencedOut)) throw error;
+        const counts = { fencedOut: invoices.length };
+        countOutcomes(counts);
+        return { counts, lost: error.message };
       }
+      const { counts, message } = claimed;
+      countOutcomes({ ...counts });
       if (counts.parked > 0) telemetry.count(metric.invoiceParked, { unknown: true }, counts.parked);
       if (message === undefined) return { counts: { ...counts } };
       const decision = await dispatcher.dispatch(message, () => lease.assertHeld());
@@ -107,6 +111,12 @@ export function processInvoicesJob(options: ProcessInvoicesOptions): Job {
       return counts satisfies Counts;
     },
   });
+
+  function countOutcomes(counts: Counts): void {
+    for (const [outcome, count] of Object.entries(counts)) {
+      if (count > 0) telemetry.count(metric.invoiceClaims, { outcome }, count);
+    }
+  }
 }
 
-const previewName = { claim: 'claimed', reclaim: 'reclaimed', park: 'parked', skip: 'skipped' } as const;
+const previewName = { claim: 'claimed', reclaim: 'reclaimed', park: 'parked', skip: 'notDue' } as const;

@@ -8,6 +8,8 @@ export interface Processed {
   counts: Counts;
   /** Why the group had better not go on now: more work would only pile up. The next run goes on. */
   stop?: string;
+  /** How it was noticed that the group's lease is another's. */
+  lost?: string;
 }
 
 /** In whose name a group is processed. */

@@ -71,6 +71,7 @@ export async function runGroup(
           ? { counts: job.preview(piece) }
           : await job.process(piece, { runId, group, by, lease });
         counts = addCounts(counts, done.counts);
+        if (done.lost !== undefined) return { status: 'lost', ...owner, counts, reason: done.lost };
         if (done.stop !== undefined) {
           // A process that stood still loses both, what it was sending and its lease: that is no fault of who it sends to.
           lease.assertHeld();

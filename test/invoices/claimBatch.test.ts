@@ -4,6 +4,7 @@ import { paymentBatchSchema } from '../../src/invoices/command.ts';
 import { maxAttempts } from '../../src/invoices/decideClaim.ts';
 import { type Invoice, newInvoice } from '../../src/invoices/invoice.ts';
 import type { Claimant } from '../../src/invoices/planBatch.ts';
+import { noClaims } from '../../src/invoices/planBatch.ts';
 import { actionableInvoices, readInvoices } from '../../src/invoices/readInvoices.ts';
 import { systemClock } from '../../src/platform/clock.ts';
 import { createFence, FencedOut } from '../../src/platform/fence.ts';
@@ -72,7 +73,7 @@ describe('claimBatch', () => {
   test('claims a batch and stores its outbox message in the same transaction', async () => {
     const { shard, page } = await dueInvoices(20);
     const { counts, message } = await claim(shard, page);
-    expect(counts).toEqual({ claimed: 20, reclaimed: 0, parked: 0, contended: 0 });
+    expect(counts).toEqual({ ...noClaims, claimed: 20 });
     const invoices = await stored(shard, page);
     expect(new Set(invoices.map((invoice) => invoice.claim?.batchId))).toEqual(new Set([message?.id]));
     expect(invoices.every(({ status, attempts }) => status === 'claimed' && attempts === 1)).toBe(true);
@@ -210,7 +211,7 @@ describe('claimBatch', () => {
 
     const hopeless = await dueInvoices(1, { ...claimed, attempts: maxAttempts });
     const result = await claim(hopeless.shard, hopeless.page);
-    expect(result).toEqual({ counts: { claimed: 0, reclaimed: 0, parked: 1, contended: 0 } });
+    expect(result).toEqual({ counts: { ...noClaims, parked: 1 } });
     const [parked] = await stored(hopeless.shard, hopeless.page);
     expect(parked).toMatchObject({
       status: 'parked',
