@@ -13,18 +13,16 @@ import { storageQueueDestination } from './outbox/storageQueueDestination.ts';
 import { sweepLockKey, sweepOutbox } from './outbox/sweepOutbox.ts';
 import { callWindowMs } from './payments/callWindow.ts';
 import { withCircuitBreaker } from './payments/circuitBreaker.ts';
+import { consumeBatch } from './payments/consumeBatch.ts';
 import { defaultSettlementPolicy } from './payments/decideSettlement.ts';
-import { type BatchResult, executeBatch } from './payments/executeBatch.ts';
-import { BatchRefused, parseBatch } from './payments/parseBatch.ts';
 import type { PaymentProvider } from './payments/provider.ts';
 import { reconcileStage } from './payments/reconcile.ts';
-import { NoClearAnswer } from './payments/startBatch.ts';
 import { stripeProvider } from './payments/stripeProvider.ts';
 import { watchUnknown } from './payments/watchUnknown.ts';
 import { azureClients } from './platform/azureClients.ts';
 import { blobContainers, queues, serviceBusQueues } from './platform/azureNames.ts';
 import { type Clock, systemClock } from './platform/clock.ts';
-import { deadLetter } from './platform/deadLetter.ts';
+import { type DeadLetterReason, deadLetter } from './platform/deadLetter.ts';
 import { unreadableReport } from './platform/readable.ts';
 import type { Settings } from './platform/readSettings.ts';
 import { sendToQueue } from './platform/sendToQueue.ts';
@@ -45,9 +43,6 @@ const concurrentCalls = 64;
 const lingerMs = 250;
 /** How long a stopping process waits for its leases to be released, and for work under way to end, each, in milliseconds. */
 const drainMs = 12_000;
-
-/** Deliveries after which a batch is left to its claims; the queue gives a message up after ten. */
-const enoughDeliveries = 5;
 
 /** What a test may put in place of the real thing. */
 export interface AppParts {
@@ -105,7 +100,9 @@ export function createApp(settings: Settings, parts: AppParts = {}) {
   const running = { jobs: [job], locks, runs, clock, telemetry, instance };
   const limit = pLimit(concurrentCalls);
   const followUps = createBacklog(dispatcher, clock);
+  const commandsReceiver = clients.serviceBus.createReceiver(serviceBusQueues.paymentCommands);
   const paying = {
+    deadLetter: (lockToken: string, why: DeadLetterReason) => deadLetter(commandsReceiver, lockToken, why),
     container,
     provider,
     followUps,
@@ -137,7 +134,6 @@ export function createApp(settings: Settings, parts: AppParts = {}) {
     instance,
   };
 
-  const commandsReceiver = clients.serviceBus.createReceiver(serviceBusQueues.paymentCommands);
   const underWay = new Set<Promise<unknown>>();
 
   return {
@@ -187,7 +183,7 @@ export function createApp(settings: Settings, parts: AppParts = {}) {
     },
     /** One message of the queue of payment commands. One that is none goes to the dead-letter queue, with the reason. */
     executePayments: (message: unknown, delivery?: unknown) =>
-      tracked(payBatch(message, deliverySchema.parse(delivery ?? {}))),
+      tracked(consumeBatch(paying, { message, delivery, signal: locks.stopping })),
     /** One message of the queue of work items. */
     processWorkItem: (message: unknown) => tracked(workOn(message)),
     /** One message of the poison queue of work items; the answer is why it is there. */
@@ -211,28 +207,6 @@ export function createApp(settings: Settings, parts: AppParts = {}) {
     },
   };
 
-  async function payBatch(
-    message: unknown,
-    { lockToken, deliveryCount }: Delivery,
-  ): Promise<BatchResult | { refused: string } | { left: string }> {
-    try {
-      return await executeBatch(paying, parseBatch(message), locks.stopping);
-    } catch (error) {
-      if (error instanceof NoClearAnswer && deliveryCount >= enoughDeliveries) {
-        // A store that is away for long would send every batch to the dead-letter queue. Nothing is lost without the
-        // message: the claims go stale, and a run orders the payments anew.
-        telemetry.count(metric.batchLeft);
-        return { left: error.message };
-      }
-      if (!(error instanceof BatchRefused)) throw error;
-      telemetry.count(metric.batchRejected);
-      // Without the token it goes round until the queue gives it up.
-      if (lockToken === undefined) throw error;
-      await deadLetter(commandsReceiver, lockToken, { reason: error.name, description: error.message });
-      return { refused: error.message };
-    }
-  }
-
   /** The queue says nothing of why a message failed, so the error is left where the poison record finds it. */
   async function workOn(message: unknown) {
     try {
@@ -251,10 +225,6 @@ export function createApp(settings: Settings, parts: AppParts = {}) {
     return work;
   }
 }
-
-/** What the trigger tells of a delivery. */
-const deliverySchema = z.object({ lockToken: z.string().optional(), deliveryCount: z.number().default(1) });
-type Delivery = z.infer<typeof deliverySchema>;
 
 const endOfRunSchema = z.strictObject({
   job: z.string(),

@@ -3,6 +3,11 @@ import type { ServiceBusReceivedMessage, ServiceBusReceiver } from '@azure/servi
 /** The service takes at most 4,096 characters of each (https://learn.microsoft.com/azure/service-bus-messaging/service-bus-dead-letter-queues). */
 const longestText = 2_000;
 
+export interface DeadLetterReason {
+  reason: string;
+  description: string;
+}
+
 /**
  * Moves a message that a Functions host has received to the dead-letter queue, with a reason. The host gives a function in
  * Node only the lock token (`triggerMetadata.lockToken`), and that is all that the service needs: the disposition goes
@@ -17,7 +22,7 @@ const longestText = 2_000;
 export async function deadLetter(
   receiver: Pick<ServiceBusReceiver, 'deadLetterMessage'>,
   lockToken: string,
-  { reason, description }: { reason: string; description: string },
+  { reason, description }: DeadLetterReason,
 ): Promise<void> {
   // What the SDK looks at in a message without a link, such as one that was deferred; a test would see it change.
   const message = { lockToken, delivery: {}, body: undefined, applicationProperties: {} };
