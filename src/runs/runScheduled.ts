@@ -6,7 +6,7 @@ import { metric, type Telemetry } from '../platform/telemetry.ts';
 import { timeBudget } from '../platform/timeBudget.ts';
 import { groupLockKey, type Job } from './job.ts';
 import { runGroup } from './runGroup.ts';
-import { type GroupRecord, statusOfGroups } from './runRecord.ts';
+import { type GroupRecord, type RunStatus, statusOfGroups } from './runRecord.ts';
 import type { RunStore } from './runStore.ts';
 
 export interface RunDependencies {
@@ -30,7 +30,8 @@ export interface ScheduledRun {
  * another instance has. The run record is created with the first thing that there is to do. It ends in time, before the
  * host would end the process; what is left then is for the next tick.
  *
- * @throws the reason of the groups that failed, when any did: the platform counts failed executions by that
+ * @throws the reason of the groups that failed, when any did: the platform counts failed executions by that. A run that
+ * somebody cancelled has not failed.
  */
 export async function runScheduled(
   job: Job,
@@ -46,12 +47,16 @@ export async function runScheduled(
     job.groups.map(async (group) => [group, await recordOf(group)] as const),
   );
   const groups = Object.fromEntries(outcomes);
-  const { status, reason } = statusOfGroups(Object.values(groups));
+  const { status: came, reason } = statusOfGroups(Object.values(groups));
+  let status: RunStatus = came;
   // A record that could not be created may be there all the same: only the answer was lost.
   if (created !== undefined || unrecorded !== undefined) {
     const at = new Date(clock.now()).toISOString();
     try {
-      await runs.end({ job: job.name, runId }, { status, at, ...(reason === undefined ? {} : { reason }) });
+      const key = { job: job.name, runId };
+      const ended = await runs.end(key, { status, at, ...(reason === undefined ? {} : { reason }) });
+      // Somebody has ended it before; or this was the echo of our own end, whose answer was lost.
+      if (!ended) status = (await runs.read(key.job, runId))?.status ?? status;
       unrecorded = undefined;
     } catch (error) {
       telemetry.count(metric.runReportFailed, { job: job.name });

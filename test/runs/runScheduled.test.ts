@@ -281,16 +281,18 @@ describe('runScheduled', () => {
     );
   });
 
-  test('a run that is ended from outside stops at its next sign of life', async () => {
+  test('a run that is cancelled stops at its next sign of life, and has not failed', async () => {
     const world = virtualLocks();
     const { job, processed } = aJob({ '0': 50 }, async (_piece, { runId }) => {
       const at = new Date(0).toISOString();
-      await runs.end({ job: 'count', runId }, { status: 'cancelled', at });
+      await runs.end({ job: 'count', runId }, { status: 'cancelled', reason: 'wrong day', at });
       world.clock.stall(2_500);
     });
-    const error = await failureOf(runScheduled(job, running(world)));
+    const { runId } = await runScheduled(job, running(world));
     expect(processed).toHaveLength(1);
-    expect(await recordOf(job, error)).toMatchObject({ status: 'cancelled' });
+    expect(await runs.read('count', runId)).toMatchObject({ status: 'cancelled', reason: 'wrong day' });
+    const ended = world.telemetry.reports.filter(({ name }) => name === metric.runEnded);
+    expect(ended.map(({ attributes }) => attributes.status)).toEqual(['cancelled']);
   });
 });
 
