@@ -45,6 +45,7 @@ function queried(body: Buffer): string {
   const text = body.toString();
   if (text.includes('actionableAt <=')) return ' (due)';
   if (text.includes('nextAttemptAt <=')) return ' (undispatched)';
+  if (text.includes('unknownSince')) return ' (unknown payments)';
   return text.includes('c.id IN') ? ' (by id)' : '';
 }
 
