@@ -8,7 +8,7 @@ import { cosmosForFile, newContainer } from './openContainer.ts';
 
 /**
  * No name has a backslash: once an object of the process has a name that ends in one, JSON.parse of Node 24.21 takes an
- * escaped name in its place for the same. After `{"k":1,"\\\\":0}` it reads `{"k":1,"\\t":0}` as if it were the first again.
+ * escaped name in its place for the same. After `{"k":1,"\\":0}` it reads `{"k":1,"\t":0}` as if it were the first again.
  */
 const unit = fc
   .integer({ min: 0x20, max: 0x7e })
