@@ -26,7 +26,7 @@ export interface ClaimCounts {
   parked: number;
   /** It was read a moment ago, and is not due any more: a clock was set. */
   notDue: number;
-  /** Somebody else changed the invoice between our reading and our writing. */
+  /** Somebody else changed the invoice between our reading and our writing, or the store did not say in several tries. */
   contended: number;
 }
 

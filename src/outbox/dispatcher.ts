@@ -7,8 +7,10 @@ import { type Destination, type OutboxMessage, waitedMs } from './outboxMessage.
 
 /**
  * Sends messages to one destination in as few requests as it can; one result per message, in order. Never rejects, and
- * always ends: what comes meanwhile waits for it, the sweeper of all instances too. `mayGo` is asked about each message in the moment before it is sent, when connections are open and nothing is left to
- * wait for: where it says no the message is withheld.
+ * always ends: what comes meanwhile waits for it, the sweeper of all instances too.
+ *
+ * `mayGo` is asked about each message as late as the destination can, with Service Bus in the moment before the send, when
+ * connections are open and nothing is left to wait for: where it says no the message is withheld.
  */
 export type SendMessages = (
   messages: readonly OutboxMessage[],

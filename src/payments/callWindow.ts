@@ -1,4 +1,4 @@
-/** The host renews the lock of a message so long: `maxAutoLockRenewalDuration` in host.json (a test compares). Milliseconds. */
+/** For so long the host renews a message's lock: `maxAutoLockRenewalDuration` of host.json (a test compares). Milliseconds. */
 export const lockRenewalMs = 5 * 60_000;
 
 /** The share of the time that is for the settlement, and for what comes in between. */

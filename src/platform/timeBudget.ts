@@ -1,6 +1,9 @@
 import type { Clock } from './clock.ts';
 
-/** `functionTimeout` of host.json, in milliseconds. The host ends the whole process, whatever it is at, when a function takes longer. */
+/**
+ * `functionTimeout` of host.json, in milliseconds. The host ends the whole process, whatever it is at, when a function
+ * takes longer.
+ */
 export const functionTimeoutMs = 10 * 60_000;
 
 /** What is kept back for the piece of work that is under way when the time is up, in milliseconds. */
