@@ -41,7 +41,10 @@ import { receiptStage } from './workItems/receipt.ts';
 const concurrentCalls = 64;
 /** How long outcomes wait for others of their batch, in milliseconds. */
 const lingerMs = 250;
-/** How long a stopping process waits for leases to be released, for work under way, and for messages to be sent, each. Milliseconds. */
+/**
+ * How long a stopping process waits for leases to be released, for work under way, and for messages to be sent, each, in
+ * milliseconds.
+ */
 const drainMs = 12_000;
 
 /** What a test may put in place of the real thing. */
