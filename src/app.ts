@@ -22,7 +22,7 @@ import { watchUnknown } from './payments/watchUnknown.ts';
 import { azureClients } from './platform/azureClients.ts';
 import { blobContainers, queues, serviceBusQueues } from './platform/azureNames.ts';
 import { type Clock, systemClock } from './platform/clock.ts';
-import { type DeadLetterReason, deadLetter } from './platform/deadLetter.ts';
+import { type DeadLetterReason, deadLetter, renewMessageLock } from './platform/heldMessage.ts';
 import { unreadableReport } from './platform/readable.ts';
 import type { Settings } from './platform/readSettings.ts';
 import { sendToQueue } from './platform/sendToQueue.ts';
@@ -106,6 +106,7 @@ export function createApp(settings: Settings, parts: AppParts = {}) {
   const commandsReceiver = clients.serviceBus.createReceiver(serviceBusQueues.paymentCommands);
   const paying = {
     deadLetter: (lockToken: string, why: DeadLetterReason) => deadLetter(commandsReceiver, lockToken, why),
+    renewLock: (lockToken: string) => renewMessageLock(commandsReceiver, lockToken),
     container,
     provider,
     followUps,

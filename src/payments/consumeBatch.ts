@@ -1,7 +1,8 @@
 import { z } from 'zod';
-import type { DeadLetterReason } from '../platform/deadLetter.ts';
+import type { DeadLetterReason, LockRenewal } from '../platform/heldMessage.ts';
 import { metric } from '../platform/telemetry.ts';
 import { type BatchResult, type ExecutePaymentsDependencies, executeBatch } from './executeBatch.ts';
+import { keepMessageLock } from './messageLock.ts';
 import { BatchRefused, parseBatch } from './parseBatch.ts';
 import { NoClearAnswer } from './startBatch.ts';
 
@@ -23,19 +24,24 @@ export type Consumed =
  * One message of the queue of payment commands. What is no batch goes to the dead-letter queue at once. A batch that the
  * store does not take, delivery after delivery, is left: a store that is away for long would send every batch to the
  * dead-letter queue, and nothing is lost without the message, since the claims go stale and a run orders the payments anew.
+ * While a batch is worked on the message's lock is kept; once it is lost, or `signal` aborts, no further call begins.
  *
  * @throws whatever shall bring the message again
  */
 export async function consumeBatch(
   dependencies: ExecutePaymentsDependencies & {
     deadLetter: (lockToken: string, why: DeadLetterReason) => Promise<void>;
+    renewLock: (lockToken: string) => Promise<LockRenewal>;
   },
   { message, delivery = {}, signal }: { message: unknown; delivery?: unknown; signal?: AbortSignal },
 ): Promise<Consumed> {
-  const { telemetry, deadLetter } = dependencies;
+  const { telemetry, deadLetter, renewLock } = dependencies;
   const { lockToken, deliveryCount } = deliverySchema.parse(delivery);
+  using lock =
+    lockToken === undefined ? undefined : keepMessageLock(() => renewLock(lockToken), dependencies);
+  const mayCall = () => signal?.aborted !== true && lock?.held() !== false;
   try {
-    return await executeBatch(dependencies, parseBatch(message), signal);
+    return await executeBatch(dependencies, parseBatch(message), mayCall);
   } catch (error) {
     if (error instanceof NoClearAnswer && deliveryCount >= enoughDeliveries) {
       telemetry.count(metric.batchLeft);

@@ -50,20 +50,20 @@ export class BatchUnfinished extends Error {
 
 /**
  * Pays the invoices of one batch: start, charge side by side, settle as the outcomes come. Each invoice has its own
- * outcome; a slow call holds up only itself. `signal` stops further calls, not those under way: their answers are wanted.
- * Safe to run twice, also at the same time: the claim's token admits one writer, and a repeated call sends the same
+ * outcome; a slow call holds up only itself. Once `mayCall` says no, no further call begins; those under way are settled,
+ * since their answers are wanted. Safe to run twice, also at the same time: the claim's token admits one writer, and a repeated call sends the same
  * idempotency key.
  *
- * @throws {BatchUnfinished} when `signal` aborted, or the time for calls was over, before every command was called
+ * @throws {BatchUnfinished} when `mayCall` said no, or the time for calls was over, before every command was called
  * @throws {NoClearAnswer} when the store was away too long
  */
 export async function executeBatch(
   dependencies: ExecutePaymentsDependencies,
   batch: PaymentBatch,
-  signal?: AbortSignal,
+  mayCall: () => boolean = () => true,
 ): Promise<BatchResult> {
   const { provider, followUps, clock, telemetry, limit, policy, callWindowMs, lingerMs } = dependencies;
-  if (signal?.aborted === true) throw new BatchUnfinished(`batch ${batch.batchId} was not started`);
+  if (!mayCall()) throw new BatchUnfinished(`batch ${batch.batchId} was not started`);
   using _busy = followUps.busy();
   const started = clock.monotonic();
   const { toPay, dropped } = await startBatch(dependencies, batch);
@@ -81,7 +81,7 @@ export async function executeBatch(
   return result;
 
   async function work(command: PaymentCommand): Promise<Settled | undefined> {
-    if (signal?.aborted === true || clock.monotonic() >= callBefore) {
+    if (!mayCall() || clock.monotonic() >= callBefore) {
       notCalled++;
       return undefined;
     }

@@ -26,6 +26,7 @@ export const metric = {
   batchStale: 'payonce.batch.stale',
   batchLeft: 'payonce.batch.left',
   batchRejected: 'payonce.batch.rejected',
+  messageLockLost: 'payonce.message.lock_lost',
   invoiceClaims: 'payonce.invoice.claims',
   invoiceParked: 'payonce.invoice.parked',
   workItemDone: 'payonce.work_item.done',

@@ -235,4 +235,20 @@ export const guards: readonly Guard[] = [
     tests: 'test/payments/parseBatch.test.ts',
     caughtBy: 'whatever batch id is let in stays within its quotes',
   },
+  {
+    name: 'the lock of the message, before each call',
+    file: 'src/payments/consumeBatch.ts',
+    from: ' && lock?.held() !== false;',
+    to: ';',
+    tests: 'test/payments/consumeBatch.test.ts',
+    caughtBy: 'when it is lost the work stops',
+  },
+  {
+    name: 'time of an unconfirmed message lock',
+    file: 'src/payments/messageLock.ts',
+    from: 'held: () => clock.monotonic() < heldUntil,',
+    to: 'held: () => heldUntil > Number.NEGATIVE_INFINITY,',
+    tests: 'test/payments/messageLock.test.ts',
+    caughtBy: 'a process that stood still does not believe in its lock',
+  },
 ];

@@ -5,6 +5,7 @@ import { z } from 'zod';
 import { workItemKey, workItemPrefix } from '../../src/locking/index.ts';
 import { lockName } from '../../src/locking/lockName.ts';
 import { sweepLockKey } from '../../src/outbox/sweepOutbox.ts';
+import { messageLockMs } from '../../src/payments/messageLock.ts';
 import { blobContainers, queues, serviceBusQueues } from '../../src/platform/azureNames.ts';
 import { containers, databaseName, indexingPolicy } from '../../src/platform/cosmosContainers.ts';
 import { groupLockKey } from '../../src/runs/job.ts';
@@ -162,6 +163,7 @@ describe('Service Bus', () => {
     const host = hostJson.parse(JSON.parse(readFileSync(join(root, 'host.json'), 'utf8')));
     expect(queuesInBicep()[0]?.properties).toMatchObject({ lockDuration: 'PT1M' });
     expect(host.extensions.serviceBus.maxAutoLockRenewalDuration).toBe('00:05:00');
+    expect(messageLockMs).toBe(60_000);
   });
 });
 

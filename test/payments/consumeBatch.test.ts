@@ -3,10 +3,11 @@ import { consumeBatch } from '../../src/payments/consumeBatch.ts';
 import { BatchUnfinished } from '../../src/payments/executeBatch.ts';
 import { BatchRefused } from '../../src/payments/parseBatch.ts';
 import { NoClearAnswer } from '../../src/payments/startBatch.ts';
-import type { DeadLetterReason } from '../../src/platform/deadLetter.ts';
+import { type DeadLetterReason, type LockRenewal, renewMessageLock } from '../../src/platform/heldMessage.ts';
 import { metric } from '../../src/platform/telemetry.ts';
-import { type PayingWorld, payingWorld } from '../support/payingWorld.ts';
+import { hastyClock, type PayingWorld, payingWorld, watchedProvider } from '../support/payingWorld.ts';
 import { recordedTelemetry } from '../support/recordedTelemetry.ts';
+import { type ServiceBusForTests, serviceBusForTests } from '../support/serviceBusForTests.ts';
 
 let world: PayingWorld;
 let dead: [string, DeadLetterReason][];
@@ -24,7 +25,7 @@ function consume(message: unknown, delivery?: unknown, signal?: AbortSignal) {
   const { dependencies } = world.consumer({ telemetry });
   const deadLetter = async (lockToken: string, why: DeadLetterReason) => void dead.push([lockToken, why]);
   return consumeBatch(
-    { ...dependencies, deadLetter },
+    { ...dependencies, deadLetter, renewLock: async () => 'renewed' },
     { message, delivery, ...(signal === undefined ? {} : { signal }) },
   );
 }
@@ -73,5 +74,110 @@ describe('consumeBatch', () => {
     const stopped = consume(batch, { lockToken: 'token', deliveryCount: 9 }, AbortSignal.abort());
     await expect(stopped).rejects.toThrow(BatchUnfinished);
     expect(dead).toEqual([]);
+  });
+});
+
+/** Calls one after the other, as when all slots but one are taken. */
+function oneByOne() {
+  let line: Promise<unknown> = Promise.resolve();
+  return <T>(call: () => Promise<T>): Promise<T> => {
+    const turn = line.then(call);
+    line = turn.catch(() => {});
+    return turn;
+  };
+}
+
+describe('the lock of the message', () => {
+  let bus: ServiceBusForTests;
+  beforeAll(async () => {
+    bus = await serviceBusForTests({ commands: { LockDuration: 'PT1M' } });
+  });
+  afterAll(() => bus[Symbol.asyncDispose]());
+
+  /** Takes the next message as a host does, on a connection of its own. */
+  async function received() {
+    const host = bus.connect().createReceiver('commands', { maxAutoLockRenewalDurationInMs: 0 });
+    const [message] = await host.receiveMessages(1, { maxWaitTimeInMs: 2_000 });
+    if (message?.lockToken === undefined) throw new Error('nothing was received');
+    return { host, message, lockToken: message.lockToken };
+  }
+
+  /** Works on it as the app does: with nothing but its body and its lock token. The clock is in a hurry: it renews often. */
+  function work(
+    { message, lockToken }: Awaited<ReturnType<typeof received>>,
+    { duringFirstCall, renewals }: { duringFirstCall?: () => Promise<void>; renewals: LockRenewal[] },
+  ) {
+    const receiver = bus.client.createReceiver('commands');
+    let first = true;
+    const { provider, calls } = watchedProvider(world.provider, {
+      async charge(request) {
+        if (first) await duringFirstCall?.();
+        first = false;
+        return world.provider.charge(request);
+      },
+    });
+    const { dependencies } = world.consumer({ provider, telemetry, limit: oneByOne(), clock: hastyClock });
+    const consumed = consumeBatch(
+      {
+        ...dependencies,
+        deadLetter: async () => {},
+        async renewLock(token) {
+          const renewal = await renewMessageLock(receiver, token);
+          renewals.push(renewal);
+          return renewal;
+        },
+      },
+      { message: message.body, delivery: { lockToken, deliveryCount: 1 } },
+    );
+    return { consumed, calls };
+  }
+
+  test('is kept while work goes on, for longer than it lasts', async () => {
+    const { batch } = await world.claimedBatch(3);
+    await bus.client.createSender('commands').sendMessages({ body: batch });
+    const delivery = await received();
+    const renewals: LockRenewal[] = [];
+    const { consumed } = work(delivery, {
+      renewals,
+      async duringFirstCall() {
+        for (let part = 1; part <= 4; part++) {
+          bus.clock.advance(50_000);
+          const before = renewals.length;
+          // One that was under way counts from before the advance, so the second from now on is waited for.
+          await expect.poll(() => renewals.length).toBeGreaterThan(before + 1);
+        }
+      },
+    });
+    expect(await consumed).toMatchObject({ settled: { paid: 3 } });
+    expect(new Set(renewals)).toEqual(new Set(['renewed']));
+    expect(await bus.stats('commands')).toMatchObject({ lockExpiries: 0, locked: 1 });
+    await delivery.host.completeMessage(delivery.message);
+  });
+
+  test('when it is lost the work stops: what was called is settled, the rest is for whoever gets the message next', async () => {
+    const { batch, shard, ids } = await world.claimedBatch(4);
+    await bus.client.createSender('commands').sendMessages({ body: batch });
+    const renewals: LockRenewal[] = [];
+    const { consumed, calls } = work(await received(), {
+      renewals,
+      async duringFirstCall() {
+        await bus.setFault({ kind: 'expire-locks', queue: 'commands' });
+        await expect.poll(() => renewals.at(-1)).toBe('lost');
+      },
+    });
+    await expect(consumed).rejects.toThrow(`3 commands of batch ${batch.batchId} were not called`);
+    expect(calls.charge).toHaveLength(1);
+    expect(telemetry.values(metric.messageLockLost)).toEqual([1]);
+    const statuses = async () => (await world.stored(shard, ids)).map(({ status }) => status);
+    expect(await statuses()).toEqual(['paid', 'claimed', 'claimed', 'claimed']);
+
+    const again = await received();
+    expect(again.message.deliveryCount).toBe(1);
+    const next = work(again, { renewals: [] });
+    expect(await next.consumed).toMatchObject({ settled: { paid: 3 }, dropped: { settled: 1 } });
+    await again.host.completeMessage(again.message);
+    expect(next.calls.charge).toHaveLength(3);
+    expect(await statuses()).toEqual(Array(4).fill('paid'));
+    expect(await world.charges(ids)).toHaveLength(4);
   });
 });

@@ -255,6 +255,31 @@ describe('stale claims', () => {
     expect(await world.charges(ids)).toHaveLength(4);
   });
 
+  test.each(['older', 'newer'] as const)(
+    'ordering per invoice: of two orders for it only the newer pays, also when the %s comes first',
+    async (first) => {
+      const older = await world.claimedBatch(2, {}, { claimStaleMs: -minute });
+      const { message } = await world.claimDue(older.shard, { claimant: aClaimant({ runId: 'run-2' }) });
+      const newer = paymentBatchSchema.parse(message?.body);
+      const inOrder = first === 'older' ? [older.batch, newer] : [newer, older.batch];
+      const { provider, calls } = watchedProvider(world.provider);
+      const results = [];
+      for (const batch of inOrder) {
+        results.push([batch.batchId, await executeBatch(world.consumer({ provider }).dependencies, batch)]);
+      }
+      expect(Object.fromEntries(results)).toEqual({
+        [newer.batchId]: { settled: { ...nothing, paid: 2 }, dropped: never, lost: 0 },
+        [older.batch.batchId]: {
+          settled: nothing,
+          dropped: { ...never, [first === 'older' ? 'staleClaim' : 'settled']: 2 },
+          lost: 0,
+        },
+      });
+      expect(calls.charge).toHaveLength(2);
+      expect(await world.charges(older.ids)).toHaveLength(2);
+    },
+  );
+
   test('where one of a batch was taken the others are paid', async () => {
     const { batch, shard, ids } = await world.claimedBatch(3);
     await world.makeDue(shard, ids.slice(0, 1));
@@ -472,12 +497,12 @@ describe('time', () => {
     await running;
   });
 
-  test('a signal before the call: nothing is charged, and the message comes again', async () => {
+  test('no leave before the call: nothing is charged, and the message comes again', async () => {
     const { batch, shard, ids } = await world.claimedBatch(3);
     const { provider, calls } = watchedProvider(world.provider);
-    await expect(
-      executeBatch(world.consumer({ provider }).dependencies, batch, AbortSignal.abort()),
-    ).rejects.toThrow(BatchUnfinished);
+    await expect(executeBatch(world.consumer({ provider }).dependencies, batch, () => false)).rejects.toThrow(
+      BatchUnfinished,
+    );
     expect(calls.charge).toEqual([]);
     expect((await world.stored(shard, ids)).map(({ claim }) => claim?.phase)).toEqual(
       Array(3).fill('claimed'),
@@ -485,12 +510,12 @@ describe('time', () => {
     expect((await executeBatch(world.consumer().dependencies, batch)).settled.paid).toBe(3);
   });
 
-  test('a signal during a call: its answer is still taken, the rest is left', async () => {
+  test('the leave ends during a call: its answer is still taken, the rest is left', async () => {
     const { batch, shard, ids } = await world.claimedBatch(3);
-    const stop = new AbortController();
+    let mayCall = true;
     const { provider, calls } = watchedProvider(world.provider, {
       async charge(request) {
-        stop.abort();
+        mayCall = false;
         return world.provider.charge(request);
       },
     });
@@ -501,7 +526,7 @@ describe('time', () => {
       return turn;
     };
     const { dependencies } = world.consumer({ provider, limit: oneByOne });
-    await expect(executeBatch(dependencies, batch, stop.signal)).rejects.toThrow(
+    await expect(executeBatch(dependencies, batch, () => mayCall)).rejects.toThrow(
       `2 commands of batch ${batch.batchId} were not called`,
     );
     expect(calls.charge).toHaveLength(1);

@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { deadLetter } from '../../src/platform/deadLetter.ts';
+import { deadLetter, renewMessageLock } from '../../src/platform/heldMessage.ts';
 import { type ServiceBusForTests, serviceBusForTests } from '../support/serviceBusForTests.ts';
 
 let bus: ServiceBusForTests;
 beforeAll(async () => {
-  bus = await serviceBusForTests({ alien: {}, late: {} });
+  bus = await serviceBusForTests({ alien: {}, late: {}, long: { LockDuration: 'PT1M' }, lost: {}, away: {} });
 });
 afterAll(() => bus[Symbol.asyncDispose]());
 
@@ -40,4 +40,40 @@ test('a lock that has run out is an error, and the message is delivered again', 
   const receiver = bus.client.createReceiver('late');
   await expect(deadLetter(receiver, lockToken, why)).rejects.toMatchObject({ code: 'MessageLockLost' });
   expect(await bus.stats('late')).toMatchObject({ active: 1, deadLettered: 0 });
+});
+
+test('the lock token alone renews a lock that another connection holds', async () => {
+  const { host, message, lockToken } = await heldByHost('long');
+  const receiver = bus.client.createReceiver('long');
+  for (let minute = 0; minute < 8; minute++) {
+    bus.clock.advance(45_000);
+    expect(await renewMessageLock(receiver, lockToken)).toBe('renewed');
+  }
+  expect(await bus.stats('long')).toMatchObject({ locked: 1, lockExpiries: 0 });
+  await host.completeMessage(message);
+  expect(await bus.stats('long')).toMatchObject({ locked: 0, completed: 1 });
+});
+
+test('a lock that is lost is an answer; the message belongs to whoever gets it next', async () => {
+  const { lockToken } = await heldByHost('lost');
+  const receiver = bus.client.createReceiver('lost');
+  await bus.setFault({ kind: 'expire-locks', queue: 'lost' });
+  expect(await renewMessageLock(receiver, lockToken)).toBe('lost');
+  const [again] = await bus.connect().createReceiver('lost').receiveMessages(1, { maxWaitTimeInMs: 2_000 });
+  expect(again?.lockToken).not.toBe(lockToken);
+  expect(await renewMessageLock(receiver, lockToken)).toBe('lost');
+  expect(await bus.stats('lost')).toMatchObject({ locked: 1, lockExpiries: 1 });
+});
+
+test('a service that refuses for another reason is an error, not a lost lock', async () => {
+  const { lockToken } = await heldByHost('away');
+  const receiver = bus.client.createReceiver('away');
+  await bus.setFault({
+    kind: 'refuse',
+    queue: 'away',
+    operation: 'management',
+    condition: 'com.microsoft:server-busy',
+  });
+  await expect(renewMessageLock(receiver, lockToken)).rejects.toMatchObject({ code: 'ServiceBusy' });
+  expect(await renewMessageLock(receiver, lockToken)).toBe('renewed');
 });
