@@ -31,7 +31,15 @@ export function describeCosmos({ method, path, headers, body }: HttpExchange): s
   }
   if (isQuery(headers)) return `Cosmos: query ${container}${queried(body)}`;
   const operation = { GET: 'read', PUT: 'replace', PATCH: 'patch', DELETE: 'delete' }[method] ?? 'create';
-  return `Cosmos: ${operation} in ${container}${item?.startsWith('fence') === true ? ' (fence)' : ''}`;
+  const kind =
+    operation === 'create' ? kindOf(body) : item?.startsWith('fence') === true ? 'fence' : undefined;
+  return `Cosmos: ${operation} in ${container}${kind === undefined ? '' : ` (${kind})`}`;
+}
+
+/** The fence of a lock and the document of the deployment say of themselves what they are. */
+function kindOf(body: Buffer): string | undefined {
+  const { type } = JSON.parse(body.toString()) as { type?: string };
+  return type;
 }
 
 function isQuery(headers: HttpExchange['headers']): boolean {

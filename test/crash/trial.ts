@@ -59,7 +59,7 @@ export async function runTrial(
   id: string,
   point?: CrashPoint,
 ): Promise<TrialResult> {
-  await forgetLocks(cloud);
+  await forgetDeployment(cloud);
   await using hosts = new AsyncDisposableStack();
   const gate = createGate(point);
   const crashed = Promise.withResolvers<TappedHost>();
@@ -212,10 +212,10 @@ async function forget({ serviceBusLocal }: LocalCloud): Promise<void> {
 }
 
 /**
- * Every trial begins as a new deployment does, without locks and fences: else their creation could be cut only once.
- * Nothing of the trial's own is touched.
+ * Every trial begins as a new deployment does, without locks, fences and what is written down of the deployment: else their
+ * creation could be cut only once. Nothing of the trial's own is touched.
  */
-async function forgetLocks({ blobs, cosmosClient }: LocalCloud): Promise<void> {
+async function forgetDeployment({ blobs, cosmosClient }: LocalCloud): Promise<void> {
   const locks = blobs.getContainerClient(blobContainers.locks);
   for await (const { name, properties } of locks.listBlobsFlat()) {
     const blob = locks.getBlobClient(name);
@@ -224,7 +224,9 @@ async function forgetLocks({ blobs, cosmosClient }: LocalCloud): Promise<void> {
   }
   const invoices = cosmosClient.database(databaseName).container(containers.invoices.name);
   const { resources } = await invoices.items
-    .query<{ id: string; shard: string }>(`SELECT c.id, c.shard FROM c WHERE c.type = 'fence'`)
+    .query<{ id: string; shard: string }>(
+      `SELECT c.id, c.shard FROM c WHERE c.type IN ('fence', 'deployment')`,
+    )
     .fetchAll();
   for (const { id, shard } of resources) await invoices.item(id, shard).delete();
 }
