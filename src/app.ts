@@ -2,6 +2,7 @@ import pLimit from 'p-limit';
 import { z } from 'zod';
 import { processInvoicesJob } from './invoices/processInvoices.ts';
 import { shardsCheck } from './invoices/shardsCheck.ts';
+import { watchParked } from './invoices/watchParked.ts';
 import { blobLockStore, createLocks } from './locking/index.ts';
 import { cosmosAudit, cosmosAuditReader } from './ops/audit.ts';
 import { poisonSource, serviceBusDeadLetters } from './ops/deadLetters.ts';
@@ -182,7 +183,11 @@ export function createApp(settings: Settings, parts: AppParts = {}) {
       await using lease = await locks.tryAcquire(sweepLockKey, { instance, job: 'sweep-outbox' });
       if (lease === null) return null;
       const counts = await sweepOutbox({ container, dispatcher, clock, telemetry, onUnreadable }, lease);
-      await watchUnknown({ container, clock, telemetry });
+      await Promise.all([
+        watchUnknown({ container, clock, telemetry }),
+        watchParked({ container, telemetry }),
+        poison.waiting().then((count) => telemetry.record(metric.workItemPoisonWaiting, count)),
+      ]);
       return counts;
     },
     /** One message of the queue of payment commands. One that is none goes to the dead-letter queue, with the reason. */

@@ -25,7 +25,7 @@ const retryDelay = { base: 200, cap: 4_000 };
  * Claims up to a batch of invoices of one shard in one transaction: each claim on the ETag that was read, the outbox
  * message with a command for each, and the check of the fence. One contended invoice refuses the whole batch; it is
  * dropped and the rest goes again, so it holds up nobody. A batch whose answer was lost is settled by rereading: the
- * batch id in the claim says whose it is.
+ * batch id in the timelines says whether it was applied, also where it only parked, or is settled by now.
  *
  * @throws {FencedOut} another holder of the lease has written to this shard already
  */
@@ -61,7 +61,7 @@ export async function claimBatch(
       await clock.sleep(delayMs);
       continue;
     }
-    if (current.some(({ claim }) => claim?.batchId === batchId)) {
+    if (current.some(({ timeline }) => timeline.some((entry) => entry.batchId === batchId))) {
       const message = await readOutboxMessage(container, shard, batchId);
       return { counts: addCounts(counts, batch.counts), ...messageOf(message) };
     }

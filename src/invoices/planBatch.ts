@@ -108,7 +108,7 @@ export function planBatch(
         { op: 'set', path: '/payment', value: invoice.payment },
         { op: 'remove', path: '/actionableAt' },
         ...(invoice.claim === undefined ? [] : [{ op: 'remove' as const, path: '/claim' }]),
-        appendToTimeline(invoice, { at, what: 'parked', by: claimant.by, reason: decision.reason }),
+        appendToTimeline(invoice, { at, what: 'parked', by: claimant.by, batchId, reason: decision.reason }),
       ];
     }
     const { attempt } = decision;

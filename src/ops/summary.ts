@@ -1,6 +1,7 @@
 import type { Container } from '@azure/cosmos';
 import { z } from 'zod';
 import { type InvoiceStatus, invoiceStatuses } from '../invoices/invoice.ts';
+import { oldestPendingMs } from '../outbox/oldestPending.ts';
 import type { Clock } from '../platform/clock.ts';
 
 export interface Summary {
@@ -26,10 +27,7 @@ export async function summarize({
   const [invoices, outbox, oldest, stale, charges] = await Promise.all([
     byStatus('invoice'),
     byStatus('outboxMessage'),
-    value(
-      z.string(),
-      `SELECT VALUE MIN(c.notBefore ?? c.createdAt) FROM c WHERE c.type = 'outboxMessage' AND c.status = 'pending'`,
-    ),
+    oldestPendingMs(container, now),
     value(z.number(), `SELECT VALUE COUNT(1) FROM c WHERE c.status = 'claimed' AND c.actionableAt <= @now`),
     value(z.number(), `SELECT VALUE COUNT(1) FROM c WHERE c.type = 'invoice' AND IS_DEFINED(c.payment.id)`),
   ]);
@@ -41,8 +39,7 @@ export async function summarize({
     outbox: {
       pending: outbox.get('pending') ?? 0,
       parked: outbox.get('parked') ?? 0,
-      oldestPendingSeconds:
-        oldest === undefined ? 0 : Math.max(0, Math.round((now - Date.parse(oldest)) / 1000)),
+      oldestPendingSeconds: Math.round(oldest / 1000),
     },
     staleClaims: stale ?? 0,
     charges: charges ?? 0,

@@ -4,7 +4,7 @@ import type { Clock } from '../platform/clock.ts';
 import type { OnUnreadable } from '../platform/readable.ts';
 import { metric, type Telemetry } from '../platform/telemetry.ts';
 import type { Dispatcher } from './dispatcher.ts';
-import { waitedMs } from './outboxMessage.ts';
+import { oldestPendingMs } from './oldestPending.ts';
 import { dueOutboxMessages } from './readOutbox.ts';
 
 /** Key of the lease under which the sweeper runs: one sweeper at a time is enough. */
@@ -40,16 +40,14 @@ export async function sweepOutbox(
 ): Promise<SweepCounts> {
   const counts: SweepCounts = { dispatched: 0, retried: 0, parked: 0 };
   const seen = new Set<string>();
+  telemetry.record(metric.outboxOldestMs, await oldestPendingMs(container, clock.now()));
   for (;;) {
     lease.assertHeld();
-    const now = clock.now();
     const { messages, more } = await dueOutboxMessages(container, {
-      now: new Date(now).toISOString(),
+      now: new Date(clock.now()).toISOString(),
       limit: pageSize,
       onUnreadable,
     });
-    const oldest = Math.max(0, ...messages.map((message) => waitedMs(message, now)));
-    telemetry.record(metric.outboxOldestMs, oldest);
     // One whose mark failed is due still and comes again: it is left to the next sweep, or this one would never end.
     const fresh = messages.filter(({ id }) => !seen.has(id));
     for (const { id } of fresh) seen.add(id);

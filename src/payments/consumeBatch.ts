@@ -1,4 +1,6 @@
 import { z } from 'zod';
+import { isAccessDenied } from '../platform/cosmosErrors.ts';
+import { errorText } from '../platform/errorText.ts';
 import type { DeadLetterReason, LockRenewal } from '../platform/heldMessage.ts';
 import { metric } from '../platform/telemetry.ts';
 import { type BatchResult, type ExecutePaymentsDependencies, executeBatch } from './executeBatch.ts';
@@ -43,9 +45,10 @@ export async function consumeBatch(
   try {
     return await executeBatch(dependencies, parseBatch(message), mayCall);
   } catch (error) {
-    if (error instanceof NoClearAnswer && deliveryCount >= enoughDeliveries) {
+    const away = error instanceof NoClearAnswer || isAccessDenied(error);
+    if (away && deliveryCount >= enoughDeliveries) {
       telemetry.count(metric.batchLeft);
-      return { left: error.message };
+      return { left: errorText(error) };
     }
     if (!(error instanceof BatchRefused)) throw error;
     telemetry.count(metric.batchRejected);

@@ -70,6 +70,8 @@ export function decideSettlement(
   now: number,
 ): Settlement {
   const { attempt, payment } = command;
+  // An earlier call under the same key may have gone through, whatever is said of this one.
+  const mayBeCharged = payment.unknownSince !== undefined;
   switch (outcome.kind) {
     case 'succeeded':
       return { kind: 'paid', paymentId: outcome.paymentId };
@@ -127,10 +129,10 @@ export function decideSettlement(
       return {
         kind: 'parked',
         reason: `idempotency key sent with other parameters: ${outcome.message}`,
-        unknown: false,
+        unknown: mayBeCharged,
       };
     case 'refused':
-      return { kind: 'parked', reason: `${outcome.code}: ${outcome.message}`, unknown: false };
+      return { kind: 'parked', reason: `${outcome.code}: ${outcome.message}`, unknown: mayBeCharged };
     case 'unclear':
       return { kind: 'parked', reason: outcome.message, unknown: true };
   }

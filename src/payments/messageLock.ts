@@ -48,6 +48,8 @@ export function keepMessageLock(
       const asked = clock.monotonic();
       // Why there was no answer does not matter: without one the lock is not believed for long.
       const renewal = await renew().catch(() => 'unclear' as const);
+      // The host has completed the message meanwhile: that is no loss.
+      if (ended.signal.aborted) return;
       switch (renewal) {
         case 'renewed':
           heldUntil = asked + messageLockMs;

@@ -11,6 +11,13 @@ import { NotNow } from '../workItems/notNow.ts';
 import type { FoundPayment, PaymentProvider } from './provider.ts';
 import { type PaymentFound, settleFound } from './settleFound.ts';
 
+/**
+ * For how long after an invoice was parked a search that finds no payment says nothing, in milliseconds. Stripe shows a
+ * payment mostly within a minute, but later during an outage (https://docs.stripe.com/search#data-freshness), and that is
+ * when invoices are parked.
+ */
+const searchUncertainMs = 3_600_000;
+
 /** The provider could not say, or the store gave no clear answer: the work item is tried again later. */
 export class NotReconciled extends NotNow {
   override readonly name = 'NotReconciled';
@@ -19,6 +26,12 @@ export class NotReconciled extends NotNow {
 /** The provider knows no payment that settles the invoice. */
 type NoneFound = Extract<FoundPayment, { kind: 'notFound' | 'differs' }>;
 
+/** Milliseconds since the epoch; 0 where the timeline does not say, as after an edit by hand. */
+function parkedAt({ timeline }: Invoice): number {
+  const at = timeline.findLast(({ what }) => what === 'parked')?.at;
+  return at === undefined ? 0 : Date.parse(at);
+}
+
 /** Whether there is still something to find out: a person may have decided meanwhile. */
 export function isUnclear(invoice: Invoice | undefined, keyNumber: number): invoice is Invoice {
   return invoice?.status === 'parked' && invoice.payment.keyNumber === keyNumber;
@@ -26,8 +39,8 @@ export function isUnclear(invoice: Invoice | undefined, keyNumber: number): invo
 
 /**
  * The stage that looks a parked invoice up at the provider. Found: it was charged, so it is paid, and its receipt is
- * ordered. Not found, or with another amount: it stays parked, and its timeline says so; to try again is then for a
- * person to decide. Nothing is ever charged here.
+ * ordered. Not found for an hour, or with another amount: it stays parked, and its timeline says so; to try again is then
+ * for a person to decide. Nothing is ever charged here.
  */
 export function reconcileStage({
   container,
@@ -53,6 +66,8 @@ export function reconcileStage({
       const found = await provider.find({ ...invoice, invoiceId: id });
       if (found.kind === 'unknown') throw new NotReconciled(`the provider cannot say: ${found.message}`);
       const now = clock.now();
+      if (found.kind === 'notFound' && now - parkedAt(invoice) < searchUncertainMs)
+        throw new NotReconciled('the provider finds no payment, but its search may lag');
       const at = new Date(now).toISOString();
       const operations =
         found.kind === 'found'

@@ -2,6 +2,8 @@
 export const cosmosStatus = {
   created: 201,
   badRequest: 400,
+  unauthorized: 401,
+  forbidden: 403,
   notFound: 404,
   requestTimeout: 408,
   conflict: 409,
@@ -42,4 +44,13 @@ export function isUncertainStatus(status: number): boolean {
 export function isUncertain(error: unknown): boolean {
   const code = codeOf(error);
   return typeof code === 'number' ? isUncertainStatus(code) : typeof code === 'string';
+}
+
+/**
+ * Whether the store refuses the app as such: a role, a key or a network rule is wrong. The request did nothing, and is as
+ * good as before once somebody has set that right.
+ */
+export function isAccessDenied(error: unknown): boolean {
+  const status = statusOf(error);
+  return status === cosmosStatus.unauthorized || status === cosmosStatus.forbidden;
 }

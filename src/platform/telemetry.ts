@@ -32,6 +32,8 @@ export const metric = {
   workItemDone: 'payonce.work_item.done',
   workItemPostponed: 'payonce.work_item.postponed',
   workItemPoison: 'payonce.work_item.poison',
+  workItemPoisonWaiting: 'payonce.work_item.poison_waiting',
+  parkedWaiting: 'payonce.parked.waiting',
   runEnded: 'payonce.run.ended',
   runGroupEnded: 'payonce.run.group_ended',
   runMs: 'payonce.run.ms',

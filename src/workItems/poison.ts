@@ -10,7 +10,7 @@ import type { Container } from '@azure/cosmos';
 import { z } from 'zod';
 import { exponentialBackoff } from '../platform/backoff.ts';
 import type { Clock } from '../platform/clock.ts';
-import { cosmosStatus, isUncertain, statusOf } from '../platform/cosmosErrors.ts';
+import { cosmosStatus, isAccessDenied, isUncertain, statusOf } from '../platform/cosmosErrors.ts';
 import { errorText } from '../platform/errorText.ts';
 import type { Stage } from './defineStage.ts';
 import { readWorkItem } from './processWorkItem.ts';
@@ -27,6 +27,8 @@ const poisonSchema = z.object({
   _etag: z.string(),
 });
 export type PoisonItem = z.infer<typeof poisonSchema>;
+
+const countSchema = z.tuple([z.number()]);
 
 /** Where messages stand whose resource cannot be read. */
 const unreadable = '(unreadable)';
@@ -53,6 +55,8 @@ export interface PoisonItems {
   /** Records a message of the poison queue, once, also if the store is away for minutes: `messageId` is the queue's. */
   record(message: unknown, messageId: string): Promise<PoisonItem['reason']>;
   list(limit: number): Promise<PoisonItem[]>;
+  /** How many wait to be sent again, in all. */
+  waiting(): Promise<number>;
   /**
    * Sends a recorded message again, as if it had never been tried, then marks it; false where another has, or there is
    * none.
@@ -70,7 +74,7 @@ export function poisonItems(container: Container, stages: readonly Stage[], cloc
       const { resource } = await container.item(failureId(item), item.resourceId).read<{ error?: string }>();
       return `every delivery failed; the last: ${resource?.error ?? 'no error was left behind'}`;
     } catch (error) {
-      if (isUncertain(error)) throw error;
+      if (isAway(error)) throw error;
       return errorText(error);
     }
   }
@@ -113,7 +117,7 @@ export function poisonItems(container: Container, stages: readonly Stage[], cloc
           return await recordOnce(message, messageId);
         } catch (error) {
           const waitMs = exponentialBackoff(tried, backoff);
-          if (!isUncertain(error) || clock.monotonic() + waitMs > until) throw error;
+          if (!isAway(error) || clock.monotonic() + waitMs > until) throw error;
           await clock.sleep(waitMs);
         }
       }
@@ -126,6 +130,12 @@ export function poisonItems(container: Container, stages: readonly Stage[], cloc
       };
       const { resources } = await container.items.query(query).fetchAll();
       return resources.map((item) => poisonSchema.parse(item));
+    },
+
+    async waiting() {
+      const query = `SELECT VALUE COUNT(1) FROM c WHERE c.status = 'poison'`;
+      const { resources } = await container.items.query<unknown>(query).fetchAll();
+      return countSchema.parse(resources)[0];
     },
 
     async redrive({ id, resourceId, text, _etag }, send) {
@@ -148,6 +158,11 @@ export function poisonItems(container: Container, stages: readonly Stage[], cloc
       return true;
     },
   };
+}
+
+/** Whether the store cannot be written to at the moment, which is no fault of what is to be recorded. */
+function isAway(error: unknown): boolean {
+  return isUncertain(error) || isAccessDenied(error);
 }
 
 /** Cut to a length that lists can show, and not through the middle of a character. */

@@ -142,8 +142,8 @@ export const guards: readonly Guard[] = [
   {
     name: 'a claim known by its batch id after a lost answer',
     file: 'src/invoices/claimBatch.ts',
-    from: 'if (current.some(({ claim }) => claim?.batchId === batchId)) {',
-    to: "if (current.some(({ claim }) => claim?.batchId === '')) {",
+    from: 'timeline.some((entry) => entry.batchId === batchId)',
+    to: "timeline.some((entry) => entry.batchId === '')",
     tests: claimTests,
     caughtBy: 'a batch whose answer was lost is settled by rereading',
   },
@@ -250,5 +250,13 @@ export const guards: readonly Guard[] = [
     to: 'held: () => heldUntil > Number.NEGATIVE_INFINITY,',
     tests: 'test/payments/messageLock.test.ts',
     caughtBy: 'a process that stood still does not believe in its lock',
+  },
+  {
+    name: 'a search that finds nothing while it may lag',
+    file: 'src/payments/reconcile.ts',
+    from: "found.kind === 'notFound' && now - parkedAt(invoice) < searchUncertainMs",
+    to: "found.kind === 'notFound' && now < searchUncertainMs",
+    tests: 'test/payments/reconcile.test.ts',
+    caughtBy: 'none found within the hour says nothing',
   },
 ];

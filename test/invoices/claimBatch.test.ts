@@ -8,7 +8,7 @@ import { noClaims } from '../../src/invoices/planBatch.ts';
 import { actionableInvoices, readInvoices } from '../../src/invoices/readInvoices.ts';
 import { systemClock } from '../../src/platform/clock.ts';
 import { createFence, FencedOut } from '../../src/platform/fence.ts';
-import { aClaimant } from '../support/payingWorld.ts';
+import { aClaimant, hastyClock } from '../support/payingWorld.ts';
 import { type PayonceCosmos, payonceCosmos } from '../support/payonceCosmos.ts';
 
 let cosmos: PayonceCosmos;
@@ -143,6 +143,50 @@ describe('claimBatch', () => {
     const { counts, message } = await claim(shard, page);
     expect(counts.claimed).toBe(5);
     expect((await stored(shard, page)).every((invoice) => invoice.claim?.batchId === message?.id)).toBe(true);
+  });
+
+  test('so is one that only parked, and each of them is counted', async () => {
+    const { shard, page } = await dueInvoices(3, { attempts: maxAttempts });
+    await createFence(cosmos.containers.invoices, { lockKey: aClaimant().lockKey, shard });
+    const filter = { operation: 'batch', partitionKey: shard };
+    await cosmos.fault({ kind: 'reset-after', count: 4, filter });
+    expect(await claim(shard, page)).toEqual({ counts: { ...noClaims, parked: 3 } });
+    await cosmos.clearFaults();
+    for (const { status, timeline } of await stored(shard, page)) {
+      expect(status).toBe('parked');
+      expect(timeline.filter(({ what }) => what === 'parked')).toHaveLength(1);
+    }
+  });
+
+  test('so is one whose invoices have been settled by the time of the rereading', async () => {
+    const { shard, page } = await dueInvoices(2);
+    const { invoices } = cosmos.containers;
+    await createFence(invoices, { lockKey: aClaimant().lockKey, shard });
+    await cosmos.fault({
+      kind: 'reset-after',
+      count: 2,
+      filter: { operation: 'batch', partitionKey: shard },
+    });
+    const settling = {
+      ...hastyClock,
+      async sleep() {
+        for (const { id, claim } of await stored(shard, page)) {
+          if (claim === undefined) continue;
+          await invoices.item(id, shard).patch([
+            { op: 'set', path: '/status', value: 'paid' },
+            { op: 'remove', path: '/claim' },
+          ]);
+        }
+      },
+    };
+    const { counts } = await claimBatch(
+      { container: invoices, clock: settling, claimStaleMs: 1_000, notifies: false },
+      shard,
+      page,
+      aClaimant(),
+    );
+    expect(counts).toEqual({ ...noClaims, claimed: 2 });
+    expect((await stored(shard, page)).map(({ status }) => status)).toEqual(['paid', 'paid']);
   });
 
   test('a batch that was never applied is tried again', async () => {

@@ -134,6 +134,20 @@ describe('sweepOutbox', () => {
     await box.clear();
   });
 
+  test('the oldest counts from its beginning, also while it waits for its next try', async () => {
+    const box = await outbox('s10');
+    box.answers.send = async (all) => all.map(() => ({ kind: 'failed', error: 'the broker is away' }));
+    await box.store('failing');
+    for (let sweeps = 0; sweeps < 8; sweeps++) {
+      await box.clock.advance(30_000);
+      await box.sweep();
+    }
+    expect(box.telemetry.values(metric.outboxOldestMs)).toEqual(
+      Array.from({ length: 8 }, (_, n) => 30_000 * (n + 1)),
+    );
+    await box.clear();
+  });
+
   test('one that is not to be sent before a time has waited since that time', async () => {
     const box = await outbox('s9');
     const at = box.clock.now();

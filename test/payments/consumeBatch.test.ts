@@ -3,6 +3,7 @@ import { consumeBatch } from '../../src/payments/consumeBatch.ts';
 import { BatchUnfinished } from '../../src/payments/executeBatch.ts';
 import { BatchRefused } from '../../src/payments/parseBatch.ts';
 import { NoClearAnswer } from '../../src/payments/startBatch.ts';
+import { isAccessDenied } from '../../src/platform/cosmosErrors.ts';
 import { type DeadLetterReason, type LockRenewal, renewMessageLock } from '../../src/platform/heldMessage.ts';
 import { metric } from '../../src/platform/telemetry.ts';
 import { hastyClock, type PayingWorld, payingWorld, watchedProvider } from '../support/payingWorld.ts';
@@ -67,6 +68,28 @@ describe('consumeBatch', () => {
     const { message } = await world.claimDue(shard);
     expect(await consume(message?.body)).toMatchObject({ settled: { paid: 2 } });
     expect(await world.charges(ids)).toHaveLength(2);
+  });
+
+  test('a store that does not let the app in is left to in the same way: no good batch becomes a dead letter', async () => {
+    const { batch, shard, ids } = await world.claimedBatch(2);
+    const { dependencies } = world.consumer({ telemetry, container: world.cosmos.denied.invoices });
+    const consumeDenied = (deliveryCount: number) =>
+      consumeBatch(
+        {
+          ...dependencies,
+          deadLetter: async (token, why) => void dead.push([token, why]),
+          renewLock: async () => 'renewed',
+        },
+        { message: batch, delivery: { lockToken: 'token', deliveryCount } },
+      );
+    await expect(consumeDenied(4)).rejects.toSatisfy(isAccessDenied);
+    expect(await consumeDenied(5)).toEqual({ left: expect.stringMatching(/./) });
+    expect(telemetry.values(metric.batchLeft)).toEqual([1]);
+    expect(dead).toEqual([]);
+    expect(await world.charges(ids)).toEqual([]);
+    await world.makeDue(shard, ids);
+    const { message } = await world.claimDue(shard);
+    expect(await consume(message?.body)).toMatchObject({ settled: { paid: 2 } });
   });
 
   test('a stopping host leaves the message to others, however often it has come', async () => {

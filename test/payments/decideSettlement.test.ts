@@ -141,6 +141,16 @@ describe('decideSettlement', () => {
     expect(stored(already).unknownSince).toBe(since === undefined ? undefined : earlier);
   });
 
+  test.each<CommandOutcome>([
+    { kind: 'keyReused', message: 'x' },
+    { kind: 'refused', code: 'invalid', message: 'x' },
+  ])('$kind: parked, and looked up where an earlier call may have charged', (outcome) => {
+    const parked = (before: PaymentCommand) => decideSettlement(before, outcome, policy, now);
+    expect(parked(command())).toMatchObject({ kind: 'parked', unknown: false });
+    const already = command({ payment: { unknownSince: '2026-01-01T11:00:00.000Z' } });
+    expect(parked(already)).toMatchObject({ kind: 'parked', unknown: true });
+  });
+
   test('what was unknown stays so where the provider cannot be asked', () => {
     const before = command({ payment: { unknownSince: '2026-01-01T11:00:00.000Z' } });
     expect(decideSettlement(before, transient, policy, now)).toMatchObject({

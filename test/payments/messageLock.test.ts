@@ -52,6 +52,17 @@ describe('keepMessageLock', () => {
     expect(telemetry.values(metric.messageLockLost)).toEqual([1]);
   });
 
+  test('a message that is completed while a renewal is on its way is no loss', async () => {
+    const late = Promise.withResolvers<LockRenewal>();
+    const { lock, clock, telemetry } = keptLock(late.promise);
+    await clock.advance(20 * second);
+    lock[Symbol.dispose]();
+    late.resolve('lost');
+    await clock.advance(100 * second);
+    expect(telemetry.values(metric.messageLockLost)).toEqual([]);
+    expect(clock.sleepers()).toBe(0);
+  });
+
   test('a service that does not answer is asked again sooner, and believed to keep the lock only for its time', async () => {
     const { lock, clock, asked } = keptLock('renewed', new Error('no connection'));
     await clock.advance(20 * second + messageLockMs - 1);

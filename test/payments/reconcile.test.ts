@@ -7,7 +7,7 @@ import { executeBatch } from '../../src/payments/executeBatch.ts';
 import type { FoundPayment } from '../../src/payments/provider.ts';
 import { NotReconciled, reconcileStage } from '../../src/payments/reconcile.ts';
 import { workItemSchema } from '../../src/workItems/workItem.ts';
-import { hastyClock, minute, type PayingWorld, payingWorld } from '../support/payingWorld.ts';
+import { hastyClock, hour, minute, type PayingWorld, payingWorld } from '../support/payingWorld.ts';
 
 let world: PayingWorld;
 beforeAll(async () => {
@@ -38,11 +38,16 @@ function itemOf(message: OutboxMessage | undefined) {
 function reconcile(
   id: string,
   input: unknown,
-  { find, notifies = false }: { find?: () => Promise<FoundPayment>; notifies?: boolean } = {},
+  {
+    find,
+    notifies = false,
+    laterMs = 0,
+  }: { find?: () => Promise<FoundPayment>; notifies?: boolean; laterMs?: number } = {},
 ) {
   const provider = find === undefined ? world.provider : { find };
   const { container } = world;
-  const stage = reconcileStage({ container, provider, clock: hastyClock, by: 'host-r', notifies });
+  const clock = { ...hastyClock, now: () => hastyClock.now() + laterMs };
+  const stage = reconcileStage({ container, provider, clock, by: 'host-r', notifies });
   return stage.run(input, context(id));
 }
 
@@ -92,11 +97,23 @@ describe('reconcile', () => {
 
   test('none found: it stays parked, its timeline says so, and nothing is charged', async () => {
     const { id, ids, shard, message } = await parkedUnknown('pm_local_resetBeforeCharge');
-    expect(await reconcile(id, itemOf(message).input)).toEqual({ result: 'not found' });
+    expect(await reconcile(id, itemOf(message).input, { laterMs: hour })).toEqual({ result: 'not found' });
     const [invoice] = await world.stored(shard, ids);
     expect(invoice).toMatchObject({ status: 'parked' });
     expect(invoice?.timeline.at(-1)).toMatchObject({ what: 'looked up', by: 'host-r' });
     expect(await world.charges(ids)).toEqual([]);
+  });
+
+  test('none found within the hour says nothing, since the search lags: it is asked again, and finds it', async () => {
+    const { id, shard, ids, message } = await parkedUnknown('pm_local_resetAfterCharge');
+    const none = async () => ({ kind: 'notFound' as const });
+    const { input } = itemOf(message);
+    const early = reconcile(id, input, { find: none, laterMs: hour - minute });
+    await expect(early).rejects.toThrow(NotReconciled);
+    const [invoice] = await world.stored(shard, ids);
+    expect(invoice).toMatchObject({ status: 'parked' });
+    expect(invoice?.timeline.at(-1)).toMatchObject({ what: 'parked' });
+    expect(await reconcile(id, input, { laterMs: hour - minute })).toMatchObject({ result: 'paid' });
   });
 
   test('one of another amount: it stays parked, and its timeline says what is there', async () => {

@@ -5,6 +5,8 @@ import { containers, databaseName } from '../../src/platform/cosmosContainers.ts
 
 export interface PayonceCosmos extends AsyncDisposable {
   containers: Record<keyof typeof containers, Container>;
+  /** The same containers as somebody sees them whose key is wrong. */
+  denied: Record<keyof typeof containers, Container>;
   /** The next `count` requests that match get a fault; see docs/local-cosmos.md. */
   fault(fault: {
     kind: string;
@@ -27,14 +29,10 @@ export async function payonceCosmos(): Promise<PayonceCosmos> {
       retryOptions: { maxRetryAttemptCount: 1, fixedRetryIntervalInMilliseconds: 1, maxWaitTimeInSeconds: 1 },
     },
   });
-  const database = client.database(databaseName);
+  const stranger = new CosmosClient({ endpoint: server.endpoint, key: 'bm90IHRoZSBrZXk=' });
   return {
-    containers: {
-      invoices: database.container(containers.invoices.name),
-      workItems: database.container(containers.workItems.name),
-      runs: database.container(containers.runs.name),
-      audit: database.container(containers.audit.name),
-    },
+    containers: containersOf(client),
+    denied: containersOf(stranger),
     connectionString: server.connectionString,
     async fault(fault) {
       const response = await fetch(new URL('/_local/faults', server.endpoint), {
@@ -49,7 +47,18 @@ export async function payonceCosmos(): Promise<PayonceCosmos> {
     },
     async [Symbol.asyncDispose]() {
       client.dispose();
+      stranger.dispose();
       await server.stop();
     },
+  };
+}
+
+function containersOf(client: CosmosClient): PayonceCosmos['containers'] {
+  const database = client.database(databaseName);
+  return {
+    invoices: database.container(containers.invoices.name),
+    workItems: database.container(containers.workItems.name),
+    runs: database.container(containers.runs.name),
+    audit: database.container(containers.audit.name),
   };
 }

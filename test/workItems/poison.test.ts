@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, afterEach, beforeAll, expect, test, vi } from 'vitest';
 import { z } from 'zod';
+import { statusOf } from '../../src/platform/cosmosErrors.ts';
 import { defineStage } from '../../src/workItems/defineStage.ts';
 import { poisonItems } from '../../src/workItems/poison.ts';
 import { type PayonceCosmos, payonceCosmos } from '../support/payonceCosmos.ts';
@@ -61,6 +62,36 @@ test('a store that is away for a minute: the record is made when it is back, wit
   await clock.advance(30_000);
   expect(await recording).toBe('every delivery failed; the last: out of ink');
   expect(await recorded(id, id)).toBeDefined();
+});
+
+test('a store that does not let the app in is one that is away', async () => {
+  const clock = virtualClock();
+  const items = poisonItems(cosmos.denied.workItems, [stamp], clock);
+  const begun = clock.now();
+  let outcome: unknown;
+  const recording = items.record(item('a'), randomUUID()).catch((error: unknown) => {
+    outcome = error;
+  });
+  while (outcome === undefined) {
+    await vi.waitFor(() => expect(outcome !== undefined || clock.sleepers() === 1).toBe(true));
+    if (outcome === undefined) await clock.advance(30_000);
+  }
+  await recording;
+  expect(statusOf(outcome)).toBe(401);
+  expect(clock.now() - begun).toBeGreaterThan(7 * 60_000);
+});
+
+test('how many wait for a person', async () => {
+  const { items } = poison();
+  const before = await items.waiting();
+  const id = randomUUID();
+  await items.record(item(id), id);
+  expect(await items.waiting()).toBe(before + 1);
+  const sent: string[] = [];
+  const found = (await items.list(100)).find(({ resourceId }) => resourceId === id);
+  if (found === undefined) throw new Error('not in the list');
+  expect(await items.redrive(found, async (text) => sent.push(text))).toBe(true);
+  expect(await items.waiting()).toBe(before);
 });
 
 test('it does not wait for longer than a function may run', async () => {

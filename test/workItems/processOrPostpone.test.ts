@@ -21,7 +21,7 @@ beforeAll(async () => {
 afterAll(() => cosmos[Symbol.asyncDispose]());
 
 /** A worker with one stage, `ring`, that needs somebody who may be ill. */
-function worker() {
+function worker(container = cosmos.containers.workItems) {
   const world = virtualLocks();
   const rung: string[] = [];
   const outside = { illness: undefined as Error | undefined };
@@ -38,7 +38,7 @@ function worker() {
   const dependencies = {
     ...world,
     stages: [ring],
-    effects: cosmosEffects(cosmos.containers.workItems),
+    effects: cosmosEffects(container),
     instance: 'host-a',
     sendAgain: async (item: WorkItem, delayMs: number) => void sent.push({ item, delayMs }),
   };
@@ -54,6 +54,13 @@ function worker() {
 const item = (resourceId: string) => ({ resourceId, stage: 'ring', input: {} });
 
 describe('processOrPostpone', () => {
+  test('a store that does not let the app in: later, for as long as a role or a rule takes to be set right', async () => {
+    const { work, sent, rung } = worker(cosmos.denied.workItems);
+    expect(await work(item(randomUUID()))).toBe('postponed');
+    expect(sent).toHaveLength(1);
+    expect(rung).toEqual([]);
+  });
+
   test.each([new NotReconciled('the provider cannot say'), new NotifyFailed('the webhook answered 503')])(
     '%o: sent again for later, with the count of its tries',
     async (illness) => {
