@@ -83,15 +83,18 @@ customMetrics
   }
   {
     name: 'run-longer-than-interval'
-    title: 'A run took longer than the time between two runs'
+    title: 'A run took longer than the time between two runs, or did not get through in the time that a function has'
     severity: 3
     window: quarter
-    look: 'Look first at the counts of the run in GET ops/runs/{id}: more due invoices than usual, or a slow Cosmos DB (429s)?'
+    look: 'Look first at the counts and the groups of the run in GET ops/runs/{id}: more due invoices than usual, or a slow Cosmos DB (429s)? A group that is "partial" ended when its time was up; the next run goes on where it ended.'
+    // A function ends its work after 9.5 minutes, so with a longer interval no run takes that long: it is cut off instead.
     query: replace('''
 customMetrics
 | where name == "payonce.run.ms"
-| summarize longest = max(valueMax) by job = tostring(customDimensions.job)
-| where longest > INTERVAL
+  or (name == "payonce.run.group_ended" and tostring(customDimensions.status) == "partial")
+| summarize longest = maxif(valueMax, name == "payonce.run.ms"), cut = sumif(valueSum, name == "payonce.run.group_ended") by job = tostring(customDimensions.job)
+| extend late = cut + iff(longest > INTERVAL, 1, 0)
+| where late > 0
 ''', 'INTERVAL', string(invoiceIntervalSeconds * 1000))
   }
   {
@@ -109,29 +112,29 @@ customMetrics
   }
   {
     name: 'parked'
-    title: 'An invoice or a message was parked: a person has to decide'
+    title: 'Invoices or messages are parked: a person has to decide'
     severity: 2
     window: quarter
-    look: 'Look first at GET ops/invoices?status=parked and GET ops/outbox?status=parked: each says why.'
+    look: 'Look first at GET ops/invoices?status=parked and GET ops/outbox?status=parked: each says why. The alert lasts until none is left.'
+    // How many there were when somebody last looked, which whoever holds the lease of the sweeper does every 30 s.
     query: '''
 customMetrics
-| where name == "payonce.invoice.parked"
-  or (name == "payonce.outbox.dispatched" and tostring(customDimensions.result) == "parked")
-| summarize parked = sum(valueSum) by name
-| where parked > 0
+| where name == "payonce.parked.waiting"
+| summarize arg_max(timestamp, valueMax)
+| where valueMax > 0
 '''
   }
   {
     name: 'poison-work-item'
-    title: 'A work item failed so often that it was put aside'
+    title: 'Work items failed so often that they were put aside'
     severity: 2
     window: quarter
-    look: 'Look first at GET ops/dead-letters: it lists poisonous work items with the last error.'
+    look: 'Look first at GET ops/dead-letters: it lists poisonous work items with the last error. The alert lasts until all are sent again.'
     query: '''
 customMetrics
-| where name == "payonce.work_item.poison"
-| summarize poison = sum(valueSum)
-| where poison > 0
+| where name == "payonce.work_item.poison_waiting"
+| summarize arg_max(timestamp, valueMax)
+| where valueMax > 0
 '''
   }
   {

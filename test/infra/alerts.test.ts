@@ -6,6 +6,8 @@ import { z } from 'zod';
 import { processInvoicesJob } from '../../src/invoices/processInvoices.ts';
 import { systemClock } from '../../src/platform/clock.ts';
 import { metric, noTelemetry } from '../../src/platform/telemetry.ts';
+import { functionTimeoutMs } from '../../src/platform/timeBudget.ts';
+import { groupRecordSchema } from '../../src/runs/runRecord.ts';
 import { variableValue } from './bicep/evaluate.ts';
 import { infraDir, readInfra } from './bicep/readBicep.ts';
 import { allSources, root } from './sources.ts';
@@ -16,6 +18,8 @@ const reported = new Set<string>(
     .filter(([key]) => allSources.includes(`metric.${key}`))
     .map(([, name]) => name),
 );
+
+const keyOf = (name: string) => Object.entries(metric).find(([, value]) => value === name)?.[0] ?? '';
 
 const alertList = z.array(
   z.object({
@@ -48,6 +52,15 @@ const workbookQueries = workbook.items.flatMap(({ content }) => content.query ??
 const ruleBody = () => file.resources.get('rules')?.body.text ?? '';
 
 const metricsIn = (query: string) => query.match(/payonce\.[a-z_.]+/g) ?? [];
+
+/** What a query compares attributes with: `customDimensions.a) == "b"`, and each of `in ("c", "d")`. */
+const attributeValuesIn = (query: string) =>
+  [...query.matchAll(/customDimensions\.\w+\) (?:==|in) (\([^)]*\)|"[^"]*")/g)].flatMap(([, values = '']) =>
+    [...values.matchAll(/"([^"]*)"/g)].map(([, value = '']) => value),
+  );
+
+const queryOf = (name: string, given: Record<string, number> = {}) =>
+  alertsFor(given).find((alert) => alert.name === name)?.query ?? '';
 
 describe('alerts', () => {
   test('the list', () => {
@@ -128,6 +141,29 @@ describe('alerts', () => {
     expect(run?.query).toContain(`"${name}"`);
   });
 
+  test('a run that is cut off is late: with an interval above the time of a function none lasts that long', () => {
+    const interval = functionTimeoutMs / 1000 + 1;
+    const query = queryOf('run-longer-than-interval', { invoiceIntervalSeconds: interval });
+    expect(query).toContain(`longest > ${interval * 1000}`);
+    const [cut = ''] = attributeValuesIn(query);
+    expect(groupRecordSchema.shape.status.options).toContain(cut);
+    expect(query).toContain(
+      `(name == "${metric.runGroupEnded}" and tostring(customDimensions.status) == "partial")`,
+    );
+    expect(query).toMatch(/extend late = cut \+ /);
+  });
+
+  test.each([
+    ['parked', metric.parkedWaiting],
+    ['poison-work-item', metric.workItemPoisonWaiting],
+  ])('%s lasts until nothing waits any more: what counts is the latest value of %s', (alert, gauge) => {
+    const query = queryOf(alert);
+    expect(metricsIn(query)).toEqual([gauge]);
+    expect(query).toMatch(/\| summarize arg_max\(timestamp, valueMax\)\n\| where valueMax > 0\n/);
+    expect(allSources).toMatch(new RegExp(`telemetry\\.record\\(metric\\.${keyOf(gauge)}\\b`));
+    expect(ruleBody()).toContain('autoMitigate: true');
+  });
+
   test('what telemetry leaves out for its amount is counted all the same', () => {
     // Requests are sampled: a row stands for itemCount of them.
     const requests = [...alerts.map(({ query }) => query), ...workbookQueries].filter((query) =>
@@ -144,8 +180,21 @@ describe('alerts', () => {
     const queries = [...alerts.map(({ query }) => query), ...workbookQueries].join('\n');
     const attributes = new Set([...queries.matchAll(/customDimensions\.(\w+)/g)].map(([, name]) => name));
     for (const attribute of attributes) expect(allSources).toMatch(new RegExp(`\\b${attribute}(:|,| \\})`));
-    for (const [, value] of queries.matchAll(/customDimensions\.\w+\) == "([\w-]+)"/g))
-      expect(allSources).toContain(`'${value}'`);
+    const values = new Set(attributeValuesIn(queries));
+    expect(values).toContain('completed');
+    for (const value of values) expect(allSources).toContain(`'${value}'`);
+  });
+
+  test('values are found after == and in lists', () => {
+    const query = 'tostring(customDimensions.a) == "b" and tostring(customDimensions.c) in ("d", "e-f")';
+    expect(attributeValuesIn(query)).toEqual(['b', 'd', 'e-f']);
+  });
+
+  test('every comparison of an attribute is one that is looked at here', () => {
+    for (const query of [...alerts.map(({ query }) => query), ...workbookQueries]) {
+      const compared = query.match(/customDimensions\.\w+\) (?!(==|in) ["(])\S+/g) ?? [];
+      expect(compared.filter((text) => /[=!~<>]|\b(in|has|contains)/.test(text))).toEqual([]);
+    }
   });
 });
 
