@@ -7,11 +7,16 @@ import { lockName } from '../../src/locking/lockName.ts';
 import { sweepLockKey } from '../../src/outbox/sweepOutbox.ts';
 import { messageLockMs } from '../../src/payments/messageLock.ts';
 import { blobContainers, queues, serviceBusQueues } from '../../src/platform/azureNames.ts';
-import { containers, databaseName, indexingPolicy } from '../../src/platform/cosmosContainers.ts';
+import {
+  type ContainerDefinition,
+  containers,
+  databaseName,
+  indexingPolicy,
+} from '../../src/platform/cosmosContainers.ts';
 import { groupLockKey } from '../../src/runs/job.ts';
+import { bodyValue, bodyValues } from './bicep/bodyValue.ts';
 import { isRecord, type Value, variableValue } from './bicep/evaluate.ts';
 import { readInfra } from './bicep/readBicep.ts';
-import { bodyValue } from './bicep/rolesOf.ts';
 import { allSources, root } from './sources.ts';
 
 const queueDefinition = z.object({ Name: z.string(), Properties: z.record(z.string(), z.unknown()) });
@@ -105,36 +110,24 @@ describe('Cosmos DB', () => {
     expect(variableValue(cosmos, 'databaseName')).toBe(databaseName);
   });
 
-  test('the containers: names, partition keys, TTL, indexes', () => {
-    expect(variableValue(cosmos, 'containers')).toEqual(
-      Object.values(containers).map((container) => ({
+  test('the containers, whole: names, partition keys, TTL, indexes, and nothing besides', () => {
+    const resources = bodyValues(cosmos, 'sqlContainers').map((body) =>
+      isRecord(body) ? { name: body.name, properties: body.properties } : body,
+    );
+    expect(resources).toEqual(
+      Object.values(containers).map((container: ContainerDefinition) => ({
         name: container.name,
-        partitionKey: container.partitionKey,
-        ttl: 'defaultTtl' in container ? container.defaultTtl : null,
-        indexed: container.indexed,
+        properties: {
+          resource: {
+            id: container.name,
+            partitionKey: { kind: 'Hash', version: 2, paths: [container.partitionKey] },
+            defaultTtl: container.defaultTtl ?? null,
+            indexingPolicy: indexingPolicy(container),
+          },
+        },
       })),
     );
   });
-
-  test('the indexing policy is put together as the local cloud does it', () => {
-    const { partitionKey, defaultTtl, indexingPolicy: policy } = containerResource();
-    const example = indexingPolicy({ name: 'x', partitionKey: '/x', indexed: ['/x/?'] });
-    expect(partitionKey).toMatchObject({ kind: 'Hash', version: 2 });
-    expect(defaultTtl).toMatchObject({ text: 'container.ttl' });
-    expect(policy).toMatchObject({
-      indexingMode: example.indexingMode,
-      automatic: example.automatic,
-      excludedPaths: example.excludedPaths,
-    });
-  });
-
-  function containerResource() {
-    const body = bodyValue(cosmos, 'sqlContainers');
-    const properties = isRecord(body) ? body.properties : undefined;
-    const resource = properties !== undefined && isRecord(properties) ? properties.resource : undefined;
-    if (resource === undefined || !isRecord(resource)) throw new Error('no resource');
-    return resource;
-  }
 });
 
 describe('Service Bus', () => {

@@ -1,4 +1,4 @@
-import { evaluate, isRecord, type Value, variableValue } from './evaluate.ts';
+import { isRecord, type Value, variableValue } from './evaluate.ts';
 import type { BicepFile } from './readBicep.ts';
 import { propertiesOf } from './readBicep.ts';
 
@@ -41,11 +41,4 @@ function textOf(role: Value, property: string): string {
 
 function isUnknown(value: Value | undefined): value is { text: string } & Value {
   return typeof value === 'object' && value !== null && 'text' in value;
-}
-
-/** Values of a property of a resource's body, like `properties.indexingPolicy`. */
-export function bodyValue(file: BicepFile, resource: string): Value {
-  const declared = file.resources.get(resource);
-  if (declared === undefined) throw new Error(`${file.file} has no resource ${resource}`);
-  return evaluate(declared.body, file);
 }
