@@ -1,17 +1,31 @@
 import { type Typed, types } from '../../local/serviceBus/amqp/rhea.ts';
 
 /** A frame of AMQP 1.0, as far as a tap must understand it. Others pass as `other`. */
-export type Frame = { bytes: Buffer } & (
+export type Frame = { bytes: Buffer; channel: number } & (
   | { kind: 'other' }
+  /** `answers`: the channel of the peer whose session this begins the other half of. */
+  | { kind: 'begin'; answers: number | undefined }
+  /** `receives`: whether the side that says it is the receiver of the link. */
   | { kind: 'attach'; name: string; handle: number; receives: boolean; address: string }
-  | { kind: 'transfer'; handle: number; deliveryId: number | undefined; more: boolean }
-  | { kind: 'disposition'; first: number; outcome: string }
+  /** A message or a part of one; its number and ids stand in the first part. */
+  | ({ kind: 'transfer'; handle: number; deliveryId: number | undefined; more: boolean } & MessageIds)
+  /** About the deliveries `first` to `last`; `receives`: whether the side that says it is their receiver. */
+  | { kind: 'disposition'; receives: boolean; first: number; last: number; outcome: string }
 );
 
+interface MessageIds {
+  messageId?: string;
+  correlationId?: string;
+}
+
+/** Performatives (AMQP 1.0, part 2.7) by their descriptors. */
+const begin = 0x11;
 const attach = 0x12;
 const transfer = 0x14;
 const disposition = 0x15;
 const outcomes: Record<number, string> = { 36: 'complete', 37: 'dead-letter', 38: 'release', 39: 'abandon' };
+/** The section of a message with its ids (part 3.2.4). Those that may stand before it have lower descriptors. */
+const properties = 0x73;
 
 /**
  * Cuts one direction of a connection into frames (AMQP 1.0, part 2.3). The protocol headers, which have no length, begin
@@ -35,39 +49,83 @@ export function createFrameReader(): (chunk: Buffer) => Frame[] {
 function readFrame(bytes: Buffer): Frame {
   const start = bytes.readUInt8(4) * 4;
   const isAmqp = bytes.toString('latin1', 0, 4) !== 'AMQP' && bytes.readUInt8(5) === 0;
+  const channel = isAmqp ? bytes.readUInt16BE(6) : 0;
   // A frame without a body keeps the connection alive.
-  if (!isAmqp || bytes.length <= start) return { kind: 'other', bytes };
-  const performative = new types.Reader(bytes.subarray(start)).read();
-  const fields = (performative.value as (Typed | undefined)[]).map((field) => field?.value);
+  if (!isAmqp || bytes.length <= start) return { kind: 'other', bytes, channel };
+  const reader = new types.Reader(bytes.subarray(start));
+  const performative = reader.read();
+  const fields = fieldsOf(performative);
+  const values = fields.map((field) => field?.value);
   switch (Number(performative.descriptor?.value)) {
+    case begin:
+      return { kind: 'begin', bytes, channel, answers: numberOf(values[0]) };
     case attach: {
-      const receives = fields[2] === true;
-      const terminus = (receives ? fields[5] : fields[6]) as (Typed | undefined)[] | undefined;
+      const receives = values[2] === true;
+      const terminus = (receives ? values[5] : values[6]) as (Typed | undefined)[] | undefined;
       const address = terminus?.[0]?.value;
       return {
         kind: 'attach',
         bytes,
-        name: String(fields[0]),
-        handle: Number(fields[1]),
+        channel,
+        name: String(values[0]),
+        handle: Number(values[1]),
         receives,
         address: typeof address === 'string' ? address : '',
       };
     }
-    case transfer: {
-      const id = fields[1];
-      const deliveryId = id === undefined || id === null ? undefined : Number(id);
-      return { kind: 'transfer', bytes, handle: Number(fields[0]), deliveryId, more: fields[5] === true };
-    }
+    case transfer:
+      return {
+        kind: 'transfer',
+        bytes,
+        channel,
+        handle: Number(values[0]),
+        deliveryId: numberOf(values[1]),
+        more: values[5] === true,
+        ...messageIds(bytes.subarray(bytes.length - reader.remaining())),
+      };
     case disposition: {
-      const state = (performative.value as (Typed | undefined)[])[4]?.descriptor?.value;
+      const first = Number(values[1]);
       return {
         kind: 'disposition',
         bytes,
-        first: Number(fields[1]),
-        outcome: outcomes[Number(state)] ?? 'settle',
+        channel,
+        receives: values[0] === true,
+        first,
+        last: numberOf(values[2]) ?? first,
+        outcome: outcomes[Number(fields[4]?.descriptor?.value)] ?? 'settle',
       };
     }
     default:
-      return { kind: 'other', bytes };
+      return { kind: 'other', bytes, channel };
   }
+}
+
+/** The ids of the message that begins here; none where its properties do not begin within this frame. */
+function messageIds(payload: Buffer): MessageIds {
+  const reader = new types.Reader(payload);
+  for (;;) {
+    const at = payload.length - reader.remaining();
+    // A section begins with 0x00 0x53 and its descriptor; what comes after the properties may be cut off by the frame's end.
+    if (payload.length < at + 3 || payload.readUInt16BE(at) !== 0x0053) return {};
+    if (payload.readUInt8(at + 2) > properties) return {};
+    const section = reader.read();
+    if (Number(section.descriptor?.value) !== properties) continue;
+    const [messageId, , , , , correlationId] = fieldsOf(section).map((field) => field?.value);
+    return {
+      ...(isDefined(messageId) ? { messageId: String(messageId) } : {}),
+      ...(isDefined(correlationId) ? { correlationId: String(correlationId) } : {}),
+    };
+  }
+}
+
+function fieldsOf({ value }: Typed): (Typed | undefined)[] {
+  return value as (Typed | undefined)[];
+}
+
+function numberOf(value: unknown): number | undefined {
+  return isDefined(value) ? Number(value) : undefined;
+}
+
+function isDefined(value: unknown): boolean {
+  return value !== undefined && value !== null;
 }
