@@ -70,7 +70,7 @@ param invoiceIntervalSeconds int = 300
 @description('When the outbox is swept (NCRONTAB with seconds, UTC).')
 param outboxSchedule string = '*/30 * * * * *'
 
-@description('True: the app neither claims nor charges, and everything else of it runs. For a restore.')
+@description('True: the app neither claims nor charges, also by no run that is started by hand; everything else of it runs. For a restore.')
 param paymentsPaused bool = false
 
 @description('Attempts to take a held lease within 15 minutes, above which an alert is raised.')

@@ -56,10 +56,13 @@ var appSettings = {
   PAYMENT_TIMEOUT_SECONDS: '30'
 }
 
-// Neither claims nor charges; everything else runs (https://learn.microsoft.com/azure/azure-functions/disable-function).
+// Neither claims nor charges, by the timer or by hand: a run that somebody starts would claim, too. Everything else runs
+// (https://learn.microsoft.com/azure/azure-functions/disable-function).
 var pause = {
   'AzureWebJobs.processInvoices.Disabled': 'true'
   'AzureWebJobs.executePayments.Disabled': 'true'
+  'AzureWebJobs.startRun.Disabled': 'true'
+  'AzureWebJobs.runJobGroup.Disabled': 'true'
 }
 
 resource plan 'Microsoft.Web/serverfarms@2024-11-01' = {

@@ -17,7 +17,7 @@ import { groupLockKey } from '../../src/runs/job.ts';
 import { bodyValue, bodyValues } from './bicep/bodyValue.ts';
 import { isRecord, type Value, variableValue } from './bicep/evaluate.ts';
 import { readInfra } from './bicep/readBicep.ts';
-import { allSources, root } from './sources.ts';
+import { allSources, root, sources } from './sources.ts';
 
 const queueDefinition = z.object({ Name: z.string(), Properties: z.record(z.string(), z.unknown()) });
 const emulatorConfig = z.object({
@@ -88,7 +88,18 @@ describe('names', () => {
 
 describe('functions that are named in infra/ are registered under these names', () => {
   const { text } = readInfra('modules/functionApp.bicep').root;
-  const registered = [...allSources.matchAll(/\bapp\.\w+\('(\w+)'/g)].map(([, name]) => name);
+  /** Names that `app` and `df.app` get, as text or as a constant. */
+  const registered = [...allSources.matchAll(/\bapp\.\w+\((?:'(\w+)'|(\w+)),/g)].map(
+    ([, name, constant = '']) =>
+      name ?? new RegExp(`const ${constant} = '(\\w+)'`).exec(allSources)?.[1] ?? `no text: ${constant}`,
+  );
+
+  test('there is one for every file of src/functions', () => {
+    const files = [...sources.keys()].flatMap(
+      (path) => /^functions\/(?!stopping)(\w+)\.ts$/.exec(path)?.[1] ?? [],
+    );
+    expect(registered.toSorted()).toEqual(files.toSorted());
+  });
 
   test('kept warm', () => {
     const kept = text.match(/(?<='function:)\w+/g);
@@ -98,7 +109,13 @@ describe('functions that are named in infra/ are registered under these names', 
 
   test('paused', () => {
     const paused = text.match(/(?<='AzureWebJobs\.)\w+(?=\.Disabled': 'true')/g);
-    expect(paused).toEqual(['processInvoices', 'executePayments']);
+    // Whatever claims, and whatever charges: the timer's run, the runs by hand, the consumer of commands.
+    const paying = /payonce\.(processInvoices|executePayments|runJobGroup|ops\.startRun)\(/;
+    const files = [...sources].filter(
+      ([path, source]) => path.startsWith('functions/') && paying.test(source),
+    );
+    expect(paused?.toSorted()).toEqual(files.map(([path]) => path.slice(10, -3)).toSorted());
+    expect(paused).toHaveLength(4);
     expect(registered).toEqual(expect.arrayContaining(paused ?? []));
   });
 });
