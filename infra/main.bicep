@@ -28,11 +28,16 @@ param alertEmail string = ''
 param privateNetworking bool = false
 
 @description('0: Cosmos DB serverless. Else the highest RU/s of autoscale (1000 or more, in thousands). Which of the two is fixed at the first deployment.')
+@minValue(0)
 param cosmosAutoscaleMaxRu int = 0
 
 @description('Name of the Cosmos DB account, where it is not to be the one of this environment: after a restore.')
 @maxLength(44)
 param cosmosAccountName string = ''
+
+@description('Redundancy of the storage account. Regions without availability zones do not offer ZRS and GZRS.')
+@allowed(['Standard_LRS', 'Standard_ZRS', 'Standard_GRS', 'Standard_RAGRS', 'Standard_GZRS', 'Standard_RAGZRS'])
+param storageSku string = 'Standard_ZRS'
 
 @description('Most instances of the app at one time.')
 @minValue(40)
@@ -54,7 +59,7 @@ param opsGroupIds array = []
 @maxValue(256)
 param shards int = 16
 
-@description('Groups of shards, each processed under a lease of its own.')
+@description('Groups of shards, each processed under a lease of its own. At most as many as shards: with more the app does not start.')
 @minValue(1)
 @maxValue(256)
 param shardGroups int = 4
@@ -126,6 +131,7 @@ module storage 'modules/storage.bicep' = {
     name: 'stpayonce${token}'
     location: location
     tags: tags
+    sku: storageSku
     appPrincipalId: identity.outputs.principalId
     privateNetworking: privateNetworking
   }

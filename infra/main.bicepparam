@@ -8,6 +8,7 @@ var given = {
   maximumInstanceCount: readEnvironmentVariable('PAYONCE_MAXIMUM_INSTANCE_COUNT', '')
   alwaysReadyPayments: readEnvironmentVariable('PAYONCE_ALWAYS_READY_PAYMENTS', '')
   opsGroupIds: readEnvironmentVariable('PAYONCE_OPS_GROUP_IDS', '')
+  storageSku: readEnvironmentVariable('PAYONCE_STORAGE_SKU', '')
   shards: readEnvironmentVariable('PAYONCE_SHARDS', '')
   shardGroups: readEnvironmentVariable('PAYONCE_SHARD_GROUPS', '')
   invoiceSchedule: readEnvironmentVariable('PAYONCE_INVOICE_SCHEDULE', '')
@@ -27,6 +28,7 @@ param alertEmail = readEnvironmentVariable('PAYONCE_ALERT_EMAIL', '')
 // Chosen at the first deployment: Azure does not change them afterwards, and the app relies on the number of shards.
 param privateNetworking = readEnvironmentVariable('PAYONCE_PRIVATE_NETWORKING', '') == 'true'
 param cosmosAutoscaleMaxRu = empty(given.cosmosAutoscaleMaxRu) ? 0 : int(given.cosmosAutoscaleMaxRu)
+param storageSku = !empty(given.storageSku) ? given.storageSku : 'Standard_ZRS'
 param shards = empty(given.shards) ? 16 : int(given.shards)
 // Another account than the one that the first deployment made: one that a backup was restored to.
 param cosmosAccountName = readEnvironmentVariable('PAYONCE_COSMOS_ACCOUNT_NAME', '')

@@ -2,6 +2,7 @@
 param name string
 param location string
 param tags object
+param sku string
 param appPrincipalId string
 param privateNetworking bool
 
@@ -21,7 +22,7 @@ resource account 'Microsoft.Storage/storageAccounts@2025-01-01' = {
   tags: tags
   kind: 'StorageV2'
   sku: {
-    name: 'Standard_ZRS'
+    name: sku
   }
   properties: {
     accessTier: 'Hot'

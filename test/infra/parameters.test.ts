@@ -4,10 +4,13 @@ import { Cron } from 'croner';
 import { describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
 import { z } from 'zod';
+import { bodyValue } from './bicep/bodyValue.ts';
 import { evaluate, type Value, variableValue } from './bicep/evaluate.ts';
 import { infraDir, readInfra } from './bicep/readBicep.ts';
+import { readSchemas } from './bicep/schemas.ts';
 import { root } from './sources.ts';
 
+const schemas = readSchemas();
 const main = readInfra('main.bicep');
 const file = readInfra('main.bicepparam');
 const text = readFileSync(join(infraDir, 'main.bicepparam'), 'utf8');
@@ -44,6 +47,7 @@ describe('the parameter file', () => {
     ['privateNetworking', 'PAYONCE_PRIVATE_NETWORKING', 'true', true],
     ['opsGroupIds', 'PAYONCE_OPS_GROUP_IDS', 'a,b', ['a', 'b']],
     ['invoiceSchedule', 'PAYONCE_INVOICE_SCHEDULE', '0 0 * * * *', '0 0 * * * *'],
+    ['storageSku', 'PAYONCE_STORAGE_SKU', 'Standard_LRS', 'Standard_LRS'],
     ['cosmosAccountName', 'PAYONCE_COSMOS_ACCOUNT_NAME', 'restored', 'restored'],
   ])('%s comes from %s', (name, variable, given, value) => {
     expect(variableValue(file, name, { [`$${variable}`]: given })).toEqual(value);
@@ -58,6 +62,17 @@ describe('the parameter file', () => {
     const named = line.join('\n').match(/readEnvironmentVariable\('(\w+)'/)?.[1] ?? '';
     if (!others.includes(named)) expect(named).toBe(`PAYONCE_${expected}`);
   });
+});
+
+test('the redundancy of storage may be one that Azure knows, and reaches the account', () => {
+  const declaration = /@allowed\(\[([^\]]*)\]\)\nparam storageSku /.exec(main.root.text)?.[1] ?? '';
+  const allowed = [...declaration.matchAll(/'(\w+)'/g)].map(([, name = '']) => name);
+  expect(allowed).toEqual(expect.arrayContaining(['Standard_LRS', defaultInMain('storageSku')]));
+  const known = schemas.get('Microsoft.Storage/storageAccounts@2025-01-01')?.types.Sku?.[0]?.properties.name;
+  expect(known?.split(' | ')).toEqual(expect.arrayContaining(allowed));
+  const account = bodyValue(readInfra('modules/storage.bicep'), 'account', { sku: 'Standard_GRS' });
+  expect(account).toMatchObject({ sku: { name: 'Standard_GRS' } });
+  expect(main.modules.get('storage')?.body.text).toMatch(/^ {4}sku: storageSku$/m);
 });
 
 test('the interval by default is that of the schedule by default', () => {
