@@ -1,0 +1,94 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { z } from 'zod';
+import { bicepPaths, readInfra } from './bicep/readBicep.ts';
+import { root } from './sources.ts';
+
+const [, definition = ''] =
+  /az role definition create --role-definition '([^']*)'/.exec(
+    readFileSync(join(root, 'docs/deploy.md'), 'utf8'),
+  ) ?? [];
+const role = z
+  .strictObject({
+    Name: z.string(),
+    AssignableScopes: z.tuple([z.string()]),
+    Actions: z.array(z.string()),
+    NotActions: z.array(z.string()),
+  })
+  .parse(JSON.parse(definition));
+
+/** Whether a pattern, in which `*` stands for any text, fits an action. Azure does not look at upper and lower case. */
+function fits(pattern: string, action: string): boolean {
+  const text = pattern.replace(/[.]/g, String.raw`\.`).replaceAll('*', '.*');
+  return new RegExp(`^${text}$`, 'i').test(action);
+}
+
+function allows(
+  { Actions, NotActions }: Pick<typeof role, 'Actions' | 'NotActions'>,
+  action: string,
+): boolean {
+  return (
+    Actions.some((pattern) => fits(pattern, action)) && !NotActions.some((pattern) => fits(pattern, action))
+  );
+}
+
+/**
+ * Permissions to read that hand out a key, a setting, or what is in logs, as Microsoft lists them
+ * (https://learn.microsoft.com/azure/role-based-access-control/resource-provider-operations).
+ */
+const telling = [
+  'Microsoft.Web/sites/hostruntime/host/_master/read',
+  'microsoft.web/sites/hostruntime/functions/keys/read',
+  'microsoft.web/sites/functions/masterkey/read',
+  'microsoft.web/sites/functions/token/read',
+  'microsoft.web/sites/publishxml/read',
+  'microsoft.web/sites/config/appsettings/read',
+  'microsoft.web/sites/config/web/appsettings/read',
+  'microsoft.web/sites/config/web/connectionstrings/read',
+  'microsoft.web/sites/config/snapshots/read',
+  'microsoft.web/sites/extensions/read',
+  'microsoft.web/sites/instances/extensions/log/read',
+  'microsoft.web/sites/processes/read',
+  'microsoft.web/sites/slots/config/appsettings/read',
+  'Microsoft.DocumentDB/databaseAccounts/readonlykeys/read',
+  'Microsoft.OperationalInsights/workspaces/query/read',
+  'Microsoft.OperationalInsights/workspaces/query/AppTraces/read',
+  'Microsoft.OperationalInsights/workspaces/listKeys/read',
+  'Microsoft.OperationalInsights/workspaces/sharedKeys/read',
+  'Microsoft.Insights/Components/Api/Read',
+  'Microsoft.Insights/Components/ExtendQueries/Read',
+  'Microsoft.Insights/Components/GetToken/Read',
+  'Microsoft.Insights/Components/Query/Read',
+  'Microsoft.Insights/generateLiveToken/Read',
+  'Microsoft.Insights/Logs/Read',
+  'Microsoft.Insights/Logs/AppTraces/Read',
+];
+
+describe('the role of pull requests', () => {
+  test('looks, and asks what would be', () => {
+    expect(role.Actions).toEqual([
+      '*/read',
+      'Microsoft.Resources/deployments/whatIf/action',
+      'Microsoft.Resources/deployments/validate/action',
+    ]);
+  });
+
+  test.each(telling)('may not %s', (action) => {
+    expect(allows({ ...role, NotActions: [] }, action)).toBe(true);
+    expect(allows(role, action)).toBe(false);
+  });
+
+  test('what is taken away is taken away for one of these', () => {
+    const idle = role.NotActions.filter((pattern) => !telling.some((action) => fits(pattern, action)));
+    expect(idle).toEqual([]);
+  });
+
+  test('may read each resource that infra/ makes: what-if compares with it', () => {
+    const types = bicepPaths().flatMap((path) =>
+      [...readInfra(path).resources.values()].map(({ type }) => type.split('@')[0] ?? ''),
+    );
+    expect(new Set(types).size).toBeGreaterThan(20);
+    expect(types.filter((type) => !allows(role, `${type}/read`))).toEqual([]);
+  });
+});
