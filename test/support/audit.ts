@@ -86,7 +86,7 @@ export function unfinished(evidence: Evidence, now: number): string[] {
 
 /** What must not be, in words; empty when every invoice adds up. Pure. */
 export function violations(evidence: Evidence): string[] {
-  const { invoices, charges, receipts, effects, outbox, workItems } = evidence;
+  const { invoices, charges, receipts, effects, outbox, paymentCommands, workItems } = evidence;
   const paid = invoices.filter(({ status }) => status === 'paid');
   const receiptsOf = Map.groupBy(receipts, (name) => name.slice(0, name.indexOf('/')));
   const wrongReceipts = invoices.flatMap(({ id, status }) => {
@@ -99,6 +99,8 @@ export function violations(evidence: Evidence): string[] {
     ...wrongReceipts,
     ...(effects === paid.length ? [] : [`${effects} effects are recorded for ${paid.length} receipts`]),
     ...(outbox.parked > 0 ? [`${outbox.parked} outbox messages are parked`] : []),
+    // The queue gives a batch up after ten deliveries; the app itself only what is no batch, which nothing here sends.
+    ...(paymentCommands.deadLettered > 0 ? [`${paymentCommands.deadLettered} batches are dead letters`] : []),
     ...(workItems.poison > 0 ? [`${workItems.poison} work items are poison`] : []),
   ];
 }
