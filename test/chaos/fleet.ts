@@ -3,6 +3,7 @@ import { queues } from '../../src/platform/azureNames.ts';
 import { createGate } from '../crash/gate.ts';
 import { startTappedHost, type TappedHost } from '../crash/tappedHost.ts';
 import type { LocalCloud } from '../support/localCloud.ts';
+import type { SeededRandom } from '../support/seededRandom.ts';
 
 /** How long a process that was told to end may take, in milliseconds. */
 const graceMs = 45_000;
@@ -13,7 +14,7 @@ export interface Fleet extends AsyncDisposable {
   kill(host: number, awayMs: number): void;
   terminate(host: number, awayMs: number): void;
   pause(host: number, pauseMs: number): void;
-  /** Address of a host that is up; undefined where none is. */
+  /** Address of a host that is up, any of them; undefined where none is. */
   anyAddress(): string | undefined;
   /** Lets what is paused go on, and resolves when every host is up. */
   recover(): Promise<void>;
@@ -32,8 +33,7 @@ type Member =
  */
 export async function startFleet(
   cloud: LocalCloud,
-  size: number,
-  env: Record<string, string>,
+  { hosts: size, env, random }: { hosts: number; env: Record<string, string>; random: SeededRandom },
 ): Promise<Fleet> {
   const logs = new Map<string, string[]>();
   const started = new Map<number, number>();
@@ -102,9 +102,10 @@ export async function startFleet(
       timers.add(timer);
     },
     anyAddress() {
-      const ready = members.filter((member) => member.state === 'up' && !member.paused);
-      const chosen = ready[Math.floor(Math.random() * ready.length)];
-      return chosen?.state === 'up' ? chosen.host.process.address : undefined;
+      const ready = members.flatMap((member) =>
+        member.state === 'up' && !member.paused ? [member.host.process.address] : [],
+      );
+      return ready.length === 0 ? undefined : random.pick(ready);
     },
     async recover() {
       for (const member of members) resume(member);

@@ -10,8 +10,8 @@ export function figuresOf({
 }: {
   evidence: Evidence;
   mishaps: readonly Mishap[];
-  /** Milliseconds after the last mishap until each kind of work had come to its end. */
-  drained: ReadonlyMap<string, number>;
+  /** Milliseconds from the end of all mishaps until each kind of work had come to its end; undefined where it had not. */
+  drained: ReadonlyMap<string, number | undefined>;
 }): string[] {
   const { invoices, charges, outbox, receipts, paymentCommands } = evidence;
   const { byStatus, chargedTwice } = addUp({ invoices, charges, undispatched: outbox.pending });
@@ -27,8 +27,12 @@ export function figuresOf({
     `Charges     ${charges.length} in the payment ledger for ${byStatus.paid} paid invoices; charged twice: ${chargedTwice}`,
     `Receipts    ${receipts.length}`,
     `Outbox      ${outbox.pending} undispatched, ${outbox.parked} parked; dead letters: ${paymentCommands.deadLettered}`,
-    `Drained     ${[...drained].map(([kind, ms]) => `${kind} ${(ms / 1000).toFixed(0)} s`).join(', ')} after the last mishap`,
+    `Drained     ${[...drained].map(([kind, ms]) => `${kind} ${secondsOf(ms)}`).join(', ')} after the last mishap`,
   ];
+}
+
+function secondsOf(ms: number | undefined): string {
+  return ms === undefined ? 'NOT' : `${(ms / 1000).toFixed(0)} s`;
 }
 
 function nameOf(mishap: Mishap): string {

@@ -38,7 +38,7 @@ if (values.help || !(minutes > 0) || ![seed, hosts, invoices].every(Number.isInt
   process.exit(values.help ? 0 : 2);
 }
 
-/** How long it may take until nothing moves any more after the last mishap, in milliseconds. */
+/** How long it may take from the end of all mishaps until every host is up and nothing moves any more, in milliseconds. */
 const drainMs = 120_000;
 /** Payments are found as late as Stripe's may be (https://docs.stripe.com/search#data-freshness). Milliseconds. */
 const searchLagMs = 60_000;
@@ -74,7 +74,7 @@ async function run(): Promise<boolean> {
     `seed ${seed}: ${mishaps.length} mishaps in ${minutes} min, ${hosts} hosts, ${invoices} invoices`,
   );
   await using cloud = await startLocalCloud({ searchLagMs });
-  await using fleet = await startFleet(cloud, hosts, env);
+  await using fleet = await startFleet(cloud, { hosts, env, random: seededRandom(seed) });
   const started = performance.now();
   const faultsOf = {
     cosmos: `${(/AccountEndpoint=([^;]+)\//.exec(cloud.cosmos) ?? [])[1]}/_local/faults`,
@@ -82,11 +82,13 @@ async function run(): Promise<boolean> {
     payments: `${cloud.payments}/_local/faults`,
   };
 
-  await Promise.all([inflict(), importAll(), showProgress()]);
-  await Promise.all(Object.values(faultsOf).map((url) => fetch(url, { method: 'DELETE' })));
-  await fleet.recover();
-  const { evidence, drained } = await drain();
-  const problems = [...stillOpen(evidence), ...violations(evidence)];
+  let over = false;
+  const [{ evidence, drained, open }] = await Promise.all([
+    inflict().then(comeToRest),
+    importAll(),
+    showProgress(),
+  ]);
+  const problems = [...open, ...violations(evidence)];
   console.log(figuresOf({ evidence, mishaps, drained }).join('\n'));
   if (problems.length === 0) {
     console.log('Everything adds up.');
@@ -137,7 +139,7 @@ async function run(): Promise<boolean> {
         paymentMethod: random.pick(paymentMethods),
       }));
       await delay(Math.max(0, (chunk * durationMs * 0.98) / chunks - (performance.now() - started)));
-      while (!(await imported(rows))) await delay(300);
+      while (!over && !(await imported(rows))) await delay(300);
     }
   }
 
@@ -175,20 +177,45 @@ async function run(): Promise<boolean> {
     }
   }
 
-  /** Waits until nothing moves any more; also says after how many milliseconds each kind of work had come to its end. */
-  async function drain(): Promise<{ evidence: Evidence; drained: Map<string, number> }> {
-    const from = performance.now();
-    const drained = new Map<string, number>();
+  /**
+   * Ends the mishaps: what is paused goes on, and no fault is left. The clock of the drain runs from then on, also while
+   * hosts are still ending or coming up.
+   */
+  async function comeToRest(): Promise<Drained> {
+    const calmAt = performance.now();
     console.log('no more mishaps');
+    let allUp = false;
+    const recovered = fleet.recover().then(() => {
+      allUp = true;
+    });
+    await Promise.all(Object.values(faultsOf).map((url) => fetch(url, { method: 'DELETE' })));
+    const [result] = await Promise.all([drain(calmAt, () => allUp), recovered]);
+    over = true;
+    return result;
+  }
+
+  async function drain(calmAt: number, allUp: () => boolean): Promise<Drained> {
+    const drained = new Map<string, number | undefined>();
     for (;;) {
+      const hostsUp = allUp();
       const evidence = await gatherEvidence(cloud);
-      const took = performance.now() - from;
-      for (const [kind, open] of Object.entries(openWork(evidence, Date.now())))
-        if (open > 0 || !drained.has(kind)) drained.set(kind, took);
-      if (stillOpen(evidence).length === 0 || took > drainMs) return { evidence, drained };
+      const took = performance.now() - calmAt;
+      const work = { hosts: hostsUp ? 0 : 1, ...openWork(evidence, Date.now()) };
+      for (const [kind, left] of Object.entries(work))
+        drained.set(kind, left > 0 ? undefined : (drained.get(kind) ?? took));
+      const open = [...(hostsUp ? [] : ['not every host is up again']), ...stillOpen(evidence)];
+      if (open.length === 0 || took > drainMs) return { evidence, drained, open };
       await delay(1_000);
     }
   }
+}
+
+interface Drained {
+  evidence: Evidence;
+  /** How many milliseconds after the mishaps each kind of work was first seen at its end, for good; undefined: it was not. */
+  drained: Map<string, number | undefined>;
+  /** What has not come to its end, in words. */
+  open: string[];
 }
 
 function stillOpen(evidence: Evidence): string[] {
