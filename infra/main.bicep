@@ -48,7 +48,7 @@ param maximumInstanceCount int = 100
 @minValue(0)
 param alwaysReadyPayments int = 0
 
-@description('Client id of an Entra app registration. Given: every ops call must be signed in, on top of the key.')
+@description('Client id of an Entra app registration. Given: every ops call must be signed in, on top of the key. Empty: the key is enough.')
 param opsClientId string = ''
 
 @description('Entra groups (object ids) whose members may call ops. Empty: all users of the tenant.')

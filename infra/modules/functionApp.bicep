@@ -142,30 +142,35 @@ resource publishing 'Microsoft.Web/sites/basicPublishingCredentialsPolicies@2024
   }
 ]
 
-resource authentication 'Microsoft.Web/sites/config@2024-11-01' = if (!empty(opsClientId)) {
+var signIn = !empty(opsClientId)
+
+// Written in either case: settings that an earlier deployment left would go on asking for its sign-in.
+resource authentication 'Microsoft.Web/sites/config@2024-11-01' = {
   parent: app
   name: 'authsettingsV2'
   properties: {
     platform: {
-      enabled: true
+      enabled: signIn
     }
     globalValidation: {
-      requireAuthentication: true
-      unauthenticatedClientAction: 'Return401'
+      requireAuthentication: signIn
+      unauthenticatedClientAction: signIn ? 'Return401' : 'AllowAnonymous'
     }
-    identityProviders: {
-      azureActiveDirectory: {
-        enabled: true
-        registration: {
-          clientId: opsClientId
-          openIdIssuer: '${environment().authentication.loginEndpoint}${tenant().tenantId}/v2.0'
+    identityProviders: signIn
+      ? {
+          azureActiveDirectory: {
+            enabled: true
+            registration: {
+              clientId: opsClientId
+              openIdIssuer: '${environment().authentication.loginEndpoint}${tenant().tenantId}/v2.0'
+            }
+            validation: {
+              allowedAudiences: ['api://${opsClientId}', opsClientId]
+              defaultAuthorizationPolicy: empty(opsGroupIds) ? {} : { allowedPrincipals: { groups: opsGroupIds } }
+            }
+          }
         }
-        validation: {
-          allowedAudiences: ['api://${opsClientId}', opsClientId]
-          defaultAuthorizationPolicy: empty(opsGroupIds) ? {} : { allowedPrincipals: { groups: opsGroupIds } }
-        }
-      }
-    }
+      : {}
     login: {
       tokenStore: {
         enabled: false

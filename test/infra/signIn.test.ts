@@ -1,0 +1,48 @@
+import { describe, expect, test } from 'vitest';
+import { bodyValue } from './bicep/bodyValue.ts';
+import { readInfra } from './bicep/readBicep.ts';
+
+const functionApp = readInfra('modules/functionApp.bicep');
+const settings = (opsClientId: string, opsGroupIds: string[] = []) =>
+  bodyValue(functionApp, 'authentication', { opsClientId, opsGroupIds });
+
+describe('the sign-in for ops', () => {
+  test('is asked for where there is an app registration', () => {
+    const id = '11111111-2222-3333-4444-555555555555';
+    expect(settings(id, ['a', 'b'])).toMatchObject({
+      name: 'authsettingsV2',
+      properties: {
+        platform: { enabled: true },
+        globalValidation: { requireAuthentication: true, unauthenticatedClientAction: 'Return401' },
+        identityProviders: {
+          azureActiveDirectory: {
+            enabled: true,
+            registration: { clientId: id },
+            validation: {
+              allowedAudiences: [`api://${id}`, id],
+              defaultAuthorizationPolicy: { allowedPrincipals: { groups: ['a', 'b'] } },
+            },
+          },
+        },
+      },
+    });
+    expect(settings(id)).toMatchObject({
+      properties: {
+        identityProviders: { azureActiveDirectory: { validation: { defaultAuthorizationPolicy: {} } } },
+      },
+    });
+  });
+
+  test('is switched off where there is none: what an earlier deployment set does not stay', () => {
+    expect(settings('')).toMatchObject({
+      name: 'authsettingsV2',
+      properties: {
+        platform: { enabled: false },
+        globalValidation: { requireAuthentication: false, unauthenticatedClientAction: 'AllowAnonymous' },
+        identityProviders: {},
+      },
+    });
+    // No condition: the resource is deployed in either case.
+    expect(functionApp.resources.get('authentication')?.value?.type).toBe('object');
+  });
+});
