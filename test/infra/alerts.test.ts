@@ -198,6 +198,11 @@ describe('alerts', () => {
   });
 });
 
+test('every metric that the code reports is in an alert or in a chart', () => {
+  const shown = new Set([...alerts.map(({ query }) => query), ...workbookQueries].flatMap(metricsIn));
+  expect([...reported].filter((name) => !shown.has(name))).toEqual([]);
+});
+
 describe('the workbook', () => {
   test.each(workbookQueries)('%s', (query) => {
     expect(metricsIn(query).filter((name) => !reported.has(name))).toEqual([]);
