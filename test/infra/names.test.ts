@@ -17,6 +17,7 @@ import { groupLockKey } from '../../src/runs/job.ts';
 import { bodyValue, bodyValues } from './bicep/bodyValue.ts';
 import { isRecord, type Value, variableValue } from './bicep/evaluate.ts';
 import { readInfra } from './bicep/readBicep.ts';
+import { queueDifferences, serviceBusQueuesIn, storageQueuesIn } from './compareQueues.ts';
 import { allSources, root, sources } from './sources.ts';
 
 const queueDefinition = z.object({ Name: z.string(), Properties: z.record(z.string(), z.unknown()) });
@@ -26,6 +27,8 @@ const emulatorConfig = z.object({
 const hostJson = z.object({
   extensions: z.object({ serviceBus: z.object({ maxAutoLockRenewalDuration: z.string() }) }),
 });
+
+const queuesInBicep = serviceBusQueuesIn(readInfra('modules/serviceBus.bicep'));
 
 describe('names', () => {
   const storage = readInfra('modules/storage.bicep');
@@ -54,13 +57,10 @@ describe('names', () => {
     }
   });
 
-  test('storage queues', () => {
-    expect(sorted(variableValue(storage, 'queues'))).toEqual(Object.values(queues).toSorted());
-  });
-
-  test('Service Bus queues', () => {
-    const names = queuesInBicep().map((queue) => queue.name);
-    expect(names).toEqual(Object.values(serviceBusQueues));
+  test('queues', () => {
+    const code = { storage: Object.values(queues), serviceBus: Object.values(serviceBusQueues) };
+    const created = { storage: storageQueuesIn(storage), serviceBus: queuesInBicep.map(({ name }) => name) };
+    expect(queueDifferences(code, created)).toEqual({ missing: [], idle: [] });
   });
 
   test('triggers listen to queues that infra/ creates', () => {
@@ -75,9 +75,8 @@ describe('names', () => {
       triggers
         .filter((match) => match[1] === kind)
         .map(([, , name]) => named.get(name) ?? `not in azureNames.ts: ${name}`);
-    expect(listened('serviceBusQueue')).toEqual(queuesInBicep().map(({ name }) => name));
-    const created = sorted(variableValue(storage, 'queues'));
-    expect(created).toEqual(expect.arrayContaining(listened('storageQueue')));
+    expect(listened('serviceBusQueue')).toEqual(queuesInBicep.map(({ name }) => name));
+    expect(storageQueuesIn(storage)).toEqual(expect.arrayContaining(listened('storageQueue')));
     expect(listened('storageQueue')).toContain(queues.workItems);
   });
 
@@ -161,7 +160,7 @@ describe('Service Bus', () => {
     }));
     // The official emulator refuses a time to live above an hour, so Config.json leaves it to each system's default
     // (https://learn.microsoft.com/azure/service-bus-messaging/overview-emulator#usage-quotas).
-    const inAzure = queuesInBicep().map(({ name, properties }) => {
+    const inAzure = queuesInBicep.map(({ name, properties }) => {
       const { defaultMessageTimeToLive, ...others } = isRecord(properties) ? properties : {};
       expect(defaultMessageTimeToLive).toBe('P14D');
       return { name, properties: others };
@@ -171,22 +170,11 @@ describe('Service Bus', () => {
 
   test('a lock lasts a minute, so that a crash costs no more, and the host renews it for five', () => {
     const host = hostJson.parse(JSON.parse(readFileSync(join(root, 'host.json'), 'utf8')));
-    expect(queuesInBicep()[0]?.properties).toMatchObject({ lockDuration: 'PT1M' });
+    expect(queuesInBicep[0]?.properties).toMatchObject({ lockDuration: 'PT1M' });
     expect(host.extensions.serviceBus.maxAutoLockRenewalDuration).toBe('00:05:00');
     expect(messageLockMs).toBe(60_000);
   });
 });
-
-function queuesInBicep(): { name: string; properties: Value }[] {
-  const file = readInfra('modules/serviceBus.bicep');
-  return [...file.resources.values()]
-    .filter(({ type }) => type.startsWith('Microsoft.ServiceBus/namespaces/queues@'))
-    .map(({ name }) => {
-      const body = bodyValue(file, name);
-      if (!isRecord(body) || typeof body.name !== 'string') throw new Error(`${name} has no name`);
-      return { name: body.name, properties: body.properties ?? null };
-    });
-}
 
 function sorted(value: Value): string[] {
   return z.array(z.string()).parse(value).sort();

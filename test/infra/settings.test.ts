@@ -3,6 +3,7 @@ import { z } from 'zod';
 import { readSettings } from '../../src/platform/readSettings.ts';
 import { isRecord, type Value, variableValue } from './bicep/evaluate.ts';
 import { readInfra } from './bicep/readBicep.ts';
+import { settingDifferences } from './compareSettings.ts';
 import { sources } from './sources.ts';
 
 describe('settings', () => {
@@ -29,29 +30,12 @@ describe('settings', () => {
       ),
     );
 
-  /** Read by the code and not set in Azure, each with its reason. */
-  const notSet: Record<string, string> = {
-    AzureWebJobsStorage: 'a connection string: the app uses its identity',
-    Cosmos: 'a connection string: the app uses its identity',
-    ServiceBus: 'a connection string: the app uses its identity',
-    AzureWebJobsStorage__blobServiceUri: 'follows from accountName',
-    AzureWebJobsStorage__queueServiceUri: 'follows from accountName',
-    INSTANCE_ID: 'the platform names its instances',
-    WEBSITE_INSTANCE_ID: 'set by the platform',
-    CONTAINER_NAME: 'set by the platform',
-  };
-  test('every setting that the code reads is set, or has a reason not to be', () => {
-    const missing = settingsInCode().filter((name) => !(name in appSettings) && !(name in notSet));
-    expect(missing).toEqual([]);
-  });
-
-  test('every setting in infra/ is read by the code', () => {
-    const read = new Set(settingsInCode());
-    expect(Object.keys(appSettings).filter((name) => !read.has(name))).toEqual([]);
-  });
-
-  test('what is left out for a reason is still read by the code', () => {
-    expect(Object.keys(notSet).filter((name) => !settingsInCode().includes(name))).toEqual([]);
+  test('infra/ sets what the code reads, and nothing else; what it leaves out has its reason', () => {
+    expect(settingDifferences(sources, Object.keys(appSettings))).toEqual({
+      missing: [],
+      unread: [],
+      idle: [],
+    });
   });
 
   test('nothing but the entry points reads the environment', () => {
@@ -94,29 +78,8 @@ describe('settings', () => {
   });
 });
 
-/** Names of all settings that the code reads: in capitals, or the two forms of a connection. */
-function settingsInCode(): string[] {
-  const text = ['platform/readSettings.ts', 'platform/connections.ts', 'payonce.ts']
-    .map((path) => withoutComments(sources.get(path) ?? ''))
-    .join('\n');
-  const names = [
-    // Keys of a schema, members of an environment, and names in quotes: never words inside of a message.
-    ...text.matchAll(/(?:^|[\s{(,.])([A-Z][A-Z\d]+(?:_[A-Z\d]+)*)(?=\s*[:,})\]]|\s*\?\?|;|\s*$)/gm),
-    ...text.matchAll(/'([A-Z][A-Z\d]+(?:_[A-Z\d]+)+)'/g),
-    ...text.matchAll(/\benv\.(\w+)/g),
-  ].map((match) => match[1] ?? '');
-  const prefixes = [...text.matchAll(/prefix: '(\w+)'/g)].map((match) => match[1] ?? '');
-  const ends = ['credential', 'clientId'].filter((end) => text.includes(`__${end}\``));
-  const forms = prefixes.flatMap((prefix) => [prefix, ...ends.map((end) => `${prefix}__${end}`)]);
-  return [...new Set([...names, ...forms])].filter((name) => !['URL', 'NEVER'].includes(name)).sort();
-}
-
 function settingsIn(value: Value): [string, Value][] {
   return isRecord(value) ? Object.entries(value) : [];
-}
-
-function withoutComments(text: string): string {
-  return text.replace(/\/\*[\s\S]*?\*\//g, '').replace(/^\s*\/\/.*$/gm, '');
 }
 
 function mainDefault(name: string): Value {

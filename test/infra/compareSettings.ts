@@ -1,0 +1,45 @@
+type Sources = ReadonlyMap<string, string>;
+
+/** Read by the code and not set in Azure, each with its reason. */
+const notSet: Record<string, string> = {
+  AzureWebJobsStorage: 'a connection string: the app uses its identity',
+  Cosmos: 'a connection string: the app uses its identity',
+  ServiceBus: 'a connection string: the app uses its identity',
+  AzureWebJobsStorage__blobServiceUri: 'follows from accountName',
+  AzureWebJobsStorage__queueServiceUri: 'follows from accountName',
+  INSTANCE_ID: 'the platform names its instances',
+  WEBSITE_INSTANCE_ID: 'set by the platform',
+  CONTAINER_NAME: 'set by the platform',
+};
+
+/** Settings that the code reads and infra/ does not set, that it sets for nobody, and reasons that nobody needs. */
+export function settingDifferences(sources: Sources, set: Iterable<string>) {
+  const read = settingsIn(sources);
+  const given = [...set];
+  return {
+    missing: read.filter((name) => !given.includes(name) && !(name in notSet)),
+    unread: given.filter((name) => !read.includes(name)),
+    idle: Object.keys(notSet).filter((name) => !read.includes(name)),
+  };
+}
+
+/** Names of all settings that the code reads: in capitals, or the two forms of a connection. */
+function settingsIn(sources: Sources): string[] {
+  const text = ['platform/readSettings.ts', 'platform/connections.ts', 'payonce.ts']
+    .map((path) => withoutComments(sources.get(path) ?? ''))
+    .join('\n');
+  const names = [
+    // Keys of a schema, members of an environment, and names in quotes: never words inside of a message.
+    ...text.matchAll(/(?:^|[\s{(,.])([A-Z][A-Z\d]+(?:_[A-Z\d]+)*)(?=\s*[:,})\]]|\s*\?\?|;|\s*$)/gm),
+    ...text.matchAll(/'([A-Z][A-Z\d]+(?:_[A-Z\d]+)+)'/g),
+    ...text.matchAll(/\benv\.(\w+)/g),
+  ].map((match) => match[1] ?? '');
+  const prefixes = [...text.matchAll(/prefix: '(\w+)'/g)].map((match) => match[1] ?? '');
+  const ends = ['credential', 'clientId'].filter((end) => text.includes(`__${end}\``));
+  const forms = prefixes.flatMap((prefix) => [prefix, ...ends.map((end) => `${prefix}__${end}`)]);
+  return [...new Set([...names, ...forms])].filter((name) => !['URL', 'NEVER'].includes(name)).sort();
+}
+
+function withoutComments(text: string): string {
+  return text.replace(/\/\*[\s\S]*?\*\//g, '').replace(/^\s*\/\/.*$/gm, '');
+}

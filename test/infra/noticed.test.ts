@@ -1,0 +1,115 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { queues, serviceBusQueues } from '../../src/platform/azureNames.ts';
+import { isRecord, variableValue } from './bicep/evaluate.ts';
+import { parseBicepText } from './bicep/parseBicep.ts';
+import { bicepPaths, declarationsOf, infraDir, readInfra } from './bicep/readBicep.ts';
+import { queueDifferences, serviceBusQueuesIn, storageQueuesIn } from './compareQueues.ts';
+import { callsWithoutNeed, roleDifferences } from './compareRoles.ts';
+import { settingDifferences } from './compareSettings.ts';
+import { sources } from './sources.ts';
+
+/** A file of infra/ in which one text stands for another. */
+function infraWith(path: string, from: string | RegExp, to: string) {
+  return declarationsOf(parseBicepText(path, replaced(readFileSync(join(infraDir, path), 'utf8'), from, to)));
+}
+
+/** The sources with one text for another in one of them. */
+function sourcesWith(path: string, from: string | RegExp, to: string): ReadonlyMap<string, string> {
+  return new Map([...sources, [path, replaced(sources.get(path) ?? '', from, to)]]);
+}
+
+function replaced(text: string, from: string | RegExp, to: string): string {
+  const changed = text.replace(from, to);
+  if (changed === text) throw new Error(`nothing to replace: ${from}`);
+  return changed;
+}
+
+/** That a change of code or infra/ alone is noticed: each compares what is there, but for one thing. */
+describe('the comparisons of code and infra/ notice', () => {
+  const code = { storage: Object.values(queues), serviceBus: Object.values(serviceBusQueues) };
+  const storage = readInfra('modules/storage.bicep');
+  const serviceBus = readInfra('modules/serviceBus.bicep');
+  const created = (files: { storage: typeof storage; serviceBus: typeof serviceBus }) => ({
+    storage: storageQueuesIn(files.storage),
+    serviceBus: serviceBusQueuesIn(files.serviceBus).map(({ name }) => name),
+  });
+  const infra = bicepPaths().map(readInfra);
+  const infraBut = (path: string, from: string | RegExp) =>
+    bicepPaths().map((other) => (other === path ? infraWith(path, from, '') : readInfra(other)));
+
+  test('a queue that is renamed in the code', () => {
+    const renamed = { ...code, storage: Object.values({ ...queues, workItems: 'work' }) };
+    expect(queueDifferences(renamed, created({ storage, serviceBus }))).toEqual({
+      missing: ['work'],
+      idle: [queues.workItems],
+    });
+    expect(queueDifferences({ ...code, serviceBus: ['commands'] }, created({ storage, serviceBus }))).toEqual(
+      { missing: ['commands'], idle: [serviceBusQueues.paymentCommands] },
+    );
+  });
+
+  test('a queue that is renamed in infra/', () => {
+    const changed = infraWith(
+      'modules/serviceBus.bicep',
+      `'${serviceBusQueues.paymentCommands}'`,
+      `'commands'`,
+    );
+    expect(queueDifferences(code, created({ storage, serviceBus: changed })).missing).toEqual([
+      serviceBusQueues.paymentCommands,
+    ]);
+    const without = infraWith('modules/storage.bicep', `  '${queues.workItemsPoison}'\n`, '');
+    expect(queueDifferences(code, created({ storage: without, serviceBus })).missing).toEqual([
+      queues.workItemsPoison,
+    ]);
+  });
+
+  test('a setting that the code begins to read, and one that it no longer reads', () => {
+    const values = variableValue(readInfra('modules/functionApp.bicep'), 'appSettings');
+    const set = isRecord(values) ? Object.keys(values) : [];
+    const path = 'platform/readSettings.ts';
+    const more = sourcesWith(path, /^(\s*)(BATCH_SIZE: )/m, '$1NEW_SETTING: wholeNumber(1, 1, 2),\n$1$2');
+    expect(settingDifferences(more, set).missing).toEqual(['NEW_SETTING']);
+    const less = sourcesWith(path, /BATCH_SIZE/g, 'batchSize');
+    expect(settingDifferences(less, set).unread).toEqual(['BATCH_SIZE']);
+  });
+
+  test.each([
+    ['modules/storage.bicep', 'Storage Table Data Contributor'],
+    ['modules/serviceBus.bicep', 'Azure Service Bus Data Owner'],
+    ['modules/cosmos.bicep', 'payonce audit appender'],
+    ['modules/keyVault.bicep', 'Key Vault Secrets User'],
+  ])('a role that is gone from %s: %s', (path, name) => {
+    const files = infraBut(path, new RegExp(`  \\{\\n    name: '${name}'\\n(?:    .*\\n)+  \\}\\n`));
+    const { missing, idle } = roleDifferences(sources, files);
+    expect(missing).toEqual([expect.stringContaining(`${name} (`)]);
+    expect(idle).toEqual([]);
+  });
+
+  test('a role that the code no longer needs', () => {
+    const less = new Map(
+      [...sources].map(([path, text]) => [path, text.replace(/\.createSender\(/g, '.open(')]),
+    );
+    expect(roleDifferences(less, infra).idle).toEqual([
+      expect.stringContaining('Azure Service Bus Data Sender'),
+    ]);
+  });
+
+  test.each([
+    [
+      'a client',
+      `import { TableClient } from '@azure/data-tables';\nnew TableClient(url);`,
+      'new TableClient(',
+    ],
+    [
+      'a client by connection string',
+      `import { SecretClient, type X } from '@azure/keyvault-secrets';\nSecretClient.fromText(x);`,
+      'new SecretClient(',
+    ],
+    ['a trigger', `import { app } from '@azure/functions';\napp.eventGrid('x', {});`, 'app.eventGrid('],
+    ['a session', `client.acceptNextSession('queue');`, '.acceptNextSession('],
+  ])('%s of a service that has no role yet', (_what, text, call) => {
+    expect(callsWithoutNeed(new Map([...sources, ['platform/new.ts', text]]))).toEqual([call]);
+  });
+});
