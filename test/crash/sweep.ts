@@ -6,7 +6,9 @@ import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { exitOnSignals } from '../support/endWithProcess.ts';
 import { type LocalCloud, startLocalCloud } from '../support/localCloud.ts';
+import { conclude } from './conclusion.ts';
 import { type CrashPoint, type Gate, positions } from './gate.ts';
+import { keepTrial } from './keepTrial.ts';
 import { crashTable, type PointResult } from './table.ts';
 import { runTrial, type Scenario, type TrialResult } from './trial.ts';
 
@@ -19,7 +21,7 @@ const usage = `npm run test:crash -- [options]
 
 const scenarios: readonly Scenario[] = [
   { name: 'one-invoice', invoices: 1, hosts: 1 },
-  { name: 'two-hosts', invoices: 1, hosts: 2 },
+  { name: 'two-hosts', invoices: 1, hosts: 2, races: true },
   { name: 'sweeper', invoices: 1, hosts: 1, sweeper: true },
   { name: 'batch', invoices: 20, hosts: 1 },
 ];
@@ -27,6 +29,8 @@ const scenarios: readonly Scenario[] = [
 const discoveryRuns = 2;
 /** How often a point that was not reached is tried again. */
 const retries = 2;
+/** How often it says how far it has come, in milliseconds. */
+const progressMs = 30_000;
 
 const { values } = parseArgs({
   options: {
@@ -42,10 +46,12 @@ if (values.help) {
   console.log(usage);
   process.exit(0);
 }
+const unknown =
+  values.scenario?.filter((name) => !scenarios.some((scenario) => scenario.name === name)) ?? [];
 const wanted = scenarios.filter(({ name }) => values.scenario?.includes(name) ?? true);
 const lanes = Number(values.lanes);
 const occurrences = Number(values.occurrences ?? Number.POSITIVE_INFINITY);
-if (wanted.length === 0 || !(occurrences >= 1) || !Number.isInteger(lanes) || lanes < 1) {
+if (unknown.length > 0 || !(occurrences >= 1) || !Number.isInteger(lanes) || lanes < 1) {
   console.error(usage);
   process.exit(2);
 }
@@ -55,47 +61,46 @@ const serviceBusConfig = fileURLToPath(new URL('./serviceBus.json', import.meta.
 const clouds: LocalCloud[] = await Promise.all(
   Array.from({ length: lanes }, () => startLocalCloud({ serviceBusConfig })),
 );
-let trials = 0;
-let broken = 0;
-let missed = 0;
+const results: (PointResult & { scenario: Scenario })[] = [];
+let listed = 0;
 try {
   for (const scenario of wanted) {
-    const results = await sweep(scenario);
-    broken += results.filter(({ verdict }) => verdict.kind === 'broken').length;
-    missed += results.filter(({ verdict }) => verdict.kind === 'notReached').length;
-    trials += results.length;
+    const points = await findPoints(scenario);
+    console.log(`\n${scenario.name}: ${points.length} crash points`);
+    listed += points.length;
+    if (values.list) console.log(points.map(nameOf).join('\n'));
+    else for (const result of await sweep(scenario, points)) results.push({ ...result, scenario });
   }
 } finally {
   await Promise.all(clouds.map((cloud) => cloud[Symbol.asyncDispose]()));
 }
-console.log(
-  `\n${trials} crash points: ${trials - broken - missed} held, ${broken} broken, ${missed} not reached.`,
-);
-process.exit(broken > 0 ? 1 : 0);
+if (values.list) process.exit(listed > 0 ? 0 : 1);
+const { text, passed } = conclude(results);
+console.log(`\n${text}`);
+process.exit(passed ? 0 : 1);
 
-async function sweep(scenario: Scenario): Promise<PointResult[]> {
+async function sweep(scenario: Scenario, points: readonly CrashPoint[]): Promise<PointResult[]> {
   const started = performance.now();
-  const points = await findPoints(scenario);
-  console.log(`\n${scenario.name}: ${points.length} crash points`);
-  if (values.list) {
-    for (const { label, occurrence, position } of points)
-      console.log(`  ${label} #${occurrence} ${position}`);
-    return [];
-  }
-  const results: PointResult[] = [];
+  const minutes = () => `${((performance.now() - started) / 60_000).toFixed(1)} min`;
+  const done: PointResult[] = [];
+  const progress = setInterval(
+    () => console.log(`  ${done.length} of ${points.length} done, ${minutes()}`),
+    progressMs,
+  );
   const waiting = points.entries();
   await Promise.all(
     clouds.map(async (_, lane) => {
       for (const [index, point] of waiting) {
         const { verdict, recoveredMs } = await tryPoint(lane, scenario, point, index);
-        results.push({ point, verdict, recoveredMs });
-        if (verdict.kind !== 'held') console.log(describe(point), JSON.stringify(verdict));
+        done.push({ point, verdict, recoveredMs });
+        if (verdict.kind !== 'held') console.log(`${nameOf(point)}: ${JSON.stringify(verdict)}`);
       }
     }),
   );
-  console.log(crashTable(scenario, points, results));
-  console.log(`${((performance.now() - started) / 60_000).toFixed(1)} min`);
-  return results;
+  clearInterval(progress);
+  console.log(crashTable(scenario, points, done));
+  console.log(minutes());
+  return done;
 }
 
 /** Every request of a run without a crash, in the order of their kinds, with the positions in which it can be cut. */
@@ -152,12 +157,13 @@ async function attempt(
   if (cloud === undefined) throw new RangeError(`there is no lane ${lane}`);
   const result = await runTrial(cloud, scenario, id, point);
   if (result.verdict.kind === 'broken') {
+    console.log(`  broken: ${keepTrial(id, result)}`);
     await cloud[Symbol.asyncDispose]();
     clouds[lane] = await startLocalCloud({ serviceBusConfig });
   }
   return result;
 }
 
-function describe({ label, occurrence, position }: CrashPoint): string {
-  return `  ${position} ${label} #${occurrence}:`;
+function nameOf({ label, occurrence, position }: CrashPoint): string {
+  return `  ${position} ${label} #${occurrence}`;
 }

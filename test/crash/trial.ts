@@ -1,4 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import type { InvoiceFigure } from '../../local/start/figures.ts';
 import { blobContainers, queues } from '../../src/platform/azureNames.ts';
 import { containers, databaseName } from '../../src/platform/cosmosContainers.ts';
 import { type Evidence, gatherEvidence, unfinished, violations } from '../support/audit.ts';
@@ -13,6 +14,8 @@ export interface Scenario {
   hosts: number;
   /** The broker refuses what is sent at first, so that the sweeper has to send it. */
   sweeper?: boolean;
+  /** Races decide by which requests the work goes, so it need not come by every point again. */
+  races?: boolean;
 }
 
 export type Verdict =
@@ -27,6 +30,10 @@ export interface TrialResult {
   gate: Gate;
   /** From the crash until nothing moved any more, in milliseconds. */
   recoveredMs: number;
+  /** How the invoices stood in the end. */
+  invoices: InvoiceFigure[];
+  /** What each host has printed, by instance. */
+  logs: ReadonlyMap<string, readonly string[]>;
 }
 
 /** How long everything may take to settle, in milliseconds; a busy machine starts a host in many seconds. */
@@ -64,18 +71,21 @@ export async function runTrial(
   const gate = createGate(point);
   const crashed = Promise.withResolvers<TappedHost>();
   const work = invoicesOf(scenario, id);
+  const logs = new Map<string, readonly string[]>();
 
   const victims = await Promise.all(
     Array.from({ length: scenario.hosts }, async (_, index) => {
       const holder: { host?: TappedHost } = {};
+      const instance = `${id}-host-${index + 1}`;
       const host = await startTappedHost(cloud, {
         gate,
-        env: { ...shared, ...byHand, INSTANCE_ID: `${id}-host-${index + 1}` },
+        env: { ...shared, ...byHand, INSTANCE_ID: instance },
         killed: () => {
           if (holder.host !== undefined) crashed.resolve(holder.host);
         },
       });
       holder.host = host;
+      logs.set(instance, host.process.lines);
       hosts.use(host);
       return host;
     }),
@@ -90,28 +100,32 @@ export async function runTrial(
   ]);
   running.abort();
   if (outcome.kind === 'ended') {
-    const problems = findProblems(outcome.evidence);
-    if (problems.length > 0) return { verdict: { kind: 'broken', problems }, gate, recoveredMs: 0 };
-    return { verdict: { kind: point === undefined ? 'held' : 'notReached' }, gate, recoveredMs: 0 };
+    const uncut: Verdict = { kind: point === undefined ? 'held' : 'notReached' };
+    return resultOf(outcome.evidence, uncut, 0);
   }
 
   const crashedAt = performance.now();
   await outcome.host.process.exited;
   await forget(cloud);
+  const instance = `${id}-rescue`;
   const rescue = await startTappedHost(cloud, {
     gate: createGate(),
-    env: { ...shared, ...everySecond, INSTANCE_ID: `${id}-rescue` },
+    env: { ...shared, ...everySecond, INSTANCE_ID: instance },
     killed: () => {},
   });
+  logs.set(instance, rescue.process.lines);
   hosts.use(rescue);
   await outcome.host.taken.giveBack(cloud.queues.getQueueClient(queues.workItems));
   await importInvoices(rescue, work);
   const evidence = await untilSettled();
-  const recoveredMs = performance.now() - crashedAt;
+  return resultOf(evidence, { kind: 'held' }, performance.now() - crashedAt);
 
-  const problems = findProblems(evidence);
-  const verdict: Verdict = problems.length === 0 ? { kind: 'held' } : { kind: 'broken', problems };
-  return { verdict, gate, recoveredMs };
+  /** `whole`: the verdict if everything adds up. */
+  function resultOf(found: Evidence, whole: Verdict, recoveredMs: number): TrialResult {
+    const problems = findProblems(found);
+    const verdict: Verdict = problems.length === 0 ? whole : { kind: 'broken', problems };
+    return { verdict, gate, recoveredMs, invoices: found.invoices, logs };
+  }
 
   /** The way without a crash: import, one run of the job by hand and, where it is meant to be needed, of the sweeper. */
   async function runByHand(all: readonly TappedHost[], signal: AbortSignal): Promise<Evidence> {
