@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
+import { isUnclear } from '../../src/payments/reconcile.ts';
 import { type Fate, hour, minute, World } from './world.ts';
 
 /** A step picks what it works on by a number, so that it fits any state of the world. */
@@ -97,7 +98,8 @@ const commands = [
 function checkInvariants(world: World): void {
   const keys = world.ledger.map(({ key }) => key);
   expect(new Set(keys).size, 'at most one charge per idempotency key').toBe(keys.length);
-  for (const { id, status, amountMinor, payment } of world.invoices.values()) {
+  for (const invoice of world.invoices.values()) {
+    const { id, status, amountMinor, payment } = invoice;
     const charges = world.ledger.filter(({ invoiceId }) => invoiceId === id);
     expect(charges.length, `${id}: at most one charge`).toBeLessThanOrEqual(1);
     const [charge] = charges;
@@ -105,6 +107,12 @@ function checkInvariants(world: World): void {
     if (status === 'paid') expect(payment.id, `${id}: paid means charged`).toBe(charge?.id);
     if (status === 'declined') expect(charge, `${id}: declined means not charged`).toBeUndefined();
     expect(payment.id === undefined || status === 'paid', `${id}: a payment id means paid`).toBe(true);
+    if (status === 'parked' && (charge !== undefined || payment.unknownSince !== undefined)) {
+      const ordered = world.lookUps.filter(({ invoiceId }) => invoiceId === id);
+      // One that the stage would act upon, not pass over as decided meanwhile.
+      const inForce = ordered.some(({ keyNumber }) => isUnclear(invoice, keyNumber));
+      expect(inForce, `${id}: parked while it may have been charged means a look-up is ordered`).toBe(true);
+    }
   }
 }
 

@@ -7,9 +7,11 @@
  * delivered twice has come twice, and what another process does may lie between any two steps.
  */
 import type { OperationInput, PatchOperation } from '@azure/cosmos';
+import { z } from 'zod';
 import { type PaymentBatch, type PaymentCommand, paymentBatchSchema } from '../../src/invoices/command.ts';
 import type { Invoice } from '../../src/invoices/invoice.ts';
 import { planBatch } from '../../src/invoices/planBatch.ts';
+import { reconcileMessage, reconcileStageName, type Unclear } from '../../src/invoices/reconcileItem.ts';
 import { decideDispatch, dispatchPatches, type SendResult } from '../../src/outbox/decideDispatch.ts';
 import type { OutboxMessage } from '../../src/outbox/outboxMessage.ts';
 import {
@@ -34,6 +36,7 @@ export const hour = 60 * minute;
 const claimStaleMs = 5 * minute;
 const keyLifeMs = 24 * hour;
 const searchLagMs = minute;
+const keyNumberSchema = z.object({ keyNumber: z.int() });
 
 /** What the network or the card does to one call. */
 export type Fate =
@@ -77,8 +80,8 @@ export class World {
   readonly runs: Run[] = [];
   readonly consumers: Consumer[] = [];
   readonly ledger: Charge[] = [];
-  /** Ids of the invoices whose reconciliation was ordered in the transaction that parked them. */
-  readonly lookUps = new Set<string>();
+  /** The look-ups that were ordered in the transactions that parked invoices. */
+  readonly lookUps: Unclear[] = [];
   readonly #keys = new Map<string, { at: number; params: string; outcome: ChargeOutcome }>();
   #late: ChargeRequest[] = [];
   #ids = 0;
@@ -123,7 +126,8 @@ export class World {
     }
     for (const operation of writes) {
       if (operation.operationType === 'Patch') this.#patch(operation.id, patchesOf(operation));
-      if (operation.operationType === 'Create') this.#order(operation.resourceBody);
+      if (operation.operationType === 'Create')
+        this.#order(operation.resourceBody as unknown as OutboxMessage);
     }
     if (plan.message !== undefined) this.outbox.set(plan.message.id, plan.message);
     run.snapshot = [];
@@ -173,7 +177,9 @@ export class World {
       const command = consumer.toPay.find(({ invoiceId }) => invoiceId === id);
       if (command === undefined) continue;
       if (this.#heldBy(consumer.batch, id)) {
-        for (const { invoiceId } of unclearOf([{ command, settlement }])) this.lookUps.add(invoiceId);
+        const { batchId: occasion, shard } = consumer.batch;
+        const unclear = unclearOf([{ command, settlement }]);
+        this.#order(reconcileMessage(unclear, { shard, occasion, now: this.now }));
         this.#patch(id, settlementPatches(settlement, command, this.#iso()));
       }
       consumer.toPay = consumer.toPay.filter((each) => each !== command);
@@ -230,10 +236,12 @@ export class World {
     return found === undefined ? { kind: 'notFound' } : { kind: 'found', paymentId: found.id };
   }
 
-  #order(created: unknown): void {
-    const { destination, body } = created as OutboxMessage;
-    if (destination !== 'work-items') return;
-    for (const { resourceId } of workItemSchema.array().parse(body)) this.lookUps.add(resourceId);
+  /** An outbox message that is stored with a claim or a settlement: of those to the work items the look-ups count here. */
+  #order(message: OutboxMessage | undefined): void {
+    if (message?.destination !== 'work-items') return;
+    for (const { resourceId: invoiceId, stage, input } of workItemSchema.array().parse(message.body)) {
+      if (stage === reconcileStageName) this.lookUps.push({ invoiceId, ...keyNumberSchema.parse(input) });
+    }
   }
 
   #heldBy({ batchId }: PaymentBatch, id: string): boolean {
