@@ -1,5 +1,6 @@
 import { hostname } from 'node:os';
 import { z } from 'zod';
+import { longestTimeoutMs } from './callWindow.ts';
 import {
   type CosmosConnection,
   clientId,
@@ -53,7 +54,7 @@ export class BadSettings extends Error {
 }
 
 const defaultApiBase = 'https://api.stripe.com';
-const longestPaymentTimeout = 30;
+const defaultPaymentTimeout = 30;
 const notResolved =
   'is a reference to Key Vault that was not resolved: the secret or the role of the app on the vault is missing';
 
@@ -93,14 +94,15 @@ const settingsSchema = z.object({
       CLAIM_STALE_SECONDS: wholeNumber(300, 5, 86_400),
       PAYMENT_TIMEOUT_SECONDS: wholeNumber(undefined, 1, 80),
     })
-    .transform(({ CLAIM_STALE_SECONDS: stale, PAYMENT_TIMEOUT_SECONDS: timeout }) => ({
-      stale,
-      timeout: timeout ?? Math.min(longestPaymentTimeout, Math.floor(stale / 2)),
-    }))
-    .refine(({ stale, timeout }) => timeout < stale, {
-      path: ['PAYMENT_TIMEOUT_SECONDS'],
-      error:
-        'expected less than CLAIM_STALE_SECONDS: else a claim goes stale while its payment is still being made',
+    .transform(({ CLAIM_STALE_SECONDS: stale, PAYMENT_TIMEOUT_SECONDS: timeout }, context) => {
+      const longest = Math.floor(longestTimeoutMs(stale * 1000) / 1000);
+      if (timeout !== undefined && timeout > longest) {
+        const most = `at most ${longest} (CLAIM_STALE_SECONDS is ${stale})`;
+        const why = 'with more there is no time to begin a payment whose claim does not go stale meanwhile';
+        const message = `${expected(most, `${timeout}`)}: ${why}`;
+        context.addIssue({ code: 'custom', path: ['PAYMENT_TIMEOUT_SECONDS'], message });
+      }
+      return { stale, timeout: timeout ?? Math.min(defaultPaymentTimeout, longest) };
     }),
   notify: z
     .object({ NOTIFY_WEBHOOK_URL: webhookUrl(), NOTIFY_WEBHOOK_SECRET: webhookSecret() })

@@ -1,4 +1,6 @@
+import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { callWindowMs } from '../../src/platform/callWindow.ts';
 import { BadSettings, readSettings } from '../../src/platform/readSettings.ts';
 
 const cosmosKey = 'Y29zbW9zLXNlY3JldA==';
@@ -218,11 +220,46 @@ describe('settings that must fit each other', () => {
     ]);
   });
 
-  test('a claim outlives the payment that it covers', () => {
-    expect(problemsOf({ ...good, CLAIM_STALE_SECONDS: '20', PAYMENT_TIMEOUT_SECONDS: '20' })).toEqual([
-      expect.stringMatching(/^PAYMENT_TIMEOUT_SECONDS: expected less than CLAIM_STALE_SECONDS/),
+  test.each([
+    [85, 80, 25],
+    [20, 20, 6],
+    [5, 2, 1],
+  ])('claims of %i s leave no time for calls of %i s', (stale, timeout, longest) => {
+    const env = { ...good, CLAIM_STALE_SECONDS: `${stale}` };
+    expect(problemsOf({ ...env, PAYMENT_TIMEOUT_SECONDS: `${timeout}` })).toEqual([
+      `PAYMENT_TIMEOUT_SECONDS: expected at most ${longest} (CLAIM_STALE_SECONDS is ${stale}), not "${timeout}":` +
+        ' with more there is no time to begin a payment whose claim does not go stale meanwhile',
     ]);
-    expect(read({ ...good, CLAIM_STALE_SECONDS: '5' }).paymentTimeoutSeconds).toBe(2);
+    expect(() => read({ ...env, PAYMENT_TIMEOUT_SECONDS: `${longest}` })).not.toThrow();
+  });
+
+  test('without a bound of the calls, one that fits the claims', () => {
+    const timeoutOf = (stale: string) => read({ ...good, CLAIM_STALE_SECONDS: stale }).paymentTimeoutSeconds;
+    expect(['5', '20', '100', '86400'].map(timeoutOf)).toEqual([1, 6, 30, 30]);
+  });
+
+  test('whatever pair is taken leaves a window for the calls; nothing is refused that would', () => {
+    fc.assert(
+      fc.property(
+        fc.integer({ min: 5, max: 400 }),
+        fc.option(fc.integer({ min: 1, max: 80 }), { nil: undefined }),
+        (stale, timeout) => {
+          const env = {
+            ...good,
+            CLAIM_STALE_SECONDS: `${stale}`,
+            PAYMENT_TIMEOUT_SECONDS: timeout?.toString(),
+          };
+          const window = (seconds: number) =>
+            callWindowMs({ claimStaleMs: stale * 1000, timeoutMs: seconds * 1000 }) / 1000;
+          if (timeout !== undefined && window(timeout) < timeout) {
+            expect(problemsOf(env)).toHaveLength(1);
+          } else {
+            const { paymentTimeoutSeconds } = read(env);
+            expect(window(paymentTimeoutSeconds)).toBeGreaterThanOrEqual(paymentTimeoutSeconds);
+          }
+        },
+      ),
+    );
   });
 
   test('a live key goes to Stripe only', () => {
