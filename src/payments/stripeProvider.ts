@@ -1,37 +1,55 @@
 import type Stripe from 'stripe';
 import { errorText } from '../platform/errorText.ts';
 import { classifyError, classifyIntent } from './classifyStripe.ts';
-import type { ChargeRequest, FoundPayment, PaymentProvider, SoughtPayment } from './provider.ts';
+import type {
+  ChargeOutcome,
+  ChargeRequest,
+  FoundPayment,
+  PaymentProvider,
+  SoughtPayment,
+} from './provider.ts';
 import { stripeAmount } from './stripeAmount.ts';
 import { type StripeOptions, stripeClient } from './stripeClient.ts';
+import { withDeadline } from './withDeadline.ts';
 
 /**
  * Charges through Stripe's PaymentIntents: created and confirmed in one call, off-session, under the
  * request's idempotency key. Nothing is repeated in here: whether to ask again is decided by the outcome.
+ *
+ * Each of the two calls has its outcome after `timeoutMs` at the latest, whatever Stripe sends: it is unknown then.
  */
 export function stripeProvider(options: StripeOptions): PaymentProvider {
+  const { timeoutMs } = options;
   const stripe = stripeClient(options);
+  const late = {
+    kind: 'unknown',
+    message: `the provider had not answered in full after ${timeoutMs} ms`,
+  } as const;
   return {
     async charge(request) {
       const amount = stripeAmount(request.amountMinor, request.currency);
       if ('refused' in amount) return { kind: 'refused', code: 'amount', message: amount.refused };
-      try {
-        const intent = await stripe.paymentIntents.create(parameters(request, amount.amount), {
-          idempotencyKey: request.idempotencyKey,
-        });
-        return classifyIntent(intent);
-      } catch (error) {
-        return classifyError(error);
-      }
+      return withDeadline<ChargeOutcome>(timeoutMs, late, async () => {
+        try {
+          const intent = await stripe.paymentIntents.create(parameters(request, amount.amount), {
+            idempotencyKey: request.idempotencyKey,
+          });
+          return classifyIntent(intent);
+        } catch (error) {
+          return classifyError(error);
+        }
+      });
     },
 
     async find(sought) {
       const query = `metadata['invoiceId']:'${escapeQuery(sought.invoiceId)}' AND status:'succeeded'`;
-      try {
-        return await pick(sought, stripe.paymentIntents.search({ query, limit: 100 }));
-      } catch (error) {
-        return { kind: 'unknown', message: errorText(error) };
-      }
+      return withDeadline<FoundPayment>(timeoutMs, late, async (signal) => {
+        try {
+          return await pick(sought, stripe.paymentIntents.search({ query, limit: 100 }), signal);
+        } catch (error) {
+          return { kind: 'unknown', message: errorText(error) };
+        }
+      });
     },
   };
 }
@@ -59,14 +77,18 @@ function parameters(request: ChargeRequest, amount: number): Stripe.PaymentInten
 /**
  * The payment among those that the search found. It finds those of other invoices too: its exact match does not tell
  * upper case from lower (https://docs.stripe.com/search), our ids do.
+ *
+ * @throws the reason of `signal`, before it goes on to the next payment
  */
 async function pick(
   { invoiceId, amountMinor, currency }: SoughtPayment,
   payments: AsyncIterable<Stripe.PaymentIntent>,
+  signal: AbortSignal,
 ): Promise<FoundPayment> {
   const wanted = stripeAmount(amountMinor, currency);
   const other: string[] = [];
   for await (const { id, amount, currency: paidIn, metadata } of payments) {
+    signal.throwIfAborted();
     if (metadata.invoiceId !== invoiceId) continue;
     const equal = 'amount' in wanted && amount === wanted.amount && paidIn === currency.toLowerCase();
     if (equal) return { kind: 'found', paymentId: id };

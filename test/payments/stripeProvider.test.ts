@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { type AddressInfo, createServer } from 'node:net';
+import { type AddressInfo, createServer, type Socket } from 'node:net';
 import { afterAll, describe, expect, test } from 'vitest';
 import { type Charge, startPayments } from '../../local/stripe/index.ts';
 import type { ChargeRequest } from '../../src/payments/provider.ts';
@@ -180,6 +180,60 @@ describe('a provider that is not there', () => {
     const broken = stripeProvider({ secretKey, apiBase: `http://127.0.0.1:${port}`, timeoutMs: 10_000 });
     expect((await broken.charge(request())).kind).toBe('unknown');
     server.close();
+  });
+});
+
+describe('a provider that never comes to an end', () => {
+  const timeoutMs = 200;
+
+  /** Listens and does with each connection what `serve` says; `ended` resolves when the first one is over. */
+  async function serving(serve: (socket: Socket) => void) {
+    const ended = Promise.withResolvers<void>();
+    const server = createServer((socket) => {
+      socket.on('error', () => undefined).once('close', () => ended.resolve());
+      serve(socket);
+    }).listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    const { port } = server.address() as AddressInfo;
+    const endless = stripeProvider({ secretKey, apiBase: `http://127.0.0.1:${port}`, timeoutMs });
+    return { endless, ended: ended.promise, [Symbol.dispose]: () => void server.close() };
+  }
+
+  /** A byte every 20 ms. */
+  function drip(socket: Socket, beginning: string): void {
+    socket.write(beginning);
+    const dripping = setInterval(() => socket.write('x'), 20);
+    socket.once('close', () => clearInterval(dripping));
+  }
+
+  test.each([
+    ['charge', 'headers', 'HTTP/1.1 200 OK\r\nX-Long: '],
+    ['charge', 'body', 'HTTP/1.1 200 OK\r\nContent-Length: 1000000\r\n\r\n{"id":"'],
+    ['find', 'headers', 'HTTP/1.1 200 OK\r\nX-Long: '],
+    ['find', 'body', 'HTTP/1.1 200 OK\r\nContent-Length: 1000000\r\n\r\n{"object":"'],
+  ] as const)('%s, with %s that drip: unknown, and the connection is closed', async (call, _, beginning) => {
+    using server = await serving((socket) => socket.once('data', () => drip(socket, beginning)));
+    expect(await server.endless[call](request())).toEqual({
+      kind: 'unknown',
+      message: 'the provider had not answered in full after 200 ms',
+    });
+    await server.ended;
+  });
+
+  test('find, with pages without end: unknown, and no more pages are asked for', async () => {
+    const page = JSON.stringify({
+      object: 'search_result',
+      data: [{ id: 'pi_1', object: 'payment_intent', amount: 1, currency: 'usd', metadata: {} }],
+      has_more: true,
+      next_page: 'more',
+    });
+    const answer = `HTTP/1.1 200 OK\r\nContent-Length: ${page.length}\r\n\r\n${page}`;
+    using server = await serving((socket) => {
+      socket.on('data', () => void setTimeout(() => socket.write(answer), 20));
+    });
+    expect((await server.endless.find(request())).kind).toBe('unknown');
+    // Nobody uses it any more.
+    await server.ended;
   });
 });
 
