@@ -6,7 +6,7 @@ import {
   SamplingBreaker,
 } from 'cockatiel';
 import { metric, type Telemetry } from '../platform/telemetry.ts';
-import type { ChargeOutcome, PaymentProvider } from './provider.ts';
+import type { ChargeOutcome, FoundPayment, PaymentProvider } from './provider.ts';
 
 export interface BreakerPolicy {
   /** Share of failed calls that opens the circuit. */
@@ -27,8 +27,14 @@ export const defaultBreakerPolicy: BreakerPolicy = {
 };
 
 /**
- * Stops calling a provider that fails broadly, and says so: while the circuit is open every charge is `transient`, so
- * the invoices wait and none is declined or parked. Declines are answers, not failures.
+ * Stops calling a provider that fails broadly, and says so. Charges and look-ups count alike: both go to the same provider.
+ * Declines are answers, not failures, and so is a look-up that finds nothing.
+ *
+ * - closed: every call is made. When too many fail, it opens.
+ * - open, for `openMs`: no call is made. Every charge is `transient`, so the invoices wait and none is declined or parked;
+ *   every look-up is `unknown`, so it is asked for again.
+ * - half open: the next call, a charge or a look-up, is made; an answer closes the circuit, a failure opens it again. Until
+ *   then the others are held back as well: were they to wait, a call would take up to twice its bound.
  */
 export function withCircuitBreaker(
   provider: PaymentProvider,
@@ -57,25 +63,36 @@ export function withCircuitBreaker(
     } else if (state === CircuitState.Closed) log('the payment provider answers again');
   });
   return {
-    ...provider,
-    async charge(request) {
-      try {
-        return await breaker.execute(() => provider.charge(request));
-      } catch (error) {
-        if (!(error instanceof BrokenCircuitError)) throw error;
-        return {
-          kind: 'transient',
-          code: 'circuit_open',
-          message: 'the provider fails broadly',
-          retryAfterMs: policy.openMs,
-        };
-      }
-    },
+    charge: (request) =>
+      unlessOpen<ChargeOutcome>(() => provider.charge(request), {
+        kind: 'transient',
+        code: 'circuit_open',
+        message: heldBack,
+        retryAfterMs: policy.openMs,
+      }),
+    find: (sought) =>
+      unlessOpen<FoundPayment>(() => provider.find(sought), { kind: 'unknown', message: heldBack }),
   };
+
+  async function unlessOpen<T extends ChargeOutcome | FoundPayment>(
+    call: () => Promise<T>,
+    otherwise: T,
+  ): Promise<T> {
+    if (breaker.state === CircuitState.HalfOpen) return otherwise;
+    try {
+      return await breaker.execute(call);
+    } catch (error) {
+      if (!(error instanceof BrokenCircuitError)) throw error;
+      return otherwise;
+    }
+  }
 }
+
+const heldBack = 'calls are held back, since the provider fails broadly';
 
 /** What the provider remembers of an earlier call says nothing of how it fares now. */
 function isFailure(result: unknown): boolean {
-  const outcome = result as ChargeOutcome;
-  return outcome.kind === 'transient' || (outcome.kind === 'unknown' && outcome.remembered !== true);
+  const outcome = result as ChargeOutcome | FoundPayment;
+  if (outcome.kind === 'transient') return true;
+  return outcome.kind === 'unknown' && !('remembered' in outcome && outcome.remembered);
 }
