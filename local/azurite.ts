@@ -38,26 +38,31 @@ export async function startAzurite({ data, port = 0 }: AzuriteOptions = {}): Pro
       '--skipApiVersionCheck',
       '--disableTelemetry',
     ],
-    { stdio: ['ignore', 'pipe', 'pipe'] },
+    {
+      // Azurite listens to its channel for a word to end, which on Windows no signal can give it.
+      stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
+      // Under a program without a console, as `npm start` starts the local cloud, Windows would open one for it.
+      windowsHide: true,
+    },
   );
   const exited = new Promise<void>((resolve) => child.once('exit', () => resolve()));
+  const streams = [child.stdout, child.stderr];
   let output = '';
   await new Promise<void>((resolve, reject) => {
     const read = (chunk: Buffer) => {
       output += chunk.toString();
       if ((output.match(/successfully listening/g) ?? []).length === 3) resolve();
     };
-    child.stdout.on('data', read);
-    child.stderr.on('data', read);
+    for (const stream of streams) stream?.on('data', read);
     child.once('error', reject);
     child.once('exit', (code) => reject(new Error(`Azurite ended with code ${code} at start: ${output}`)));
   });
-  child.stdout.removeAllListeners('data').resume();
-  child.stderr.removeAllListeners('data').resume();
+  for (const stream of streams) stream?.removeAllListeners('data').resume();
   if (child.pid === undefined) throw new Error('Azurite has no process id');
 
   async function stop(): Promise<void> {
-    child.kill('SIGTERM');
+    // A failure to send means that it is ending already.
+    if (child.connected) child.send('shutdown', () => {});
     await exited;
   }
   return {

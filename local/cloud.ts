@@ -3,6 +3,7 @@ import { dirname, join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { startAzurite } from './azurite.ts';
 import { startCosmos } from './cosmos/index.ts';
+import { onStopAsked } from './onStopAsked.ts';
 import { portArgument } from './portArgument.ts';
 import { provision } from './provision.ts';
 import { startServiceBus } from './serviceBus/index.ts';
@@ -59,7 +60,7 @@ mkdirSync(dirname(values['env-file']), { recursive: true });
 writeFileSync(values['env-file'], `${lines.join('\n')}\n`);
 console.log(`${lines.join('\n')}\nready`);
 
-for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, () => void stop());
+onStopAsked(() => void stop());
 void azurite.exited.then(() => stop('Azurite has ended'));
 
 let stopping = false;

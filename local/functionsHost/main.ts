@@ -1,6 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { inspect, parseArgs } from 'node:util';
+import { onStopAsked } from '../onStopAsked.ts';
 import { HostStartError } from './hostStartError.ts';
 import { parseEnvFile, type Settings } from './settings.ts';
 import { type FunctionsHost, startFunctionsHost } from './startFunctionsHost.ts';
@@ -41,15 +42,12 @@ async function main(): Promise<void> {
   });
   describe(host);
 
-  // Ctrl-C in a terminal and a supervisor may both send a signal: the second changes nothing.
-  for (const signal of ['SIGINT', 'SIGTERM'] as const) {
-    process.on(signal, () => {
-      host.stop().then(
-        () => process.exit(0),
-        (error: unknown) => fail(error),
-      );
-    });
-  }
+  onStopAsked(() => {
+    host.stop().then(
+      () => process.exit(0),
+      (error: unknown) => fail(error),
+    );
+  });
   console.log('ready');
 }
 

@@ -1,11 +1,12 @@
 import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { createWriteStream } from 'node:fs';
 
 export interface Child {
   name: string;
   process: ChildProcess;
   exited: Promise<number | null>;
-  /** Ends it in good order, and by force when that takes longer than `graceMs`. */
+  /** Ends it in good order, and by force when that takes longer than `graceMs`; its log is complete then, and closed. */
   stop(graceMs: number): Promise<void>;
 }
 
@@ -26,9 +27,16 @@ export async function startChild(
     env: { ...process.env, ...env },
     // Out of the terminal's process group: Ctrl-C reaches only the parent, which ends its children in order.
     detached: true,
-    stdio: ['ignore', 'pipe', 'pipe'],
+    // The channel tells it to end by closing: a signal could not do that on Windows (../onStopAsked.ts).
+    stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
   });
   const log = createWriteStream(logFile);
+  const outputs = [child.stdout, child.stderr].flatMap((stream) => stream ?? []);
+  // Not on the event `close` of the process: that does not come when it is this side that closes the channel.
+  const logged = Promise.all(outputs.map((stream) => once(stream, 'close'))).then(() => {
+    log.end();
+    return once(log, 'close');
+  });
   const exited = new Promise<number | null>((resolve) => child.once('exit', (code) => resolve(code)));
   let tail = '';
   const ready = Promise.withResolvers<void>();
@@ -37,8 +45,7 @@ export async function startChild(
     tail = (tail + chunk.toString()).slice(-4_000);
     if (/^ready$/m.test(tail)) ready.resolve();
   };
-  child.stdout.on('data', read);
-  child.stderr.on('data', read);
+  for (const stream of outputs) stream.on('data', read);
   child.once('error', ready.reject);
   child.once('exit', (code) => ready.reject(new Error(`${name} ended with code ${code} at start:\n${tail}`)));
   const timer = setTimeout(
@@ -58,10 +65,9 @@ export async function startChild(
     process: child,
     exited,
     async stop(graceMs) {
-      if (child.exitCode !== null || child.signalCode !== null) return;
-      child.kill('SIGTERM');
+      if (child.connected) child.disconnect();
       const force = setTimeout(() => child.kill('SIGKILL'), graceMs);
-      await exited;
+      await logged;
       clearTimeout(force);
     },
   };
