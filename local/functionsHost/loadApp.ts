@@ -1,6 +1,6 @@
 import { globSync, readFileSync, statSync } from 'node:fs';
 import { registerHooks } from 'node:module';
-import { join } from 'node:path';
+import { join, sep } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { z } from 'zod';
 import { HostStartError } from './hostStartError.ts';
@@ -13,7 +13,7 @@ const packageJson = z.looseObject({
 export interface LoadedApp {
   /** Name of the package, if it has one. */
   name: string | undefined;
-  /** The entry points that were loaded, relative to the app's folder. */
+  /** The entry points that were loaded, relative to the app's folder, with `/` on every system. */
   files: string[];
 }
 
@@ -39,13 +39,16 @@ export async function loadApp(appDir: string): Promise<LoadedApp> {
  * source any more, or some file of the sources' folder is newer than the newest built entry point.
  */
 export function entryPoints(appDir: string, main: string): string[] {
-  const find = (pattern: string) => globSync(pattern, { cwd: appDir }).sort();
+  const find = (pattern: string) =>
+    globSync(pattern, { cwd: appDir })
+      .map((file) => file.replaceAll(sep, '/'))
+      .sort();
   const built = find(main);
   const sourcePattern = /^(?:\.\/)?dist\/(.+)\.js$/.exec(main)?.[1];
   if (sourcePattern === undefined) return built;
   const sources = find(`${sourcePattern}.ts`).filter((file) => !file.endsWith('.d.ts'));
   if (sources.length === 0) return built;
-  const compiled = new Set(built.map((file) => file.replace(/^dist[/\\]/, '').replace(/\.js$/, '.ts')));
+  const compiled = new Set(built.map((file) => file.replace(/^dist\//, '').replace(/\.js$/, '.ts')));
   if (compiled.size !== sources.length || !sources.every((file) => compiled.has(file))) return sources;
   const newest = (files: string[]) => Math.max(...files.map((file) => statSync(join(appDir, file)).mtimeMs));
   const folder = sourcePattern.split('/')[0] ?? '.';
