@@ -3,6 +3,8 @@ import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 
 const main = fileURLToPath(new URL('../../local/functionsHost/main.ts', import.meta.url));
+/** Keeps a host from the settings of a local cloud that runs beside the tests. */
+export const noSettings = fileURLToPath(new URL('noSettings.env', import.meta.url));
 
 export interface HostProcess extends AsyncDisposable {
   /** Where it answers HTTP. */
@@ -27,7 +29,7 @@ function spawnHost({ app, env, args = [] }: HostProcessOptions) {
   const watchers = new Set<() => void>();
   const child = spawn(
     process.execPath,
-    ['--', main, '--port', '0', '--app', app, '--env-file', '/dev/null', ...args],
+    ['--', main, '--port', '0', '--app', app, '--env-file', noSettings, ...args],
     {
       env: { PATH: process.env.PATH, ...env },
       stdio: ['ignore', 'pipe', 'pipe'],
