@@ -1,9 +1,10 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { ServiceBusClient } from '@azure/service-bus';
 import { startServiceBus } from '../../local/serviceBus/index.ts';
 import { type ManualBrokerClock, manualBrokerClock } from './manualBrokerClock.ts';
+import { removeFolder } from './removeFolder.ts';
 
 export interface QueueStats {
   active: number;
@@ -81,7 +82,7 @@ export async function serviceBusForTests(
     async [Symbol.asyncDispose]() {
       await Promise.all(clients.map((client) => client.close()));
       await bus.stop();
-      await rm(folder, { recursive: true });
+      await removeFolder(folder);
     },
   };
 }

@@ -5,6 +5,7 @@ import { afterAll, describe, expect, inject, test } from 'vitest';
 import { blobLockStore } from '../../../src/locking/index.ts';
 import { lockName } from '../../../src/locking/lockName.ts';
 import { systemClock } from '../../../src/platform/clock.ts';
+import { noSignals } from '../../support/signals.ts';
 import { type LockHolder, startLockHolder } from '../../support/startLockHolder.ts';
 import { lockStoreContract } from './lockStoreContract.ts';
 
@@ -20,6 +21,7 @@ describe('blob leases', { timeout: 60_000 }, () => {
     clock: systemClock,
     pass: (ms) => systemClock.sleep(ms),
     realTime: true,
+    canFreeze: !noSignals,
     destroy: async (key) => {
       await container.deleteBlob(lockName(key), {
         conditions: { leaseId: '11111111-1111-4111-8111-111111111111' },

@@ -49,6 +49,7 @@ describe('the model in memory', () => {
     clock,
     pass: (ms) => clock.advance(ms),
     realTime: false,
+    canFreeze: true,
     destroy: async (key) => memory.delete(key),
     startHolder,
   });
