@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { mkdtempSync, readdirSync, readFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -8,6 +8,7 @@ import { unzipSync } from 'fflate';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { startHostProcess } from './support/functionsHostProcess.ts';
 import { type LocalCloud, settingsFor, startLocalCloud } from './support/localCloud.ts';
+import { removeFolder } from './support/removeFolder.ts';
 
 const script = (name: string) => fileURLToPath(new URL(`../scripts/${name}`, import.meta.url));
 const out = mkdtempSync(join(tmpdir(), 'payonce-package-'));
@@ -20,7 +21,7 @@ beforeAll(async () => {
   printed = stdout;
 }, 120_000);
 
-afterAll(() => rmSync(out, { recursive: true, force: true }));
+afterAll(() => removeFolder(out));
 
 test('its sizes are printed', () => {
   expect(printed).toMatch(/package: \d+ files, \d+ packages, [\d.]+ MB\n.*payonce\.zip: [\d.]+ MB/);

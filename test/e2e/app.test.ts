@@ -5,13 +5,15 @@
 // key, if it asks for one, is in FUNCTIONS_KEY.
 import { execFile } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { mkdtempSync, readFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { freePorts } from '../../local/freePorts.ts';
 import { type Child, startChild } from '../../local/start/child.ts';
+import { noSettings } from '../support/functionsHostProcess.ts';
+import { removeFolder } from '../support/removeFolder.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'payonce-app-'));
 const children: Child[] = [];
@@ -72,7 +74,7 @@ beforeAll(async () => {
 
 afterAll(async () => {
   await Promise.all(children.toReversed().map((child) => child.stop(5_000)));
-  rmSync(folder, { recursive: true, force: true });
+  await removeFolder(folder);
 }, 60_000);
 
 /** An id that no earlier run of these tests has left in the store of a running host. */
@@ -272,7 +274,7 @@ describe('a manual run', () => {
 
 test('a host without its settings does not start, and names every one', async () => {
   const env = { PATH: process.env.PATH ?? '', SHARDS: '0', INVOICE_SCHEDULE: 'daily' };
-  const args = ['--', 'local/functionsHost/main.ts', '--port', '0', '--env-file', '/dev/null'];
+  const args = ['--', 'local/functionsHost/main.ts', '--port', '0', '--env-file', noSettings];
   const { code, output } = await new Promise<{ code: number | null; output: string }>((resolve) => {
     const child = execFile(process.execPath, args, { env }, (_error, stdout, stderr) =>
       resolve({ code: child.exitCode, output: stdout + stderr }),

@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
@@ -12,6 +12,7 @@ import { databaseName } from '../../src/platform/cosmosContainers.ts';
 import { noTelemetry } from '../../src/platform/telemetry.ts';
 import { groupLockKey } from '../../src/runs/job.ts';
 import { type LocalCloud, settingsFor, startLocalCloud } from '../support/localCloud.ts';
+import { removeFolder } from '../support/removeFolder.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'payonce-ops-'));
 let cloud: LocalCloud;
@@ -47,7 +48,7 @@ beforeAll(async () => {
 afterAll(async () => {
   await host?.stop(5_000);
   await cloud[Symbol.asyncDispose]();
-  rmSync(folder, { recursive: true, force: true });
+  await removeFolder(folder);
 }, 60_000);
 
 interface Answer {

@@ -1,11 +1,12 @@
 import { execFile } from 'node:child_process';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, test } from 'vitest';
+import { removeFolder } from '../support/removeFolder.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'payonce-start-'));
-afterAll(() => rmSync(folder, { recursive: true, force: true }));
+afterAll(() => removeFolder(folder));
 
 function start(...options: string[]): Promise<{ code: number | null; output: string }> {
   return new Promise((resolve) => {

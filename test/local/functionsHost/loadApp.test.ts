@@ -1,14 +1,15 @@
-import { mkdirSync, mkdtempSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, utimesSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { entryPoints } from '../../../local/functionsHost/loadApp.ts';
+import { removeFolder } from '../../support/removeFolder.ts';
 
 let dir: string;
 beforeEach(() => {
   dir = mkdtempSync(join(tmpdir(), 'entry-points-'));
 });
-afterEach(() => rmSync(dir, { recursive: true }));
+afterEach(() => removeFolder(dir));
 
 /** Writes an empty file, last changed `at` seconds after the epoch. */
 function file(path: string, at: number): void {

@@ -1,10 +1,11 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { ServiceBusClient } from '@azure/service-bus';
-import { expect, test } from 'vitest';
+import { expect, onTestFinished, test } from 'vitest';
 import { ConfigError } from '../../../local/serviceBus/config.ts';
 import { startServiceBus } from '../../../local/serviceBus/index.ts';
+import { removeFolder } from '../../support/removeFolder.ts';
 
 test('starts with the queue of payonce, stops once and frees its ports', async () => {
   const bus = await startServiceBus();
@@ -21,6 +22,8 @@ test('starts with the queue of payonce, stops once and frees its ports', async (
 
 test('a taken port is an error, and nothing is left open', async () => {
   const data = await mkdtemp(join(tmpdir(), 'service-bus-data-'));
+  // When all that is started here has let go of it.
+  onTestFinished(() => removeFolder(data));
   await using first = await startServiceBus();
   await expect(startServiceBus({ data, port: first.port })).rejects.toMatchObject({ code: 'EADDRINUSE' });
   const httpPort = Number(new URL(first.localAddress).port);
@@ -28,7 +31,6 @@ test('a taken port is an error, and nothing is left open', async () => {
   await using second = await startServiceBus({ data });
   expect(second.port).not.toBe(first.port);
   await expect(startServiceBus({ data })).rejects.toThrow(/another process/);
-  await rm(data, { recursive: true });
 });
 
 test('a configuration that asks for more is refused before anything listens', async () => {
@@ -39,7 +41,7 @@ test('a configuration that asks for more is refused before anything listens', as
     JSON.stringify({ UserConfig: { Namespaces: [{ Name: 'n', Topics: [{ Name: 't' }] }] } }),
   );
   await expect(startServiceBus({ config })).rejects.toThrow(ConfigError);
-  await rm(folder, { recursive: true });
+  await removeFolder(folder);
 });
 
 test('other addresses of the HTTP port are named as unknown', async () => {

@@ -1,9 +1,10 @@
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdtemp } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { FeedOptions, SqlQuerySpec } from '@azure/cosmos';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { startCosmos } from '../../../../local/cosmos/index.ts';
+import { removeFolder } from '../../../support/removeFolder.ts';
 import { clientOf, cosmosForFile, newContainer, refusalOf } from '../openContainer.ts';
 
 const cosmos = await cosmosForFile();
@@ -127,7 +128,7 @@ it('a continuation token outlives the process, and so do the indexes', async () 
 
   expect([first.resources, resources]).toEqual([[3, 2], [1]]);
   await after.stop();
-  await rm(data, { recursive: true });
+  await removeFolder(data);
 });
 
 it('a wrong query is a 400 with its place, one that is not covered a 501 with its name', async () => {
