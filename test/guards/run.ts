@@ -84,7 +84,8 @@ const copy = await mkdtemp(join(tmpdir(), 'payonce-guards-'));
 const verdicts: Verdict[] = [];
 try {
   for (const part of parts) await cp(join(project, part), join(copy, part), { recursive: true });
-  await symlink(join(project, 'node_modules'), join(copy, 'node_modules'));
+  // A junction is a link that Windows lets everybody make; the other systems make a plain one.
+  await symlink(join(project, 'node_modules'), join(copy, 'node_modules'), 'junction');
   const width = Math.max(...wanted.map(({ name }) => name.length));
   console.log(`${'guard switched off'.padEnd(width)}  verdict    test that must fail`);
   const before = new Map<string, Outcome[]>();

@@ -128,7 +128,8 @@ try {
   for (const part of ['src', 'test', 'local', 'package.json', 'tsconfig.json', 'vitest.config.ts']) {
     cpSync(join(project, part), join(copy, part), { recursive: true });
   }
-  symlinkSync(join(project, 'node_modules'), join(copy, 'node_modules'));
+  // A junction is a link that Windows lets everybody make; the other systems make a plain one.
+  symlinkSync(join(project, 'node_modules'), join(copy, 'node_modules'), 'junction');
   for (const { name, file, from, to, tests, caughtBy } of sabotages) {
     const path = join(copy, file);
     const whole = readFileSync(path, 'utf8');
