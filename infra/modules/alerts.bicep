@@ -99,15 +99,17 @@ customMetrics
   }
   {
     name: 'outbox-old'
-    title: 'A message waits in the outbox for more than a minute'
+    title: 'A message waits in the outbox for more than a minute, or nobody looks'
     severity: 2
     window: quarter
-    look: 'Look first at the errors in GET ops/outbox?status=pending, then at the health of Service Bus and the storage queue.'
+    look: 'Look first at the errors in GET ops/outbox?status=pending, then at the health of Service Bus and the storage queue. Nothing is pending: does sweepOutbox run, and is OUTBOX_SCHEDULE more often than every 15 minutes?'
+    // Each sweep reports, also that nothing waits. What else is told by sweeps (parked, poison) is worth nothing without them.
     query: '''
 customMetrics
 | where name == "payonce.outbox.oldest_ms"
-| summarize oldest = max(valueMax)
-| where oldest > 60000
+| summarize oldest = max(valueMax), sweeps = sum(valueCount)
+| extend waited = iff(sweeps > 0, oldest, 900000.0)
+| where waited > 60000
 '''
   }
   {

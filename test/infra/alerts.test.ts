@@ -164,6 +164,10 @@ describe('alerts', () => {
     expect(ruleBody()).toContain('autoMitigate: true');
   });
 
+  test('outbox-old comes also when nobody sweeps: no report is no good news', () => {
+    expect(queryOf('outbox-old')).toContain('| extend waited = iff(sweeps > 0, oldest, 900000.0)');
+  });
+
   test('what telemetry leaves out for its amount is counted all the same', () => {
     // Requests are sampled: a row stands for itemCount of them.
     const requests = [...alerts.map(({ query }) => query), ...workbookQueries].filter((query) =>
