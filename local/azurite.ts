@@ -1,6 +1,7 @@
 import { spawn } from 'node:child_process';
 import { mkdirSync } from 'node:fs';
 import { createRequire } from 'node:module';
+import { fileURLToPath } from 'node:url';
 import { freePorts } from './freePorts.ts';
 
 /** The account that Azurite ships with; its key is public (https://learn.microsoft.com/azure/storage/common/storage-connect-azurite). */
@@ -12,6 +13,11 @@ export interface AzuriteOptions {
   data?: string;
   /** Port of the blob service; queue and table take the two that follow. 0 or absent: any free ports. */
   port?: number;
+  /**
+   * False: what is overwritten or deleted keeps its room. Azurite collects it every ten minutes, and answers nobody
+   * meanwhile: for 33 s where 4,700 receipts and as many locks had been written (measured).
+   */
+  collectGarbage?: boolean;
 }
 
 export interface Azurite extends AsyncDisposable {
@@ -23,12 +29,19 @@ export interface Azurite extends AsyncDisposable {
 }
 
 /** Starts Azurite (blob, queue and table service) as a child process and resolves once all three accept requests. */
-export async function startAzurite({ data, port = 0 }: AzuriteOptions = {}): Promise<Azurite> {
+export async function startAzurite({
+  data,
+  port = 0,
+  collectGarbage = true,
+}: AzuriteOptions = {}): Promise<Azurite> {
   const [blob, queue, table] = port === 0 ? await freePorts(3) : [port, port + 1, port + 2];
   if (data !== undefined) mkdirSync(data, { recursive: true });
   const child = spawn(
     process.execPath,
     [
+      ...(collectGarbage
+        ? []
+        : ['--require', fileURLToPath(new URL('azuriteWithoutGc.cjs', import.meta.url))]),
       createRequire(import.meta.url).resolve('azurite/dist/src/azurite.js'),
       ...(data === undefined ? ['--inMemoryPersistence'] : ['--location', data]),
       `--blobPort=${blob}`,

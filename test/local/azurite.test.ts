@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process';
 import { BlobServiceClient } from '@azure/storage-blob';
 import { QueueServiceClient } from '@azure/storage-queue';
 import { expect, inject, test } from 'vitest';
@@ -17,4 +18,20 @@ test('blob and queue answer the real SDKs', async () => {
 test('a taken port is an error that says so', async () => {
   const port = Number(/:(\d+)\/devstoreaccount1;Queue/.exec(inject('azurite'))?.[1]);
   await expect(startAzurite({ port })).rejects.toThrow(/Azurite ended with code 1 at start.*EADDRINUSE/s);
+});
+
+test.each([
+  [[], 600_000],
+  [['--require', './local/azuriteWithoutGc.cjs'], 2 ** 31 - 1],
+])('collects garbage every so many milliseconds, with %j', (args, interval) => {
+  const constants = 'azurite/dist/src/blob/utils/constants';
+  const script = `console.log(require('${constants}').DEFAULT_GC_INTERVAL_MS)`;
+  const printed = execFileSync(process.execPath, [...args, '--eval', script], { encoding: 'utf8' });
+  expect(Number(printed)).toBe(interval);
+});
+
+test('starts without its collection of garbage', async () => {
+  await using azurite = await startAzurite({ collectGarbage: false });
+  const blobs = BlobServiceClient.fromConnectionString(azurite.connectionString);
+  expect((await blobs.getContainerClient('any').create())._response.status).toBe(201);
 });

@@ -35,11 +35,14 @@ export interface CloudOptions {
   searchLagMs?: number;
 }
 
-/** Starts everything that the app needs: Cosmos, Service Bus and payments in this process, Azurite beside it. */
+/**
+ * Starts everything that the app needs: Cosmos, Service Bus and payments in this process, Azurite beside it. Azurite
+ * collects no garbage: that would stop storage for half a minute in the middle of a long run.
+ */
 export async function startLocalCloud(options: CloudOptions = {}): Promise<LocalCloud> {
   await using starting = new AsyncDisposableStack();
   const { serviceBusConfig, searchLagMs } = options;
-  const azurite = starting.use(await startAzurite());
+  const azurite = starting.use(await startAzurite({ collectGarbage: false }));
   starting.use(endWithProcess(() => process.kill(azurite.pid)));
   const cosmos = starting.use(await startCosmos());
   const serviceBus = starting.use(
