@@ -14,7 +14,7 @@ export interface Scenario {
   hosts: number;
   /** The broker refuses what is sent at first, so that the sweeper has to send it. */
   sweeper?: boolean;
-  /** Races decide by which requests the work goes, so it need not come by every point again. */
+  /** Races or time decide by which requests the work goes, so it need not come by every point again. */
   races?: boolean;
 }
 
