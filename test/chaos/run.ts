@@ -18,6 +18,7 @@ const usage = `npm run test:chaos -- [options]
   --minutes M    how long things go wrong (default 1)
   --seed S       whole number; the same seed gives the same mishaps at the same times (default: of the clock)
   --hosts N      default 5
+  --drain S      seconds until everything must have come to its end afterwards (default 120)
   --invoices N   in all, imported evenly over the time (default 500 a minute)`;
 
 const { values } = parseArgs({
@@ -25,6 +26,7 @@ const { values } = parseArgs({
     minutes: { type: 'string', default: '1' },
     seed: { type: 'string', default: `${Date.now() % 1_000_000}` },
     hosts: { type: 'string', default: '5' },
+    drain: { type: 'string', default: '120' },
     invoices: { type: 'string' },
     help: { type: 'boolean', default: false },
   },
@@ -32,14 +34,14 @@ const { values } = parseArgs({
 const minutes = Number(values.minutes);
 const seed = Number(values.seed);
 const hosts = Number(values.hosts);
+/** How long it may take from the end of all mishaps until every host is up and nothing moves any more, in milliseconds. */
+const drainMs = 1_000 * Number(values.drain);
 const invoices = Number(values.invoices ?? Math.round(500 * minutes));
-if (values.help || !(minutes > 0) || ![seed, hosts, invoices].every(Number.isInteger)) {
+if (values.help || !(minutes > 0) || !(drainMs > 0) || ![seed, hosts, invoices].every(Number.isInteger)) {
   console.log(usage);
   process.exit(values.help ? 0 : 2);
 }
 
-/** How long it may take from the end of all mishaps until every host is up and nothing moves any more, in milliseconds. */
-const drainMs = 120_000;
 /** Payments are found as late as Stripe's may be (https://docs.stripe.com/search#data-freshness). Milliseconds. */
 const searchLagMs = 60_000;
 const importEveryMs = 2_000;
