@@ -54,3 +54,8 @@ export function isAccessDenied(error: unknown): boolean {
   const status = statusOf(error);
   return status === cosmosStatus.unauthorized || status === cosmosStatus.forbidden;
 }
+
+/** Whether the store is of no use at the moment, through no fault of what was asked of it: the same may work later. */
+export function isAway(error: unknown): boolean {
+  return isUncertain(error) || isAccessDenied(error);
+}

@@ -1,4 +1,4 @@
-import { isAccessDenied, isUncertain } from '../platform/cosmosErrors.ts';
+import { isAway } from '../platform/cosmosErrors.ts';
 
 /** A stage cannot do its work at the moment, through no fault of the work item: whoever it needs is ill. */
 export class NotNow extends Error {
@@ -10,5 +10,5 @@ export class NotNow extends Error {
  * answer, or did not let the app in. All else is a bug, a crash or a bad message, for the queue's own few deliveries.
  */
 export function isNotNow(error: unknown): boolean {
-  return error instanceof NotNow || isUncertain(error) || isAccessDenied(error);
+  return error instanceof NotNow || isAway(error);
 }

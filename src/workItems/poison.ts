@@ -10,7 +10,7 @@ import type { Container } from '@azure/cosmos';
 import { z } from 'zod';
 import { exponentialBackoff } from '../platform/backoff.ts';
 import type { Clock } from '../platform/clock.ts';
-import { cosmosStatus, isAccessDenied, isUncertain, statusOf } from '../platform/cosmosErrors.ts';
+import { cosmosStatus, isAway, statusOf } from '../platform/cosmosErrors.ts';
 import { errorText } from '../platform/errorText.ts';
 import type { Stage } from './defineStage.ts';
 import { readWorkItem } from './processWorkItem.ts';
@@ -158,11 +158,6 @@ export function poisonItems(container: Container, stages: readonly Stage[], cloc
       return true;
     },
   };
-}
-
-/** Whether the store cannot be written to at the moment, which is no fault of what is to be recorded. */
-function isAway(error: unknown): boolean {
-  return isUncertain(error) || isAccessDenied(error);
 }
 
 /** Cut to a length that lists can show, and not through the middle of a character. */
