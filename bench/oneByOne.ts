@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto';
-import { shardOf } from '../src/invoices/shard.ts';
-import { stripeProvider } from '../src/payments/stripeProvider.ts';
+import { shardOf } from '../src/invoice/shard.ts';
+import { stripeProvider } from '../src/paying/stripe/stripeProvider.ts';
 import type { AzureClients } from '../src/platform/azureClients.ts';
 import { serviceBusQueues } from '../src/platform/azureNames.ts';
-import type { Settings } from '../src/platform/readSettings.ts';
+import type { Settings } from '../src/settings/readSettings.ts';
 
 /**
  * The baseline: what a careful engineer writes by hand with the plain SDKs, one invoice after the other, each step a

@@ -4,10 +4,10 @@ import { join } from 'node:path';
 import { z } from 'zod';
 import { freePorts } from '../local/freePorts.ts';
 import { startChild } from '../local/start/child.ts';
-import { importInvoices } from '../src/invoices/importInvoices.ts';
+import { importInvoices } from '../src/intake/importInvoices.ts';
 import { type AzureClients, azureClients } from '../src/platform/azureClients.ts';
 import { systemClock } from '../src/platform/clock.ts';
-import { readSettings, type Settings } from '../src/platform/readSettings.ts';
+import { readSettings, type Settings } from '../src/settings/readSettings.ts';
 
 /** From the claim of the first invoice until the last was paid. */
 export interface Measured {

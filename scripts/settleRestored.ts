@@ -1,12 +1,12 @@
 import type { Container } from '@azure/cosmos';
 import pLimit from 'p-limit';
 import type Stripe from 'stripe';
-import type { Invoice } from '../src/invoices/invoice.ts';
-import { readInvoice } from '../src/invoices/readInvoices.ts';
-import { shardOf } from '../src/invoices/shard.ts';
-import { settleFound } from '../src/payments/settleFound.ts';
-import { stripeAmount } from '../src/payments/stripeAmount.ts';
-import { transact } from '../src/platform/transact.ts';
+import { transact } from '../src/documents/transact.ts';
+import { settleFound } from '../src/followUps/settleFound.ts';
+import type { Invoice } from '../src/invoice/invoice.ts';
+import { readInvoice } from '../src/invoice/readInvoices.ts';
+import { shardOf } from '../src/invoice/shard.ts';
+import { stripeAmount } from '../src/paying/stripe/stripeAmount.ts';
 
 /** Who is said to have done it, in the timeline of an invoice. */
 const by = 'after-restore';

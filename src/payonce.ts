@@ -1,6 +1,6 @@
 import { createApp } from './app.ts';
 import { exportTelemetry } from './platform/exportTelemetry.ts';
-import { readSettings } from './platform/readSettings.ts';
+import { readSettings } from './settings/readSettings.ts';
 
 /** Settings that are missing or wrong stop the host here, at start, each of them named. */
 const settings = readSettings(process.env);

@@ -8,14 +8,14 @@
  */
 import pLimit from 'p-limit';
 import { describe, expect, test } from 'vitest';
-import { type PaymentBatch, paymentBatchSchema } from '../src/invoices/command.ts';
-import { processInvoicesJob, processInvoicesName } from '../src/invoices/processInvoices.ts';
+import { processInvoicesJob, processInvoicesName } from '../src/claiming/processInvoices.ts';
+import { createFence } from '../src/locking/fence.ts';
 import type { Locks } from '../src/locking/index.ts';
 import { createDispatcher, type SendMessages } from '../src/outbox/dispatcher.ts';
 import type { OutboxMessage } from '../src/outbox/outboxMessage.ts';
-import { executeBatch } from '../src/payments/executeBatch.ts';
+import { executeBatch } from '../src/paying/payBatch.ts';
+import { type PaymentBatch, paymentBatchSchema } from '../src/paying/paymentBatch.ts';
 import { systemClock } from '../src/platform/clock.ts';
-import { createFence } from '../src/platform/fence.ts';
 import { groupLockKey } from '../src/runs/job.ts';
 import { runScheduled } from '../src/runs/runScheduled.ts';
 import { cosmosRunStore } from '../src/runs/runStore.ts';

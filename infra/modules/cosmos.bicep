@@ -1,4 +1,4 @@
-// The database: the four containers as src/platform/cosmosContainers.ts has them (a test compares the two).
+// The database: the four containers as src/documents/cosmosContainers.ts has them (a test compares the two).
 param name string
 param location string
 param tags object

@@ -1,5 +1,5 @@
 import type { CosmosClient } from '@azure/cosmos';
-import { containers, databaseName } from '../../src/platform/cosmosContainers.ts';
+import { containers, databaseName } from '../../src/documents/cosmosContainers.ts';
 
 /** What is to be known of one invoice to add everything up. */
 export interface InvoiceFigure {

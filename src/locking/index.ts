@@ -11,10 +11,10 @@ export {
   type LostReason,
 } from './errors.ts';
 export { type ForceRelease, type ForceReleaseOutcome, forceRelease } from './forceRelease.ts';
-export { shardKeys, workItemKey, workItemPrefix } from './keys.ts';
 export { lead } from './leader.ts';
 export type { Lease } from './lease.ts';
 export { type LockListing, listLocks } from './listLocks.ts';
+export { shardKeys, workItemKey, workItemPrefix } from './lockKeys.ts';
 export type { LeaseOwner, LockRecord, LockStore, LockView } from './lockStore.ts';
 export { createLocks, type LeaseChoice, type Locks, type LocksOptions, type ProcessLocks } from './locks.ts';
 export { noLease } from './noLease.ts';

@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import type { Container } from '@azure/cosmos';
 import { z } from 'zod';
+import { type Page, queryPage } from '../documents/pages.ts';
 import type { Clock } from '../platform/clock.ts';
-import { type Page, queryPage } from '../platform/pages.ts';
 
 const entrySchema = z.object({
   actor: z.string(),

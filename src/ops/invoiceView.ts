@@ -1,4 +1,4 @@
-import type { Invoice } from '../invoices/invoice.ts';
+import type { Invoice } from '../invoice/invoice.ts';
 
 /** An invoice as ops shows it: what was imported, and how it stands. */
 export function invoiceView(invoice: Invoice) {

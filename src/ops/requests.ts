@@ -1,6 +1,6 @@
 import type { HttpRequest, HttpResponseInit } from '@azure/functions';
 import { z } from 'zod';
-import { BadContinuation, type Page } from '../platform/pages.ts';
+import { BadContinuation, type Page } from '../documents/pages.ts';
 import { type FieldError, problem, problemResponse } from '../platform/problem.ts';
 
 /** What a request asks for, or the answer that says what is wrong with it. */

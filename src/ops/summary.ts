@@ -1,6 +1,6 @@
 import type { Container } from '@azure/cosmos';
 import { z } from 'zod';
-import { type InvoiceStatus, invoiceStatuses } from '../invoices/invoice.ts';
+import { type InvoiceStatus, invoiceStatuses } from '../invoice/invoice.ts';
 import { oldestPendingMs } from '../outbox/oldestPending.ts';
 import type { Clock } from '../platform/clock.ts';
 

@@ -1,7 +1,7 @@
 import type { Container, OperationInput } from '@azure/cosmos';
+import { maxOperations, transact } from '../documents/transact.ts';
 import type { Clock } from '../platform/clock.ts';
 import { metric, type Telemetry } from '../platform/telemetry.ts';
-import { maxOperations, transact } from '../platform/transact.ts';
 import { type DispatchDecision, decideDispatch, dispatchPatches, type SendResult } from './decideDispatch.ts';
 import { type Destination, type OutboxMessage, waitedMs } from './outboxMessage.ts';
 

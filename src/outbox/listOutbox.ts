@@ -1,7 +1,7 @@
 import type { Container, SqlParameter } from '@azure/cosmos';
 import { z } from 'zod';
-import { BadContinuation, fromOpaque, type Page, toOpaque } from '../platform/pages.ts';
-import { readable } from '../platform/readable.ts';
+import { BadContinuation, fromOpaque, type Page, toOpaque } from '../documents/pages.ts';
+import { readable } from '../documents/readable.ts';
 import { type OutboxMessage, outboxMessageSchema } from './outboxMessage.ts';
 
 /** A message without what it carries. */

@@ -1,6 +1,6 @@
 import type { Container } from '@azure/cosmos';
-import { type OnUnreadable, readable } from '../platform/readable.ts';
-import { readItem } from '../platform/readItem.ts';
+import { type OnUnreadable, readable } from '../documents/readable.ts';
+import { readItem } from '../documents/readItem.ts';
 import { type OutboxMessage, outboxMessageSchema } from './outboxMessage.ts';
 
 /** Reads one outbox message; undefined where there is none (any more). */

@@ -1,6 +1,6 @@
 import type { Container, PatchOperation } from '@azure/cosmos';
+import { cosmosStatus, statusOf } from '../documents/cosmosErrors.ts';
 import type { Clock } from '../platform/clock.ts';
-import { cosmosStatus, statusOf } from '../platform/cosmosErrors.ts';
 import { entryProperties, type OutboxEntry, outboxEntrySchema } from './listOutbox.ts';
 
 export type RedrivenMessage =

@@ -1,7 +1,7 @@
 import type { Container } from '@azure/cosmos';
+import type { OnUnreadable } from '../documents/readable.ts';
 import type { Lease } from '../locking/index.ts';
 import type { Clock } from '../platform/clock.ts';
-import type { OnUnreadable } from '../platform/readable.ts';
 import { metric, type Telemetry } from '../platform/telemetry.ts';
 import type { Dispatcher } from './dispatcher.ts';
 import { oldestPendingMs } from './oldestPending.ts';

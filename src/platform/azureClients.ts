@@ -3,8 +3,8 @@ import { DefaultAzureCredential, type TokenCredential } from '@azure/identity';
 import { ServiceBusClient, type ServiceBusSender } from '@azure/service-bus';
 import { BlobServiceClient } from '@azure/storage-blob';
 import { QueueServiceClient } from '@azure/storage-queue';
-import { containers, databaseName } from './cosmosContainers.ts';
-import type { Settings } from './readSettings.ts';
+import { containers, databaseName } from '../documents/cosmosContainers.ts';
+import type { Settings } from '../settings/readSettings.ts';
 
 /** The clients of one process, made once: each keeps its connections. */
 export interface AzureClients {

@@ -1,7 +1,7 @@
+import { FencedOut } from '../locking/fence.ts';
 import { type Lease, LeaseLost } from '../locking/index.ts';
 import type { Clock } from '../platform/clock.ts';
 import { errorText } from '../platform/errorText.ts';
-import { FencedOut } from '../platform/fence.ts';
 import { metric, type Telemetry } from '../platform/telemetry.ts';
 import { TimeIsUp } from '../platform/timeBudget.ts';
 import { addCounts, type Counts, type Job, type Processed } from './job.ts';

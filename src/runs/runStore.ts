@@ -1,7 +1,7 @@
 import type { Container, PatchOperation } from '@azure/cosmos';
-import { cosmosStatus, statusOf } from '../platform/cosmosErrors.ts';
-import { type Page, queryPage } from '../platform/pages.ts';
-import { readItem } from '../platform/readItem.ts';
+import { cosmosStatus, statusOf } from '../documents/cosmosErrors.ts';
+import { type Page, queryPage } from '../documents/pages.ts';
+import { readItem } from '../documents/readItem.ts';
 import { type GroupRecord, type RunRecord, type RunStatus, runRecordSchema } from './runRecord.ts';
 
 /** Where run records are kept. */

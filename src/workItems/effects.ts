@@ -1,5 +1,5 @@
 import type { Container } from '@azure/cosmos';
-import { cosmosStatus, statusOf } from '../platform/cosmosErrors.ts';
+import { cosmosStatus, statusOf } from '../documents/cosmosErrors.ts';
 import type { Effect } from './defineStage.ts';
 import { effectName, type WorkItem } from './workItem.ts';
 

@@ -1,4 +1,4 @@
-import { isAway } from '../platform/cosmosErrors.ts';
+import { isAway } from '../documents/cosmosErrors.ts';
 
 /** A stage cannot do its work at the moment, through no fault of the work item: whoever it needs is ill. */
 export class NotNow extends Error {

@@ -8,9 +8,9 @@
  */
 import type { Container } from '@azure/cosmos';
 import { z } from 'zod';
+import { cosmosStatus, isAway, statusOf } from '../documents/cosmosErrors.ts';
 import { exponentialBackoff } from '../platform/backoff.ts';
 import type { Clock } from '../platform/clock.ts';
-import { cosmosStatus, isAway, statusOf } from '../platform/cosmosErrors.ts';
 import { errorText } from '../platform/errorText.ts';
 import type { Stage } from './defineStage.ts';
 import { readWorkItem } from './processWorkItem.ts';

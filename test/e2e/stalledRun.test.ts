@@ -6,7 +6,7 @@ import { z } from 'zod';
 import { freePorts } from '../../local/freePorts.ts';
 import { type Child, startChild } from '../../local/start/child.ts';
 import { addUp, type InvoiceFigure, isSettled, readFigures } from '../../local/start/figures.ts';
-import { importInvoices } from '../../src/invoices/importInvoices.ts';
+import { importInvoices } from '../../src/intake/importInvoices.ts';
 import { systemClock as clock } from '../../src/platform/clock.ts';
 import { type RunRecord, runRecordSchema } from '../../src/runs/runRecord.ts';
 import { type LocalCloud, settingsFor, startLocalCloud } from '../support/localCloud.ts';

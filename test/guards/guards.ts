@@ -12,15 +12,15 @@ export interface Guard {
   caughtBy: string;
 }
 
-const claimTests = 'test/invoices/claimBatch.test.ts';
+const claimTests = 'test/claiming/claimBatch.test.ts';
 const modelTests = 'test/model/payments.test.ts';
-const payTests = 'test/payments/executeBatch.test.ts';
-const retryTests = 'test/invoices/retryInvoice.test.ts';
+const payTests = 'test/paying/payBatch.test.ts';
+const retryTests = 'test/invoice/retryInvoice.test.ts';
 
 export const guards: readonly Guard[] = [
   {
     name: 'ETag condition at the claim',
-    file: 'src/invoices/planBatch.ts',
+    file: 'src/claiming/planClaims.ts',
     from: 'id: invoice.id, ifMatch: invoice._etag, resourceBody: { operations } }',
     to: 'id: invoice.id, resourceBody: { operations } }',
     tests: claimTests,
@@ -28,7 +28,7 @@ export const guards: readonly Guard[] = [
   },
   {
     name: 'ETag condition at the reclaim of a stale claim',
-    file: 'src/invoices/planBatch.ts',
+    file: 'src/claiming/planClaims.ts',
     from: 'operations.push(patchIfUnchanged(invoice, patchesFor({ ...invoice, payment }, decision)));',
     to: `const { ifMatch, ...unconditional } = patchIfUnchanged(invoice, patchesFor({ ...invoice, payment }, decision)) as never as Record<string, unknown>;
     operations.push((decision.kind === 'reclaim' ? unconditional : { ...unconditional, ifMatch }) as never);`,
@@ -37,7 +37,7 @@ export const guards: readonly Guard[] = [
   },
   {
     name: 'claim token at the start',
-    file: 'src/payments/startBatch.ts',
+    file: 'src/paying/startBatch.ts',
     from: "return invoice.claim?.batchId === batchId ? 'pay' : 'staleClaim';",
     to: "return 'pay';",
     tests: payTests,
@@ -45,7 +45,7 @@ export const guards: readonly Guard[] = [
   },
   {
     name: 'claim token condition of every write of a batch',
-    file: 'src/payments/startBatch.ts',
+    file: 'src/paying/startBatch.ts',
     from: "return `from c where c.status = 'claimed' and c.claim.batchId = '${batchId}'`;",
     to: 'return `from c where c.id != "${batchId}"`;',
     tests: payTests,
@@ -53,7 +53,7 @@ export const guards: readonly Guard[] = [
   },
   {
     name: 'paid check at the start',
-    file: 'src/payments/startBatch.ts',
+    file: 'src/paying/startBatch.ts',
     from: "return invoice.status === 'pending' ? 'staleClaim' : 'settled';",
     to: "return invoice.status === 'pending' ? 'staleClaim' : 'pay';",
     tests: payTests,
@@ -61,7 +61,7 @@ export const guards: readonly Guard[] = [
   },
   {
     name: 'fence check in the claiming transaction',
-    file: 'src/platform/fence.ts',
+    file: 'src/locking/fence.ts',
     from: 'condition: `from c where c.fence <= ${fence}`,',
     to: 'condition: `from c where c.fence <= ${fence} or true`,',
     tests: claimTests,
@@ -69,7 +69,7 @@ export const guards: readonly Guard[] = [
   },
   {
     name: 'lease asked before the claim',
-    file: 'src/invoices/claimBatch.ts',
+    file: 'src/claiming/claimBatch.ts',
     from: 'claimant.assertHeld();',
     to: '',
     tests: claimTests,
@@ -77,7 +77,7 @@ export const guards: readonly Guard[] = [
   },
   {
     name: 'idempotency key, the same for the same charge',
-    file: 'src/invoices/command.ts',
+    file: 'src/paying/paymentBatch.ts',
     from: '-${n}`;',
     to: '-${n}-${Math.random()}`;',
     tests: payTests,
@@ -85,7 +85,7 @@ export const guards: readonly Guard[] = [
   },
   {
     name: 'key number, kept unless there was a definite decline',
-    file: 'src/invoices/command.ts',
+    file: 'src/paying/paymentBatch.ts',
     from: '      ...payment,\n',
     to: '      ...payment,\n      keyNumber: payment.keyNumber + attempt - 1,\n',
     tests: payTests,
@@ -93,7 +93,7 @@ export const guards: readonly Guard[] = [
   },
   {
     name: 'key number, under everything that can happen',
-    file: 'src/invoices/command.ts',
+    file: 'src/paying/paymentBatch.ts',
     from: '      ...payment,\n',
     to: '      ...payment,\n      keyNumber: payment.keyNumber + attempt - 1,\n',
     tests: modelTests,
@@ -101,7 +101,7 @@ export const guards: readonly Guard[] = [
   },
   {
     name: 'hash of the parameters of a key',
-    file: 'src/payments/pay.ts',
+    file: 'src/paying/payInvoice.ts',
     from: 'if (paramsHash(command) !== payment.paramsHash) {',
     to: 'if (paramsHash(command) === "") {',
     tests: payTests,
@@ -109,7 +109,7 @@ export const guards: readonly Guard[] = [
   },
   {
     name: 'age of a key (23 h)',
-    file: 'src/payments/pay.ts',
+    file: 'src/paying/payInvoice.ts',
     from: 'if (now - Date.parse(payment.keyCreatedAt) > maxKeyAgeMs) {',
     to: 'if (now < 0) {',
     tests: payTests,
@@ -117,7 +117,7 @@ export const guards: readonly Guard[] = [
   },
   {
     name: 'age of a key, under everything that can happen',
-    file: 'src/payments/pay.ts',
+    file: 'src/paying/payInvoice.ts',
     from: 'if (now - Date.parse(payment.keyCreatedAt) > maxKeyAgeMs) {',
     to: 'if (now < 0) {',
     tests: modelTests,
@@ -125,7 +125,7 @@ export const guards: readonly Guard[] = [
   },
   {
     name: 'age of a key, kept when it is claimed again',
-    file: 'src/invoices/command.ts',
+    file: 'src/paying/paymentBatch.ts',
     from: 'keyCreatedAt: payment.keyCreatedAt ?? at,',
     to: 'keyCreatedAt: at,',
     tests: payTests,
@@ -133,7 +133,7 @@ export const guards: readonly Guard[] = [
   },
   {
     name: 'a settlement known by its own name after a lost answer',
-    file: 'src/payments/settleCommands.ts',
+    file: 'src/paying/settleBatch.ts',
     from: 'entry.settlement === settlementId',
     to: "entry.settlement === 'nobody’s'",
     tests: payTests,
@@ -141,7 +141,7 @@ export const guards: readonly Guard[] = [
   },
   {
     name: 'a claim known by its batch id after a lost answer',
-    file: 'src/invoices/claimBatch.ts',
+    file: 'src/claiming/claimBatch.ts',
     from: 'timeline.some((entry) => entry.batchId === batchId)',
     to: "timeline.some((entry) => entry.batchId === '')",
     tests: claimTests,
@@ -181,7 +181,7 @@ export const guards: readonly Guard[] = [
   },
   {
     name: 'ETag condition of a retry',
-    file: 'src/invoices/retryInvoice.ts',
+    file: 'src/invoice/retryInvoice.ts',
     from: 'id, ifMatch: invoice._etag, resourceBody',
     to: 'id, resourceBody',
     tests: retryTests,
@@ -189,7 +189,7 @@ export const guards: readonly Guard[] = [
   },
   {
     name: 'key of a parked invoice, kept when a person retries it',
-    file: 'src/invoices/decideRetry.ts',
+    file: 'src/invoice/decideRetry.ts',
     from: 'payment: notCharged ? nextKey(payment) : payment',
     to: 'payment: nextKey(payment)',
     tests: retryTests,
@@ -197,7 +197,7 @@ export const guards: readonly Guard[] = [
   },
   {
     name: 'a retry known by its own name after a lost answer',
-    file: 'src/invoices/retryInvoice.ts',
+    file: 'src/invoice/retryInvoice.ts',
     from: 'entry.retry === retryId',
     to: "entry.retry === 'nobody’s'",
     tests: retryTests,
@@ -205,15 +205,15 @@ export const guards: readonly Guard[] = [
   },
   {
     name: 'id of a payment that the search finds',
-    file: 'src/payments/stripeProvider.ts',
+    file: 'src/paying/stripe/stripeProvider.ts',
     from: 'if (metadata.invoiceId !== invoiceId) continue;',
     to: '',
-    tests: 'test/payments/stripeProvider.test.ts',
+    tests: 'test/paying/stripe/stripeProvider.test.ts',
     caughtBy: 'never the payment of an id that differs in case only',
   },
   {
     name: 'calls that had begun before a message came again',
-    file: 'src/payments/startBatch.ts',
+    file: 'src/paying/startBatch.ts',
     from: ' and c.claim.phase =',
     to: ' and c.claim.batchId !=',
     tests: payTests,
@@ -221,7 +221,7 @@ export const guards: readonly Guard[] = [
   },
   {
     name: 'an old key that may have been used',
-    file: 'src/payments/pay.ts',
+    file: 'src/paying/payInvoice.ts',
     from: 'return payment.unknownSince === undefined',
     to: 'return payment !== undefined',
     tests: payTests,
@@ -229,34 +229,34 @@ export const guards: readonly Guard[] = [
   },
   {
     name: 'what a batch id may consist of',
-    file: 'src/invoices/command.ts',
+    file: 'src/paying/paymentBatch.ts',
     from: 'regex(/^[\\w-]{1,64}$/,',
     to: 'regex(/^./,',
-    tests: 'test/payments/parseBatch.test.ts',
+    tests: 'test/paying/parseBatch.test.ts',
     caughtBy: 'whatever batch id is let in stays within its quotes',
   },
   {
     name: 'the lock of the message, before each call',
-    file: 'src/payments/consumeBatch.ts',
+    file: 'src/paying/executePayments.ts',
     from: ' && lock?.held() !== false;',
     to: ';',
-    tests: 'test/payments/consumeBatch.test.ts',
+    tests: 'test/paying/executePayments.test.ts',
     caughtBy: 'when it is lost the work stops',
   },
   {
     name: 'time of an unconfirmed message lock',
-    file: 'src/payments/messageLock.ts',
+    file: 'src/paying/messageLock.ts',
     from: 'held: () => clock.monotonic() < heldUntil,',
     to: 'held: () => heldUntil > Number.NEGATIVE_INFINITY,',
-    tests: 'test/payments/messageLock.test.ts',
+    tests: 'test/paying/messageLock.test.ts',
     caughtBy: 'a process that stood still does not believe in its lock',
   },
   {
     name: 'a search that finds nothing while it may lag',
-    file: 'src/payments/reconcile.ts',
+    file: 'src/followUps/reconcileStage.ts',
     from: "found.kind === 'notFound' && now - parkedAt(invoice) < searchUncertainMs",
     to: "found.kind === 'notFound' && now < searchUncertainMs",
-    tests: 'test/payments/reconcile.test.ts',
+    tests: 'test/followUps/reconcileStage.test.ts',
     caughtBy: 'none found within the hour says nothing',
   },
 ];

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { CosmosClient } from '@azure/cosmos';
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
-import { processInvoicesJob } from '../../src/invoices/processInvoices.ts';
+import { processInvoicesJob } from '../../src/claiming/processInvoices.ts';
 import { systemClock } from '../../src/platform/clock.ts';
 import { metric, noTelemetry } from '../../src/platform/telemetry.ts';
 import { functionTimeoutMs } from '../../src/platform/timeBudget.ts';

@@ -25,7 +25,7 @@ export function settingDifferences(sources: Sources, set: Iterable<string>) {
 
 /** Names of all settings that the code reads: in capitals, or the two forms of a connection. */
 function settingsIn(sources: Sources): string[] {
-  const text = ['platform/readSettings.ts', 'platform/connections.ts', 'payonce.ts']
+  const text = ['settings/readSettings.ts', 'settings/connections.ts', 'payonce.ts']
     .map((path) => withoutComments(sources.get(path) ?? ''))
     .join('\n');
   const names = [

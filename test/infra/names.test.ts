@@ -2,17 +2,17 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
-import { workItemKey, workItemPrefix } from '../../src/locking/index.ts';
-import { lockName } from '../../src/locking/lockName.ts';
-import { sweepLockKey } from '../../src/outbox/sweepOutbox.ts';
-import { messageLockMs } from '../../src/payments/messageLock.ts';
-import { blobContainers, queues, serviceBusQueues } from '../../src/platform/azureNames.ts';
 import {
   type ContainerDefinition,
   containers,
   databaseName,
   indexingPolicy,
-} from '../../src/platform/cosmosContainers.ts';
+} from '../../src/documents/cosmosContainers.ts';
+import { workItemKey, workItemPrefix } from '../../src/locking/index.ts';
+import { lockName } from '../../src/locking/lockName.ts';
+import { sweepLockKey } from '../../src/outbox/sweepOutbox.ts';
+import { messageLockMs } from '../../src/paying/messageLock.ts';
+import { blobContainers, queues, serviceBusQueues } from '../../src/platform/azureNames.ts';
 import { groupLockKey } from '../../src/runs/job.ts';
 import { bodyValue, bodyValues } from './bicep/bodyValue.ts';
 import { isRecord, type Value, variableValue } from './bicep/evaluate.ts';

@@ -68,7 +68,7 @@ describe('the comparisons of code and infra/ notice', () => {
   test('a setting that the code begins to read, and one that it no longer reads', () => {
     const values = variableValue(readInfra('modules/functionApp.bicep'), 'appSettings');
     const set = isRecord(values) ? Object.keys(values) : [];
-    const path = 'platform/readSettings.ts';
+    const path = 'settings/readSettings.ts';
     const more = sourcesWith(path, /^(\s*)(BATCH_SIZE: )/m, '$1NEW_SETTING: wholeNumber(1, 1, 2),\n$1$2');
     expect(settingDifferences(more, set).missing).toEqual(['NEW_SETTING']);
     const less = sourcesWith(path, /BATCH_SIZE/g, 'batchSize');

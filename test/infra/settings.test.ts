@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
-import { readSettings } from '../../src/platform/readSettings.ts';
+import { readSettings } from '../../src/settings/readSettings.ts';
 import { isRecord, type Value, variableValue } from './bicep/evaluate.ts';
 import { readInfra } from './bicep/readBicep.ts';
 import { settingDifferences } from './compareSettings.ts';

@@ -70,10 +70,10 @@ const sabotages: Sabotage[] = [
   },
   {
     name: 'fence not checked by the claim transaction',
-    file: 'src/platform/fence.ts',
+    file: 'src/locking/fence.ts',
     from: 'from c where c.fence <= ',
     to: 'from c where c.fence >= 0 or c.fence <= ',
-    tests: 'test/invoices/claimBatch.test.ts',
+    tests: 'test/claiming/claimBatch.test.ts',
     caughtBy: 'a smaller fence token than the store has seen is refused',
   },
   {

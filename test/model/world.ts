@@ -8,26 +8,26 @@
  */
 import type { OperationInput, PatchOperation } from '@azure/cosmos';
 import { z } from 'zod';
-import { type PaymentBatch, type PaymentCommand, paymentBatchSchema } from '../../src/invoices/command.ts';
-import type { Invoice } from '../../src/invoices/invoice.ts';
-import { planBatch } from '../../src/invoices/planBatch.ts';
-import { reconcileMessage, reconcileStageName, type Unclear } from '../../src/invoices/reconcileItem.ts';
+import { planBatch } from '../../src/claiming/planClaims.ts';
+import { unclearOf } from '../../src/followUps/followUpItems.ts';
+import { reconcileMessage, reconcileStageName, type Unclear } from '../../src/followUps/reconcileItem.ts';
+import type { Invoice } from '../../src/invoice/invoice.ts';
 import { decideDispatch, dispatchPatches, type SendResult } from '../../src/outbox/decideDispatch.ts';
 import type { OutboxMessage } from '../../src/outbox/outboxMessage.ts';
 import {
   decideSettlement,
   defaultSettlementPolicy,
   settlementPatches,
-} from '../../src/payments/decideSettlement.ts';
-import { unclearOf } from '../../src/payments/followUps.ts';
-import { pay } from '../../src/payments/pay.ts';
+} from '../../src/paying/decideSettlement.ts';
+import { pay } from '../../src/paying/payInvoice.ts';
+import { type PaymentBatch, type PaymentCommand, paymentBatchSchema } from '../../src/paying/paymentBatch.ts';
 import type {
   ChargeOutcome,
   ChargeRequest,
   FoundPayment,
   SoughtPayment,
-} from '../../src/payments/provider.ts';
-import { decideStart, resumed } from '../../src/payments/startBatch.ts';
+} from '../../src/paying/paymentProvider.ts';
+import { decideStart, resumed } from '../../src/paying/startBatch.ts';
 import { workItemSchema } from '../../src/workItems/workItem.ts';
 import { anInvoice } from '../support/anInvoice.ts';
 

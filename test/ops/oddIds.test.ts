@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { shardOf } from '../../src/invoices/shard.ts';
-import { createFence } from '../../src/platform/fence.ts';
+import { shardOf } from '../../src/invoice/shard.ts';
+import { createFence } from '../../src/locking/fence.ts';
 import { aRequest, bodyOf, type OpsForTests, opsForTests } from '../support/opsForTests.ts';
 
 let ops: OpsForTests;

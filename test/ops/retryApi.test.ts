@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { shardOf } from '../../src/invoices/shard.ts';
+import { shardOf } from '../../src/invoice/shard.ts';
 import { aClaimedInvoice } from '../support/anInvoice.ts';
 import { aRequest, bodyOf, type OpsForTests, opsForTests, principal } from '../support/opsForTests.ts';
 

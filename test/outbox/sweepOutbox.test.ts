@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import type { OnUnreadable } from '../../src/documents/readable.ts';
 import { maxDispatchAttempts } from '../../src/outbox/decideDispatch.ts';
 import { createDispatcher, type SendMessages } from '../../src/outbox/dispatcher.ts';
 import { newOutboxMessage, type OutboxMessage } from '../../src/outbox/outboxMessage.ts';
 import { readOutboxMessage } from '../../src/outbox/readOutbox.ts';
 import { sweepOutbox } from '../../src/outbox/sweepOutbox.ts';
-import type { OnUnreadable } from '../../src/platform/readable.ts';
 import { metric } from '../../src/platform/telemetry.ts';
 import { type PayonceCosmos, payonceCosmos } from '../support/payonceCosmos.ts';
 import { recordedTelemetry } from '../support/recordedTelemetry.ts';

@@ -4,11 +4,11 @@
  */
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { type Charge, startPayments } from '../../local/stripe/index.ts';
-import { paymentBatchSchema } from '../../src/invoices/command.ts';
-import type { Invoice } from '../../src/invoices/invoice.ts';
-import { executeBatch } from '../../src/payments/executeBatch.ts';
-import { NotReconciled, reconcileStage } from '../../src/payments/reconcile.ts';
-import { stripeProvider } from '../../src/payments/stripeProvider.ts';
+import { NotReconciled, reconcileStage } from '../../src/followUps/reconcileStage.ts';
+import type { Invoice } from '../../src/invoice/invoice.ts';
+import { executeBatch } from '../../src/paying/payBatch.ts';
+import { paymentBatchSchema } from '../../src/paying/paymentBatch.ts';
+import { stripeProvider } from '../../src/paying/stripe/stripeProvider.ts';
 import { hour, type PayingWorld, payingWorld } from '../support/payingWorld.ts';
 import { virtualClock } from '../support/virtualClock.ts';
 

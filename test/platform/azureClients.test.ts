@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { startServiceBus } from '../../local/serviceBus/index.ts';
 import { azureClients } from '../../src/platform/azureClients.ts';
-import { readSettings } from '../../src/platform/readSettings.ts';
+import { readSettings } from '../../src/settings/readSettings.ts';
 
 /** Far from what a send takes (6 s), and from the 30 s that the SDK would wait between two tries. */
 const soonMs = 20_000;

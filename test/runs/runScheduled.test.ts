@@ -1,12 +1,12 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { paymentBatchSchema } from '../../src/invoices/command.ts';
-import { newInvoice } from '../../src/invoices/invoice.ts';
-import { processInvoicesJob } from '../../src/invoices/processInvoices.ts';
-import { shardOf } from '../../src/invoices/shard.ts';
-import { shardsCheck } from '../../src/invoices/shardsCheck.ts';
+import { processInvoicesJob } from '../../src/claiming/processInvoices.ts';
+import { shardsCheck } from '../../src/invoice/deployedShards.ts';
+import { newInvoice } from '../../src/invoice/invoice.ts';
+import { shardOf } from '../../src/invoice/shard.ts';
+import { FencedOut } from '../../src/locking/fence.ts';
 import type { Dispatcher } from '../../src/outbox/dispatcher.ts';
+import { paymentBatchSchema } from '../../src/paying/paymentBatch.ts';
 import { systemClock } from '../../src/platform/clock.ts';
-import { FencedOut } from '../../src/platform/fence.ts';
 import { metric, noTelemetry } from '../../src/platform/telemetry.ts';
 import { groupLockKey, type Job } from '../../src/runs/job.ts';
 import type { RunRecord } from '../../src/runs/runRecord.ts';

@@ -2,9 +2,9 @@ import { readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { paymentMethods } from '../../local/stripe/paymentMethods.ts';
 import { generateSample } from '../../samples/generate.ts';
-import { currencyExponent } from '../../src/invoices/currencies.ts';
-import { parseInvoices } from '../../src/invoices/parseInvoices.ts';
-import { stripeAmount } from '../../src/payments/stripeAmount.ts';
+import { parseInvoices } from '../../src/intake/parseInvoices.ts';
+import { currencyExponent } from '../../src/invoice/currencies.ts';
+import { stripeAmount } from '../../src/paying/stripe/stripeAmount.ts';
 
 const file = readFileSync('samples/invoices.csv', 'utf8');
 const parsed = parseInvoices(file, 'text/csv');

@@ -1,4 +1,4 @@
-import type { Claim, Invoice } from '../../src/invoices/invoice.ts';
+import type { Claim, Invoice } from '../../src/invoice/invoice.ts';
 
 /** An invoice that is pending and was due at noon; a test names what matters to it. */
 export function anInvoice(changes: Partial<Invoice> = {}): Invoice {

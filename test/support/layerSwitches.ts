@@ -5,7 +5,7 @@
 import { randomUUID } from 'node:crypto';
 import type { Container, OperationInput } from '@azure/cosmos';
 import { type Locks, noLease } from '../../src/locking/index.ts';
-import type { PaymentProvider } from '../../src/payments/provider.ts';
+import type { PaymentProvider } from '../../src/paying/paymentProvider.ts';
 
 /**
  * In the order in which they are met: who holds the group, who writes the claim, whom the provider has seen.

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, afterEach, beforeAll, expect, test, vi } from 'vitest';
 import { z } from 'zod';
-import { statusOf } from '../../src/platform/cosmosErrors.ts';
+import { statusOf } from '../../src/documents/cosmosErrors.ts';
 import { defineStage } from '../../src/workItems/defineStage.ts';
 import { poisonItems } from '../../src/workItems/poison.ts';
 import { type PayonceCosmos, payonceCosmos } from '../support/payonceCosmos.ts';

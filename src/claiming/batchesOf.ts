@@ -1,0 +1,33 @@
+import type { Invoice } from '../invoice/invoice.ts';
+
+/**
+ * Bytes that the commands of one batch may have together: a Service Bus message holds 256 KB in the standard tier
+ * (https://learn.microsoft.com/azure/service-bus-messaging/service-bus-quotas), and the envelope needs some of it.
+ */
+const maxBytes = 192 * 1024;
+/** What a command has besides the invoice's own texts, at most. */
+const commandBytes = 400;
+
+/** Cuts a page of invoices into batches of at most `batchSize` invoices whose message fits Service Bus. Keeps the order. */
+export function batchesOf(page: readonly Invoice[], batchSize: number): Invoice[][] {
+  const batches: Invoice[][] = [];
+  let batch: Invoice[] = [];
+  let bytes = 0;
+  for (const invoice of page) {
+    const size = commandBytes + textBytes(invoice);
+    if (batch.length === batchSize || (batch.length > 0 && bytes + size > maxBytes)) {
+      batches.push(batch);
+      batch = [];
+      bytes = 0;
+    }
+    batch.push(invoice);
+    bytes += size;
+  }
+  if (batch.length > 0) batches.push(batch);
+  return batches;
+}
+
+/** As JSON, where a quote or a line feed counts twice. */
+function textBytes({ id, customerId, paymentMethod, description }: Invoice): number {
+  return Buffer.byteLength(JSON.stringify([id, customerId, paymentMethod, description]));
+}

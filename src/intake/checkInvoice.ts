@@ -1,0 +1,191 @@
+import { z } from 'zod';
+import { currencies, currencyExponent } from '../invoice/currencies.ts';
+import type { InvoiceContent } from '../invoice/invoice.ts';
+import { amountShapeError, formatAmount, parseAmount } from '../invoice/money.ts';
+import { expecting, shown, unknownName } from './fieldErrors.ts';
+
+/** A row that was not taken. `index` counts the rows of the body from 0. One row is rejected once, for all its faults. */
+export interface Rejection {
+  index: number;
+  /** The first field that is wrong, or `row`. */
+  field: string;
+  /** What was expected and what was given, also for the row's other wrong fields. */
+  error: string;
+}
+
+export type CheckedRow =
+  | { kind: 'invoice'; invoice: InvoiceContent }
+  | { kind: 'bad'; field: string; error: string };
+
+/**
+ * Bytes of UTF-8 in an id or another name. Cosmos would hold ids of 1,023, but an id is also part of lock keys and of the
+ * metadata at the provider, where 500 characters fit; and a message with a whole batch has 256 KB.
+ */
+const maxNameBytes = 255;
+const maxDescriptionBytes = 1000;
+
+/**
+ * The most digits of an amount, in minor units (https://docs.stripe.com/currencies#minimum-and-maximum-charge-amounts).
+ */
+const maxDigits: Readonly<Record<string, number>> = { IDR: 12, INR: 9 };
+const maxDigitsElse = 8;
+
+const dueFrom = '1970-01-01T00:00:00.000Z';
+
+const fields = {
+  id: text('an id', maxNameBytes).check((context) => {
+    const error = idError(context.value);
+    if (error !== undefined) context.issues.push({ code: 'custom', message: error, input: context.value });
+  }),
+  customerId: text('the id of a customer', maxNameBytes).regex(/^\S(.*\S)?$/u, {
+    error: 'expected no space at the beginning or end',
+  }),
+  currency: z
+    .string({ error: expecting(aCurrency()) })
+    .refine((code) => currencyExponent(code) !== undefined, {
+      abort: true,
+      error: ({ input }) => `expected ${aCurrency()}, not ${shown(input)}${currencyHint(input)}`,
+    }),
+  dueAt: z.iso
+    .datetime({
+      offset: true,
+      error: expecting('a time with its offset, like 2026-01-31T12:00:00Z or …+01:00'),
+    })
+    .transform((given, context) => {
+      // In UTC with milliseconds, so that times compare as text. Years of more than four digits would not.
+      const due = new Date(given);
+      const utc = Number.isNaN(due.getTime()) ? '' : due.toISOString();
+      if (utc >= dueFrom && /^\d/.test(utc)) return utc;
+      context.addIssue(`expected a time from the year 1970 to 9999, not ${shown(given)}`);
+      return z.NEVER;
+    }),
+  paymentMethod: text('the id of a payment method', maxNameBytes).regex(/^[\x21-\x7e]+$/, {
+    error: 'expected ASCII letters, digits and signs, without spaces',
+  }),
+  description: text('a description', maxDescriptionBytes, /[^\P{Cc}\n\r\t]/u).exactOptional(),
+};
+
+/**
+ * An invoice as JSON has it. The limit of the amount is looked up only for a good amount and currency: both abort.
+ * Unknown fields are refused: a misspelt one would be lost silently.
+ */
+const jsonSchema = z
+  .strictObject({
+    ...fields,
+    amountMinor: z
+      .number({ error: expecting(aWholeAmount()) })
+      .refine((amount) => Number.isSafeInteger(amount) && amount > 0, {
+        abort: true,
+        error: expecting(aWholeAmount()),
+      }),
+  })
+  .superRefine(({ amountMinor, currency }, context) => {
+    const error = limitError(amountMinor, currency);
+    if (error !== undefined) context.addIssue({ code: 'custom', path: ['amountMinor'], message: error });
+  });
+
+/** An invoice as a row of CSV has it: `amount` is a decimal text, and an empty cell is none. */
+const csvSchema = z
+  .strictObject({
+    ...fields,
+    amount: z.string({ error: expecting('an amount, like 19.99') }).check((context) => {
+      const message = amountShapeError(context.value);
+      if (message !== undefined) context.issues.push({ code: 'custom', message, input: context.value });
+    }),
+  })
+  .transform(({ amount, ...rest }, context) => {
+    const parsed = parseAmount(amount, rest.currency);
+    const error =
+      parsed.kind === 'bad'
+        ? parsed.error
+        : (zeroError(parsed) ?? limitError(parsed.amountMinor, rest.currency));
+    if (error !== undefined) context.addIssue({ code: 'custom', path: ['amount'], message: error });
+    return { ...rest, amountMinor: parsed.kind === 'bad' ? 0 : parsed.amountMinor };
+  });
+
+/** The columns of a CSV file that must be there, and the one that may. */
+export const requiredColumns = ['id', 'customerId', 'amount', 'currency', 'dueAt', 'paymentMethod'] as const;
+export const columns: readonly string[] = [...requiredColumns, 'description'];
+
+/** Checks one element of a JSON array. */
+export function checkJsonInvoice(value: unknown): CheckedRow {
+  return checked(jsonSchema.safeParse(value), value, Object.keys(jsonSchema.shape));
+}
+
+/** Checks one row of CSV, its cells by column. */
+export function checkCsvInvoice(cells: Readonly<Record<string, string>>): CheckedRow {
+  const given = Object.fromEntries(Object.entries(cells).filter(([, cell]) => cell !== ''));
+  return checked(csvSchema.safeParse(given), given, columns);
+}
+
+function checked(
+  result: z.ZodSafeParseResult<InvoiceContent>,
+  value: unknown,
+  known: readonly string[],
+): CheckedRow {
+  if (result.success) return { kind: 'invoice', invoice: result.data };
+  const faults = result.error.issues.flatMap((issue) => {
+    if (issue.code === 'unrecognized_keys') {
+      return issue.keys.map((key) => ({ field: key.slice(0, 60), error: unknownName('field', key, known) }));
+    }
+    const [field] = issue.path;
+    if (field === undefined) return [{ field: 'row', error: `expected an object, not ${shown(value)}` }];
+    return [{ field: String(field), error: issue.message }];
+  });
+  const [first, ...others] = faults;
+  const also = others.map(({ field, error }) => `; ${field}: ${error}`).join('');
+  return { kind: 'bad', field: first?.field ?? 'row', error: (first?.error ?? '') + also };
+}
+
+function text(what: string, maxBytes: number, unwanted = /\p{Cc}/u) {
+  const expected = `${what} of 1 to ${maxBytes} bytes`;
+  return z
+    .string({ error: expecting(expected) })
+    .refine((value) => value !== '' && Buffer.byteLength(value) <= maxBytes, {
+      abort: true,
+      error: ({ input }) => `expected ${expected}, not ${Buffer.byteLength(String(input))}: ${shown(input)}`,
+    })
+    .refine((value) => !unwanted.test(value) && value.isWellFormed(), {
+      abort: true,
+      error: ({ input }) => `expected text without control characters or broken ones, not ${shown(input)}`,
+    });
+}
+
+/**
+ * What keeps an id out of Cosmos or out of an address. Cosmos refuses four characters
+ * (https://learn.microsoft.com/azure/cosmos-db/concepts-limits); a URL drops the segments `.` and `..`.
+ */
+function idError(id: string): string | undefined {
+  const bad = /[/\\?#]/.exec(id)?.[0];
+  if (bad !== undefined) return `expected none of / \\ ? #, which Cosmos DB refuses, not ${shown(id)}`;
+  if (id !== id.trim()) return `expected no space at the beginning or end, not ${shown(id)}`;
+  // The fence of a lock lives beside the invoices of a shard (locking/fence.ts), under its own kind of id.
+  if (id.startsWith('fence:')) return `expected an id that does not begin with fence:, not ${shown(id)}`;
+  if (id === '.' || id === '..') return `expected more than dots, which an address drops, not ${shown(id)}`;
+  return undefined;
+}
+
+function limitError(amountMinor: number, currency: string): string | undefined {
+  const digits = maxDigits[currency] ?? maxDigitsElse;
+  const most = 10 ** digits - 1;
+  if (amountMinor <= most) return undefined;
+  const [limit, given] = [most, amountMinor].map((amount) => formatAmount(amount, currency));
+  return `expected at most ${limit} ${currency}, what the payment provider takes at once, not ${given}`;
+}
+
+function zeroError({ amountMinor }: { amountMinor: number }): string | undefined {
+  return amountMinor > 0 ? undefined : 'expected more than 0';
+}
+
+function aCurrency(): string {
+  return `the code of a currency (ISO 4217, like EUR)`;
+}
+
+function aWholeAmount(): string {
+  return 'a whole number of minor units above 0 (1999 for 19.99 USD, 500 for 500 JPY)';
+}
+
+function currencyHint(input: unknown): string {
+  const upper = String(input).trim().toUpperCase();
+  return currencies.includes(upper) ? `: did you mean ${upper}?` : '';
+}

@@ -1,0 +1,54 @@
+import type { CommandOutcome } from './decideSettlement.ts';
+import { idempotencyKey, type PaymentCommand, paramsHash } from './paymentBatch.ts';
+import type { PaymentProvider } from './paymentProvider.ts';
+
+/**
+ * A key older than this is never sent again. Stripe keeps the result of a key at least 24 h
+ * (https://docs.stripe.com/api/idempotent_requests): past that, sending it would be a new charge. Milliseconds.
+ */
+const maxKeyAgeMs = 23 * 3600 * 1000;
+
+/**
+ * Charges one invoice. Where its key has nothing to say any more, because it is too old to be sent or the provider
+ * remembers only a failure under it, the payment is looked up.
+ */
+export async function pay(
+  provider: PaymentProvider,
+  command: PaymentCommand,
+  now: number,
+): Promise<CommandOutcome> {
+  const { invoiceId, payment } = command;
+  if (paramsHash(command) !== payment.paramsHash) {
+    return { kind: 'keyReused', message: 'the invoice has changed since its key was first used' };
+  }
+  if (now - Date.parse(payment.keyCreatedAt) > maxKeyAgeMs) {
+    const found = await provider.find(command);
+    switch (found.kind) {
+      case 'found':
+        return { kind: 'succeeded', paymentId: found.paymentId };
+      case 'notFound':
+        return payment.unknownSince === undefined
+          ? { kind: 'unused' }
+          : { kind: 'unclear', message: 'the key is older than 23 h and the provider finds no payment' };
+      case 'differs':
+        return { kind: 'unclear', message: found.message };
+      case 'unknown':
+        return { kind: 'transient', code: 'lookup_failed', message: found.message };
+    }
+  }
+  const { customerId, amountMinor, currency, paymentMethod, description } = command;
+  const outcome = await provider.charge({
+    invoiceId,
+    customerId,
+    amountMinor,
+    currency,
+    paymentMethod,
+    ...(description === undefined ? {} : { description }),
+    idempotencyKey: idempotencyKey(invoiceId, payment.keyNumber),
+  });
+  if (outcome.kind !== 'unknown' || outcome.remembered !== true) return outcome;
+  // The key will say nothing else for a day. The look-up may: finding a payment counts, finding none does not yet.
+  const found = await provider.find(command);
+  if (found.kind === 'differs') return { kind: 'unclear', message: found.message };
+  return found.kind === 'found' ? { kind: 'succeeded', paymentId: found.paymentId } : outcome;
+}

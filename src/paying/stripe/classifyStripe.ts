@@ -1,0 +1,156 @@
+import Stripe from 'stripe';
+import { errorText } from '../../platform/errorText.ts';
+import type { ChargeOutcome } from '../paymentProvider.ts';
+
+/**
+ * Decline codes after which another try cannot work, or must not be made
+ * (https://docs.stripe.com/declines/codes, and those that Stripe's own retries leave alone:
+ * https://docs.stripe.com/billing/revenue-recovery/smart-retries). Every other code, also one that is new,
+ * counts as soft: the retry schedule bounds what that can cost.
+ */
+const hardDeclines: ReadonlySet<string> = new Set([
+  'authentication_required',
+  'card_not_supported',
+  'currency_not_supported',
+  'do_not_try_again',
+  'expired_card',
+  'fraudulent',
+  'highest_risk_level',
+  'incorrect_cvc',
+  'incorrect_number',
+  'incorrect_pin',
+  'invalid_account',
+  'invalid_cvc',
+  'invalid_expiry_month',
+  'invalid_expiry_year',
+  'invalid_number',
+  'invalid_pin',
+  'lost_card',
+  'merchant_blacklist',
+  'new_account_information_available',
+  'not_permitted',
+  'offline_pin_required',
+  'online_or_offline_pin_required',
+  'pickup_card',
+  'pin_try_exceeded',
+  'restricted_card',
+  'revocation_of_all_authorizations',
+  'revocation_of_authorization',
+  'service_not_allowed',
+  'stolen_card',
+  'stop_payment_order',
+  'testmode_decline',
+  'transaction_not_allowed',
+]);
+
+/**
+ * The issuer's advice goes before the code
+ * (https://docs.stripe.com/declines/card#retrying-issuer-declines).
+ */
+const hardAdvice: ReadonlySet<string> = new Set(['confirm_card_data', 'do_not_try_again']);
+
+/**
+ * Codes that say that our account or key is at fault, not the invoice
+ * (https://docs.stripe.com/error-codes). To park every invoice for that would be wrong: they wait until it
+ * is mended.
+ */
+const accountFaults: ReadonlySet<string> = new Set([
+  'account_closed',
+  'account_invalid',
+  'api_key_expired',
+  'livemode_mismatch',
+  'platform_api_key_expired',
+  'secret_key_required',
+  'testmode_charges_only',
+  'tls_version_unsupported',
+]);
+
+/** Errors that can only come before anything of the request was sent. */
+const beforeSending: ReadonlySet<string> = new Set([
+  'CERT_HAS_EXPIRED',
+  'DEPTH_ZERO_SELF_SIGNED_CERT',
+  'EAI_AGAIN',
+  'ECONNREFUSED',
+  'EHOSTUNREACH',
+  'ENETUNREACH',
+  'ENOTFOUND',
+  'ERR_TLS_CERT_ALTNAME_INVALID',
+  'SELF_SIGNED_CERT_IN_CHAIN',
+  'UNABLE_TO_VERIFY_LEAF_SIGNATURE',
+]);
+
+/** What a payment intent's status means for a charge that was created and confirmed in one call. Pure. */
+export function classifyIntent({ id, status }: { id: string; status: string }): ChargeOutcome {
+  switch (status) {
+    case 'succeeded':
+      return { kind: 'succeeded', paymentId: id };
+    case 'requires_action':
+    case 'requires_confirmation':
+      return declined('authentication_required', 'the customer has to confirm the payment');
+    case 'requires_payment_method':
+    case 'canceled':
+      return declined(status, `the payment intent is ${status}`);
+    default:
+      return { kind: 'unknown', message: `the payment intent is ${status}` };
+  }
+}
+
+/**
+ * What an error of the `stripe` package means. Only what surely did not charge is transient or refused; a
+ * time-out or a reset after sending, every 5xx and whatever is not understood may have charged. Pure.
+ *
+ * A 409 says that the first call with the key is still under way: it may be charging at this moment, so it
+ * is unknown, and the same key tells later what came of it.
+ */
+export function classifyError(error: unknown): ChargeOutcome {
+  if (!(error instanceof Stripe.errors.StripeError)) return { kind: 'unknown', message: errorText(error) };
+  const { message, code } = error;
+  if (error instanceof Stripe.errors.StripeConnectionError) return classifyConnectionError(error);
+  if (error instanceof Stripe.errors.StripeCardError) {
+    // Where there is no decline code the package gives an empty one.
+    return declined(error.decline_code || code || 'card_declined', message, error.advice_code);
+  }
+  if (error instanceof Stripe.errors.StripeIdempotencyError) return { kind: 'keyReused', message };
+  if (error instanceof Stripe.errors.StripeRateLimitError) {
+    return { kind: 'transient', code: code ?? 'rate_limit', message, ...retryAfter(error.headers) };
+  }
+  if (error.statusCode === 401 || error.statusCode === 403 || accountFaults.has(code ?? '')) {
+    const what = `Stripe refuses our account or secret key (${code ?? error.statusCode})`;
+    return { kind: 'transient', code: 'authentication', message: what };
+  }
+  if (error instanceof Stripe.errors.StripeInvalidRequestError) {
+    return { kind: 'refused', code: code ?? 'invalid_request', message };
+  }
+  return {
+    kind: 'unknown',
+    message: error.statusCode === undefined ? message : `${error.statusCode} ${message}`,
+    // https://docs.stripe.com/api/idempotent_requests
+    ...(error.headers?.['idempotent-replayed'] === 'true' ? { remembered: true } : {}),
+  };
+}
+
+function classifyConnectionError({ message, detail }: { message: string; detail?: unknown }): ChargeOutcome {
+  const code = textOf(detail, 'code');
+  const syscall = textOf(detail, 'syscall');
+  if (syscall === 'connect' || syscall === 'getaddrinfo' || beforeSending.has(code ?? '')) {
+    return { kind: 'transient', code: code ?? 'connection', message };
+  }
+  return { kind: 'unknown', message: code === undefined ? message : `${message} (${code})` };
+}
+
+function declined(code: string, message: string, advice = ''): ChargeOutcome {
+  const severity = hardDeclines.has(code) || hardAdvice.has(advice) ? 'hard' : 'soft';
+  return { kind: 'declined', severity, code, message };
+}
+
+/** The header counts seconds. */
+function retryAfter(headers: Record<string, string> | undefined): { retryAfterMs?: number } {
+  const seconds = Number(headers?.['retry-after']);
+  return Number.isFinite(seconds) && seconds > 0 ? { retryAfterMs: seconds * 1000 } : {};
+}
+
+function textOf(value: unknown, name: string): string | undefined {
+  if (typeof value !== 'object' || value === null) return undefined;
+  const property: unknown = Reflect.get(value, name);
+  return typeof property === 'string' ? property : undefined;
+}

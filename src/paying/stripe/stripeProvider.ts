@@ -1,0 +1,107 @@
+import type Stripe from 'stripe';
+import { errorText } from '../../platform/errorText.ts';
+import type {
+  ChargeOutcome,
+  ChargeRequest,
+  FoundPayment,
+  PaymentProvider,
+  SoughtPayment,
+} from '../paymentProvider.ts';
+import { classifyError, classifyIntent } from './classifyStripe.ts';
+import { stripeAmount } from './stripeAmount.ts';
+import { type StripeOptions, stripeClient } from './stripeClient.ts';
+import { withDeadline } from './withDeadline.ts';
+
+/**
+ * Charges through Stripe's PaymentIntents: created and confirmed in one call, off-session, under the
+ * request's idempotency key. Nothing is repeated in here: whether to ask again is decided by the outcome.
+ *
+ * Each of the two calls has its outcome after `timeoutMs` at the latest, whatever Stripe sends: it is unknown then.
+ */
+export function stripeProvider(options: StripeOptions): PaymentProvider {
+  const { timeoutMs } = options;
+  const stripe = stripeClient(options);
+  const late = {
+    kind: 'unknown',
+    message: `the provider had not answered in full after ${timeoutMs} ms`,
+  } as const;
+  return {
+    async charge(request) {
+      const amount = stripeAmount(request.amountMinor, request.currency);
+      if ('refused' in amount) return { kind: 'refused', code: 'amount', message: amount.refused };
+      return withDeadline<ChargeOutcome>(timeoutMs, late, async () => {
+        try {
+          const intent = await stripe.paymentIntents.create(parameters(request, amount.amount), {
+            idempotencyKey: request.idempotencyKey,
+          });
+          return classifyIntent(intent);
+        } catch (error) {
+          return classifyError(error);
+        }
+      });
+    },
+
+    async find(sought) {
+      const query = `metadata['invoiceId']:'${escapeQuery(sought.invoiceId)}' AND status:'succeeded'`;
+      return withDeadline<FoundPayment>(timeoutMs, late, async (signal) => {
+        try {
+          return await pick(sought, stripe.paymentIntents.search({ query, limit: 100 }), signal);
+        } catch (error) {
+          return { kind: 'unknown', message: errorText(error) };
+        }
+      });
+    },
+  };
+}
+
+/**
+ * All that the idempotency key stands for. Cards only: a debit is `processing` for days, which no retry of
+ * a call outlasts; and without naming the methods Stripe asks where to send a customer back to who is not
+ * there.
+ */
+function parameters(request: ChargeRequest, amount: number): Stripe.PaymentIntentCreateParams {
+  const { invoiceId, currency, customerId, paymentMethod, description, idempotencyKey } = request;
+  return {
+    amount,
+    currency: currency.toLowerCase(),
+    customer: customerId,
+    payment_method: paymentMethod,
+    allowed_payment_method_types: ['card'],
+    off_session: true,
+    confirm: true,
+    ...(description === undefined ? {} : { description }),
+    metadata: { invoiceId, idempotencyKey },
+  };
+}
+
+/**
+ * The payment among those that the search found. It finds those of other invoices too: its exact match does not tell
+ * upper case from lower (https://docs.stripe.com/search), our ids do.
+ *
+ * @throws the reason of `signal`, before it goes on to the next payment
+ */
+async function pick(
+  { invoiceId, amountMinor, currency }: SoughtPayment,
+  payments: AsyncIterable<Stripe.PaymentIntent>,
+  signal: AbortSignal,
+): Promise<FoundPayment> {
+  const wanted = stripeAmount(amountMinor, currency);
+  const other: string[] = [];
+  for await (const { id, amount, currency: paidIn, metadata } of payments) {
+    signal.throwIfAborted();
+    if (metadata.invoiceId !== invoiceId) continue;
+    const equal = 'amount' in wanted && amount === wanted.amount && paidIn === currency.toLowerCase();
+    if (equal) return { kind: 'found', paymentId: id };
+    other.push(`${id} over ${amount} ${paidIn}`);
+  }
+  if (other.length === 0) return { kind: 'notFound' };
+  const why = `the provider has ${other.join(', ')} in its own units, not ${amountMinor} ${currency} in minor units`;
+  return { kind: 'differs', message: why };
+}
+
+/**
+ * Stripe's query language escapes quotes and backslashes with a backslash (https://docs.stripe.com/search).
+ */
+function escapeQuery(text: string): string {
+  return text.replaceAll(/['\\]/g, (character) => `\\${character}`);
+}

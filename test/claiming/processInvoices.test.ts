@@ -1,0 +1,106 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { processInvoicesJob } from '../../src/claiming/processInvoices.ts';
+import { createFence } from '../../src/locking/fence.ts';
+import type { Dispatcher } from '../../src/outbox/dispatcher.ts';
+import { metric } from '../../src/platform/telemetry.ts';
+import type { Counts, GroupRun, Processed } from '../../src/runs/job.ts';
+import { hastyClock, type PayingWorld, payingWorld } from '../support/payingWorld.ts';
+import { recordedTelemetry } from '../support/recordedTelemetry.ts';
+
+let world: PayingWorld;
+beforeAll(async () => {
+  world = await payingWorld();
+});
+afterAll(() => world[Symbol.asyncDispose]());
+
+const sends: Dispatcher = { dispatch: async () => ({ kind: 'dispatched' }) };
+const key = 'jobs/process-invoices/0';
+const run: GroupRun = {
+  runId: 'run-1',
+  group: '0',
+  by: 'host-a',
+  lease: { key, fence: 5, signal: new AbortController().signal, assertHeld() {} },
+};
+
+/** Works through the one shard of a job piece by piece, until a piece ends it. */
+async function work(dispatcher: Dispatcher = sends) {
+  const telemetry = recordedTelemetry();
+  const job = processInvoicesJob({
+    container: world.container,
+    dispatcher,
+    clock: hastyClock,
+    telemetry,
+    shards: 1,
+    groups: 1,
+    batchSize: 10,
+    claimStaleMs: 300_000,
+    notifies: false,
+    onUnreadable() {},
+    checkShards: async () => {},
+  });
+  const done: Processed[] = [];
+  const previews: Counts[] = [];
+  for await (const piece of job.plan('0')) {
+    previews.push(job.preview(piece));
+    const one = await job.process(piece, run);
+    done.push(one);
+    if (one.stop !== undefined || one.lost !== undefined) break;
+  }
+  return { done, previews, telemetry };
+}
+
+describe('process-invoices', () => {
+  test('what is planned is claimed, and a preview says the same', async () => {
+    const { shard, ids } = await world.dueInvoices(12);
+    expect(shard).toBe('00');
+    const { done, previews, telemetry } = await work();
+    expect(done.map(({ counts }) => counts.claimed)).toEqual([10, 2]);
+    expect(previews).toEqual([{ claimed: 10 }, { claimed: 2 }]);
+    expect(telemetry.values(metric.invoiceClaims)).toEqual([10, 2]);
+    expect((await world.stored(shard, ids)).every(({ status }) => status === 'claimed')).toBe(true);
+  });
+
+  test('where no message gets through it claims no more', async () => {
+    const { container } = world;
+    const due = Array.from({ length: 30 }, (_, n) => `jam-${n}`);
+    const [like] = await world.stored('00', ['inv-0']);
+    for (const id of due) {
+      const { claim: _, ...invoice } = { ...like, id, status: 'pending', attempts: 0 };
+      await container.items.create({ ...invoice, actionableAt: '2026-01-01T00:00:00.000Z' });
+    }
+    const away: Dispatcher = {
+      dispatch: async () => ({ kind: 'retry', attempts: 1, at: '', error: 'the broker is away' }),
+    };
+    const { done } = await work(away);
+    expect(done).toEqual([
+      {
+        counts: expect.objectContaining({ claimed: 10 }),
+        stop: 'payment commands cannot be sent: the broker is away',
+      },
+    ]);
+    const statuses = (await world.stored('00', due)).map(({ status }) => status);
+    expect(statuses.filter((status) => status === 'claimed')).toHaveLength(10);
+    expect((await work()).done.map(({ counts }) => counts.claimed)).toEqual([10, 10]);
+  });
+
+  test('a fence token that the store has outgrown: what was refused is counted, and the group is lost', async () => {
+    await createFence(world.container, { lockKey: key, shard: '00' });
+    const [fence] = (
+      await world.container.items
+        .query<{ id: string }>(`SELECT c.id FROM c WHERE c.type = 'fence'`)
+        .fetchAll()
+    ).resources;
+    await world.container
+      .item(fence?.id ?? '', '00')
+      .patch([{ op: 'set', path: '/fence', value: run.lease.fence + 1 }]);
+    const [like] = await world.stored('00', ['inv-1']);
+    const { claim: _, ...invoice } = { ...like, id: 'late', status: 'pending', attempts: 0 };
+    await world.container.items.create({ ...invoice, actionableAt: '2026-01-01T00:00:00.000Z' });
+    const { done, telemetry } = await work();
+    expect(done).toEqual([
+      { counts: { fencedOut: 1 }, lost: expect.stringContaining('older than the store has seen') },
+    ]);
+    expect(telemetry.values(metric.invoiceClaims)).toEqual([1]);
+    expect((await world.stored('00', ['late']))[0]).toMatchObject({ status: 'pending' });
+  });
+});

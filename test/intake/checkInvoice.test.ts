@@ -1,0 +1,273 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { checkCsvInvoice, checkJsonInvoice } from '../../src/intake/checkInvoice.ts';
+
+const good = {
+  id: 'inv-1',
+  customerId: 'cus_1',
+  amountMinor: 1999,
+  currency: 'USD',
+  dueAt: '2026-01-31T12:00:00+01:00',
+  paymentMethod: 'pm_card_visa',
+  description: 'Hosting, January',
+};
+const utc = '2026-01-31T11:00:00.000Z';
+const { amountMinor: _, ...rest } = good;
+const goodCells = { ...rest, amount: '19.99' };
+
+function faultOf(change: Record<string, unknown>) {
+  const row = checkJsonInvoice({ ...good, ...change });
+  if (row.kind !== 'bad') throw new Error('taken');
+  return { field: row.field, error: row.error };
+}
+
+describe('an invoice in JSON', () => {
+  test('is taken, with the time in UTC', () => {
+    expect(checkJsonInvoice(good)).toEqual({ kind: 'invoice', invoice: { ...good, dueAt: utc } });
+  });
+
+  test('needs no description', () => {
+    const { description: _description, ...without } = good;
+    expect(checkJsonInvoice(without)).toEqual({ kind: 'invoice', invoice: { ...without, dueAt: utc } });
+  });
+
+  test.each(['id', 'customerId', 'amountMinor', 'currency', 'dueAt', 'paymentMethod'])(
+    'needs %s',
+    (field) => {
+      expect(faultOf({ [field]: undefined })).toEqual({
+        field,
+        error: expect.stringMatching(/^is missing: expected ./),
+      });
+      expect(faultOf({ [field]: null })).toEqual({
+        field,
+        error: expect.stringMatching(/^expected .*, not null$/),
+      });
+    },
+  );
+
+  test.each([12, null, 'x', [good], true])('%j is no invoice', (value) => {
+    expect(checkJsonInvoice(value)).toEqual({
+      kind: 'bad',
+      field: 'row',
+      error: `expected an object, not ${JSON.stringify(value).slice(0, 60)}${Array.isArray(value) ? '…' : ''}`,
+    });
+  });
+
+  test.each([
+    ['amount', 'amountMinor'],
+    ['amount_minor', 'amountMinor'],
+    ['dueDate', undefined],
+    ['dueat', 'dueAt'],
+    ['customer', 'customerId'],
+    ['discription', 'description'],
+    ['foo', undefined],
+    ['__proto__', undefined],
+  ])('an unknown field %s is named; meant: %s', (field, meant) => {
+    const change: unknown = JSON.parse(`{"${field}":1}`);
+    const fault = checkJsonInvoice(
+      Object.defineProperties({ ...good }, Object.getOwnPropertyDescriptors(change)),
+    );
+    const error =
+      meant === undefined ? /^unknown field: expected only id, / : `unknown field: did you mean ${meant}?`;
+    expect(fault).toEqual({
+      kind: 'bad',
+      field,
+      error: meant === undefined ? expect.stringMatching(error) : error,
+    });
+  });
+
+  test('has all its faults in one rejection, the first by its field', () => {
+    expect(checkJsonInvoice({ ...good, id: 5, currency: 'usd', extra: 1 })).toEqual({
+      kind: 'bad',
+      field: 'id',
+      error:
+        'expected an id of 1 to 255 bytes, not 5; ' +
+        'currency: expected the code of a currency (ISO 4217, like EUR), not "usd": did you mean USD?; ' +
+        'extra: unknown field: expected only id, customerId, currency, dueAt, paymentMethod, description, amountMinor',
+    });
+  });
+});
+
+describe('the amount in JSON', () => {
+  test.each([19.99, 0, -1, -0.5, 2 ** 53, Number.NaN, '1999', [], {}, true])(
+    '%j is refused',
+    (amountMinor) => {
+      expect(faultOf({ amountMinor })).toEqual({
+        field: 'amountMinor',
+        error: expect.stringContaining('expected a whole number of minor units above 0'),
+      });
+    },
+  );
+
+  test.each([
+    ['USD', 99_999_999],
+    ['JPY', 99_999_999],
+    ['KWD', 99_999_999],
+    ['INR', 999_999_999],
+    ['IDR', 999_999_999_999],
+  ])('in %s is at most %i, what the provider takes', (currency, most) => {
+    expect(checkJsonInvoice({ ...good, currency, amountMinor: most }).kind).toBe('invoice');
+    expect(faultOf({ currency, amountMinor: most + 1 })).toEqual({
+      field: 'amountMinor',
+      error: expect.stringContaining('what the payment provider takes at once'),
+    });
+  });
+});
+
+test('an amount above the limit of an unknown currency is one fault', () => {
+  expect(faultOf({ amountMinor: 10 ** 9, currency: 'usd' }).error).not.toContain('amountMinor');
+});
+
+describe('the id', () => {
+  test.each(['a', 'INV 2026-001', 'Rechnung-№7', '😀', '%2F', '...', 'a.b', "it's;--", 'é'.repeat(127)])(
+    '%j is taken',
+    (id) => {
+      expect(checkJsonInvoice({ ...good, id }).kind).toBe('invoice');
+    },
+  );
+
+  test.each([
+    '',
+    'a/b',
+    'a\\b',
+    'a?b',
+    'a#b',
+    'a\nb',
+    '\u0000',
+    'a\u007fb',
+    ' a',
+    'a ',
+    'a\u00a0',
+    '.',
+    '..',
+    '\ud800',
+    'x'.repeat(256),
+    'é'.repeat(128),
+    'x'.repeat(1024),
+  ])('%j is refused', (id) => {
+    expect(faultOf({ id })).toEqual({ field: 'id', error: expect.stringMatching(/^expected .*, not ./) });
+  });
+
+  test('that is taken fits Cosmos and is the same after a way through an address', () => {
+    fc.assert(
+      fc.property(fc.string({ unit: 'binary', maxLength: 300 }), (id) => {
+        fc.pre(checkJsonInvoice({ ...good, id }).kind === 'invoice');
+        expect(Buffer.byteLength(id)).toBeLessThanOrEqual(1023);
+        expect(id).not.toMatch(/[/\\?#]/);
+        const { pathname } = new URL(`/docs/${encodeURIComponent(id)}`, 'http://localhost');
+        expect(decodeURIComponent(pathname.slice('/docs/'.length))).toBe(id);
+      }),
+    );
+  });
+});
+
+describe('the due time', () => {
+  test.each([
+    ['2026-01-31T12:00:00Z', '2026-01-31T12:00:00.000Z'],
+    ['2026-01-31T12:00:00.5Z', '2026-01-31T12:00:00.500Z'],
+    ['2026-01-31T12:00:00.123456789Z', '2026-01-31T12:00:00.123Z'],
+    ['2026-01-01T00:30:00+01:00', '2025-12-31T23:30:00.000Z'],
+    ['2024-02-29T23:59:59-05:30', '2024-03-01T05:29:59.000Z'],
+    ['1970-01-01T00:00:00Z', '1970-01-01T00:00:00.000Z'],
+    ['9999-12-31T23:59:59.999Z', '9999-12-31T23:59:59.999Z'],
+  ])('%s is kept as %s', (dueAt, kept) => {
+    expect(checkJsonInvoice({ ...good, dueAt })).toMatchObject({ invoice: { dueAt: kept } });
+  });
+
+  test.each([
+    '2026-01-31',
+    '2026-01-31T12:00:00',
+    '2026-02-30T12:00:00Z',
+    '2025-02-29T12:00:00Z',
+    '2026-01-31T24:00:00Z',
+    '2026-01-31T12:00:60Z',
+    '2026-01-31 12:00:00Z',
+    '31.01.2026',
+    'tomorrow',
+    '1969-12-31T23:59:59Z',
+    '1970-01-01T00:00:00+00:01',
+    '9999-12-31T23:59:59-00:01',
+    '+012026-01-31T12:00:00Z',
+    '',
+    1_769_860_800_000,
+  ])('%j is refused', (dueAt) => {
+    expect(faultOf({ dueAt })).toEqual({ field: 'dueAt', error: expect.stringMatching(/^expected a time /) });
+  });
+
+  test('sorts as text as it does as time', () => {
+    const min = new Date('1970-01-02T00:00:00Z');
+    const time = fc.date({ min, max: new Date('9999-12-30T00:00:00Z'), noInvalidDate: true });
+    const offset = fc.constantFrom('Z', '+00:00', '+05:45', '-11:00', '+14:00');
+    const dueAt = fc.tuple(time, offset).map(([at, zone]) => at.toISOString().replace('Z', zone));
+    const kept = (given: string) => {
+      const row = checkJsonInvoice({ ...good, dueAt: given });
+      return row.kind === 'invoice' ? row.invoice.dueAt : '';
+    };
+    fc.assert(
+      fc.property(dueAt, dueAt, (one, other) => {
+        expect(kept(one) < kept(other)).toBe(Date.parse(one) < Date.parse(other));
+        expect(Date.parse(kept(one))).toBe(Date.parse(one));
+      }),
+    );
+  });
+});
+
+describe('the other texts', () => {
+  test.each([
+    ['description', 'x'.repeat(1001)],
+    ['description', ''],
+    ['description', 'a\u0000b'],
+    ['description', '\udc00'],
+    ['customerId', 'a\u0007'],
+    ['customerId', ' a'],
+    ['paymentMethod', 'pm card'],
+    ['paymentMethod', 'pm_ä'],
+    ['currency', 'EURO'],
+    ['currency', 'XXX'],
+  ])('%s %j is refused', (field, value) => {
+    expect(faultOf({ [field]: value })).toEqual({ field, error: expect.stringMatching(/^expected /) });
+  });
+
+  test('a description may have several lines', () => {
+    expect(checkJsonInvoice({ ...good, description: 'one\r\n\ttwo' }).kind).toBe('invoice');
+  });
+
+  test('no error repeats a long value whole', () => {
+    expect(faultOf({ id: 'x'.repeat(100_000) })).toEqual({
+      field: 'id',
+      error: expect.stringMatching(/^.{1,200}$/),
+    });
+  });
+});
+
+describe('an invoice in CSV', () => {
+  test('is the same as in JSON', () => {
+    expect(checkCsvInvoice(goodCells)).toEqual({ kind: 'invoice', invoice: { ...good, dueAt: utc } });
+  });
+
+  test('an empty cell is none', () => {
+    expect(checkCsvInvoice({ ...goodCells, description: '' })).toMatchObject({ kind: 'invoice' });
+    expect(checkCsvInvoice({ ...goodCells, customerId: '' })).toEqual({
+      kind: 'bad',
+      field: 'customerId',
+      error: 'is missing: expected the id of a customer of 1 to 255 bytes',
+    });
+  });
+
+  test.each([
+    ['1.5', 'JPY', 'no decimals'],
+    ['1.2345', 'KWD', 'at most 3 decimals'],
+    ['0.00', 'USD', 'more than 0'],
+    ['-5', 'USD', 'no sign'],
+    ['1e2', 'USD', 'no exponent'],
+    ['1000000.00', 'USD', 'what the payment provider takes'],
+    ['99999999999999999999', 'USD', 'too much'],
+    ['', 'USD', 'is missing'],
+  ])('an amount of %j %s is refused: %s', (amount, currency, why) => {
+    expect(checkCsvInvoice({ ...goodCells, amount, currency })).toEqual({
+      kind: 'bad',
+      field: 'amount',
+      error: expect.stringContaining(why),
+    });
+  });
+});

@@ -1,0 +1,88 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { decideRetry } from '../../src/invoice/decideRetry.ts';
+import { invoiceStatuses, type PaymentState } from '../../src/invoice/invoice.ts';
+import { commandFor } from '../../src/paying/paymentBatch.ts';
+import { anInvoice } from '../support/anInvoice.ts';
+
+const used: PaymentState = {
+  keyNumber: 2,
+  keyCreatedAt: '2026-01-01T10:00:00.000Z',
+  paramsHash: 'h',
+  declines: 3,
+  deferrals: 4,
+};
+
+describe('decideRetry', () => {
+  test('after a decline the next key, and the schedule from its beginning', () => {
+    expect(decideRetry({ status: 'declined', payment: used })).toEqual({
+      kind: 'retry',
+      from: 'declined',
+      payment: { keyNumber: 3, declines: 0, deferrals: 0 },
+    });
+  });
+
+  test('what is parked keeps its key, with age and hash', () => {
+    const payment = { ...used, unknownSince: '2026-01-01T10:00:01.000Z' };
+    for (const one of [payment, used]) {
+      expect(decideRetry({ status: 'parked', payment: one })).toEqual({
+        kind: 'retry',
+        from: 'parked',
+        payment: one,
+      });
+    }
+  });
+
+  test('a decline whose key may have charged all the same is not definite: the same key', () => {
+    const payment = { ...used, unknownSince: '2026-01-01T10:00:01.000Z' };
+    expect(decideRetry({ status: 'declined', payment })).toMatchObject({ payment });
+  });
+
+  test('what is parked gets a new key where somebody vouches that nothing was charged', () => {
+    const payment = { ...used, unknownSince: '2026-01-01T10:00:01.000Z' };
+    expect(decideRetry({ status: 'parked', payment }, { notCharged: true })).toMatchObject({
+      payment: { keyNumber: 3, declines: 0, deferrals: 0 },
+    });
+    for (const status of ['pending', 'claimed', 'paid'] as const)
+      expect(decideRetry({ status, payment }, { notCharged: true }).kind).toBe('refused');
+  });
+
+  test.each(['pending', 'claimed', 'paid'] as const)('%s is refused', (status) => {
+    expect(decideRetry({ status, payment: used })).toEqual({ kind: 'refused', status });
+  });
+
+  const time = fc.date({ noInvalidDate: true }).map((date) => date.toISOString());
+  const payments: fc.Arbitrary<PaymentState> = fc.record(
+    {
+      keyNumber: fc.integer({ min: 1, max: 9 }),
+      declines: fc.nat(4),
+      deferrals: fc.nat(9),
+      keyCreatedAt: time,
+      paramsHash: fc.string(),
+      unknownSince: time,
+    },
+    { requiredKeys: ['keyNumber', 'declines', 'deferrals'] },
+  );
+
+  test('a new key only after a definite decline, else what is sent next is what was sent last', () => {
+    fc.assert(
+      fc.property(fc.constantFrom(...invoiceStatuses), payments, (status, payment) => {
+        const decision = decideRetry({ status, payment });
+        if (decision.kind === 'refused') {
+          expect(['pending', 'claimed', 'paid']).toContain(status);
+          return;
+        }
+        const next = commandFor(anInvoice({ payment: decision.payment }), { attempt: 1, at: 'now' }).payment;
+        if (next.keyNumber !== payment.keyNumber) {
+          expect(status).toBe('declined');
+          expect(payment.unknownSince).toBeUndefined();
+          expect(next).toMatchObject({ keyNumber: payment.keyNumber + 1, keyCreatedAt: 'now' });
+        } else {
+          expect(next.keyCreatedAt).toBe(payment.keyCreatedAt ?? 'now');
+          if (payment.paramsHash !== undefined) expect(next.paramsHash).toBe(payment.paramsHash);
+          expect(next.unknownSince).toBe(payment.unknownSince);
+        }
+      }),
+    );
+  });
+});

@@ -1,0 +1,182 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { maxAttempts } from '../../src/claiming/decideClaim.ts';
+import {
+  type CommandOutcome,
+  decideSettlement,
+  defaultSettlementPolicy as policy,
+  settlementPatches,
+} from '../../src/paying/decideSettlement.ts';
+import { commandFor, type PaymentCommand } from '../../src/paying/paymentBatch.ts';
+import { anInvoice } from '../support/anInvoice.ts';
+
+const now = Date.parse('2026-01-01T12:00:00.000Z');
+const day = 24 * 3600 * 1000;
+
+function command(
+  changes: { attempt?: number; payment?: Partial<PaymentCommand['payment']> } = {},
+): PaymentCommand {
+  const { attempt = 1, payment = {} } = changes;
+  const base = commandFor(anInvoice(), { attempt, at: '2026-01-01T11:59:00.000Z' });
+  return { ...base, payment: { ...base.payment, ...payment } };
+}
+
+const soft: CommandOutcome = {
+  kind: 'declined',
+  severity: 'soft',
+  code: 'insufficient_funds',
+  message: 'no money',
+};
+const hard: CommandOutcome = { kind: 'declined', severity: 'hard', code: 'expired_card', message: 'expired' };
+const transient: CommandOutcome = { kind: 'transient', code: 'rate_limit', message: 'too many' };
+const unknown: CommandOutcome = { kind: 'unknown', message: 'timed out' };
+
+describe('decideSettlement', () => {
+  test('a success is the end, with the provider’s id', () => {
+    expect(decideSettlement(command(), { kind: 'succeeded', paymentId: 'pi_1' }, policy, now)).toEqual({
+      kind: 'paid',
+      paymentId: 'pi_1',
+    });
+  });
+
+  test('soft declines follow the schedule with a new key each, then it is declined', () => {
+    const waits = [0, 1, 2].map((declines) => {
+      const settlement = decideSettlement(
+        command({ payment: { declines, keyNumber: declines + 1 } }),
+        soft,
+        policy,
+        now,
+      );
+      if (settlement.kind !== 'retry') throw new Error(settlement.kind);
+      expect(settlement.payment).toEqual({ keyNumber: declines + 2, declines: declines + 1, deferrals: 0 });
+      expect(settlement.attempts).toBe(0);
+      return (Date.parse(settlement.at) - now) / day;
+    });
+    expect(waits).toEqual([1, 3, 7]);
+    expect(decideSettlement(command({ payment: { declines: 3 } }), soft, policy, now)).toEqual({
+      kind: 'declined',
+      reason: 'insufficient_funds: no money',
+    });
+  });
+
+  test('a hard decline ends it at once', () => {
+    expect(decideSettlement(command(), hard, policy, now).kind).toBe('declined');
+  });
+
+  test('what surely charged nothing does not count as an attempt and backs off', () => {
+    const settlement = decideSettlement(
+      command({ attempt: maxAttempts, payment: { deferrals: 3 } }),
+      transient,
+      policy,
+      now,
+    );
+    expect(settlement).toMatchObject({
+      kind: 'retry',
+      attempts: maxAttempts - 1,
+      payment: { deferrals: 4, keyNumber: 1 },
+    });
+    expect(settlement).toMatchObject({ at: new Date(now + 40_000).toISOString() });
+  });
+
+  test('the provider’s own retry-after is kept', () => {
+    const later = decideSettlement(command(), { ...transient, retryAfterMs: 90_000 }, policy, now);
+    expect(later).toMatchObject({ at: new Date(now + 90_000).toISOString() });
+  });
+
+  test('an unknown outcome is asked for again with the same key, and parked after the last attempt', () => {
+    const again = decideSettlement(command({ attempt: 2 }), unknown, policy, now);
+    expect(again).toMatchObject({ kind: 'retry', attempts: 2, payment: { keyNumber: 1 } });
+    expect(again).toMatchObject({ payment: { keyCreatedAt: '2026-01-01T11:59:00.000Z' } });
+    expect(decideSettlement(command({ attempt: maxAttempts }), unknown, policy, now)).toMatchObject({
+      kind: 'parked',
+      unknown: true,
+    });
+  });
+
+  test('a failure that the provider remembers is not asked for again before the look-up can know', () => {
+    const remembered: CommandOutcome = { ...unknown, remembered: true };
+    expect(decideSettlement(command(), remembered, policy, now)).toMatchObject({
+      kind: 'retry',
+      at: new Date(now + 70_000).toISOString(),
+    });
+    const last = { ...policy, unknownBackoff: { base: 100_000, cap: 300_000 } };
+    expect(decideSettlement(command(), remembered, last, now)).toMatchObject({
+      at: new Date(now + 100_000).toISOString(),
+    });
+  });
+
+  test('a key that grew too old unused starts anew, under the same number, and nothing counts', () => {
+    const before = command({ attempt: maxAttempts, payment: { keyNumber: 2, declines: 1, deferrals: 9 } });
+    expect(decideSettlement(before, { kind: 'unused' }, policy, now)).toMatchObject({
+      kind: 'retry',
+      at: new Date(now).toISOString(),
+      payment: { keyNumber: 2, declines: 1, deferrals: 9 },
+      attempts: maxAttempts - 1,
+    });
+    expect(decideSettlement(before, { kind: 'unused' }, policy, now)).not.toHaveProperty(
+      'payment.keyCreatedAt',
+    );
+  });
+
+  test.each<[string, CommandOutcome, string | undefined]>([
+    ['an unknown outcome', unknown, '2026-01-01T12:00:00.000Z'],
+    [
+      'a key too old to be sent, without a payment to be found',
+      { kind: 'unclear', message: 'x' },
+      '2026-01-01T12:00:00.000Z',
+    ],
+    ['a success', { kind: 'succeeded', paymentId: 'pi_1' }, undefined],
+    ['a soft decline', soft, undefined],
+    ['a hard decline', hard, undefined],
+  ])('since when the payment is unknown, after %s', (_, outcome, since) => {
+    const stored = (before: PaymentCommand) => {
+      const settlement = decideSettlement(before, outcome, policy, now);
+      const patches = settlementPatches(settlement, before, new Date(now).toISOString());
+      const patch = patches.find(({ path }) => path === '/payment');
+      return (patch as { value: PaymentCommand['payment'] }).value;
+    };
+    expect(stored(command()).unknownSince).toBe(since);
+    const earlier = '2026-01-01T11:00:00.000Z';
+    const already = command({ payment: { unknownSince: earlier } });
+    expect(stored(already).unknownSince).toBe(since === undefined ? undefined : earlier);
+  });
+
+  test.each<CommandOutcome>([
+    { kind: 'keyReused', message: 'x' },
+    { kind: 'refused', code: 'invalid', message: 'x' },
+  ])('$kind: parked, and looked up where an earlier call may have charged', (outcome) => {
+    const parked = (before: PaymentCommand) => decideSettlement(before, outcome, policy, now);
+    expect(parked(command())).toMatchObject({ kind: 'parked', unknown: false });
+    const already = command({ payment: { unknownSince: '2026-01-01T11:00:00.000Z' } });
+    expect(parked(already)).toMatchObject({ kind: 'parked', unknown: true });
+  });
+
+  test('what was unknown stays so where the provider cannot be asked', () => {
+    const before = command({ payment: { unknownSince: '2026-01-01T11:00:00.000Z' } });
+    expect(decideSettlement(before, transient, policy, now)).toMatchObject({
+      payment: { unknownSince: '2026-01-01T11:00:00.000Z' },
+    });
+  });
+
+  test('the key’s number rises after a definite decline and never else', () => {
+    const outcomes = fc.constantFrom<CommandOutcome>(soft, hard, transient, unknown, {
+      kind: 'keyReused',
+      message: 'x',
+    });
+    fc.assert(
+      fc.property(
+        outcomes,
+        fc.integer({ min: 1, max: 5 }),
+        fc.integer({ min: 0, max: 4 }),
+        (outcome, attempt, declines) => {
+          const before = command({ attempt, payment: { declines, keyNumber: declines + 1 } });
+          const settlement = decideSettlement(before, outcome, policy, now);
+          if (settlement.kind !== 'retry') return;
+          const rises = settlement.payment.keyNumber - before.payment.keyNumber;
+          expect(rises).toBe(outcome.kind === 'declined' ? 1 : 0);
+          if (rises === 0) expect(settlement.payment.keyCreatedAt).toBe(before.payment.keyCreatedAt);
+        },
+      ),
+    );
+  });
+});

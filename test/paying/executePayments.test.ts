@@ -1,0 +1,206 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { isAccessDenied } from '../../src/documents/cosmosErrors.ts';
+import { consumeBatch } from '../../src/paying/executePayments.ts';
+import { BatchRefused } from '../../src/paying/parseBatch.ts';
+import { BatchUnfinished } from '../../src/paying/payBatch.ts';
+import { NoClearAnswer } from '../../src/paying/startBatch.ts';
+import { type DeadLetterReason, type LockRenewal, renewMessageLock } from '../../src/platform/heldMessage.ts';
+import { metric } from '../../src/platform/telemetry.ts';
+import { hastyClock, type PayingWorld, payingWorld, watchedProvider } from '../support/payingWorld.ts';
+import { recordedTelemetry } from '../support/recordedTelemetry.ts';
+import { type ServiceBusForTests, serviceBusForTests } from '../support/serviceBusForTests.ts';
+
+let world: PayingWorld;
+let dead: [string, DeadLetterReason][];
+let telemetry: ReturnType<typeof recordedTelemetry>;
+beforeAll(async () => {
+  world = await payingWorld();
+});
+afterAll(() => world[Symbol.asyncDispose]());
+beforeEach(() => {
+  dead = [];
+  telemetry = recordedTelemetry();
+});
+
+function consume(message: unknown, delivery?: unknown, signal?: AbortSignal) {
+  const { dependencies } = world.consumer({ telemetry });
+  const deadLetter = async (lockToken: string, why: DeadLetterReason) => void dead.push([lockToken, why]);
+  return consumeBatch(
+    { ...dependencies, deadLetter, renewLock: async () => 'renewed' },
+    { message, delivery, ...(signal === undefined ? {} : { signal }) },
+  );
+}
+
+describe('consumeBatch', () => {
+  test('a batch is paid, whatever else the trigger tells', async () => {
+    const { batch } = await world.claimedBatch(2);
+    const metadata = { lockToken: 'token', deliveryCount: 1, sequenceNumber: 7, subject: null };
+    expect(await consume(batch, metadata)).toMatchObject({ settled: { paid: 2 } });
+    expect(dead).toEqual([]);
+  });
+
+  test('what is no batch is dead-lettered at once, with the field as the reason', async () => {
+    const outcome = await consume({ batchId: 'b' }, { lockToken: 'token', deliveryCount: 1 });
+    expect(outcome).toEqual({ refused: expect.stringContaining('shard') });
+    expect(dead).toEqual([
+      ['token', { reason: 'BatchRefused', description: expect.stringContaining('shard') }],
+    ]);
+    expect(telemetry.values(metric.batchRejected)).toEqual([1]);
+  });
+
+  test('without a token it comes again, until the queue gives it up', async () => {
+    await expect(consume('no batch')).rejects.toThrow(BatchRefused);
+    expect(dead).toEqual([]);
+  });
+
+  test('a store that is away: the message comes again, and after five deliveries the claims do without it', async () => {
+    const { batch, shard, ids } = await world.claimedBatch(2);
+    await world.cosmos.fault({ kind: '503', count: 10_000, filter: { partitionKey: shard } });
+    await expect(consume(batch, { lockToken: 'token', deliveryCount: 4 })).rejects.toThrow(NoClearAnswer);
+    expect(telemetry.values(metric.batchLeft)).toEqual([]);
+    expect(await consume(batch, { lockToken: 'token', deliveryCount: 5 })).toEqual({
+      left: expect.stringContaining(batch.batchId),
+    });
+    expect(telemetry.values(metric.batchLeft)).toEqual([1]);
+    expect(dead).toEqual([]);
+    await world.cosmos.clearFaults();
+    await world.makeDue(shard, ids);
+    const { message } = await world.claimDue(shard);
+    expect(await consume(message?.body)).toMatchObject({ settled: { paid: 2 } });
+    expect(await world.charges(ids)).toHaveLength(2);
+  });
+
+  test('a store that does not let the app in is left to in the same way: no good batch becomes a dead letter', async () => {
+    const { batch, shard, ids } = await world.claimedBatch(2);
+    const { dependencies } = world.consumer({ telemetry, container: world.cosmos.denied.invoices });
+    const consumeDenied = (deliveryCount: number) =>
+      consumeBatch(
+        {
+          ...dependencies,
+          deadLetter: async (token, why) => void dead.push([token, why]),
+          renewLock: async () => 'renewed',
+        },
+        { message: batch, delivery: { lockToken: 'token', deliveryCount } },
+      );
+    await expect(consumeDenied(4)).rejects.toSatisfy(isAccessDenied);
+    expect(await consumeDenied(5)).toEqual({ left: expect.stringMatching(/./) });
+    expect(telemetry.values(metric.batchLeft)).toEqual([1]);
+    expect(dead).toEqual([]);
+    expect(await world.charges(ids)).toEqual([]);
+    await world.makeDue(shard, ids);
+    const { message } = await world.claimDue(shard);
+    expect(await consume(message?.body)).toMatchObject({ settled: { paid: 2 } });
+  });
+
+  test('a stopping host leaves the message to others, however often it has come', async () => {
+    const { batch } = await world.claimedBatch(1);
+    const stopped = consume(batch, { lockToken: 'token', deliveryCount: 9 }, AbortSignal.abort());
+    await expect(stopped).rejects.toThrow(BatchUnfinished);
+    expect(dead).toEqual([]);
+  });
+});
+
+/** Calls one after the other, as when all slots but one are taken. */
+function oneByOne() {
+  let line: Promise<unknown> = Promise.resolve();
+  return <T>(call: () => Promise<T>): Promise<T> => {
+    const turn = line.then(call);
+    line = turn.catch(() => {});
+    return turn;
+  };
+}
+
+describe('the lock of the message', () => {
+  let bus: ServiceBusForTests;
+  beforeAll(async () => {
+    bus = await serviceBusForTests({ commands: { LockDuration: 'PT1M' } });
+  });
+  afterAll(() => bus[Symbol.asyncDispose]());
+
+  /** Takes the next message as a host does, on a connection of its own. */
+  async function received() {
+    const host = bus.connect().createReceiver('commands', { maxAutoLockRenewalDurationInMs: 0 });
+    const [message] = await host.receiveMessages(1, { maxWaitTimeInMs: 2_000 });
+    if (message?.lockToken === undefined) throw new Error('nothing was received');
+    return { host, message, lockToken: message.lockToken };
+  }
+
+  /** Works on it as the app does: with nothing but its body and its lock token. The clock is in a hurry: it renews often. */
+  function work(
+    { message, lockToken }: Awaited<ReturnType<typeof received>>,
+    { duringFirstCall, renewals }: { duringFirstCall?: () => Promise<void>; renewals: LockRenewal[] },
+  ) {
+    const receiver = bus.client.createReceiver('commands');
+    let first = true;
+    const { provider, calls } = watchedProvider(world.provider, {
+      async charge(request) {
+        if (first) await duringFirstCall?.();
+        first = false;
+        return world.provider.charge(request);
+      },
+    });
+    const { dependencies } = world.consumer({ provider, telemetry, limit: oneByOne(), clock: hastyClock });
+    const consumed = consumeBatch(
+      {
+        ...dependencies,
+        deadLetter: async () => {},
+        async renewLock(token) {
+          const renewal = await renewMessageLock(receiver, token);
+          renewals.push(renewal);
+          return renewal;
+        },
+      },
+      { message: message.body, delivery: { lockToken, deliveryCount: 1 } },
+    );
+    return { consumed, calls };
+  }
+
+  test('is kept while work goes on, for longer than it lasts', async () => {
+    const { batch } = await world.claimedBatch(3);
+    await bus.client.createSender('commands').sendMessages({ body: batch });
+    const delivery = await received();
+    const renewals: LockRenewal[] = [];
+    const { consumed } = work(delivery, {
+      renewals,
+      async duringFirstCall() {
+        for (let part = 1; part <= 4; part++) {
+          bus.clock.advance(50_000);
+          const before = renewals.length;
+          // One that was under way counts from before the advance, so the second from now on is waited for.
+          await expect.poll(() => renewals.length).toBeGreaterThan(before + 1);
+        }
+      },
+    });
+    expect(await consumed).toMatchObject({ settled: { paid: 3 } });
+    expect(new Set(renewals)).toEqual(new Set(['renewed']));
+    expect(await bus.stats('commands')).toMatchObject({ lockExpiries: 0, locked: 1 });
+    await delivery.host.completeMessage(delivery.message);
+  });
+
+  test('when it is lost the work stops: what was called is settled, the rest is for whoever gets the message next', async () => {
+    const { batch, shard, ids } = await world.claimedBatch(4);
+    await bus.client.createSender('commands').sendMessages({ body: batch });
+    const renewals: LockRenewal[] = [];
+    const { consumed, calls } = work(await received(), {
+      renewals,
+      async duringFirstCall() {
+        await bus.setFault({ kind: 'expire-locks', queue: 'commands' });
+        await expect.poll(() => renewals.at(-1)).toBe('lost');
+      },
+    });
+    await expect(consumed).rejects.toThrow(`3 commands of batch ${batch.batchId} were not called`);
+    expect(calls.charge).toHaveLength(1);
+    expect(telemetry.values(metric.messageLockLost)).toEqual([1]);
+    const statuses = async () => (await world.stored(shard, ids)).map(({ status }) => status);
+    expect(await statuses()).toEqual(['paid', 'claimed', 'claimed', 'claimed']);
+
+    const again = await received();
+    expect(again.message.deliveryCount).toBe(1);
+    const next = work(again, { renewals: [] });
+    expect(await next.consumed).toMatchObject({ settled: { paid: 3 }, dropped: { settled: 1 } });
+    await again.host.completeMessage(again.message);
+    expect(next.calls.charge).toHaveLength(3);
+    expect(await statuses()).toEqual(Array(4).fill('paid'));
+    expect(await world.charges(ids)).toHaveLength(4);
+  });
+});

@@ -1,0 +1,115 @@
+import { describe, expect, test } from 'vitest';
+import { keepMessageLock, messageLockMs } from '../../src/paying/messageLock.ts';
+import type { LockRenewal } from '../../src/platform/heldMessage.ts';
+import { metric } from '../../src/platform/telemetry.ts';
+import { recordedTelemetry } from '../support/recordedTelemetry.ts';
+import { virtualClock } from '../support/virtualClock.ts';
+
+const second = 1_000;
+
+/** A lock that is kept on a virtual clock, the service's answers in turn (the last one from then on). */
+function keptLock(...answers: (LockRenewal | Error | Promise<LockRenewal>)[]) {
+  const clock = virtualClock();
+  const telemetry = recordedTelemetry();
+  const start = clock.monotonic();
+  const asked: number[] = [];
+  const renew = async () => {
+    const answer = answers[Math.min(asked.length, answers.length - 1)] ?? 'renewed';
+    asked.push((clock.monotonic() - start) / second);
+    if (answer instanceof Error) throw answer;
+    return answer;
+  };
+  return { clock, telemetry, asked, lock: keepMessageLock(renew, { clock, telemetry }) };
+}
+
+describe('keepMessageLock', () => {
+  test('work that ends soon costs no request', async () => {
+    const { lock, clock, asked } = keptLock('renewed');
+    await clock.advance(19 * second);
+    expect(lock.held()).toBe(true);
+    lock[Symbol.dispose]();
+    await clock.advance(300 * second);
+    expect(asked).toEqual([]);
+    expect(clock.sleepers()).toBe(0);
+  });
+
+  test('while work goes on it is renewed three times as often as it must be, also past the host’s five minutes', async () => {
+    const { lock, clock, asked } = keptLock('renewed');
+    await clock.advance(400 * second);
+    expect(asked).toEqual(Array.from({ length: 20 }, (_, n) => 20 * (n + 1)));
+    expect(lock.held()).toBe(true);
+  });
+
+  test('lost is lost: said once, counted, and never asked again', async () => {
+    const { lock, clock, asked, telemetry } = keptLock('renewed', 'lost', 'renewed');
+    await clock.advance(39 * second);
+    expect(lock.held()).toBe(true);
+    await clock.advance(1 * second);
+    expect(lock.held()).toBe(false);
+    await clock.advance(300 * second);
+    expect(lock.held()).toBe(false);
+    expect(asked).toEqual([20, 40]);
+    expect(telemetry.values(metric.messageLockLost)).toEqual([1]);
+  });
+
+  test('a message that is completed while a renewal is on its way is no loss', async () => {
+    const late = Promise.withResolvers<LockRenewal>();
+    const { lock, clock, telemetry } = keptLock(late.promise);
+    await clock.advance(20 * second);
+    lock[Symbol.dispose]();
+    late.resolve('lost');
+    await clock.advance(100 * second);
+    expect(telemetry.values(metric.messageLockLost)).toEqual([]);
+    expect(clock.sleepers()).toBe(0);
+  });
+
+  test('a service that does not answer is asked again sooner, and believed to keep the lock only for its time', async () => {
+    const { lock, clock, asked } = keptLock('renewed', new Error('no connection'));
+    await clock.advance(20 * second + messageLockMs - 1);
+    expect(lock.held()).toBe(true);
+    await clock.advance(1);
+    expect(lock.held()).toBe(false);
+    expect(asked).toEqual([20, 40, 45, 50, 55, 60, 65, 70, 75, 80]);
+  });
+
+  test('once it answers again the lock is known to have been held all the time', async () => {
+    const error = new Error('no connection');
+    const { lock, clock } = keptLock(error, error, error, 'renewed');
+    await clock.advance(34 * second);
+    expect(lock.held()).toBe(false);
+    await clock.advance(1 * second);
+    expect(lock.held()).toBe(true);
+  });
+
+  test('the time of an answer counts from its question: a slow one is worth less', async () => {
+    const slow = Promise.withResolvers<LockRenewal>();
+    const { lock, clock, asked } = keptLock(slow.promise, new Error('no connection'));
+    await clock.advance(50 * second);
+    expect(lock.held()).toBe(false);
+    slow.resolve('renewed');
+    await clock.advance(0);
+    expect(lock.held()).toBe(true);
+    await clock.advance(20 * second + messageLockMs - 50 * second);
+    expect(lock.held()).toBe(false);
+    expect(asked.slice(0, 2)).toEqual([20, 70]);
+  });
+
+  test('before the first answer half the time is believed, since nobody says how old the lock is', async () => {
+    const { lock, clock } = keptLock(new Promise<LockRenewal>(() => {}));
+    await clock.advance(messageLockMs / 2 - 1);
+    expect(lock.held()).toBe(true);
+    await clock.advance(1);
+    expect(lock.held()).toBe(false);
+  });
+
+  test('a process that stood still does not believe in its lock before it has asked', async () => {
+    const { lock, clock, asked } = keptLock('renewed', 'renewed', 'lost');
+    await clock.advance(41 * second);
+    clock.stall(70 * second);
+    expect(lock.held()).toBe(false);
+    expect(asked).toEqual([20, 40]);
+    await clock.advance(0);
+    expect(asked).toEqual([20, 40, 111]);
+    expect(lock.held()).toBe(false);
+  });
+});

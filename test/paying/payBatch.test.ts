@@ -1,0 +1,564 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { maxAttempts } from '../../src/claiming/decideClaim.ts';
+import type { Invoice } from '../../src/invoice/invoice.ts';
+import { BatchUnfinished, executeBatch } from '../../src/paying/payBatch.ts';
+import { type PaymentBatch, paramsHash, paymentBatchSchema } from '../../src/paying/paymentBatch.ts';
+import type { ChargeOutcome } from '../../src/paying/paymentProvider.ts';
+import { startBatch } from '../../src/paying/startBatch.ts';
+import {
+  aClaimant,
+  hastyClock,
+  hour,
+  minute,
+  type PayingWorld,
+  payingWorld,
+  watchedProvider,
+} from '../support/payingWorld.ts';
+
+let world: PayingWorld;
+beforeAll(async () => {
+  world = await payingWorld();
+});
+afterAll(() => world[Symbol.asyncDispose]());
+
+const never = { staleClaim: 0, settled: 0, missing: 0 };
+const nothing = { paid: 0, retry: 0, declined: 0, parked: 0 };
+
+/** Pays one claimed invoice with a payment method and gives back what became of it. */
+async function payOne(paymentMethod: string, changes: Partial<Invoice> = {}) {
+  const { batch, shard, ids } = await world.claimedBatch(1, { paymentMethod, ...changes });
+  const { dependencies, handedOn } = world.consumer();
+  const result = await executeBatch(dependencies, batch);
+  const [invoice] = await world.stored(shard, ids);
+  return { result, invoice, handedOn, shard, ids, charges: await world.charges(ids) };
+}
+
+/** How many milliseconds from now an invoice is due again. */
+function wait(invoice: Invoice | undefined): number {
+  return Date.parse(invoice?.actionableAt ?? '') - Date.now();
+}
+
+describe('outcomes', () => {
+  test('paid: the charge, the invoice and the order for its receipt agree', async () => {
+    const { batch, shard, ids } = await world.claimedBatch(20);
+    const { dependencies, handedOn } = world.consumer();
+    const result = await executeBatch(dependencies, batch);
+    expect(result).toEqual({ settled: { ...nothing, paid: 20 }, dropped: never, lost: 0 });
+    const invoices = await world.stored(shard, ids);
+    const charges = await world.charges(ids);
+    expect(new Map(charges.map(({ invoiceId, amount }) => [invoiceId, amount]))).toEqual(
+      new Map(invoices.map(({ id, amountMinor }) => [id, amountMinor])),
+    );
+    expect(charges).toHaveLength(20);
+    for (const invoice of invoices) {
+      expect(invoice).toMatchObject({ status: 'paid', payment: { id: expect.stringMatching(/^pi_/) } });
+      expect(invoice).not.toHaveProperty('claim');
+      expect(invoice).not.toHaveProperty('actionableAt');
+      expect(invoice.timeline.at(-1)).toMatchObject({ what: 'paid', paymentId: invoice.payment.id });
+    }
+    const ordered = (await world.workItemMessages(shard)).flatMap(({ body }) => body as object[]);
+    expect(ordered).toHaveLength(20);
+    expect(ordered).toContainEqual(
+      expect.objectContaining({
+        resourceId: ids[0],
+        stage: 'receipt',
+        input: expect.objectContaining({ paymentId: invoices[0]?.payment.id }),
+      }),
+    );
+    expect(handedOn.map(({ id }) => id)).toEqual((await world.workItemMessages(shard)).map(({ id }) => id));
+  });
+
+  test('soft decline: due again in a day, under the next key', async () => {
+    const { invoice, charges } = await payOne('pm_card_chargeDeclinedInsufficientFunds');
+    expect(invoice).toMatchObject({
+      status: 'pending',
+      attempts: 0,
+      payment: { keyNumber: 2, declines: 1 },
+    });
+    expect(invoice?.payment).not.toHaveProperty('keyCreatedAt');
+    expect(Math.round(wait(invoice) / hour)).toBe(24);
+    expect(charges).toEqual([]);
+  });
+
+  test('hard decline: final, with the reason', async () => {
+    const { invoice, handedOn } = await payOne('pm_card_chargeDeclinedLostCard');
+    expect(invoice).toMatchObject({ status: 'declined', reason: expect.stringMatching(/^lost_card/) });
+    expect(invoice).not.toHaveProperty('actionableAt');
+    expect(handedOn.flatMap(({ body }) => body as { stage: string }[])).not.toContainEqual(
+      expect.objectContaining({ stage: 'receipt' }),
+    );
+  });
+
+  test('transient: the same key again soon, and no attempt is used up', async () => {
+    const { invoice, charges } = await payOne('pm_local_rateLimit');
+    expect(invoice).toMatchObject({
+      status: 'pending',
+      attempts: 0,
+      payment: { keyNumber: 1, deferrals: 1 },
+    });
+    expect(invoice?.timeline.at(-1)).toMatchObject({ what: 'retry: transient' });
+    expect(wait(invoice)).toBeLessThan(minute);
+    expect(charges).toEqual([]);
+  });
+
+  test('unknown after charging: the same key again, and the provider says that it was paid', async () => {
+    const { invoice, shard, ids, charges } = await payOne('pm_local_resetAfterChargeOnce');
+    expect(invoice).toMatchObject({ status: 'pending', attempts: 1, payment: { keyNumber: 1 } });
+    expect(charges).toHaveLength(1);
+    await world.makeDue(shard, ids);
+    const { message } = await world.claimDue(shard);
+    await executeBatch(world.consumer().dependencies, paymentBatchSchema.parse(message?.body));
+    expect((await world.stored(shard, ids))[0]).toMatchObject({ status: 'paid' });
+    expect(await world.charges(ids)).toHaveLength(1);
+  });
+
+  test('unknown in the last attempt: parked, with the reason', async () => {
+    const { invoice } = await payOne('pm_local_resetBeforeCharge', { attempts: maxAttempts - 1 });
+    expect(invoice).toMatchObject({
+      status: 'parked',
+      reason: expect.stringContaining(`still unknown after ${maxAttempts} attempts`),
+    });
+  });
+
+  test('refused: parked at once', async () => {
+    const { invoice } = await payOne('pm_no_such_method');
+    expect(invoice).toMatchObject({
+      status: 'parked',
+      reason: expect.stringContaining('resource_missing'),
+    });
+  });
+
+  test('a key that the provider has seen with other parameters: parked, and nothing charged twice', async () => {
+    const { batch, shard, ids } = await world.claimedBatch(1);
+    const [command] = batch.commands;
+    await world.provider.charge({
+      invoiceId: ids[0] ?? '',
+      customerId: 'cus_1',
+      amountMinor: 7,
+      currency: 'USD',
+      paymentMethod: 'pm_card_visa',
+      idempotencyKey: `invoice-${command?.invoiceId}-1`,
+    });
+    await executeBatch(world.consumer().dependencies, batch);
+    expect((await world.stored(shard, ids))[0]).toMatchObject({
+      status: 'parked',
+      reason: expect.stringContaining('idempotency key sent with other parameters'),
+    });
+    expect(await world.charges(ids)).toHaveLength(1);
+  });
+
+  test('parameters that are not those of the key: parked without a call', async () => {
+    const { batch, shard, ids } = await world.claimedBatch(2);
+    const [first, second] = batch.commands;
+    if (first === undefined || second === undefined) throw new Error('no commands');
+    const { provider, calls } = watchedProvider(world.provider);
+    const changed = { ...batch, commands: [{ ...first, amountMinor: 999_999 }, second] };
+    await executeBatch(world.consumer({ provider }).dependencies, changed);
+    expect((await world.stored(shard, ids)).map(({ status }) => status)).toEqual(['parked', 'paid']);
+    expect(calls.charge).toEqual([`invoice-${second.invoiceId}-1`]);
+  });
+
+  test('each invoice of a batch has its own fate', async () => {
+    const { shard, ids } = await world.dueInvoices(3);
+    for (const [n, method] of ['pm_card_visa', 'pm_card_chargeDeclinedLostCard', 'pm_no_such'].entries()) {
+      await world.container
+        .item(ids[n] ?? '', shard)
+        .patch([{ op: 'set', path: '/paymentMethod', value: method }]);
+    }
+    const { message } = await world.claimDue(shard);
+    const batch = paymentBatchSchema.parse(message?.body);
+    const { settled } = await executeBatch(world.consumer().dependencies, batch);
+    expect(settled).toEqual({ paid: 1, declined: 1, parked: 1, retry: 0 });
+    expect((await world.stored(shard, ids)).map(({ status }) => status)).toEqual([
+      'paid',
+      'declined',
+      'parked',
+    ]);
+  });
+});
+
+describe('messages that come twice', () => {
+  test('a message that comes again after it was settled calls nobody', async () => {
+    const { batch, shard, ids } = await world.claimedBatch(5);
+    await executeBatch(world.consumer().dependencies, batch);
+    const before = await world.stored(shard, ids);
+    const { provider, calls } = watchedProvider(world.provider);
+    const again = await executeBatch(world.consumer({ provider }).dependencies, batch);
+    expect(again).toEqual({ settled: nothing, dropped: { ...never, settled: 5 }, lost: 0 });
+    expect(calls.charge).toEqual([]);
+    expect(await world.stored(shard, ids)).toEqual(before);
+  });
+
+  test('two deliveries at the same time: one charge, one settlement, one receipt each', async () => {
+    const { batch, shard, ids } = await world.claimedBatch(8);
+    const results = await Promise.all([1, 2].map(() => executeBatch(world.consumer().dependencies, batch)));
+    const paid = results.reduce((sum, { settled }) => sum + settled.paid, 0);
+    const stored = await world.stored(shard, ids);
+    expect(stored.filter(({ status }) => status === 'paid')).toHaveLength(paid);
+    expect(await world.charges(ids)).toHaveLength(8);
+    const receipts = (await world.workItemMessages(shard)).flatMap(({ body }) => body as object[]);
+    expect(receipts).toHaveLength(paid);
+  });
+
+  test('one delivery asks while the other is charging: the answer comes by the same key later', async () => {
+    const { batch, shard, ids } = await world.claimedBatch(1);
+    await world.paymentFault({ kind: 'delay', delayMs: 150, filter: { invoiceId: ids[0] } });
+    const both = await Promise.all([1, 2].map(() => executeBatch(world.consumer().dependencies, batch)));
+    // The second is told that the first is under way, and puts the invoice back before the first can settle it.
+    const told = both.map(({ settled, lost }) => ({ paid: settled.paid, retry: settled.retry, lost }));
+    expect(told).toContainEqual({ paid: 0, retry: 1, lost: 0 });
+    expect(told).toContainEqual({ paid: 0, retry: 0, lost: 1 });
+    await world.makeDue(shard, ids);
+    const { message } = await world.claimDue(shard);
+    await executeBatch(world.consumer().dependencies, paymentBatchSchema.parse(message?.body));
+    expect((await world.stored(shard, ids))[0]?.status).toBe('paid');
+    expect(await world.charges(ids)).toHaveLength(1);
+  });
+});
+
+describe('since when a payment is unknown', () => {
+  const busy = watchedProviderOf({ kind: 'transient', code: 'busy', message: '' });
+
+  test('a message that comes again after its calls began: since the claim', async () => {
+    const { batch, shard, ids } = await world.claimedBatch(2);
+    await startBatch(world.consumer().dependencies, batch);
+    const claims = (await world.stored(shard, ids)).map(({ claim }) => claim?.at);
+    await executeBatch(world.consumer({ provider: busy }).dependencies, batch);
+    const unknown = (await world.stored(shard, ids)).map(({ payment }) => payment.unknownSince);
+    expect(unknown).toEqual(claims);
+  });
+
+  test('one whose every call charged nothing is not', async () => {
+    const { batch, shard, ids } = await world.claimedBatch(2);
+    await executeBatch(world.consumer({ provider: busy }).dependencies, batch);
+    for (const { payment } of await world.stored(shard, ids))
+      expect(payment).not.toHaveProperty('unknownSince');
+  });
+
+  function watchedProviderOf(outcome: ChargeOutcome) {
+    return { charge: async () => outcome, find: async () => ({ kind: 'notFound' as const }) };
+  }
+});
+
+describe('stale claims', () => {
+  const late = { claimStaleMs: -1 };
+
+  test('a batch whose claims another has taken pays nothing and says so', async () => {
+    const { batch, shard, ids } = await world.claimedBatch(4, {}, late);
+    const { message } = await world.claimDue(shard, { claimant: aClaimant({ by: 'host-c', fence: 2 }) });
+    const { provider, calls } = watchedProvider(world.provider);
+    const stale = await executeBatch(world.consumer({ provider }).dependencies, batch);
+    expect(stale).toEqual({ settled: nothing, dropped: { ...never, staleClaim: 4 }, lost: 0 });
+    expect(calls.charge).toEqual([]);
+    await executeBatch(world.consumer().dependencies, paymentBatchSchema.parse(message?.body));
+    expect((await world.stored(shard, ids)).map(({ status }) => status)).toEqual(Array(4).fill('paid'));
+    expect(await world.charges(ids)).toHaveLength(4);
+  });
+
+  test.each(['older', 'newer'] as const)(
+    'ordering per invoice: of two orders for it only the newer pays, also when the %s comes first',
+    async (first) => {
+      const older = await world.claimedBatch(2, {}, { claimStaleMs: -minute });
+      const { message } = await world.claimDue(older.shard, { claimant: aClaimant({ runId: 'run-2' }) });
+      const newer = paymentBatchSchema.parse(message?.body);
+      const inOrder = first === 'older' ? [older.batch, newer] : [newer, older.batch];
+      const { provider, calls } = watchedProvider(world.provider);
+      const results = [];
+      for (const batch of inOrder) {
+        results.push([batch.batchId, await executeBatch(world.consumer({ provider }).dependencies, batch)]);
+      }
+      expect(Object.fromEntries(results)).toEqual({
+        [newer.batchId]: { settled: { ...nothing, paid: 2 }, dropped: never, lost: 0 },
+        [older.batch.batchId]: {
+          settled: nothing,
+          dropped: { ...never, [first === 'older' ? 'staleClaim' : 'settled']: 2 },
+          lost: 0,
+        },
+      });
+      expect(calls.charge).toHaveLength(2);
+      expect(await world.charges(older.ids)).toHaveLength(2);
+    },
+  );
+
+  test('where one of a batch was taken the others are paid', async () => {
+    const { batch, shard, ids } = await world.claimedBatch(3);
+    await world.makeDue(shard, ids.slice(0, 1));
+    await world.claimDue(shard, { claimant: aClaimant({ fence: 2 }) });
+    const result = await executeBatch(world.consumer().dependencies, batch);
+    expect(result).toMatchObject({ settled: { paid: 2 }, dropped: { staleClaim: 1 } });
+  });
+
+  test('a claim that is taken during the call: the outcome is lost, and the taker gets it by the same key', async () => {
+    const { batch, shard, ids } = await world.claimedBatch(2);
+    let taken: PaymentBatch | undefined;
+    const { provider } = watchedProvider(world.provider, {
+      async charge(request) {
+        const outcome = await world.provider.charge(request);
+        if (request.invoiceId === ids[0]) {
+          await world.makeDue(shard, ids.slice(0, 1));
+          const { message } = await world.claimDue(shard, { claimant: aClaimant({ fence: 2 }) });
+          taken = paymentBatchSchema.parse(message?.body);
+        }
+        return outcome;
+      },
+    });
+    const result = await executeBatch(world.consumer({ provider }).dependencies, batch);
+    expect(result).toMatchObject({ settled: { paid: 1 }, lost: 1 });
+    if (taken === undefined) throw new Error('nothing was taken');
+    await executeBatch(world.consumer().dependencies, taken);
+    expect((await world.stored(shard, ids)).map(({ status }) => status)).toEqual(['paid', 'paid']);
+    expect(await world.charges(ids)).toHaveLength(2);
+  });
+
+  test('an invoice that is not there is dropped', async () => {
+    const { batch, shard, ids } = await world.claimedBatch(2);
+    await world.container.item(ids[0] ?? '', shard).delete();
+    const result = await executeBatch(world.consumer().dependencies, batch);
+    expect(result).toMatchObject({ settled: { paid: 1 }, dropped: { missing: 1 } });
+  });
+});
+
+describe('answers of the store that are lost', () => {
+  const kinds = ['reset-after', 'reset-before', '503', '408'];
+
+  test.each(kinds)('at the start (%s): every invoice is charged once', async (kind) => {
+    const { batch, shard, ids } = await world.claimedBatch(3);
+    const filter = { operation: 'batch', partitionKey: shard };
+    await world.cosmos.fault({ kind, count: 3, filter });
+    expect((await executeBatch(world.consumer().dependencies, batch)).settled.paid).toBe(3);
+    expect(await world.charges(ids)).toHaveLength(3);
+  });
+
+  test.each(kinds)(
+    'at the settlement (%s): it is settled once, and its receipts are ordered once',
+    async (kind) => {
+      const { batch, shard, ids } = await world.claimedBatch(3);
+      const filter = { operation: 'batch', partitionKey: shard };
+      let armed: Promise<void> | undefined;
+      const { provider } = watchedProvider(world.provider, {
+        async charge(request) {
+          armed ??= world.cosmos.fault({ kind, count: 3, filter });
+          await armed;
+          return world.provider.charge(request);
+        },
+      });
+      const { dependencies, handedOn } = world.consumer({ provider });
+      const { settled, lost } = await executeBatch(dependencies, batch);
+      expect({ paid: settled.paid, lost }).toEqual({ paid: 3, lost: 0 });
+      const stored = await world.stored(shard, ids);
+      expect(stored.map(({ status }) => status)).toEqual(['paid', 'paid', 'paid']);
+      const messages = await world.workItemMessages(shard);
+      expect(messages.flatMap(({ body }) => body as object[])).toHaveLength(3);
+      // What is dispatched is what was stored, to the letter.
+      const content = ({ id, body }: { id: string; body: unknown }) => [id, body] as const;
+      expect(new Map(handedOn.map(content))).toEqual(new Map(messages.map(content)));
+    },
+  );
+
+  test.each(kinds)('to every request for a while (%s): the tries outlast it', async (kind) => {
+    const { batch, shard, ids } = await world.claimedBatch(3);
+    let armed: Promise<void> | undefined;
+    await world.cosmos.fault({ kind, count: 6, filter: { partitionKey: shard } });
+    const { provider } = watchedProvider(world.provider, {
+      async charge(request) {
+        armed ??= world.cosmos.fault({ kind, count: 6, filter: { partitionKey: shard } });
+        await armed;
+        return world.provider.charge(request);
+      },
+    });
+    const { settled, lost } = await executeBatch(world.consumer({ provider }).dependencies, batch);
+    expect({ paid: settled.paid, lost }).toEqual({ paid: 3, lost: 0 });
+    expect(await world.charges(ids)).toHaveLength(3);
+  });
+
+  test('a settlement that never gets through: the message comes again and charges nothing more', async () => {
+    const { batch, shard, ids } = await world.claimedBatch(2);
+    const filter = { operation: 'batch', partitionKey: shard };
+    let armed: Promise<void> | undefined;
+    const { provider } = watchedProvider(world.provider, {
+      async charge(request) {
+        armed ??= world.cosmos.fault({ kind: '503', count: 40, filter });
+        await armed;
+        return world.provider.charge(request);
+      },
+    });
+    await expect(executeBatch(world.consumer({ provider }).dependencies, batch)).rejects.toThrow(
+      'could not be settled',
+    );
+    await world.cosmos.clearFaults();
+    expect((await executeBatch(world.consumer().dependencies, batch)).settled.paid).toBe(2);
+    expect(await world.charges(ids)).toHaveLength(2);
+  });
+});
+
+describe('old keys', () => {
+  const oldKey = (invoice: { customerId: string; amountMinor: number }) => ({
+    keyNumber: 1,
+    keyCreatedAt: new Date(Date.now() - 23.5 * hour).toISOString(),
+    paramsHash: paramsHash({ currency: 'USD', paymentMethod: 'pm_card_visa', ...invoice }),
+    declines: 0,
+    deferrals: 0,
+  });
+  const content = { customerId: 'cus_1', amountMinor: 1_000 };
+
+  test('a key older than 23 h is never sent: a payment that is found is the answer', async () => {
+    const { batch, shard, ids } = await world.claimedBatch(1, { payment: oldKey(content) });
+    await world.provider.charge({
+      ...content,
+      invoiceId: ids[0] ?? '',
+      currency: 'USD',
+      paymentMethod: 'pm_card_visa',
+      idempotencyKey: 'long ago',
+    });
+    const { provider, calls } = watchedProvider(world.provider);
+    await executeBatch(world.consumer({ provider }).dependencies, batch);
+    expect(calls).toEqual({ charge: [], find: ids });
+    expect((await world.stored(shard, ids))[0]).toMatchObject({ status: 'paid' });
+    expect(await world.charges(ids)).toHaveLength(1);
+  });
+
+  test('where none is found, and it may have been charged, a person decides', async () => {
+    const payment = { ...oldKey(content), unknownSince: new Date(Date.now() - 20 * hour).toISOString() };
+    const { batch, shard, ids } = await world.claimedBatch(1, { payment });
+    const { provider, calls } = watchedProvider(world.provider);
+    await executeBatch(world.consumer({ provider }).dependencies, batch);
+    expect(calls.charge).toEqual([]);
+    expect((await world.stored(shard, ids))[0]).toMatchObject({
+      status: 'parked',
+      reason: expect.stringContaining('older than 23 h'),
+    });
+  });
+
+  test('where none is found, and surely nothing was charged, the key is as good as new', async () => {
+    const { batch, shard, ids } = await world.claimedBatch(1, { payment: oldKey(content) });
+    const { provider, calls } = watchedProvider(world.provider);
+    await executeBatch(world.consumer({ provider }).dependencies, batch);
+    expect(calls).toEqual({ charge: [], find: ids });
+    expect((await world.stored(shard, ids))[0]).toMatchObject({ status: 'pending', attempts: 0 });
+    await world.makeDue(shard, ids);
+    const { message } = await world.claimDue(shard);
+    await executeBatch(world.consumer().dependencies, paymentBatchSchema.parse(message?.body));
+    expect((await world.stored(shard, ids))[0]).toMatchObject({ status: 'paid', payment: { keyNumber: 1 } });
+    expect(await world.charges(ids)).toHaveLength(1);
+  });
+
+  test('a message that comes again when its key has grown too old: calls may have charged, so a person decides', async () => {
+    const { batch, shard, ids } = await world.claimedBatch(1, { payment: oldKey(content) });
+    await startBatch(world.consumer().dependencies, batch);
+    await executeBatch(world.consumer().dependencies, batch);
+    expect((await world.stored(shard, ids))[0]).toMatchObject({ status: 'parked' });
+  });
+
+  test('where the provider cannot say it is asked again later', async () => {
+    const { batch, shard, ids } = await world.claimedBatch(1, { payment: oldKey(content) });
+    const { provider, calls } = watchedProvider(world.provider, {
+      find: async () => ({ kind: 'unknown', message: 'down' }),
+    });
+    await executeBatch(world.consumer({ provider }).dependencies, batch);
+    expect(calls.charge).toEqual([]);
+    expect((await world.stored(shard, ids))[0]).toMatchObject({ status: 'pending', attempts: 0 });
+  });
+
+  test('a key of 22 h is sent', async () => {
+    const payment = { ...oldKey(content), keyCreatedAt: new Date(Date.now() - 22 * hour).toISOString() };
+    const { batch } = await world.claimedBatch(1, { payment });
+    const { provider, calls } = watchedProvider(world.provider);
+    await executeBatch(world.consumer({ provider }).dependencies, batch);
+    expect(calls.find).toEqual([]);
+    expect(calls.charge).toHaveLength(1);
+  });
+});
+
+describe('time', () => {
+  test('a slow call does not hold up the others', async () => {
+    const { batch, shard, ids } = await world.claimedBatch(3);
+    const slow = Promise.withResolvers<ChargeOutcome>();
+    const { provider } = watchedProvider(world.provider, {
+      charge: (request) => (request.invoiceId === ids[1] ? slow.promise : world.provider.charge(request)),
+    });
+    const running = executeBatch(world.consumer({ provider }).dependencies, batch);
+    await expect
+      .poll(async () => (await world.stored(shard, ids)).map(({ status }) => status))
+      .toEqual(['paid', 'claimed', 'paid']);
+    slow.resolve({ kind: 'succeeded', paymentId: 'pi_slow' });
+    expect((await running).settled.paid).toBe(3);
+    expect((await world.stored(shard, ids))[1]).toMatchObject({ status: 'paid', payment: { id: 'pi_slow' } });
+  });
+
+  test('a start is a sign of life: the claim goes stale that much later', async () => {
+    const { batch, shard, ids } = await world.claimedBatch(1);
+    const slow = Promise.withResolvers<ChargeOutcome>();
+    const { provider } = watchedProvider(world.provider, { charge: () => slow.promise });
+    const consumer = world.consumer({ provider, claimStaleMs: 2 * hour });
+    const running = executeBatch(consumer.dependencies, batch);
+    await expect.poll(async () => (await world.stored(shard, ids))[0]?.claim?.phase).toBe('calling');
+    expect(wait((await world.stored(shard, ids))[0])).toBeGreaterThan(hour);
+    slow.resolve({ kind: 'succeeded', paymentId: 'pi_1' });
+    await running;
+  });
+
+  test('no leave before the call: nothing is charged, and the message comes again', async () => {
+    const { batch, shard, ids } = await world.claimedBatch(3);
+    const { provider, calls } = watchedProvider(world.provider);
+    await expect(executeBatch(world.consumer({ provider }).dependencies, batch, () => false)).rejects.toThrow(
+      BatchUnfinished,
+    );
+    expect(calls.charge).toEqual([]);
+    expect((await world.stored(shard, ids)).map(({ claim }) => claim?.phase)).toEqual(
+      Array(3).fill('claimed'),
+    );
+    expect((await executeBatch(world.consumer().dependencies, batch)).settled.paid).toBe(3);
+  });
+
+  test('the leave ends during a call: its answer is still taken, the rest is left', async () => {
+    const { batch, shard, ids } = await world.claimedBatch(3);
+    let mayCall = true;
+    const { provider, calls } = watchedProvider(world.provider, {
+      async charge(request) {
+        mayCall = false;
+        return world.provider.charge(request);
+      },
+    });
+    let line: Promise<unknown> = Promise.resolve();
+    const oneByOne = <T>(call: () => Promise<T>): Promise<T> => {
+      const turn = line.then(call);
+      line = turn.catch(() => {});
+      return turn;
+    };
+    const { dependencies } = world.consumer({ provider, limit: oneByOne });
+    await expect(executeBatch(dependencies, batch, () => mayCall)).rejects.toThrow(
+      `2 commands of batch ${batch.batchId} were not called`,
+    );
+    expect(calls.charge).toHaveLength(1);
+    expect((await world.stored(shard, ids)).map(({ status }) => status)).toEqual([
+      'paid',
+      'claimed',
+      'claimed',
+    ]);
+  });
+
+  test('no call begins when the claims are about to go stale', async () => {
+    const { batch } = await world.claimedBatch(2);
+    let elapsed = 0;
+    const clock = { ...hastyClock, monotonic: () => (elapsed += 3 * minute) };
+    const { provider, calls } = watchedProvider(world.provider);
+    await expect(executeBatch(world.consumer({ provider, clock }).dependencies, batch)).rejects.toThrow(
+      BatchUnfinished,
+    );
+    expect(calls.charge.length).toBeLessThan(2);
+  });
+
+  test('a provider that breaks its promise leaves the others settled, and the message comes again', async () => {
+    const { batch, shard, ids } = await world.claimedBatch(2);
+    const { provider } = watchedProvider(world.provider, {
+      async charge(request) {
+        if (request.invoiceId === ids[0]) throw new Error('a mistake in the adapter');
+        return world.provider.charge(request);
+      },
+    });
+    await expect(executeBatch(world.consumer({ provider }).dependencies, batch)).rejects.toThrow(
+      'a mistake in the adapter',
+    );
+    expect((await world.stored(shard, ids)).map(({ status }) => status)).toEqual(['claimed', 'paid']);
+  });
+});

@@ -1,0 +1,42 @@
+import { expect, test } from 'vitest';
+import { pay } from '../../src/paying/payInvoice.ts';
+import { commandFor } from '../../src/paying/paymentBatch.ts';
+import type { ChargeOutcome, FoundPayment, PaymentProvider } from '../../src/paying/paymentProvider.ts';
+import { anInvoice } from '../support/anInvoice.ts';
+
+const at = '2026-01-01T12:00:00.000Z';
+const command = commandFor(anInvoice(), { attempt: 2, at });
+const now = Date.parse(at) + 60_000;
+const remembered: ChargeOutcome = { kind: 'unknown', message: '500', remembered: true };
+
+function provider(charge: ChargeOutcome, find: FoundPayment): PaymentProvider {
+  return { charge: async () => charge, find: async () => find };
+}
+
+test('a failure that the provider remembers under the key: the payment is looked up', async () => {
+  const found = provider(remembered, { kind: 'found', paymentId: 'pi_1' });
+  expect(await pay(found, command, now)).toEqual({ kind: 'succeeded', paymentId: 'pi_1' });
+});
+
+test.each<FoundPayment>([{ kind: 'notFound' }, { kind: 'unknown', message: 'busy' }])(
+  'what the look-up does not find proves nothing while the key lives: %o',
+  async (find) => {
+    expect(await pay(provider(remembered, find), command, now)).toEqual(remembered);
+  },
+);
+
+const differs: FoundPayment = { kind: 'differs', message: 'pi_1 over 1 usd' };
+
+test.each([
+  ['remembered', now],
+  ['too old', now + 24 * 3600 * 1000],
+])('a payment of another amount is for a person to look at (key %s)', async (_, at) => {
+  const outcome = await pay(provider(remembered, differs), command, at);
+  expect(outcome).toEqual({ kind: 'unclear', message: 'pi_1 over 1 usd' });
+});
+
+test('an unknown outcome that is news is asked for again, not looked up', async () => {
+  const unknown: ChargeOutcome = { kind: 'unknown', message: 'time-out' };
+  const paid = provider(unknown, { kind: 'found', paymentId: 'pi_1' });
+  expect(await pay(paid, command, now)).toEqual(unknown);
+});

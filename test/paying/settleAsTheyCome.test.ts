@@ -1,0 +1,87 @@
+import { describe, expect, test } from 'vitest';
+import { settleAsTheyCome } from '../../src/paying/settleAsTheyCome.ts';
+import { systemClock } from '../../src/platform/clock.ts';
+
+/** A clock whose sleeps end when the test says so. */
+function heldClock() {
+  const sleeping: (() => void)[] = [];
+  return {
+    clock: {
+      ...systemClock,
+      sleep: (_ms: number, signal?: AbortSignal) =>
+        new Promise<void>((resolve, reject) => {
+          sleeping.push(resolve);
+          signal?.addEventListener('abort', () => reject(new Error('aborted')));
+        }),
+    },
+    elapse: async () => {
+      await new Promise((resolve) => setImmediate(resolve));
+      for (const wake of sleeping.splice(0)) wake();
+      await new Promise((resolve) => setImmediate(resolve));
+    },
+  };
+}
+
+describe('settleAsTheyCome', () => {
+  test('what comes at once is settled in one group', async () => {
+    const { clock } = heldClock();
+    const groups: number[][] = [];
+    const settle = async (group: number[]) => void groups.push(group);
+    await settleAsTheyCome(
+      [1, 2, 3].map((n) => Promise.resolve(n)),
+      { clock, lingerMs: 100, settle },
+    );
+    expect(groups).toEqual([[1, 2, 3]]);
+  });
+
+  test('a slow one does not hold up the others', async () => {
+    const { clock, elapse } = heldClock();
+    const slow = Promise.withResolvers<number>();
+    const groups: number[][] = [];
+    const settle = async (group: number[]) => void groups.push(group);
+    const all = settleAsTheyCome([Promise.resolve(1), slow.promise, Promise.resolve(3)], {
+      clock,
+      lingerMs: 100,
+      settle,
+    });
+    await elapse();
+    expect(groups).toEqual([[1, 3]]);
+    slow.resolve(2);
+    await all;
+    expect(groups).toEqual([[1, 3], [2]]);
+  });
+
+  test('what needs no settling is passed by, also when nothing does', async () => {
+    const { clock } = heldClock();
+    const groups: unknown[] = [];
+    const settle = async (group: unknown[]) => void groups.push(group);
+    await settleAsTheyCome([Promise.resolve(undefined)], { clock, lingerMs: 100, settle });
+    await settleAsTheyCome([], { clock, lingerMs: 100, settle });
+    expect(groups).toEqual([]);
+  });
+
+  test('one that rejects is reported after the others are settled', async () => {
+    const { clock } = heldClock();
+    const groups: number[][] = [];
+    const settle = async (group: number[]) => void groups.push(group);
+    const results = [Promise.reject(new Error('bad')), Promise.resolve(2)];
+    await expect(settleAsTheyCome(results, { clock, lingerMs: 100, settle })).rejects.toThrow('bad');
+    expect(groups).toEqual([[2]]);
+  });
+
+  test('a group that could not be settled is reported after the others have been', async () => {
+    const { clock, elapse } = heldClock();
+    const slow = Promise.withResolvers<number>();
+    const groups: number[][] = [];
+    const settle = async (group: number[]) => {
+      groups.push(group);
+      if (group.includes(1)) throw new Error('no answer');
+    };
+    const results = [Promise.resolve(1), slow.promise];
+    const all = settleAsTheyCome(results, { clock, lingerMs: 100, settle });
+    await elapse();
+    slow.resolve(2);
+    await expect(all).rejects.toThrow('no answer');
+    expect(groups).toEqual([[1], [2]]);
+  });
+});

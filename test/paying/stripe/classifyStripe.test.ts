@@ -1,0 +1,137 @@
+import Stripe from 'stripe';
+import { describe, expect, test } from 'vitest';
+import { classifyError, classifyIntent } from '../../../src/paying/stripe/classifyStripe.ts';
+
+/** An error as the package makes it of an answer: status, error object, headers. */
+function answered(statusCode: number, error: object, headers: Record<string, string> = {}) {
+  return Stripe.errors.StripeError.generate({ message: 'words', statusCode, headers, ...error });
+}
+
+function connection(detail: object) {
+  return new Stripe.errors.StripeConnectionError({ message: 'words', detail } as never);
+}
+
+const card = (more: object) => answered(402, { type: 'card_error', code: 'card_declined', ...more });
+const message = 'words';
+const declined = (severity: 'soft' | 'hard', code: string) => ({ kind: 'declined', severity, code, message });
+
+describe('declines', () => {
+  test.each([
+    'insufficient_funds',
+    'card_velocity_exceeded',
+    'generic_decline',
+    'do_not_honor',
+    'call_issuer',
+    'issuer_not_available',
+    'processing_error',
+    'reenter_transaction',
+    'try_again_later',
+    'withdrawal_count_limit_exceeded',
+    'a_code_of_tomorrow',
+  ])('%s is soft', (decline_code) => {
+    expect(classifyError(card({ decline_code }))).toEqual(declined('soft', decline_code));
+  });
+
+  test.each([
+    'authentication_required',
+    'card_not_supported',
+    'expired_card',
+    'fraudulent',
+    'incorrect_number',
+    'lost_card',
+    'pickup_card',
+    'revocation_of_all_authorizations',
+    'revocation_of_authorization',
+    'stolen_card',
+    'transaction_not_allowed',
+  ])('%s is hard', (decline_code) => {
+    expect(classifyError(card({ decline_code }))).toEqual(declined('hard', decline_code));
+  });
+
+  test('without a decline code the error code tells', () => {
+    expect(classifyError(card({ code: 'expired_card' }))).toEqual(declined('hard', 'expired_card'));
+    expect(classifyError(card({ code: 'processing_error' }))).toEqual(declined('soft', 'processing_error'));
+    expect(classifyError(card({ code: undefined }))).toEqual(declined('soft', 'card_declined'));
+  });
+
+  test('the issuer’s advice can make a soft decline hard', () => {
+    const decline_code = 'generic_decline';
+    for (const [advice_code, severity] of [
+      ['do_not_try_again', 'hard'],
+      ['confirm_card_data', 'hard'],
+      ['try_again_later', 'soft'],
+    ] as const) {
+      expect(classifyError(card({ decline_code, advice_code }))).toEqual(declined(severity, decline_code));
+    }
+  });
+});
+
+describe('surely not charged: transient', () => {
+  test.each([
+    ['a rate limit', answered(429, { code: 'rate_limit' }), 'rate_limit'],
+    ['a lock that was not had', answered(429, { code: 'lock_timeout' }), 'lock_timeout'],
+    ['a wrong key', answered(401, {}), 'authentication'],
+    ['a key without the right', answered(403, {}), 'authentication'],
+    ['an account that may not charge', answered(400, { code: 'testmode_charges_only' }), 'authentication'],
+    ['a refused connection', connection({ code: 'ECONNREFUSED', syscall: 'connect' }), 'ECONNREFUSED'],
+    ['refused on every address', connection({ code: 'ECONNREFUSED' }), 'ECONNREFUSED'],
+    ['a connection that timed out', connection({ code: 'ETIMEDOUT', syscall: 'connect' }), 'ETIMEDOUT'],
+    ['a name without address', connection({ code: 'ENOTFOUND', syscall: 'getaddrinfo' }), 'ENOTFOUND'],
+    ['a bad certificate', connection({ code: 'CERT_HAS_EXPIRED' }), 'CERT_HAS_EXPIRED'],
+  ])('%s', (_, error, code) => {
+    expect(classifyError(error)).toMatchObject({ kind: 'transient', code });
+  });
+
+  test('the wait that Stripe asks for, in milliseconds', () => {
+    const limit = (headers: Record<string, string>) => answered(429, { code: 'rate_limit' }, headers);
+    expect(classifyError(limit({ 'retry-after': '7' }))).toMatchObject({ retryAfterMs: 7000 });
+    expect(classifyError(limit({ 'retry-after': 'soon' }))).not.toHaveProperty('retryAfterMs');
+    expect(classifyError(limit({}))).not.toHaveProperty('retryAfterMs');
+  });
+
+  test('what Stripe says of our key is not repeated', () => {
+    const outcome = classifyError(answered(401, { message: 'Invalid API Key provided: sk_test_secret' }));
+    expect(JSON.stringify(outcome)).not.toContain('secret_');
+    expect(JSON.stringify(outcome)).not.toContain('sk_test');
+  });
+});
+
+describe('may have been charged: unknown', () => {
+  test.each([
+    ['the first call is under way', answered(409, { code: 'idempotency_key_in_use' })],
+    ['500', answered(500, {})],
+    ['502', answered(502, {})],
+    ['503', answered(503, {})],
+    ['a time-out', connection({ code: 'ETIMEDOUT' })],
+    ['a connection closed by the other side', connection({ code: 'CONNECTION_CLOSED' })],
+    ['a reset', connection({ code: 'ECONNRESET', syscall: 'read' })],
+    ['a broken pipe', connection({ code: 'EPIPE', syscall: 'write' })],
+    ['an answer that breaks off', connection({ exception: new Error('aborted') })],
+    ['an answer that is no JSON', new Stripe.errors.StripeAPIError({ message: 'Invalid JSON' })],
+    ['an error of no kind that is known', new Error('words')],
+    ['no error at all', 'words'],
+  ])('%s', (_, error) => {
+    expect(classifyError(error).kind).toBe('unknown');
+  });
+});
+
+test('a request that Stripe does not take is refused, for a person to see', () => {
+  const unknownMethod = answered(400, { type: 'invalid_request_error', code: 'resource_missing' });
+  expect(classifyError(unknownMethod)).toEqual({ kind: 'refused', code: 'resource_missing', message });
+  expect(classifyError(answered(400, {}))).toEqual({ kind: 'refused', code: 'invalid_request', message });
+  expect(classifyError(answered(404, {})).kind).toBe('refused');
+});
+
+test('a key with other parameters is reused', () => {
+  expect(classifyError(answered(400, { type: 'idempotency_error' }))).toEqual({ kind: 'keyReused', message });
+});
+
+test.each([
+  ['succeeded', { kind: 'succeeded', paymentId: 'pi_1' }],
+  ['requires_action', { kind: 'declined', severity: 'hard', code: 'authentication_required' }],
+  ['requires_payment_method', { kind: 'declined', severity: 'soft' }],
+  ['processing', { kind: 'unknown' }],
+  ['a_status_of_tomorrow', { kind: 'unknown' }],
+])('an intent that is %s', (status, outcome) => {
+  expect(classifyIntent({ id: 'pi_1', status })).toMatchObject(outcome);
+});

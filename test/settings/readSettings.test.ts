@@ -1,0 +1,420 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { callWindowMs } from '../../src/paying/callWindow.ts';
+import { BadSettings, readSettings } from '../../src/settings/readSettings.ts';
+
+const cosmosKey = 'Y29zbW9zLXNlY3JldA==';
+const good = {
+  AzureWebJobsStorage:
+    'DefaultEndpointsProtocol=https;AccountName=acc;AccountKey=c3RvcmFnZS1zZWNyZXQ=;EndpointSuffix=x',
+  Cosmos: `AccountEndpoint=https://acc.documents.azure.com:443/;AccountKey=${cosmosKey};`,
+  ServiceBus:
+    'Endpoint=sb://ns.servicebus.windows.net/;SharedAccessKeyName=Root;SharedAccessKey=YnVzLXNlY3JldA==',
+  STRIPE_SECRET_KEY: 'sk_test_4eC39HqLyjWDarjtT1zdp7dc',
+};
+const machine = { hostname: 'box', pid: 7 };
+const identity = {
+  AzureWebJobsStorage__accountName: 'acc',
+  Cosmos__accountEndpoint: 'https://acc.documents.azure.com:443/',
+  ServiceBus__fullyQualifiedNamespace: 'ns.servicebus.windows.net',
+  STRIPE_SECRET_KEY: 'rk_live_abc',
+};
+const guid = '0f8fad5b-d9cb-469f-a165-70867728950e';
+
+const read = (env: Record<string, string | undefined>) => readSettings(env, machine);
+
+function problemsOf(env: Record<string, string | undefined>): readonly string[] {
+  try {
+    read(env);
+  } catch (error) {
+    if (error instanceof BadSettings) return error.problems;
+    throw error;
+  }
+  throw new Error('taken');
+}
+
+describe('readSettings', () => {
+  test('a reference to Key Vault that the platform has left as it is', () => {
+    const reference = '@Microsoft.KeyVault(SecretUri=https://kv.vault.azure.net/secrets/x/)';
+    const env = { ...good, STRIPE_SECRET_KEY: reference, NOTIFY_WEBHOOK_SECRET: reference };
+    const notResolved = expect.stringMatching(/not resolved: the secret or the role .* is missing$/);
+    expect(problemsOf({ ...env, NOTIFY_WEBHOOK_URL: 'https://example.com/hook' })).toEqual([
+      notResolved,
+      notResolved,
+    ]);
+  });
+
+  test('where metrics go: by the key alone, or by an identity', () => {
+    const connectionString = 'InstrumentationKey=0f8fad5b;IngestionEndpoint=https://in.example/';
+    const to = (authentication?: string) =>
+      read({
+        ...good,
+        APPLICATIONINSIGHTS_CONNECTION_STRING: ` ${connectionString} `,
+        APPLICATIONINSIGHTS_AUTHENTICATION_STRING: authentication,
+      }).telemetry;
+    expect(to()).toEqual({ connectionString, identity: undefined });
+    expect(to('Authorization=AAD')).toEqual({ connectionString, identity: { clientId: undefined } });
+    expect(to(`clientid=${guid}; authorization=aad`)).toEqual({
+      connectionString,
+      identity: { clientId: guid },
+    });
+    expect(read({ ...good, APPLICATIONINSIGHTS_CONNECTION_STRING: ' ' }).telemetry).toBeUndefined();
+  });
+
+  test('a wrong connection to Application Insights is named, without its secret', () => {
+    const env = {
+      ...good,
+      APPLICATIONINSIGHTS_CONNECTION_STRING: 'IngestionEndpoint=https://in.example/',
+      APPLICATIONINSIGHTS_AUTHENTICATION_STRING: `ClientId=${guid}`,
+    };
+    expect(problemsOf(env)).toEqual([
+      'APPLICATIONINSIGHTS_CONNECTION_STRING: expected a connection string of Application Insights, with InstrumentationKey',
+      expect.stringMatching(/^APPLICATIONINSIGHTS_AUTHENTICATION_STRING: expected Authorization=AAD/),
+    ]);
+  });
+
+  test('fills in what is not given', () => {
+    expect(read(good)).toEqual({
+      storage: { kind: 'connectionString', value: good.AzureWebJobsStorage },
+      cosmos: { kind: 'connectionString', value: good.Cosmos },
+      serviceBus: { kind: 'connectionString', value: good.ServiceBus },
+      telemetry: undefined,
+      clientId: undefined,
+      stripe: { secretKey: good.STRIPE_SECRET_KEY, apiBase: 'https://api.stripe.com' },
+      invoiceSchedule: '0 */5 * * * *',
+      outboxSchedule: '*/30 * * * * *',
+      shards: 16,
+      shardGroups: 4,
+      batchSize: 50,
+      leaseSeconds: 30,
+      claimStaleSeconds: 300,
+      paymentTimeoutSeconds: 30,
+      instanceId: 'box-7',
+    });
+  });
+
+  test('takes what is given', () => {
+    const given = {
+      STRIPE_API_BASE: 'http://127.0.0.1:12111/',
+      INVOICE_SCHEDULE: '*/5 * * * * *',
+      OUTBOX_SCHEDULE: '0 * * * * *',
+      SHARDS: '256',
+      SHARD_GROUPS: '256',
+      BATCH_SIZE: '96',
+      LEASE_SECONDS: '15',
+      CLAIM_STALE_SECONDS: '600',
+      PAYMENT_TIMEOUT_SECONDS: '80',
+      INSTANCE_ID: 'one',
+      AZURE_CLIENT_ID: guid,
+    };
+    expect(read({ ...good, ...given })).toMatchObject({
+      stripe: { apiBase: 'http://127.0.0.1:12111' },
+      invoiceSchedule: '*/5 * * * * *',
+      outboxSchedule: '0 * * * * *',
+      shards: 256,
+      shardGroups: 256,
+      batchSize: 96,
+      leaseSeconds: 15,
+      claimStaleSeconds: 600,
+      paymentTimeoutSeconds: 80,
+      instanceId: 'one',
+      clientId: guid,
+    });
+  });
+
+  test('gives what no one can change', () => {
+    const settings = read(good);
+    for (const part of [settings, settings.storage, settings.cosmos, settings.serviceBus, settings.stripe]) {
+      expect(Object.isFrozen(part)).toBe(true);
+    }
+  });
+
+  test('takes an empty setting as not given', () => {
+    expect(read({ ...good, SHARDS: '', Cosmos__accountEndpoint: ' ' }).shards).toBe(16);
+    expect(problemsOf({ ...good, Cosmos: ' ' })[0]).toMatch(/^Cosmos: is missing/);
+  });
+
+  test('names every setting that is missing, a line each', () => {
+    const problems = problemsOf({});
+    expect(problems.map((line) => line.split(':')[0])).toEqual([
+      'AzureWebJobsStorage',
+      'Cosmos',
+      'ServiceBus',
+      'STRIPE_SECRET_KEY',
+    ]);
+    expect(problems.every((line) => line.includes('is missing: expected'))).toBe(true);
+    expect(new BadSettings(problems).message.split('\n')).toHaveLength(5);
+  });
+
+  test('names every setting that is wrong at once', () => {
+    const wrong = {
+      AzureWebJobsStorage: 'x',
+      Cosmos: 'x',
+      ServiceBus: 'Endpoint=https://a;SharedAccessKeyName=a;SharedAccessKey=b',
+      ServiceBus__credential: 'secretless',
+      AZURE_CLIENT_ID: 'me',
+      STRIPE_SECRET_KEY: 'pk_test_abc',
+      STRIPE_API_BASE: 'http://example.com',
+      INVOICE_SCHEDULE: '*/5 * * * *',
+      OUTBOX_SCHEDULE: 'often',
+      SHARDS: '257',
+      SHARD_GROUPS: '0',
+      BATCH_SIZE: '97',
+      LEASE_SECONDS: '14',
+      CLAIM_STALE_SECONDS: '4',
+      PAYMENT_TIMEOUT_SECONDS: '81',
+      INSTANCE_ID: 'x'.repeat(201),
+    };
+    expect(new Set(problemsOf(wrong).map((line) => line.split(':')[0]))).toEqual(new Set(Object.keys(wrong)));
+  });
+
+  test('never repeats a secret, wherever it was put', () => {
+    const secret = 'hunter2hunter2';
+    const names = [
+      ...Object.keys({ ...good, ...identity }),
+      'AzureWebJobsStorage__blobServiceUri',
+      'AzureWebJobsStorage__queueServiceUri',
+    ];
+    for (const name of names) {
+      for (const value of [
+        secret,
+        `sk_test_!${secret}`,
+        `AccountKey=${secret}`,
+        `https://user:${secret}@host/`,
+      ]) {
+        if (
+          !['AzureWebJobsStorage', 'Cosmos', 'ServiceBus', 'STRIPE_SECRET_KEY'].includes(name) &&
+          value === secret
+        ) {
+          continue; // Looks like nothing in particular there; a name or address is not a secret.
+        }
+        expect(problemsOf({ [name]: value }).join('\n')).not.toContain(secret);
+      }
+    }
+  });
+});
+
+describe('a whole number', () => {
+  test.each([
+    ['SHARDS', 1, 256],
+    ['BATCH_SIZE', 1, 96],
+    ['LEASE_SECONDS', 15, 60],
+    ['CLAIM_STALE_SECONDS', 5, 86_400],
+    ['PAYMENT_TIMEOUT_SECONDS', 1, 80],
+  ])('%s is from %i to %i', (name, min, max) => {
+    const base = { ...good, SHARD_GROUPS: '1', [name]: '' };
+    expect(() => read({ ...base, [name]: String(min) })).not.toThrow();
+    expect(() => read({ ...base, [name]: String(max) })).not.toThrow();
+    for (const bad of [String(min - 1), String(max + 1), '1.5', '1e1', '-1', 'many', '0x10', '١٥']) {
+      expect(problemsOf({ ...base, [name]: bad })).toEqual([
+        `${name}: expected a whole number from ${min} to ${max}, not "${bad}"`,
+      ]);
+    }
+  });
+});
+
+describe('settings that must fit each other', () => {
+  test('no more groups than shards', () => {
+    expect(problemsOf({ ...good, SHARDS: '2' })).toEqual([
+      expect.stringMatching(/^SHARD_GROUPS: .*at most as many/),
+    ]);
+  });
+
+  test.each([
+    [85, 80, 25],
+    [20, 20, 6],
+    [5, 2, 1],
+  ])('claims of %i s leave no time for calls of %i s', (stale, timeout, longest) => {
+    const env = { ...good, CLAIM_STALE_SECONDS: `${stale}` };
+    expect(problemsOf({ ...env, PAYMENT_TIMEOUT_SECONDS: `${timeout}` })).toEqual([
+      `PAYMENT_TIMEOUT_SECONDS: expected at most ${longest} (CLAIM_STALE_SECONDS is ${stale}), not "${timeout}":` +
+        ' with more there is no time to begin a payment whose claim does not go stale meanwhile',
+    ]);
+    expect(() => read({ ...env, PAYMENT_TIMEOUT_SECONDS: `${longest}` })).not.toThrow();
+  });
+
+  test('without a bound of the calls, one that fits the claims', () => {
+    const timeoutOf = (stale: string) => read({ ...good, CLAIM_STALE_SECONDS: stale }).paymentTimeoutSeconds;
+    expect(['5', '20', '100', '86400'].map(timeoutOf)).toEqual([1, 6, 30, 30]);
+  });
+
+  test('whatever pair is taken leaves a window for the calls; nothing is refused that would', () => {
+    fc.assert(
+      fc.property(
+        fc.integer({ min: 5, max: 400 }),
+        fc.option(fc.integer({ min: 1, max: 80 }), { nil: undefined }),
+        (stale, timeout) => {
+          const env = {
+            ...good,
+            CLAIM_STALE_SECONDS: `${stale}`,
+            PAYMENT_TIMEOUT_SECONDS: timeout?.toString(),
+          };
+          const window = (seconds: number) =>
+            callWindowMs({ claimStaleMs: stale * 1000, timeoutMs: seconds * 1000 }) / 1000;
+          if (timeout !== undefined && window(timeout) < timeout) {
+            expect(problemsOf(env)).toHaveLength(1);
+          } else {
+            const { paymentTimeoutSeconds } = read(env);
+            expect(window(paymentTimeoutSeconds)).toBeGreaterThanOrEqual(paymentTimeoutSeconds);
+          }
+        },
+      ),
+    );
+  });
+
+  test('a live key goes to Stripe only', () => {
+    const live = { ...good, STRIPE_SECRET_KEY: 'sk_live_abc' };
+    expect(read(live).stripe.secretKey).toBe('sk_live_abc');
+    expect(problemsOf({ ...live, STRIPE_API_BASE: 'http://localhost:12111' })).toEqual([
+      expect.stringMatching(/^STRIPE_SECRET_KEY: expected a test key/),
+    ]);
+  });
+});
+
+describe('a connection', () => {
+  test.each([
+    ['AzureWebJobsStorage', 'UseDevelopmentStorage=true'],
+    [
+      'AzureWebJobsStorage',
+      'BlobEndpoint=https://a/;QueueEndpoint=https://b/;SharedAccessSignature=sv=1&sig=x',
+    ],
+    ['Cosmos', 'accountendpoint=http://127.0.0.1:8081/;accountkey=eA==;'],
+    [
+      'ServiceBus',
+      'Endpoint=sb://127.0.0.1:5672;SharedAccessKeyName=a;SharedAccessKey=b;UseDevelopmentEmulator=true',
+    ],
+    ['ServiceBus', 'Endpoint=sb://ns;SharedAccessSignature=SharedAccessSignature sr=x&sig=y'],
+  ])('%s may be %s', (name, value) => {
+    expect(() => read({ ...good, [name]: value })).not.toThrow();
+  });
+
+  test('may be the identity of the app', () => {
+    expect(read(identity)).toMatchObject({
+      storage: {
+        kind: 'identity',
+        blobEndpoint: 'https://acc.blob.core.windows.net',
+        queueEndpoint: 'https://acc.queue.core.windows.net',
+      },
+      cosmos: { kind: 'identity', endpoint: 'https://acc.documents.azure.com:443/' },
+      serviceBus: { kind: 'identity', namespace: 'ns.servicebus.windows.net' },
+      clientId: undefined,
+    });
+  });
+
+  test('by identity may name its endpoints and a user-assigned identity', () => {
+    const { AzureWebJobsStorage__accountName: _, ...others } = identity;
+    const env = {
+      ...others,
+      AzureWebJobsStorage__blobServiceUri: 'https://blob.example',
+      AzureWebJobsStorage__queueServiceUri: 'https://queue.example',
+      AzureWebJobsStorage__credential: 'managedidentity',
+      AzureWebJobsStorage__clientId: guid,
+      AZURE_CLIENT_ID: guid,
+    };
+    expect(read(env)).toMatchObject({
+      storage: {
+        kind: 'identity',
+        blobEndpoint: 'https://blob.example',
+        queueEndpoint: 'https://queue.example',
+      },
+      clientId: guid,
+    });
+    expect(problemsOf({ ...env, AzureWebJobsStorage__queueServiceUri: '' })).toEqual([
+      'AzureWebJobsStorage__queueServiceUri: is missing: expected an https address',
+    ]);
+  });
+
+  test('given in both forms is refused', () => {
+    expect(problemsOf({ ...good, ...identity })).toEqual([
+      'AzureWebJobsStorage: is given, and AzureWebJobsStorage__accountName too: expected one of them, not both',
+      'Cosmos: is given, and Cosmos__accountEndpoint too: expected one of them, not both',
+      'ServiceBus: is given, and ServiceBus__fullyQualifiedNamespace too: expected one of them, not both',
+    ]);
+  });
+
+  test('by two identities is refused: the app has one', () => {
+    const other = guid.replace('0', '1');
+    expect(problemsOf({ ...identity, AZURE_CLIENT_ID: guid, ServiceBus__clientId: other })).toEqual([
+      `ServiceBus__clientId: expected the same identity as AZURE_CLIENT_ID, not "${other}"`,
+    ]);
+  });
+
+  test.each([
+    ['AzureWebJobsStorage__accountName', 'My-Account'],
+    ['Cosmos__accountEndpoint', 'acc.documents.azure.com'],
+    ['Cosmos__accountEndpoint', 'http://acc.documents.azure.com'],
+    ['ServiceBus__fullyQualifiedNamespace', 'sb://ns.servicebus.windows.net'],
+    ['ServiceBus__fullyQualifiedNamespace', 'ns'],
+  ])('%s cannot be %s', (name, value) => {
+    expect(problemsOf({ ...identity, [name]: value })).toEqual([
+      expect.stringMatching(`^${name}: expected `),
+    ]);
+  });
+});
+
+describe('STRIPE_API_BASE', () => {
+  test.each([
+    ['http://localhost:1', 'http://localhost:1'],
+    ['http://[::1]:1', 'http://[::1]:1'],
+    ['http://127.1.2.3:1/', 'http://127.1.2.3:1'],
+    ['https://proxy.example', 'https://proxy.example'],
+  ])('may be %s', (given, apiBase) => {
+    expect(read({ ...good, STRIPE_API_BASE: given }).stripe.apiBase).toBe(apiBase);
+  });
+
+  test.each([
+    'http://api.stripe.com',
+    'http://localhost.example.com',
+    'http://127.0.0.1.example.com',
+    'https://api.stripe.com/v1',
+    'https://api.stripe.com?x=1',
+    'https://me@api.stripe.com',
+    'api.stripe.com',
+    'ftp://localhost',
+  ])('cannot be %s', (given) => {
+    expect(problemsOf({ ...good, STRIPE_API_BASE: given })).toEqual([
+      expect.stringMatching(/^STRIPE_API_BASE: /),
+    ]);
+  });
+});
+
+describe('the instance id', () => {
+  test.each([
+    [{ INSTANCE_ID: 'a', WEBSITE_INSTANCE_ID: 'b', CONTAINER_NAME: 'c' }, 'a'],
+    [{ WEBSITE_INSTANCE_ID: 'b', CONTAINER_NAME: 'c' }, 'b'],
+    [{ CONTAINER_NAME: 'c' }, 'c'],
+    [{}, 'box-7'],
+  ])('of %j is %s', (env, instanceId) => {
+    expect(read({ ...good, ...env }).instanceId).toBe(instanceId);
+  });
+});
+
+describe('the webhook', () => {
+  const url = 'https://example.com/hook';
+  const secret = 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw';
+
+  test('is both settings, or none', () => {
+    expect(read(good).notify).toBeUndefined();
+    const both = { ...good, NOTIFY_WEBHOOK_URL: url, NOTIFY_WEBHOOK_SECRET: secret };
+    expect(read(both).notify).toEqual({ url, secret });
+    expect(problemsOf({ ...good, NOTIFY_WEBHOOK_URL: url })).toEqual([
+      'NOTIFY_WEBHOOK_SECRET: is missing: expected it too, since NOTIFY_WEBHOOK_URL is given',
+    ]);
+    expect(problemsOf({ ...good, NOTIFY_WEBHOOK_SECRET: secret })[0]).toMatch(
+      /^NOTIFY_WEBHOOK_URL: is missing/,
+    );
+  });
+
+  test.each(['http://example.com/hook', 'nonsense', 'ftp://127.0.0.1/'])(
+    '%s is no address for it',
+    (address) => {
+      const env = { ...good, NOTIFY_WEBHOOK_URL: address, NOTIFY_WEBHOOK_SECRET: secret };
+      expect(problemsOf(env)[0]).toMatch(/^NOTIFY_WEBHOOK_URL: expected an https address/);
+    },
+  );
+
+  test('a short secret is refused and not repeated', () => {
+    const [problem] = problemsOf({ ...good, NOTIFY_WEBHOOK_URL: url, NOTIFY_WEBHOOK_SECRET: 'hunter2' });
+    expect(problem).toBe('NOTIFY_WEBHOOK_SECRET: expected at least 24 characters');
+  });
+});
