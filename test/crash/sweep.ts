@@ -1,7 +1,8 @@
 /**
- * The crash-point sweep: `npm run test:crash`. It finds out what requests a payment makes by letting one pass, then kills
- * the host at each of them, before the request is forwarded and after it was applied.
+ * The crash-point sweep: `npm run test:crash`. It lets payments pass to find the requests they make, then kills the host
+ * at each of them, before the request is forwarded and after it was applied.
  */
+import { readFileSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { exitOnSignals } from '../support/endWithProcess.ts';
@@ -9,28 +10,29 @@ import { type LocalCloud, startLocalCloud } from '../support/localCloud.ts';
 import { conclude } from './conclusion.ts';
 import { type CrashPoint, type Gate, positions } from './gate.ts';
 import { keepTrial } from './keepTrial.ts';
-import { crashTable, type PointResult } from './table.ts';
+import { crashPointTables, crashTable, type PointResult, replaceTables } from './table.ts';
 import { runTrial, type Scenario, type TrialResult } from './trial.ts';
 
 const usage = `npm run test:crash -- [options]
-  --scenario NAME   one of: ${'one-invoice, two-hosts, batch, sweeper'} (default: all of them)
-  --lanes N         trials side by side, each in a cloud of its own (default 4)
+  --scenario NAME   one of: ${'one-invoice, two-hosts, sweeper, batch'} (default: all)
+  --lanes N         parallel trials, each in its own local cloud (default 4)
   --only TEXT       only points whose name contains TEXT
   --occurrences N   at most N of the occurrences of each kind of request, spread evenly (default: all)
-  --list            find the points and print them, but kill nothing`;
+  --list            find the points and print them, but kill nothing
+  --write           write the tables to docs/crash-points.md; only for a sweep of everything that passes`;
 
 const scenarios: readonly Scenario[] = [
   { name: 'one-invoice', invoices: 1, hosts: 1 },
   { name: 'two-hosts', invoices: 1, hosts: 2, races: true },
-  // How often the sweeper comes by until everything is done is a matter of time.
+  // Timing decides how often the sweeper runs before everything is done.
   { name: 'sweeper', invoices: 1, hosts: 1, sweeper: true, races: true },
   { name: 'batch', invoices: 20, hosts: 1 },
 ];
-/** The way that the work takes differs a little from time to time: what is met in one of these runs is a point. */
+/** Runs differ slightly in the requests they make. A request seen in any of these runs is a point. */
 const discoveryRuns = 2;
-/** How often a point that was not reached is tried again. */
+/** Extra tries for a point that was not reached. */
 const retries = 2;
-/** How often it says how far it has come, in milliseconds. */
+/** Milliseconds between two progress lines. */
 const progressMs = 30_000;
 
 const { values } = parseArgs({
@@ -40,6 +42,7 @@ const { values } = parseArgs({
     only: { type: 'string', default: '' },
     occurrences: { type: 'string' },
     list: { type: 'boolean', default: false },
+    write: { type: 'boolean', default: false },
     help: { type: 'boolean', default: false },
   },
 });
@@ -52,7 +55,14 @@ const unknown =
 const wanted = scenarios.filter(({ name }) => values.scenario?.includes(name) ?? true);
 const lanes = Number(values.lanes);
 const occurrences = Number(values.occurrences ?? Number.POSITIVE_INFINITY);
-if (unknown.length > 0 || !(occurrences >= 1) || !Number.isInteger(lanes) || lanes < 1) {
+const partial = wanted.length < scenarios.length || values.only !== '' || Number.isFinite(occurrences);
+if (
+  unknown.length > 0 ||
+  !(occurrences >= 1) ||
+  !Number.isInteger(lanes) ||
+  lanes < 1 ||
+  (values.write && (partial || values.list))
+) {
   console.error(usage);
   process.exit(2);
 }
@@ -78,6 +88,10 @@ try {
 if (values.list) process.exit(listed > 0 ? 0 : 1);
 const { text, passed } = conclude(results);
 console.log(`\n${text}`);
+if (values.write && passed) {
+  const page = fileURLToPath(new URL('../../docs/crash-points.md', import.meta.url));
+  writeFileSync(page, replaceTables(readFileSync(page, 'utf8'), crashPointTables(results)));
+}
 process.exit(passed ? 0 : 1);
 
 async function sweep(scenario: Scenario, points: readonly CrashPoint[]): Promise<PointResult[]> {
@@ -101,16 +115,16 @@ async function sweep(scenario: Scenario, points: readonly CrashPoint[]): Promise
   clearInterval(progress);
   console.log(crashTable(scenario, points, done));
   console.log(minutes());
-  return done;
+  return done.toSorted((a, b) => points.indexOf(a.point) - points.indexOf(b.point));
 }
 
-/** Every request of a run without a crash, in the order of their kinds, with the positions in which it can be cut. */
+/** Every request of a run without a crash, grouped by kind, with the positions in which it can be cut. */
 async function findPoints(scenario: Scenario): Promise<CrashPoint[]> {
   const gates: Gate[] = [];
   for (let run = 0; run < discoveryRuns; run++) {
     const { verdict, gate } = await attempt(0, scenario, `${scenario.name}-look-${run + 1}`);
     if (verdict.kind === 'broken')
-      throw new Error(`without a crash it does not add up: ${verdict.problems.join('; ')}`);
+      throw new Error(`a run without a crash does not add up: ${verdict.problems.join('; ')}`);
     gates.push(gate);
   }
   const most = new Map<string, number>();
@@ -127,7 +141,7 @@ async function findPoints(scenario: Scenario): Promise<CrashPoint[]> {
     });
 }
 
-/** At most `limit` of the numbers from 1 to `count`: the first, the last, and between them at even distances. */
+/** At most `limit` of the numbers from 1 to `count`: the first, the last, and evenly spaced ones between. */
 function spread(count: number, limit: number): number[] {
   const all = Array.from({ length: count }, (_, index) => index + 1);
   if (count <= limit) return all;
@@ -147,7 +161,7 @@ async function tryPoint(
   }
 }
 
-/** One trial in the cloud of a lane. A cloud in which something broke is no place for the next trial. */
+/** One trial in a lane's cloud. A cloud in which a trial broke is replaced before the next one. */
 async function attempt(
   lane: number,
   scenario: Scenario,

@@ -14,7 +14,9 @@ const documents = [
   'infra/main.bicep',
   'infra/main.bicepparam',
   'infra/modules/alerts.bicep',
-  ...readdirSync(join(root, 'docs')).map((name) => `docs/${name}`),
+  ...readdirSync(join(root, 'docs'), { recursive: true, encoding: 'utf8' })
+    .filter((name) => name.endsWith('.md'))
+    .map((name) => `docs/${name.replaceAll('\\', '/')}`),
 ].map((path) => ({ path, text: read(path) }));
 
 /** `GET ops/runs/{}` of every function: what a parameter is called is of no account. */
