@@ -1,37 +1,37 @@
-// Everything payonce needs in Azure: one resource group, no shared key anywhere.
+// Everything payonce needs in Azure: one resource group, no shared keys.
 // az deployment sub create --location westeurope --template-file infra/main.bicep --parameters infra/main.bicepparam
 targetScope = 'subscription'
 
-@description('Name of the environment (dev, test, prod): part of the names of all resources.')
+@description('Environment name (dev, test, prod). Part of every resource name.')
 @minLength(1)
 @maxLength(20)
 param environmentName string
 
-@description('Region of all resources. Must offer the Flex Consumption plan.')
+@description('Region of all resources. It must offer the Flex Consumption plan.')
 param location string
 
-@description('Stripe key (sk_… or rk_…). Kept in Key Vault. Empty: the secret is left as it is, to be set by hand.')
+@description('Stripe key (sk_… or rk_…), stored in Key Vault. Empty: leaves the secret unchanged, to be set manually.')
 @secure()
 param stripeSecretKey string = ''
 
-@description('Address that hears what becomes of invoices. Empty: nobody is told.')
+@description('Webhook URL that is notified of invoice outcomes. Empty: no notifications.')
 param notifyWebhookUrl string = ''
 
-@description('Secret that signs what is sent there. Kept in Key Vault. Empty: the secret is left as it is.')
+@description('Secret that signs webhook requests, stored in Key Vault. Empty: leaves the secret unchanged.')
 @secure()
 param notifyWebhookSecret string = ''
 
-@description('Where alerts go. Empty: alerts are only shown in the portal.')
+@description('Email address for alerts. Empty: alerts appear only in the portal.')
 param alertEmail string = ''
 
-@description('True: data services are reachable only through private endpoints, and Service Bus is Premium. Fixed at the first deployment.')
+@description('True: data services are reachable only through private endpoints, and Service Bus is Premium. Cannot be changed after the first deployment.')
 param privateNetworking bool = false
 
-@description('0: Cosmos DB serverless. Else the highest RU/s of autoscale (1000 or more, in thousands). Which of the two is fixed at the first deployment.')
+@description('0: Cosmos DB serverless. Otherwise the autoscale maximum in RU/s (a multiple of 1000). The choice between the two cannot be changed after the first deployment.')
 @minValue(0)
 param cosmosAutoscaleMaxRu int = 0
 
-@description('Name of the Cosmos DB account, where it is not to be the one of this environment: after a restore.')
+@description('Name of the Cosmos DB account. Empty: the one this environment creates. Set it after a restore.')
 @maxLength(44)
 param cosmosAccountName string = ''
 
@@ -39,46 +39,46 @@ param cosmosAccountName string = ''
 @allowed(['Standard_LRS', 'Standard_ZRS', 'Standard_GRS', 'Standard_RAGRS', 'Standard_GZRS', 'Standard_RAGZRS'])
 param storageSku string = 'Standard_ZRS'
 
-@description('Most instances of the app at one time.')
+@description('Maximum number of app instances.')
 @minValue(40)
 @maxValue(1000)
 param maximumInstanceCount int = 100
 
-@description('Instances for payments that are kept warm; 0 lets payments scale to zero.')
+@description('Always-ready instances for payments. 0: payments scale to zero.')
 @minValue(0)
 param alwaysReadyPayments int = 0
 
-@description('Client id of an Entra app registration. Given: every ops call must be signed in, on top of the key. Empty: the key is enough.')
+@description('Client id of an Entra app registration. Set: every ops call needs a sign-in as well as the function key. Empty: the key is enough.')
 param opsClientId string = ''
 
-@description('Entra groups (object ids) whose members may call ops. Empty: all users of the tenant.')
+@description('Object ids of the Entra groups whose members may call ops. Empty: every user in the tenant.')
 param opsGroupIds array = []
 
-@description('Shards of the invoices. Fixed at the first deployment: it must not be changed afterwards.')
+@description('Number of invoice shards. Must never change after the first deployment.')
 @minValue(1)
 @maxValue(256)
 param shards int = 16
 
-@description('Groups of shards, each processed under a lease of its own. At most as many as shards: with more the app does not start.')
+@description('Number of shard groups, each processed under its own lease. Must not exceed shards, or the app does not start.')
 @minValue(1)
 @maxValue(256)
 param shardGroups int = 4
 
-@description('When due invoices are processed (NCRONTAB with seconds, UTC).')
+@description('Schedule for processing due invoices (NCRONTAB with seconds, UTC).')
 param invoiceSchedule string = '0 */5 * * * *'
 
-@description('Seconds between two runs of invoiceSchedule: what alerts on runs count in. Change both together.')
+@description('Seconds between two runs of invoiceSchedule. The alerts on runs use it. Change both together.')
 @minValue(1)
 @maxValue(86400)
 param invoiceIntervalSeconds int = 300
 
-@description('When the outbox is swept (NCRONTAB with seconds, UTC).')
+@description('Schedule for sweeping the outbox (NCRONTAB with seconds, UTC).')
 param outboxSchedule string = '*/30 * * * * *'
 
-@description('True: the app neither claims nor charges, also by no run that is started by hand; everything else of it runs. For a restore.')
+@description('True: the app neither claims nor charges, not even in manual runs. Everything else keeps running. For a restore.')
 param paymentsPaused bool = false
 
-@description('Attempts to take a held lease within 15 minutes, above which an alert is raised.')
+@description('Alert threshold: failed attempts to take a held lease within 15 minutes.')
 param lockContentionThreshold int = 200
 
 var token = toLower(uniqueString(subscription().id, environmentName, location))
@@ -220,7 +220,8 @@ module functionApp 'modules/functionApp.bicep' = {
     outboxSchedule: outboxSchedule
     paymentsPaused: paymentsPaused
   }
-  // With private networking nothing else leads to storage and the vault: before the endpoints the app could not start.
+  // With private networking, storage and the vault are reachable only through the endpoints. Without them the
+  // app cannot start.
   dependsOn: [privateEndpoints]
 }
 
@@ -252,9 +253,9 @@ module workbook 'modules/workbook.bicep' = {
 @description('For `func azure functionapp publish` and `az functionapp deployment`.')
 output AZURE_FUNCTION_APP_NAME string = functionApp.outputs.name
 output AZURE_RESOURCE_GROUP string = group.name
-@description('Where ops answers: add /ops/health and a function key.')
+@description('Base URL of ops. Append /ops/health and send a function key.')
 output OPS_ADDRESS string = 'https://${functionApp.outputs.hostName}/api'
-@description('Where the Stripe key goes: az keyvault secret set --vault-name … --name stripe-secret-key.')
+@description('Vault for the Stripe key: az keyvault secret set --vault-name … --name stripe-secret-key.')
 output KEY_VAULT_NAME string = keyVault.outputs.name
 output COSMOS_ENDPOINT string = cosmos.outputs.endpoint
 output SERVICE_BUS_HOST string = serviceBus.outputs.host

@@ -1,6 +1,6 @@
-// Values come from the environment: azd sets the first two, a shell or a pipeline may set the others. What is not set, or
-// set to nothing, takes the default of main.bicep. A deployment sets all of them: one that was given the last time and
-// not this time goes back to its default, so a pipeline keeps them (docs/deploy.md).
+// Values come from environment variables. azd sets the first two; a shell or a pipeline may set the rest. An
+// unset or empty variable gives the default in main.bicep. Every deployment sets every parameter: one that is
+// omitted reverts to its default, so pipelines must pass them all (docs/deploy.md).
 using 'main.bicep'
 
 var given = {
@@ -19,20 +19,21 @@ var given = {
 
 param environmentName = readEnvironmentVariable('AZURE_ENV_NAME', 'dev')
 param location = readEnvironmentVariable('AZURE_LOCATION', 'westeurope')
-// Secrets only for the first deployment and for a rotation: empty leaves what is in the vault as it is.
+// Needed only for the first deployment and for a rotation. Empty leaves the secrets in the vault unchanged.
 param stripeSecretKey = readEnvironmentVariable('STRIPE_SECRET_KEY', '')
 param notifyWebhookSecret = readEnvironmentVariable('NOTIFY_WEBHOOK_SECRET', '')
 param notifyWebhookUrl = readEnvironmentVariable('PAYONCE_NOTIFY_WEBHOOK_URL', '')
 param alertEmail = readEnvironmentVariable('PAYONCE_ALERT_EMAIL', '')
 
-// Chosen at the first deployment: Azure does not change them afterwards, and the app relies on the number of shards.
+// Fixed at the first deployment: Azure cannot change them later, and the app depends on the number of shards.
+// docs/deploy.md lists what may still change of storageSku and cosmosAutoscaleMaxRu.
 param privateNetworking = readEnvironmentVariable('PAYONCE_PRIVATE_NETWORKING', '') == 'true'
 param cosmosAutoscaleMaxRu = empty(given.cosmosAutoscaleMaxRu) ? 0 : int(given.cosmosAutoscaleMaxRu)
 param storageSku = !empty(given.storageSku) ? given.storageSku : 'Standard_ZRS'
 param shards = empty(given.shards) ? 16 : int(given.shards)
-// Another account than the one that the first deployment made: one that a backup was restored to.
+// The account that a backup was restored to, if it is not the one created by the first deployment.
 param cosmosAccountName = readEnvironmentVariable('PAYONCE_COSMOS_ACCOUNT_NAME', '')
-// Claims and charges nothing: for as long as a restored database has not been held against Stripe.
+// Stops claiming and charging until a restored database has been reconciled with Stripe.
 param paymentsPaused = readEnvironmentVariable('PAYONCE_PAYMENTS_PAUSED', '') == 'true'
 
 param maximumInstanceCount = empty(given.maximumInstanceCount) ? 100 : int(given.maximumInstanceCount)
@@ -40,7 +41,7 @@ param alwaysReadyPayments = empty(given.alwaysReadyPayments) ? 0 : int(given.alw
 param opsClientId = readEnvironmentVariable('PAYONCE_OPS_CLIENT_ID', '')
 param opsGroupIds = empty(given.opsGroupIds) ? [] : split(given.opsGroupIds, ',')
 param shardGroups = empty(given.shardGroups) ? 4 : int(given.shardGroups)
-// Two words for one thing, since a template cannot read NCRONTAB: the interval is what alerts count in. Change both.
+// The same fact twice, because a template cannot parse NCRONTAB. Alerts use the interval. Change both.
 param invoiceSchedule = !empty(given.invoiceSchedule) ? given.invoiceSchedule : '0 */5 * * * *'
 param invoiceIntervalSeconds = empty(given.invoiceIntervalSeconds) ? 300 : int(given.invoiceIntervalSeconds)
 param outboxSchedule = !empty(given.outboxSchedule) ? given.outboxSchedule : '*/30 * * * * *'

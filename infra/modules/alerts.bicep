@@ -1,5 +1,5 @@
-// What somebody must be told of. Each query returns a row for each thing that is wrong, so that any row is an alert.
-// The metric names are those of src/platform/telemetry.ts (a test compares them).
+// Alerts. Each query returns one row per problem, so any row fires the alert. Metric names come from
+// src/platform/telemetry.ts; a test compares them.
 param location string
 param tags object
 param applicationInsightsId string
@@ -20,7 +20,7 @@ resource actionGroup 'Microsoft.Insights/actionGroups@2023-01-01' = {
   }
 }
 
-// What a log alert may look back on: these times and no others.
+// The only window sizes that a log alert accepts.
 var windows = [
   { seconds: 900, name: 'PT15M' }
   { seconds: 1800, name: 'PT30M' }
@@ -35,17 +35,17 @@ var windows = [
 ]
 var longest = { seconds: 172800, name: 'P2D' }
 var quarter = windows[0].name
-// Three intervals, where that is possible: one run may be late, and what the last has reported may be on its way.
+// Three intervals if possible: one run may be late, and telemetry of the latest may still be in flight.
 var longEnough = filter(windows, window => (window.seconds >= 3 * invoiceIntervalSeconds))
 var threeRuns = concat(longEnough, [longest])[0].name
 
 var alerts = [
   {
     name: 'no-successful-run'
-    title: 'A group of shards has not been worked through for three intervals'
+    title: 'A shard group has had no completed run for three intervals'
     severity: 1
     window: threeRuns
-    look: 'Look first at GET ops/locks for the groups named in the result: a lease that is held elsewhere for ever, or no lease at all? Then at GET ops/runs and ops/health: is a run failing, is the app stopped? Dry runs and runs by hand do not count.'
+    look: 'Look first at GET ops/locks for the groups named in the result: is the lease held elsewhere indefinitely, or is there no lease? Then at GET ops/runs and ops/health: is a run failing, or is the app stopped? Dry runs and manual runs do not count.'
     query: replace('''
 customMetrics
 | where name == "payonce.run.group_ended" and tostring(customDimensions.job) == "process-invoices"
@@ -57,10 +57,10 @@ customMetrics
   }
   {
     name: 'lease-lost'
-    title: 'A lease was lost while its holder worked'
+    title: 'A lease was lost while its holder was working'
     severity: 2
     window: quarter
-    look: 'Look first at the reason in the result: "expired" with a high payonce.event_loop.delay_ms is a stalled process, else storage was out of reach. The claims kept the money safe.'
+    look: 'Look first at the reason in the result: "expired" with a high payonce.event_loop.delay_ms means a stalled process; otherwise storage was unreachable. Claims still prevent double charges.'
     query: '''
 customMetrics
 | where name == "payonce.lease.lost"
@@ -70,10 +70,10 @@ customMetrics
   }
   {
     name: 'lock-contention'
-    title: 'Many instances wait for the same leases'
+    title: 'Too many instances compete for the same leases'
     severity: 3
     window: quarter
-    look: 'Look first at GET ops/locks: one long holder, or more instances than SHARD_GROUPS can keep busy?'
+    look: 'Look first at GET ops/locks: is one lease held for long, or are there more instances than SHARD_GROUPS can keep busy?'
     query: replace('''
 customMetrics
 | where name == "payonce.lease.skipped"
@@ -83,11 +83,11 @@ customMetrics
   }
   {
     name: 'run-longer-than-interval'
-    title: 'A run took longer than the time between two runs, or did not get through in the time that a function has'
+    title: 'A run took longer than its interval, or was cut off by the function time limit'
     severity: 3
     window: quarter
-    look: 'Look first at the counts and the groups of the run in GET ops/runs/{id}: more due invoices than usual, or a slow Cosmos DB (429s)? A group that is "partial" ended when its time was up; the next run goes on where it ended.'
-    // A function ends its work after 9.5 minutes, so with a longer interval no run takes that long: it is cut off instead.
+    look: 'Look first at the counts and groups of the run in GET ops/runs/{id}: more due invoices than usual, or a slow Cosmos DB (429s)? A "partial" group ran out of time; the next run continues where it stopped.'
+    // A function stops after 9.5 minutes, so with a longer interval a run never outlasts it: it is cut off.
     query: replace('''
 customMetrics
 | where name == "payonce.run.ms"
@@ -99,11 +99,12 @@ customMetrics
   }
   {
     name: 'outbox-old'
-    title: 'A message waits in the outbox for more than a minute, or nobody looks'
+    title: 'A message has waited in the outbox for more than a minute, or the outbox is not swept'
     severity: 2
     window: quarter
-    look: 'Look first at the errors in GET ops/outbox?status=pending, then at the health of Service Bus and the storage queue. Nothing is pending: does sweepOutbox run, and is OUTBOX_SCHEDULE more often than every 15 minutes?'
-    // Each sweep reports, also that nothing waits. What else is told by sweeps (parked, poison) is worth nothing without them.
+    look: 'Look first at the errors in GET ops/outbox?status=pending, then at the health of Service Bus and the storage queue. If nothing is pending: does sweepOutbox run, and does OUTBOX_SCHEDULE fire more often than every 15 minutes?'
+    // Every sweep reports, even if nothing waits. The other metrics that sweeps report (parked, poison) are
+    // meaningless without sweeps.
     query: '''
 customMetrics
 | where name == "payonce.outbox.oldest_ms"
@@ -114,11 +115,11 @@ customMetrics
   }
   {
     name: 'parked'
-    title: 'Invoices or messages are parked: a person has to decide'
+    title: 'Parked invoices or messages need a decision'
     severity: 2
     window: quarter
-    look: 'Look first at GET ops/invoices?status=parked and GET ops/outbox?status=parked: each says why. The alert lasts until none is left.'
-    // How many there were when somebody last looked, which whoever holds the lease of the sweeper does every 30 s.
+    look: 'Look first at GET ops/invoices?status=parked and GET ops/outbox?status=parked: each entry gives the reason. The alert stays active until none is left.'
+    // The latest count. The holder of the sweeper lease reports it every 30 s.
     query: '''
 customMetrics
 | where name == "payonce.parked.waiting"
@@ -128,10 +129,10 @@ customMetrics
   }
   {
     name: 'poison-work-item'
-    title: 'Work items failed so often that they were put aside'
+    title: 'Work items failed too often and became poison'
     severity: 2
     window: quarter
-    look: 'Look first at GET ops/dead-letters: it lists poisonous work items with the last error. The alert lasts until all are sent again.'
+    look: 'Look first at GET ops/dead-letters: it lists poison work items with their last error. The alert stays active until all are redriven.'
     query: '''
 customMetrics
 | where name == "payonce.work_item.poison_waiting"
@@ -141,10 +142,10 @@ customMetrics
   }
   {
     name: 'work-items-wait'
-    title: 'Work items cannot be done and are put off again and again'
+    title: 'Work items are postponed repeatedly'
     severity: 3
     window: quarter
-    look: 'Look first at the stage and the error in the result: a webhook that does not answer, or a payment provider that cannot look payments up? They are tried for a day before they are poison.'
+    look: 'Look first at the stage and the error in the result: does the webhook not answer, or does the payment lookup at the provider fail? Work items are retried for a day before they become poison.'
     query: '''
 customMetrics
 | where name == "payonce.work_item.postponed"
@@ -154,10 +155,10 @@ customMetrics
   }
   {
     name: 'unreadable-document'
-    title: 'A stored document cannot be read and is passed by'
+    title: 'A stored document cannot be read and is skipped'
     severity: 2
     window: quarter
-    look: 'Look first at the log of processInvoices and sweepOutbox: it names the document and what is wrong with it. Was it edited by hand, or written by a newer version?'
+    look: 'Look first at the logs of processInvoices and sweepOutbox: they name the document and what is wrong with it. Was it edited manually, or written by a newer version?'
     query: '''
 customMetrics
 | where name == "payonce.document.unreadable"
@@ -167,10 +168,10 @@ customMetrics
   }
   {
     name: 'payment-unknown'
-    title: 'For more than an hour it is not known whether a payment went through'
+    title: 'The outcome of a payment has been unknown for more than an hour'
     severity: 1
     window: quarter
-    look: 'Look first at GET ops/invoices?status=parked: those with payment.unknownSince may have been charged. Compare them with the provider by the invoice id in its metadata before anything is paid again.'
+    look: 'Look first at GET ops/invoices?status=parked: those with payment.unknownSince may have been charged. Check each at the provider, by the invoice id in the payment metadata, before paying anything again.'
     query: '''
 customMetrics
 | where name == "payonce.payment.unknown_oldest_ms"
@@ -180,10 +181,10 @@ customMetrics
   }
   {
     name: 'breaker-open'
-    title: 'The payment provider fails so often that calls are held back'
+    title: 'The circuit breaker is holding back calls to the payment provider'
     severity: 2
     window: quarter
-    look: 'Look first at the status page of the provider and at payonce.payment.outcome; payments go on by themselves.'
+    look: 'Look first at the status page of the provider and at payonce.payment.outcome. Payments resume automatically.'
     query: '''
 customMetrics
 | where name == "payonce.payment.breaker_open"
@@ -193,7 +194,7 @@ customMetrics
   }
   {
     name: 'function-failures'
-    title: 'Functions fail'
+    title: 'A function keeps failing'
     severity: 2
     window: quarter
     look: 'Look first at the exceptions of the function named in the result (Application Insights, Failures).'
@@ -247,7 +248,7 @@ resource deadLetters 'Microsoft.Insights/metricAlerts@2018-03-01' = {
   location: 'global'
   tags: tags
   properties: {
-    description: 'Look first at GET ops/dead-letters: each has a reason; send it back with POST ops/dead-letters/redrive.'
+    description: 'Look first at GET ops/dead-letters: each message has a reason. Send it back with POST ops/dead-letters/redrive.'
     severity: 2
     enabled: true
     autoMitigate: true

@@ -1,16 +1,17 @@
-// The database: the four containers as src/documents/cosmosContainers.ts has them (a test compares the two).
+// The database. Its four containers match src/documents/cosmosContainers.ts (a test compares the two).
 param name string
 param location string
 param tags object
 param appPrincipalId string
 param privateNetworking bool
 
-@description('0: serverless. Else the highest RU/s that the four containers share.')
+@description('0: serverless. Otherwise the maximum RU/s, shared by the four containers.')
 param autoscaleMaxRu int
 
 var databaseName = 'payonce'
 
-// Each indexed path costs RU at every write: only what a query uses is indexed. ttl -1: items may have one, none by default.
+// Every indexed path costs RU on each write, so only paths used by queries are indexed. ttl -1: no expiry by
+// default; an item may set its own.
 var containers = [
   {
     name: 'invoices'
@@ -57,7 +58,7 @@ resource account 'Microsoft.DocumentDB/databaseAccounts@2025-04-15' = {
     disableKeyBasedMetadataWriteAccess: true
     minimalTlsVersion: 'Tls12'
     publicNetworkAccess: privateNetworking ? 'Disabled' : 'Enabled'
-    // Session consistency and one write region: a claim is a compare-and-swap, and must have one truth.
+    // Session consistency and one write region: a claim is a compare-and-swap and needs one source of truth.
     consistencyPolicy: {
       defaultConsistencyLevel: 'Session'
     }
@@ -114,9 +115,9 @@ resource sqlContainers 'Microsoft.DocumentDB/databaseAccounts/sqlDatabases/conta
   }
 ]
 
-// Roles of the data plane. They are not Azure roles: Cosmos DB keeps them itself.
+// Data plane roles. They are not Azure roles: Cosmos DB manages them itself.
 
-@description('Read what the SDK asks for when it starts: regions, databases, containers.')
+@description('Reads the metadata that the SDK requests at startup: regions, databases, containers.')
 resource metadataReader 'Microsoft.DocumentDB/databaseAccounts/sqlRoleDefinitions@2025-04-15' = {
   parent: account
   name: guid(account.id, 'metadata-reader')
@@ -132,7 +133,7 @@ resource metadataReader 'Microsoft.DocumentDB/databaseAccounts/sqlRoleDefinition
   }
 }
 
-@description('Add to the audit trail and read it: neither change nor delete what is there.')
+@description('Appends to the audit trail and reads it. Cannot change or delete records.')
 resource auditAppender 'Microsoft.DocumentDB/databaseAccounts/sqlRoleDefinitions@2025-04-15' = {
   parent: account
   name: guid(account.id, 'audit-appender')
@@ -159,7 +160,7 @@ var roles = [
     name: 'payonce metadata reader'
     id: metadataReader.id
     scope: account.id
-    why: 'The SDK reads the account when it starts.'
+    why: 'The SDK reads account metadata at startup.'
   }
   {
     name: 'Cosmos DB Built-in Data Contributor'
@@ -183,11 +184,11 @@ var roles = [
     name: 'payonce audit appender'
     id: auditAppender.id
     scope: '${account.id}/dbs/${databaseName}/colls/audit'
-    why: 'Audit records are appended and listed; nobody who takes over the app can rewrite them.'
+    why: 'Audit records are appended and listed; an attacker who takes over the app cannot rewrite them.'
   }
 ]
 
-// One after the other: Cosmos DB refuses two changes of an account at once.
+// One at a time: Cosmos DB rejects concurrent changes to an account.
 @batchSize(1)
 resource roleAssignments 'Microsoft.DocumentDB/databaseAccounts/sqlRoleAssignments@2025-04-15' = [
   for role in roles: {

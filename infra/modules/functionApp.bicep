@@ -1,4 +1,4 @@
-// The app on a Flex Consumption plan, with its settings. A test compares them with those that the code reads.
+// The app on a Flex Consumption plan, and its settings. A test compares them with those the code reads.
 param name string
 param planName string
 param location string
@@ -14,7 +14,7 @@ param notifySecretUri string
 param notifyWebhookUrl string
 param applicationInsightsConnectionString string
 
-@description('Subnet for outgoing traffic; empty: none.')
+@description('Subnet for outbound traffic. Empty: none.')
 param subnetId string
 
 param maximumInstanceCount int
@@ -27,7 +27,7 @@ param invoiceSchedule string
 param outboxSchedule string
 param paymentsPaused bool
 
-// No key among them: every service is reached as the identity of the app.
+// No keys: the app reaches every service with its managed identity.
 var appSettings = {
   AZURE_CLIENT_ID: identityClientId
   AzureWebJobsStorage__accountName: storageName
@@ -43,7 +43,7 @@ var appSettings = {
   APPLICATIONINSIGHTS_AUTHENTICATION_STRING: 'ClientId=${identityClientId};Authorization=AAD'
   STRIPE_SECRET_KEY: '@Microsoft.KeyVault(SecretUri=${stripeSecretUri})'
   STRIPE_API_BASE: 'https://api.stripe.com'
-  // An empty setting counts as none.
+  // The app treats an empty setting as unset.
   NOTIFY_WEBHOOK_URL: notifyWebhookUrl
   NOTIFY_WEBHOOK_SECRET: empty(notifyWebhookUrl) ? '' : '@Microsoft.KeyVault(SecretUri=${notifySecretUri})'
   INVOICE_SCHEDULE: invoiceSchedule
@@ -56,8 +56,8 @@ var appSettings = {
   PAYMENT_TIMEOUT_SECONDS: '30'
 }
 
-// Neither claims nor charges, by the timer or by hand: a run that somebody starts would claim, too. Everything else runs
-// (https://learn.microsoft.com/azure/azure-functions/disable-function).
+// Stops claiming and charging, by timer and in manual runs, which would claim too. Everything else keeps
+// running (https://learn.microsoft.com/azure/azure-functions/disable-function).
 var pause = {
   'AzureWebJobs.processInvoices.Disabled': 'true'
   'AzureWebJobs.executePayments.Disabled': 'true'
@@ -110,7 +110,8 @@ resource app 'Microsoft.Web/sites@2024-11-01' = {
           }
         }
       }
-      // Each function that is not HTTP or durable scales by itself on this plan; payments may be kept warm.
+      // On this plan every function that is not HTTP or durable scales separately, so payments alone can be
+      // kept warm.
       scaleAndConcurrency: {
         maximumInstanceCount: maximumInstanceCount
         instanceMemoryMB: 2048
@@ -131,7 +132,7 @@ resource app 'Microsoft.Web/sites@2024-11-01' = {
   }
 }
 
-// Publishing with a password is off: deployments use an identity.
+// No publishing with a password: deployments use an identity.
 resource publishing 'Microsoft.Web/sites/basicPublishingCredentialsPolicies@2024-11-01' = [
   for protocol in ['scm', 'ftp']: {
     parent: app
@@ -144,7 +145,7 @@ resource publishing 'Microsoft.Web/sites/basicPublishingCredentialsPolicies@2024
 
 var signIn = !empty(opsClientId)
 
-// Written in either case: settings that an earlier deployment left would go on asking for its sign-in.
+// Deployed even without sign-in: otherwise settings from an earlier deployment would keep requiring one.
 resource authentication 'Microsoft.Web/sites/config@2024-11-01' = {
   parent: app
   name: 'authsettingsV2'

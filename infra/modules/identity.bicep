@@ -1,4 +1,4 @@
-// The one identity of the app. What it may do stands beside each resource, with the reason.
+// The only identity of the app. Each resource's module assigns its roles and gives the reason.
 param name string
 param location string
 param tags object

@@ -1,4 +1,4 @@
-// The app's two secrets: the key of the payment provider, and what signs messages to the webhook.
+// The app's two secrets: the payment provider's key and the webhook signing secret.
 param name string
 param location string
 param tags object
@@ -57,7 +57,7 @@ var roles = [
   {
     name: 'Key Vault Secrets User'
     id: '4633458b-17de-408a-b874-0445c86b69e6'
-    why: 'The settings STRIPE_SECRET_KEY and NOTIFY_WEBHOOK_SECRET are references to the secrets in this vault.'
+    why: 'The settings STRIPE_SECRET_KEY and NOTIFY_WEBHOOK_SECRET reference secrets in this vault.'
   }
 ]
 
@@ -76,7 +76,7 @@ resource roleAssignments 'Microsoft.Authorization/roleAssignments@2022-04-01' = 
 
 output id string = vault.id
 output name string = vault.name
-// Without a version, so that a rotated key is picked up within a day, or when the references are refreshed. The slash at
-// the end is part of such an address.
+// No version, so the app picks up a rotated key within a day or when the references are refreshed. Such a URI
+// ends with a slash.
 output stripeSecretUri string = '${vault.properties.vaultUri}secrets/${stripeSecretName}/'
 output notifySecretUri string = '${vault.properties.vaultUri}secrets/${notifySecretName}/'

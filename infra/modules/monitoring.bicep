@@ -1,4 +1,4 @@
-// Application Insights on a workspace. Telemetry is taken from identities only.
+// Workspace-based Application Insights. It accepts telemetry only from Entra identities.
 param token string
 param location string
 param tags object
@@ -35,7 +35,7 @@ var roles = [
   {
     name: 'Monitoring Metrics Publisher'
     id: '3913510d-42f4-4e42-8a64-420c390055eb'
-    why: 'The host and the app send their telemetry as the identity of the app.'
+    why: 'The host and the app send telemetry with the app identity.'
   }
 ]
 

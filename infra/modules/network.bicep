@@ -1,4 +1,4 @@
-// A network for the app and the private endpoints of what it uses.
+// A network for the app and for the private endpoints of the services it uses.
 param name string
 param location string
 param tags object
@@ -16,7 +16,7 @@ resource network 'Microsoft.Network/virtualNetworks@2024-07-01' = {
         name: 'app'
         properties: {
           addressPrefix: '10.80.0.0/24'
-          // What the Flex Consumption plan asks for.
+          // Required by the Flex Consumption plan.
           delegations: [
             {
               name: 'flex-consumption'

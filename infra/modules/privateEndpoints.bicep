@@ -1,4 +1,4 @@
-// One private endpoint and one private DNS zone for each service that the app reaches.
+// A private endpoint and a private DNS zone for every service the app uses.
 param location string
 param tags object
 param networkId string

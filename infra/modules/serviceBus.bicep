@@ -1,12 +1,12 @@
-// The queue of payment commands. Its properties are those of local/serviceBus/Config.json, which the emulators use
-// (they know no time to live above an hour, so that is said here alone).
+// The queue of payment commands. Its properties match local/serviceBus/Config.json, which the emulators use,
+// except for the time to live: the emulators allow at most an hour, so only this file sets it.
 param name string
 param location string
 param tags object
 param appPrincipalId string
 param privateNetworking bool
 
-// Standard has duplicate detection; private endpoints need Premium.
+// Duplicate detection needs Standard; private endpoints need Premium.
 var tier = privateNetworking ? 'Premium' : 'Standard'
 
 resource namespace 'Microsoft.ServiceBus/namespaces@2024-01-01' = {
@@ -28,7 +28,8 @@ resource paymentCommands 'Microsoft.ServiceBus/namespaces/queues@2024-01-01' = {
   parent: namespace
   name: 'payment-commands'
   properties: {
-    // The host renews the lock up to maxAutoLockRenewalDuration (host.json), so a minute only bounds a crash.
+    // The host renews the lock for up to maxAutoLockRenewalDuration (host.json), so a minute bounds only the
+    // delay after a crash.
     lockDuration: 'PT1M'
     maxDeliveryCount: 10
     requiresSession: false
@@ -43,7 +44,7 @@ var roles = [
   {
     name: 'Azure Service Bus Data Sender'
     id: '69a216fc-b8fb-44d8-bc22-1f3c2cd27a39'
-    why: 'The outbox sends payment commands; ops sends dead letters back.'
+    why: 'The outbox sends payment commands; ops redrives dead letters.'
   }
   {
     name: 'Azure Service Bus Data Receiver'
@@ -53,11 +54,11 @@ var roles = [
   {
     name: 'Azure Service Bus Data Owner'
     id: '090c5cfd-751d-490a-894a-3ce6f1109419'
-    why: 'The scale controller reads the length of the queue, which only this role allows; without it one instance pays.'
+    why: 'The scale controller reads the queue length, which only this role allows; without it a single instance pays.'
   }
 ]
 
-// On the queue, not on the namespace: another queue in it stays out of reach.
+// Scoped to the queue, not the namespace, so that other queues stay out of reach.
 resource roleAssignments 'Microsoft.Authorization/roleAssignments@2022-04-01' = [
   for role in roles: {
     name: guid(paymentCommands.id, appPrincipalId, role.id)

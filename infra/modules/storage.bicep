@@ -1,4 +1,5 @@
-// Blobs: leases, receipts, the deployment package. Queues: work items. Tables, blobs and queues of the Functions host.
+// Blobs: leases, receipts, the deployment package. Queues: work items. The Functions host also keeps its own
+// blobs, queues and tables here.
 param name string
 param location string
 param tags object
@@ -33,7 +34,7 @@ resource account 'Microsoft.Storage/storageAccounts@2025-01-01' = {
     supportsHttpsTrafficOnly: true
     publicNetworkAccess: privateNetworking ? 'Disabled' : 'Enabled'
     networkAcls: {
-      // The lifecycle rule below is carried out by a trusted service, which a closed network would keep out
+      // A trusted service runs the lifecycle rule below; without this bypass a closed network would block it
       // (https://learn.microsoft.com/azure/storage/blobs/lifecycle-management-policy-configure).
       bypass: 'AzureServices'
       defaultAction: privateNetworking ? 'Deny' : 'Allow'
@@ -45,8 +46,8 @@ resource blobService 'Microsoft.Storage/storageAccounts/blobServices@2025-01-01'
   parent: account
   name: 'default'
   properties: {
-    // Receipts and lock records that somebody deletes can be had back. A lock blob must never be lost: its fence would
-    // begin again at zero.
+    // Deleted receipts and lock records can be restored. A lock blob must never be lost: its fence would
+    // restart at zero.
     deleteRetentionPolicy: {
       enabled: true
       days: 14
@@ -58,8 +59,8 @@ resource blobService 'Microsoft.Storage/storageAccounts/blobServices@2025-01-01'
   }
 }
 
-// There is a lock for every work item, without a fence: nothing is lost with those that are old. A lock that is held cannot
-// be deleted, and one that is gone is made anew. Locks with a fence are kept.
+// Every work item has a lock without a fence, so deleting old ones loses nothing: a held lock cannot be
+// deleted, and a deleted one is created again. Locks with a fence are kept.
 resource lifecycle 'Microsoft.Storage/storageAccounts/managementPolicies@2025-01-01' = {
   parent: account
   name: 'default'
@@ -122,12 +123,12 @@ var roles = [
   {
     name: 'Storage Blob Data Owner'
     id: 'b7e6dc6d-f1e8-4753-8033-0f276bb0955b'
-    why: 'Leases and receipts; the Functions host keeps its own leases and keys in blobs, and asks for this role.'
+    why: 'Leases and receipts; the Functions host keeps its own leases and keys in blobs and requires this role.'
   }
   {
     name: 'Storage Queue Data Contributor'
     id: '974c5e8b-45b9-4653-ba55-5f855dd0fb88'
-    why: 'Work items are sent and received, poisonous ones moved; Durable Functions creates its own queues.'
+    why: 'Work items are sent, received and moved to the poison queue; Durable Functions creates its own queues.'
   }
   {
     name: 'Storage Table Data Contributor'

@@ -1,4 +1,4 @@
-// The overview: what was paid, how leases and runs do, what waits.
+// The overview workbook: payments, leases, runs and backlogs.
 param location string
 param tags object
 param applicationInsightsId string

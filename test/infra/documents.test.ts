@@ -19,7 +19,7 @@ const documents = [
     .map((name) => `docs/${name.replaceAll('\\', '/')}`),
 ].map((path) => ({ path, text: read(path) }));
 
-/** `GET ops/runs/{}` of every function: what a parameter is called is of no account. */
+/** `GET ops/runs/{}` for every route. Parameter names do not matter. */
 const routes = new Set(
   [...sources]
     .filter(([path]) => path.startsWith('functions/'))
@@ -31,7 +31,7 @@ const routes = new Set(
 );
 
 describe.each(documents)('$path', ({ text }) => {
-  test('routes that it names are there', () => {
+  test('routes it mentions exist', () => {
     const named = [...text.matchAll(/\b(GET|POST) (ops\/[^\s`?,.:;)|]*)/g)];
     const missing = named
       .map(([, method, route = '']) => `${method} ${withoutNames(route)}`)
@@ -39,7 +39,7 @@ describe.each(documents)('$path', ({ text }) => {
     expect(missing).toEqual([]);
   });
 
-  test('npm scripts that it names are there', () => {
+  test('npm scripts it mentions exist', () => {
     const { scripts } = z
       .object({ scripts: z.record(z.string(), z.string()) })
       .parse(JSON.parse(read('package.json')));
@@ -48,7 +48,7 @@ describe.each(documents)('$path', ({ text }) => {
   });
 });
 
-test('there are routes to compare with, and documents that name them', () => {
+test('there are routes to compare, and documents that mention them', () => {
   expect(routes.size).toBeGreaterThan(10);
   expect(documents.some(({ text }) => text.includes('GET ops/'))).toBe(true);
 });
