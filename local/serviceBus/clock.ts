@@ -1,8 +1,8 @@
-/** Time as the stand-in sees it, so that locks, expiry and schedules are tested without waiting for them. */
+/** The time source. Replaceable, so that tests of locks, expiry and schedules need not wait. */
 export interface BrokerClock {
   /** Milliseconds since the epoch. */
   now(): number;
-  /** Calls `action` once, `ms` milliseconds from now; the function returned calls it off. */
+  /** Calls `action` once, `ms` milliseconds from now. Returns a function that cancels it. */
   after(ms: number, action: () => void): () => void;
 }
 

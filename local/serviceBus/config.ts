@@ -8,7 +8,7 @@ export interface QueueConfig {
   rules: QueueRules;
 }
 
-/** What is wrong with a configuration file, each line with the path of the field. */
+/** Lists every problem in a configuration file, one per line, each with the path of its field. */
 export class ConfigError extends Error {
   override name = 'ConfigError';
 }
@@ -26,7 +26,7 @@ const duration = (min: string, max?: string) =>
     return z.NEVER;
   });
 
-/** Empty is the emulator's way to say "no"; anything else asks for a feature that is missing here. */
+/** The emulator writes an empty string for "none". Any other value asks for forwarding: not supported. */
 const noForwarding = z.literal('', { error: 'forwarding to another queue is not supported' }).optional();
 
 // Limits: https://learn.microsoft.com/azure/service-bus-messaging/service-bus-quotas
@@ -48,7 +48,7 @@ const queue = z.strictObject({
   Name: z
     .string()
     .max(260)
-    .regex(/^[A-Za-z0-9](?:[A-Za-z0-9._/-]*[A-Za-z0-9_])?$/, 'letters, digits and . - _ / only')
+    .regex(/^[A-Za-z0-9](?:[A-Za-z0-9._/-]*[A-Za-z0-9_])?$/, 'expected only letters, digits and . - _ /')
     .refine((name) => !name.includes('$'), 'must not contain $'),
   Properties: properties,
 });
@@ -65,21 +65,23 @@ const file = z.object({
             .optional(),
         }),
       )
-      .length(1, 'exactly one namespace, as in the official emulator'),
+      .length(1, 'expected exactly one namespace, as in the official emulator'),
   }),
 });
 
 /**
- * The queues of a file in the format of the official emulator's Config.json
- * (https://learn.microsoft.com/azure/service-bus-messaging/test-locally-with-service-bus-emulator). A property that is
- * not known is an error, since it would be ignored.
+ * Reads the queues from a file in the format of the official emulator's Config.json
+ * (https://learn.microsoft.com/azure/service-bus-messaging/test-locally-with-service-bus-emulator). An unknown
+ * property is an error: it would otherwise be silently ignored.
+ *
+ * @throws {ConfigError}
  */
 export function readConfig(path: string | URL): QueueConfig[] {
   let json: unknown;
   try {
     json = JSON.parse(readFileSync(path, 'utf8'));
   } catch (cause) {
-    throw new ConfigError(`Service Bus configuration ${String(path)}: not readable as JSON`, { cause });
+    throw new ConfigError(`Service Bus configuration ${String(path)}: cannot be read as JSON`, { cause });
   }
   return parseConfig(json, String(path));
 }
@@ -94,7 +96,7 @@ export function parseConfig(json: unknown, origin: string): QueueConfig[] {
   const names = new Set<string>();
   for (const { Name } of queues) {
     if (names.has(Name.toLowerCase())) {
-      throw new ConfigError(`Service Bus configuration ${origin}:\n  queue "${Name}" is there twice`);
+      throw new ConfigError(`Service Bus configuration ${origin}:\n  queue "${Name}" is defined twice`);
     }
     names.add(Name.toLowerCase());
   }

@@ -1,6 +1,9 @@
 const pattern = /^P(?:(\d+)W|(?:(\d+)D)?(?:T(?:(\d+)H)?(?:(\d+)M)?(?:(\d+(?:\.\d+)?)S)?)?)$/;
 
-/** Milliseconds of an ISO 8601 duration in weeks, or in days, hours, minutes and seconds; undefined if it is none. */
+/**
+ * Milliseconds in an ISO 8601 duration given as weeks, or as days, hours, minutes and seconds. Undefined if
+ * malformed.
+ */
 export function parseDuration(text: string): number | undefined {
   const match = pattern.exec(text);
   if (match === null || !/\d/.test(text) || text.endsWith('T')) return undefined;

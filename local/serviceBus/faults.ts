@@ -5,9 +5,9 @@ export const operations = ['connect', 'send', 'receive', 'settle', 'management']
 export type Operation = (typeof operations)[number];
 
 const shared = {
-  /** How many matching operations it hits. */
+  /** How many matching operations the fault hits. */
   count: z.int().min(1).default(1),
-  /** Only this queue; absent: any. */
+  /** Restricts the fault to this queue. Absent: any queue. */
   queue: z.string().optional(),
 };
 
@@ -15,9 +15,9 @@ export const faultSchema = z.discriminatedUnion('kind', [
   z.strictObject({
     kind: z.literal('drop-connection'),
     ...shared,
-    /** Absent: every connection is dropped now. */
+    /** Absent: drops every connection now. */
     operation: z.enum(operations).optional(),
-    /** Before the operation is applied, or after it but before the answer. */
+    /** Before the operation is applied, or after it but before the reply. */
     when: z.enum(['before', 'after']).default('before'),
   }),
   z.strictObject({
@@ -30,19 +30,19 @@ export const faultSchema = z.discriminatedUnion('kind', [
     kind: z.literal('refuse'),
     ...shared,
     operation: z.enum(operations).optional(),
-    /** AMQP error condition; absent: one after which the SDK tries again. */
+    /** AMQP error condition. Absent: one that the SDK retries. */
     condition: z.string().optional(),
   }),
-  /** Ends the locks that exist now, as if their time had run out. */
+  /** Expires all current locks. */
   z.strictObject({ kind: z.literal('expire-locks'), queue: z.string().optional() }),
 ]);
 
 export type Fault = z.infer<typeof faultSchema>;
 
-/** A fault that waits for an operation to hit. */
+/** A fault waiting for a matching operation. */
 export type ArmedFault = Exclude<Fault, { kind: 'expire-locks' }>;
 
-/** The faults that tests have asked for, oldest first. */
+/** Faults armed by tests, oldest first. */
 export class Faults {
   #armed: ArmedFault[] = [];
 
@@ -58,7 +58,7 @@ export class Faults {
     this.#armed = [];
   }
 
-  /** The fault for an operation on a queue (none for `connect`), which uses one of its count up. */
+  /** The fault to apply to an operation, if any. Uses up one of its count. `connect` has no queue. */
   take(operation: Operation, queue?: string): ArmedFault | undefined {
     if (this.#armed.length === 0) return undefined;
     const fault = this.#armed.find(
@@ -73,7 +73,7 @@ export class Faults {
   }
 }
 
-/** After these the SDK tries again; a connection closed for another reason it does not open again. */
+/** Conditions that the SDK retries. It does not reopen a connection closed with any other. */
 const transientCondition = (operation: Operation | undefined) =>
   operation === 'connect' ? 'amqp:connection:forced' : 'com.microsoft:server-busy';
 
@@ -82,7 +82,7 @@ export interface AmqpCondition {
   description: string;
 }
 
-/** Runs one operation as the fault for it, if any, wants. */
+/** Runs one operation with its fault, if any. */
 export function underFault(
   fault: ArmedFault | undefined,
   clock: BrokerClock,
@@ -98,7 +98,7 @@ export function underFault(
     case 'refuse':
       operation.refuse({
         condition: fault.condition ?? transientCondition(fault.operation),
-        description: 'Refused by a fault set for a test.',
+        description: 'Refused by a fault injected by a test.',
       });
       break;
     case 'drop-connection':

@@ -15,11 +15,11 @@ interface Parts {
   broker: Broker;
   faults: Faults;
   consumers: Consumers;
-  /** Cuts every client connection; says how many. */
+  /** Cuts every client connection and returns how many there were. */
   dropConnections: () => number;
 }
 
-/** Serves `/_local/stats` and `/_local/faults`, for tests and the curious. */
+/** Serves `/_local/stats` and `/_local/faults`. */
 export async function serveHttp(parts: Parts, port: number): Promise<LocalHttp> {
   const server = createServer((request, response) => {
     answer(parts, request).then(
@@ -62,7 +62,10 @@ async function answer(parts: Parts, request: IncomingMessage): Promise<Reply> {
     case 'POST /_local/faults':
       return setFault(parts, await readBody(request));
     default:
-      return { status: 404, body: { error: `${call}: there are only /_local/stats and /_local/faults` } };
+      return {
+        status: 404,
+        body: { error: `${call}: unknown; only /_local/stats and /_local/faults exist` },
+      };
   }
 }
 

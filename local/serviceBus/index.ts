@@ -9,13 +9,13 @@ import { serveHttp } from './http.ts';
 import { openStorage } from './storage.ts';
 
 export interface ServiceBusOptions {
-  /** AMQP port; 0 or absent: any free one. */
+  /** AMQP port. 0 or absent: any free port. */
   port?: number;
-  /** Port of `/_local/…`; 0 or absent: any free one. */
+  /** Port of `/_local/…`. 0 or absent: any free port. */
   httpPort?: number;
-  /** Folder for the messages; without one they are kept in memory. */
+  /** Folder for the messages. Absent: in memory. */
   data?: string;
-  /** A file in the format of the official emulator's Config.json; absent: the queues of payonce. */
+  /** A file in the format of the official emulator's Config.json. Absent: payonce's own queues. */
   config?: string;
   clock?: BrokerClock;
 }
@@ -28,18 +28,18 @@ export interface ServiceBus extends AsyncDisposable {
   stop(): Promise<void>;
 }
 
-/** The key of the official emulator; it protects nothing. */
+/** The official emulator's key. It is public and protects nothing. */
 const key = { name: 'RootManageSharedAccessKey', value: 'SAS_KEY_VALUE' };
 
 /**
  * Starts a stand-in for Azure Service Bus on 127.0.0.1: queues over AMQP 1.0.
  *
- * @throws ConfigError when the configuration file asks for what is not supported; it names each field.
+ * @throws {ConfigError} naming each invalid or unsupported field of the configuration file
  */
 export async function startServiceBus(options: ServiceBusOptions = {}): Promise<ServiceBus> {
   const { port = 0, httpPort = 0, data, clock = systemBrokerClock } = options;
   const configs = readConfig(options.config ?? new URL('./Config.json', import.meta.url));
-  // What was begun is ended again, last first, when a later part cannot start, as with a port that is taken.
+  // If a later part cannot start (a port is taken, say), the parts already running stop in reverse order.
   await using starting = new AsyncDisposableStack();
   const storage = data === undefined ? undefined : openStorage(data);
   starting.defer(() => storage?.close());

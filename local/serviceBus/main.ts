@@ -1,4 +1,4 @@
-/** The Service Bus stand-in as a program: prints its settings as KEY=value lines, then `ready`. */
+/** Runs the Service Bus stand-in. Prints its settings as KEY=value lines, then `ready`. */
 import { parseArgs } from 'node:util';
 import { ConfigError } from './config.ts';
 import { startServiceBus } from './index.ts';

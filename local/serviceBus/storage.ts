@@ -6,16 +6,16 @@ import type { Message } from './broker/message.ts';
 import type { Queue } from './broker/queue.ts';
 
 export interface Storage extends Journal {
-  /** Fills a queue with what was kept of it. */
+  /** Restores a queue from the file. */
   load(queue: Queue, now: number): void;
-  /** Commits what is pending and closes the file. */
+  /** Commits pending changes and closes the file. */
   close(): void;
 }
 
 /**
- * Keeps the queues in `service-bus.sqlite` under a folder. All that one turn of the event loop changes is one
- * transaction, committed before anything of it is acknowledged: what was acknowledged is there after the process is
- * killed. The file is not flushed to the disk at each commit, so a power cut may cost the last moments.
+ * Keeps the queues in `service-bus.sqlite` in a folder. All changes in one turn of the event loop form one
+ * transaction, committed before any of them is acknowledged, so acknowledged changes survive a kill of the
+ * process. A commit does not flush the file to disk: a power cut may lose the last moments.
  */
 export function openStorage(folder: string): Storage {
   mkdirSync(folder, { recursive: true });
@@ -114,7 +114,7 @@ export function openStorage(folder: string): Storage {
   };
 }
 
-/** Two processes on one file would hand out the same messages twice. */
+/** Exclusive, because two processes on one file would each hand out the same messages. */
 function openExclusively(file: string): DatabaseSync {
   const db = new DatabaseSync(file);
   try {
@@ -132,7 +132,7 @@ function openExclusively(file: string): DatabaseSync {
   }
 }
 
-/** The file is our own writing: it is read back without a schema. Infinity became null in JSON. */
+/** Only this module writes the file, so rows are not validated. JSON turned Infinity into null. */
 function messageFrom(row: Record<string, unknown>): Message {
   const facts = JSON.parse(String(row.facts)) as Omit<Message, 'annotations' | 'bare'>;
   return {

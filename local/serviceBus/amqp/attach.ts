@@ -1,4 +1,4 @@
-/** Decides what a link that a client attaches is for, and refuses it by name where there is no such thing here. */
+/** Routes each link that a client attaches. Refuses unsupported ones with an error that names them. */
 import type { Queue } from '../broker/queue.ts';
 import type { AmqpCondition } from '../faults.ts';
 import { serveCbs } from './cbs.ts';
@@ -9,7 +9,7 @@ import { maxMessageSize, serveProducer } from './producer.ts';
 import type { IncomingLink, OutgoingLink } from './rhea.ts';
 import { serveSession, sessionFilter } from './sessionLink.ts';
 
-/** An address on the namespace. */
+/** What an address in the namespace stands for. */
 type Node = { kind: 'cbs' } | { kind: 'management'; queue: Queue } | { kind: 'queue'; queue: Queue };
 
 class AttachRefused extends Error {
@@ -21,7 +21,7 @@ class AttachRefused extends Error {
   }
 }
 
-/** A client wants to send, or to ask something. */
+/** Serves a link on which a client sends messages or requests. */
 export function attachIncoming(namespace: Namespace, peer: Peer, link: IncomingLink): void {
   orRefuse(link, () => {
     const node = findNode(namespace, peer, link.target?.address, 'target');
@@ -44,7 +44,7 @@ export function attachIncoming(namespace: Namespace, peer: Peer, link: IncomingL
   });
 }
 
-/** A client wants to receive, or to have answers. */
+/** Serves a link on which a client receives messages or replies. */
 export function attachOutgoing(namespace: Namespace, peer: Peer, link: OutgoingLink): void {
   orRefuse(link, () => {
     const node = findNode(namespace, peer, link.source?.address, 'source');
@@ -78,7 +78,7 @@ function orRefuse(link: IncomingLink | OutgoingLink, attach: () => void): void {
     attach();
   } catch (error) {
     if (!(error instanceof AttachRefused)) throw error;
-    // rhea answers with an attach without source or target, and then the detach with the error.
+    // rhea replies with an attach without source or target, then a detach with the error.
     link.close(error.condition);
   }
 }
@@ -93,7 +93,7 @@ function findNode({ broker }: Namespace, peer: Peer, raw: unknown, end: 'source'
   const address = raw.replace(/^[a-z]+:\/\/[^/]*/i, '').replace(/^\//, '');
   if (address === '$cbs') return { kind: 'cbs' };
   if (!peer.authorized) {
-    const what = 'Unauthorized access: no valid token was put on $cbs for this connection.';
+    const what = 'Unauthorized access: no valid token has been put on $cbs for this connection.';
     throw new AttachRefused('amqp:unauthorized-access', what);
   }
   if (/\/subscriptions\//i.test(address)) {
@@ -113,7 +113,7 @@ function findNode({ broker }: Namespace, peer: Peer, raw: unknown, end: 'source'
   return { kind: managed === undefined ? 'queue' : 'management', queue };
 }
 
-/** Says to the client that it got what it asked for. */
+/** Confirms to the client the source and target it asked for. */
 export function echoTerminus(link: IncomingLink | OutgoingLink): void {
   link.local.attach.snd_settle_mode = link.snd_settle_mode;
   link.local.attach.rcv_settle_mode = link.rcv_settle_mode;

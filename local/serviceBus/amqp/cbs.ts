@@ -9,7 +9,7 @@ const refused = (statusDescription: string): Answer => ({
   errorCondition: 'amqp:unauthorized-access',
 });
 
-/** `$cbs`: clients put a token signed with the key before they open links; its expiry is not watched. */
+/** `$cbs`: clients put a token signed with the key before they open links. Token expiry is not enforced. */
 export function serveCbs(peer: Peer, link: IncomingLink, key: AccessKey): void {
   serveRequests(peer, link, 'cbs', (request, answer) => {
     const result = checkToken(request, key);

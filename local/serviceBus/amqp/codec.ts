@@ -1,6 +1,6 @@
 /**
- * Reads an AMQP message only as far as a broker must: it finds the sections by their lengths and keeps the bytes.
- * Decoding and encoding it again would change types (an int becomes a uint) and cost the most of the time.
+ * Reads only as much of an AMQP message as a broker must: finds the sections by length and keeps the bytes.
+ * Decoding and re-encoding would change types (an int becomes a uint) and take most of the processing time.
  */
 import { randomUUID } from 'node:crypto';
 import type { IncomingMessage } from '../broker/message.ts';
@@ -17,14 +17,14 @@ export const sectionCodes = {
 
 export interface Section {
   code: number;
-  /** Offset of the section, with its descriptor. */
+  /** Offset of the section, including its descriptor. */
   start: number;
   /** Offset of the value's constructor. */
   value: number;
   end: number;
 }
 
-/** The bytes are no AMQP message. */
+/** The bytes are not a valid AMQP message. */
 export class DecodeError extends Error {
   override name = 'DecodeError';
 }
@@ -35,16 +35,16 @@ export function readSections(buffer: Buffer): Section[] {
     if (buffer[start] !== 0x00) throw new DecodeError(`no section at byte ${start}`);
     const descriptorEnd = endOfValue(buffer, start + 1);
     const end = endOfValue(buffer, descriptorEnd);
-    if (end > buffer.length) throw new DecodeError(`the section at byte ${start} is cut short`);
+    if (end > buffer.length) throw new DecodeError(`the section at byte ${start} is truncated`);
     sections.push({ code: descriptorCode(buffer, start + 1), start, value: descriptorEnd, end });
     start = end;
   }
   return sections;
 }
 
-/** Offset behind the value that begins at `at`; its width follows from the constructor's upper half. */
+/** Offset just past the value at `at`. The upper half of the constructor byte gives its width. */
 function endOfValue(buffer: Buffer, at: number): number {
-  if (at >= buffer.length) throw new DecodeError('the message is cut short');
+  if (at >= buffer.length) throw new DecodeError('the message is truncated');
   const kind = (buffer[at] ?? 0) >> 4;
   if (kind === 0x4) return at + 1;
   if (kind >= 0x5 && kind <= 0x9) return at + 1 + (1 << (kind - 5));
@@ -52,7 +52,7 @@ function endOfValue(buffer: Buffer, at: number): number {
   if (!wide && kind !== 0xa && kind !== 0xc && kind !== 0xe) {
     throw new DecodeError(`unknown constructor 0x${buffer[at]?.toString(16)} at byte ${at}`);
   }
-  if (at + (wide ? 5 : 2) > buffer.length) throw new DecodeError('the message is cut short');
+  if (at + (wide ? 5 : 2) > buffer.length) throw new DecodeError('the message is truncated');
   return wide ? at + 5 + buffer.readUInt32BE(at + 1) : at + 2 + buffer.readUInt8(at + 1);
 }
 
@@ -94,7 +94,7 @@ function readHeader(message: IncomingMessage, buffer: Buffer, section: Section):
   if (typeof ttl?.value === 'number') message.timeToLive = ttl.value;
 }
 
-/** Annotations that only the broker sets: a sender's (of a message that it forwards) are not taken over. */
+/** Annotations that only the broker sets. A sender's values (from a message it forwards) are dropped. */
 const ownAnnotations = new Set([
   'x-opt-enqueued-time',
   'x-opt-sequence-number',
@@ -123,7 +123,7 @@ function readAnnotations(message: IncomingMessage, buffer: Buffer, section: Sect
 const messageIdField = 0;
 const groupIdField = 10;
 
-/** Takes the ids from the properties; a message without an id gets one, since the SDK cannot do without. */
+/** Reads the ids from the properties. A message without an id gets one: the SDK needs it. */
 function readProperties(message: IncomingMessage, buffer: Buffer, section: Section | undefined): void {
   const fields = section === undefined ? [] : readList(buffer, section);
   const sessionId = fields[groupIdField]?.value;
@@ -143,14 +143,14 @@ function readProperties(message: IncomingMessage, buffer: Buffer, section: Secti
   message.bare = Buffer.concat([encodeSection(sectionCodes.properties, types.wrap_list(fields)), rest]);
 }
 
-/** The items of a list, or the keys and values of a map one after the other. */
+/** The items of a list, or the keys and values of a map, alternating. */
 function readList(buffer: Buffer, section: Section): Typed[] {
   const { value } = decoded(() => new types.Reader(buffer.subarray(section.value, section.end)).read());
-  // A copy: rhea shares one array between all empty lists.
+  // Copied, because rhea shares one array between all empty lists.
   return Array.isArray(value) ? [...(value as Typed[])] : [];
 }
 
-/** rhea throws errors of several kinds at bytes that make no sense. */
+/** Wraps the various errors that rhea throws on malformed bytes. @throws {DecodeError} */
 function decoded<Result>(read: () => Result): Result {
   try {
     return read();
@@ -165,7 +165,7 @@ export function encodeSection(code: number, value: Typed): Buffer {
   return writer.toBuffer();
 }
 
-/** The same bare message with some application properties set. */
+/** A copy of a bare message with some application properties set. @throws {DecodeError} */
 export function withApplicationProperties(bare: Buffer, changes: Record<string, unknown>): Buffer {
   const entries = Object.entries(changes).filter(([, value]) => value !== undefined);
   if (entries.length === 0) return bare;
@@ -193,7 +193,7 @@ function setItem(items: Typed[], name: string, value: Typed): void {
   items.push(types.wrap_string(name), value);
 }
 
-/** The messages in one transfer of format 0x80013700: each data section is an encoded message. */
+/** The messages in a transfer of format 0x80013700: one encoded message per data section. */
 export function readBatch(buffer: Buffer): Buffer[] {
   return readSections(buffer)
     .filter(({ code }) => code === sectionCodes.data)

@@ -9,7 +9,7 @@ import { settleOnRequest } from './settlement.ts';
 
 const presettled = 1;
 
-/** Serves a link on which a client receives, of one session where `sessionId` is given. */
+/** Serves a link on which a client receives, from one session if `sessionId` is given. Returns a cleanup. */
 export function serveConsumer(
   namespace: Namespace,
   peer: Peer,
@@ -19,9 +19,9 @@ export function serveConsumer(
 ): () => void {
   const { broker, consumers, faults } = namespace;
   const removes = link.snd_settle_mode === presettled;
-  /** Deliveries without an answer yet, by lock token. */
+  /** Unsettled deliveries by lock token. */
   const open = new Map<string, AmqpDelivery>();
-  // rhea counts credit down when a transfer leaves, not when it is handed over: so we count what we handed over.
+  // rhea decrements credit when a transfer leaves, not on hand-over, so hand-overs are counted here.
   let handedOver = 0;
   let paused = false;
   let gone = false;
@@ -33,7 +33,7 @@ export function serveConsumer(
     return link.session.outgoing.available() > 0;
   }
 
-  /** A delivery whose lock ran out stays open, so that a late answer is answered; it goes when its place is needed. */
+  /** An expired delivery stays open, so that a late disposition gets a reply, until its slot is needed. */
   function forgetLostLocks(): void {
     for (const [token, delivery] of open) {
       if (queue.lockedMessage(token, broker.now()) !== undefined) continue;
@@ -74,7 +74,7 @@ export function serveConsumer(
     return true;
   }
 
-  // rhea's own answer leaves the case out in which the credit is used up already; the client then waits in vain.
+  // rhea's own version ignores a drain when the credit is already used up, and the client would wait forever.
   link._get_drain = () => {
     if (!link._draining) return false;
     link._draining = false;
@@ -89,7 +89,7 @@ export function serveConsumer(
     link.issue_flow = true;
     link.connection._register();
   };
-  // Nothing goes out before it is stored.
+  // Nothing may go out before it is committed.
   link.on('sender_flow', () => broker.journal.afterCommit(answerFlow));
   settleOnRequest(namespace, peer, link, queue, open);
   const leave = consumers.add(queue, { deliverOne, hasRoom });

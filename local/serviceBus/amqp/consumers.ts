@@ -1,22 +1,22 @@
 import type { Broker } from '../broker/broker.ts';
 import type { Queue } from '../broker/queue.ts';
 
-/** A link that takes messages from a queue. */
+/** A link that receives from a queue. */
 export interface Consumer {
-  /** Hands out one message; false when there is none, or the link can't take one now. */
+  /** Delivers one message. False if none is ready or the link has no room. */
   deliverOne(): boolean;
-  /** Whether the link could take a message now. */
+  /** Whether the link can take a message now. */
   hasRoom(): boolean;
 }
 
 interface Waiting {
   consumers: Set<Consumer>;
-  /** Clients that wait for a free session: each tries, and says whether it is done waiting. */
+  /** Attempts by clients waiting for a free session. True: done waiting. */
   sessionSeekers: Set<() => boolean>;
   awake: boolean;
 }
 
-/** Who waits at which queue; they take turns. */
+/** The consumers waiting at each queue. They take turns. */
 export class Consumers {
   readonly #broker: Broker;
   readonly #waiting = new Map<Queue, Waiting>();
@@ -31,32 +31,32 @@ export class Consumers {
     }
   }
 
-  /** Lets a consumer take turns; the function returned ends that. */
+  /** Adds a consumer to the rotation. Returns a function that removes it. */
   add(queue: Queue, consumer: Consumer): () => void {
     const { consumers } = this.#at(queue);
     consumers.add(consumer);
     return () => consumers.delete(consumer);
   }
 
-  /** How many links wait for a message of a queue. */
+  /** How many links are waiting for a message from a queue. */
   waitingAt(queue: Queue): number {
     return [...this.#at(queue).consumers].filter((consumer) => consumer.hasRoom()).length;
   }
 
-  /** Calls `attempt` whenever a session may be free, until it returns true or the function returned is called. */
+  /** Calls `attempt` whenever a session may be free, until it returns true. Returns a cancel function. */
   seekSession(queue: Queue, attempt: () => boolean): () => void {
     const { sessionSeekers } = this.#at(queue);
     sessionSeekers.add(attempt);
     return () => sessionSeekers.delete(attempt);
   }
 
-  /** Calls back when the session that `holder` has is lost; the function returned ends that. */
+  /** Calls `lost` when `holder` loses its session lock. Returns a cancel function. */
   watchSession(holder: string, lost: () => void): () => void {
     this.#sessionLost.set(holder, lost);
     return () => this.#sessionLost.delete(holder);
   }
 
-  /** Soon, and only when all is stored that was sent so far: messages go to who has room. */
+  /** Hands out messages in the next tick, once everything sent so far is committed. */
   wake(queue: Queue): void {
     const waiting = this.#at(queue);
     if (waiting.awake || (waiting.consumers.size === 0 && waiting.sessionSeekers.size === 0)) return;
@@ -71,7 +71,7 @@ export class Consumers {
     }
     for (const consumer of waiting.consumers) {
       if (!consumer.deliverOne()) continue;
-      // To the end of the line: the loop comes to it again after all others.
+      // Back of the line: the loop reaches this consumer again after all others.
       waiting.consumers.delete(consumer);
       waiting.consumers.add(consumer);
     }

@@ -1,4 +1,4 @@
-/** Encodes a message as the broker hands it out: header and annotations of its own, then the sender's bytes. */
+/** Encodes a message for delivery: the broker's header and annotations, then the sender's bytes. */
 import type { RestingPlace } from '../broker/journal.ts';
 import type { Message } from '../broker/message.ts';
 import { DecodeError, withApplicationProperties } from './codec.ts';
@@ -25,7 +25,7 @@ export function encodeDelivered(
   if (lockedUntil !== undefined) own.push(annotation('x-opt-locked-until', 0x83, lockedUntil));
   if (message.deadLetter !== undefined) own.push(sourceAnnotation(message.deadLetter.source));
   const annotations = Buffer.concat([...own, message.annotations]);
-  // Section 0x72 as map32: size counts from behind itself, so the count's 4 bytes are part of it.
+  // Section 0x72 as map32. The size excludes itself but includes the 4 bytes of the count.
   const head = Buffer.allocUnsafe(12);
   head.set([0x00, 0x53, 0x72, 0xd1]);
   head.writeUInt32BE(annotations.length + 4, 4);
@@ -33,7 +33,7 @@ export function encodeDelivered(
   return Buffer.concat([header(message), head, annotations, bareOf(message)]);
 }
 
-/** In the dead-letter queue the reason stands among the application properties. */
+/** A dead letter carries its reason in the application properties. */
 function bareOf({ bare, deadLetter }: Message): Buffer {
   if (deadLetter === undefined) return bare;
   try {
@@ -42,7 +42,7 @@ function bareOf({ bare, deadLetter }: Message): Buffer {
       DeadLetterErrorDescription: deadLetter.description,
     });
   } catch (error) {
-    // The sender's own properties can't be read, so nothing can be put among them; the message is handed out as it is.
+    // The sender's properties cannot be decoded, so none can be added. Deliver the message unchanged.
     if (error instanceof DecodeError) return bare;
     throw error;
   }

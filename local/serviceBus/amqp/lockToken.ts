@@ -1,6 +1,6 @@
 /**
- * A lock token is a UUID. In a delivery tag it stands in the byte order of .NET's Guid (the first three groups
- * reversed), in requests to `$management` in the order of RFC 4122.
+ * A lock token is a UUID. Delivery tags use the byte order of .NET's Guid (the first three groups reversed);
+ * `$management` requests use the order of RFC 4122.
  */
 export function tokenToBytes(token: string): Buffer {
   return Buffer.from(token.replaceAll('-', ''), 'hex');

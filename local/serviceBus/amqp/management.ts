@@ -1,5 +1,5 @@
 /**
- * `<queue>/$management`: requests about messages, as documented at
+ * `<queue>/$management`: operations on messages, as documented at
  * https://learn.microsoft.com/azure/service-bus-messaging/service-bus-amqp-request-response
  */
 import { z } from 'zod';
@@ -53,7 +53,7 @@ const receiveAndDelete = 0;
 const ok = (body?: unknown): Answer => ({ statusCode: 200, statusDescription: 'OK', body });
 const empty: Answer = { statusCode: 204, statusDescription: 'No Content', body: {} };
 
-/** An answer other than success. */
+/** A reply other than success. */
 class Refusal extends Error {
   readonly answer: Answer;
 
@@ -69,7 +69,7 @@ const gone = (queue: Queue) => {
 };
 
 const notFound = (sequenceNumber: number) =>
-  new Refusal(404, 'com.microsoft:message-not-found', `There is no such message: ${sequenceNumber}.`);
+  new Refusal(404, 'com.microsoft:message-not-found', `Message ${sequenceNumber} could not be found.`);
 
 const operations: Record<string, (call: Call) => Answer> = {
   'com.microsoft:renew-lock': ({ queue, now, body }) => {
@@ -87,7 +87,7 @@ const operations: Record<string, (call: Call) => Answer> = {
       const problem = checkMessage(message, queue);
       if (problem !== undefined) throw new Refusal(400, problem.condition, problem.description);
     }
-    // A duplicate is dropped as in a plain send; it has no number.
+    // A duplicate is dropped, as in a plain send, and has no number: reply with 0.
     const numbers = messages.map((message) => queue.enqueue(message, now) ?? 0);
     return ok({ 'sequence-numbers': types.wrap_array(numbers, longArray) });
   },

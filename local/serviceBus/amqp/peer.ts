@@ -9,7 +9,7 @@ export interface AccessKey {
   value: string;
 }
 
-/** What all links work with. */
+/** State shared by all links. */
 export interface Namespace {
   broker: Broker;
   faults: Faults;
@@ -19,14 +19,14 @@ export interface Namespace {
 
 /** One client connection. */
 export interface Peer {
-  /** A valid token was put on `$cbs`, or PLAIN gave the key. */
+  /** The client put a valid token on `$cbs`, or gave the key with PLAIN. */
   authorized: boolean;
-  /** Links on which answers of `$cbs` and `$management` go out. */
+  /** Links that carry replies from `$cbs` and `$management`. */
   replies: Set<OutgoingLink>;
-  /** Names under which this connection's links hold sessions. */
+  /** Holder ids under which this connection's links hold sessions. */
   sessionHolders: Set<string>;
-  /** What to do when a link goes, by link. */
+  /** The action to run when a link closes, by link. */
   cleanups: Map<object, () => void>;
-  /** Cuts the connection without a word. */
+  /** Cuts the connection without an AMQP close. */
   drop: () => void;
 }

@@ -5,12 +5,12 @@ import { DecodeError, readBatch, readMessage } from './codec.ts';
 import type { Namespace, Peer } from './peer.ts';
 import { asDelivery, type IncomingLink, outcomes, settle } from './rhea.ts';
 
-/** Largest message or batch of the standard tier, in bytes. */
+/** Maximum size of a message or batch in the standard tier, in bytes. */
 export const maxMessageSize = 256 * 1024;
 
 const batchFormat = 0x8001_3700;
 
-/** Serves a link on which a client sends to a queue: a transfer is accepted once all its messages are stored. */
+/** Serves a link on which a client sends. A transfer is accepted once all its messages are committed. */
 export function serveProducer(
   { broker, faults }: Namespace,
   peer: Peer,
@@ -57,7 +57,7 @@ function readTransfer(
   }
 }
 
-/** What a queue does not take, whichever way it comes. */
+/** The reason a queue refuses a message, whether sent or scheduled. Undefined if it takes it. */
 export function checkMessage(
   { messageId, sessionId }: IncomingMessage,
   queue: Queue,

@@ -1,4 +1,4 @@
-/** Requests and their answers on `$cbs` and `$management`: a message each, matched by link and correlation id. */
+/** Request and reply messages on `$cbs` and `$management`, matched by link and correlation id. */
 import type { Peer } from './peer.ts';
 import {
   asDelivery,

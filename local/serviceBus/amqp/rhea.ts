@@ -1,6 +1,6 @@
 /**
- * The parts of rhea that a broker needs. Its own typings describe a client; what is listed here beyond them was read
- * in the source of rhea 3.0.5 (lib/link.js, lib/session.js, lib/types.js).
+ * The parts of rhea that a broker needs. rhea's own typings describe a client; the additions here come from the
+ * source of rhea 3.0.5 (lib/link.js, lib/session.js, lib/types.js).
  */
 
 import type { AmqpError, Connection, Container, Delivery, EventContext, Receiver, Sender } from 'rhea';
@@ -37,7 +37,7 @@ export const types = rhea.types as unknown as {
   Writer: new () => { write(value: Typed): void; toBuffer(): Buffer };
 };
 
-/** A decoded message as far as `$cbs` and `$management` read it. */
+/** The fields of a decoded message that `$cbs` and `$management` use. */
 export interface RequestMessage {
   message_id?: unknown;
   reply_to?: string;
@@ -66,7 +66,7 @@ interface LinkState {
   open_requests: number;
 }
 
-/** rhea's session, from the side of the frames. */
+/** rhea's session, at frame level. */
 export interface AmqpSession {
   outgoing: { available(): number };
   on_transfer(frame: TransferFrame): void;
@@ -93,17 +93,17 @@ interface LinkInternals {
   connection: { _register(): void };
 }
 
-/** A link on which the broker sends. */
+/** A link the broker sends on. */
 export type OutgoingLink = Omit<Sender, 'session' | 'connection'> &
   LinkInternals & { _draining: boolean; _get_drain(): boolean };
 
-/** A link on which the broker receives. */
+/** A link the broker receives on. */
 export type IncomingLink = Omit<Receiver, 'session' | 'connection'> & LinkInternals;
 
 export const outgoing = (sender: Sender) => sender as unknown as OutgoingLink;
 export const incoming = (receiver: Receiver) => receiver as unknown as IncomingLink;
 
-/** What happens to one message on a link. */
+/** One message's delivery on a link. */
 export type AmqpDelivery = Omit<Delivery, 'remote_settled' | 'settled' | 'remote_state'> & {
   remote_settled: boolean;
   settled: boolean;
@@ -116,19 +116,19 @@ export type AmqpDelivery = Omit<Delivery, 'remote_settled' | 'settled' | 'remote
 
 export const asDelivery = (delivery: Delivery) => delivery as unknown as AmqpDelivery;
 
-/** Settles a delivery with an outcome and frees its place in rhea's window, as no further answer will come. */
+/** Settles a delivery and frees its slot in rhea's window, since no disposition will follow. */
 export function settle(delivery: AmqpDelivery, outcome: Typed): void {
   delivery.update(true, outcome);
   delivery.remote_settled = true;
 }
 
-/** Frees a delivery's place in the window without a word to the peer. */
+/** Frees a delivery's slot in the window without telling the peer. */
 export function forget(delivery: AmqpDelivery): void {
   delivery.settled = true;
   delivery.remote_settled = true;
 }
 
-/** rhea answers an attach by itself in the next tick; this holds the answer back until `link.open()`. */
+/** rhea replies to an attach by itself in the next tick. This withholds the reply until `link.open()`. */
 export function holdAttach(link: { state: LinkState }): void {
   link.state.local_open = false;
   link.state.open_requests = 0;

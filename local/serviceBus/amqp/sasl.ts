@@ -1,11 +1,11 @@
 import type { AccessKey } from './peer.ts';
 import type { Connection, Container } from './rhea.ts';
 
-/** One authentication, as rhea drives it: `outcome` is read after `start`. */
+/** One authentication attempt. rhea calls `start`, then reads `outcome`. */
 interface Mechanism {
   outcome: boolean | undefined;
   username: string | undefined;
-  /** The key was given here, so no token is needed on `$cbs`. */
+  /** The client gave the key, so it needs no token on `$cbs`. */
   proven: boolean;
   start(response: Buffer | undefined): void;
 }
@@ -22,7 +22,7 @@ function anyone(): Mechanism {
   return mechanism;
 }
 
-/** PLAIN: authorization id, user and password between zero bytes. */
+/** PLAIN: authorization id, user and password, separated by zero bytes. */
 function withKey(key: AccessKey): Mechanism {
   const mechanism: Mechanism = {
     outcome: undefined,
@@ -38,7 +38,7 @@ function withKey(key: AccessKey): Mechanism {
   return mechanism;
 }
 
-/** MSSBCBS is what .NET clients ask for; as with ANONYMOUS, the proof follows as a token on `$cbs`. */
+/** .NET clients ask for MSSBCBS. As with ANONYMOUS, they then prove themselves with a token on `$cbs`. */
 export function offerSasl(container: Container, key: AccessKey): void {
   Object.assign(container.sasl_server_mechanisms as object, {
     MSSBCBS: anyone,

@@ -14,13 +14,13 @@ import {
 } from './rhea.ts';
 import { offerSasl, plainAuthenticated } from './sasl.ts';
 
-/** Largest frame, as of the real service. */
+/** Maximum frame size in bytes, as in the real service. */
 const maxFrameSize = 65_536;
 
-/** Deliveries without an answer per AMQP session and direction. */
+/** Maximum unsettled deliveries per AMQP session and direction. */
 const sessionWindow = 4096;
 
-/** A format that no client sends; see `keepBytes`. */
+/** A message format that no client sends. See `keepBytes`. */
 const rawFormat = 0x7fff_ffff;
 
 export interface AmqpServer {
@@ -29,7 +29,7 @@ export interface AmqpServer {
   stop(): Promise<void>;
 }
 
-/** Listens on 127.0.0.1 and serves the namespace to every client that connects. */
+/** Serves the namespace on 127.0.0.1. */
 export async function listen(namespace: Namespace, port: number): Promise<AmqpServer> {
   const container = createContainer();
   offerSasl(container, namespace.key);
@@ -119,8 +119,8 @@ function serveConnections(container: Container, namespace: Namespace, peers: Map
     }
   });
   container.on('disconnected', (context: EventContext) => peers.get(context.connection)?.drop());
-  // What goes wrong while rhea handles a frame ends up here; it then closes that client's connection.
-  const report = (error: unknown) => console.error('Service Bus stand-in: a connection is closed:', error);
+  // rhea reports errors in frame handling here, and then closes that client's connection.
+  const report = (error: unknown) => console.error('Service Bus stand-in: closing a connection:', error);
   container.on('error', report);
   container.on('protocol_error', report);
 }
@@ -137,7 +137,7 @@ function createPeer(connection: Connection, forget: () => void): Peer {
       const { socket } = connection as unknown as { socket: Socket };
       if (socket.destroyed) return;
       socket.destroy();
-      // rhea does not see a socket that is destroyed on this side; without this its heartbeat would go on.
+      // rhea does not notice a socket destroyed on this side. Without this its heartbeat would go on.
       (connection as unknown as { _disconnected(): void })._disconnected();
     },
   };
@@ -152,8 +152,8 @@ function cleanUp(peer: Peer, link: object): void {
 }
 
 /**
- * rhea decodes every message of format 0 and throws the bytes away; of any other format it gives the bytes as they
- * came. So the format of what arrives is changed before rhea looks at it.
+ * rhea decodes messages of format 0 and discards their bytes; for any other format it passes the raw bytes on.
+ * So this changes the format of each transfer before rhea sees it.
  */
 function keepBytes(session: AmqpSession): void {
   const onTransfer = session.on_transfer.bind(session);

@@ -8,7 +8,7 @@ import { lockLost } from './settlement.ts';
 const filterName = 'com.microsoft:session-filter';
 const defaultWaitMs = 60_000;
 
-/** The session that a receiver asks for; `sessionId` undefined: any. Undefined: it asks for none. */
+/** The session that a receiver asks for. `sessionId` undefined: any session. Undefined: no session at all. */
 export function sessionFilter({ source }: OutgoingLink): { sessionId: string | undefined } | undefined {
   const filter = source?.filter as Record<string, unknown> | null | undefined;
   if (filter === null || filter === undefined || !(filterName in filter)) return undefined;
@@ -17,8 +17,8 @@ export function sessionFilter({ source }: OutgoingLink): { sessionId: string | u
 }
 
 /**
- * Serves a receiver of one session. One that asks for any session gets its attach answered when a session with
- * messages is free, or refused after the time in its property `com.microsoft:timeout`.
+ * Serves a receiver of one session. If it asks for any session, its attach is answered when a session with
+ * messages is free, or refused after the milliseconds in its property `com.microsoft:timeout`.
  */
 export function serveSession(
   namespace: Namespace,
@@ -61,10 +61,10 @@ export function serveSession(
     link.open();
     link.close({
       condition: 'com.microsoft:timeout',
-      description: 'No session became free in the time given.',
+      description: 'No session became free within the timeout.',
     });
   });
-  // The client gave up: its detach needs an attach before it can be answered.
+  // If the client gives up: rhea can answer its detach only after an attach.
   peer.cleanups.set(link, () => {
     stopSeeking();
     stopTimer();
@@ -104,7 +104,7 @@ function timeoutOf({ properties }: OutgoingLink): number {
   return typeof timeout === 'number' ? timeout : defaultWaitMs;
 }
 
-/** 100 ns steps since the year 1, as 8 bytes: too large for a number. */
+/** .NET ticks: 100 ns units since the year 1, as 8 bytes because they exceed a safe integer. */
 function dotnetTicks(epochMs: number): Buffer {
   const ticks = Buffer.alloc(8);
   ticks.writeBigInt64BE(BigInt(Math.round(epochMs)) * 10_000n + 621_355_968_000_000_000n);

@@ -5,7 +5,7 @@ import { tokenFromTag } from './lockToken.ts';
 import type { Namespace, Peer } from './peer.ts';
 import { type AmqpDelivery, asDelivery, type OutgoingLink, outcomes, settle } from './rhea.ts';
 
-/** What a client asks for with a disposition or through `$management`. */
+/** A settlement requested by a disposition or through `$management`. */
 export interface SettlementRequest {
   kind: Settlement['kind'];
   /** Application properties to set on the message. */
@@ -14,7 +14,7 @@ export interface SettlementRequest {
   description?: string | undefined;
 }
 
-/** Settles a locked message; false when the lock is lost. */
+/** Settles a locked message. False if the lock is lost. @throws {DecodeError} on a malformed message */
 export function applySettlement(
   queue: Queue,
   token: string,
@@ -31,7 +31,7 @@ export function applySettlement(
   return queue.settle(token, { kind, cause, bare }, now);
 }
 
-/** The condition that tells a client that its lock is gone. */
+/** The error condition for a lost lock. */
 export function lockLost(queue: Queue): AmqpCondition {
   return queue.rules.requiresSession
     ? {
@@ -45,7 +45,7 @@ export function lockLost(queue: Queue): AmqpCondition {
       };
 }
 
-/** Answers the dispositions on a link once what they ask for is stored. */
+/** Applies the dispositions on a link, and replies to each once it is committed. */
 export function settleOnRequest(
   { broker, faults }: Namespace,
   peer: Peer,

@@ -6,12 +6,12 @@ import { deadLetterRules } from './rules.ts';
 
 const deadLetterSuffix = '/$deadletterqueue';
 
-/** Longest single timer: Node's timers overflow at 2^31 ms. */
+/** Longest single timer. Node's timers overflow at 2^31 ms. */
 const maxTimerMs = 3_600_000;
 
-/** All queues of a namespace, each with its dead-letter queue, and the timers that move them on. */
+/** All queues of a namespace, each with its dead-letter queue, and the timers that drive them. */
 export class Broker {
-  /** The configured queues, without their dead-letter queues. */
+  /** The configured queues, excluding dead-letter queues. */
   readonly queues: readonly Queue[];
   readonly clock: BrokerClock;
   readonly journal: Journal;
@@ -31,19 +31,19 @@ export class Broker {
     }
   }
 
-  /** Every queue, dead-letter queues too. */
+  /** Every queue, including dead-letter queues. */
   all(): Queue[] {
     return this.queues.flatMap((queue) =>
       queue.deadLetters === undefined ? [queue] : [queue, queue.deadLetters],
     );
   }
 
-  /** The queue at an AMQP address: its name, or `name/$DeadLetterQueue`, in any case. */
+  /** The queue at an AMQP address: `name` or `name/$DeadLetterQueue`, case-insensitive. */
   find(address: string): Queue | undefined {
     return this.#byAddress.get(address.toLowerCase());
   }
 
-  /** The configured queue that a queue belongs to: itself, or the one whose dead letters it holds. */
+  /** The name of the configured queue: the queue's own, or for a dead-letter queue that of its parent. */
   ownerOf({ name }: Queue): string {
     return name.toLowerCase().endsWith(deadLetterSuffix) ? name.slice(0, -deadLetterSuffix.length) : name;
   }

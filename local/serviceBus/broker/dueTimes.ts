@@ -1,20 +1,20 @@
 import { MinHeap } from './minHeap.ts';
 
 /**
- * What time moves next. Each subject knows its own `dueAt`; a note that no longer agrees with it is stale and skipped,
- * so setting another time, or Infinity for never, needs no search.
+ * A queue of due times. The subject's `dueAt` is authoritative: a heap entry that disagrees with it is stale
+ * and skipped, so rescheduling (or Infinity for never) needs no search.
  */
 export class DueTimes<Subject extends { dueAt: number }> {
   readonly #notes = new MinHeap<{ at: number; subject: Subject }>(({ at }) => at);
   #clearAbove = 1024;
   readonly #onSooner: (at: number) => void;
 
-  /** `onSooner` is told when something is due earlier than all before. */
+  /** `onSooner` is called when a new due time is the earliest. */
   constructor(onSooner: (at: number) => void) {
     this.#onSooner = onSooner;
   }
 
-  /** When something is due, or a little before. */
+  /** The next due time, or an earlier one if the top entry is stale. */
   next(): number {
     return this.#notes.peek()?.at ?? Infinity;
   }
@@ -27,7 +27,7 @@ export class DueTimes<Subject extends { dueAt: number }> {
     if (this.next() === at) this.#onSooner(at);
   }
 
-  /** The next subject that is due by `now`; its time is used up. */
+  /** The next subject due by `now`. Clears its `dueAt`. */
   takeDue(now: number): Subject | undefined {
     while (this.next() <= now) {
       const note = this.#notes.pop();

@@ -1,10 +1,11 @@
 /**
- * The message ids of the last `windowMs` milliseconds. The window counts from the first message with an id; a dropped
- * duplicate does not prolong it (https://learn.microsoft.com/azure/service-bus-messaging/duplicate-detection).
+ * The message ids of the last `windowMs` milliseconds. The window starts at the first message with an id; a
+ * dropped duplicate does not extend it
+ * (https://learn.microsoft.com/azure/service-bus-messaging/duplicate-detection).
  */
 export class DuplicateHistory {
   readonly #windowMs: number;
-  /** Message id → when it was first seen, oldest first. */
+  /** Message id → time first seen, oldest first. */
   readonly #seenAt = new Map<string, number>();
 
   constructor(windowMs: number) {
@@ -15,7 +16,7 @@ export class DuplicateHistory {
     return this.#seenAt.size;
   }
 
-  /** Notes an id; false when it is already in the window. */
+  /** Records an id. False if it is already in the window. */
   remember(messageId: string, now: number): boolean {
     this.forgetOlder(now);
     if (this.#seenAt.has(messageId)) return false;
@@ -23,7 +24,6 @@ export class DuplicateHistory {
     return true;
   }
 
-  /** Drops what has left the window. */
   forgetOlder(now: number): void {
     for (const [messageId, at] of this.#seenAt) {
       if (at + this.#windowMs > now) return;

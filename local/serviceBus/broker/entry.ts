@@ -2,12 +2,12 @@ import type { RestingPlace } from './journal.ts';
 import type { Message } from './message.ts';
 import type { MinHeap } from './minHeap.ts';
 
-/** A message on its way through a queue; queue.ts says how it moves. */
+/** A message and its place in a queue. moves.ts defines how it moves. */
 export interface Entry {
   kind: 'message';
   message: Message;
   place: { kind: RestingPlace } | Locked;
-  /** When time moves it next: schedule, expiry or end of lock. Infinity: never. */
+  /** When its schedule, time to live or lock next falls due. Infinity: never. */
   dueAt: number;
 }
 
@@ -16,27 +16,27 @@ export interface Locked {
   token: string;
   until: number;
   fallsBackTo: 'ready' | 'deferred';
-  /** The session under whose lock it was received. */
+  /** The session whose lock covers it. */
   session: Session | undefined;
 }
 
-/** Messages ready to be received, in the order of their sequence numbers. A queue without sessions has one lane. */
+/** Ready messages in order of sequence number. A queue without sessions has one lane. */
 export interface Lane {
   ready: MinHeap<Entry>;
 }
 
 /**
- * A lane that only one receiver may use at a time. It is free (`holder` undefined) or locked until `dueAt`: accepting
- * locks it, renewing moves `dueAt`, releasing or the end of the lock frees it and gives back what its holder had not
- * settled.
+ * A lane that only one receiver may use at a time. It is free (`holder` undefined) or locked until `dueAt`.
+ * Accepting locks it, renewing moves `dueAt`. Release or expiry frees it and gives back the messages that the
+ * holder has not settled.
  */
 export interface Session extends Lane {
   kind: 'session';
   id: string;
   state: Buffer | null;
-  /** Who holds the lock, by a name unique in the process. */
+  /** Identifies the lock's holder, unique within the process. */
   holder: string | undefined;
-  /** Epoch milliseconds at which the lock ends; Infinity while it is free. */
+  /** When the lock expires, in epoch milliseconds. Infinity while free. */
   dueAt: number;
   locked: Set<Entry>;
 }

@@ -1,19 +1,19 @@
-/** A message as a sender gave it. The broker never looks into `bare`. */
+/** A message as sent. The broker never looks inside `bare`. */
 export interface IncomingMessage {
   /** Key of duplicate detection. */
   messageId: string;
   sessionId: string | undefined;
   durable: boolean;
-  /** AMQP header field; it does not change the order of delivery. */
+  /** AMQP header field. Does not affect delivery order. */
   priority: number;
-  /** Milliseconds; the queue's default applies where it is shorter. */
+  /** Milliseconds. The queue's default applies if it is shorter. */
   timeToLive: number | undefined;
   /** Epoch milliseconds at which the message becomes active. */
   scheduledFor: number | undefined;
-  /** The sender's message annotations: encoded AMQP keys and values, one after the other. */
+  /** The sender's message annotations: AMQP-encoded keys and values, alternating. */
   annotations: Buffer;
   annotationCount: number;
-  /** The sections from the properties on, byte for byte as they came: properties, application properties, body. */
+  /** The properties, application properties and body sections, byte for byte as received. */
   bare: Buffer;
 }
 
@@ -24,15 +24,15 @@ export interface DeadLetterCause {
 
 /** A message as a queue holds it. */
 export interface Message extends IncomingMessage {
-  /** Unique in its queue and ascending; a scheduled message gets a new one when it becomes active. */
+  /** Unique in its queue and ascending. A scheduled message gets a new one when it becomes active. */
   sequenceNumber: number;
   /** Epoch milliseconds. */
   enqueuedAt: number;
-  /** Epoch milliseconds; Infinity for never. */
+  /** Epoch milliseconds. Infinity: never. */
   expiresAt: number;
-  /** Deliveries that failed so far: abandoned, or the lock ran out. */
+  /** Failed deliveries so far: abandoned, or lock expired. */
   deliveryCount: number;
-  /** Set in the dead-letter queue: why, and the queue it came from. */
+  /** In a dead-letter queue: the cause and the source queue. */
   deadLetter: (DeadLetterCause & { source: string }) | undefined;
 }
 

@@ -1,4 +1,4 @@
-/** A binary heap that gives the item with the smallest key first. */
+/** A binary heap, smallest key first. */
 export class MinHeap<T> {
   readonly #keyOf: (item: T) => number;
   #items: T[] = [];
@@ -33,7 +33,7 @@ export class MinHeap<T> {
   /** Drops the items for which `keep` is false. */
   retain(keep: (item: T) => boolean): void {
     const kept = this.#items.filter(keep);
-    // An array in ascending order is a heap.
+    // A sorted array is a valid heap.
     this.#items = kept.sort((a, b) => this.#keyOf(a) - this.#keyOf(b));
   }
 

@@ -1,20 +1,22 @@
 /**
- * The states of a message in one queue and every move between them. No I/O and no clock: each call is given the time.
+ * The states of a message in one queue and every transition between them. No I/O and no clock: callers pass
+ * the time.
  *
- *   scheduled ──its time comes──► ready            (a new sequence number)
+ *   scheduled ──falls due───────► ready            (with a new sequence number)
  *   scheduled ──cancel──────────► gone
- *   ready     ──lock────────────► locked           (a fresh token)
+ *   ready     ──lock────────────► locked           (with a new token)
  *   ready     ──take────────────► gone             (receive and delete)
- *   ready     ──time to live ends► dead-lettered or gone
+ *   ready     ──expires─────────► dead-lettered or gone
  *   locked    ──complete────────► gone
- *   locked    ──abandon, lock or session ends──► ready, or deferred if it was received by number;
- *                                 dead-lettered when it was the last delivery allowed, or expired meanwhile
+ *   locked    ──abandoned, or its lock or session ends──► ready, or deferred if it was received by number;
+ *                                 dead-lettered if that was its last allowed delivery;
+ *                                 dead-lettered or gone if it expired meanwhile
  *   locked    ──defer───────────► deferred
  *   locked    ──dead-letter─────► dead-lettered
- *   deferred  ──lock by number──► locked           (expired by then: dead-lettered or gone)
+ *   deferred  ──lock by number──► locked           (dead-lettered or gone if it has expired)
  *
- * Only the holder of the token moves a locked message; only `advance` moves one because of time. "Dead-lettered"
- * means handed to the dead-letter queue, which is a queue of the same kind without limits.
+ * Only the token holder moves a locked message; only `advance` moves one because time has passed.
+ * "Dead-lettered" means moved to the dead-letter queue, a queue of the same kind without limits.
  */
 import { randomUUID } from 'node:crypto';
 import { DueTimes } from './dueTimes.ts';
@@ -25,13 +27,12 @@ import type { QueueRules } from './rules.ts';
 import type { Sessions } from './sessions.ts';
 import { Shelf } from './shelf.ts';
 
-/** What others want to know about a queue. */
 export interface QueueEvents {
-  /** A message became ready, or a session with messages free. */
+  /** A message became ready, or a session with messages became free. */
   ready(): void;
-  /** A session's lock ran out under its holder. */
+  /** A session's lock expired while held. */
   sessionLost(holder: string): void;
-  /** Something is due earlier than all before. */
+  /** A new earliest due time was set. */
   due(at: number): void;
 }
 
@@ -73,7 +74,7 @@ export class Moves {
     this.due = new DueTimes((at) => events.due(at));
   }
 
-  /** Lets time act: schedules, expiry and locks that are due by `now`. */
+  /** Applies every schedule, expiry and lock timeout due by `now`. */
   advance(now: number): void {
     for (let due = this.due.takeDue(now); due !== undefined; due = this.due.takeDue(now)) {
       if (due.kind === 'session') this.sessionEnded(due, now);
@@ -81,37 +82,36 @@ export class Moves {
     }
   }
 
-  /** A new message comes to rest. */
+  /** Adds a new message. */
   store(message: Message, place: RestingPlace): void {
     this.#journal.put(this.#name, message, place);
     this.settleIn(this.shelf.add(message, place), place);
   }
 
-  /** A message changes to a resting place. */
+  /** Moves a message to a resting place. */
   rest(entry: Entry, place: RestingPlace): void {
     this.#journal.put(this.#name, entry.message, place);
     this.shelf.rest(entry, place);
     this.settleIn(entry, place);
   }
 
-  /** A message leaves the queue for good. */
   drop(entry: Entry): void {
     this.#journal.remove(this.#name, entry.message.sequenceNumber);
     this.shelf.remove(entry);
   }
 
-  /** A ready or deferred message goes to a receiver. */
+  /** Locks a ready or deferred message for a receiver. */
   lock(entry: Entry, now: number, fallsBackTo: 'ready' | 'deferred', session: Session | undefined): Delivery {
     this.counters.received++;
     const token = randomUUID();
     const until = session === undefined ? now + this.#rules.lockMs : session.dueAt;
     this.shelf.lock(entry, { kind: 'locked', token, until, fallsBackTo, session });
-    // Under a session it is the session's lock that ends.
+    // Under a session, only the session's lock expires.
     this.due.set(entry, session === undefined ? until : Infinity);
     return { message: entry.message, token, lockedUntil: until };
   }
 
-  /** A delivery has failed: the message falls back, or is dead if this was its last chance. */
+  /** Counts a failed delivery. Returns the message, or dead-letters it if no deliveries are left. */
   giveBack(entry: Entry, now: number): void {
     if (entry.place.kind !== 'locked') return;
     const { fallsBackTo } = entry.place;
@@ -127,10 +127,10 @@ export class Moves {
     }
   }
 
-  /** A message goes to the dead-letter queue. */
+  /** Moves a message to the dead-letter queue. */
   kill(entry: Entry, cause: DeadLetterCause): void {
     if (this.#deadLetters === undefined) {
-      // A dead letter that is dead-lettered stays where it is.
+      // Dead-lettering a dead letter leaves it in place.
       this.rest(entry, 'ready');
       return;
     }
@@ -138,7 +138,7 @@ export class Moves {
     this.#deadLetters.receiveDead({ ...entry.message, deadLetter: { ...cause, source: this.#name } });
   }
 
-  /** A message has outlived its time. */
+  /** Dead-letters or drops a message that outlived its time to live. */
   expire(entry: Entry): void {
     if (this.#rules.deadLetterOnExpiry) {
       const description = 'The message expired and was dead lettered.';
@@ -148,13 +148,13 @@ export class Moves {
     }
   }
 
-  /** A lock ran out under its holder. */
+  /** Handles a message lock that expired while held. */
   lockEnded(entry: Entry, now: number): void {
     this.counters.lockExpiries++;
     this.giveBack(entry, now);
   }
 
-  /** A session's lock ran out under its holder. */
+  /** Handles a session lock that expired while held. */
   sessionEnded(session: Session, now: number): void {
     const { holder } = session;
     this.counters.lockExpiries++;
@@ -162,7 +162,7 @@ export class Moves {
     if (holder !== undefined) this.#events.sessionLost(holder);
   }
 
-  /** A session is given up: what its holder had not settled falls back. */
+  /** Frees a session. Its unsettled messages count as failed deliveries. */
   freeSession(session: Session, now: number): void {
     session.holder = undefined;
     session.dueAt = Infinity;
@@ -170,7 +170,7 @@ export class Moves {
     if (this.shelf.firstReady(session) !== undefined) this.#events.ready();
   }
 
-  /** A message that has come to rest is noted for what time does to it, and offered to receivers. */
+  /** Schedules the next due time of a message at rest, and offers it to receivers if it is ready. */
   settleIn(entry: Entry, place: RestingPlace): void {
     const { expiresAt, scheduledFor, enqueuedAt } = entry.message;
     switch (place) {
@@ -187,7 +187,7 @@ export class Moves {
     }
   }
 
-  /** When a message that becomes active at a time expires. */
+  /** When a message that becomes active at `enqueuedAt` expires, in epoch milliseconds. */
   expiryFrom(enqueuedAt: number, { timeToLive = Infinity }: IncomingMessage): number {
     return enqueuedAt + Math.min(timeToLive, this.#rules.timeToLiveMs);
   }

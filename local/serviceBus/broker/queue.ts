@@ -1,4 +1,4 @@
-/** A queue as its clients use it. moves.ts has the states of a message and every move between them. */
+/** A queue as its clients use it. moves.ts has the message states and the transitions between them. */
 import { DuplicateHistory } from './duplicates.ts';
 import type { Entry } from './entry.ts';
 import type { Journal, RestingPlace } from './journal.ts';
@@ -12,7 +12,7 @@ export interface PeekedMessage {
   place: RestingPlace | 'locked';
 }
 
-/** How a locked message is settled; `bare` replaces its bytes. */
+/** How to settle a locked message. `bare`, if given, replaces its bytes. */
 export type Settlement =
   | { kind: 'complete' }
   | { kind: 'abandon'; bare?: Buffer }
@@ -21,20 +21,20 @@ export type Settlement =
 
 export type SessionAcceptance =
   | { outcome: 'accepted'; sessionId: string; until: number }
-  /** Someone else holds the session that was asked for. */
+  /** Another receiver holds the requested session. */
   | { outcome: 'taken' }
-  /** Any session would do, but none that is free has a message. */
+  /** Any session was requested, but no free session has a message. */
   | { outcome: 'noneFree' };
 
 export class Queue {
   readonly name: string;
   readonly rules: QueueRules;
   readonly deadLetters: Queue | undefined;
-  /** Told when a message became ready, or a session with messages free. */
+  /** Called when a message becomes ready, or a session with messages becomes free. */
   onReady: () => void = () => {};
-  /** Told when a session's lock ran out under its holder. */
+  /** Called when a session's lock expires while held. */
   onSessionLost: (holder: string) => void = () => {};
-  /** Told when something is due earlier than all before. */
+  /** Called with a new earliest due time. */
   onDue: (at: number) => void = () => {};
 
   readonly #journal: Journal;
@@ -62,17 +62,17 @@ export class Queue {
     if (rules.duplicateWindowMs !== undefined) this.#seen = new DuplicateHistory(rules.duplicateWindowMs);
   }
 
-  /** What has happened since the start. */
+  /** Totals since the start. */
   get counters(): Moves['counters'] {
     return this.#moves.counters;
   }
 
-  /** How many messages are in which place. */
+  /** Messages now in each place. */
   get counts(): Readonly<Record<RestingPlace | 'locked', number>> {
     return this.#moves.shelf.counts;
   }
 
-  /** Stores a message and gives its number; undefined when its id was seen within the window: then it is dropped. */
+  /** Stores a message and returns its sequence number. Undefined if it was dropped as a duplicate. */
   enqueue(incoming: IncomingMessage, now: number): number | undefined {
     this.advance(now);
     if (this.#isDuplicate(incoming, now)) return undefined;
@@ -90,13 +90,13 @@ export class Queue {
     return message.sequenceNumber;
   }
 
-  /** Puts back what a store had kept. */
+  /** Puts back a stored message after a restart. */
   restore(message: Message, place: RestingPlace): void {
     this.continueFrom(message.sequenceNumber + 1);
     this.#moves.settleIn(this.#moves.shelf.add(message, place), place);
   }
 
-  /** Gives no sequence number below `next` from now on. */
+  /** Makes `next` the lowest sequence number that new messages can get. */
   continueFrom(next: number): void {
     this.#moves.nextSequence = Math.max(this.#moves.nextSequence, next);
   }
@@ -109,7 +109,7 @@ export class Queue {
     this.#sessions.getOrCreate(sessionId).state = state;
   }
 
-  /** Removes a scheduled message; false when there is none with that number. */
+  /** Removes a scheduled message. False if none has that number. */
   cancelScheduled(sequenceNumber: number, now: number): boolean {
     this.advance(now);
     const entry = this.#moves.shelf.byNumber(sequenceNumber);
@@ -118,26 +118,26 @@ export class Queue {
     return true;
   }
 
-  /** Whether there is a message to lock or take. */
+  /** Whether a message is ready to lock or take. */
   hasReady(now: number, sessionId?: string): boolean {
     this.advance(now);
     const lane = this.#moves.shelf.laneFor(sessionId);
     return lane !== undefined && this.#moves.shelf.firstReady(lane) !== undefined;
   }
 
-  /** Locks the next ready message, or the next of a session that the caller has accepted. */
+  /** Locks the next ready message, of `sessionId` if the caller has accepted that session. */
   lockNext(now: number, sessionId?: string): Delivery | undefined {
     const entry = this.#nextReady(now, sessionId);
     const session = sessionId === undefined ? undefined : this.#sessions.get(sessionId);
     return entry === undefined ? undefined : this.#moves.lock(entry, now, 'ready', session);
   }
 
-  /** Receive and delete: the next ready message leaves the queue at once. */
+  /** Receive and delete: removes the next ready message. */
   takeNext(now: number, sessionId?: string): Message | undefined {
     return this.#take(this.#nextReady(now, sessionId));
   }
 
-  /** Locks a deferred message; undefined when no deferred message has that number, or it has expired. */
+  /** Locks a deferred message. Undefined if none has that number, or it has expired. */
   lockDeferred(sequenceNumber: number, now: number): Delivery | undefined {
     const entry = this.#deferred(sequenceNumber, now);
     if (entry === undefined) return undefined;
@@ -150,13 +150,13 @@ export class Queue {
     return this.#take(this.#deferred(sequenceNumber, now));
   }
 
-  /** The message under a live lock. */
+  /** The message locked by `token`. Undefined if the lock is gone. */
   lockedMessage(token: string, now: number): Message | undefined {
     this.advance(now);
     return this.#moves.shelf.byToken(token)?.message;
   }
 
-  /** Ends a lock as its holder asks; false when the lock is no longer there. */
+  /** Settles a locked message. False if the lock is gone. */
   settle(token: string, settlement: Settlement, now: number): boolean {
     this.advance(now);
     const entry = this.#moves.shelf.byToken(token);
@@ -181,7 +181,7 @@ export class Queue {
     return true;
   }
 
-  /** Prolongs a lock and says until when; undefined when it is no longer there. */
+  /** Renews a lock and returns its new expiry in epoch milliseconds. Undefined if the lock is gone. */
   renew(token: string, now: number): number | undefined {
     this.advance(now);
     const entry = this.#moves.shelf.byToken(token);
@@ -192,7 +192,7 @@ export class Queue {
     return entry.place.until;
   }
 
-  /** Up to `count` messages from a sequence number on, whatever their state, without locking them. */
+  /** Up to `count` messages in any state, from sequence number `from`, without locking them. */
   peek(from: number, count: number, sessionId: string | undefined, now: number): PeekedMessage[] {
     this.advance(now);
     return [...this.#moves.shelf.all()]
@@ -203,7 +203,7 @@ export class Queue {
       .map(({ message, place }) => ({ message, place: place.kind }));
   }
 
-  /** Deletes up to `count` ready messages that came no later than a time, oldest first; says how many. */
+  /** Deletes up to `count` ready messages enqueued by `enqueuedUntil`, oldest first. Returns how many. */
   deleteReady(count: number, enqueuedUntil: number, now: number): number {
     this.advance(now);
     const chosen = [...this.#moves.shelf.all()]
@@ -214,7 +214,7 @@ export class Queue {
     return chosen.length;
   }
 
-  /** Locks a session for `holder`; without an id, the free session whose first message is the oldest. */
+  /** Locks a session for `holder`. Without an id: the free session with the oldest first message. */
   acceptSession(sessionId: string | undefined, holder: string, now: number): SessionAcceptance {
     this.advance(now);
     const session =
@@ -228,7 +228,7 @@ export class Queue {
     return { outcome: 'accepted', sessionId: session.id, until: session.dueAt };
   }
 
-  /** Prolongs a session's lock; undefined when nobody holds it. */
+  /** Renews a session's lock and returns its new expiry. Undefined if the session is free. */
   renewSession(sessionId: string, now: number): number | undefined {
     this.advance(now);
     const session = this.#sessions.get(sessionId);
@@ -237,7 +237,7 @@ export class Queue {
     return session.dueAt;
   }
 
-  /** Frees a session that `holder` has. */
+  /** Frees a session, if `holder` still holds it. */
   releaseSession(sessionId: string, holder: string, now: number): void {
     const session = this.#sessions.get(sessionId);
     if (session?.holder === holder) this.#moves.freeSession(session, now);
@@ -257,7 +257,7 @@ export class Queue {
     this.#journal.putSessionState(this.name, sessionId, state);
   }
 
-  /** Ends every lock now, as if its time had run out; says how many there were. */
+  /** Expires every message and session lock now. Returns how many there were. */
   expireLocks(now: number): number {
     this.advance(now);
     const entries = this.#moves.shelf.underLock().filter(({ dueAt }) => dueAt < Infinity);
@@ -267,17 +267,17 @@ export class Queue {
     return entries.length + sessions.length;
   }
 
-  /** When time next moves something here, or a little before. */
+  /** The next due time, or an earlier one. */
   nextDue(): number {
     return this.#moves.due.next();
   }
 
-  /** Lets time act: schedules, expiry and locks that are due by `now`. */
+  /** Applies every schedule, expiry and lock timeout due by `now`. */
   advance(now: number): void {
     this.#moves.advance(now);
   }
 
-  /** A dead-letter queue takes a message over from its queue; the sequence number stays. */
+  /** Takes a dead letter from the parent queue. It keeps its sequence number. */
   receiveDead(message: Message): void {
     this.#moves.store({ ...message, expiresAt: Infinity }, 'ready');
   }
@@ -299,7 +299,7 @@ export class Queue {
     this.advance(now);
     const entry = this.#moves.shelf.byNumber(sequenceNumber);
     if (entry?.place.kind !== 'deferred') return undefined;
-    // A deferred message expires only when someone asks for it
+    // A deferred message expires only when a receiver asks for it
     // (https://learn.microsoft.com/azure/service-bus-messaging/message-deferral).
     if (entry.message.expiresAt > now) return entry;
     this.#moves.expire(entry);

@@ -1,17 +1,17 @@
 export interface QueueRules {
-  /** Milliseconds a message or a session stays locked. */
+  /** Lock duration of a message or session, in milliseconds. */
   lockMs: number;
-  /** Failed deliveries after which a message is dead-lettered. */
+  /** Failed deliveries that dead-letter a message. */
   maxDeliveryCount: number;
-  /** Longest time to live in milliseconds; Infinity for none. */
+  /** Maximum time to live, in milliseconds. Infinity: no limit. */
   timeToLiveMs: number;
   deadLetterOnExpiry: boolean;
   requiresSession: boolean;
-  /** Undefined: no duplicate detection. */
+  /** Milliseconds. Undefined: no duplicate detection. */
   duplicateWindowMs: number | undefined;
 }
 
-/** A dead-letter queue keeps its messages until someone takes them. */
+/** A dead-letter queue keeps its messages until a receiver removes them. */
 export function deadLetterRules({ lockMs }: QueueRules): QueueRules {
   return {
     lockMs,

@@ -3,7 +3,7 @@ import { MinHeap } from './minHeap.ts';
 
 export const newLane = () => ({ ready: new MinHeap<Entry>((entry) => entry.message.sequenceNumber) });
 
-/** The sessions of a queue; one exists from the first message or receiver that names it. */
+/** The sessions of a queue. The first message or receiver to name a session creates it. */
 export class Sessions {
   readonly #byId = new Map<string, Session>();
 
@@ -31,7 +31,7 @@ export class Sessions {
     return [...this.#byId.values()].filter(({ holder }) => holder !== undefined);
   }
 
-  /** The free session whose first message, as `firstOf` finds it, is the oldest. */
+  /** The free session whose first message (per `firstOf`) is the oldest. */
   oldestFree(firstOf: (session: Session) => Entry | undefined): Session | undefined {
     let oldest: { session: Session; sequence: number } | undefined;
     for (const session of this.#byId.values()) {

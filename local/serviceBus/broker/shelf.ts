@@ -3,7 +3,7 @@ import type { RestingPlace } from './journal.ts';
 import type { Message } from './message.ts';
 import { newLane, type Sessions } from './sessions.ts';
 
-/** The entries of a queue, each in one place, found by sequence number, by lock token or as the next ready one. */
+/** The entries of a queue, each in exactly one place. Indexed by sequence number, lock token and lane. */
 export class Shelf {
   readonly counts: Record<RestingPlace | 'locked', number> = {
     ready: 0,
@@ -14,7 +14,7 @@ export class Shelf {
   readonly #byNumber = new Map<number, Entry>();
   readonly #byToken = new Map<string, Entry>();
   readonly #mainLane: Lane = newLane();
-  /** Undefined where the queue has no sessions. */
+  /** Undefined if the queue has no sessions. */
   readonly #sessions: Sessions | undefined;
 
   constructor(sessions: Sessions | undefined) {
@@ -66,7 +66,7 @@ export class Shelf {
     entry.dueAt = Infinity;
   }
 
-  /** The lane of a session, or the one lane of a queue without sessions; undefined for a session never heard of. */
+  /** A session's lane, or without an id the main lane. Undefined if the session is unknown. */
   laneFor(sessionId: string | undefined): Lane | undefined {
     return sessionId === undefined ? this.#mainLane : this.#sessions?.get(sessionId);
   }
@@ -77,7 +77,7 @@ export class Shelf {
       : this.#sessions.getOrCreate(sessionId);
   }
 
-  /** The first ready entry of a lane; what has left it some other way than through its front is cleared here. */
+  /** The first ready entry of a lane. Discards stale heap entries, which left other than from the front. */
   firstReady(lane: Lane): Entry | undefined {
     for (let first = lane.ready.peek(); first !== undefined; first = lane.ready.peek()) {
       if (first.place.kind === 'ready' && this.#byNumber.get(first.message.sequenceNumber) === first)

@@ -73,7 +73,7 @@ test('every bad field is named, and what is missing here is refused by name', ()
 
 test('two queues of one name, and no JSON at all', () => {
   const twice = [{ Name: 'a' }, { Name: 'A' }];
-  expect(problemsOf(withQueues(twice))).toMatch(/"A" is there twice/);
+  expect(problemsOf(withQueues(twice))).toMatch(/"A" is defined twice/);
   expect(() => readConfig('/nowhere.json')).toThrow(ConfigError);
 });
 
