@@ -3,7 +3,7 @@ import { shardOf } from '../src/invoice/shard.ts';
 import { stripeProvider } from '../src/paying/stripe/stripeProvider.ts';
 import type { AzureClients } from '../src/platform/azureClients.ts';
 import { serviceBusQueues } from '../src/platform/azureNames.ts';
-import type { Settings } from '../src/settings/readSettings.ts';
+import type { Settings } from '../src/settings/settings.ts';
 
 /**
  * The baseline: what a careful engineer writes by hand with the plain SDKs, one invoice after the other, each step a

@@ -7,7 +7,8 @@ import { startChild } from '../local/start/child.ts';
 import { importInvoices } from '../src/intake/importInvoices.ts';
 import { type AzureClients, azureClients } from '../src/platform/azureClients.ts';
 import { systemClock } from '../src/platform/clock.ts';
-import { readSettings, type Settings } from '../src/settings/readSettings.ts';
+import { readSettings } from '../src/settings/readSettings.ts';
+import type { Settings } from '../src/settings/settings.ts';
 
 /** From the claim of the first invoice until the last was paid. */
 export interface Measured {

@@ -33,7 +33,7 @@ import { endManualRun, groupTaskSchema, runManualGroup } from './runs/manualRun.
 import { groupRecordSchema } from './runs/runRecord.ts';
 import { runScheduled } from './runs/runScheduled.ts';
 import { cosmosRunStore } from './runs/runStore.ts';
-import type { Settings } from './settings/readSettings.ts';
+import type { Settings } from './settings/settings.ts';
 import { cosmosEffects } from './workItems/effects.ts';
 import { poisonItems } from './workItems/poison.ts';
 import { processOrPostpone, type SendAgain } from './workItems/processOrPostpone.ts';

@@ -1,7 +1,7 @@
 import type { AzureMonitorExporterOptions } from '@azure/monitor-opentelemetry-exporter';
 import { metrics } from '@opentelemetry/api';
 import type { PushMetricExporter } from '@opentelemetry/sdk-metrics';
-import type { TelemetryConnection } from '../settings/connections.ts';
+import type { TelemetryConnection } from './connections.ts';
 
 /** Sends what is left and ends the export. */
 export type StopTelemetry = () => Promise<void>;

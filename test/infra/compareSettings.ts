@@ -25,8 +25,9 @@ export function settingDifferences(sources: Sources, set: Iterable<string>) {
 
 /** Names of all settings that the code reads: in capitals, or the two forms of a connection. */
 function settingsIn(sources: Sources): string[] {
-  const text = ['settings/readSettings.ts', 'settings/connections.ts', 'payonce.ts']
-    .map((path) => withoutComments(sources.get(path) ?? ''))
+  const text = [...sources]
+    .filter(([path]) => path.startsWith('settings/') || path === 'payonce.ts')
+    .map(([, source]) => withoutComments(source))
     .join('\n');
   const names = [
     // Keys of a schema, members of an environment, and names in quotes: never words inside of a message.

@@ -1,7 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { callWindowMs } from '../../src/paying/callWindow.ts';
-import { BadSettings, readSettings } from '../../src/settings/readSettings.ts';
+import { readSettings } from '../../src/settings/readSettings.ts';
+import { BadSettings } from '../../src/settings/settings.ts';
 
 const cosmosKey = 'Y29zbW9zLXNlY3JldA==';
 const good = {
@@ -34,17 +35,19 @@ function problemsOf(env: Record<string, string | undefined>): readonly string[] 
 }
 
 describe('readSettings', () => {
-  test('a reference to Key Vault that the platform has left as it is', () => {
+  test('a Key Vault reference that the platform could not resolve is refused', () => {
     const reference = '@Microsoft.KeyVault(SecretUri=https://kv.vault.azure.net/secrets/x/)';
     const env = { ...good, STRIPE_SECRET_KEY: reference, NOTIFY_WEBHOOK_SECRET: reference };
-    const notResolved = expect.stringMatching(/not resolved: the secret or the role .* is missing$/);
+    const unresolved = expect.stringMatching(
+      /unresolved Key Vault reference: the secret, .* role .* is missing$/,
+    );
     expect(problemsOf({ ...env, NOTIFY_WEBHOOK_URL: 'https://example.com/hook' })).toEqual([
-      notResolved,
-      notResolved,
+      unresolved,
+      unresolved,
     ]);
   });
 
-  test('where metrics go: by the key alone, or by an identity', () => {
+  test('metrics go to Application Insights by key alone, or by identity too', () => {
     const connectionString = 'InstrumentationKey=0f8fad5b;IngestionEndpoint=https://in.example/';
     const to = (authentication?: string) =>
       read({
@@ -61,19 +64,19 @@ describe('readSettings', () => {
     expect(read({ ...good, APPLICATIONINSIGHTS_CONNECTION_STRING: ' ' }).telemetry).toBeUndefined();
   });
 
-  test('a wrong connection to Application Insights is named, without its secret', () => {
+  test('a bad Application Insights connection is named, without its secret', () => {
     const env = {
       ...good,
       APPLICATIONINSIGHTS_CONNECTION_STRING: 'IngestionEndpoint=https://in.example/',
       APPLICATIONINSIGHTS_AUTHENTICATION_STRING: `ClientId=${guid}`,
     };
     expect(problemsOf(env)).toEqual([
-      'APPLICATIONINSIGHTS_CONNECTION_STRING: expected a connection string of Application Insights, with InstrumentationKey',
+      'APPLICATIONINSIGHTS_CONNECTION_STRING: expected an Application Insights connection string with InstrumentationKey',
       expect.stringMatching(/^APPLICATIONINSIGHTS_AUTHENTICATION_STRING: expected Authorization=AAD/),
     ]);
   });
 
-  test('fills in what is not given', () => {
+  test('fills in defaults', () => {
     expect(read(good)).toEqual({
       storage: { kind: 'connectionString', value: good.AzureWebJobsStorage },
       cosmos: { kind: 'connectionString', value: good.Cosmos },
@@ -93,7 +96,7 @@ describe('readSettings', () => {
     });
   });
 
-  test('takes what is given', () => {
+  test('takes the values it is given', () => {
     const given = {
       STRIPE_API_BASE: 'http://127.0.0.1:12111/',
       INVOICE_SCHEDULE: '*/5 * * * * *',
@@ -122,19 +125,19 @@ describe('readSettings', () => {
     });
   });
 
-  test('gives what no one can change', () => {
+  test('returns frozen settings', () => {
     const settings = read(good);
     for (const part of [settings, settings.storage, settings.cosmos, settings.serviceBus, settings.stripe]) {
       expect(Object.isFrozen(part)).toBe(true);
     }
   });
 
-  test('takes an empty setting as not given', () => {
+  test('treats a blank setting as not set', () => {
     expect(read({ ...good, SHARDS: '', Cosmos__accountEndpoint: ' ' }).shards).toBe(16);
     expect(problemsOf({ ...good, Cosmos: ' ' })[0]).toMatch(/^Cosmos: is missing/);
   });
 
-  test('names every setting that is missing, a line each', () => {
+  test('names every missing setting, one per line', () => {
     const problems = problemsOf({});
     expect(problems.map((line) => line.split(':')[0])).toEqual([
       'AzureWebJobsStorage',
@@ -146,7 +149,7 @@ describe('readSettings', () => {
     expect(new BadSettings(problems).message.split('\n')).toHaveLength(5);
   });
 
-  test('names every setting that is wrong at once', () => {
+  test('names every wrong setting at once', () => {
     const wrong = {
       AzureWebJobsStorage: 'x',
       Cosmos: 'x',
@@ -168,7 +171,7 @@ describe('readSettings', () => {
     expect(new Set(problemsOf(wrong).map((line) => line.split(':')[0]))).toEqual(new Set(Object.keys(wrong)));
   });
 
-  test('never repeats a secret, wherever it was put', () => {
+  test('never repeats a secret, whichever setting it was put in', () => {
     const secret = 'hunter2hunter2';
     const names = [
       ...Object.keys({ ...good, ...identity }),
@@ -186,7 +189,7 @@ describe('readSettings', () => {
           !['AzureWebJobsStorage', 'Cosmos', 'ServiceBus', 'STRIPE_SECRET_KEY'].includes(name) &&
           value === secret
         ) {
-          continue; // Looks like nothing in particular there; a name or address is not a secret.
+          continue; // Here it could be any name or address, and nothing marks it as a secret.
         }
         expect(problemsOf({ [name]: value }).join('\n')).not.toContain(secret);
       }
@@ -228,17 +231,17 @@ describe('settings that must fit each other', () => {
     const env = { ...good, CLAIM_STALE_SECONDS: `${stale}` };
     expect(problemsOf({ ...env, PAYMENT_TIMEOUT_SECONDS: `${timeout}` })).toEqual([
       `PAYMENT_TIMEOUT_SECONDS: expected at most ${longest} (CLAIM_STALE_SECONDS is ${stale}), not "${timeout}":` +
-        ' with more there is no time to begin a payment whose claim does not go stale meanwhile',
+        ' a longer timeout leaves no time to start a payment before its claim goes stale',
     ]);
     expect(() => read({ ...env, PAYMENT_TIMEOUT_SECONDS: `${longest}` })).not.toThrow();
   });
 
-  test('without a bound of the calls, one that fits the claims', () => {
+  test('the default payment timeout fits the claims', () => {
     const timeoutOf = (stale: string) => read({ ...good, CLAIM_STALE_SECONDS: stale }).paymentTimeoutSeconds;
     expect(['5', '20', '100', '86400'].map(timeoutOf)).toEqual([1, 6, 30, 30]);
   });
 
-  test('whatever pair is taken leaves a window for the calls; nothing is refused that would', () => {
+  test('a timeout is accepted exactly when it leaves a window for a call', () => {
     fc.assert(
       fc.property(
         fc.integer({ min: 5, max: 400 }),
@@ -288,7 +291,7 @@ describe('a connection', () => {
     expect(() => read({ ...good, [name]: value })).not.toThrow();
   });
 
-  test('may be the identity of the app', () => {
+  test("may be the app's identity", () => {
     expect(read(identity)).toMatchObject({
       storage: {
         kind: 'identity',
@@ -324,15 +327,15 @@ describe('a connection', () => {
     ]);
   });
 
-  test('given in both forms is refused', () => {
+  test('is refused in both forms at once', () => {
     expect(problemsOf({ ...good, ...identity })).toEqual([
-      'AzureWebJobsStorage: is given, and AzureWebJobsStorage__accountName too: expected one of them, not both',
-      'Cosmos: is given, and Cosmos__accountEndpoint too: expected one of them, not both',
-      'ServiceBus: is given, and ServiceBus__fullyQualifiedNamespace too: expected one of them, not both',
+      'AzureWebJobsStorage: conflicts with AzureWebJobsStorage__accountName: expected a connection string or an identity, not both',
+      'Cosmos: conflicts with Cosmos__accountEndpoint: expected a connection string or an identity, not both',
+      'ServiceBus: conflicts with ServiceBus__fullyQualifiedNamespace: expected a connection string or an identity, not both',
     ]);
   });
 
-  test('by two identities is refused: the app has one', () => {
+  test('is refused with a second identity: the app has one', () => {
     const other = guid.replace('0', '1');
     expect(problemsOf({ ...identity, AZURE_CLIENT_ID: guid, ServiceBus__clientId: other })).toEqual([
       `ServiceBus__clientId: expected the same identity as AZURE_CLIENT_ID, not "${other}"`,
@@ -384,7 +387,7 @@ describe('the instance id', () => {
     [{ WEBSITE_INSTANCE_ID: 'b', CONTAINER_NAME: 'c' }, 'b'],
     [{ CONTAINER_NAME: 'c' }, 'c'],
     [{}, 'box-7'],
-  ])('of %j is %s', (env, instanceId) => {
+  ])('from %j is %s', (env, instanceId) => {
     expect(read({ ...good, ...env }).instanceId).toBe(instanceId);
   });
 });
@@ -393,25 +396,22 @@ describe('the webhook', () => {
   const url = 'https://example.com/hook';
   const secret = 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw';
 
-  test('is both settings, or none', () => {
+  test('takes both settings or neither', () => {
     expect(read(good).notify).toBeUndefined();
     const both = { ...good, NOTIFY_WEBHOOK_URL: url, NOTIFY_WEBHOOK_SECRET: secret };
     expect(read(both).notify).toEqual({ url, secret });
     expect(problemsOf({ ...good, NOTIFY_WEBHOOK_URL: url })).toEqual([
-      'NOTIFY_WEBHOOK_SECRET: is missing: expected it too, since NOTIFY_WEBHOOK_URL is given',
+      'NOTIFY_WEBHOOK_SECRET: is missing: expected both or neither, and NOTIFY_WEBHOOK_URL is set',
     ]);
     expect(problemsOf({ ...good, NOTIFY_WEBHOOK_SECRET: secret })[0]).toMatch(
       /^NOTIFY_WEBHOOK_URL: is missing/,
     );
   });
 
-  test.each(['http://example.com/hook', 'nonsense', 'ftp://127.0.0.1/'])(
-    '%s is no address for it',
-    (address) => {
-      const env = { ...good, NOTIFY_WEBHOOK_URL: address, NOTIFY_WEBHOOK_SECRET: secret };
-      expect(problemsOf(env)[0]).toMatch(/^NOTIFY_WEBHOOK_URL: expected an https address/);
-    },
-  );
+  test.each(['http://example.com/hook', 'nonsense', 'ftp://127.0.0.1/'])('cannot be %s', (address) => {
+    const env = { ...good, NOTIFY_WEBHOOK_URL: address, NOTIFY_WEBHOOK_SECRET: secret };
+    expect(problemsOf(env)[0]).toMatch(/^NOTIFY_WEBHOOK_URL: expected an https address/);
+  });
 
   test('a short secret is refused and not repeated', () => {
     const [problem] = problemsOf({ ...good, NOTIFY_WEBHOOK_URL: url, NOTIFY_WEBHOOK_SECRET: 'hunter2' });

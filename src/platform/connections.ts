@@ -1,0 +1,26 @@
+/** A way to reach a service: by connection string, or as the app's identity. */
+export type StorageConnection =
+  | { readonly kind: 'connectionString'; readonly value: string }
+  | { readonly kind: 'identity'; readonly blobEndpoint: string; readonly queueEndpoint: string };
+export type CosmosConnection =
+  | { readonly kind: 'connectionString'; readonly value: string }
+  | { readonly kind: 'identity'; readonly endpoint: string };
+export type ServiceBusConnection =
+  | { readonly kind: 'connectionString'; readonly value: string }
+  | { readonly kind: 'identity'; readonly namespace: string };
+
+/** Everything the Azure clients need. */
+export interface Connections {
+  readonly storage: StorageConnection;
+  readonly cosmos: CosmosConnection;
+  readonly serviceBus: ServiceBusConnection;
+  /** The client id of a user-assigned identity. Undefined: the system-assigned one. */
+  readonly clientId: string | undefined;
+}
+
+/** How metrics reach Application Insights: by the connection string's key alone, or as the app's identity too. */
+export interface TelemetryConnection {
+  readonly connectionString: string;
+  /** Undefined: the key alone. `clientId` is that of a user-assigned identity. */
+  readonly identity: { readonly clientId: string | undefined } | undefined;
+}

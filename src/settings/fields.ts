@@ -1,0 +1,90 @@
+import { z } from 'zod';
+import { isHttps, isLoopbackHttp } from './addresses.ts';
+import { expected, missing } from './findings.ts';
+import { ncrontabError } from './ncrontab.ts';
+
+const unresolved =
+  "is an unresolved Key Vault reference: the secret, or the app's role on the vault, is missing";
+
+export function wholeNumber<Default extends number | undefined>(fallback: Default, min: number, max: number) {
+  return z
+    .string()
+    .optional()
+    .transform((text, context): number | Default => {
+      if (text === undefined) return fallback;
+      const value = /^\d{1,9}$/.test(text.trim()) ? Number(text) : Number.NaN;
+      if (value >= min && value <= max) return value;
+      context.addIssue(expected(`a whole number from ${min} to ${max}`, text));
+      return z.NEVER;
+    });
+}
+
+/** NCRONTAB with seconds. */
+export function schedule(fallback: string) {
+  return z
+    .string()
+    .default(fallback)
+    .transform((text, context) => {
+      const error = ncrontabError(text);
+      if (error !== undefined)
+        context.addIssue(`${expected('an NCRONTAB expression', text)}, which ${error}`);
+      return text.trim();
+    });
+}
+
+export function stripeKey() {
+  const key = 'a Stripe secret or restricted key: sk_test_…, sk_live_…, rk_test_… or rk_live_…';
+  return z
+    .string({ error: (issue) => (issue.input === undefined ? missing(key) : `expected ${key}`) })
+    .trim()
+    .refine(isResolved, { error: unresolved, abort: true })
+    .regex(/^[rs]k_(test|live)_\w+$/, { error: `expected ${key}` });
+}
+
+export function isLiveKey(key: string): boolean {
+  return /^[rs]k_live_/.test(key);
+}
+
+/** The scheme, host and port of an API: no path, no trailing slash. */
+export function apiBase(fallback: string) {
+  return z
+    .string()
+    .default(fallback)
+    .transform((text, context) => {
+      const url = URL.parse(text);
+      if (url === null || url.pathname !== '/' || url.search + url.hash + url.username !== '') {
+        context.addIssue(expected(`an address like ${fallback}, without a path`, text));
+      } else if (!isHttps(text) && !isLoopbackHttp(text)) {
+        context.addIssue(
+          expected('https (http would send the key in the clear; only this machine may use it)', text),
+        );
+      }
+      return url?.origin ?? text;
+    });
+}
+
+export function webhookUrl() {
+  return z
+    .string()
+    .refine((text) => isHttps(text) || isLoopbackHttp(text), {
+      error: 'expected an https address (http only for this machine)',
+    })
+    .optional();
+}
+
+export function webhookSecret() {
+  return z
+    .string()
+    .trim()
+    .refine(isResolved, { error: unresolved, abort: true })
+    .min(24, { error: 'expected at least 24 characters' })
+    .optional();
+}
+
+/**
+ * If the platform cannot read a secret, it leaves the reference to it in the setting
+ * (https://learn.microsoft.com/azure/app-service/app-service-key-vault-references).
+ */
+function isResolved(text: string): boolean {
+  return !text.startsWith('@Microsoft.KeyVault(');
+}

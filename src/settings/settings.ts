@@ -1,0 +1,35 @@
+import type { Connections, TelemetryConnection } from '../platform/connections.ts';
+
+/** The checked settings of one process. */
+export interface Settings extends Connections {
+  /** Where metrics go. Undefined: nowhere. */
+  readonly telemetry: TelemetryConnection | undefined;
+  /** `apiBase` has no trailing slash. */
+  readonly stripe: { readonly secretKey: string; readonly apiBase: string };
+  /** NCRONTAB with seconds. */
+  readonly invoiceSchedule: string;
+  /** NCRONTAB with seconds. */
+  readonly outboxSchedule: string;
+  readonly shards: number;
+  readonly shardGroups: number;
+  readonly batchSize: number;
+  readonly leaseSeconds: number;
+  readonly claimStaleSeconds: number;
+  readonly paymentTimeoutSeconds: number;
+  readonly instanceId: string;
+  /** The webhook to tell about invoice outcomes. Undefined: nobody is told. */
+  readonly notify: { readonly url: string; readonly secret: string } | undefined;
+}
+
+/** Lists every missing or wrong setting, one per line. No line repeats a secret. */
+export class BadSettings extends Error {
+  readonly problems: readonly string[];
+
+  constructor(problems: readonly string[]) {
+    super(
+      `${problems.length === 1 ? 'A setting is' : 'Settings are'} missing or wrong:\n  ${problems.join('\n  ')}`,
+    );
+    this.name = 'BadSettings';
+    this.problems = problems;
+  }
+}
