@@ -5,20 +5,20 @@ import { startTappedHost, type TappedHost } from '../crash/tappedHost.ts';
 import type { LocalCloud } from '../support/localCloud.ts';
 import type { SeededRandom } from '../support/seededRandom.ts';
 
-/** How long a process that was told to end may take, in milliseconds. */
+/** Milliseconds that a process has to stop after SIGTERM. */
 const graceMs = 45_000;
-/** The pop receipts of a dead host's work items are used so long after its end, in milliseconds. */
+/** Milliseconds after a host's death until its work items become visible again. */
 const giveBackMs = 5_000;
 
 export interface Fleet extends AsyncDisposable {
   kill(host: number, awayMs: number): void;
   terminate(host: number, awayMs: number): void;
   pause(host: number, pauseMs: number): void;
-  /** Address of a host that is up, any of them; undefined where none is. */
+  /** The address of any host that is up; undefined if none is. */
   anyAddress(): string | undefined;
-  /** Lets what is paused go on, and resolves when every host is up. */
+  /** Resumes paused hosts. Resolves when every host is up. */
   recover(): Promise<void>;
-  /** What every process has printed, by instance. */
+  /** The output of every process, by instance. */
   logs(): Map<string, string[]>;
 }
 
@@ -28,8 +28,8 @@ type Member =
   | { state: 'away'; back: Promise<void> };
 
 /**
- * Hosts that can be killed, told to end and paused; each comes back by itself. A mishap for a host that is away or paused
- * already passes by.
+ * Hosts that can be killed, told to stop and paused; each comes back by itself. A mishap for a host that is already away
+ * or paused has no effect.
  */
 export async function startFleet(
   cloud: LocalCloud,

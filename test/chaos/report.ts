@@ -2,7 +2,7 @@ import { addUp } from '../../local/start/figures.ts';
 import type { Evidence } from '../support/audit.ts';
 import type { Mishap } from './schedule.ts';
 
-/** The figures of a run, a line each. Pure. */
+/** The figures of a run, one per line. Pure. */
 export function figuresOf({
   evidence,
   mishaps,
@@ -10,7 +10,7 @@ export function figuresOf({
 }: {
   evidence: Evidence;
   mishaps: readonly Mishap[];
-  /** Milliseconds from the end of all mishaps until each kind of work had come to its end; undefined where it had not. */
+  /** Milliseconds from the last mishap until each kind of work was finished; undefined if it was not. */
   drained: ReadonlyMap<string, number | undefined>;
 }): string[] {
   const { invoices, charges, outbox, receipts, paymentCommands } = evidence;

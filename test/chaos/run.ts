@@ -1,6 +1,6 @@
 /**
- * The chaos run: `npm run test:chaos`. Hosts pay invoices while they are killed, paused and told to end, and while the
- * services that they use fail in every way; when that stops, everything must come to an end, and add up.
+ * The chaos run: `npm run test:chaos`. Hosts pay invoices while they are killed, paused and told to stop, and while the
+ * services they use fail in every way. When that stops, everything must come to rest and add up.
  */
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -15,11 +15,11 @@ import { figuresOf } from './report.ts';
 import { chaosSchedule, type Mishap } from './schedule.ts';
 
 const usage = `npm run test:chaos -- [options]
-  --minutes M    how long things go wrong (default 1)
-  --seed S       whole number; the same seed gives the same mishaps at the same times (default: of the clock)
+  --minutes M    how long faults are injected (default 1)
+  --seed S       whole number; the same seed gives the same mishaps at the same times (default: from the clock)
   --hosts N      default 5
-  --drain S      seconds until everything must have come to its end afterwards (default 120)
-  --invoices N   in all, imported evenly over the time (default 500 a minute)`;
+  --drain S      seconds that everything may then take to come to rest (default 120)
+  --invoices N   total, imported evenly over that time (default 500 a minute)`;
 
 const { values } = parseArgs({
   options: {
@@ -34,7 +34,7 @@ const { values } = parseArgs({
 const minutes = Number(values.minutes);
 const seed = Number(values.seed);
 const hosts = Number(values.hosts);
-/** How long it may take from the end of all mishaps until every host is up and nothing moves any more, in milliseconds. */
+/** Milliseconds from the last mishap until every host must be up with nothing left to do. */
 const drainMs = 1_000 * Number(values.drain);
 const invoices = Number(values.invoices ?? Math.round(500 * minutes));
 if (values.help || !(minutes > 0) || !(drainMs > 0) || ![seed, hosts, invoices].every(Number.isInteger)) {
@@ -42,7 +42,7 @@ if (values.help || !(minutes > 0) || !(drainMs > 0) || ![seed, hosts, invoices].
   process.exit(values.help ? 0 : 2);
 }
 
-/** Payments are found as late as Stripe's may be (https://docs.stripe.com/search#data-freshness). Milliseconds. */
+/** Milliseconds; the worst lag that Stripe documents (https://docs.stripe.com/search#data-freshness). */
 const searchLagMs = 60_000;
 const importEveryMs = 2_000;
 const logFolder = '.local/chaos';
@@ -54,7 +54,7 @@ const env = {
   PAYMENT_TIMEOUT_SECONDS: '4',
 };
 
-/** Most can be paid; the rest are declined in both ways, or their first calls fail. */
+/** Most can be paid. The rest get a soft or a hard decline, or their first call fails. */
 const paymentMethods = [
   ...Array.from({ length: 40 }, () => 'pm_card_visa'),
   'pm_card_chargeDeclinedInsufficientFunds',
@@ -125,7 +125,7 @@ async function run(): Promise<boolean> {
     }
   }
 
-  /** Like a client whose call broke, it repeats an import until it is answered. */
+  /** Repeats each import until it is answered, as a client whose call failed would. */
   async function importAll(): Promise<void> {
     const random = seededRandom(seed);
     const chunks = Math.min(invoices, Math.ceil(durationMs / importEveryMs));
@@ -167,7 +167,7 @@ async function run(): Promise<boolean> {
     const every = Math.max(10_000, durationMs / 20);
     for (let at = every; at < durationMs; at += every) {
       await delay(Math.max(0, at - (performance.now() - started)));
-      // The faults meet whoever asks, this one too.
+      // The faults hit every caller, including this one.
       const evidence = await gatherEvidence(cloud).catch(() => undefined);
       if (evidence === undefined) continue;
       const { invoices: now, outbox } = evidence;
@@ -180,8 +180,8 @@ async function run(): Promise<boolean> {
   }
 
   /**
-   * Ends the mishaps: what is paused goes on, and no fault is left. The clock of the drain runs from then on, also while
-   * hosts are still ending or coming up.
+   * Ends the mishaps: paused hosts resume and all faults are cleared. The clock of the drain runs from then on, even while
+   * hosts are still stopping or starting.
    */
   async function comeToRest(): Promise<Drained> {
     const calmAt = performance.now();
@@ -214,9 +214,9 @@ async function run(): Promise<boolean> {
 
 interface Drained {
   evidence: Evidence;
-  /** How many milliseconds after the mishaps each kind of work was first seen at its end, for good; undefined: it was not. */
+  /** Milliseconds from the last mishap until each kind of work was finished for good; undefined if it was not. */
   drained: Map<string, number | undefined>;
-  /** What has not come to its end, in words. */
+  /** What is not finished, in words. */
   open: string[];
 }
 
@@ -231,7 +231,7 @@ function stillOpen(evidence: Evidence): string[] {
   ];
 }
 
-/** A soft decline is tried again in days: nothing is to be done until then. */
+/** A soft decline is retried days later, so there is nothing to do until then. */
 function waitsForCustomer({ status, timeline }: InvoiceFigure): boolean {
   return status === 'pending' && timeline.at(-1)?.what === 'retry: declined';
 }

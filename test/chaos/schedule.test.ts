@@ -3,12 +3,12 @@ import { chaosSchedule } from './schedule.ts';
 
 const options = { seed: 7, durationMs: 600_000, hosts: 5 };
 
-test('a seed gives the same mishaps again, another seed others', () => {
+test('the same seed gives the same mishaps, another seed gives others', () => {
   expect(chaosSchedule(options)).toEqual(chaosSchedule(options));
   expect(chaosSchedule({ ...options, seed: 8 })).not.toEqual(chaosSchedule(options));
 });
 
-test('mishaps come in order, within the time, to hosts that there are', () => {
+test('mishaps are in order, within the duration, and hit existing hosts', () => {
   const mishaps = chaosSchedule(options);
   expect(mishaps.map(({ at }) => at)).toEqual(mishaps.map(({ at }) => at).toSorted((a, b) => a - b));
   expect(mishaps.every(({ at }) => at > 0 && at < options.durationMs)).toBe(true);
@@ -16,7 +16,7 @@ test('mishaps come in order, within the time, to hosts that there are', () => {
   expect(new Set(hosts)).toEqual(new Set([0, 1, 2, 3, 4]));
 });
 
-test('ten minutes bring every kind of mishap', () => {
+test('ten minutes contain every kind of mishap', () => {
   const mishaps = chaosSchedule(options);
   const kinds = new Set(
     mishaps.map((mishap) =>

@@ -1,11 +1,11 @@
 import { type SeededRandom, seededRandom } from '../support/seededRandom.ts';
 
-/** Something that befalls the system at `at`, in milliseconds since the start. */
+/** Something that goes wrong `at` milliseconds after the start. */
 export type Mishap = { at: number } & (
   | { kind: 'kill' | 'terminate'; host: number; awayMs: number }
-  /** The process stands still and then goes on, knowing nothing of it. */
+  /** The process freezes and then continues, unaware of the gap. */
   | { kind: 'pause'; host: number; pauseMs: number }
-  /** What is POSTed to `/_local/faults` of a stand-in. */
+  /** `fault` is POSTed to a stand-in's `/_local/faults`. */
   | { kind: 'fault'; service: 'cosmos' | 'serviceBus' | 'payments'; fault: Record<string, unknown> }
 );
 
@@ -15,10 +15,10 @@ export interface ScheduleOptions {
   hosts: number;
 }
 
-/** Mean gaps in milliseconds: for each stream of mishaps, how often. */
+/** The mean gap between mishaps of each stream, in milliseconds. */
 const everyMs = { process: 7_000, cosmos: 2_000, serviceBus: 4_000, payments: 1_500 };
 
-/** All mishaps of a run, in order; the same for the same seed. Pure. */
+/** All mishaps of a run, in order; a function of the seed. Pure. */
 export function chaosSchedule({ seed, durationMs, hosts }: ScheduleOptions): Mishap[] {
   const random = seededRandom(seed);
   const stream = (meanMs: number, make: (at: number) => Mishap): Mishap[] => {
@@ -47,7 +47,7 @@ export function chaosSchedule({ seed, durationMs, hosts }: ScheduleOptions): Mis
 function processMishap(at: number, hosts: number, random: SeededRandom): Mishap {
   const host = random.between(0, hosts - 1);
   const kind = random.pick(['kill', 'kill', 'pause', 'terminate'] as const);
-  // Short pauses, and some that outlive leases (15 s) and claims (20 s).
+  // Short pauses, and some that outlast leases (15 s) and claims (20 s).
   if (kind === 'pause') return { at, kind, host, pauseMs: random.between(500, random.pick([5_000, 30_000])) };
   return { at, kind, host, awayMs: random.between(200, 3_000) };
 }
@@ -89,7 +89,7 @@ function paymentsFault(random: SeededRandom): Record<string, unknown> {
     'delay',
     'delay',
   ]);
-  // Slow calls are the rule: they are what keeps work under way when a host dies.
+  // Slow calls are common: they keep work in flight when a host dies.
   if (kind === 'delay') return { kind, count: random.between(20, 120), delayMs: random.between(100, 3_000) };
   return { kind, count: random.between(1, 4) };
 }

@@ -1,15 +1,15 @@
 import { type Typed, types } from '../../local/serviceBus/amqp/rhea.ts';
 
-/** A frame of AMQP 1.0, as far as a tap must understand it. Others pass as `other`. */
+/** The AMQP 1.0 frames that a tap has to understand. All others are `other`. */
 export type Frame = { bytes: Buffer; channel: number } & (
   | { kind: 'other' }
-  /** `answers`: the channel of the peer whose session this begins the other half of. */
+  /** `answers`: the peer's channel whose session this frame completes. */
   | { kind: 'begin'; answers: number | undefined }
-  /** `receives`: whether the side that says it is the receiver of the link. */
+  /** `receives`: whether the sender of this frame is the link's receiver. */
   | { kind: 'attach'; name: string; handle: number; receives: boolean; address: string }
-  /** A message or a part of one; its number and ids stand in the first part. */
+  /** A message or part of one; the first part carries its number and ids. */
   | ({ kind: 'transfer'; handle: number; deliveryId: number | undefined; more: boolean } & MessageIds)
-  /** About the deliveries `first` to `last`; `receives`: whether the side that says it is their receiver. */
+  /** Covers the deliveries `first` to `last`; `receives`: whether the sender of this frame is their receiver. */
   | { kind: 'disposition'; receives: boolean; first: number; last: number; outcome: string }
 );
 
@@ -18,18 +18,18 @@ interface MessageIds {
   correlationId?: string;
 }
 
-/** Performatives (AMQP 1.0, part 2.7) by their descriptors. */
+/** Descriptors of performatives (AMQP 1.0, part 2.7). */
 const begin = 0x11;
 const attach = 0x12;
 const transfer = 0x14;
 const disposition = 0x15;
 const outcomes: Record<number, string> = { 36: 'complete', 37: 'dead-letter', 38: 'release', 39: 'abandon' };
-/** The section of a message with its ids (part 3.2.4). Those that may stand before it have lower descriptors. */
+/** The message section with the ids (part 3.2.4). Sections that may precede it have lower descriptors. */
 const properties = 0x73;
 
 /**
- * Cuts one direction of a connection into frames (AMQP 1.0, part 2.3). The protocol headers, which have no length, begin
- * with the letters AMQP and take eight bytes.
+ * Splits one direction of a connection into frames (AMQP 1.0, part 2.3). Protocol headers have no length field: they are
+ * eight bytes and begin with the letters AMQP.
  */
 export function createFrameReader(): (chunk: Buffer) => Frame[] {
   let rest = Buffer.alloc(0);
@@ -50,7 +50,7 @@ function readFrame(bytes: Buffer): Frame {
   const start = bytes.readUInt8(4) * 4;
   const isAmqp = bytes.toString('latin1', 0, 4) !== 'AMQP' && bytes.readUInt8(5) === 0;
   const channel = isAmqp ? bytes.readUInt16BE(6) : 0;
-  // A frame without a body keeps the connection alive.
+  // A frame without a body is a keep-alive.
   if (!isAmqp || bytes.length <= start) return { kind: 'other', bytes, channel };
   const reader = new types.Reader(bytes.subarray(start));
   const performative = reader.read();
@@ -100,12 +100,12 @@ function readFrame(bytes: Buffer): Frame {
   }
 }
 
-/** The ids of the message that begins here; none where its properties do not begin within this frame. */
+/** The ids of the message that begins here; empty if its properties do not begin within this frame. */
 function messageIds(payload: Buffer): MessageIds {
   const reader = new types.Reader(payload);
   for (;;) {
     const at = payload.length - reader.remaining();
-    // A section begins with 0x00 0x53 and its descriptor; what comes after the properties may be cut off by the frame's end.
+    // A section begins with 0x00 0x53 and its descriptor. The frame may end in the middle of a later section.
     if (payload.length < at + 3 || payload.readUInt16BE(at) !== 0x0053) return {};
     if (payload.readUInt8(at + 2) > properties) return {};
     const section = reader.read();

@@ -6,14 +6,14 @@ import { type Asked, createLinks, type Links } from './amqpLinks.ts';
 const queue = 'payment-commands';
 const management = `${queue}/$management`;
 
-/** The frame of a performative, made by hand: AMQP 1.0, part 2.3.1. */
+/** A frame with one performative, encoded as in AMQP 1.0, part 2.3.1. */
 function frame(channel: number, code: number, fields: unknown[], payload = Buffer.alloc(0)): Frame {
   const body = Buffer.concat([described(code, fields), payload]);
   const header = Buffer.from([0, 0, 0, 0, 2, 0, 0, 0]);
   header.writeUInt32BE(header.length + body.length, 0);
   header.writeUInt16BE(channel, 6);
   const [read, ...more] = createFrameReader()(Buffer.concat([header, body]));
-  if (read === undefined || more.length > 0) throw new Error('that is not one frame');
+  if (read === undefined || more.length > 0) throw new Error('expected exactly one frame');
   return read;
 }
 
@@ -60,7 +60,7 @@ function disposition(
   return frame(channel, 0x15, [side === 'receiver', first, last, true, state]);
 }
 
-/** The client's sessions 0 and 1 have the broker's channels 5 and 6; handles differ on the two sides as well. */
+/** The client's sessions 0 and 1 are the broker's channels 5 and 6. Handles differ between the sides, too. */
 const broker = [5, 6] as const;
 let links: Links;
 
@@ -94,11 +94,11 @@ function open(
 
 function ask(asking: Frame): Asked {
   const asked = links.asked(asking);
-  if (asked === undefined) throw new Error('that asks for nothing');
+  if (asked === undefined) throw new Error('expected a frame that asks for something');
   return asked;
 }
 
-test('a link is opened by the answer of its name, its role and its session', () => {
+test('the answer to an attach has its name, the other role and its session', () => {
   const { asked, answer } = open(1, 4, 'another', false, queue, 24);
   expect(asked.label).toBe(`open sender ${queue}`);
   expect(asked.answeredBy(answer)).toBe(true);
@@ -107,7 +107,7 @@ test('a link is opened by the answer of its name, its role and its session', () 
   expect(asked.answeredBy(attach(5, 24, 'another', true, queue))).toBe(false);
 });
 
-test('a token is answered on the link of tokens, by the id of its message; a message handed out is no answer', () => {
+test('a token is answered on the $cbs link, with its message id; a message handed out is not an answer', () => {
   const asked = ask(transfer(0, 0, 7, { messageId: 'token-1' }));
   expect(asked.label).toBe('token');
   expect(asked.answeredBy(transfer(5, 11, 3, { correlationId: 'token-1' }))).toBe(true);
@@ -117,7 +117,7 @@ test('a token is answered on the link of tokens, by the id of its message; a mes
   expect(asked.answeredBy(disposition(5, 'receiver', 7))).toBe(false);
 });
 
-test('of two renewals each has its own answer', () => {
+test('each of two renewals has its own answer', () => {
   const [one, two] = ['one', 'two'].map((messageId, id) => ask(transfer(1, 2, id, { messageId })));
   expect(one?.label).toBe('renew a lock');
   const answer = transfer(6, 23, 0, { correlationId: 'two' });
@@ -125,7 +125,7 @@ test('of two renewals each has its own answer', () => {
   expect(two?.answeredBy(answer)).toBe(true);
 });
 
-test('a send is answered by a disposition of its receiver over its number, in its session', () => {
+test('a send is answered by a disposition of the receiver that covers its number, in its session', () => {
   const asked = ask(transfer(1, 0, 4));
   expect(asked.label).toBe('send');
   expect(asked.answeredBy(disposition(6, 'receiver', 4))).toBe(true);
@@ -134,11 +134,11 @@ test('a send is answered by a disposition of its receiver over its number, in it
   expect(asked.answeredBy(disposition(6, 'receiver', 3))).toBe(false);
   expect(asked.answeredBy(disposition(6, 'receiver', 5, { last: 6 }))).toBe(false);
   expect(asked.answeredBy(disposition(5, 'receiver', 4))).toBe(false);
-  // A settlement of the message that was handed out under the same number.
+  // This settles the message that was handed out under the same number.
   expect(asked.answeredBy(disposition(6, 'sender', 4))).toBe(false);
 });
 
-test('a settlement is answered by a disposition of the sender over its number', () => {
+test('a settlement is answered by a disposition of the sender that covers its number', () => {
   expect(links.handedOut(transfer(6, 21, 4))).toBe(true);
   const asked = ask(disposition(1, 'receiver', 4));
   expect(asked.label).toBe('complete');
@@ -147,12 +147,12 @@ test('a settlement is answered by a disposition of the sender over its number', 
   expect(asked.answeredBy(disposition(6, 'receiver', 4))).toBe(false);
 });
 
-test('a settlement of what is no message of a queue asks for nothing', () => {
+test('settling anything but a queue message asks for nothing', () => {
   expect(links.handedOut(transfer(6, 23, 9, { correlationId: 'x' }))).toBe(false);
   expect(links.asked(disposition(1, 'receiver', 9))).toBeUndefined();
 });
 
-test('a message in parts is one send, and one hand-out, also with another in between', () => {
+test('a message in parts is one send or one delivery, even with another message in between', () => {
   expect(ask(transfer(1, 0, 4, { more: true })).label).toBe('send');
   expect(ask(transfer(1, 2, 5, { messageId: 'x' })).label).toBe('renew a lock');
   expect(links.asked(transfer(1, 0, null, { more: true }))).toBeUndefined();
@@ -162,7 +162,7 @@ test('a message in parts is one send, and one hand-out, also with another in bet
   expect(links.handedOut(transfer(6, 21, 0))).toBe(false);
 });
 
-test('a channel that is used again is another session, which counts its deliveries anew', () => {
+test('a reused channel is a new session with its own delivery numbers', () => {
   expect(links.handedOut(transfer(6, 21, 0))).toBe(true);
   links.asked(begin(1));
   links.handedOut(begin(6, 1));

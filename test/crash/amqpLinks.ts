@@ -1,17 +1,17 @@
 import type { Frame } from './amqpFrames.ts';
 
-/** What a client asks for with a frame. */
+/** A request that a client makes with a frame. */
 export interface Asked {
   label: string;
-  /** Whether a frame of the broker is the answer to this one, be it yes or no. */
+  /** Whether a frame from the broker answers this request, positively or negatively. */
   answeredBy: (frame: Frame) => boolean;
 }
 
-/** What is known of one connection from the frames that have passed. */
+/** The state of one connection, inferred from the frames seen so far. */
 export interface Links {
-  /** What a frame of the client asks for; undefined where it asks for nothing, or goes on with what was asked before. */
+  /** What a client frame asks for; undefined if it asks for nothing or continues an earlier request. */
   asked(frame: Frame): Asked | undefined;
-  /** Whether a frame of the broker begins to hand out a message of a queue. */
+  /** Whether a broker frame begins the delivery of a queue's message. */
   handedOut(frame: Frame): boolean;
 }
 
@@ -22,13 +22,13 @@ interface Link {
   receives: boolean;
 }
 
-/** One session: each side gives it a channel, and its links handles. Numbers of deliveries are per session and side. */
+/** Each side numbers a session's channel, its links (handles) and its deliveries independently. */
 interface Session {
   byClientHandle: Map<number, Link>;
   byBrokerHandle: Map<number, Link>;
-  /** Links on which the client is in the middle of a message, by its handle. */
+  /** The client's handles of links on which it is in the middle of a message. */
   unfinished: Set<number>;
-  /** Numbers of the messages of queues that were handed out. */
+  /** Delivery numbers of queue messages handed out so far. */
   handedOut: Set<number>;
 }
 
@@ -110,7 +110,7 @@ export function createLinks(): Links {
       }
       if (frame.kind !== 'transfer' || frame.deliveryId === undefined) return false;
       if (!isQueue(session.byBrokerHandle.get(frame.handle)?.address ?? '$')) return false;
-      // The further parts of a message may bear its number too.
+      // Later parts of a message may repeat its number.
       const isNew = !session.handedOut.has(frame.deliveryId);
       session.handedOut.add(frame.deliveryId);
       return isNew;
@@ -127,12 +127,12 @@ function emptySession(): Session {
   };
 }
 
-/** `$cbs` and `{queue}/$management` are no queues: requests go there, and their answers come from there. */
+/** `$cbs` and `{queue}/$management` are not queues: they take requests and send answers. */
 function isQueue(address: string): boolean {
   return !address.includes('$');
 }
 
-/** Whether a disposition says something of a delivery; `receives`: as its receiver, or as its sender. */
+/** Whether a disposition covers a delivery. `receives`: whether it must come from the receiver or from the sender. */
 function tells(
   disposition: Extract<Frame, { kind: 'disposition' }>,
   receives: boolean,

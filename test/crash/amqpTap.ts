@@ -9,10 +9,10 @@ export interface AmqpTap {
 }
 
 /**
- * A proxy in front of Service Bus for one host that counts frames. Points are: opening a link, presenting a token, a
- * request to a management link (renewing a lock), a send, a message that is handed out, its settlement. What the host
- * asks is cut before its frame is forwarded, or when the broker's answer to this very frame comes back; a message that is handed out
- * is cut before the host gets it (it is locked then), or right after.
+ * A proxy in front of Service Bus for one host; it counts frames. Crash points are: opening a link, presenting a
+ * token, a request to a management link (renewing a lock), a send, a message handed out, its settlement. A request is
+ * cut before its frame is forwarded, or when the broker's answer to that very frame comes back. A message handed out is
+ * cut before the host gets it (it is already locked), or right after.
  */
 export async function startAmqpTap({
   port,
@@ -45,7 +45,7 @@ export async function startAmqpTap({
       });
     }
     const links = createLinks();
-    /** Whether a frame is the answer whose coming back ends the host. */
+    /** Matches the answer on whose return the host is killed. */
     let awaited: ((frame: Frame) => boolean) | undefined;
 
     const fromClient = createFrameReader();

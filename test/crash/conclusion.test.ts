@@ -14,20 +14,20 @@ test('a sweep passes when every point held', () => {
   expect(passed(scenario, held, held)).toBe(true);
 });
 
-test('a sweep that found or reached no point has shown nothing', () => {
+test('a sweep that found or reached no point fails', () => {
   expect(conclude([])).toEqual({
-    text: '0 crash points: 0 held, 0 broken, 0 not reached.\nThere is no such crash point.',
+    text: '0 crash points: 0 held, 0 broken, 0 not reached.\nNo crash point was tried.',
     passed: false,
   });
   expect(passed(racing, notReached)).toBe(false);
 });
 
-test('a sweep fails when a point is broken, also where races decide', () => {
+test('a sweep fails when a point is broken, even where races decide', () => {
   expect(passed(scenario, held, broken)).toBe(false);
   expect(passed(racing, held, broken)).toBe(false);
 });
 
-test('a point that was not reached is allowed only where races decide, and is told', () => {
+test('an unreached point is allowed only where races decide, and is reported', () => {
   expect(passed(scenario, held, notReached)).toBe(false);
   expect(passed(racing, held, notReached)).toBe(true);
   const both = conclude([

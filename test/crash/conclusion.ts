@@ -1,14 +1,13 @@
 import type { Scenario, Verdict } from './trial.ts';
 
 export interface Conclusion {
-  /** What came out, in words. */
   text: string;
   passed: boolean;
 }
 
 /**
- * What a sweep has shown. It has passed if at least one point held, none is broken, and none was not reached; only where
- * races decide by which requests the work goes (`Scenario.races`) may points be not reached. Pure.
+ * The result of a sweep. It passes if at least one point held, none broke and none was left unreached. Unreached points
+ * are allowed only where races decide which requests are made (`Scenario.races`). Pure.
  */
 export function conclude(tried: readonly { scenario: Scenario; verdict: Verdict }[]): Conclusion {
   const held = tried.filter(({ verdict }) => verdict.kind === 'held').length;
@@ -17,7 +16,7 @@ export function conclude(tried: readonly { scenario: Scenario; verdict: Verdict 
   const allowed = missed.filter(({ scenario }) => scenario.races === true);
   const names = [...new Set(allowed.map(({ scenario }) => scenario.name))].join(', ');
   const notes = [
-    ...(tried.length === 0 ? ['There is no such crash point.'] : []),
+    ...(tried.length === 0 ? ['No crash point was tried.'] : []),
     ...(allowed.length > 0
       ? [`${allowed.length} of those not reached are in ${names}, where races decide: that is allowed.`]
       : []),

@@ -7,7 +7,7 @@ import { runTrial } from './trial.ts';
 const serviceBusConfig = fileURLToPath(new URL('./serviceBus.json', import.meta.url));
 const scenario = { name: 'one-invoice', invoices: 1, hosts: 1 };
 
-/** Two of the points of `npm run test:crash`: the ones at which most could be lost, or done twice. */
+/** The two points of `npm run test:crash` at which most could be lost or done twice. */
 const points: CrashPoint[] = [
   { label: 'payments: charge', occurrence: 1, position: 'after' },
   { label: 'Cosmos: settlement + outbox message', occurrence: 1, position: 'after' },

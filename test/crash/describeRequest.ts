@@ -1,7 +1,7 @@
 /**
- * Names for requests, made from what they are: the service, what is asked of it, and what it is about. Invoice ids and
- * other ids do not enter, so that the same step has the same name in every trial. Undefined: a request that is the
- * platform's own business (task hub, timers of the host), not the payment's.
+ * An HTTP request seen by a tap. The functions below name it by service, operation and subject, without invoice ids or
+ * other ids, so that the same step has the same name in every trial. They return undefined for requests of the platform
+ * (task hub, the host's timers), which are not part of a payment.
  */
 export interface HttpExchange {
   method: string;
@@ -36,7 +36,7 @@ export function describeCosmos({ method, path, headers, body }: HttpExchange): s
   return `Cosmos: ${operation} in ${container}${kind === undefined ? '' : ` (${kind})`}`;
 }
 
-/** The fence of a lock and the document of the deployment say of themselves what they are. */
+/** Fences and the deployment document carry a `type`. */
 function kindOf(body: Buffer): string | undefined {
   const { type } = JSON.parse(body.toString()) as { type?: string };
   return type;
@@ -57,7 +57,7 @@ function queried(body: Buffer): string {
   return text.includes('c.id IN') ? ' (by id)' : '';
 }
 
-/** What a transaction is for, told from its operations. */
+/** Infers a transaction's purpose from its operations. */
 function describeBatch(operations: readonly BatchOperation[]): string {
   const created = operations.flatMap(({ operationType, resourceBody }) =>
     operationType === 'Create' ? [resourceBody?.destination ?? resourceBody?.type ?? 'item'] : [],
@@ -106,7 +106,7 @@ export function describeQueue({ method, path }: HttpExchange): string | undefine
   return method === 'PUT' && message !== undefined ? `queue ${queue}: put back` : undefined;
 }
 
-/** A poll that finds nothing is no step of a payment, so receiving is told from the answer. */
+/** A poll that finds nothing is not a step of a payment, so only the answer tells whether a message was received. */
 export function describeReceived({ method, path }: HttpExchange, answer: Buffer): string | undefined {
   const { queue, message } = queuePath(path);
   if (method !== 'GET' || queue !== 'work-items' || message !== undefined) return undefined;

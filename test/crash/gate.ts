@@ -1,4 +1,4 @@
-/** Where a request is cut: just before it is forwarded, or when it was applied and its answer is on the way back. */
+/** Where a request is cut: just before it is forwarded, or after it was applied, while its answer is on the way back. */
 export type Position = 'before' | 'after';
 export const positions: readonly Position[] = ['before', 'after'];
 
@@ -9,23 +9,23 @@ export interface CrashPoint {
   position: Position;
 }
 
-/** A request that passes a tap: whether its host is to die by it. */
+/** What the gate decides about a request: where it kills the host, if anywhere. */
 export interface Passage {
   cut?: Position;
 }
 
 export interface Gate {
-  /** Counts a request; what comes of it is in the answer. `only`: the position in which this one can be cut. */
+  /** Counts a request and decides about it. `only`: the one position in which this request can be cut. */
   pass(label: string, only?: Position): Passage;
-  /** From here on requests are counted. */
+  /** Starts counting. */
   open(): void;
-  /** How often each kind has passed, in the order of its first time. */
+  /** How often each kind has passed, in order of first appearance. */
   counts(): ReadonlyMap<string, number>;
-  /** The kinds that can be cut in one position only. */
+  /** Kinds that can be cut in one position only. */
   only: ReadonlyMap<string, Position>;
 }
 
-/** Counts what passes, and names the one request that is to be cut, if any. */
+/** A gate that cuts the request at `point`, or none. */
 export function createGate(point?: CrashPoint): Gate {
   const counts = new Map<string, number>();
   const only = new Map<string, Position>();

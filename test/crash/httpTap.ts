@@ -19,17 +19,17 @@ export interface HttpTapOptions {
   /** `http://127.0.0.1:PORT` */
   target: string;
   gate: Gate;
-  /** The name of a request; undefined where it does not count. */
+  /** The name of a request; undefined if it does not count. */
   describe: (exchange: HttpExchange) => string | undefined;
-  /** The name of a request that can only be told from its answer: such a one is cut after it was applied. */
+  /** The name of a request that only its answer reveals. Such a request can only be cut after it was applied. */
   describeAnswer?: (exchange: HttpExchange, answer: HttpAnswer) => string | undefined;
   /** Kills the host behind this tap. */
   kill: () => void;
-  /** Hears of every answer, also of one that its host does not live to see. */
+  /** Called with every answer, including one that the host does not live to see. */
   answered?: (exchange: HttpExchange, answer: HttpAnswer) => void;
 }
 
-/** An HTTP proxy in front of one service for one host. Once the host is killed it forwards nothing any more. */
+/** An HTTP proxy in front of one service for one host. Once the host is killed it forwards nothing more. */
 export async function startHttpTap(options: HttpTapOptions): Promise<HttpTap> {
   const { gate, kill } = options;
   const target = new URL(options.target);
@@ -56,7 +56,7 @@ export async function startHttpTap(options: HttpTapOptions): Promise<HttpTap> {
     socket.once('close', () => sockets.delete(socket));
   });
 
-  /** What goes back to the host; undefined where it has been killed. */
+  /** The answer for the host; undefined once the host has been killed. */
   async function answer(incoming: IncomingMessage): Promise<HttpAnswer | undefined> {
     const { method = '', url: path = '', headers } = incoming;
     const exchange: HttpExchange = { method, path, headers, body: await read(incoming) };
@@ -92,7 +92,7 @@ export async function startHttpTap(options: HttpTapOptions): Promise<HttpTap> {
     port: (server.address() as AddressInfo).port,
     async stop() {
       for (const socket of sockets) socket.destroy();
-      // What the service was asked it does, whether its asker lives or not: its answers are wanted here.
+      // The service carries out what it was asked even if the host is dead, and `answered` must see the outcome.
       await Promise.race([Promise.all(underWay), delay(2_000, undefined, { ref: false })]);
       agent.destroy();
       await new Promise<void>((resolve) => server.close(() => resolve()));

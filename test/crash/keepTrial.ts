@@ -1,10 +1,10 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import type { TrialResult } from './trial.ts';
 
-/** Where what is needed to understand a broken trial is kept. */
+/** Holds the evidence of broken trials. */
 const folder = '.local/crash';
 
-/** Writes what each host of a trial printed, and how its invoices ended, to a file; gives the file's name. */
+/** Writes the output of a trial's hosts and the final state of its invoices to a file. Returns the file's name. */
 export function keepTrial(id: string, { logs, invoices }: Pick<TrialResult, 'logs' | 'invoices'>): string {
   const file = `${folder}/${id}.log`;
   const hosts = [...logs].map(([instance, lines]) => `== ${instance}\n${lines.join('\n')}\n`);

@@ -3,12 +3,12 @@ import { RestError } from '@azure/storage-queue';
 import type { HttpExchange } from './describeRequest.ts';
 import type { HttpAnswer } from './httpTap.ts';
 
-/** Messages of the storage queue that one host holds, told from what passes through its tap. */
+/** The storage queue messages that one host holds, inferred from the traffic through its tap. */
 export interface TakenMessages {
   answered: (exchange: HttpExchange, answer: HttpAnswer) => void;
   /**
-   * Makes them visible at once. The Functions host takes a message for ten minutes, and when it dies the message stays
-   * away for the rest of them: this is what a trial does in place of waiting.
+   * Makes them visible at once. The Functions host takes a message for ten minutes, and after its death the message
+   * stays invisible for the rest of them; a trial does this instead of waiting. Resolves to the number of messages.
    */
   giveBack(queue: QueueClient): Promise<number>;
 }
@@ -34,7 +34,7 @@ export function watchTakenMessages(): TakenMessages {
       receipts.clear();
       for (const [id, receipt] of held) {
         await queue.updateMessage(id, receipt, undefined, 0).catch((error: unknown) => {
-          // Deleted or put back by a request whose answer never came.
+          // Already deleted or put back by a request whose answer never came.
           if (!(error instanceof RestError) || error.statusCode === undefined) throw error;
         });
       }

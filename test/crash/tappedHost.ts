@@ -18,13 +18,13 @@ const appDir = fileURLToPath(new URL('../../', import.meta.url));
 
 export interface TappedHost extends AsyncDisposable {
   process: HostProcess;
-  /** Work items that it has taken from the queue and not given back. */
+  /** Work items that the host has taken from the queue and not given back. */
   taken: TakenMessages;
 }
 
 /**
- * Starts a host of the app whose every connection to the cloud goes through taps: Cosmos, payments, blobs and queues by
- * request, Service Bus by frame. Tables pass by: only the task hub uses them.
+ * Starts a host of the app with all its connections to the cloud going through taps: Cosmos, payments, blobs and queues
+ * by request, Service Bus by frame. Tables are not tapped: only the task hub uses them.
  */
 export async function startTappedHost(
   cloud: LocalCloud,
@@ -35,7 +35,7 @@ export async function startTappedHost(
   }: {
     gate: Gate;
     env: Record<string, string>;
-    /** Hears that a tap has killed it. */
+    /** Called when a tap has killed the host. */
     killed: () => void;
   },
 ): Promise<TappedHost> {

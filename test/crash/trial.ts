@@ -10,38 +10,38 @@ import { startTappedHost, type TappedHost } from './tappedHost.ts';
 export interface Scenario {
   name: string;
   invoices: number;
-  /** Hosts that run when the work begins. */
+  /** Number of hosts at the start. */
   hosts: number;
-  /** The broker refuses what is sent at first, so that the sweeper has to send it. */
+  /** The broker refuses the first sends, so that the sweeper has to send the message. */
   sweeper?: boolean;
-  /** Races or time decide by which requests the work goes, so it need not come by every point again. */
+  /** Races or timing decide which requests are made, so a trial may never pass its point. */
   races?: boolean;
 }
 
 export type Verdict =
-  /** The host died there, and in the end everything added up. */
+  /** The host died there, and everything added up in the end. */
   | { kind: 'held' }
-  /** This time the work took another way. */
+  /** This time the work took another path. */
   | { kind: 'notReached' }
   | { kind: 'broken'; problems: string[] };
 
 export interface TrialResult {
   verdict: Verdict;
   gate: Gate;
-  /** From the crash until nothing moved any more, in milliseconds. */
+  /** Milliseconds from the crash until nothing was left to do. */
   recoveredMs: number;
-  /** How the invoices stood in the end. */
+  /** The invoices' final states. */
   invoices: InvoiceFigure[];
-  /** What each host has printed, by instance. */
+  /** The output of each host, by instance. */
   logs: ReadonlyMap<string, readonly string[]>;
 }
 
-/** How long everything may take to settle, in milliseconds; a busy machine starts a host in many seconds. */
+/** Milliseconds that everything may take to settle. On a busy machine a host needs many seconds to start. */
 const settleTimeoutMs = 120_000;
 const pollMs = 200;
-/** What an outbox message whose send failed waits for its next try, and a little more, in milliseconds. */
+/** Milliseconds between two sweeps: slightly more than the wait of an outbox message after a failed send. */
 const sweepEveryMs = 1_200;
-/** So many sends fail: the SDK's first try and its repetition. */
+/** Number of failing sends: the SDK's first try and its retry. */
 const refusedSends = 2;
 
 const shared = {
@@ -51,14 +51,14 @@ const shared = {
   CLAIM_STALE_SECONDS: '5',
   AzureFunctionsJobHost__extensions__queues__visibilityTimeout: '00:00:01',
 };
-/** Its timers are run by hand, once, so that nothing passes the taps but what the payment needs. */
-const byHand = { INVOICE_SCHEDULE: '0 0 0 1 1 *', OUTBOX_SCHEDULE: '0 0 0 1 1 *' };
+/** Timers that never fire: a trial runs each function itself, so that only the payment's requests pass the taps. */
+const noTimers = { INVOICE_SCHEDULE: '0 0 0 1 1 *', OUTBOX_SCHEDULE: '0 0 0 1 1 *' };
 const everySecond = { INVOICE_SCHEDULE: '* * * * * *', OUTBOX_SCHEDULE: '* * * * * *' };
 
 /**
- * Pays invoices from import to receipt on hosts of their own; at `point`, one of them is killed. Then another host is
- * started, on timers that tick every second, and what is left behind has to come to an end by itself: leases, message
- * locks and claims run out, only the ten minutes of a taken work item are skipped.
+ * Pays invoices from import to receipt on fresh hosts and kills one of them at `point`. Then another host starts, with
+ * timers that fire every second, and has to finish what was left behind. Leases, message locks and claims are waited out;
+ * only the ten minutes for which a work item was taken are skipped.
  */
 export async function runTrial(
   cloud: LocalCloud,
@@ -79,7 +79,7 @@ export async function runTrial(
       const instance = `${id}-host-${index + 1}`;
       const host = await startTappedHost(cloud, {
         gate,
-        env: { ...shared, ...byHand, INSTANCE_ID: instance },
+        env: { ...shared, ...noTimers, INSTANCE_ID: instance },
         killed: () => {
           if (holder.host !== undefined) crashed.resolve(holder.host);
         },
@@ -96,7 +96,7 @@ export async function runTrial(
   const running = new AbortController();
   const outcome = await Promise.race([
     crashed.promise.then((host) => ({ kind: 'crashed' as const, host })),
-    runByHand(victims, running.signal).then((evidence) => ({ kind: 'ended' as const, evidence })),
+    runOnce(victims, running.signal).then((evidence) => ({ kind: 'ended' as const, evidence })),
   ]);
   running.abort();
   if (outcome.kind === 'ended') {
@@ -106,7 +106,7 @@ export async function runTrial(
 
   const crashedAt = performance.now();
   await outcome.host.process.exited;
-  await forget(cloud);
+  await clearFaults(cloud);
   const instance = `${id}-rescue`;
   const rescue = await startTappedHost(cloud, {
     gate: createGate(),
@@ -127,15 +127,15 @@ export async function runTrial(
     return { verdict, gate, recoveredMs, invoices: found.invoices, logs };
   }
 
-  /** The way without a crash: import, one run of the job by hand and, where it is meant to be needed, of the sweeper. */
-  async function runByHand(all: readonly TappedHost[], signal: AbortSignal): Promise<Evidence> {
+  /** The run without a crash: import, one run of the job and, if the scenario needs it, of the sweeper. */
+  async function runOnce(all: readonly TappedHost[], signal: AbortSignal): Promise<Evidence> {
     const [first] = all;
     try {
       if (first === undefined) throw new Error('a trial needs a host');
       await importInvoices(first, work);
       await Promise.all(all.map((host) => runFunction(host, 'processInvoices')));
     } catch (error) {
-      // A host that is killed answers nobody.
+      // A killed host does not answer.
       if (point === undefined) throw error;
     }
     return untilSettled(signal, async (waitedMs) => {
@@ -194,7 +194,7 @@ function invoicesOf({ invoices }: Scenario, id: string): InvoiceRow[] {
   }));
 }
 
-/** Importing again what is there already changes nothing, so a client whose call broke simply repeats it. */
+/** Importing the same rows again changes nothing, so a client whose call failed simply repeats it. */
 async function importInvoices({ process }: TappedHost, rows: readonly InvoiceRow[]): Promise<void> {
   const response = await fetch(`${process.address}/api/ops/invoices`, {
     method: 'POST',
@@ -220,14 +220,14 @@ async function refuseSends({ serviceBusLocal }: LocalCloud): Promise<void> {
   });
 }
 
-/** Faults that were not met before the crash shall not meet the rescue. */
-async function forget({ serviceBusLocal }: LocalCloud): Promise<void> {
+/** Faults not consumed before the crash must not hit the rescue. */
+async function clearFaults({ serviceBusLocal }: LocalCloud): Promise<void> {
   await fetch(`${serviceBusLocal}/_local/faults`, { method: 'DELETE' });
 }
 
 /**
- * Every trial begins as a new deployment does, without locks, fences and what is written down of the deployment: else their
- * creation could be cut only once. Nothing of the trial's own is touched.
+ * Every trial begins like a new deployment, without locks, fences or the deployment document; otherwise their creation
+ * could be cut only once. The trial's own data is untouched.
  */
 async function forgetDeployment({ blobs, cosmosClient }: LocalCloud): Promise<void> {
   const locks = blobs.getContainerClient(blobContainers.locks);

@@ -1,8 +1,8 @@
-// The app over HTTP, as its callers see it: with a cloud and two hosts of its own; or, with PAYONCE_E2E_HOST, on a host that
-// runs already, such as the real Functions host:
+// The app over HTTP, as its callers see it. By default the tests start a local cloud and two hosts. With
+// PAYONCE_E2E_HOST they use a running host instead, such as the real Functions host:
 //   PAYONCE_E2E_HOST=http://127.0.0.1:7071 PAYONCE_E2E_PAYMENTS=http://127.0.0.1:12111 npx vitest run test/e2e/app.test.ts
-// The second is where its payment stand-in listens. Its timer must not claim meanwhile (INVOICE_SCHEDULE=0 0 0 1 1 *), and a
-// key, if it asks for one, is in FUNCTIONS_KEY.
+// PAYONCE_E2E_PAYMENTS is the address of that host's payment stand-in. Its timer must not claim during the tests
+// (INVOICE_SCHEDULE=0 0 0 1 1 *). If the host requires a key, put it into FUNCTIONS_KEY.
 import { execFile } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { mkdtempSync, readFileSync } from 'node:fs';
@@ -31,7 +31,7 @@ const key: Record<string, string> =
 beforeAll(async () => {
   if (running !== undefined) {
     if (payments === undefined)
-      throw new Error('PAYONCE_E2E_PAYMENTS must say where the payments of the host go');
+      throw new Error("PAYONCE_E2E_PAYMENTS: expected the address of the host's payment stand-in");
     api = `${running}/api/ops`;
     charges = `${payments}/_local/charges`;
     return;
@@ -77,7 +77,7 @@ afterAll(async () => {
   await removeFolder(folder);
 }, 60_000);
 
-/** An id that no earlier run of these tests has left in the store of a running host. */
+/** Makes ids unique: a running host's store may hold those of earlier runs. */
 const mark = randomUUID().slice(0, 8);
 const unique = (name: string) => `${name}-${mark}`;
 
@@ -108,7 +108,7 @@ async function get(path: string): Promise<Record<string, unknown>> {
   return z.record(z.string(), z.unknown()).parse(await response.json());
 }
 
-/** Asks again until it holds; the time-out of the test is the bound. */
+/** Polls until `holds`; the test's time-out is the bound. */
 async function until<T>(look: () => Promise<T>, holds: (value: T) => boolean): Promise<T> {
   for (;;) {
     const value = await look();
@@ -118,8 +118,8 @@ async function until<T>(look: () => Promise<T>, holds: (value: T) => boolean): P
 }
 
 describe('bad input', () => {
-  // The real host asks for no keys where it runs on a developer's machine.
-  test.skipIf(running !== undefined)('no key, no answer', async () => {
+  // On a developer's machine the real host does not ask for keys.
+  test.skipIf(running !== undefined)('a call without a key is refused', async () => {
     expect((await fetch(`${api}/summary`)).status).toBe(401);
   });
 
@@ -174,7 +174,7 @@ describe('bad input', () => {
     expect(await get(`invoices/${unique('csv-2')}`)).toMatchObject({ amountMinor: 500, currency: 'JPY' });
   });
 
-  test('broken JSON is a problem that says where', async () => {
+  test('broken JSON is refused with its position', async () => {
     const response = await post('invoices', '[{"id": "x",}]');
     expect(response.status).toBe(400);
     expect(response.headers.get('content-type')).toBe('application/problem+json');
@@ -194,7 +194,7 @@ describe('bad input', () => {
     });
   });
 
-  test('an unknown invoice, status or run is told so', async () => {
+  test('an unknown invoice, status, run or property is refused', async () => {
     expect((await fetch(`${api}/invoices/nobody`, { headers: key })).status).toBe(404);
     expect((await fetch(`${api}/runs/nobody`, { headers: key })).status).toBe(404);
     const response = await fetch(`${api}/invoices?status=payed`, { headers: key });
@@ -221,8 +221,8 @@ describe('a manual run', () => {
   const started = async (response: Response) =>
     z.object({ runId: z.string() }).parse(await response.json()).runId;
 
-  test('a dry run counts and writes nothing; the real one pays; its key starts it once', {
-    // The real host asks its queues for orchestrations less often than this project's.
+  test('a dry run counts and writes nothing; a real run pays; an idempotency key starts it once', {
+    // The real host polls its orchestration queues less often than the local one.
     timeout: running === undefined ? 90_000 : 300_000,
   }, async () => {
     await post('invoices', [
@@ -272,7 +272,7 @@ describe('a manual run', () => {
   });
 });
 
-test('a host without its settings does not start, and names every one', async () => {
+test('a host with bad settings does not start and names every one', async () => {
   const env = { PATH: process.env.PATH ?? '', SHARDS: '0', INVOICE_SCHEDULE: 'daily' };
   const args = ['--', 'local/functionsHost/main.ts', '--port', '0', '--env-file', noSettings];
   const { code, output } = await new Promise<{ code: number | null; output: string }>((resolve) => {

@@ -79,7 +79,7 @@ const invoiceUntil = (id: string, wanted: string) =>
     ({ body }) => body.status === wanted,
   );
 
-test('none of the calls answers without a key', async () => {
+test('every call needs a key', async () => {
   const calls = ['runs', 'locks', 'outbox', 'audit'].map((path) => ['GET', path] as const);
   const changes = ['runs/x/cancel', 'locks/release', 'outbox/x/redrive', 'invoices/x/retry'];
   for (const [method, path] of [...calls, ...changes.map((path) => ['POST', path] as const)]) {
@@ -88,7 +88,7 @@ test('none of the calls answers without a key', async () => {
   }
 });
 
-test('a run that waits for a lease is cancelled, the lease taken from its holder', {
+test('a run that waits for a lease is cancelled; the lease is taken from its holder', {
   timeout: 60_000,
 }, async () => {
   const key = groupLockKey('process-invoices', '0');
@@ -167,7 +167,7 @@ test('a parked message is dispatched after its redrive', { timeout: 60_000 }, as
   expect((await call('POST', 'outbox/parked-1/redrive')).status).toBe(409);
 });
 
-test('all of it is in the audit trail, newest first', async () => {
+test('every change is in the audit trail, newest first', async () => {
   const { body } = await call('GET', 'audit');
   const records = body.records as { action: string; actor: string }[];
   expect(new Set(records.map(({ actor }) => actor))).toEqual(new Set(['function key']));

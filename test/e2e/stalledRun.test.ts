@@ -19,7 +19,7 @@ let cloud: LocalCloud;
 let hosts: { child: Child; address: string }[] = [];
 
 beforeAll(async () => {
-  // A message that the stopped host has received shall come back soon.
+  // A message received by the stopped host should come back soon.
   const config = readFileSync('local/serviceBus/Config.json', 'utf8').replace('PT1M', 'PT10S');
   writeFileSync(join(folder, 'Config.json'), config);
   cloud = await startLocalCloud({ serviceBusConfig: join(folder, 'Config.json') });
@@ -67,7 +67,7 @@ afterAll(async () => {
   await removeFolder(folder);
 }, 60_000);
 
-/** Runs the timer's function at once. */
+/** Runs the timer's function now. */
 async function tick(address: string): Promise<void> {
   const url = `${address}/admin/functions/processInvoices`;
   const headers = { 'content-type': 'application/json' };
@@ -91,7 +91,7 @@ function claimsBy(name: string, invoices: readonly InvoiceFigure[]): string[] {
   return entries.map((entry) => ('at' in entry ? String(entry.at) : ''));
 }
 
-/** The record of the run that this instance did first. */
+/** The record of this instance's first run. */
 async function recordOf(name: string): Promise<RunRecord | undefined> {
   const runs = cloud.cosmosClient.database('payonce').container('runs');
   const { resources } = await runs.items.query('SELECT * FROM c ORDER BY c.startedAt').fetchAll();
@@ -132,7 +132,7 @@ test.skipIf(noSignals)(
     a.child.process.kill('SIGSTOP');
     const stoppedAt = new Date().toISOString();
 
-    // The other instance gets in once the lease has run out, and does the rest.
+    // The other instance gets the lease once it has expired, and does the rest.
     await fetch(faults, { method: 'DELETE' });
     await until(
       async () => {
@@ -164,10 +164,10 @@ test.skipIf(noSignals)(
 
     const claims = claimsBy('host-a', (await figures()).invoices);
     expect(claims.length).toBe(before.claims);
-    // A transaction that was under way when it stopped may bear a time a moment before that, never a later one.
+    // A transaction in flight when the host stopped may carry a slightly earlier time, never a later one.
     expect(claims.filter((at) => at > stoppedAt)).toEqual([]);
     expect(claims.length).toBeLessThan(120);
-    // What the stalled run had claimed and not yet sent waits for the sweeper.
+    // What the stalled run had claimed but not sent waits for the sweeper.
     expect(await sent()).toBe(before.sent);
 
     const settled = await until(

@@ -1,8 +1,8 @@
 /**
- * Switches each guard off, one at a time, in a copy of the project, and checks that the test named for it fails. Exits
- * with 1 when the removal of one goes unnoticed, and when a guard is no longer where it was.
+ * Switches off one guard at a time in a copy of the project and checks that the test named for it fails. Exits with 1 if
+ * a removal goes unnoticed or a guard is no longer where it was.
  *
- *     npm run test:guards [-- PART OF A NAME]
+ *     npm run test:guards [-- PART_OF_A_NAME]
  */
 import { execFile } from 'node:child_process';
 import { cp, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises';
@@ -16,12 +16,12 @@ type Verdict =
   | { kind: 'caught' }
   /** The named test passed without the guard, or did not run. */
   | { kind: 'unnoticed'; what: string }
-  /** The text of the guard is not once in its file. */
+  /** The guard's text does not occur exactly once in its file. */
   | { kind: 'moved'; what: string };
 
 const project = fileURLToPath(new URL('../../', import.meta.url));
 const vitest = join(project, 'node_modules/vitest/vitest.mjs');
-/** What a test run needs. `node_modules` is linked. */
+/** What a test run needs, apart from `node_modules`, which is linked. */
 const parts = ['src', 'test', 'local', 'package.json', 'tsconfig.json', 'vitest.config.ts'];
 const testTimeoutMs = 120_000;
 
@@ -36,7 +36,7 @@ interface Outcome {
   status: string;
 }
 
-/** Runs a test file in `copy`, or those of its tests whose name begins like this. */
+/** Runs a test file in `copy`, or only its tests that match `name`. */
 async function runTests(copy: string, tests: string, name?: string): Promise<Outcome[]> {
   const output = join(copy, 'report.json');
   const only = name === undefined ? [] : ['-t', name.replaceAll(/[.*+?^${}()|[\]\\]/g, String.raw`\$&`)];
@@ -47,7 +47,7 @@ async function runTests(copy: string, tests: string, name?: string): Promise<Out
     );
   });
   const report = await readFile(output, 'utf8').catch(() => undefined);
-  if (report === undefined) throw new Error(`${tests} gave no report: ${stderr}`);
+  if (report === undefined) throw new Error(`${tests} produced no report: ${stderr}`);
   await rm(output);
   const { testResults } = reportSchema.parse(JSON.parse(report));
   return testResults.flatMap(({ assertionResults }) => assertionResults);
@@ -59,7 +59,7 @@ async function check(copy: string, guard: Guard, before: readonly Outcome[]): Pr
   const path = join(copy, file);
   const whole = await readFile(path, 'utf8');
   const found = whole.split(from).length - 1;
-  if (found !== 1) return { kind: 'moved', what: `its text is ${found} times in ${file}` };
+  if (found !== 1) return { kind: 'moved', what: `its text occurs ${found} times in ${file}` };
   const statuses = (outcomes: readonly Outcome[]) =>
     outcomes.filter(({ title }) => title.startsWith(caughtBy)).map(({ status }) => status);
   const passes = statuses(before);
@@ -84,7 +84,7 @@ const copy = await mkdtemp(join(tmpdir(), 'payonce-guards-'));
 const verdicts: Verdict[] = [];
 try {
   for (const part of parts) await cp(join(project, part), join(copy, part), { recursive: true });
-  // A junction is a link that Windows lets everybody make; the other systems make a plain one.
+  // On Windows any user may create a junction; other systems create a plain link.
   await symlink(join(project, 'node_modules'), join(copy, 'node_modules'), 'junction');
   const width = Math.max(...wanted.map(({ name }) => name.length));
   console.log(`${'guard switched off'.padEnd(width)}  verdict    test that must fail`);

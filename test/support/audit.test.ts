@@ -19,7 +19,7 @@ const adding: Evidence = {
   workItems: { queued: 0, poison: 0 },
 };
 
-test('what adds up has no violations', () => {
+test('consistent evidence has no violations', () => {
   expect(violations(adding)).toEqual([]);
 });
 

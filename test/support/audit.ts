@@ -12,10 +12,10 @@ const queueCounts = z.object({
 });
 const serviceBusStats = z.object({ queues: z.record(z.string(), queueCounts) });
 
-/** All that a cloud holds of a set of invoices, and what is still on its way. */
+/** Everything a cloud holds about a set of invoices, and the work still in flight. */
 export interface Evidence {
   invoices: InvoiceFigure[];
-  /** From the ledger of the payment stand-in: the only witness that counts. */
+  /** From the payment stand-in's ledger, the only witness that counts. */
   charges: Charge[];
   /** Names of receipts, `{invoice}/{payment}.json`. */
   receipts: string[];
@@ -23,7 +23,7 @@ export interface Evidence {
   effects: number;
   outbox: { pending: number; parked: number };
   paymentCommands: z.infer<typeof queueCounts>;
-  /** Poison: in the queue, or recorded and not redriven. */
+  /** `poison`: in the poison queue, or recorded and not redriven. */
   workItems: { queued: number; poison: number };
 }
 
@@ -60,7 +60,7 @@ export async function gatherEvidence(cloud: LocalCloud, prefix = ''): Promise<Ev
   };
 }
 
-/** How much of each kind of work is not done yet; all 0 when nothing moves any more. Pure. */
+/** How much of each kind of work is unfinished; all 0 when there is nothing left to do. Pure. */
 export function openWork(evidence: Evidence, now: number) {
   const { invoices, receipts, outbox, paymentCommands, workItems } = evidence;
   const paid = invoices.filter(({ status }) => status === 'paid').length;
@@ -77,14 +77,14 @@ export function openWork(evidence: Evidence, now: number) {
   };
 }
 
-/** What is not done yet, in words; empty when nothing moves any more. Pure. */
+/** What is unfinished, in words; empty when there is nothing left to do. Pure. */
 export function unfinished(evidence: Evidence, now: number): string[] {
   return Object.entries(openWork(evidence, now)).flatMap(([kind, open]) =>
     open > 0 ? [`${kind}: ${open} not done`] : [],
   );
 }
 
-/** What must not be, in words; empty when every invoice adds up. Pure. */
+/** Broken invariants, in words; empty when every invoice adds up. Pure. */
 export function violations(evidence: Evidence): string[] {
   const { invoices, charges, receipts, effects, outbox, paymentCommands, workItems } = evidence;
   const paid = invoices.filter(({ status }) => status === 'paid');
@@ -99,7 +99,7 @@ export function violations(evidence: Evidence): string[] {
     ...wrongReceipts,
     ...(effects === paid.length ? [] : [`${effects} effects are recorded for ${paid.length} receipts`]),
     ...(outbox.parked > 0 ? [`${outbox.parked} outbox messages are parked`] : []),
-    // The queue gives a batch up after ten deliveries; the app itself only what is no batch, which nothing here sends.
+    // The queue dead-letters a batch after ten deliveries. The app dead-letters only malformed ones; none are sent here.
     ...(paymentCommands.deadLettered > 0 ? [`${paymentCommands.deadLettered} batches are dead letters`] : []),
     ...(workItems.poison > 0 ? [`${workItems.poison} work items are poison`] : []),
   ];
@@ -120,7 +120,7 @@ async function readQueueCounts(cloud: LocalCloud): Promise<z.infer<typeof queueC
   return counts;
 }
 
-/** Messages in a queue, those that are invisible included. */
+/** Messages in a queue, including invisible ones. */
 async function queueLength(cloud: LocalCloud, name: string): Promise<number> {
   const properties = await cloud.queues.getQueueClient(name).getProperties();
   return properties.approximateMessagesCount ?? 0;
