@@ -1,15 +1,15 @@
 import { invalid } from './refusal.ts';
 
-/** https://docs.stripe.com/currencies: three decimals, the last of which must be 0. */
+/** Three decimals, the last of which must be 0: https://docs.stripe.com/currencies. */
 const threeDecimals = new Set(['bhd', 'jod', 'kwd', 'omr', 'tnd']);
-/** https://docs.stripe.com/currencies: no decimals, yet given as if there were two. */
+/** No decimals, but sent as if there were two: https://docs.stripe.com/currencies. */
 const asIfTwoDecimals = new Set(['isk', 'ugx']);
-/** The most digits: https://docs.stripe.com/currencies#minimum-and-maximum-charge-amounts. */
-const mostDigits = new Map([
+/** https://docs.stripe.com/currencies#minimum-and-maximum-charge-amounts */
+const maxDigits = new Map([
   ['idr', 12],
   ['inr', 9],
 ]);
-const mostDigitsElse = 8;
+const defaultMaxDigits = 8;
 
 /** @throws {Refusal} */
 export function checkAmount(amount: number, currency: string): void {
@@ -17,7 +17,7 @@ export function checkAmount(amount: number, currency: string): void {
   if (amount < 1) {
     throw invalid('amount', 'This value must be greater than or equal to 1.', 'parameter_invalid_integer');
   }
-  const digits = mostDigits.get(currency) ?? mostDigitsElse;
+  const digits = maxDigits.get(currency) ?? defaultMaxDigits;
   if (amount >= 10 ** digits) {
     throw invalid('amount', `Amounts in ${currency} have at most ${digits} digits.`, 'amount_too_large');
   }

@@ -9,7 +9,7 @@ import { Refusal } from './refusal.ts';
 import type { Stats } from './stats.ts';
 import type { Result, Store } from './store.ts';
 
-/** A request of the API, its body read. */
+/** An API request, its body read. */
 export interface ApiRequest {
   method: string;
   path: string;
@@ -19,10 +19,9 @@ export interface ApiRequest {
   body: string;
 }
 
-/** What comes of it. */
 export type Answer =
   | { kind: 'answer'; status: number; body: string; headers: Readonly<Record<string, string>> }
-  /** None: the caller waits until its own time-out. */
+  /** No response: the caller waits for its own timeout. */
   | { kind: 'silence' }
   | { kind: 'reset' };
 
@@ -33,7 +32,6 @@ export interface ApiParts {
   idempotency: Idempotency;
   faults: Faults;
   stats: Stats;
-  /** Lets milliseconds pass. */
   sleep: (ms: number) => Promise<void>;
 }
 
@@ -42,8 +40,8 @@ const replayedHeaders = { 'idempotent-replayed': 'true' };
 const noHeaders = {};
 
 /**
- * Answers requests of Stripe's API, in Stripe's order: the key to the account, what limits calls, the
- * idempotency key, the parameters, the charge.
+ * Answers API requests, checking in Stripe's order: secret key, rate limit, idempotency key, parameters,
+ * charge.
  */
 export function createApi({ secretKey, store, intents, idempotency, faults, stats, sleep }: ApiParts) {
   const authorization = `Bearer ${secretKey}`;
@@ -57,10 +55,10 @@ export function createApi({ secretKey, store, intents, idempotency, faults, stat
       const delayMs = faults.takeDelay(call);
       const incident = faults.takeIncident(call) ?? incidentOfMethod(call, form);
       stats.count(route.operation);
-      const early = beforehand(incident);
+      const early = failEarly(incident);
       if (early !== undefined) return early;
 
-      const execute = () => carryOut(route, form, { idempotencyKey: request.idempotencyKey, incident });
+      const execute = () => dispatch(route, form, { idempotencyKey: request.idempotencyKey, incident });
       const wait = delayMs > 0 ? () => sleep(delayMs) : undefined;
       const { status, body, replayed } = await idempotency.once(
         request.method === 'GET' ? undefined : request.idempotencyKey,
@@ -78,7 +76,7 @@ export function createApi({ secretKey, store, intents, idempotency, faults, stat
     }
   };
 
-  function carryOut(
+  function dispatch(
     { operation, id }: Route,
     form: Form,
     context: { idempotencyKey: string | undefined; incident: Incident | undefined },
@@ -104,7 +102,7 @@ export function createApi({ secretKey, store, intents, idempotency, faults, stat
     return id === '' ? undefined : store.intent(id)?.metadata.invoiceId;
   }
 
-  /** Payment methods that fail do so for their first tries of an invoice, replayed calls included. */
+  /** Failing payment methods fail the first calls for an invoice. Replayed calls count. */
   function incidentOfMethod(
     { operation, invoiceId = '' }: { operation: Operation; invoiceId: string | undefined },
     form: Form,
@@ -117,11 +115,8 @@ export function createApi({ secretKey, store, intents, idempotency, faults, stat
   }
 }
 
-/**
- * What happens before anything is carried out, and leaves no trace under the idempotency key. @throws
- * {Refusal}
- */
-function beforehand(incident: Incident | undefined): Answer | undefined {
+/** Incidents that strike before the call executes. The idempotency key keeps nothing. @throws {Refusal} */
+function failEarly(incident: Incident | undefined): Answer | undefined {
   switch (incident) {
     case 'timeout-before':
       return { kind: 'silence' };

@@ -15,7 +15,7 @@ const armed = z.strictObject({
     'delay',
   ]),
   count: z.int().min(1).default(1),
-  /** For `delay`: how long the call is under way before it is carried out, in milliseconds. */
+  /** For `delay`: how long the call stays in progress before it executes, in milliseconds. */
   delayMs: z.int().min(0).default(1000),
   filter: z
     .strictObject({
@@ -26,11 +26,11 @@ const armed = z.strictObject({
 });
 
 /**
- * Faults on demand: what befalls the next `count` calls that match `filter`. Without an operation: those
- * that charge.
+ * An injected fault. It hits the next `count` calls that match `filter`. Without an operation it matches the
+ * calls that charge: create and confirm.
  */
 export interface Fault extends z.infer<typeof armed> {
-  /** How many calls it has met, of `count`. */
+  /** How many calls it has hit so far, out of `count`. */
   hits: number;
 }
 
@@ -52,18 +52,18 @@ export function createFaults() {
   }
 
   return {
-    /** @throws {z.ZodError} naming what is wrong with it */
+    /** @throws {z.ZodError} naming the invalid fields */
     arm(body: unknown): Fault {
       const fault = { ...armed.parse(body), hits: 0 };
       faults.push(fault);
       return fault;
     },
-    /** The incident of the first fault that meets this call; the fault counts as hit. */
+    /** The incident from the first fault that matches this call. Counts as a hit. */
     takeIncident(call: FaultableCall): Incident | undefined {
       const kind = take(call, (fault) => fault.kind !== 'delay')?.kind;
       return kind === 'delay' ? undefined : kind;
     },
-    /** How long this call is to be under way, in milliseconds. Goes together with any incident. */
+    /** How long to delay this call, in milliseconds. Combines with any incident. */
     takeDelay: (call: FaultableCall): number => take(call, (fault) => fault.kind === 'delay')?.delayMs ?? 0,
     list: (): readonly Fault[] => faults,
     clear(): void {

@@ -1,4 +1,4 @@
-/** What Stripe's search compares: its exact match is case-insensitive (https://docs.stripe.com/search). */
+/** The form in which search compares text: Stripe's exact match ignores case (https://docs.stripe.com/search). */
 export function folded(text: string): string {
   return text.toLowerCase();
 }

@@ -1,29 +1,29 @@
 import { invalid, Refusal } from './refusal.ts';
 import type { Result, Store } from './store.ts';
 
-/** Stripe may forget a key after this long, in milliseconds; here it does. */
+/** Milliseconds after which Stripe may forget a key. This server always does. */
 const keyLifeMs = 24 * 3600 * 1000;
 const longestKey = 255;
 
 export type Idempotency = ReturnType<typeof createIdempotency>;
 
 /**
- * Idempotency keys as Stripe has them (https://docs.stripe.com/api/idempotent_requests):
+ * Idempotency keys as at Stripe (https://docs.stripe.com/api/idempotent_requests):
  *
- *     unknown ──call begins──► under way ──carried out──► kept ──24 h──► unknown
- *                                  └──refused before it was carried out──► unknown
+ *     unknown ──call starts──► in progress ──executed──► kept ──24 h──► unknown
+ *                                   └──refused before execution──► unknown
  *
- * Under way: another call with the key is refused with 409. Kept: a call with the same parameters gets the
- * first one's result, a 500 too; one with others is refused with 400.
+ * In progress: another call with the key gets 409. Kept: a call with the same parameters gets the first
+ * call's result, even a 500; a call with different parameters gets 400.
  */
 export function createIdempotency(store: Store, now: () => number) {
-  const underWay = new Set<string>();
+  const inProgress = new Set<string>();
   return {
     /**
-     * Carries a call out once for its key. `request` is all that the key stands for. `execute` is one
-     * transaction with the keeping of its result, so that a crash leaves both or none.
+     * Executes a call once per key. `request` is everything the key stands for: path and parameters. `execute`
+     * and storing its result share one transaction, so that a crash leaves both or neither.
      *
-     * @throws {Refusal} 400, 409, and what `execute` throws
+     * @throws {Refusal} 400, 409, and any error from `execute`
      */
     async once(
       key: string | undefined,
@@ -37,13 +37,13 @@ export function createIdempotency(store: Store, now: () => number) {
       if (key.length > longestKey) {
         throw invalid(undefined, `Idempotency keys may not be longer than ${longestKey} characters.`);
       }
-      if (underWay.has(key)) throw inUse(key);
+      if (inProgress.has(key)) throw inUse(key);
       const kept = store.kept(key, now() - keyLifeMs);
       if (kept !== undefined) {
-        if (kept.request !== request) throw otherParameters(key);
+        if (kept.request !== request) throw parametersDiffer(key);
         return { status: kept.status, body: kept.body, replayed: true };
       }
-      underWay.add(key);
+      inProgress.add(key);
       try {
         await wait?.();
         const result = store.transaction(() => {
@@ -53,7 +53,7 @@ export function createIdempotency(store: Store, now: () => number) {
         });
         return { ...result, replayed: false };
       } finally {
-        underWay.delete(key);
+        inProgress.delete(key);
       }
     },
   };
@@ -63,13 +63,13 @@ function inUse(key: string): Refusal {
   return new Refusal(409, {
     type: 'invalid_request_error',
     code: 'idempotency_key_in_use',
-    message: `Another request with the idempotency key '${key}' is still under way. Try again later.`,
+    message: `Another request with the idempotency key '${key}' is still in progress. Try again later.`,
   });
 }
 
-function otherParameters(key: string): Refusal {
+function parametersDiffer(key: string): Refusal {
   return new Refusal(400, {
     type: 'idempotency_error',
-    message: `The idempotency key '${key}' was used with other parameters before. Use another key for another request.`,
+    message: `The idempotency key '${key}' was already used with different parameters. Use a new key for a different request.`,
   });
 }

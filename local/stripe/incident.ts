@@ -1,18 +1,18 @@
 /**
- * What befalls one call on its way. Before: nothing is carried out, and the idempotency key remembers
- * nothing. After: the charge is made, and the key remembers the result.
+ * A failure of one call. "Before": nothing executes, and the idempotency key keeps nothing. "After": the
+ * charge is made, and the key keeps the result.
  */
 export type Incident =
-  /** Never answered. */
+  /** No response. */
   | 'timeout-before'
   | 'timeout-after'
-  /** The connection is reset instead of an answer. */
+  /** A connection reset instead of a response. */
   | 'reset-before'
   | 'reset-after'
-  /** Fails before it is carried out. */
+  /** Fails before it executes. */
   | '500'
-  /** Charges, then fails; the 500 is what the key remembers, as Stripe's keys do. */
+  /** Charges, then fails. The key keeps the 500, as at Stripe. */
   | '500-after'
   | '429'
-  /** The card is declined, whichever it is. */
+  /** Declines any card. */
   | 'decline';

@@ -15,21 +15,21 @@ export type { Charge } from './store.ts';
 export interface PaymentsOptions {
   /** 0 or absent: any free port. */
   port?: number;
-  /** Folder for the data; without one it is kept in memory. */
+  /** Folder for the data. Absent: in memory. */
   data?: string;
   /**
-   * How long a change of a payment intent stays out of the search, in milliseconds. Stripe says that it is
-   * mostly under a minute (https://docs.stripe.com/search#data-freshness); absent: a minute, each time.
+   * How long the search lags behind changes to a payment intent, in milliseconds. Stripe says usually under a
+   * minute (https://docs.stripe.com/search#data-freshness). Absent: always a minute.
    */
   searchLagMs?: number;
-  /** For the age of idempotency keys, the lag of the search and delays; absent: the system's. */
+  /** Drives key expiry, search lag and delays. Absent: the system clock. */
   clock?: Pick<Clock, 'now' | 'sleep'>;
 }
 
 export interface Payments extends AsyncDisposable {
-  /** What STRIPE_API_BASE is to be. */
+  /** The value for STRIPE_API_BASE. */
   baseUrl: string;
-  /** What STRIPE_SECRET_KEY is to be. */
+  /** The value for STRIPE_SECRET_KEY. */
   secretKey: string;
   port: number;
   stop(): Promise<void>;
@@ -37,7 +37,7 @@ export interface Payments extends AsyncDisposable {
 
 const secretKey = 'sk_test_local';
 
-/** Starts a server on 127.0.0.1 that speaks a part of Stripe's API, and keeps a ledger of what it charged. */
+/** Starts a server on 127.0.0.1 that speaks part of Stripe's API and keeps a ledger of its charges. */
 export async function startPayments({
   port: wanted = 0,
   data,

@@ -2,15 +2,15 @@ import { randomUUID } from 'node:crypto';
 import { checkAmount } from './amounts.ts';
 import { children, type Form, flag, integer, onlyKnown, required } from './form.ts';
 import type { Decline } from './paymentMethods.ts';
-import { invalid, notHere } from './refusal.ts';
+import { invalid, unsupported } from './refusal.ts';
 
 /**
- * A payment intent, in the shape of Stripe's API. Its states
- * (https://docs.stripe.com/payments/paymentintents/lifecycle), as far as cards go through them here:
+ * A payment intent, in the shape of Stripe's API. The states
+ * (https://docs.stripe.com/payments/paymentintents/lifecycle) that cards pass through here:
  *
  *     requires_payment_method ◄─declined─┐
- *       └─ a method is given ─► requires_confirmation ─ confirm ─► succeeded
- *                                        └─ the customer has to act ─► requires_action
+ *       └─ method given ─► requires_confirmation ─ confirm ─► succeeded
+ *                                        └─ customer must act ─► requires_action
  *     any but succeeded ─ cancel ─► canceled
  */
 export interface Intent {
@@ -45,7 +45,7 @@ const createParameters = new Set([
 ]);
 const nestedParameters = ['metadata', 'allowed_payment_method_types', 'automatic_payment_methods'];
 
-/** A new intent that nothing has happened to. @throws {Refusal} */
+/** A new, unconfirmed intent. @throws {Refusal} */
 export function newIntent(form: Form, now: number): Intent {
   checkMethodTypes(form);
   onlyKnown(form, createParameters, nestedParameters);
@@ -87,7 +87,7 @@ export function succeeded(intent: Intent, charge: string): Intent {
   };
 }
 
-/** After a decline the intent wants another payment method, and has none. */
+/** A decline clears the payment method: the intent needs another. */
 export function declinedIntent(intent: Intent, { code, declineCode, message }: Decline): Intent {
   return {
     ...intent,
@@ -107,9 +107,11 @@ export function newId(prefix: 'pi' | 'ch' | 'req'): string {
 }
 
 /**
- * Cards are all that there is. Which methods may pay is not said by `payment_method_types` any more
+ * Only cards are supported. Stripe no longer accepts `payment_method_types`
  * (https://docs.stripe.com/changelog/endive/2026-09-30/removes-the-payment-method-types-parameter-from-payment-intents-and-setup-intents).
- * Confirming at once asks where a redirected customer shall come back to, unless nothing can redirect.
+ * Confirming on creation requires a `return_url`, unless no allowed method can redirect.
+ *
+ * @throws {Refusal}
  */
 function checkMethodTypes(form: Form): void {
   const allowed = Object.values(children(form, 'allowed_payment_method_types'));
@@ -128,7 +130,7 @@ function checkMethodTypes(form: Form): void {
       'parameters_exclusive',
     );
   }
-  if (allowed.length > 0 && !allowed.includes('card')) throw notHere('payment methods but cards');
+  if (allowed.length > 0 && !allowed.includes('card')) throw unsupported('payment methods other than cards');
   const mayRedirect = automatic.allow_redirects !== 'never' && allowed.length === 0;
   if (flag(form, 'confirm') && mayRedirect && !form.has('return_url')) {
     throw invalid(

@@ -4,7 +4,7 @@ import type { Faults } from './faults.ts';
 import type { Stats } from './stats.ts';
 import type { Store } from './store.ts';
 
-/** Where tests look at the stand-in and disturb it, without a key: everything under `/_local/`. */
+/** Everything under `/_local/`: lets tests inspect the stand-in and inject faults, without a key. */
 export function createLocalEndpoints(store: Store, faults: Faults, stats: Stats) {
   return function answer(method: string, path: string, body: string): Answer {
     switch (`${method} ${path}`) {
@@ -23,7 +23,7 @@ export function createLocalEndpoints(store: Store, faults: Faults, stats: Stats)
         faults.clear();
         return text(204, '');
       default:
-        return json(404, { error: `There is no ${method} ${path}.` });
+        return json(404, { error: `Unknown endpoint: ${method} ${path}.` });
     }
   };
 }

@@ -1,6 +1,6 @@
 /**
- * The payments stand-in as a program: `node local/stripe/main.ts [--port P] [--data DIR] [--search-lag
- * MS]`. Prints its settings as KEY=value lines, then `ready`.
+ * Runs the payments stand-in: `node local/stripe/main.ts [--port P] [--data DIR] [--search-lag MS]`.
+ * Prints its settings as KEY=value lines, then `ready`.
  */
 import { parseArgs } from 'node:util';
 import { portArgument } from '../portArgument.ts';
@@ -15,7 +15,9 @@ const { values } = parseArgs({
 });
 const searchLagMs = Number(values['search-lag']);
 if (!Number.isInteger(searchLagMs) || searchLagMs < 0) {
-  console.error(`--search-lag: expected milliseconds, got "${values['search-lag']}"`);
+  console.error(
+    `--search-lag: expected a whole number of milliseconds, 0 or more, got "${values['search-lag']}"`,
+  );
   process.exit(2);
 }
 const payments = await startPayments({

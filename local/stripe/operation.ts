@@ -1,9 +1,9 @@
-import { notHere } from './refusal.ts';
+import { unsupported } from './refusal.ts';
 
 export const operations = ['create', 'confirm', 'cancel', 'retrieve', 'search', 'list'] as const;
 export type Operation = (typeof operations)[number];
 
-/** What a method and path ask for; `id` is empty where the operation has none. */
+/** The operation that a method and path name. `id` is empty if the operation takes none. */
 export interface Route {
   operation: Operation;
   id: string;
@@ -11,7 +11,7 @@ export interface Route {
 
 const intents = '/v1/payment_intents';
 
-/** @throws {Refusal} 501 for what this server does not do */
+/** @throws {Refusal} 501 if the operation is not supported */
 export function routeOf(method: string, path: string): Route {
   if (path === intents && method === 'POST') return { operation: 'create', id: '' };
   if (path === intents && method === 'GET') return { operation: 'list', id: '' };
@@ -24,5 +24,5 @@ export function routeOf(method: string, path: string): Route {
     }
     if (method === 'POST' && (action === 'confirm' || action === 'cancel')) return { operation: action, id };
   }
-  throw notHere(`${method} ${path}`);
+  throw unsupported(`${method} ${path}`);
 }

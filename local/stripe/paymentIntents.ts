@@ -22,17 +22,16 @@ const cancelParameters = new Set(['cancellation_reason']);
 const searchParameters = new Set(['query', 'limit', 'page']);
 const listParameters = new Set(['limit', 'starting_after', 'created[gte]']);
 
-/** What a charge has to know beside its form. */
 export interface ChargeContext {
   idempotencyKey: string | undefined;
-  /** What happens after the charge, or in place of it. */
+  /** The failure to simulate after the charge, or instead of it. */
   incident: Incident | undefined;
 }
 
 export type PaymentIntents = ReturnType<typeof createPaymentIntents>;
 
 /**
- * The operations on payment intents. Each is one step, to be called in a transaction. All throw {Refusal}.
+ * The operations on payment intents. Call each inside a transaction. All throw {Refusal}.
  */
 export function createPaymentIntents(
   store: Store,
@@ -88,7 +87,7 @@ export function createPaymentIntents(
     });
   }
 
-  /** Without a lag, unlike the search: what was answered is in it. The newest first. */
+  /** Newest first. Unlike search it has no lag: it includes every completed call. */
   function list(form: Form): Result {
     onlyKnown(form, listParameters);
     const limit = pageSize(form);

@@ -3,7 +3,7 @@ import type { Incident } from './incident.ts';
 /** Why a card is declined (https://docs.stripe.com/declines/codes). */
 export interface Decline {
   code: string;
-  /** Absent where the code says it all. */
+  /** Absent if `code` is specific enough. */
   declineCode?: string;
   message: string;
 }
@@ -12,9 +12,9 @@ export interface Decline {
 export type PaymentMethod =
   | { kind: 'succeeds' }
   | { kind: 'declines'; decline: Decline }
-  /** Wants the customer to be there: off-session it is declined, else the intent `requires_action`. */
+  /** Needs the customer: declined off-session, otherwise the intent `requires_action`. */
   | { kind: 'requiresAction' }
-  /** Succeeds, but some calls for an invoice meet an incident. */
+  /** Succeeds, but an incident hits some calls for an invoice. */
   | { kind: 'fails'; fault: Incident; calls: FailingCalls };
 
 export type FailingCalls = 'first' | 'firstTwo' | 'all';
@@ -29,7 +29,7 @@ const declined = (code: string, message: string): PaymentMethod => ({
   decline: { code, declineCode: code, message },
 });
 
-/** Stripe's own test methods (https://docs.stripe.com/testing), under the names of today and of before. */
+/** Stripe's own test methods (https://docs.stripe.com/testing), under their current and former names. */
 const stripesOwn: Record<string, PaymentMethod> = {
   ...Object.fromEntries(
     [
@@ -70,7 +70,7 @@ const stripesOwn: Record<string, PaymentMethod> = {
   pm_card_authenticationRequiredSetupForOffSession: { kind: 'succeeds' },
 };
 
-/** What Stripe's test mode cannot do, by the name between `pm_local_` and `Once` or `Twice`. */
+/** Failures that Stripe's test mode lacks, by the name between `pm_local_` and `Once` or `Twice`. */
 const incidents: Record<string, Incident> = {
   timeoutBeforeCharge: 'timeout-before',
   timeoutAfterCharge: 'timeout-after',
@@ -82,7 +82,7 @@ const incidents: Record<string, Incident> = {
 };
 const suffixes: Record<string, FailingCalls> = { '': 'all', Once: 'first', Twice: 'firstTwo' };
 
-/** All payment methods that there are, by name. */
+/** All payment methods by name. */
 export const paymentMethods: Readonly<Record<string, PaymentMethod>> = {
   ...stripesOwn,
   ...Object.fromEntries(
@@ -94,12 +94,11 @@ export const paymentMethods: Readonly<Record<string, PaymentMethod>> = {
   ),
 };
 
-/** Undefined for a name that is none. */
 export function paymentMethod(name: string): PaymentMethod | undefined {
   return Object.hasOwn(paymentMethods, name) ? paymentMethods[name] : undefined;
 }
 
-/** Stripe now has `visa` in some of the names, and still takes those without. */
+/** Stripe has added `visa` to some of the names and still accepts them without. */
 function underBothNames(methods: Record<string, PaymentMethod>): Record<string, PaymentMethod> {
   return Object.fromEntries(
     Object.entries(methods).flatMap(([name, method]) => [

@@ -5,11 +5,11 @@ export interface ErrorBody {
   decline_code?: string;
   message: string;
   param?: string;
-  /** The intent that a card error is about. */
+  /** For a card error: the intent. */
   payment_intent?: unknown;
 }
 
-/** A call that ends before it was carried out; its idempotency key remembers nothing of it. */
+/** Refuses a call before it executes. Its idempotency key keeps nothing. */
 export class Refusal extends Error {
   override readonly name = 'Refusal';
   readonly status: number;
@@ -33,7 +33,10 @@ export function invalid(param: string | undefined, message: string, code?: strin
   });
 }
 
-/** Something that Stripe has and this server has not. */
-export function notHere(what: string): Refusal {
-  return new Refusal(501, { type: 'api_error', message: `The local payments do not have ${what}.` });
+/** For features of Stripe that this server lacks. */
+export function unsupported(what: string): Refusal {
+  return new Refusal(501, {
+    type: 'api_error',
+    message: `The local payments server does not support ${what}.`,
+  });
 }

@@ -1,11 +1,11 @@
 import { folded } from './folded.ts';
 import type { Intent } from './intent.ts';
-import { invalid, notHere } from './refusal.ts';
+import { invalid, unsupported } from './refusal.ts';
 
-/** A query in Stripe's search language (https://docs.stripe.com/search), understood. */
+/** A parsed query in Stripe's search language (https://docs.stripe.com/search). */
 export interface SearchQuery {
   matches: (intent: Intent) => boolean;
-  /** The one invoice that can match, in upper or lower case, where the query says so. */
+  /** The only invoice that can match (ignoring case), if the query names one. */
   invoiceId: string | undefined;
 }
 
@@ -31,7 +31,7 @@ const connectivePattern = /\s+(AND|OR)\s+|\s+/y;
 const textFields = new Set(['status', 'currency', 'customer']);
 const numberFields = new Set(['amount', 'created']);
 
-/** @throws {Refusal} 400 what is no query, 501 what Stripe can search for and this server cannot */
+/** @throws {Refusal} 400 on a malformed query, 501 on a search that only Stripe supports */
 export function parseSearchQuery(query: string): SearchQuery {
   const clauses: Clause[] = [];
   const connectives = new Set<string>();
@@ -67,15 +67,15 @@ function clauseOf(groups: Record<string, string | undefined>): Clause {
   const negated = groups.negated === '-';
   if (metadataKey !== undefined || textFields.has(field ?? '')) {
     if (text === undefined || operator !== ':')
-      throw notHere(`a search for ${field ?? 'metadata'} but by ':' and a text`);
+      throw unsupported(`searching ${field ?? 'metadata'} other than with ':' and a quoted text`);
     const value = (intent: Intent) =>
       metadataKey === undefined
         ? intent[field as 'status' | 'currency' | 'customer']
         : intent.metadata[metadataKey];
     return { negated, value, operator, wanted: unquoted(text), metadataKey };
   }
-  if (!numberFields.has(field ?? '')) throw notHere(`a search for ${field}`);
-  if (groups.number === undefined) throw notHere(`a search for ${field} by a text`);
+  if (!numberFields.has(field ?? '')) throw unsupported(`searching ${field}`);
+  if (groups.number === undefined) throw unsupported(`searching ${field} by text`);
   const value = (intent: Intent) => intent[field as 'amount' | 'created'];
   return { negated, value, operator, wanted: Number(groups.number), metadataKey };
 }
@@ -108,7 +108,7 @@ function isInvoice({ metadataKey, negated }: Clause): boolean {
   return metadataKey === 'invoiceId' && !negated;
 }
 
-/** What a quoted text means: without its quotes and escapes. */
+/** Strips the quotes and escapes. */
 function unquoted(text: string): string {
   return text.slice(1, -1).replaceAll(/\\(.)/gs, '$1');
 }

@@ -2,7 +2,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { Answer, ApiRequest } from './api.ts';
 import { newId } from './intent.ts';
 
-/** Longer than any client keeps an idle connection, so that it is always the client who closes. */
+/** Longer than any client keeps an idle connection, so that the client always closes first. */
 const keepAliveMs = 10 * 60_000;
 
 export interface Handlers {
@@ -10,10 +10,7 @@ export interface Handlers {
   local: (method: string, path: string, body: string) => Answer;
 }
 
-/**
- * The HTTP side: reads a request, has it answered, and writes the answer or brings about what comes
- * instead.
- */
+/** The HTTP side: reads each request, and writes the answer or simulates its failure. */
 export function createPaymentsServer({ api, local }: Handlers): Server {
   async function handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const { method = 'GET', url = '/', headers } = request;
@@ -35,8 +32,8 @@ export function createPaymentsServer({ api, local }: Handlers): Server {
 
   const server = createServer((request, response) => {
     handle(request, response).catch((error: unknown) => {
-      // A stop ends calls that wait, and a caller may be gone before its body is there: neither is a
-      // failure of ours.
+      // Two cases are not errors: stopping the server aborts delayed calls, and a caller may disconnect while
+      // sending its body.
       if (server.listening && !request.destroyed) console.error(error);
       request.socket.destroy();
     });
@@ -46,7 +43,7 @@ export function createPaymentsServer({ api, local }: Handlers): Server {
   return server;
 }
 
-/** With events, since iterating over a request costs a tenth of all that a call takes. */
+/** Uses events, because iterating over the request takes a tenth of the time of a call. */
 function readBody(request: IncomingMessage): Promise<string> {
   return new Promise((resolve, reject) => {
     let body = '';

@@ -2,7 +2,7 @@ import { type Operation, operations } from './operation.ts';
 
 export type Stats = ReturnType<typeof createStats>;
 
-/** Counts calls of the API since the start, or since the last reset. */
+/** Counts API calls since the start or the last reset. */
 export function createStats() {
   let byOperation = none();
   let replays = 0;

@@ -4,11 +4,11 @@ import { DatabaseSync } from 'node:sqlite';
 import { folded } from './folded.ts';
 import type { Intent } from './intent.ts';
 
-/** A row of the ledger: one charge that moved money. */
+/** A ledger row: one charge that moved money. */
 export interface Charge {
   id: string;
   invoiceId: string | null;
-  /** In the units of Stripe's API, as it was asked for. */
+  /** In the units of Stripe's API, as requested. */
   amount: number;
   currency: string;
   idempotencyKey: string | null;
@@ -18,7 +18,7 @@ export interface Charge {
   createdAt: string;
 }
 
-/** What a call answered, as its idempotency key remembers it. */
+/** The response to a call, as its idempotency key keeps it. */
 export interface Result {
   status: number;
   /** JSON text. */
@@ -28,8 +28,8 @@ export interface Result {
 export type Store = ReturnType<typeof openStore>;
 
 /**
- * Intents, charges, idempotency keys and tries, in a file of the folder or in memory. In a folder, what was
- * answered survives the end of this process by any signal.
+ * Stores intents, charges, idempotency keys and tries, in a file in the folder or in memory. In a folder,
+ * every answered call survives the death of the process by any signal.
  */
 export function openStore(folder: string | undefined) {
   if (folder !== undefined) mkdirSync(folder, { recursive: true });
@@ -70,7 +70,7 @@ export function openStore(folder: string | undefined) {
   const text = (value: unknown) => String(value);
 
   return {
-    /** Carries `work` out in one transaction: all of it is kept, or nothing. */
+    /** Runs `work` in one transaction. */
     transaction<T>(work: () => T): T {
       begin.run();
       try {
@@ -90,8 +90,8 @@ export function openStore(folder: string | undefined) {
       return row === undefined ? undefined : (JSON.parse(text(row.json)) as Intent);
     },
     /**
-     * Intents that last changed at `until` (milliseconds) or earlier, the newest first; of one invoice, in upper
-     * or lower case, or all.
+     * Intents last changed at or before `until` (epoch milliseconds), newest first. Restricted to one invoice
+     * if `invoiceId` is given, ignoring case.
      */
     intents(until: number, invoiceId?: string): Intent[] {
       const rows = invoiceId === undefined ? allIntents.all(until) : intentsOfInvoice.all(invoiceId, until);
@@ -100,21 +100,21 @@ export function openStore(folder: string | undefined) {
     addCharge(charge: Charge): void {
       addCharge.run(JSON.stringify(charge));
     },
-    /** All charges as the text of one JSON array, the oldest first. */
+    /** All charges as a JSON array, oldest first. */
     ledger: (): string =>
       `[${allCharges
         .all()
         .map(({ json }) => text(json))
         .join(',')}]`,
     countCharges: (): number => Number(countCharges.get()?.count),
-    /** What was kept under a key after `since` (milliseconds). */
+    /** What the key keeps, if stored after `since` (epoch milliseconds). */
     kept(key: string, since: number): (Result & { request: string }) | undefined {
       return keyRow.get(key, since) as (Result & { request: string }) | undefined;
     },
     keep(key: string, request: string, { status, body }: Result, now: number): void {
       putKey.run(key, request, status, body, now);
     },
-    /** Counts one more try of an invoice with a payment method; 1 for the first. */
+    /** Counts one more try of an invoice with a payment method and returns the count, from 1. */
     countTry: (invoiceId: string, method: string): number => Number(countTry.get(invoiceId, method)?.count),
     close: (): void => db.close(),
   };

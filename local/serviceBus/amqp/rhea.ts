@@ -1,6 +1,6 @@
 /**
- * The parts of rhea that a broker needs. rhea's own typings describe a client; the additions here come from the
- * source of rhea 3.0.5 (lib/link.js, lib/session.js, lib/types.js).
+ * The parts of rhea that a broker needs. rhea's own typings describe a client; the additions here come from
+ * the source of rhea 3.0.5 (lib/link.js, lib/session.js, lib/types.js).
  */
 
 import type { AmqpError, Connection, Container, Delivery, EventContext, Receiver, Sender } from 'rhea';

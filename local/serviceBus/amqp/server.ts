@@ -152,8 +152,8 @@ function cleanUp(peer: Peer, link: object): void {
 }
 
 /**
- * rhea decodes messages of format 0 and discards their bytes; for any other format it passes the raw bytes on.
- * So this changes the format of each transfer before rhea sees it.
+ * rhea decodes messages of format 0 and discards their bytes; for any other format it passes on the raw
+ * bytes. So this changes the format of each transfer before rhea sees it.
  */
 function keepBytes(session: AmqpSession): void {
   const onTransfer = session.on_transfer.bind(session);
