@@ -1,6 +1,6 @@
 /**
- * What an error says, in one line for people. Never empty: Node rejects a connection to a name with several addresses with
- * an `AggregateError` that has no message of its own, only those of its parts.
+ * An error's message, in one line for people. Never empty: if a host name has several addresses, Node rejects the
+ * connection with an `AggregateError` without a message. Only its parts have messages.
  */
 export function errorText(error: unknown): string {
   if (!(error instanceof Error)) return String(error);

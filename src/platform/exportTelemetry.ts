@@ -3,18 +3,18 @@ import { metrics } from '@opentelemetry/api';
 import type { PushMetricExporter } from '@opentelemetry/sdk-metrics';
 import type { TelemetryConnection } from './connections.ts';
 
-/** Sends what is left and ends the export. */
+/** Sends the remaining metrics and stops the export. */
 export type StopTelemetry = () => Promise<void>;
 
-/** How often metrics leave the process, in milliseconds: alerts look every five minutes. */
+/** Milliseconds between two exports. Alerts look every five minutes. */
 const exportIntervalMs = 60_000;
-/** How long a stopping process waits for the last of them, in milliseconds. */
+/** How long a stopping process waits for the last export, in milliseconds. */
 const lastExportMs = 5_000;
 
 /**
- * Sends the app's metrics to Application Insights (table `customMetrics`), where there is a connection to one; else
- * nowhere, and then nothing of it is loaded (0.3 s). Call it before the app asks for its meter: OpenTelemetry hands out
- * meters that go nowhere until a provider is registered. Requests, traces and exceptions are the Functions host's to send.
+ * Sends the app's metrics to Application Insights (table `customMetrics`). Without a connection it sends nothing and
+ * skips loading the exporter (0.3 s). Call it before the app asks for its meter: until a provider is registered,
+ * OpenTelemetry hands out meters that discard everything. The Functions host sends requests, traces and exceptions.
  */
 export async function exportTelemetry(
   connection: TelemetryConnection | undefined,
@@ -28,14 +28,14 @@ export async function exportTelemetry(
   const exporter = new AzureMonitorMetricExporter({
     connectionString,
     ...(credential === undefined ? {} : { credential }),
-    // Instances come and go with their disks: a metric that cannot be sent is not worth a file.
+    // An instance's disk goes away with it, so a metric that cannot be sent is not worth a file.
     disableOfflineStorage: true,
     ...transport,
   });
   return exportMetrics(exporter, instance);
 }
 
-/** Registers a provider that hands the process's metrics to `exporter`, once a minute and when it is stopped. */
+/** Registers a provider that hands the process's metrics to `exporter` once a minute and on stop. */
 export async function exportMetrics(exporter: PushMetricExporter, instance: string): Promise<StopTelemetry> {
   const [{ MeterProvider, PeriodicExportingMetricReader }, { resourceFromAttributes }] = await Promise.all([
     import('@opentelemetry/sdk-metrics'),

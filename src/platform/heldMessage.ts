@@ -4,15 +4,18 @@ import {
   type ServiceBusReceiver,
 } from '@azure/service-bus';
 
-/**
- * What can be done with a message that a Functions host has received. The host gives a function in Node only the lock token
- * (`triggerMetadata.lockToken`), and that is all that the service needs: renewals always go over the queue's management
- * link, dispositions may
+/*
+ * Dead-letters and renews messages that a Functions host has received. The host gives a Node function only the lock
+ * token (`triggerMetadata.lockToken`), and the service needs no more: renewals always go over the queue's management
+ * link, and dispositions may
  * (https://learn.microsoft.com/azure/service-bus-messaging/service-bus-amqp-request-response#message-operations). So the
- * receiver that is used here never receives.
+ * receiver passed in here never receives.
  */
 
-/** The service takes at most 4,096 characters of each (https://learn.microsoft.com/azure/service-bus-messaging/service-bus-dead-letter-queues). */
+/**
+ * Characters. The service takes at most 4,096 of each text
+ * (https://learn.microsoft.com/azure/service-bus-messaging/service-bus-dead-letter-queues).
+ */
 const longestText = 2_000;
 
 export interface DeadLetterReason {
@@ -21,10 +24,10 @@ export interface DeadLetterReason {
 }
 
 /**
- * Moves the message to the dead-letter queue, with a reason. The host then tries to complete it, is told that the lock is
- * lost, and logs that: the message stays where it is.
+ * Moves the message to the dead-letter queue, with a reason. The host then tries to complete it, is told that the lock
+ * is lost, and logs that. The message stays in the dead-letter queue.
  *
- * @throws ServiceBusError `MessageLockLost` where the lock has run out: the message is delivered again
+ * @throws ServiceBusError `MessageLockLost` if the lock has expired: the message is delivered again
  */
 export async function deadLetter(
   receiver: Pick<ServiceBusReceiver, 'deadLetterMessage'>,
@@ -37,13 +40,13 @@ export async function deadLetter(
   });
 }
 
-/** `lost`: the lock ran out, or the message is gone; whoever gets it next works on it. */
+/** `lost`: the lock has expired, or the message is gone. Its next receiver works on it. */
 export type LockRenewal = 'renewed' | 'lost';
 
 /**
- * Renews the lock of the message: from now on it lasts as long as the queue says.
+ * Renews the message's lock for the queue's full lock duration from now.
  *
- * @throws ServiceBusError where the service does not answer, or says anything else
+ * @throws ServiceBusError if the service does not answer, or fails in any way other than a lost lock
  */
 export async function renewMessageLock(
   receiver: Pick<ServiceBusReceiver, 'renewMessageLock'>,
@@ -58,7 +61,7 @@ export async function renewMessageLock(
   }
 }
 
-/** What the SDK looks at in a message without a link, such as one that was deferred; a test would see it change. */
+/** The fields the SDK reads from a message without a link, such as a deferred one. A test notices if they change. */
 function held(lockToken: string): ServiceBusReceivedMessage {
   const message = { lockToken, delivery: {}, body: undefined, applicationProperties: {} };
   return message as unknown as ServiceBusReceivedMessage;

@@ -1,20 +1,21 @@
 import { STATUS_CODES } from 'node:http';
 
-/** One bad part of a request: its name, and what was expected. */
+/** One bad part of a request. */
 export interface FieldError {
   field: string;
+  /** Says what was expected. */
   error: string;
 }
 
 /**
- * What went wrong with a request, as RFC 9457 has it. `type` is `about:blank` where the problem means no more than its
- * status does; `title` is then the phrase of the status (RFC 9457, section 4.2.1).
+ * The problem details of RFC 9457. If the problem means no more than its HTTP status, `type` is `about:blank` and
+ * `title` is the status phrase (RFC 9457, section 4.2.1).
  */
 export interface Problem {
   type: string;
   title: string;
   status: number;
-  /** What is wrong with this very request, and what was expected. */
+  /** What is wrong with this request, and what was expected. */
   detail: string;
   errors?: FieldError[];
 }
@@ -30,7 +31,7 @@ export function problem(status: number, detail: string, errors: readonly FieldEr
   };
 }
 
-/** The response that carries a problem: what a `Response` or an `HttpResponse` of Azure Functions is made from. */
+/** The response that carries a problem, as the init of a `Response` or of an Azure Functions `HttpResponse`. */
 export function problemResponse(
   content: Problem,
   headers: Record<string, string> = {},

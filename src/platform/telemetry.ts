@@ -1,8 +1,6 @@
 import { type Attributes, metrics as openTelemetry } from '@opentelemetry/api';
 
-/**
- * Every metric of the app, named once: alerts and dashboards use these names. A unit in the name is the unit of the value.
- */
+/** Every metric of the app. Alerts and dashboards use these names. A unit in the name is the unit of the value. */
 export const metric = {
   leaseAcquired: 'payonce.lease.acquired',
   leaseSkipped: 'payonce.lease.skipped',
@@ -42,15 +40,14 @@ export const metric = {
 
 export type Metric = (typeof metric)[keyof typeof metric];
 
-/** Where features report what they do. Attributes are few-valued (a job, a reason), never ids. */
+/** Where features report what they do. Attributes have few values (a job, a reason) and are never ids. */
 export interface Telemetry {
-  /** Adds to a counter. */
   count(name: Metric, attributes?: Attributes, by?: number): void;
-  /** Records one measured value. */
+  /** Adds one value to a histogram. */
   record(name: Metric, value: number, attributes?: Attributes): void;
 }
 
-/** Reports to whatever OpenTelemetry provider the process has registered; without one, nowhere. */
+/** Reports to the OpenTelemetry provider that the process has registered. Without one, it discards everything. */
 export function openTelemetryMetrics(): Telemetry {
   const meter = openTelemetry.getMeter('payonce');
   const counters = new Map<Metric, ReturnType<typeof meter.createCounter>>();
@@ -69,5 +66,5 @@ export function openTelemetryMetrics(): Telemetry {
   };
 }
 
-/** Reports nowhere. */
+/** Discards everything. */
 export const noTelemetry: Telemetry = { count() {}, record() {} };

@@ -1,15 +1,15 @@
 import type { Clock } from './clock.ts';
 
 /**
- * `functionTimeout` of host.json, in milliseconds. The host ends the whole process, whatever it is at, when a function
- * takes longer.
+ * `functionTimeout` of host.json, in milliseconds. If a function takes longer, the host kills the whole process,
+ * whatever else it is doing.
  */
 export const functionTimeoutMs = 10 * 60_000;
 
-/** What is kept back for the piece of work that is under way when the time is up, in milliseconds. */
+/** Held back so that work under way can finish once time is up, in milliseconds. */
 const reserveMs = 30_000;
 
-/** The reason of a signal that aborted since its function has nearly had all the time that the host gives it. */
+/** The abort reason when a function has used nearly all the time the host gives it. */
 export class TimeIsUp extends Error {
   override readonly name = 'TimeIsUp';
   constructor() {
@@ -18,7 +18,7 @@ export class TimeIsUp extends Error {
 }
 
 /**
- * A signal for long work in a function that begins now: it aborts with `TimeIsUp` 30 s before the host would end the
+ * A signal for long work in a function that starts now. It aborts with `TimeIsUp` 30 s before the host would kill the
  * process, or when `signal` aborts. Dispose of it when the function ends.
  */
 export function timeBudget(

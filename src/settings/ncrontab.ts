@@ -1,4 +1,4 @@
-/** The fields of an NCRONTAB expression in their order, with the least and greatest value of each. */
+/** The fields of an NCRONTAB expression, in order. */
 const fields = [
   { name: 'second', min: 0, max: 59, names: [] },
   { name: 'minute', min: 0, max: 59, names: [] },
@@ -12,20 +12,20 @@ interface Field {
   name: string;
   min: number;
   max: number;
-  /** Names of the values from `min` on, in lower case. */
+  /** Names of the values, from `min` up, in lower case. */
   names: readonly string[];
 }
 
 /**
- * What is wrong with an NCRONTAB expression, or undefined where the Functions host can take it: six fields, each a list
- * of values, ranges and `*`, with steps; months and days also by name
+ * What is wrong with an NCRONTAB expression. Undefined if the Functions host accepts it: six fields, each a list of
+ * values, ranges and `*`, with optional steps; months and days of the week also by name
  * (https://learn.microsoft.com/azure/azure-functions/functions-bindings-timer#ncrontab-expressions).
  */
 export function ncrontabError(expression: string): string | undefined {
   const parts = expression.trim().split(/\s+/);
   if (parts.length !== fields.length) {
     const given = expression.trim() === '' ? 0 : parts.length;
-    return `has ${given} fields, not the 6 {second} {minute} {hour} {day} {month} {day of week}`;
+    return `has ${given} ${given === 1 ? 'field' : 'fields'}, not the 6 {second} {minute} {hour} {day} {month} {day of week}`;
   }
   for (const [index, field] of fields.entries()) {
     const part = parts[index] ?? '';

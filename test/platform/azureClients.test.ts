@@ -3,10 +3,10 @@ import { startServiceBus } from '../../local/serviceBus/index.ts';
 import { azureClients } from '../../src/platform/azureClients.ts';
 import { readSettings } from '../../src/settings/readSettings.ts';
 
-/** Far from what a send takes (6 s), and from the 30 s that the SDK would wait between two tries. */
+/** Far above what a send takes (6 s), and far below the 30 s that the SDK would wait between two tries. */
 const soonMs = 20_000;
 
-test('a connection to Service Bus that is lost in a send holds it up for seconds, not for half a minute', async () => {
+test('a Service Bus connection lost during a send delays it by seconds, not by half a minute', async () => {
   await using bus = await startServiceBus();
   const clients = azureClients(
     readSettings({

@@ -16,7 +16,7 @@ afterEach(() => {
   vi.unstubAllEnvs();
 });
 
-test('what features count and record reaches the exporter under the names of the code', async () => {
+test('counts and records reach the exporter under the names in the code', async () => {
   const exporter = new InMemoryMetricExporter(AggregationTemporality.DELTA);
   const exported: MetricData[] = [];
   vi.spyOn(exporter, 'export').mockImplementation((batch, done) => {
@@ -46,7 +46,7 @@ test('what features count and record reaches the exporter under the names of the
   });
 });
 
-test('Application Insights gets them as custom metrics with their attributes', async () => {
+test('Application Insights receives custom metrics with their attributes', async () => {
   vi.stubEnv('APPLICATION_INSIGHTS_NO_STATSBEAT', 'true');
   const ingestion = fakeIngestion();
   const connectionString =
@@ -69,14 +69,14 @@ test('Application Insights gets them as custom metrics with their attributes', a
   ]);
 });
 
-test('nothing is registered without a connection', async () => {
+test('without a connection no provider is registered', async () => {
   const before = metrics.getMeterProvider();
   const stop = await exportTelemetry(undefined, 'host-1');
   expect(metrics.getMeterProvider()).toBe(before);
   await expect(stop()).resolves.toBeUndefined();
 });
 
-/** Stands in for the network to Application Insights, and keeps what was sent there. */
+/** A stand-in for the network to Application Insights. It keeps what was sent. */
 function fakeIngestion() {
   const received: unknown[] = [];
   const addresses: string[] = [];

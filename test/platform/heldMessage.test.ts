@@ -8,7 +8,7 @@ beforeAll(async () => {
 });
 afterAll(() => bus[Symbol.asyncDispose]());
 
-/** A message as a host holds it, on a connection of the host's own. */
+/** A message locked by a host on the host's own connection. */
 async function heldByHost(queue: string) {
   await bus.client.createSender(queue).sendMessages({ body: 'not a batch' });
   const host = bus.connect().createReceiver(queue, { maxAutoLockRenewalDurationInMs: 0 });
@@ -19,7 +19,7 @@ async function heldByHost(queue: string) {
 
 const why = { reason: 'BatchRefused', description: 'shard: two hex digits' };
 
-test('the lock token alone moves a message that another connection holds to the dead-letter queue', async () => {
+test('the lock token alone dead-letters a message that another connection holds', async () => {
   const { host, message, lockToken } = await heldByHost('alien');
   await deadLetter(bus.client.createReceiver('alien'), lockToken, why);
   expect(await bus.stats('alien')).toMatchObject({ active: 0, locked: 0, deadLettered: 1 });
@@ -29,12 +29,12 @@ test('the lock token alone moves a message that another connection holds to the 
     deadLetterReason: why.reason,
     deadLetterErrorDescription: why.description,
   });
-  // What the host tries next fails and changes nothing.
+  // The host's own completion then fails and changes nothing.
   await expect(host.completeMessage(message)).rejects.toMatchObject({ code: 'MessageLockLost' });
   expect(await bus.stats('alien')).toMatchObject({ active: 0, deadLettered: 1 });
 });
 
-test('a lock that has run out is an error, and the message is delivered again', async () => {
+test('dead-lettering with an expired lock rejects, and the message is delivered again', async () => {
   const { lockToken } = await heldByHost('late');
   await bus.setFault({ kind: 'expire-locks', queue: 'late' });
   const receiver = bus.client.createReceiver('late');
@@ -54,7 +54,7 @@ test('the lock token alone renews a lock that another connection holds', async (
   expect(await bus.stats('long')).toMatchObject({ locked: 0, completed: 1 });
 });
 
-test('a lock that is lost is an answer; the message belongs to whoever gets it next', async () => {
+test('renewing a lost lock answers `lost`: the message belongs to its next receiver', async () => {
   const { lockToken } = await heldByHost('lost');
   const receiver = bus.client.createReceiver('lost');
   await bus.setFault({ kind: 'expire-locks', queue: 'lost' });
@@ -65,7 +65,7 @@ test('a lock that is lost is an answer; the message belongs to whoever gets it n
   expect(await bus.stats('lost')).toMatchObject({ locked: 1, lockExpiries: 1 });
 });
 
-test('a service that refuses for another reason is an error, not a lost lock', async () => {
+test('renewal rejects if the service refuses for another reason', async () => {
   const { lockToken } = await heldByHost('away');
   const receiver = bus.client.createReceiver('away');
   await bus.setFault({

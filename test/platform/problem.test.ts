@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { problem, problemResponse } from '../../src/platform/problem.ts';
 
-test('a problem has the phrase of its status as its title, and its fields where there are any', () => {
+test('a problem has its status phrase as the title, and lists field errors if there are any', () => {
   expect(problem(404, 'there is no invoice "a"')).toEqual({
     type: 'about:blank',
     title: 'Not Found',
@@ -12,7 +12,7 @@ test('a problem has the phrase of its status as its title, and its fields where 
   expect(problem(400, 'The query is wrong.', errors)).toMatchObject({ title: 'Bad Request', errors });
 });
 
-test('its response says what it is, and can be made from it', async () => {
+test('its response has the problem media type and keeps the other headers', async () => {
   const init = problemResponse(problem(413, 'too much: 5 µs'), {
     'retry-after': '1',
     'content-type': 'text/html',

@@ -4,14 +4,14 @@ import { z } from 'zod';
 import { functionTimeoutMs, TimeIsUp, timeBudget } from '../../src/platform/timeBudget.ts';
 import { virtualClock } from '../support/virtualClock.ts';
 
-test('the time that a function has is what host.json says', () => {
+test('the time limit is the one in host.json', () => {
   const hostJson: unknown = JSON.parse(readFileSync(new URL('../../host.json', import.meta.url), 'utf8'));
   const { functionTimeout } = z.object({ functionTimeout: z.string() }).parse(hostJson);
   const [hours = 0, minutes = 0, seconds = 0] = functionTimeout.split(':').map(Number);
   expect(functionTimeoutMs).toBe(((hours * 60 + minutes) * 60 + seconds) * 1000);
 });
 
-test('it aborts half a minute before the host would end the process', async () => {
+test('it aborts half a minute before the host would kill the process', async () => {
   const clock = virtualClock();
   using budget = timeBudget(clock);
   await clock.advance(functionTimeoutMs - 30_001);
@@ -20,7 +20,7 @@ test('it aborts half a minute before the host would end the process', async () =
   expect(budget.signal.reason).toBeInstanceOf(TimeIsUp);
 });
 
-test('it aborts with the signal that it was given, and leaves nothing behind when it is disposed of', async () => {
+test('it aborts with the given signal, and leaves no timer behind once disposed of', async () => {
   const clock = virtualClock();
   const stop = new AbortController();
   {

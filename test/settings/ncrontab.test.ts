@@ -13,7 +13,7 @@ describe('ncrontabError', () => {
     '0 0 0 1 Jan,July *',
     '0,15,30-40/2 5/10 * * * sunday',
     '  0  0  0  *  *  *  ',
-  ])('"%s" is taken', (expression) => {
+  ])('accepts "%s"', (expression) => {
     expect(ncrontabError(expression)).toBeUndefined();
   });
 
@@ -34,13 +34,13 @@ describe('ncrontabError', () => {
     ['1,,2 * * * * *', '"" as its second'],
     ['? * * * * *', '"?" as its second'],
     ['0 0 0 L * *', '"L" as its day'],
-    ['00:05:00', 'has 1 fields'],
+    ['00:05:00', 'has 1 field,'],
     ['every 5 minutes at noon please', '"every" as its second'],
-  ])('"%s" is refused: %s', (expression, why) => {
+  ])('rejects "%s": %s', (expression, why) => {
     expect(ncrontabError(expression)).toContain(why);
   });
 
-  test('what it takes, a scheduler can run', () => {
+  test('a scheduler can run whatever it accepts', () => {
     const bounds = [
       [0, 59],
       [0, 59],
