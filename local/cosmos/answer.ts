@@ -1,17 +1,17 @@
 import type { IncomingHttpHeaders } from 'node:http';
 
-/** A request as the handlers see it, its body read. */
+/** A request with its body read, as handlers see it. */
 export interface CosmosRequest {
   method: string;
   headers: IncomingHttpHeaders;
   body: string;
 }
 
-/** What goes back; the server adds the headers that every answer has. */
+/** What a handler returns. The server adds the headers common to all answers. */
 export interface Answer {
   status: number;
   headers: Record<string, string>;
-  /** JSON text, or nothing (204, 304). */
+  /** JSON text; empty for 204 and 304. */
   body: string;
 }
 

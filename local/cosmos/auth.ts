@@ -3,19 +3,22 @@ import type { IncomingHttpHeaders } from 'node:http';
 import { CosmosError, notCovered } from './errors.ts';
 import type { SignedResource } from './route.ts';
 
-/** The key that every Cosmos emulator ships with; it is public (https://learn.microsoft.com/azure/cosmos-db/emulator#authentication). */
+/**
+ * Every Cosmos emulator ships with this public key
+ * (https://learn.microsoft.com/azure/cosmos-db/emulator#authentication).
+ */
 export const emulatorKey =
   'C2y6yDjf5/R+ob0N8A7Cgv30VRDJIWEHLM+4QDU5DE2nQ9nDuVTqobD4b8mGGyPMbIZnqyMsEcaGQy67XIw/Jw==';
 
-/** A token older or newer than this is refused. */
+/** Maximum clock skew of a token's date, in either direction. */
 const maxSkewMs = 15 * 60_000;
 
 /**
  * Checks the master-key token of a request
  * (https://learn.microsoft.com/rest/api/cosmos-db/access-control-on-cosmosdb-resources).
  *
- * @throws {CosmosError} 401 without a token or with a wrong one, 403 when its date is off, 501 for resource tokens and
- *   Entra ID tokens
+ * @throws {CosmosError} 401 for a missing or wrong token, 403 for a date outside the allowed skew, 501 for
+ *   resource tokens and Entra ID tokens
  */
 export function createAuthorizer(key: string, now: () => number) {
   const secret = Buffer.from(key, 'base64');
@@ -50,7 +53,7 @@ export function createAuthorizer(key: string, now: () => number) {
   };
 }
 
-/** The link of a resource is signed as it is written; verb, type and date in lower case. */
+/** The signed payload has verb, type and date in lower case, and the resource link as written. */
 function foldCase(part: string, index: number): string {
   return index === 2 ? part : part.toLowerCase();
 }

@@ -16,15 +16,15 @@ import { parsePatch } from './patchRequest.ts';
 import { refusedCharge } from './requestCharge.ts';
 import { limits } from './validation.ts';
 
-/** What a batch or bulk request did: 200 when all worked, else 207. */
+/** The outcome of a batch or bulk request: 200 if every operation succeeded, else 207. */
 export interface BatchDone {
   status: 200 | 207;
-  /** JSON text: an array with one result for each operation. */
+  /** JSON text: an array with one result per operation. */
   body: string;
   charge: number;
 }
 
-/** Thrown inside the transaction of an atomic batch to undo it. */
+/** Thrown inside the transaction of an atomic batch to roll it back. */
 class BatchRefused extends Error {
   readonly at: number;
   override readonly cause: CosmosError;
@@ -36,13 +36,13 @@ class BatchRefused extends Error {
   }
 }
 
-/** Runs `work` as one SQL transaction with one LSN, undone when it throws. */
+/** Runs `work` as one SQL transaction with one LSN. Rolls back if it throws. */
 export type InTransaction = <T>(container: Container, work: (transaction: Transaction) => T) => T;
 
 /**
- * A transactional batch: all operations, in order, or none
- * (https://learn.microsoft.com/azure/cosmos-db/nosql/transactional-batch). When one is refused it has its own status in
- * the results and all others 424.
+ * Runs a transactional batch: all operations in order, or none
+ * (https://learn.microsoft.com/azure/cosmos-db/nosql/transactional-batch). If one is refused, it keeps its
+ * own status in the results and all others get 424.
  */
 export function runBatch(
   inTransaction: InTransaction,
@@ -52,7 +52,7 @@ export function runBatch(
   const operations = parseOperations(body);
   for (const { partitionKey } of operations) {
     if (partitionKey !== undefined && partitionOf(partitionKey, container) !== partition)
-      throw badRequest('The partition key of a batch operation is not that of the batch.');
+      throw badRequest('The partition key of a batch operation differs from that of the batch.');
   }
   try {
     const done = inTransaction(container, (transaction) =>
@@ -76,7 +76,7 @@ export function runBatch(
   }
 }
 
-/** A bulk request: operations of any partitions, each by itself. */
+/** Runs a bulk request: independent operations on any partitions. */
 export function runBulk(
   inTransaction: InTransaction,
   container: Container,
@@ -85,7 +85,7 @@ export function runBulk(
   const operations = parseOperations(body);
   const done: Done[] = [];
   let refused = false;
-  // Each operation checks all it needs before its one statement, so one transaction around all is only for speed.
+  // Each operation makes all its checks before its single statement: the shared transaction is only for speed.
   const results = inTransaction(container, (transaction) =>
     operations.map((operation) => {
       if (refused && !continueOnError) return dependent;
@@ -125,7 +125,7 @@ function parseOperations(body: JsonValue): BatchOperation[] {
 }
 
 function requireOperation(operation: JsonValue): void {
-  if (!isObject(operation)) throw badRequest('A batch operation is no object.');
+  if (!isObject(operation)) throw badRequest('A batch operation must be an object.');
   const { operationType, ifMatch, ifNoneMatch } = operation;
   if (typeof operationType !== 'string') throw badRequest('A batch operation has no operationType.');
   for (const etag of [ifMatch, ifNoneMatch]) {
@@ -170,7 +170,7 @@ function idOf({ id }: BatchOperation): string {
 }
 
 function itemOf(body: JsonValue | undefined): JsonObject {
-  if (!isObject(body)) throw badRequest('The resourceBody of a batch operation is no object.');
+  if (!isObject(body)) throw badRequest('The resourceBody of a batch operation must be an object.');
   return body;
 }
 
@@ -179,7 +179,7 @@ function success(results: string[], done: Done[]): BatchDone {
   return { status: 200, body: `[${results.join(',')}]`, charge: Math.round(charge * 100) / 100 };
 }
 
-/** Results are put together as text: an item's text is at hand already. */
+/** Builds the result as text, because the item already is JSON text. */
 function resultOf({ status, doc, etag, charge }: Done, minimal: boolean): string {
   const tag = etag === undefined ? '' : `,"eTag":${JSON.stringify(etag)}`;
   const resource = doc === undefined || minimal ? '' : `,"resourceBody":${doc}`;

@@ -12,16 +12,16 @@ export interface Database {
   containers: Map<string, Container>;
 }
 
-/** The databases and containers of the account. All are kept in memory, and every change of them on disk. */
+/** The account's databases and containers. All are held in memory; every change also goes to storage. */
 export interface Catalog {
   databases(): Iterable<Database>;
   /** @throws {CosmosError} 404 */
   database(id: string): Database;
   createDatabase(id: string): Database;
   deleteDatabase(id: string): void;
-  /** @throws {CosmosError} 404: of the container itself */
+  /** For requests on the container itself. @throws {CosmosError} 404 */
   container(database: string, id: string): Container;
-  /** @throws {CosmosError} 404 with sub-status 1003: of the owner of what was asked for */
+  /** For requests on something in the container. @throws {CosmosError} 404 with sub-status 1003 */
   owner(database: string, id: string): Container;
   createContainer(database: string, definition: ContainerDefinition): Container;
   replaceContainer(container: Container, definition: ContainerDefinition): void;
@@ -132,7 +132,7 @@ function insertContainer(
   return { number, database, id, definition: text, ts, revision: 0, reserved: 0 };
 }
 
-/** The same rule as `expiryOf`, for all items of a container whose default changed. */
+/** Applies the rule of `expiryOf` to all items of a container whose default changed. */
 function resetExpiry(db: DatabaseSync, container: number, defaultTtl: number | undefined): void {
   const table = `"${tableName(container)}"`;
   if (defaultTtl === undefined) {

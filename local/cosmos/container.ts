@@ -5,14 +5,14 @@ import type { PartitionKeyRule } from './partitionKey.ts';
 import { containerRid, databaseRid, etagOf, itemRids } from './resourceIds.ts';
 import type { DefaultTtl } from './ttl.ts';
 
-/** So many sequence numbers are set aside with one write to the catalog. */
+/** Sequence numbers reserved per write to the catalog. */
 const reserveBlock = 10_000;
-/** At most so many are used between two calls of `reserve`: a batch of 100 operations takes three for each. */
+/** Maximum numbers used between two `reserve` calls: a batch of 100 operations takes three each. */
 const reserveMargin = 400;
-/** Expired items are cleared away at most this often, in milliseconds. */
+/** Minimum milliseconds between two deletions of expired items. */
 const reapEveryMs = 10_000;
 
-/** A container in use: its definition, its table and its one sequence. */
+/** An open container: its definition, its table and its single sequence. */
 export interface Container {
   readonly number: number;
   readonly rid: string;
@@ -22,7 +22,7 @@ export interface Container {
   readonly id: string;
   definition: ContainerDefinition;
   ts: number;
-  /** How often the definition was written; part of its ETag. */
+  /** How many times the definition was replaced; part of its ETag. */
   revision: number;
   readonly partitionKey: PartitionKeyRule;
   readonly table: ItemTable;
@@ -31,13 +31,14 @@ export interface Container {
   /** The LSN of the latest transaction. */
   readonly lsn: number;
   /**
-   * Next number of the container's sequence, which gives row ids, LSNs and ETags. It never goes back, not even over a
-   * restart after the latest item was deleted: a reader of the change feed would miss what comes then.
+   * Next number of the container's sequence, the source of row ids, LSNs and ETags. It never goes back, not
+   * even across a restart after the latest item was deleted: a change feed reader would miss the writes that
+   * follow.
    */
   next(): number;
-  /** Sets sequence numbers aside for one request; outside of its transaction, so that undoing that keeps them. */
+  /** Reserves numbers for one request. Call it outside the request's transaction, so a rollback keeps them. */
   reserve(): void;
-  /** Clears expired items away, now and then. */
+  /** Deletes expired items, at most every 10 seconds. */
   reapNowAndThen(now: number): void;
 }
 
@@ -52,7 +53,7 @@ export interface ContainerRow {
 }
 
 export function openContainer(db: DatabaseSync, databaseId: string, row: ContainerRow): Container {
-  // Written by ourselves from a parsed definition.
+  // We wrote it from a parsed definition, so it needs no check.
   const definition = JSON.parse(row.definition) as ContainerDefinition;
   const setReserved = db.prepare('UPDATE containers SET reserved = ? WHERE number = ?');
   const rid = containerRid(row.database, row.number);

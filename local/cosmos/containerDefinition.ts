@@ -33,21 +33,21 @@ const schema = z.object({
   geospatialConfig: kept.optional(),
 });
 
-/** A container as its owner defined it, with the service's defaults filled in. */
+/** A container's definition with the service's defaults filled in. */
 export type ContainerDefinition = z.infer<typeof schema>;
 
-/** Members that a definition read from the service has and that a replacement sends back. */
+/** Members that the service adds to a definition it returns. A replacement sends them back. */
 const systemMembers = /^_|^(?:statistics)$/;
 
 /**
  * Reads the body of a create or replace.
  *
- * @throws {CosmosError} 400 for a wrong definition, 501 for a policy that is not covered, by name
+ * @throws {CosmosError} 400 for an invalid definition, 501 naming a policy that is not covered
  */
 export function parseDefinition(body: string): ContainerDefinition {
   const definition = definedMembers(parseObject(body));
   for (const name of Object.keys(definition)) {
-    if (!(name in schema.shape)) throw notCovered(`'${name}' of a container`);
+    if (!(name in schema.shape)) throw notCovered(`the container property '${name}'`);
   }
   const parsed = schema.safeParse(definition);
   if (!parsed.success) {
@@ -83,7 +83,7 @@ function requirePaths({
     throw notCovered('custom conflict resolution');
 }
 
-/** As the service does it: everything is indexed unless the policy says otherwise, the ETag never. */
+/** Fills in the service's defaults: index everything unless the policy says otherwise, but never the ETag. */
 function completeIndexingPolicy(policy: Record<string, unknown> | undefined): Record<string, unknown> {
   const excluded = Array.isArray(policy?.excludedPaths) ? (policy.excludedPaths as { path?: unknown }[]) : [];
   const etagPath = '/"_etag"/?';
@@ -98,7 +98,7 @@ function completeIndexingPolicy(policy: Record<string, unknown> | undefined): Re
   };
 }
 
-/** @throws {CosmosError} 400 when a replacement changes what is fixed at creation */
+/** @throws {CosmosError} 400 if a replacement changes something that is fixed at creation */
 export function requireReplaceable(current: ContainerDefinition, next: ContainerDefinition): void {
   if (current.id !== next.id) throw badRequest("The container's id cannot be changed.");
   if (JSON.stringify(current.partitionKey) !== JSON.stringify(next.partitionKey))

@@ -3,7 +3,7 @@ import type { DatabaseSync } from 'node:sqlite';
 import { type Answer, type CosmosRequest, headerOf } from './answer.ts';
 import { type BatchDone, type InTransaction, runBatch, runBulk } from './batch.ts';
 import type { Container } from './container.ts';
-import { badRequest, CosmosError, subStatus } from './errors.ts';
+import { badRequest, CosmosError, notCovered, subStatus } from './errors.ts';
 import { pageSizeOf, readChangeFeed, readFeed } from './feeds.ts';
 import {
   createItem,
@@ -23,7 +23,7 @@ import { createConditionCheck, parseQuery, queryToJson } from './queries.ts';
 import { queryCharge } from './requestCharge.ts';
 import { inTransaction } from './storage.ts';
 
-/** Carries out what reads and writes items. */
+/** Runs the operations that read and write items. */
 export function createDataPlane(db: DatabaseSync, now: () => number) {
   const conditionHolds = createConditionCheck();
   const seconds = () => Math.floor(now() / 1000);
@@ -37,7 +37,7 @@ export function createDataPlane(db: DatabaseSync, now: () => number) {
   const atomically: InTransaction = (container, work) =>
     inTransaction(db, () => work(transactionOf(container)));
 
-  /** @param item the id in the path, for operations on one item */
+  /** @param item the id from the path, for operations on one item */
   return function answer(
     operation: DataOperation,
     container: Container,
@@ -113,10 +113,7 @@ export function createDataPlane(db: DatabaseSync, now: () => number) {
 
   function changeFeed(container: Container, headers: IncomingHttpHeaders): Answer {
     if (headerOf(headers, 'a-im')?.toLowerCase() !== 'incremental feed')
-      throw new CosmosError(
-        501,
-        'The local Cosmos does not cover this: the change feed of all versions and deletes.',
-      );
+      throw notCovered('the change feed of all versions and deletes');
     const { docs, etag, charge } = readChangeFeed(
       db,
       source(container, headers),
@@ -129,7 +126,7 @@ export function createDataPlane(db: DatabaseSync, now: () => number) {
   }
 }
 
-/** @throws {CosmosError} 410 for a partition key range other than the one there is */
+/** @throws {CosmosError} 410 for any partition key range but 0, the only one */
 function requireRange(headers: IncomingHttpHeaders): void {
   const range = headerOf(headers, 'x-ms-documentdb-partitionkeyrangeid');
   if (range !== undefined && range !== '0')
@@ -138,7 +135,10 @@ function requireRange(headers: IncomingHttpHeaders): void {
     });
 }
 
-/** @throws {CosmosError} 404 with sub-status 1002 for a session token ahead of the container, as one of lost data is */
+/**
+ * @throws {CosmosError} 404 with sub-status 1002 if the session token is ahead of the container, as after
+ *   data loss
+ */
 function requireSession(headers: IncomingHttpHeaders, { lsn }: Container): void {
   const token = headerOf(headers, 'x-ms-session-token');
   if (token === undefined) return;
@@ -164,7 +164,7 @@ function sinceOf(headers: IncomingHttpHeaders): number | undefined {
   const since = headerOf(headers, 'if-modified-since');
   if (since === undefined) return undefined;
   const at = Date.parse(since);
-  if (Number.isNaN(at)) throw badRequest(`The If-Modified-Since '${since}' is no date.`);
+  if (Number.isNaN(at)) throw badRequest(`The If-Modified-Since '${since}' is not a date.`);
   return Math.floor(at / 1000);
 }
 

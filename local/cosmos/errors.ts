@@ -1,13 +1,13 @@
-/** Sub-status codes that SDKs and applications tell apart (`x-ms-substatus`). */
+/** Sub-status codes that SDKs and applications act on (`x-ms-substatus`). */
 export const subStatus = {
   none: 0,
-  /** 400: the partition key in the header is not that of the item. */
+  /** 400: the partition key in the header differs from the item's. */
   partitionKeyMismatch: 1001,
   /** 404: the session token is ahead of what is stored. */
   readSessionNotAvailable: 1002,
-  /** 410: there is no such partition key range. */
+  /** 410: the partition key range does not exist. */
   partitionKeyRangeGone: 1002,
-  /** 404: the container or database of an item is missing, not the item. */
+  /** 404: the item's container or database is missing, not the item itself. */
   ownerNotFound: 1003,
   /** 412: the `condition` of a patch did not hold. */
   patchConditionNotMet: 1110,
@@ -15,7 +15,10 @@ export const subStatus = {
   requestRateTooLarge: 3200,
 } as const;
 
-/** The `code` of an error body, by HTTP status (https://learn.microsoft.com/rest/api/cosmos-db/http-status-codes-for-cosmosdb). */
+/**
+ * The `code` of an error body, by HTTP status
+ * (https://learn.microsoft.com/rest/api/cosmos-db/http-status-codes-for-cosmosdb).
+ */
 const codes: Record<number, string> = {
   400: 'BadRequest',
   401: 'Unauthorized',
@@ -33,7 +36,7 @@ const codes: Record<number, string> = {
   503: 'ServiceUnavailable',
 };
 
-/** A refusal as the service words it; the server turns it into an answer, a batch into a result. */
+/** A refusal in the service's words. The server turns it into an answer, a batch into a result. */
 export class CosmosError extends Error {
   override readonly name = 'CosmosError';
   readonly status: number;
@@ -62,7 +65,7 @@ export const badRequest = (reason: string, sub: number = subStatus.none) =>
 export const itemNotFound = () =>
   new CosmosError(404, errorList('Resource Not Found. Learn more: https://aka.ms/cosmosdb-tsg-not-found'));
 
-/** The container (or database) that should hold what was asked for does not exist. */
+/** The container or database that would hold the requested resource does not exist. */
 export const ownerNotFound = () =>
   new CosmosError(404, errorList('Owner resource does not exist'), { subStatus: subStatus.ownerNotFound });
 
@@ -76,9 +79,9 @@ export const preconditionFailed = (sub: number = subStatus.none) =>
 
 export const tooLarge = () => new CosmosError(413, errorList('Request size is too large'));
 
-/** What the stand-in does not do, by name: it never answers approximately. */
+/** Refuses a feature by name. The stand-in never answers approximately. */
 export const notCovered = (feature: string) =>
-  new CosmosError(501, errorList(`The local Cosmos does not cover this: ${feature}.`));
+  new CosmosError(501, errorList(`The local Cosmos does not support ${feature}.`));
 
 function errorList(reason: string): string {
   return `Message: ${JSON.stringify({ Errors: [reason] })}`;

@@ -20,13 +20,13 @@ const armed = z.strictObject({
 });
 
 /**
- * What befalls the next `count` requests that match `filter`. Without an operation the filter means data-plane requests:
- * the SDK asks for metadata whenever it likes, and would use a fault up unseen.
+ * A fault for the next `count` requests that match `filter`. A filter without an operation matches data-plane
+ * requests only: the SDK reads metadata whenever it likes, and would use up a fault unnoticed.
  */
 export type Fault = z.infer<typeof armed>;
 
 export interface ArmedFault extends Fault {
-  /** How many requests it has met, of `count`. */
+  /** Requests hit so far, out of `count`. */
   hits: number;
 }
 
@@ -34,7 +34,7 @@ export interface FaultableRequest {
   operation: Operation;
   method: string;
   container: string | undefined;
-  /** Canonical text of the partition key, where the request names one. */
+  /** Canonical text of the partition key, if the request names one. */
   partition: string | undefined;
 }
 
@@ -49,7 +49,7 @@ export function createFaults() {
       faults.push(fault);
       return fault;
     },
-    /** The fault that meets this request, the one armed first; it counts as hit. */
+    /** Takes the fault for this request, the one armed first, and counts a hit. */
     take(request: FaultableRequest): Fault | undefined {
       if (faults.length === 0) return undefined;
       const fault = faults.find((each) => each.hits < each.count && matches(each, request));

@@ -3,11 +3,12 @@ import type { Container } from './container.ts';
 import { badRequest } from './errors.ts';
 import { feedCharge } from './requestCharge.ts';
 
-/** What a page has at most when the request does not say, and when it says -1 (as many as the service likes). */
+/** Page size of a request that names none. */
 const defaultPage = 100;
+/** Page size of a request that asks for -1, which leaves it to the service. */
 const dynamicPage = 1000;
 
-/** The page size that a request's `x-ms-max-item-count` asks for. */
+/** The page size requested by `x-ms-max-item-count`. */
 export function pageSizeOf(header: string | undefined): number {
   if (header === undefined || header === '') return defaultPage;
   const size = Number(header);
@@ -17,11 +18,11 @@ export function pageSizeOf(header: string | undefined): number {
   return size;
 }
 
-/** Where a feed reads: a container and, where `partition` is given, one logical partition of it. */
+/** What a feed reads: a container, or one logical partition of it if `partition` is given. */
 export interface FeedSource {
   container: Container;
   partition: string | undefined;
-  /** Unix seconds: what expired by then is not seen. */
+  /** Unix seconds. Items that expired by then are not returned. */
   now: number;
   pageSize: number;
 }
@@ -31,7 +32,7 @@ export interface FeedPage {
   charge: number;
 }
 
-/** All items in the order of their creation; the continuation is the row id of the last item of the page before. */
+/** All items in order of creation. The continuation is the row id of the previous page's last item. */
 export function readFeed(
   db: DatabaseSync,
   { container, partition, now, pageSize }: FeedSource,
@@ -52,12 +53,13 @@ export function readFeed(
 }
 
 /**
- * The change feed, latest version: each item that was written after a transaction, once, in the order of the
- * transactions. Those of one transaction stay on one page, however small the page
+ * The latest-version change feed: each item written after a given transaction, once, in transaction order.
+ * The changes of one transaction stay on one page, however small the page size
  * (https://learn.microsoft.com/azure/cosmos-db/nosql/change-feed-pull-model).
  *
- * @param position what `If-None-Match` says: absent for the beginning, `*` for now, else the ETag of the page before
- * @param since unix seconds from `If-Modified-Since`
+ * @param position from `If-None-Match`: absent for the beginning, `*` for now, else the ETag of the
+ *   previous page
+ * @param since Unix seconds from `If-Modified-Since`
  */
 export function readChangeFeed(
   db: DatabaseSync,
@@ -68,7 +70,7 @@ export function readChangeFeed(
   if (position === '*') return { docs: [], etag: `"${container.lsn}"`, charge: feedCharge(0, 0) };
   const after = position === undefined || position === '' ? 0 : Number(position.replaceAll('"', ''));
   if (!Number.isInteger(after))
-    throw badRequest(`The If-None-Match '${position}' is no position in a change feed.`);
+    throw badRequest(`The If-None-Match '${position}' is not a change feed position.`);
   const columns = `SELECT rid, doc, lsn FROM "${container.table.name}"`;
   const filter = `(expires IS NULL OR expires > ?) AND ts >= ? ${partition === undefined ? '' : 'AND pk = ?'}`;
   const filterValues = [now, since ?? 0, ...(partition === undefined ? [] : [partition])];

@@ -17,18 +17,18 @@ import { openStorage } from './storage.ts';
 export { emulatorKey } from './auth.ts';
 
 export interface CosmosOptions {
-  /** 0 or absent: any free port. */
+  /** 0, the default, takes any free port. */
   port?: number;
-  /** Folder for the data; without one it is kept in memory. */
+  /** Folder for the data. Without it, data is kept in memory. */
   data?: string;
-  /** Base64; absent: the emulators' well-known key. */
+  /** Base64. Defaults to the emulators' well-known key. */
   key?: string;
-  /** Wall-clock milliseconds, for `_ts` and TTL; absent: the system's. */
+  /** Wall-clock milliseconds for `_ts` and TTL. Defaults to the system clock. */
   now?: () => number;
 }
 
 export interface Cosmos extends AsyncDisposable {
-  /** `AccountEndpoint=…;AccountKey=…;`, as CosmosClient takes it. */
+  /** `AccountEndpoint=…;AccountKey=…;`, ready for CosmosClient. */
   connectionString: string;
   endpoint: string;
   key: string;
@@ -72,7 +72,7 @@ export async function startCosmos({
       apply() {
         if (!isDataOperation(operation)) return metadata(operation, route, { method, headers, body });
         const { database, container: id } = route as { database: string; container: string };
-        // Looked up anew: a delay may lie between, in which it was deleted.
+        // Look the container up again: it may have been deleted during a delay fault.
         const target = catalog.owner(database, id);
         const item = route.kind === 'item' ? route.item : undefined;
         const answer = dataPlane(operation, target, item, { method, headers, body });

@@ -2,7 +2,7 @@ import type { DatabaseSync } from 'node:sqlite';
 import { alreadyExists, uniqueKeyViolated } from './errors.ts';
 import { parsePath } from './partitionKey.ts';
 
-/** A row as reads and writes need it; the query engine reads the table itself. */
+/** A row as item reads and writes need it. The query engine reads the table directly. */
 export interface ItemRow {
   rid: number;
   /** The whole item as JSON text, system properties included. */
@@ -16,27 +16,27 @@ export interface NewVersion {
   doc: string;
   etag: string;
   ts: number;
-  /** Number of the transaction in the container; the change feed goes by it. */
+  /** Number of the transaction in the container. The change feed orders by it. */
   lsn: number;
   expires: number | null;
 }
 
-/** The table of one container: all SQL that reads or writes single items, prepared once. */
+/** The table of one container, with all SQL for single items prepared once. */
 export interface ItemTable {
   readonly name: string;
   get(pk: string, id: string): ItemRow | undefined;
-  /** @throws {CosmosError} 409 when the id is taken or a unique key violated */
+  /** @throws {CosmosError} 409 if the id is taken or a unique key is violated */
   insert(rid: number, pk: string, id: string, version: NewVersion): void;
-  /** @throws {CosmosError} 409 when a unique key is violated */
+  /** @throws {CosmosError} 409 if a unique key is violated */
   update(rid: number, version: NewVersion): void;
   remove(rid: number): void;
-  /** Removes up to a thousand items that expired by `now` (unix seconds). */
+  /** Deletes up to 1,000 items that expired by `now` (Unix seconds). */
   reap(now: number): void;
 }
 
 export const tableName = (container: number) => `c${container}`;
 
-/** Creates the table that items and queries share; its columns are an agreement with query/. */
+/** Creates the table that items and queries share. query/ depends on its columns. */
 export function createItemTable(
   db: DatabaseSync,
   container: number,
@@ -59,7 +59,7 @@ export function createItemTable(
     CREATE INDEX "${name}_expires" ON "${name}" (expires) WHERE expires IS NOT NULL;
   `);
   for (const [index, { paths }] of uniqueKeys.entries()) {
-    // A missing value counts as null, and a type differs from another: both as the service has it.
+    // As on the service, a missing value counts as null, and values of different types differ.
     const values = paths.map((path) => `ifnull(doc -> ${sqlText(jsonPath(path))}, 'null')`);
     db.exec(`CREATE UNIQUE INDEX "${name}_unique_${index}" ON "${name}" (pk, ${values.join(', ')})`);
   }
@@ -84,7 +84,7 @@ export function openItemTable(db: DatabaseSync, container: number): ItemTable {
   );
   const reapAll = db.prepare(`DELETE FROM "${name}" WHERE expires <= ?`);
 
-  /** An expired item still in the table must not hold a unique key: they go, and the write is tried once more. */
+  /** An expired item must not hold a unique key: on a clash, delete all expired items and retry once. */
   function writeUnique(ts: number, write: () => void): void {
     try {
       write();

@@ -11,16 +11,16 @@ import { etagOf } from './resourceIds.ts';
 import { expiryOf } from './ttl.ts';
 import { idOf, requireItemSize } from './validation.ts';
 
-/** What one operation did. A refusal is thrown as a CosmosError. */
+/** The outcome of one operation. Refusals are thrown as CosmosError. */
 export interface Done {
   status: 200 | 201 | 204 | 304;
-  /** The item as JSON text, where the operation returns one. */
+  /** The item as JSON text, if the operation returns one. */
   doc?: string;
   etag?: string;
   charge: number;
 }
 
-/** One transaction in a container: all that it writes has one LSN. */
+/** One transaction in a container. All its writes share one LSN. */
 export interface Transaction {
   container: Container;
   /** Unix seconds. */
@@ -30,7 +30,7 @@ export interface Transaction {
   holds(condition: string, row: ItemRow): boolean;
 }
 
-/** Where an operation is to act: the canonical partition key and the id. */
+/** The target of an operation: canonical partition key and id. */
 export interface Address {
   partition: string;
   id: string;
@@ -54,7 +54,7 @@ export function createItem(transaction: Transaction, partition: string, item: Js
   return insert(transaction, { partition, id }, item);
 }
 
-/** `If-Match` counts only where there is an item: without one the service creates it. */
+/** `If-Match` applies only to an existing item: the service creates a missing one regardless. */
 export function upsertItem(
   transaction: Transaction,
   partition: string,
@@ -78,7 +78,7 @@ export function replaceItem(
   const id = idOf(item);
   requirePartition(transaction.container, address.partition, item);
   if (id !== address.id)
-    throw badRequest(`The id '${id}' of the item is not the id '${address.id}' that is replaced.`);
+    throw badRequest(`The item's id '${id}' differs from the id '${address.id}' in the address.`);
   const row = requireRow(transaction, address);
   requireMatch(ifMatch, row.etag);
   return update(transaction, row, item);
@@ -94,7 +94,7 @@ export function patchItem(
   requireMatch(ifMatch, row.etag);
   if (condition !== undefined && !transaction.holds(condition, row))
     throw preconditionFailed(subStatus.patchConditionNotMet);
-  // The stored text was written here from a JSON object.
+  // We wrote the stored text from a JSON object.
   const item = JSON.parse(withoutSystemText(row.doc)) as JsonObject;
   applyPatch(item, operations, transaction.container.partitionKey.paths);
   return update(transaction, row, item);
@@ -122,7 +122,7 @@ function update({ container, now, lsn }: Transaction, { rid }: ItemRow, item: Js
 
 const systemProperties = ['_rid', '_self', '_etag', '_attachments', '_ts'];
 
-/** The text of an item with its system properties, which the service sets whatever the sender had there. */
+/** Makes the text of an item with its system properties, overriding any that the client sent. */
 function newVersion(container: Container, row: number, item: JsonObject, ts: number) {
   const expires = expiryOf(item, ts, container.defaultTtl);
   const etag = etagOf(container.number, container.next());
@@ -135,7 +135,7 @@ function newVersion(container: Container, row: number, item: JsonObject, ts: num
   return { doc, etag, expires };
 }
 
-/** The same on the stored text, whose end is what `newVersion` put there. */
+/** Cuts the system properties off stored text, where `newVersion` put them at the end. */
 function withoutSystemText(doc: string): string {
   return `${doc.slice(0, doc.lastIndexOf(',"_rid":"'))}}`;
 }
@@ -160,7 +160,7 @@ function requireRow(transaction: Transaction, address: Address): ItemRow {
   return row;
 }
 
-/** The item there, if it has not expired; one that has makes room at once. */
+/** The unexpired item at an address. An expired one is deleted, so its id is free at once. */
 function liveRow({ container, now }: Transaction, { partition, id }: Address): ItemRow | undefined {
   const row = container.table.get(partition, id);
   if (row === undefined || !isExpired(row, now)) return row;

@@ -9,10 +9,10 @@ export const isObject = (value: unknown): value is JsonObject =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
 /**
- * Parses the body of a request. Items and batches are checked by hand where they are used: they are arbitrary JSON, and
- * a schema library would walk every property of every item once more.
+ * Parses a request body. Items and batches are checked without a schema where they are used: they are
+ * arbitrary JSON, and a schema library would walk every property of every item again.
  *
- * @throws {CosmosError} 400 when it is not JSON
+ * @throws {CosmosError} 400 if it is not JSON
  */
 export function parseJson(text: string): JsonValue {
   try {
@@ -30,6 +30,6 @@ export function parseJson(text: string): JsonValue {
 
 export function parseObject(text: string): JsonObject {
   const value = parseJson(text);
-  if (!isObject(value)) throw badRequest('The request payload is not a JSON object.');
+  if (!isObject(value)) throw badRequest('The request payload must be a JSON object.');
   return value;
 }

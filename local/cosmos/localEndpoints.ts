@@ -4,7 +4,7 @@ import type { createFaults } from './faults.ts';
 import { parseJson } from './json.ts';
 import type { createStats } from './stats.ts';
 
-/** Where tests look at the stand-in and disturb it, without a key: everything under `/_local/`. */
+/** The endpoints under `/_local/`, where tests read request counts and arm faults. They need no key. */
 export function createLocalEndpoints(
   stats: ReturnType<typeof createStats>,
   faults: ReturnType<typeof createFaults>,

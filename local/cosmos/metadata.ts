@@ -10,7 +10,7 @@ import { databaseRid, etagOf } from './resourceIds.ts';
 import type { Route } from './route.ts';
 import { requireResourceId } from './validation.ts';
 
-/** Carries out what concerns the account, its definitions and routing. */
+/** Runs the operations on the account, its definitions and routing. */
 export function createMetadata(catalog: Catalog) {
   return function answer(operation: MetadataOperation, route: Route, request: CosmosRequest): Answer {
     const { database = '', container = '' } = idsOf(route);
@@ -90,7 +90,7 @@ function feed(rid: string, name: string, entries: unknown[]): Answer {
   };
 }
 
-/** One region, whose address is the one that the client used: so a proxy in front of the stand-in stays in front. */
+/** One region, at the address that the client used, so a proxy in front of the stand-in stays in front. */
 function describeAccount(host: string) {
   const locations = [{ name: 'Local', databaseAccountEndpoint: `http://${host}/` }];
   return {
@@ -120,7 +120,7 @@ function describeDatabase({ number, id, ts }: Database) {
   };
 }
 
-/** All keys lie in one physical partition. */
+/** The only physical partition; it holds all keys. */
 function describeRange(rid: string, self: string, ts: number) {
   return {
     id: '0',

@@ -2,7 +2,7 @@ import type { IncomingHttpHeaders } from 'node:http';
 import { CosmosError, notCovered } from './errors.ts';
 import type { Route } from './route.ts';
 
-/** What reads or changes items and costs request units. */
+/** Operations that read or write items and cost request units. */
 export const dataOperations = [
   'create',
   'upsert',
@@ -18,7 +18,7 @@ export const dataOperations = [
 ] as const;
 export type DataOperation = (typeof dataOperations)[number];
 
-/** What concerns the account, definitions and routing; a query plan belongs here, since no partition does it. */
+/** Operations on the account, definitions and routing. No partition serves query plans, so they belong here. */
 export const metadataOperations = [
   'readAccount',
   'listDatabases',
@@ -50,7 +50,7 @@ const writes: ReadonlySet<DataOperation> = new Set([
   'bulk',
 ]);
 
-/** A batch counts as a write whatever is in it. */
+/** A batch counts as a write, whatever it contains. */
 export const isWrite = (operation: DataOperation): boolean => writes.has(operation);
 
 const byMethod: Record<Exclude<Route['kind'], 'items'>, Partial<Record<string, Operation>>> = {
@@ -64,9 +64,10 @@ const byMethod: Record<Exclude<Route['kind'], 'items'>, Partial<Record<string, O
 };
 
 /**
- * What a request asks for.
+ * Determines the operation that a request asks for.
  *
- * @throws {CosmosError} 501 for what is not covered, 405 for a method that the resource does not have
+ * @throws {CosmosError} 501 for a feature that is not covered, 405 for a method that the resource does not
+ *   support
  */
 export function operationOf(route: Route, method: string, headers: IncomingHttpHeaders): Operation {
   refuseUncovered(headers);

@@ -1,7 +1,7 @@
 import { badRequest, CosmosError, notCovered } from './errors.ts';
 import type { JsonObject, JsonValue } from './json.ts';
 
-/** The parts of a partition key path: `/a/b` is `['a', 'b']`; a part may stand in quotes. */
+/** Splits a partition key path: `/a/b` is `['a', 'b']`. A part may be quoted. */
 export function parsePath(path: string): string[] {
   const parts = [...path.matchAll(/\/(?:"((?:[^"\\]|\\.)*)"|'((?:[^'\\]|\\.)*)'|([^/]*))/g)];
   if (!path.startsWith('/') || parts.map(([whole]) => whole).join('') !== path)
@@ -14,11 +14,11 @@ export function parsePath(path: string): string[] {
 /** How a container finds the partition key of an item. */
 export interface PartitionKeyRule {
   paths: readonly (readonly string[])[];
-  /** UTF-8 bytes that one string value may have: 2,048, in containers of version 1 only 101. */
+  /** Maximum UTF-8 bytes of one string value: 2,048, or 101 in containers of version 1. */
   maxBytes: number;
 }
 
-/** How a value that is not there is written in a partition key: `{}`, as the SDKs send it. */
+/** A missing value in a partition key, as the SDKs send it. */
 const none = '{}';
 
 /** The canonical text of an item's partition key: a JSON array with one value per path, e.g. `["0a"]`. */
@@ -26,7 +26,11 @@ export function partitionOfItem(item: JsonObject, { paths, maxBytes }: Partition
   return `[${paths.map((path) => textOf(valueAt(item, path), maxBytes)).join(',')}]`;
 }
 
-/** The same from a request's header. @throws {CosmosError} 400 when it does not fit the container */
+/**
+ * The canonical text of the partition key in a request's header.
+ *
+ * @throws {CosmosError} 400 if it does not fit the container
+ */
 export function partitionOfHeader(header: string, { paths, maxBytes }: PartitionKeyRule): string {
   const values = parseHeader(header);
   if (values.length === 0) return `[${paths.map(() => none).join(',')}]`;
@@ -39,7 +43,7 @@ export function partitionOfHeader(header: string, { paths, maxBytes }: Partition
 function parseHeader(header: string): JsonValue[] {
   try {
     const parsed: unknown = JSON.parse(header);
-    // Parsed JSON is nothing else; a schema check on every request would cost more than the request.
+    // Parsed JSON holds nothing but JsonValue. A schema check would cost more than the rest of the request.
     if (Array.isArray(parsed)) return parsed as JsonValue[];
   } catch (cause) {
     throw new CosmosError(400, `Partition key ${header} is invalid.`, { cause });

@@ -1,13 +1,13 @@
 import { isObject, type JsonObject, type JsonValue } from './json.ts';
 import { operationFailed, type PatchOperation } from './patchRequest.ts';
 
-/** What the service sets itself, and what says which item it is. */
+/** The id and the system properties cannot be patched. */
 const fixed = new Set(['id', '_rid', '_self', '_etag', '_ts', '_attachments']);
 
 /**
- * Applies the operations in order to an item, in place. The caller throws the item away when this throws.
+ * Applies the operations to an item, in order and in place. Discard the item if this throws: it is half patched.
  *
- * @param partitionKey the paths that may not be touched
+ * @param partitionKey paths that must not be patched
  * @throws {CosmosError} 400
  */
 export function applyPatch(
@@ -116,7 +116,7 @@ function find(item: JsonValue, path: string[]): JsonValue | undefined {
 
 const arrayIndex = (part: string) => (/^(?:0|[1-9]\d*)$/.test(part) ? Number(part) : undefined);
 
-/** Plain assignment would set the prototype where an item has a property of that name. */
+/** Plain assignment to `__proto__` would set the prototype instead of a property. */
 function setMember(parent: JsonObject, name: string, value: JsonValue): void {
   if (name !== '__proto__') parent[name] = value;
   else Object.defineProperty(parent, name, { value, enumerable: true, configurable: true, writable: true });

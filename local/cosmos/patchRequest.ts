@@ -2,7 +2,10 @@ import { badRequest } from './errors.ts';
 import { isObject, type JsonValue } from './json.ts';
 import { limits } from './validation.ts';
 
-/** One operation of a partial document update (https://learn.microsoft.com/azure/cosmos-db/partial-document-update). */
+/**
+ * One operation of a partial document update
+ * (https://learn.microsoft.com/azure/cosmos-db/partial-document-update).
+ */
 export type PatchOperation =
   | { op: 'add' | 'set' | 'replace'; path: string[]; value: JsonValue }
   | { op: 'incr'; path: string[]; value: number }
@@ -11,12 +14,12 @@ export type PatchOperation =
 
 export interface PatchRequest {
   operations: PatchOperation[];
-  /** `FROM c WHERE …`: the patch is refused unless this yields the item. */
+  /** `FROM c WHERE …`. The patch is refused unless this selects the item. */
   condition?: string;
 }
 
 /**
- * Reads the body of a patch: an array of operations, or an object with `operations` and `condition`.
+ * Parses a patch body: an array of operations, or an object with `operations` and `condition`.
  *
  * @throws {CosmosError} 400
  */
@@ -37,7 +40,7 @@ export function parsePatch(body: JsonValue): PatchRequest {
 }
 
 function parseOperation(operation: JsonValue, index: number): PatchOperation {
-  if (!isObject(operation)) throw operationFailed(index, 'The patch operation is no object.');
+  if (!isObject(operation)) throw operationFailed(index, 'The patch operation must be an object.');
   const { op, value } = operation;
   if (typeof op !== 'string') throw operationFailed(index, 'The patch operation has no op.');
   const path = parsePointer(operation.path, index);
@@ -56,7 +59,7 @@ function parseOperation(operation: JsonValue, index: number): PatchOperation {
     case 'move': {
       const from = parsePointer(operation.from, index);
       if (from.length <= path.length && from.every((part, at) => part === path[at]))
-        throw operationFailed(index, "The path of a move can't be its from or a child of it.");
+        throw operationFailed(index, "The path of a move can't be equal to its from or a child of it.");
       return { op, from, path };
     }
     default:
@@ -64,7 +67,7 @@ function parseOperation(operation: JsonValue, index: number): PatchOperation {
   }
 }
 
-/** JSON pointer to its parts (RFC 6901). */
+/** Splits a JSON pointer into its parts (RFC 6901). */
 function parsePointer(pointer: JsonValue | undefined, index: number): string[] {
   if (typeof pointer !== 'string' || !/^(?:\/[^/]+)+$/.test(pointer))
     throw operationFailed(index, `The path ${JSON.stringify(pointer)} is invalid.`);
@@ -74,6 +77,6 @@ function parsePointer(pointer: JsonValue | undefined, index: number): string[] {
     .map((part) => part.replaceAll('~1', '/').replaceAll('~0', '~'));
 }
 
-/** A refusal of one operation of a patch, counted from 1 as the service does. */
+/** Refuses one operation of a patch. Counts operations from 1, as the service does. */
 export const operationFailed = (index: number, reason: string) =>
   badRequest(`For Operation(${index + 1}): ${reason}`);

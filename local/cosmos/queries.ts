@@ -10,7 +10,7 @@ export interface Query {
   parameters: { name: string; value: unknown }[];
 }
 
-/** Reads the body of a query request. @throws {CosmosError} 400 */
+/** Parses a query body. @throws {CosmosError} 400 */
 export function parseQuery(text: string): Query {
   const { query, parameters } = parseObject(text);
   if (typeof query !== 'string') throw badRequest('The query request has no query text.');
@@ -20,13 +20,13 @@ export function parseQuery(text: string): Query {
     query,
     parameters: parameters.map((parameter) => {
       if (!isObject(parameter) || typeof parameter.name !== 'string' || !parameter.name.startsWith('@'))
-        throw badRequest('A query parameter needs a name that begins with @.');
+        throw badRequest('A query parameter must have a name that begins with @.');
       return { name: parameter.name, value: parameter.value };
     }),
   };
 }
 
-/** The query engine with its errors in the service's form: 400 for a wrong query, 501 for what it cannot do. */
+/** The query engine with the service's errors: 400 for an invalid query, 501 for an unsupported feature. */
 export const queryToJson: typeof runQueryToJson = (...args) => translated(() => runQueryToJson(...args));
 export const plan: typeof queryPlan = (...args) => translated(() => queryPlan(...args));
 
@@ -41,8 +41,8 @@ function translated<T>(run: () => T): T {
 }
 
 /**
- * Decides whether the `condition` of a patch (`FROM c WHERE …`) holds for an item: the query runs on a table of its own
- * that holds just that item, so neither the size of the container nor its indexes matter.
+ * Checks whether a patch's `condition` (`FROM c WHERE …`) holds for an item. The query runs on a separate
+ * table that contains only that item, so neither the container's size nor its indexes matter.
  */
 export function createConditionCheck(): (condition: string, row: ItemRow, now: number) => boolean {
   const db = new DatabaseSync(':memory:');

@@ -1,6 +1,7 @@
 /**
- * Resource ids (`_rid`) in the service's form: base64 of 4 bytes for a database, 8 for a container, 16 for an item, each
- * beginning with its parent's; `/` is written `-`. The SDK checks the 8 bytes of a container.
+ * Resource ids (`_rid`) in the service's form: base64 of 4 bytes for a database, 8 for a container, 16 for an
+ * item. Each starts with its parent's bytes, and `/` is written `-`. The SDK checks that a container's id has
+ * 8 bytes.
  */
 export function databaseRid(database: number): string {
   return encode(databaseBytes(database));
@@ -10,7 +11,7 @@ export function containerRid(database: number, container: number): string {
   return encode(containerBytes(database, container));
 }
 
-/** Makes the `_rid`s of one container's items from their row ids. */
+/** Returns a function from row ids to `_rid`s for one container's items. */
 export function itemRids(database: number, container: number): (row: number) => string {
   const bytes = Buffer.alloc(16);
   containerBytes(database, container).copy(bytes);
@@ -20,7 +21,7 @@ export function itemRids(database: number, container: number): (row: number) => 
   };
 }
 
-/** An ETag, quotes included; the sequence number makes it unique in its container for all time. */
+/** An ETag, including its quotes. The sequence number makes it unique within its container forever. */
 export function etagOf(container: number, sequence: number): string {
   return `"${hex(container, 8)}-0000-0000-0000-${hex(sequence, 12)}"`;
 }
@@ -34,7 +35,7 @@ function databaseBytes(database: number): Buffer {
 function containerBytes(database: number, container: number): Buffer {
   const bytes = Buffer.alloc(8);
   bytes.writeUInt32BE(database);
-  // The highest bit marks a container in the service's ids.
+  // In the service's ids the highest bit marks a container.
   bytes.writeUInt32BE((container | 0x80000000) >>> 0, 4);
   return bytes;
 }

@@ -1,6 +1,6 @@
 import { badRequest, CosmosError, notCovered } from './errors.ts';
 
-/** What a path addresses. Ids are decoded. */
+/** The resource that a path addresses. Ids are decoded. */
 export type Route =
   | { kind: 'account' }
   | { kind: 'databases' }
@@ -11,7 +11,7 @@ export type Route =
   | { kind: 'items'; database: string; container: string }
   | { kind: 'item'; database: string; container: string; item: string };
 
-/** Type and link of a resource as they go into the signature of a request. */
+/** Type and link of a resource as they enter a request's signature. */
 export interface SignedResource {
   type: string;
   link: string;
@@ -31,8 +31,9 @@ const refused: Record<string, string> = {
 };
 
 /**
- * @param path the path of the request, percent-encoded, without query
- * @throws {CosmosError} 501 for a kind of resource that is not covered, 400 for a path of no resource
+ * @param path the request's path, percent-encoded, without query string
+ * @throws {CosmosError} 501 for a kind of resource that is not covered, 400 for a path that addresses no
+ *   resource
  */
 export function parseRoute(path: string): { route: Route; signed: SignedResource } {
   const segments = path
@@ -65,7 +66,8 @@ function routeOf(segments: string[]): Route {
     : { kind: 'item', database, container, item };
 }
 
-const unknownPath = (segments: string[]): CosmosError => badRequest(`/${segments.join('/')} is no resource.`);
+const unknownPath = (segments: string[]): CosmosError =>
+  badRequest(`/${segments.join('/')} is not a resource.`);
 
 function decode(segment: string): string {
   try {

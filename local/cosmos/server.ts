@@ -6,25 +6,25 @@ import { CosmosError, errorBody, subStatus, tooLarge } from './errors.ts';
 import type { Fault } from './faults.ts';
 import { limits } from './validation.ts';
 
-/** A request that was read and understood, and waits to be carried out. */
+/** A parsed and authorized request, ready to run. */
 export interface Prepared {
-  /** What befalls it. */
+  /** The fault to inject. */
   fault: Fault | undefined;
-  /** Carries it out. @throws {CosmosError} */
+  /** Runs the request. @throws {CosmosError} */
   apply(): Answer;
 }
 
-/** @throws {CosmosError} what is wrong with a request before it does anything */
+/** Checks a request without applying it. @throws {CosmosError} if it is refused */
 export type Prepare = (request: IncomingMessage, path: string, body: string) => Prepared;
 
-/** Longer than any client keeps an idle connection, so that it is always the client who closes. */
+/** Longer than any client keeps an idle connection, so the client always closes first. */
 const keepAliveMs = 10 * 60_000;
 
 /**
- * The HTTP side: reads a request, lets it be prepared and applied, brings its fault about, and writes what comes of it.
- * A request is carried out in one go of the event loop, so requests never overlap.
+ * The HTTP server: reads a request, prepares it, injects its fault, applies it and sends the answer. A
+ * request is applied within one turn of the event loop, so requests never overlap.
  *
- * @param closed aborts when the stand-in stops, which ends delays
+ * @param closed aborts when the stand-in stops, and cuts delays short
  */
 export function createCosmosServer(prepare: Prepare, closed: AbortSignal): Server {
   async function handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
@@ -40,7 +40,7 @@ export function createCosmosServer(prepare: Prepare, closed: AbortSignal): Serve
       refuse(fault);
       answer = prepared.apply();
     } catch (error) {
-      // The client went away, or the stand-in is stopping: there is nobody to answer.
+      // The client has gone or the stand-in is stopping: nobody is left to answer.
       if (closed.aborted || request.socket.destroyed) return;
       answer = errorAnswer(error, activityId);
     }
@@ -56,7 +56,7 @@ export function createCosmosServer(prepare: Prepare, closed: AbortSignal): Serve
   return server;
 }
 
-/** Answers in place of the request what a busy service would; it is not applied. */
+/** Refuses a request unapplied, as a busy service would. */
 function refuse(fault: Fault | undefined): void {
   if (fault?.kind === '429') {
     throw new CosmosError(429, 'The request rate is too large. Please retry after sometime.', {
@@ -74,7 +74,7 @@ async function readBody(request: IncomingMessage): Promise<string> {
   let size = 0;
   for await (const chunk of request as AsyncIterable<Buffer>) {
     size += chunk.length;
-    // What is too large is read to its end all the same, else the client would see a broken connection.
+    // Keep reading past the limit: otherwise the client sees a broken connection instead of the 413.
     if (size <= limits.batchBytes) chunks.push(chunk);
   }
   if (size > limits.batchBytes) throw tooLarge();

@@ -8,13 +8,13 @@ interface ContainerStats {
 }
 
 export interface Stats {
-  /** Data-plane requests: HTTP requests that read or write items, also refused ones; a batch or a page of a query is one. */
+  /** HTTP requests that read or write items, even if refused. A batch or a page of a query counts as one. */
   requests: number;
   reads: number;
   writes: number;
-  /** By container id; containers of the same id in several databases count together. */
+  /** By container id. Containers with the same id in several databases count together. */
   byContainer: Record<string, ContainerStats>;
-  /** Requests for the account, definitions, partition key ranges and query plans, which no partition serves. */
+  /** Requests that no partition serves: account, definitions, partition key ranges and query plans. */
   metadata: { requests: number; operations: Record<string, number> };
 }
 

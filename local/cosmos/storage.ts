@@ -3,11 +3,12 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 
 /**
- * Opens the database: a file in the folder, or memory.
+ * Opens the database: a file in the folder, or in memory.
  *
- * In a folder it keeps a write-ahead log with `synchronous = NORMAL`: what was answered survives the end of this process
- * by any signal, since the log is with the operating system; a power cut can take the last transactions but never
- * leaves half of one. An fsync for each write would make the disk the measure of every benchmark.
+ * A folder gets a write-ahead log with `synchronous = NORMAL`. Acknowledged writes survive any signal that
+ * kills this process, because the operating system already has the log. A power cut can lose the last
+ * transactions but never leaves one half applied. With an fsync per write, every benchmark would measure the
+ * disk.
  */
 export function openStorage(folder: string | undefined): DatabaseSync {
   if (folder !== undefined) mkdirSync(folder, { recursive: true });
@@ -35,7 +36,7 @@ export function openStorage(folder: string | undefined): DatabaseSync {
   return db;
 }
 
-/** Runs `work` in one transaction, undone when it throws. */
+/** Runs `work` in one transaction. Rolls back if it throws. */
 export function inTransaction<T>(db: DatabaseSync, work: () => T): T {
   db.exec('BEGIN IMMEDIATE');
   try {

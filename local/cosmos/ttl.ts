@@ -1,15 +1,18 @@
 import { badRequest } from './errors.ts';
 import type { JsonObject } from './json.ts';
 
-/** Time to live of a container: off, -1 for only the items that say so, or so many seconds for all that say nothing else. */
+/**
+ * A container's default time to live: undefined is off, -1 expires only items with their own `ttl`, any other
+ * number is the seconds for all items without one.
+ */
 export type DefaultTtl = number | undefined;
 
 /** The largest TTL, in seconds. */
 const maxTtl = 2_147_483_647;
 
 /**
- * When an item written at `ts` (unix seconds) expires, or null for never. An item's own `ttl` counts only where the
- * container has a default (https://learn.microsoft.com/azure/cosmos-db/nosql/time-to-live).
+ * When an item written at `ts` expires, in Unix seconds, or null for never. An item's own `ttl` applies only
+ * if the container has a default (https://learn.microsoft.com/azure/cosmos-db/nosql/time-to-live).
  */
 export function expiryOf(item: JsonObject, ts: number, defaultTtl: DefaultTtl): number | null {
   const own = item.ttl;

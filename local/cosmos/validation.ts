@@ -13,13 +13,17 @@ export const limits = {
 
 const forbidden = /[/\\?#]/;
 
-/** The id of an item. @throws {CosmosError} 400 when it is missing, empty, too long or has a forbidden character */
+/**
+ * The id of an item.
+ *
+ * @throws {CosmosError} 400 if it is missing, empty, too long or contains a forbidden character
+ */
 export function idOf(item: JsonObject): string {
   const { id } = item;
   if (id === undefined)
     throw badRequest("The input content is invalid because the required properties - 'id; ' - are missing");
   if (typeof id !== 'string')
-    throw badRequest("The input content is invalid because the property 'id' is no string");
+    throw badRequest("The input content is invalid because the property 'id' is not a string");
   if (id === '' || (id.length * 3 > limits.itemIdBytes && Buffer.byteLength(id) > limits.itemIdBytes)) {
     throw badRequest(
       `The input name '${id}' is invalid. Ensure to provide a unique non-empty string of at most ${limits.itemIdBytes} bytes.`,
@@ -39,9 +43,9 @@ export function requireResourceId(id: string): void {
   if (id.endsWith(' ')) throw badRequest(`The input name '${id}' is invalid. It must not end with a space.`);
 }
 
-/** @throws {CosmosError} 413 when the text of an item is larger than 2 MB */
+/** @throws {CosmosError} 413 if an item's text is larger than 2 MB */
 export function requireItemSize(text: string): void {
-  // A UTF-16 unit is at most 3 bytes of UTF-8: most items need no count.
+  // A UTF-16 unit is at most 3 bytes of UTF-8, so most items need no byte count.
   if (text.length * 3 > limits.itemBytes && Buffer.byteLength(text) > limits.itemBytes) throw tooLarge();
 }
 

@@ -27,7 +27,7 @@ export type Projection =
   | { kind: 'value'; of: Expression }
   | { kind: 'list'; items: { of: Expression; alias: string | undefined }[]; at: Span };
 
-/** `FROM c.items AS i` takes the value itself, `FROM i IN c.items` takes its elements. */
+/** `FROM c.items AS i` yields the value itself, `FROM i IN c.items` its elements. */
 export type Source = {
   kind: 'value' | 'elements';
   of: Expression | { kind: 'subquery'; query: Query };

@@ -5,9 +5,9 @@ import type { CompiledSelect } from './compile/select.ts';
 import { BadQuery } from './errors.ts';
 
 /**
- * Where a page ended. `after`: the sort values and ordinals of its last row, so that what is written between
- * two pages neither repeats nor hides another row. `skip`: a number of rows, for DISTINCT, GROUP BY and
- * subqueries in FROM, whose rows have no place of their own. `given`: results so far, counted against TOP and LIMIT.
+ * Where a page ended. `after` holds the sort values and ordinals of its last row, so that a write between two
+ * pages neither repeats nor hides another row. `skip` is a number of rows, for DISTINCT, GROUP BY and
+ * subqueries in FROM, whose rows have no such place. `given` counts the results so far against TOP and LIMIT.
  */
 export type Position = { given: number; from: { after: Bound[] } | { skip: number } };
 
@@ -18,7 +18,7 @@ const tokenShape = z.strictObject({
   s: z.int().nonnegative().optional(),
 });
 
-/** Tells one query (with its parameters and partition) from another: a token is good for its own only. */
+/** Identifies a query with its parameters and partition. A token is valid for its own query only. */
 export function fingerprint(...parts: unknown[]): string {
   return createHash('sha256').update(JSON.stringify(parts)).digest('base64url').slice(0, 16);
 }
@@ -45,17 +45,17 @@ function parseJson(text: string): unknown {
   }
 }
 
-/** Whether a row of this select has a place that outlives the statement. */
+/** Whether rows of this select have a place that stays valid from one statement to the next. */
 export function hasPlaces(select: CompiledSelect): boolean {
   return select.readsItems && select.groups.length === 0 && !select.aggregated;
 }
 
-/** The columns that make up a row's place, in the order in which they are compared. */
+/** The columns that make up a row's place, in comparison order. */
 export function placeColumns(select: CompiledSelect): string[] {
   return levels(select).map(({ sql }) => sql);
 }
 
-/** `compared`: rows can differ in it. */
+/** `compared` is false if all rows have the same value. */
 type Level = { sql: string; descending: boolean; compared: boolean };
 
 function levels(select: CompiledSelect): Level[] {
@@ -67,13 +67,13 @@ function levels(select: CompiledSelect): Level[] {
   return [...sorted, ...select.ordinals.map((sql) => ({ sql, descending, compared: true }))];
 }
 
-/** A select with the condition that only what comes after a place is left. */
+/** A select with the condition that leaves only the rows after a place. */
 export type Resumed = { select: CompiledSelect; condition: string };
 
 /**
- * What comes after a place, to be run one after the other: first what shares the first sort key's type with it,
- * then the types that follow. (In one statement SQLite would walk the index from its start to the place.) The
- * place is bound as `:a0`, `:a1`, …; here only matters which of its values are NULL.
+ * The rows after a place, as selects to run in turn: first the rows whose first sort key has the same type as
+ * the place, then the types that follow. (With a single statement SQLite would walk the index from its start
+ * to the place.) The place is bound as `:a0`, `:a1`, …; only which of its values are NULL matters here.
  */
 export function resume(select: CompiledSelect, place: readonly Bound[]): Resumed[] {
   const [first, ...others] = select.orderBy;
@@ -88,7 +88,7 @@ export function resume(select: CompiledSelect, place: readonly Bound[]): Resumed
   ];
 }
 
-/** A value that is NULL in the place cannot be compared; its rank, equal by then, tells all. */
+/** A NULL in the place cannot be compared. By then the ranks are equal, and the rank alone decides. */
 function beyondPlace(select: CompiledSelect, place: readonly Bound[]): string {
   const all = levels(select);
   if (all.length !== place.length) throw new BadQuery('The continuation token is malformed.');

@@ -1,9 +1,10 @@
-/** Where in the query text something is: character offsets, the end exclusive. */
+/** A place in the query text: character offsets, end exclusive. */
 export type Span = { start: number; end: number };
 
 /**
- * The query is wrong; the service answers 400. `message` is what the service puts behind `Message: ` in its
- * body: `{"errors":[{severity, location, code, message}]}` where a place in the text is known, else plain text.
+ * The query is invalid, and the service answers 400. `message` is what the service puts after `Message: ` in
+ * its body: `{"errors":[{severity, location, code, message}]}` if the place in the text is known, else plain
+ * text.
  */
 export class BadQuery extends Error {
   override readonly name = 'BadQuery';
@@ -20,7 +21,7 @@ export class BadQuery extends Error {
   }
 }
 
-/** The service can do this, the stand-in cannot; answered 501 with the feature's name. */
+/** The service supports this feature, the stand-in does not. Answered with 501 and the feature's name. */
 export class UnsupportedQuery extends Error {
   override readonly name = 'UnsupportedQuery';
   readonly feature: string;

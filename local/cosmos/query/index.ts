@@ -10,17 +10,17 @@ export { queryPlan } from './queryPlan.ts';
 
 export type SqlQuery = { query: string; parameters: { name: string; value: unknown }[] };
 
-/** `partition`: the canonical text of a partition key, undefined for all. */
+/** `partition` is the canonical text of a partition key, or undefined for all. */
 export type Source = QuerySource & { nowSeconds: number };
 
-/** `maxItems` below 1 leaves the size of a page to the server. */
+/** `maxItems` below 1 leaves the page size to the server. */
 export type Page = { maxItems: number; continuation: string | undefined };
 
 const DEFAULT_PAGE = 1000;
-/** The service ends a page at 4 MB; one result always fits. */
+/** As on the service, a page ends at 4 MB. One result always fits. */
 const PAGE_BYTES = 4 * 1024 * 1024;
 
-/** A page of results, each as JSON text: what is stored goes out as it is. */
+/** Runs a query for one page of results, each as JSON text, so stored items need no parsing. */
 export function runQueryToJson(
   db: DatabaseSync,
   source: Source,
@@ -35,7 +35,7 @@ export function runQueryToJson(
   const prepared = prepareQuery(db, source, query, given, position);
   const most = mostResults(prepared, given);
   const size = Math.min(page.maxItems < 1 ? DEFAULT_PAGE : page.maxItems, most.results - position.given);
-  // One row more than the page holds tells whether there is another page.
+  // One extra row tells whether there is another page.
   const rows = rowsOf(prepared, {
     ...prepared.to.constants,
     ...boundParameters(prepared, given),
@@ -48,7 +48,12 @@ export function runQueryToJson(
   return readPage(rows, size, { position, prepared, print, results: most.results });
 }
 
-/** A page of results. Throws BadQuery (400) or UnsupportedQuery (501). */
+/**
+ * Runs a query for one page of parsed results.
+ *
+ * @throws {BadQuery} 400
+ * @throws {UnsupportedQuery} 501
+ */
 export function runQuery(
   db: DatabaseSync,
   source: Source,
@@ -81,7 +86,7 @@ function readPage(
       const from = hasPlaces(prepared.select) ? { after: place } : { skip: skipped + json.length };
       return { json, continuation: writeToken({ given, from }, print) };
     }
-    if (!Array.isArray(row)) throw new Error('rows are read as arrays');
+    if (!Array.isArray(row)) throw new Error('SQLite returned a row that is not an array');
     const [text, ...columns] = row as unknown[];
     json.push(String(text));
     bytes += String(text).length;
@@ -90,7 +95,7 @@ function readPage(
   return { json, continuation: undefined };
 }
 
-/** TOP or OFFSET and LIMIT, whose parameters may change from run to run without another statement. */
+/** Evaluates TOP, or OFFSET and LIMIT. Their parameters may vary between runs of the same statement. */
 function mostResults(
   { query }: PreparedQuery,
   given: ReadonlyMap<string, unknown>,

@@ -5,13 +5,14 @@ import { identifier } from './compile/sources.ts';
 import { atPath } from './compile/typedSql.ts';
 
 /**
- * Indexes are made when a query first needs them: the partition key, then the properties that the filter sets
- * equal, then those that the query sorts or groups by or, where there are none, one that the filter limits to a
- * range. A property takes two columns, its type's rank and its value, which together sort as Cosmos sorts.
+ * Limit on the indexes that queries add to a table. An index is created when a query first needs it: the
+ * partition key, then the properties that the filter tests for equality, then those that the query sorts or
+ * groups by, or failing those one that the filter limits to a range. A property takes two columns, its type's
+ * rank and its value, which together sort as Cosmos sorts.
  */
-const MOST_PER_TABLE = 12;
+const MAX_PER_TABLE = 12;
 
-/** The index columns that serve a query best; none if it reads no items or would look at all of them anyway. */
+/** The index columns that serve a query best; none if it reads no items or must scan all of them anyway. */
 export function indexFor(select: CompiledSelect, byPartition: boolean): string[] {
   if (!select.readsItems) return [];
   const { equal, several, range } = select.facts;
@@ -27,7 +28,7 @@ export function indexFor(select: CompiledSelect, byPartition: boolean): string[]
     const [path] = [...range].filter((of) => !leading.has(of)).sort();
     if (path !== undefined) following.push({ path, descending: false });
   }
-  // Stored so that the first sort key ascends: a backward scan serves the opposite order.
+  // The first sort key always ascends in the index: a backward scan serves the opposite order.
   const flipped = following[0]?.descending === true;
   return [
     ...(byPartition ? ['pk'] : []),
@@ -42,7 +43,7 @@ function columnsOf(path: string, direction: string): string[] {
   return [`${rank}${direction}`, `${value}${direction}`];
 }
 
-/** Makes the index unless the table has it, one that begins with it, or as many as it may have. */
+/** Creates the index unless the table has it, has one that starts with it, or has reached its limit. */
 export function ensureIndex(db: DatabaseSync, table: string, columns: string[]): void {
   if (columns.length === 0) return;
   const prefix = `query_${table}_`;
@@ -53,10 +54,10 @@ export function ensureIndex(db: DatabaseSync, table: string, columns: string[]):
   const wanted = columns.join(', ');
   const has = rows.some(({ sql }) => {
     const list = String(sql).slice(String(sql).indexOf('(') + 1, -1);
-    // Rows of one partition come in the items' order from an index on nothing but the partition key.
+    // For the partition key alone no longer index will do: it returns a partition's rows out of item order.
     return list === wanted || (columns.length > 1 && list.startsWith(`${wanted}, `));
   });
-  if (has || rows.length >= MOST_PER_TABLE) return;
+  if (has || rows.length >= MAX_PER_TABLE) return;
   const hash = createHash('sha256').update(wanted).digest('hex').slice(0, 12);
   db.exec(`CREATE INDEX IF NOT EXISTS ${identifier(prefix + hash)} ON ${identifier(table)} (${wanted})`);
 }

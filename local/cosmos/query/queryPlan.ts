@@ -1,10 +1,12 @@
 import { parse } from './parse/query.ts';
 
 /**
- * The answer to a query-plan request. The stand-in keeps every container in one physical partition and so runs
- * the whole query itself, ORDER BY, DISTINCT, aggregates and paging included; the plan therefore asks the SDK
- * to merge nothing: one range over all hashed keys, the original query, no client-side steps. The SDK then hands
- * each page through (ParallelQueryExecutionContext). Throws BadQuery where the text is not a query.
+ * Answers a query-plan request. Each container is one physical partition, so the stand-in runs the whole
+ * query itself, including ORDER BY, DISTINCT, aggregates and paging. The plan therefore leaves the SDK
+ * nothing to merge: one range over all hashed keys, the original query, no client-side steps. The SDK then
+ * passes each page through (ParallelQueryExecutionContext).
+ *
+ * @throws {BadQuery} if the text is not a query
  */
 export function queryPlan(query: { query: string }): unknown {
   parse(query.query);

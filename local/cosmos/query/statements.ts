@@ -9,26 +9,26 @@ import { BadQuery } from './errors.ts';
 import { ensureIndex, indexFor } from './indexes.ts';
 import { parse } from './parse/query.ts';
 
-/** A query ready to run: its SQL does not depend on the parameters' values, only on their types. */
+/** A query ready to run. Its SQL depends on the types of the parameters, not on their values. */
 export type PreparedQuery = {
-  /** To be run one after the other until the page is full. */
+  /** Run these in turn until the page is full. */
   statements: StatementSync[];
   select: CompiledSelect;
   query: Query;
   to: Compilation;
 };
 
-const MOST_CACHED = 500;
+const MAX_CACHED = 500;
 const caches = new WeakMap<DatabaseSync, Map<string, PreparedQuery>>();
 
 export type QuerySource = {
   table: string;
   partition: string | undefined;
-  /** True where an index costs more at each write than it saves: a table of one row. */
+  /** Set for a table of one row, where an index costs more per write than it saves. */
   unindexed?: boolean;
 };
 
-/** The query as a prepared statement, from the cache where the same text came before. */
+/** Prepares a query, or takes it from the cache. */
 export function prepareQuery(
   db: DatabaseSync,
   source: QuerySource,
@@ -52,12 +52,12 @@ export function prepareQuery(
   if (cached !== undefined) return cached;
   const prepared = compiled(() => compileQuery(db, source, text, parameters, position));
   if (prepared.to.fixedValues) return prepared;
-  if (cache.size >= MOST_CACHED) cache.clear();
+  if (cache.size >= MAX_CACHED) cache.clear();
   cache.set(key, prepared);
   return prepared;
 }
 
-/** A text beyond the depth of the stack or of what SQLite parses is the query's fault: the service refuses it too. */
+/** A query too deep for the stack or for SQLite's parser is a bad query: the service refuses it too. */
 function compiled(compile: () => PreparedQuery): PreparedQuery {
   try {
     return compile();

@@ -7,7 +7,7 @@ export function isAggregate(name: string): boolean {
   return AGGREGATES.has(name.toUpperCase());
 }
 
-/** Whether an expression (or projection) calls an aggregate, subqueries aside. */
+/** Whether an expression or projection calls an aggregate outside its subqueries. */
 export function holdsAggregate(part: unknown): boolean {
   if (typeof part !== 'object' || part === null) return false;
   if (Array.isArray(part)) return part.some(holdsAggregate);
@@ -18,9 +18,9 @@ export function holdsAggregate(part: unknown): boolean {
 }
 
 /**
- * An aggregate over a value of each row of the group. Undefined values do not count. SUM and AVG over anything
- * but numbers are undefined, MIN and MAX over arrays and objects too
- * (https://learn.microsoft.com/azure/cosmos-db/nosql/query/sum and its neighbours).
+ * An aggregate over one value per row of the group. Undefined values do not count. SUM and AVG are undefined
+ * over anything but numbers, MIN and MAX over arrays and objects
+ * (https://learn.microsoft.com/azure/cosmos-db/nosql/query/sum and its sibling pages).
  */
 export function aggregate(name: string, of: TypedSql): TypedSql {
   switch (name.toUpperCase()) {
@@ -42,7 +42,7 @@ function onlyNumbers(of: TypedSql, sql: string): string {
   return `CASE WHEN count(CASE WHEN ${rankSql(of)} NOT IN (0, 3) THEN 1 END) = 0 THEN ${sql} END`;
 }
 
-/** The type that sorts first (or last) decides, and within it the value. */
+/** MIN or MAX across types: the type that sorts first (or last) wins, then the value within it. */
 function extreme(fn: 'min' | 'max', of: TypedSql): TypedSql {
   if (of.kind === 'number' || of.kind === 'string' || of.kind === 'boolean') {
     return { kind: of.kind, sql: `${fn}(${of.sql})` };

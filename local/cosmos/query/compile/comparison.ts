@@ -2,8 +2,8 @@ import type { BinaryOperator, ComparisonOperator } from '../ast.ts';
 import { identity, RANK, type TypedSql } from './typedSql.ts';
 
 /**
- * A comparison as SQL: 1, 0 or NULL for undefined. Values of different types compare as undefined, and so do
- * arrays and objects under anything but `=`
+ * A comparison as SQL: 1, 0, or NULL for undefined. Comparing values of different types is undefined, and so
+ * is comparing arrays or objects with any operator but `=`
  * (https://learn.microsoft.com/azure/cosmos-db/nosql/query/equality-comparison-operators).
  */
 export function compare(operator: ComparisonOperator, left: TypedSql, right: TypedSql): string {
@@ -59,7 +59,7 @@ export function isComparison(operator: BinaryOperator): operator is ComparisonOp
   return Object.hasOwn(MIRRORED, operator);
 }
 
-/** The operator for the two sides exchanged. */
+/** The equivalent operator after swapping the two sides. */
 export function mirrored(operator: ComparisonOperator): ComparisonOperator {
   return MIRRORED[operator];
 }

@@ -3,15 +3,15 @@ import { BadQuery } from '../errors.ts';
 import type { ItemTable, Scope } from './scope.ts';
 import { type TypedSql, UNDEFINED } from './typedSql.ts';
 
-/** A JSON value as SQLite takes it: booleans as 0 or 1, arrays and objects as JSON text. */
+/** A JSON value in SQLite's terms: booleans are 0 or 1, arrays and objects are JSON text. */
 export type Bound = string | number | null;
 
-/** Names that statements bind besides constants and parameters; `now` is in unix seconds. */
+/** The current time in Unix seconds. Every statement binds it. */
 export const NOW = ':now';
 
 /**
- * A subquery as an SQL query of one column, `j`: each result as JSON text. `items` is the container's table
- * where the subquery may read it, else it begins at the names of the outer scope.
+ * A subquery as an SQL query with one column, `j`: each result as JSON text. `items` is the container's table
+ * if the subquery may read it; otherwise its sources start at names of the outer scope.
  */
 export type SubqueryRows = (
   query: Query,
@@ -21,8 +21,8 @@ export type SubqueryRows = (
 ) => string;
 
 /**
- * What one compilation gathers: constants to bind, parameters used, and fresh table aliases. The SQL depends on
- * the parameters' types only, not on their values, unless `fixedValues` says that a value went into the text.
+ * The state of one compilation: constants to bind, parameters used, fresh table aliases. The SQL depends on the
+ * types of the parameters, but not on their values unless `fixedValues` says so.
  */
 export class Compilation {
   readonly constants: Record<string, Bound> = {};
@@ -64,7 +64,7 @@ export class Compilation {
     return { kind: kindOf(value), sql: `:${bindName}` };
   }
 
-  /** A literal's or parameter's own value, for the places where SQL needs it when it is compiled. */
+  /** The value of a literal or parameter, for places where the SQL text depends on it. */
   fixedValue(expression: Expression): unknown {
     if (expression.kind === 'literal') return expression.value;
     if (expression.kind !== 'parameter') return undefined;

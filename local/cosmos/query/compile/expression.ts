@@ -19,7 +19,7 @@ import {
   valueSql,
 } from './typedSql.ts';
 
-/** An expression of the query as SQL, with the names that the scope knows. */
+/** Compiles an expression of the query to SQL, resolving names in the scope. */
 export function compileExpression(expression: Expression, scope: Scope, to: Compilation): TypedSql {
   if (scope.sees === 'groups' && scope.keys.some((key) => sameExpression(key, expression))) {
     return withoutItem(compileExpression(expression, scope.rows, to));
@@ -79,7 +79,7 @@ function boolean(sql: string): TypedSql {
   return { kind: 'boolean', sql };
 }
 
-/** A value that is read from the group's key alone, so that an index on the keys answers the whole query. */
+/** Reads a value from the group's key alone, so that an index on the keys can answer the whole query. */
 function withoutItem(value: TypedSql): TypedSql {
   return value.kind === 'any' ? { kind: 'any', rank: value.rank, value: value.value } : value;
 }
@@ -117,7 +117,7 @@ function property(expression: Expression & { kind: 'property' }, scope: Scope, t
   }
   const fixed = to.fixedValue(key);
   if (typeof fixed !== 'string' && typeof fixed !== 'number') return UNDEFINED;
-  // The id has a column of its own, with the unique index on it.
+  // The id has its own column, which the unique index covers.
   if (fixed === 'id' && of.kind === 'object' && of.location?.stored === true && of.location.path === '$') {
     return { kind: 'string', sql: 'r.id', location: { json: 'r.doc', path: '$."id"', stored: true } };
   }
@@ -131,7 +131,7 @@ function notGrouped(expression: Expression & { kind: 'name' | 'property' }): Bad
   return new BadQuery(reason, expression.at, 'SC2102');
 }
 
-/** A property path as it is written, undefined for a property of anything but a name. */
+/** A property path as written; undefined for a path that does not start at a name. */
 function pathText(expression: Expression): string | undefined {
   if (expression.kind === 'name') return expression.name;
   if (expression.kind !== 'property' || expression.key.kind !== 'literal') return undefined;
@@ -165,7 +165,7 @@ function binary(operator: BinaryOperator, left: TypedSql, right: TypedSql): Type
   return { kind: 'number', sql: arithmetic(operator, as('number', left), as('number', right)) };
 }
 
-/** Numbers are doubles in Cosmos: division never cuts to an integer. Division by zero is undefined. */
+/** Numbers are doubles in Cosmos, so division never truncates. Division by zero is undefined. */
 function arithmetic(operator: ArithmeticOperator, left: string, right: string): string {
   const whole = (sql: string) => `CAST(${sql} AS INTEGER)`;
   switch (operator) {
@@ -189,7 +189,7 @@ function arithmetic(operator: ArithmeticOperator, left: string, right: string): 
   }
 }
 
-/** One of two values; `when` is an SQL `CASE WHEN … THEN` that the first value completes. */
+/** One of two values. `when` is the SQL `CASE WHEN … THEN` that the first value completes. */
 function conditional(when: string, first: TypedSql, second: TypedSql): TypedSql {
   const sql = `${when} ${valueSql(first)} ELSE ${valueSql(second)} END`;
   if (first.kind === second.kind && first.kind in RANK && 'sql' in first) return { kind: first.kind, sql };
@@ -205,7 +205,7 @@ function call(expression: Expression & { kind: 'call' }, scope: Scope, to: Compi
   }
   if (scope.sees !== 'groups') {
     throw new BadQuery(
-      `An aggregate function (${expression.name.toUpperCase()}) can stand in the SELECT clause only.`,
+      `An aggregate function (${expression.name.toUpperCase()}) is only allowed in the SELECT clause.`,
       expression.at,
       'SC2104',
     );

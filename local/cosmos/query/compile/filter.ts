@@ -6,8 +6,8 @@ import type { Scope } from './scope.ts';
 import { as, type Location, RANK, type TypedSql } from './typedSql.ts';
 
 /**
- * What a filter says of stored properties (by path), as far as an index can use it: `equal` to one value, one
- * of `several`, or in a `range`. `pinned` holds the type that the filter leaves possible.
+ * What a filter says about stored properties, by path, that an index can use: `equal` to one value, one of
+ * `several`, or in a `range`. `pinned` holds the rank of the only type that passes the filter.
  */
 export type FilterFacts = {
   equal: Set<string>;
@@ -21,9 +21,9 @@ export function noFacts(): FilterFacts {
 }
 
 /**
- * A condition as SQL that is true exactly where the condition is true; false and undefined, which a filter
- * treats alike, are not told apart. That lets a comparison with a known type be written so that an index on
- * (rank, value) serves it.
+ * A condition as SQL that is true exactly when the condition is true. It does not distinguish false from
+ * undefined, which a filter treats alike. A comparison with a known type can then take a form that an index
+ * on (rank, value) serves.
  */
 export function compileFilter(
   condition: Expression,
@@ -42,7 +42,7 @@ export function compileFilter(
   return ofStored(condition, compiled, facts) ?? as('boolean', compiled(condition));
 }
 
-/** The condition in a form for the index, where it tests a stored property against values of known types. */
+/** The indexable form of a condition, if it tests a stored property against values of known types. */
 function ofStored(
   condition: Expression,
   compiled: (part: Expression) => TypedSql,
@@ -88,7 +88,7 @@ function isPlain(value: TypedSql): value is PlainSql {
   );
 }
 
-/** `(rank = type AND value ⋚ …)`, or only the second where the type is known already. */
+/** `(rank = type AND value ⋚ …)`, or only the second part if the type is already known. */
 function ofType(stored: StoredSql, kind: PlainSql['kind'], test: (value: string) => string): string {
   if (stored.kind !== 'any') return stored.kind === kind ? test(stored.sql) : '0';
   return `(${stored.rank} = ${RANK[kind]} AND ${test(stored.value)})`;
@@ -123,7 +123,7 @@ function oneOf(stored: TypedSql, list: TypedSql[], facts: FilterFacts): string |
   return `(${tests.join(' OR ')})`;
 }
 
-/** A range that holds every text with this prefix; the exact test stands beside it. */
+/** A range that holds every text with this prefix. The caller adds the exact test. */
 function startsWith(stored: TypedSql, prefix: TypedSql, facts: FilterFacts): string | undefined {
   if (!isStored(stored) || !isPlain(prefix) || prefix.kind !== 'string') return undefined;
   facts.range.add(stored.location.path);

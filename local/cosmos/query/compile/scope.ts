@@ -2,8 +2,8 @@ import type { Expression } from '../ast.ts';
 import type { TypedSql } from './typedSql.ts';
 
 /**
- * What names mean, and where aggregates may stand. `rows` scopes see one row at a time; a `groups` scope sees
- * whole groups: aggregates, and the expressions that it groups by, both computed in its `rows` scope.
+ * What names mean and where aggregates are allowed. A `rows` scope sees one row at a time. A `groups` scope
+ * sees whole groups: aggregates and the grouping expressions, both computed in its `rows` scope.
  */
 export type Scope =
   | { sees: 'rows'; names: ReadonlyMap<string, TypedSql>; outer: Scope | undefined }
@@ -15,10 +15,10 @@ export function lookUp(scope: Scope | undefined, name: string): TypedSql | undef
   return scope.names.get(name) ?? lookUp(scope.outer, name);
 }
 
-/** The table that the items of a container are in; `partition`: only those of the bound partition key. */
+/** The table of a container's items. `partition` limits it to the bound partition key. */
 export type ItemTable = { table: string; partition: boolean };
 
-/** Whether two expressions are written the same, wherever they stand in the text. */
+/** Whether two expressions are the same apart from their place in the text. */
 export function sameExpression(left: Expression, right: Expression): boolean {
   return text(left) === text(right);
 }

@@ -9,7 +9,7 @@ import { compileSources } from './sources.ts';
 import { identity, isDefined, objectOf, rankSql, type TypedSql, toJson, valueSql } from './typedSql.ts';
 
 /**
- * One key to sort by: its type first, then its value. `pinned`: all rows have the same type. `path`: of a
+ * A sort key: the rank of its type, then its value. `pinned`: all rows have the same type. `path`: set for a
  * stored property.
  */
 export type CompiledSortKey = {
@@ -24,13 +24,13 @@ export type CompiledSortKey = {
 export type CompiledSelect = {
   tables: string[];
   conditions: string[];
-  /** One result as JSON text; NULL (no result) where `SELECT VALUE` gives undefined. */
+  /** One result as JSON text. NULL means no result, for a `SELECT VALUE` that is undefined. */
   json: string;
-  /** SQL of what rows are grouped by (GROUP BY or DISTINCT); empty: no groups, or one of all rows. */
+  /** SQL of the grouping keys (GROUP BY or DISTINCT). Empty: no groups, or a single group of all rows. */
   groups: string[];
   aggregated: boolean;
   orderBy: CompiledSortKey[];
-  /** SQL of what tells a row from all others: the item's row id, the positions in arrays. */
+  /** SQL that identifies a row: the item's row id and the positions in arrays. */
   ordinals: string[];
   readsItems: boolean;
   facts: FilterFacts;
@@ -139,7 +139,7 @@ function isAlwaysDefined(value: TypedSql): boolean {
   return value.kind === 'null' || (value.kind === 'object' && value.location?.path === '$');
 }
 
-/** In a container's own query a sort key must be a property of the item, as in the service. */
+/** As on the service, a query over a container's items can sort only by properties of the item. */
 function sortKey(
   key: SortKey,
   scope: Scope,

@@ -6,7 +6,7 @@ import type { ItemTable, Scope } from './scope.ts';
 import { collected } from './subquery.ts';
 import { as, isDefined, ofJson, rankOfJsonType, type TypedSql } from './typedSql.ts';
 
-/** FROM as SQL: tables, join conditions, the names it defines, and what tells one of its rows from another. */
+/** FROM as SQL: tables, join conditions, the names it defines, and the ordinals that identify a row. */
 export type CompiledSources = {
   tables: string[];
   conditions: string[];
@@ -17,7 +17,7 @@ export type CompiledSources = {
 
 const ITEM: TypedSql = { kind: 'object', sql: 'r.doc', location: { json: 'r.doc', path: '$', stored: true } };
 
-/** `items` is given at the top of a query only: inside a subquery every source begins at an outer name. */
+/** `items` is given only at the top of a query: inside a subquery every source starts at an outer name. */
 export function compileSources(
   sources: Source[],
   outer: Scope | undefined,
@@ -51,7 +51,7 @@ function addFirstSource(source: Source, items: ItemTable, into: CompiledSources,
   if (items.partition) into.conditions.push('r.pk = :pk');
   into.conditions.push('(r.expires IS NULL OR r.expires > :now)');
   into.ordinals.push('r.rid');
-  // Whatever name FROM begins with stands for the container's items.
+  // Any name at the start of FROM stands for the container's items.
   const container = rootName(source.of);
   const scope: Scope = { sees: 'rows', names: new Map([[container, ITEM]]), outer: undefined };
   define(source, compileExpression(source.of, scope, to), into, to);
@@ -67,7 +67,7 @@ function addSource(source: Source, scope: Scope, into: CompiledSources, to: Comp
   define(source, row, into, to);
 }
 
-/** Gives the source its name: the value itself or, for IN, each element of it. */
+/** Binds the source's name to the value itself or, for IN, to each of its elements. */
 function define(source: Source, value: TypedSql, into: CompiledSources, to: Compilation): void {
   const name = source.alias ?? impliedName(source.of);
   if (name !== undefined && into.names.has(name)) {

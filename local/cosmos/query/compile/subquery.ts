@@ -13,12 +13,12 @@ export function arrayFrom(query: Query, outer: Scope, to: Compilation): string {
   return collected(to.rowsOf(query, outer));
 }
 
-/** The results of a subquery as one JSON array, in their order. */
+/** The results of a subquery as one JSON array, in order. */
 export function collected(rows: string): string {
   return `(SELECT '[' || coalesce(group_concat(j, ','), '') || ']' FROM (${rows}))`;
 }
 
-/** Only where a subquery cannot give more than one value is it one: an aggregate, or nothing to iterate. */
+/** A scalar subquery must be unable to yield several values: an aggregate, or nothing to iterate over. */
 export function scalarFrom(query: Query, outer: Scope, to: Compilation): TypedSql {
   const single =
     query.sources.length === 0 || (query.groupBy.length === 0 && holdsAggregate(query.projection));

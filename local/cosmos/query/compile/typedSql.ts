@@ -1,10 +1,10 @@
 /**
- * A Cosmos value as SQL. Where its type is known when the query is compiled, it is one SQL expression that is
- * NULL where the value is undefined. Where it is not (`any`), it is two: its rank (the type as a number, in the
- * order in which Cosmos sorts types, 0 = undefined) and its value (boolean as 0 or 1, array and object as JSON
- * text, null and undefined as NULL).
+ * A Cosmos value as SQL. If its type is known at compile time, it is one SQL expression, NULL when the value
+ * is undefined. Otherwise (`any`) it is two expressions: its rank (the type as a number, in Cosmos's sort
+ * order of types, 0 = undefined) and its value (boolean as 0 or 1, array and object as JSON text, null and
+ * undefined as NULL).
  *
- * SQL's NULL behaves as Cosmos's undefined does: it passes through operators and functions, `false AND
+ * SQL's NULL behaves like Cosmos's undefined: it propagates through operators and functions, `false AND
  * undefined` is false, `true OR undefined` is true, and WHERE drops it.
  */
 export type TypedSql =
@@ -15,7 +15,7 @@ export type TypedSql =
 
 export type KnownKind = 'boolean' | 'number' | 'string' | 'array' | 'object';
 
-/** A place in a JSON text. `stored`: in the item itself, so an index can hold it. */
+/** A place in a JSON text. `stored`: the text is the item itself, so an index can cover the place. */
 export type Location = { json: string; path: string; stored: boolean };
 
 export const RANK = { undefined: 0, null: 1, boolean: 2, number: 3, string: 4, array: 5, object: 6 } as const;
@@ -27,7 +27,7 @@ export function quote(text: string): string {
   return `'${text.replaceAll("'", "''")}'`;
 }
 
-/** The rank of what json_type or json_each's `type` column says; NULL, for nothing there, gives 0. */
+/** The rank of a type named by json_type or by json_each's `type` column; 0 for NULL, a missing value. */
 export function rankOfJsonType(type: string): string {
   return (
     `CASE ${type} WHEN 'text' THEN 4 WHEN 'integer' THEN 3 WHEN 'real' THEN 3 WHEN 'true' THEN 2 ` +
@@ -35,7 +35,7 @@ export function rankOfJsonType(type: string): string {
   );
 }
 
-/** The value at a path (`$."a"[0]`) of a JSON text. Index expressions are made of the same two texts. */
+/** The value at a path (`$."a"[0]`) of a JSON text. Index expressions use the same two texts. */
 export function atPath(json: string, path: string, stored = false): TypedSql & { kind: 'any' } {
   const place = `${json}, ${quote(path)}`;
   return {
@@ -47,7 +47,7 @@ export function atPath(json: string, path: string, stored = false): TypedSql & {
   };
 }
 
-/** The value that an SQL expression gives as JSON text, undefined where it gives NULL. */
+/** The value of an SQL expression that yields JSON text; NULL means undefined. */
 export function ofJson(json: string): TypedSql {
   return { ...atPath(json, '$'), json };
 }
@@ -63,7 +63,7 @@ export function valueSql(value: TypedSql): string {
   return value.kind === 'any' ? value.value : value.sql;
 }
 
-/** The value where it has this type, else NULL. */
+/** The value if it has this type, else NULL. */
 export function as(kind: KnownKind, value: TypedSql): string {
   if (value.kind === kind) return value.sql;
   if (value.kind !== 'any') return 'NULL';
@@ -75,7 +75,7 @@ export function isDefined(value: TypedSql): string {
   return value.kind === 'any' ? `(${value.rank} <> 0)` : `(${value.sql} IS NOT NULL)`;
 }
 
-/** JSON text, NULL where the value is undefined. */
+/** The value as JSON text; NULL if it is undefined. */
 export function toJson(value: TypedSql): string {
   switch (value.kind) {
     case 'undefined':
@@ -100,7 +100,7 @@ export function toJson(value: TypedSql): string {
   }
 }
 
-/** What two equal values share and different ones do not: rank and value, objects with their keys in order. */
+/** Rank and value in a form that is equal exactly for equal values: object keys are sorted. */
 export function identity(value: TypedSql): [rank: string, value: string] {
   if (value.kind === 'array' || value.kind === 'object') {
     return [rankSql(value), `cosmos_canonical(${value.sql})`];
@@ -127,13 +127,13 @@ function placeOf(value: TypedSql): Location | undefined {
   return { json, path: '$', stored: false };
 }
 
-/** `{"a":…,"b":…}` without the properties that are undefined. */
+/** `{"a":…,"b":…}` without undefined properties. */
 export function objectOf(fields: { name: string; value: TypedSql }[]): TypedSql {
   const parts = fields.map(({ name, value }) => [`,${JSON.stringify(name)}:`, value] as const);
   return { kind: 'object', sql: joined('{', parts, '}') };
 }
 
-/** `[…]` without the items that are undefined. */
+/** `[…]` without undefined items. */
 export function arrayOf(items: TypedSql[]): TypedSql {
   return {
     kind: 'array',

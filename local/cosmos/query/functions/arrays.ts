@@ -9,7 +9,7 @@ import {
 } from './definition.ts';
 import { canonical, equal, holds, isObject } from './json.ts';
 
-/** Called under a name of its own by ARRAY_CONTAINS for all but plain values. */
+/** ARRAY_CONTAINS for values that are not plain, registered under a separate SQL name. */
 export const arrayContains: ScalarFunction = scalar(
   ['array', 'any', 'boolean'],
   'boolean',
@@ -29,7 +29,7 @@ export const arrayFunctions: FunctionTable = {
   ),
   ARRAY_LENGTH: inlineOf('array', 'number', (array) => `json_array_length(${array})`),
   ARRAY_CONCAT: { ...scalar(['array'], 'array', (...arrays) => arrays.flat(1)), variadic: true, required: 2 },
-  /** A negative start counts from the end; a length beyond the end is cut. */
+  /** A negative start counts from the end. A length beyond the end is clamped. */
   ARRAY_SLICE: scalar(
     ['array', 'number', 'number'],
     'array',
@@ -92,7 +92,7 @@ function containsSql(array: TypedSql, value: TypedSql, partial: TypedSql | undef
   ];
   const test = `type IN ${types} AND value = ${value.sql}`;
   const found = (each: string) => `EXISTS (SELECT 1 FROM json_each(${each}) WHERE ${test})`;
-  // An index cannot help here, so the shortest SQL is the best: no text of the array is made on the way.
+  // No index can help here, so keep the SQL short and avoid materializing the array as text.
   if (array.kind === 'any' && array.location !== undefined) {
     const { json, path } = array.location;
     return `CASE WHEN ${array.rank} = ${RANK.array} THEN ${found(`${json}, '${path.replaceAll("'", "''")}'`)} END`;

@@ -1,12 +1,14 @@
 import { NOW } from '../compile/compilation.ts';
 import { type FunctionTable, inline, scalar } from './definition.ts';
 
-/**
- * Date functions on the service's format, `YYYY-MM-DDThh:mm:ss.fffffffZ` (seven digits, always UTC), counted in
- * ticks of 100 ns since 1970. https://learn.microsoft.com/azure/cosmos-db/nosql/query/datetimeadd and others.
+/*
+ * Date functions on the service's format, `YYYY-MM-DDThh:mm:ss.fffffffZ` (seven digits, always UTC), computed
+ * in ticks of 100 ns since 1970. See https://learn.microsoft.com/azure/cosmos-db/nosql/query/datetimeadd and
+ * its sibling pages.
  */
+
 const TICKS_PER_MS = 10_000n;
-/** GetCurrentTicks and its like count from the year 1. */
+/** GetCurrentTicks and similar functions count from the year 1. */
 const TICKS_BEFORE_1970 = 621_355_968_000_000_000n;
 
 const DATE_TIME = /^(\d{4})-(\d\d)-(\d\d)(?:T(\d\d):(\d\d):(\d\d)(?:\.(\d{1,7}))?Z?)?$/;
@@ -98,7 +100,7 @@ function add(part: Part, count: number, ticks: bigint): bigint | undefined {
   return midnight === undefined ? undefined : midnight + floorMod(ticks, TICKS.day);
 }
 
-/** How many boundaries of the part lie between the two. */
+/** The number of boundaries of the part between the two. */
 function difference(part: Part, start: bigint, end: bigint): number {
   if (part === 'month') return monthsOf(end) - monthsOf(start);
   if (part === 'year') return Math.floor(monthsOf(end) / 12) - Math.floor(monthsOf(start) / 12);

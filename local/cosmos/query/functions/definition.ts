@@ -1,17 +1,18 @@
 import { as, type KnownKind, type TypedSql, toJson } from '../compile/typedSql.ts';
 
-/** A function that SQLite calls in JavaScript. `any` values cross as JSON text and arrive parsed. */
+/** A JavaScript function that SQLite calls. `any` arguments pass as JSON text and arrive parsed. */
 export type ScalarFunction = {
   kind: 'scalar';
   parameters: readonly (KnownKind | 'any')[];
-  /** How many arguments must be given; the last parameter may repeat where `variadic` is set. */
+  /** Minimum number of arguments. */
   required: number;
+  /** Whether the last parameter may repeat. */
   variadic: boolean;
   result: KnownKind | 'any';
   body: (...args: never[]) => unknown;
 };
 
-/** A function that is SQL itself. */
+/** A function that compiles to SQL. */
 export type InlineFunction = {
   kind: 'inline';
   required: number;
@@ -33,8 +34,8 @@ type TypeOf<K> = K extends 'string'
 type TypesOf<P extends readonly (KnownKind | 'any')[]> = { [I in keyof P]: TypeOf<P[I]> };
 
 /**
- * A function over arguments of known types, undefined where one of them is undefined or of another type, and
- * where the body gives undefined.
+ * A function over arguments of known types. It is undefined if an argument is undefined or has another type,
+ * or if the body returns undefined.
  */
 export function scalar<const P extends readonly (KnownKind | 'any')[]>(
   parameters: P,
@@ -62,7 +63,7 @@ export function inlineOf(
   return inline(1, 1, ([of]) => ({ kind: result, sql: of === undefined ? 'NULL' : sql(as(kind, of)) }));
 }
 
-/** The argument as the SQL function behind a scalar function takes it. */
+/** The argument in the form that a scalar function's SQL function takes. */
 export function argumentSql(kind: KnownKind | 'any', value: TypedSql): string {
   return kind === 'any' ? toJson(value) : as(kind, value);
 }

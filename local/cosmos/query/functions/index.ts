@@ -11,7 +11,7 @@ import { like } from './patterns.ts';
 import { stringFunctions } from './strings.ts';
 import { typeFunctions } from './types.ts';
 
-/** Every function of the language that is here, by its name in capitals. */
+/** Every supported function, by name in capitals. */
 const FUNCTIONS: FunctionTable = {
   ...stringFunctions,
   ...mathFunctions,
@@ -20,7 +20,7 @@ const FUNCTIONS: FunctionTable = {
   ...typeFunctions,
 };
 
-/** What the service has besides. */
+/** Functions of the service that are not supported. */
 const MISSING = new Set(
   `ST_AREA ST_DISTANCE ST_INTERSECTS ST_ISVALID ST_ISVALIDDETAILED ST_WITHIN VECTORDISTANCE FULLTEXTCONTAINS
    FULLTEXTCONTAINSALL FULLTEXTCONTAINSANY FULLTEXTSCORE RRF DATETIMEBIN DOCUMENTID CHOOSE NUMBERBIN ARRAY_AVG
@@ -28,7 +28,12 @@ const MISSING = new Set(
    SUBSTRINGBEFORE LASTINDEXOF`.split(/\s+/),
 );
 
-/** A call as SQL. BadQuery for a name or number of arguments that the language does not have. */
+/**
+ * Compiles a function call to SQL.
+ *
+ * @throws {BadQuery} for an unknown name or a wrong number of arguments
+ * @throws {UnsupportedQuery} for a function of the service that is not supported
+ */
 export function callFunction(call: Expression & { kind: 'call' }, args: readonly TypedSql[]): TypedSql {
   const name = call.name.toUpperCase();
   const called = Object.hasOwn(FUNCTIONS, name) ? FUNCTIONS[name] : undefined;
@@ -60,7 +65,7 @@ function sqlName(name: string): string {
 
 const CONNECTIONS = new WeakSet<DatabaseSync>();
 
-/** Makes the functions that SQL has not known on a connection; once for each. */
+/** Registers the functions that SQLite lacks, once per connection. */
 export function registerFunctions(db: DatabaseSync): void {
   if (CONNECTIONS.has(db)) return;
   CONNECTIONS.add(db);
@@ -78,7 +83,7 @@ export function registerFunctions(db: DatabaseSync): void {
 }
 
 function register(db: DatabaseSync, name: string, fn: ScalarFunction, deterministic = true): void {
-  // An undefined argument, NULL here, makes every function undefined; whole numbers arrive as bigints.
+  // An undefined argument, NULL here, makes every function undefined. Integers arrive as bigints.
   const call = (...args: unknown[]): string | number | null => {
     if (args.includes(null)) return null;
     const given = args.map((arg, index) => received(arg, parameterAt(fn, index)));

@@ -1,4 +1,4 @@
-/** JSON text with every object's keys in order: equal values give equal text. */
+/** JSON text with object keys sorted, so that equal values give equal text. */
 export function canonical(value: unknown): string {
   if (Array.isArray(value)) return `[${value.map(canonical).join(',')}]`;
   if (!isObject(value)) return JSON.stringify(value);
@@ -17,7 +17,7 @@ export function equal(left: unknown, right: unknown): boolean {
   return canonical(left) === canonical(right);
 }
 
-/** Whether `part`, where it is an object, has no property that `whole` has not with an equal value. */
+/** Partial match: if both are objects, `whole` must have every property of `part` with an equal value. */
 export function holds(whole: unknown, part: unknown): boolean {
   if (!isObject(part) || !isObject(whole)) return equal(whole, part);
   return Object.entries(part).every(([key, value]) => Object.hasOwn(whole, key) && equal(whole[key], value));

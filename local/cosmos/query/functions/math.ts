@@ -12,7 +12,7 @@ export const mathFunctions: FunctionTable = {
   ABS: inlineOf('number', 'number', (value) => `abs(${value})`),
   CEILING: ofNumber(Math.ceil),
   FLOOR: ofNumber(Math.floor),
-  /** Halves go away from zero. */
+  /** Rounds halves away from zero. */
   ROUND: scalar(
     ['number', 'number'],
     'number',

@@ -1,7 +1,7 @@
-const MOST_CACHED = 200;
+const MAX_CACHED = 200;
 const cache = new Map<string, RegExp | undefined>();
 
-/** RegexMatch's expression; its modifiers are m, s, i and x. Undefined where it is not one. */
+/** The expression of RegexMatch with modifiers m, s, i and x. Undefined if it is invalid. */
 export function regularExpression(pattern: string, modifiers: string): RegExp | undefined {
   return cached(`r${modifiers}/${pattern}`, () => {
     if (!/^[msix]*$/.test(modifiers)) return undefined;
@@ -14,7 +14,7 @@ export function regularExpression(pattern: string, modifiers: string): RegExp | 
   });
 }
 
-/** LIKE: `%` any text, `_` one character, `[a-f]` and `[^a-f]` one of a set, the escape character before any. */
+/** LIKE: `%` is any text, `_` one character, `[a-f]` and `[^a-f]` a set. The escape character quotes the next. */
 export function like(text: string, pattern: string, escapedBy: string): boolean | undefined {
   return cached(`l${escapedBy}/${pattern}`, () => likeExpression(pattern, escapedBy))?.test(text);
 }
@@ -48,7 +48,7 @@ function characterSet(token: string): string {
 
 function cached(key: string, make: () => RegExp | undefined): RegExp | undefined {
   if (cache.has(key)) return cache.get(key);
-  if (cache.size >= MOST_CACHED) cache.clear();
+  if (cache.size >= MAX_CACHED) cache.clear();
   const made = make();
   cache.set(key, made);
   return made;

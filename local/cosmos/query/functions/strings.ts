@@ -5,7 +5,7 @@ import { regularExpression } from './patterns.ts';
 const folded = (text: string, ignoreCase: boolean | undefined) =>
   ignoreCase === true ? text.toLowerCase() : text;
 
-/** A position or length that reaches beyond the text is cut to it; a fraction is cut off. */
+/** Clamps a position or length to the text and drops its fraction. */
 const clamp = (value: number, most: number) => Math.min(Math.max(Math.trunc(value), 0), most);
 
 const TEXT_TEST = ['string', 'string', 'boolean'] as const;

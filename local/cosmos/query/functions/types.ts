@@ -1,13 +1,13 @@
 import { as, isDefined, RANK, rankSql, type TypedSql, valueSql } from '../compile/typedSql.ts';
 import { type FunctionTable, type InlineFunction, inline, scalar } from './definition.ts';
 
-/** A type check is never undefined: of something undefined it is false. */
+/** A type check is never undefined: it is false for an undefined value. */
 const check = (test: (value: TypedSql) => string): InlineFunction =>
   inline(1, 1, ([of]) => ({ kind: 'boolean', sql: of === undefined ? '0' : test(of) }));
 
 const hasRank = (rank: number): InlineFunction => check((value) => `(${rankSql(value)} = ${rank})`);
 
-/** The value where it stands in the text, JSON spelling of numbers included. */
+/** Parses the text as JSON. Undefined if it is not JSON or not of the wanted type. */
 const parsedAs =
   (wanted: (value: unknown) => boolean) =>
   (text: string): unknown => {
@@ -50,7 +50,7 @@ export const typeFunctions: FunctionTable = {
     'object',
     parsedAs((value) => typeof value === 'object' && value !== null && !Array.isArray(value)),
   ),
-  /** IIF(condition, then, else): anything but true takes the second. */
+  /** IIF(condition, then, else): any condition but true picks `else`. */
   IIF: inline(3, 3, ([condition, whenTrue, otherwise]) => {
     if (!condition || !whenTrue || !otherwise) return { kind: 'undefined' };
     const when = `CASE WHEN ${as('boolean', condition)} THEN`;

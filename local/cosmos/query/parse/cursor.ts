@@ -2,16 +2,16 @@ import type { Expression, Query } from '../ast.ts';
 import { BadQuery, type Span } from '../errors.ts';
 import { type Token, tokenize } from './tokens.ts';
 
-/** Words that cannot be an alias or a source name; they may still follow a dot (`c.value`). */
+/** Words that cannot be an alias or a source name. They may still follow a dot (`c.value`). */
 const RESERVED = new Set(
   `and array as asc between by desc distinct escape exists false from group in join like limit not null
    offset or order select top true udf undefined value where`.split(/\s+/),
 );
 
-/** The rules that the grammar comes back to from within: a bracket holds an expression or a query. */
+/** The recursive rules of the grammar: a bracket holds an expression or a query. */
 export type Grammar = { expression(cursor: Cursor): Expression; query(cursor: Cursor): Query };
 
-/** Reads a query's tokens from left to right; keywords in any case. */
+/** Reads a query's tokens from left to right. Keywords match in any case. */
 export class Cursor {
   readonly #tokens: Token[];
   readonly #grammar: Grammar;
@@ -24,7 +24,7 @@ export class Cursor {
 
   peek(ahead = 0): Token {
     const token = this.#tokens[Math.min(this.#next + ahead, this.#tokens.length - 1)];
-    if (token === undefined) throw new Error('a token list always holds its end token');
+    if (token === undefined) throw new Error('the token list is empty; it must end in an end token');
     return token;
   }
 
@@ -34,7 +34,7 @@ export class Cursor {
     return token;
   }
 
-  /** The place from `start` to the end of the token taken last. */
+  /** The span from `start` to the end of the last token taken. */
   since(start: number): Span {
     return { start, end: this.#tokens[this.#next - 1]?.end ?? start };
   }
@@ -88,7 +88,7 @@ export class Cursor {
     return this.#grammar.query(this);
   }
 
-  /** Expressions with commas between them, up to and including the closing symbol. */
+  /** Comma-separated expressions, up to and including the closing symbol. */
   expressions(close: string): Expression[] {
     const items: Expression[] = [];
     if (this.takeSymbol(close)) return items;

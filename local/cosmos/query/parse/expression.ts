@@ -3,7 +3,7 @@ import { BadQuery } from '../errors.ts';
 import type { Cursor } from './cursor.ts';
 import { parseOperand } from './operand.ts';
 
-/** Binary operators by how loosely they bind, the loosest first (after `?:`, `??`, OR, AND, NOT, comparison). */
+/** Binary operators, loosest first. `?:`, `??`, OR, AND, NOT and comparison bind even more loosely. */
 const LEVELS: readonly (readonly BinaryOperator[])[] = [
   ['||'],
   ['|'],

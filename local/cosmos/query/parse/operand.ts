@@ -2,7 +2,7 @@ import type { Expression } from '../ast.ts';
 import { UnsupportedQuery } from '../errors.ts';
 import type { Cursor } from './cursor.ts';
 
-/** A value with the unary operators before it and the property steps behind it. */
+/** A value with the unary operators before it and the property steps after it. */
 export function parseOperand(cursor: Cursor): Expression {
   for (const operator of ['-', '+', '~'] as const) {
     if (!cursor.takeSymbol(operator)) continue;
@@ -15,7 +15,7 @@ export function parseOperand(cursor: Cursor): Expression {
   return parseSteps(cursor, parsePrimary(cursor));
 }
 
-/** `.name`, `["name"]`, `[0]`, `[@key]`, as many as follow. */
+/** Any number of steps: `.name`, `["name"]`, `[0]`, `[@key]`. */
 export function parseSteps(cursor: Cursor, root: Expression): Expression {
   const start = 'at' in root ? root.at.start : cursor.peek().start;
   let of = root;
@@ -104,7 +104,7 @@ function parseWord(cursor: Cursor, text: string): Expression {
   }
   if (word === 'udf' && cursor.atSymbol('.', 1)) throw new UnsupportedQuery('user-defined functions (udf.*)');
   if (cursor.atSymbol('(', 1)) {
-    // LEFT and RIGHT are functions, and so is any other word before a bracket; the compiler knows the names.
+    // Any word before a bracket is a function, LEFT and RIGHT included. The compiler checks the name.
     cursor.take();
     cursor.take();
     const args = cursor.expressions(')');

@@ -5,8 +5,9 @@ import { parseExpression } from './expression.ts';
 import { parseSteps } from './operand.ts';
 
 /**
- * The syntax tree of a whole query text. Throws BadQuery where the text is not the language of
- * https://learn.microsoft.com/azure/cosmos-db/nosql/query/.
+ * Parses a whole query text in the language of https://learn.microsoft.com/azure/cosmos-db/nosql/query/.
+ *
+ * @throws {BadQuery} on a syntax error
  */
 export function parse(text: string): Query {
   const cursor = new Cursor(text, { expression: parseExpression, query: parseQuery });
@@ -32,7 +33,7 @@ export function parseQuery(cursor: Cursor): Query {
   return { distinct, top, projection, sources, where, groupBy, orderBy, offset, limit, at };
 }
 
-/** TOP, OFFSET and LIMIT take a number or a parameter, no expression (`TOP 5 *` is not a product). */
+/** TOP, OFFSET and LIMIT take a number or a parameter, not an expression (`TOP 5 *` is not a product). */
 function parseCount(cursor: Cursor): Expression {
   const { kind, start } = cursor.peek();
   if (kind !== 'number' && kind !== 'parameter') cursor.fail();

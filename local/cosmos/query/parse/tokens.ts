@@ -15,7 +15,7 @@ const NUMBER = /0[xX][0-9a-fA-F]+|(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?/y;
 const STRING = /"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'/suy;
 const SYMBOL = />>>|<<|>>|<=|>=|!=|<>|\|\||\?\?|[-+*/%&|^~=<>?:,.(){}[\]]/y;
 
-/** The tokens of a query text, ending in one `end` token. Names keep their case. */
+/** Splits a query text into tokens, ending in one `end` token. Names keep their case. */
 export function tokenize(text: string): Token[] {
   const tokens: Token[] = [];
   let position = 0;
@@ -75,7 +75,7 @@ const ESCAPES: Record<string, string> = {
   "'": "'",
 };
 
-/** Strings escape as JSON does, and with `\'` besides. */
+/** Strings escape as in JSON, plus `\'`. */
 function unescaped(body: string, at: Span): string {
   return body.replace(/\\(?:u([0-9a-fA-F]{4})|(.))/gsu, (_, hex: string | undefined, letter: string) => {
     if (hex !== undefined) return String.fromCharCode(Number.parseInt(hex, 16));
