@@ -5,24 +5,26 @@ import type { Acquired, LeaseSetting } from './lease.ts';
 import type { LeaseOwner, LockView } from './lockStore.ts';
 import { between, trustedUntil } from './timing.ts';
 
+/** The lock to take, and how. */
 export interface Wanted {
   key: string;
   owner: LeaseOwner;
   fenced: boolean;
-  /** Create it before anything else; of no effect with a fence, where the look decides. */
+  /** Sends `create` first. Ignored with a fence, where the look decides. */
   likelyNew: boolean;
-  /** How often a request without an answer is sent in all; at least 1. */
+  /** Attempts per request without an answer, the first included; at least 1. A raise gets at least 2. */
   tries: number;
 }
 
 /**
- * Tries once to get the lock; null when it is held elsewhere.
+ * Tries once to take the lock. Returns null if another lease holds it.
  *
- * With a fence: look, acquire, raise. The look brings the ETag and the fence that the raise needs, and spares a refused
- * acquire (409) when the lock is held. Without one: acquire. A lock that is not there yet is created first; one that is
- * likely new without asking whether it is there.
+ * Fenced: look, acquire, raise. The look returns the ETag and the fence that the raise needs, and on a held
+ * lock it saves an acquire that would be refused (409). Unfenced: acquire only. A missing lock is created on
+ * the way; `likelyNew` creates it without checking first.
  *
- * @throws LockStoreFailed when a request had no answer `tries` times. What was acquired until then is given back.
+ * @throws LockStoreFailed if a request got no answer in `tries` attempts, or if the lease ran out before it
+ * could be used. A lease acquired by then is released.
  */
 export async function attemptAcquire(
   wanted: Wanted,
@@ -41,17 +43,14 @@ export async function attemptAcquire(
     const fence = view === undefined ? 0 : await raiseFence(view);
     if (fence === null) return null;
     if (clock.monotonic() < trustedUntil(sentAt, timing)) return { key, owner, leaseId, fence, sentAt };
-    throw new LockStoreFailed(
-      `Cannot lock "${key}"`,
-      new Error('its lease was over before it could be used'),
-    );
+    throw new LockStoreFailed(`Cannot lock "${key}"`, new Error('the lease ran out before it could be used'));
   } catch (error) {
-    // An acquire without an answer may have been applied: nobody would know of that lease.
+    // An acquire whose answer was lost may have been applied, and no one else knows its lease id.
     await bounded(clock, timing.attemptMs, (signal) => store.release(key, leaseId, signal)).catch(() => {});
     throw error;
   }
 
-  /** When the acquire that succeeded was sent; null when the lock is held elsewhere. */
+  /** When the successful acquire was sent, or null if another lease holds the lock. */
   async function acquire(): Promise<number | null> {
     for (let created = false; ; created = true) {
       let sentAt = 0;
@@ -74,10 +73,10 @@ export async function attemptAcquire(
     return view ?? (await create());
   }
 
-  /** The fence written; null when the lease was lost before. */
+  /** The fence written, or null if the lease was lost first. */
   async function raiseFence(seen: LockView): Promise<number | null> {
     let view: LockView | undefined = seen;
-    let failure: unknown = new Error('its record changes with every try');
+    let failure: unknown = new Error('its record changed on every attempt');
     for (let left = Math.max(2, wanted.tries); left > 0 && view !== undefined; left--) {
       const { version, record } = view;
       const since = clock.now();
@@ -89,7 +88,7 @@ export async function attemptAcquire(
         if (outcome === 'raised') return fence;
         if (outcome !== 'changed') return null;
       } catch (error) {
-        // It may have been applied: a look tells the version to raise from. A number left out does no harm.
+        // The raise may have been applied: look for the version to raise from. A skipped number does no harm.
         failure = error;
       }
       view = await answered((signal) => store.look(key, signal));
@@ -98,7 +97,7 @@ export async function attemptAcquire(
     throw new LockStoreFailed(`Cannot write the fence of "${key}"`, failure);
   }
 
-  /** The answer to a request that may safely be sent again. */
+  /** The answer to a request that is safe to repeat. */
   async function answered<T>(request: (signal: AbortSignal) => Promise<T>): Promise<T> {
     for (let sent = 1; ; sent++) {
       try {
@@ -112,8 +111,9 @@ export async function attemptAcquire(
 }
 
 /**
- * One more than the last. A lock without a fence starts at the time of day in seconds: should someone have deleted it, the
- * numbers still go up, as long as it was taken less than once a second, and nobody is fenced out by a past that is gone.
+ * `last + 1`. A lock without a fence starts at the Unix time in seconds (`now` is in milliseconds). So if
+ * someone deletes a lock, its fences still rise, provided it was taken less than once a second. Starting at 1
+ * would fence out every holder until the lost number is passed.
  */
 export function nextFence(last: number | undefined, now: number): number {
   return last === undefined ? Math.max(1, Math.floor(now / 1000)) : last + 1;

@@ -1,15 +1,17 @@
 import { between } from './timing.ts';
 
-/** Milliseconds. */
+/** The pauses between two looks of a waiter, in milliseconds. */
 export interface Backoff {
+  /** Upper bound of the first pause. Doubles with each further one. */
   firstMs: number;
+  /** Upper bound of every pause. */
   mostMs: number;
 }
 
 /**
- * How long a waiter waits before its next look, `tries` looks having failed: doubling up to a ceiling, each drawn from the
- * upper half of its span. The ceiling is low on purpose: who waits long looks nearly as often as who has just come, and
- * nobody starves.
+ * Milliseconds to pause before the next look, after `tries` earlier pauses. The span doubles up to a ceiling,
+ * and each pause is drawn from its upper half. The ceiling is low on purpose: an old waiter looks nearly as
+ * often as a new one, so nobody starves. `random` returns values in [0, 1).
  */
 export function waitBefore(tries: number, { firstMs, mostMs }: Backoff, random: () => number): number {
   const span = Math.min(mostMs, firstMs * 2 ** Math.min(tries, 30));

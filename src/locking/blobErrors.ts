@@ -1,40 +1,46 @@
 import { RestError } from '@azure/storage-blob';
 import type { Refusal } from './lockStore.ts';
 
-/** The service's error codes that mean something here: https://learn.microsoft.com/rest/api/storageservices/blob-service-error-codes. */
+/**
+ * The blob service's error codes that matter here:
+ * https://learn.microsoft.com/rest/api/storageservices/blob-service-error-codes.
+ */
 export const blobError = {
   containerNotFound: 'ContainerNotFound',
   blobExists: 'BlobAlreadyExists',
   conditionNotMet: 'ConditionNotMet',
-  /** A write without a lease id to a blob that is leased (412). */
+  /** A write without a lease id to a leased blob (412). */
   leaseIdMissing: 'LeaseIdMissing',
-  /** Acquiring what another lease holds, or what is being broken. */
+  /** Acquire: another lease holds the blob, or its lease is being broken. */
   leasePresent: 'LeaseAlreadyPresent',
   leaseBreaking: 'LeaseIsBreakingAndCannotBeAcquired',
-  /** Breaking where there is nothing to break. */
+  /** Break: there is no lease to break. */
   leaseNotPresent: 'LeaseNotPresentWithLeaseOperation',
   leaseAlreadyBroken: 'LeaseAlreadyBroken',
-  /** Renewing a lease that somebody broke. */
+  /** Renew: someone broke the lease. */
   leaseBroken: 'LeaseIsBrokenAndCannotBeRenewed',
 } as const;
 
-/** What the blob service refused a request for. */
+/** A refusal by the blob service. */
 export interface BlobAnswer {
   status: number;
-  /** One of `blobError`, another, or ''. */
+  /** One of `blobError`, any other code of the service, or '' if it sent none. */
   code: string;
 }
 
-/** The refusal in an error; undefined when the error is anything else, such as a reset connection or a 5xx. */
+/**
+ * The refusal (404, 409 or 412) in an error. Undefined for any other error, such as a reset connection or a
+ * 5xx: those say nothing about the lock.
+ */
 export function blobAnswer(error: unknown): BlobAnswer | undefined {
   if (!(error instanceof RestError) || error.statusCode === undefined) return undefined;
   if (![404, 409, 412].includes(error.statusCode)) return undefined;
-  // The answer to a HEAD has no body; its code is in a header.
+  // A HEAD response has no body; its code is in a header.
   const code = error.code ?? error.response?.headers.get('x-ms-error-code') ?? '';
   return { status: error.statusCode, code };
 }
 
-/** What a refused renewal or write under a lease says about the lease. */
+/** What a refused renewal, or a refused write under a lease, says about the lease. */
 export function refusal({ status, code }: BlobAnswer): Refusal {
   const detail = `the blob service answered ${status} ${code}`.trimEnd();
   if (status === 404) return { kind: 'refused', reason: 'deleted', detail };

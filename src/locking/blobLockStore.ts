@@ -4,15 +4,19 @@ import { commonNamePrefix, lockName } from './lockName.ts';
 import { fromMetadata, keyOf, toMetadata } from './lockRecord.ts';
 import type { LockStore, LockView } from './lockStore.ts';
 
-/** `available`, `expired` and `broken` can be acquired (https://learn.microsoft.com/rest/api/storageservices/lease-blob). */
+/**
+ * The other states, `available`, `expired` and `broken`, can be acquired
+ * (https://learn.microsoft.com/rest/api/storageservices/lease-blob).
+ */
 const heldStates: readonly (string | undefined)[] = ['leased', 'breaking'];
 
 /**
- * Locks as leases on empty blobs in `container`, which is made when first needed. No blob is ever deleted: its fence would
- * go with it.
+ * A lock store on Azure Blob Storage: each lock is the lease of an empty blob in `container`, which is
+ * created on first use. Never deletes a blob, because the blob carries the lock's fence.
  *
- * Takes over the container's address and credential, not its pipeline: the SDK retries by itself inside one call, and a
- * lease must count every request. `pipeline` adds to the pipeline that is used instead.
+ * Takes the address and credential of `container` but not its pipeline: the SDK retries inside a call, and a
+ * lease must account for every request. `pipeline` configures the pipeline used instead; its `retryOptions`
+ * are ignored.
  */
 export function blobLockStore(container: ContainerClient, pipeline: StoragePipelineOptions = {}): LockStore {
   const locks = new ContainerClient(container.url, container.credential, {
@@ -64,7 +68,7 @@ export function blobLockStore(container: ContainerClient, pipeline: StoragePipel
         const there = made === 'exists' ? await look(key, abortSignal) : made;
         if (there !== undefined) return there;
       }
-      throw new Error(`Lock "${key}" goes as soon as it is made`);
+      throw new Error(`Cannot create lock "${key}": it or its container disappeared on each of 3 attempts`);
     },
 
     async acquire(key, leaseId, leaseMs, abortSignal) {
@@ -77,7 +81,7 @@ export function blobLockStore(container: ContainerClient, pipeline: StoragePipel
         if (answer?.code === blobError.leasePresent || answer?.code === blobError.leaseBreaking)
           return 'held';
         if (answer?.status === 404) return 'absent';
-        // Another 409, such as a container that is being deleted, is no contention: skipping would hide it.
+        // Any other 409, such as a container being deleted, is not contention: 'held' would hide it.
         throw error;
       }
     },
@@ -100,7 +104,7 @@ export function blobLockStore(container: ContainerClient, pipeline: StoragePipel
       try {
         const renewed = await blob(key).getBlobLeaseClient(leaseId).renewLease({ abortSignal });
         if (renewed.leaseId === leaseId) return 'renewed';
-        return { kind: 'refused', reason: 'taken', detail: 'the blob service renewed the lease of another' };
+        return { kind: 'refused', reason: 'taken', detail: 'the blob service renewed another lease' };
       } catch (error) {
         const answer = blobAnswer(error);
         if (answer === undefined) throw error;
@@ -153,7 +157,7 @@ export function blobLockStore(container: ContainerClient, pipeline: StoragePipel
   };
 }
 
-/** Remembers what `make` made of the last thousand keys or fewer: one lease makes four to six calls on the same blob. */
+/** Caches what `make` returns, for up to 1,000 keys: one lease makes four to six calls on the same blob. */
 function remembered<T>(make: (key: string) => T): (key: string) => T {
   const made = new Map<string, T>();
   return (key) => {

@@ -1,6 +1,6 @@
 import type { Clock } from '../platform/clock.ts';
 
-/** A request had no answer within its time. */
+/** No answer came in time. The request may still have been applied. */
 export class RequestTimedOut extends Error {
   override readonly name = 'RequestTimedOut';
 
@@ -12,8 +12,11 @@ export class RequestTimedOut extends Error {
 const answered = new Error('answered');
 
 /**
- * Runs one request for at most `ms`: then its signal aborts and the promise rejects, whether or not the request heeds the
- * signal. Measured: the storage SDK on a socket that swallows everything is still pending after 75 s without this.
+ * Runs a request for at most `ms` milliseconds. Then its signal aborts and the promise rejects, even if the
+ * request ignores the signal. Measured: without this, a storage SDK call on a socket that swallows everything
+ * is still pending after 75 s.
+ *
+ * @throws RequestTimedOut after `ms`; before that, whatever the request throws.
  */
 export async function bounded<T>(
   clock: Clock,

@@ -1,20 +1,25 @@
 import { errorText } from '../platform/errorText.ts';
+
 /**
- * Why a lease was lost, by what was seen:
- * - `expired`: its trusted time ran out without a renewal that failed (the process stood still, or is ending);
- * - `unreachable`: its trusted time ran out while renewals failed or stayed unanswered;
- * - `taken`: the store says that another lease holds the lock, or that ours no longer does;
- * - `broken`: the store says that someone broke the lease;
- * - `deleted`: the lock itself is gone from the store.
+ * Why a lease was lost:
+ * - `expired`: the trusted time ran out although no renewal failed: the process was paused, or is ending.
+ * - `unreachable`: the trusted time ran out while renewals failed or got no answer.
+ * - `taken`: the store says that another lease holds the lock, or that ours no longer does.
+ * - `broken`: the store says that someone broke the lease.
+ * - `deleted`: the lock is gone from the store.
  */
 export type LostReason = 'expired' | 'taken' | 'broken' | 'deleted' | 'unreachable';
 
 export interface Loss {
   reason: LostReason;
+  /** What was observed, for logs and error messages. */
   detail: string;
 }
 
-/** The lease no longer protects the work: stop before the next side effect. Final; never retried under this lease. */
+/**
+ * The lease no longer protects the work: stop before the next side effect. Final. Do not retry under this
+ * lease; acquire a new one.
+ */
 export class LeaseLost extends Error {
   override readonly name = 'LeaseLost';
   readonly key: string;
@@ -29,7 +34,7 @@ export class LeaseLost extends Error {
   }
 }
 
-/** `assertHeld()` was called on a lease that its own holder had released: a mistake in the calling code. */
+/** `assertHeld()` was called after `release()`: a bug in the calling code. */
 export class LeaseReleased extends Error {
   override readonly name = 'LeaseReleased';
 
@@ -38,18 +43,21 @@ export class LeaseReleased extends Error {
   }
 }
 
-/** The lock stayed out of reach for the whole wait; `cause` is the store's error if the last look had no answer. */
+/**
+ * The lock could not be acquired within the wait. `cause` is a `LockStoreFailed` if the last attempt got no
+ * answer.
+ */
 export class LockTimeout extends Error {
   override readonly name = 'LockTimeout';
   readonly key: string;
 
   constructor(key: string, waitMs: number, cause?: unknown) {
-    super(`"${key}" was not free within ${waitMs} ms`, cause === undefined ? undefined : { cause });
+    super(`Cannot lock "${key}" within ${waitMs} ms`, cause === undefined ? undefined : { cause });
     this.key = key;
   }
 }
 
-/** A handler wrapped with `whenHeld: 'throw'` found its lock held. */
+/** A handler wrapped with `whenHeld: 'throw'` found its lock held elsewhere. */
 export class LockHeld extends Error {
   override readonly name = 'LockHeld';
 
@@ -58,16 +66,18 @@ export class LockHeld extends Error {
   }
 }
 
-/** The process is ending and takes no new lease. */
+/** This process is shutting down and takes no new leases. */
 export class LocksClosed extends Error {
   override readonly name = 'LocksClosed';
 
   constructor(key: string) {
-    super(`No lease on "${key}": this process is ending`);
+    super(`Cannot lock "${key}": this process is shutting down`);
   }
 }
 
-/** The lock store gave no usable answer: a passing fault, or a setting that is wrong. `cause` is the store's error. */
+/**
+ * The lock store gave no usable answer: a transient fault or a wrong setting. `cause` is the store's error.
+ */
 export class LockStoreFailed extends Error {
   override readonly name = 'LockStoreFailed';
 

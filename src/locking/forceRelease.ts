@@ -8,33 +8,45 @@ import { leaseTiming } from './timing.ts';
 
 export interface ForceRelease {
   key: string;
-  /** The instance that the caller believes to hold it; another holder's lease is left alone. */
+  /** The instance believed to hold the lock (`LeaseOwner.instance`). The lease of any other is left alone. */
   expectedOwner: string;
-  /** Who asks, and why: they stand in the lock's record until the next holder, 256 characters of each. */
+  /**
+   * Who asks, and why; neither may be blank. Both stay in the lock's record, as instance and job, until the
+   * next holder. Each is cut to 256 characters.
+   */
   actor: string;
   reason: string;
 }
 
 export type ForceReleaseOutcome =
-  /** The former holder learns at its next renewal; the store of its writes refuses it from the first one with `fence` on. */
+  /**
+   * The former holder learns of it at its next renewal. A store that checks fences refuses its writes as soon
+   * as it has seen `fence`.
+   */
   | { kind: 'released'; previous: LockRecord; fence: number }
+  /** There is no such lock. */
   | { kind: 'notFound' }
   /** Free, and the expected owner was not its last holder. */
   | { kind: 'notHeld' }
-  /** Held by another, or taken by another in the meantime; `owner` is undefined when it left no name. */
+  /** Held by someone else, or taken by someone else meanwhile. `owner` is undefined if they left no name. */
   | { kind: 'otherOwner'; owner: LeaseOwner | undefined };
 
-/** Long enough to raise the fence, and the shortest that the blob service grants. */
+/** The shortest lease that the blob service grants. It leaves enough time to raise the fence. */
 const timing = leaseTiming(15);
 
 /**
- * Takes a lock from a holder that will not or cannot let go: break, acquire, raise the fence, release. The raised fence is
- * what makes it safe, since a broken holder may still be at work until its next renewal. So a lock that is free but was last
- * held by the expected owner gets a higher fence too: a call that ended between the break and the fence is finished by
- * repeating it. Writing the audit record is the caller's part.
+ * Takes a lock away from a holder that will not or cannot let go: break, acquire, raise the fence, release.
  *
- * @throws RangeError when actor or reason is blank; then nothing was done.
- * Rejects with the store's error when its answers are lost: the lock may be broken and its fence not raised. Repeat it.
+ * The raised fence is what makes this safe, because the former holder may keep working until its next
+ * renewal. A free lock gets a higher fence too if the expected owner held it last: a call that failed between
+ * break and raise is finished by calling again. The caller writes the audit record.
+ *
+ * `signal` limits the look and the break (default: 20 s); the other requests have their own limits. A lock
+ * that could not be given back at the end is counted in `telemetry` and runs out by itself within 15 s.
+ *
+ * @throws RangeError if `actor` or `reason` is blank. Nothing has been done.
+ * @throws LockStoreFailed or the store's error if an answer is lost. The lease may then be broken without a
+ * raised fence: call again.
  */
 export async function forceRelease(
   store: LockStore,
@@ -43,7 +55,7 @@ export async function forceRelease(
   signal: AbortSignal = AbortSignal.timeout(20_000),
   telemetry: Telemetry = noTelemetry,
 ): Promise<ForceReleaseOutcome> {
-  if (actor.trim() === '' || reason.trim() === '') throw new RangeError('Who asks, and why, must be said');
+  if (actor.trim() === '' || reason.trim() === '') throw new RangeError('actor and reason must not be blank');
   const owner = { instance: cut(actor), job: cut(`force-release: ${reason}`) };
 
   const view = await store.look(key, signal);
@@ -52,7 +64,7 @@ export async function forceRelease(
   if (previous?.owner.instance !== expectedOwner) {
     return view.held ? { kind: 'otherOwner', owner: previous?.owner } : { kind: 'notHeld' };
   }
-  // Only while the record is the one just read: a new holder writes its own.
+  // Only if the record is still the one just read: a new holder writes its own.
   const broken = view.held ? await store.break(key, view.version, signal) : 'notHeld';
   if (broken === 'changed') return nowOwned(store, key, signal);
 
@@ -62,7 +74,7 @@ export async function forceRelease(
   try {
     await bounded(clock, timing.attemptMs, (each) => store.release(key, taken.leaseId, each));
   } catch {
-    // The fence is raised, which is what was asked for; the lease runs out by itself.
+    // The fence is raised, and that is what counts. The lease runs out by itself.
     telemetry.count(metric.leaseReleaseFailed, { job: 'force-release' });
   }
   return { kind: 'released', previous, fence: taken.fence };

@@ -1,5 +1,5 @@
 /**
- * A leader: of all processes that call `lead` with a key, at most one runs its work at a time.
+ * Leader election: of all processes that call `lead` with the same key, at most one runs its work at a time.
  *
  *          lock acquired                 work returns or throws
  *   FOLLOWER ──────────► LEADER ───────────────────────────────► DONE
@@ -12,15 +12,21 @@ import type { Lease } from './lease.ts';
 import type { LeaseOwner } from './lockStore.ts';
 import type { Locks } from './locks.ts';
 
-/** How long a follower waits in one call; then it begins a new one, so that no span is unbounded. */
+/**
+ * Milliseconds that a follower waits in one `acquire`. Then it starts another, so that every wait is bounded.
+ */
 const followMs = 60_000;
 
 /**
- * Runs `work` while this process leads: it should go on until its lease's signal aborts, and then return. A work that has
- * lost its lease runs again when this process is elected again; one that ends with its lease held is done, and so is `lead`.
+ * Runs `work` while this process is the leader. `work` should run until `lease.signal` aborts and then
+ * return. If it lost its lease, it runs again once this process is re-elected. If it ends with its lease
+ * held, `lead` is done.
  *
- * Resolves with undefined when `signal` aborts while this process follows. Rejects with what `work` throws, other than the
- * loss of its lease.
+ * Resolves with the result of `work`, or with undefined if `signal` aborts while this process follows.
+ * `signal` does not stop a leader: `work` must watch it as well. Rejects with what `work` throws, except for
+ * the loss of its own lease.
+ *
+ * @throws LocksClosed if this process shuts down while it follows.
  */
 export async function lead<T>(
   locks: Locks,
@@ -42,7 +48,7 @@ export async function lead<T>(
   }
 }
 
-/** The lease once this process is elected; undefined when `signal` aborts first. */
+/** The lease, once this process is elected; undefined if `signal` aborts first. */
 async function follow(
   locks: Locks,
   key: string,

@@ -8,13 +8,17 @@
  *               │
  *               │  refused by the store (taken, broken, deleted), or
  *               │  the trusted time is over (expired, unreachable), or
- *               │  surrender(): the process ends before its holder did (expired)
+ *               │  surrender(): the process shuts down before its holder is done (expired)
  *               ▼
  *              LOST: final. `signal` aborts once; a success that arrives now changes nothing.
  *
- * Who moves it: the renewal loop (HELD → HELD, HELD → LOST); whoever looks at the clock through `assertHeld` or `lost`
- * (HELD → LOST), since after a pause of the process their code may run before the loop's timer; `release`
- * (HELD → RELEASING → RELEASED). A renewal that fails without an answer moves nothing.
+ * What moves it:
+ * - the renewal loop: HELD → HELD, HELD → LOST;
+ * - `assertHeld`, `lost` and `release`, which compare the clock: HELD → LOST. After a pause of the process,
+ *   their caller may run before the loop's timer;
+ * - `release`: HELD → RELEASING → RELEASED.
+ *
+ * A renewal that gets no answer moves nothing.
  */
 import type { Clock } from '../platform/clock.ts';
 import { errorText } from '../platform/errorText.ts';
@@ -25,51 +29,75 @@ import type { LeaseOwner, LockStore } from './lockStore.ts';
 import { afterRenewal, type RenewalOutcome, startTenure, timeOver } from './renewal.ts';
 import type { LeaseTiming } from './timing.ts';
 
+/** A lock that this process holds. Release it when done: `await using` does. */
 export interface Lease extends AsyncDisposable {
   readonly key: string;
-  /** Greater than that of every earlier holder; 0 for a lease without a fence. */
+  /**
+   * Fencing token: greater than that of every earlier holder. Send it with each write that the lease
+   * protects. 0 for a lease without a fence.
+   */
   readonly fence: number;
   readonly owner: LeaseOwner;
   /**
-   * Aborts once and for good when the lease is lost, with a `LeaseLost` as its reason. Timer-driven: code that has not let
-   * the event loop turn since a pause sees the loss through `assertHeld()` only.
+   * Aborts once, for good, when the lease is lost; the reason is a `LeaseLost`. A release does not abort it.
+   * Driven by a timer: after a pause, code that has not yet yielded to the event loop learns of the loss
+   * through `assertHeld()` or `lost` only.
    */
   readonly signal: AbortSignal;
-  /** Compares the clock, like `assertHeld`; undefined while the lease is held, and after a release in time. */
+  /**
+   * Why the lease was lost; undefined while it is held, and after a timely release. Compares the clock, as
+   * `assertHeld` does.
+   */
   readonly lost: Loss | undefined;
-  /** To be called right before each side effect. @throws LeaseLost, or LeaseReleased after `release()`. */
+  /**
+   * Call it right before each side effect. It compares the clock, so it is right even in the first line of
+   * code after a pause.
+   *
+   * @throws LeaseLost if the lease is lost, LeaseReleased after `release()`.
+   */
   assertHeld(): void;
-  /** Idempotent, takes at most two request times, never rejects: a lease that could not be given back runs out. */
+  /**
+   * Gives the lock back, unless the lease is lost. Idempotent, never rejects, takes at most two request
+   * timeouts (5 s each by default). A lease that cannot be given back runs out by itself.
+   */
   release(): Promise<void>;
 }
 
-/** A lease as the process sees it that holds it. */
+/** A lease as its process sees it, which can take it away at shutdown. */
 export interface HeldLease extends Lease {
-  /** Takes the lease from its holder, who is told through `signal`, and gives it back to the store. Never rejects. */
+  /**
+   * Takes the lease away from its holder, who learns of it through `signal`, and gives it back to the store.
+   * Never rejects.
+   */
   surrender(detail: string): Promise<void>;
 }
 
-/** What every lease of a process shares. */
+/** What the leases of a process share. */
 export interface LeaseSetting {
   store: LockStore;
   clock: Clock;
   telemetry: Telemetry;
   timing: LeaseTiming;
+  /** Returns values in [0, 1). */
   random: () => number;
 }
 
+/** A lease that the store has just granted. */
 export interface Acquired {
   key: string;
   owner: LeaseOwner;
   leaseId: string;
   fence: number;
-  /** When the acquire that succeeded was sent, on the monotonic clock. */
+  /** When the successful acquire was sent, in milliseconds on the monotonic clock. */
   sentAt: number;
 }
 
 type State = 'held' | 'lost' | 'releasing' | 'released';
 
-/** Takes charge of a lease that the store has granted: renews it until it is released or lost. */
+/**
+ * Takes charge of a lease that the store has granted: renews it until it is released or lost, then calls
+ * `ended` once.
+ */
 export function holdLease(
   acquired: Acquired,
   setting: LeaseSetting,
@@ -102,7 +130,7 @@ export function holdLease(
     if (state === 'held' && now >= tenure.trustedUntil) lose(timeOver(tenure, now, underWay));
   }
 
-  /** Sleeps until `at`; false if the lease ended meanwhile. */
+  /** Sleeps until `at`. False if the lease ended meanwhile. */
   async function until(at: number): Promise<boolean> {
     try {
       await clock.sleep(Math.max(0, at - clock.monotonic()), stopping.signal);
@@ -143,12 +171,13 @@ export function holdLease(
 
   async function giveBack(): Promise<void> {
     stopping.abort(stopped);
-    // Two requests under way could arrive in either order: a renewal after the release, under the next holder's lease.
+    // Requests in flight may arrive in any order: a renewal could land after the release, under the next
+    // holder's lease.
     await keeping;
     try {
       await bounded(clock, timing.attemptMs, (signal) => store.release(key, leaseId, signal));
     } catch {
-      // The work is done; failing it now would be wrong. The lease runs out by itself.
+      // The work is done and must not fail now. The lease runs out by itself.
       telemetry.count(metric.leaseReleaseFailed, attributes);
     }
   }
@@ -177,7 +206,7 @@ export function holdLease(
     },
     release() {
       compareClock();
-      // A lost lease is not given back: the store may already have given the lock to another.
+      // A lost lease is not given back: the lock may already be someone else's.
       releasing ??= state === 'held' ? end() : keeping;
       return releasing;
     },

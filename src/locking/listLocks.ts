@@ -1,22 +1,31 @@
 import type { Clock } from '../platform/clock.ts';
 import type { LeaseOwner, LockStore } from './lockStore.ts';
 
-/** One lock as operators see it. Times are ISO 8601 in UTC. */
+/** One lock, as operators see it. Times are ISO 8601 in UTC. */
 export interface LockListing {
   key: string;
   held: boolean;
-  /** Who holds it, or held it last; absent where no holder took a fence, since only those leave their name. */
+  /**
+   * The last holder that took a fence: the current one while `held`, unless that one took none. Absent if no
+   * holder did, since only fenced leases record their owner.
+   */
   owner?: LeaseOwner;
+  /** When `owner` acquired it. */
   acquiredAt?: string;
   /**
-   * When the lease ends at the latest if its holder has just died. A store tells whether a lease is held, not when it was
-   * last renewed: the true end lies between now and then. Absent when not held, or where no holder left its lease time.
+   * The latest time at which the lease can end if its holder has just died. A store knows whether a lease is
+   * held, not when it was last renewed: the true end lies between now and then. Absent if the lock is free,
+   * or if no holder recorded its lease time.
    */
   expiry?: string;
+  /** Fencing token of `owner`; 0 without one. */
   fence: number;
 }
 
-/** Every lock whose key begins with `prefix`, held or not. */
+/**
+ * Lists every lock whose key begins with `prefix`, held or not. `signal` limits the whole listing (default:
+ * 30 s). Rejects with the store's error.
+ */
 export async function listLocks(
   store: LockStore,
   clock: Clock,

@@ -5,14 +5,17 @@ const mostSegments = 50;
 const readablePart = 200;
 
 /**
- * The blob name of a lock, different for different keys: the key itself where it is plain (`jobs/process-invoices/3`), the
- * key with `=` escapes where it has other characters, and a readable beginning with a hash where that would be too long.
- * The part before the first slash is a folder of its own in all three.
+ * The blob name of a lock. Different keys get different names:
+ * - a plain key is its own name (`jobs/process-invoices/3`);
+ * - other characters are escaped with `=`;
+ * - a name that would be too long or too deep becomes a readable beginning and a hash.
+ *
+ * In all three the part before the first slash stays a folder of its own.
  *
  * Blob names have 1 to 1,024 characters and at most 254 segments, and must not end in a dot or slash
  * (https://learn.microsoft.com/rest/api/storageservices/naming-and-referencing-containers--blobs--and-metadata).
  *
- * @throws RangeError for an empty key or one of more than 1,024 characters (UTF-16 code units).
+ * @throws RangeError for an empty key or one longer than 1,024 characters (UTF-16 code units).
  */
 export function lockName(key: string): string {
   if (key.length === 0 || key.length > 1024) {
@@ -20,7 +23,7 @@ export function lockName(key: string): string {
   }
   const escaped = escapeKey(key);
   if (escaped.length <= longestName && escaped.split('/').length <= mostSegments) return escaped;
-  // No escaped key contains `==`, so that no hashed name meets one.
+  // Escaped keys never contain `==`, so a hashed name cannot collide with one.
   const hash = createHash('sha256').update(Buffer.from(key, 'utf16le')).digest('hex');
   const [folder = '', ...rest] = key.slice(0, readablePart).split('/');
   const beginning = rest.length === 0 ? folder : `${folder}/${rest.join('-')}`;
@@ -31,18 +34,19 @@ export function lockName(key: string): string {
 }
 
 /**
- * What the blob names of all locks begin with whose keys begin with `prefix`, as far as its first slash: hashed names keep
- * no more of their key. Other names may begin with it too.
+ * The common beginning of the blob names of all locks whose keys begin with `prefix`. It covers `prefix` only
+ * up to the first slash, because hashed names keep no more of their keys. Other names may begin with it too:
+ * filter by key.
  */
 export function commonNamePrefix(prefix: string): string {
   const [folder = ''] = prefix.split('/', 1);
-  // How a dot at the end is written depends on what follows it.
+  // Whether a trailing dot is escaped depends on what follows it.
   return escapeKey(`${folder.replace(/\.+$/, '')}-`)
     .slice(0, -1)
     .slice(0, readablePart / 2);
 }
 
-/** By code units, so that broken surrogates and differently composed letters stay apart. */
+/** Works on code units, so that lone surrogates and different compositions of a letter stay distinct. */
 function escapeKey(key: string): string {
   let name = '';
   for (let i = 0; i < key.length; i++) {
@@ -53,7 +57,7 @@ function escapeKey(key: string): string {
 }
 
 function isPlain(char: string, before: string, after: string): boolean {
-  // A URL library folds `.`, `..` and doubled slashes: a segment neither begins nor ends in a dot, and none is empty.
+  // URL libraries fold `.`, `..` and doubled slashes: no segment begins or ends in a dot, and none is empty.
   if (char === '.') return before !== '' && before !== '/' && after !== '' && after !== '/';
   if (char === '/') return before !== '' && before !== '/' && after !== '';
   return /[A-Za-z0-9_-]/.test(char);

@@ -1,19 +1,26 @@
 import type { LockRecord } from './lockStore.ts';
 
-/** Blob metadata of a lock: names are case-insensitive, values go through HTTP headers, 8 KB in all. */
+/**
+ * Metadata of a lock's blob. Names are case-insensitive, values travel as HTTP headers, the limit is 8 KB in
+ * all.
+ */
 export type LockMetadata = Record<string, string>;
 
-/** Characters of one part of an owner. */
+/** Most characters (UTF-16 code units) in each part of a `LeaseOwner`. */
 export const longestOwnerPart = 256;
 
-/** @throws RangeError when a part of the owner is longer than 256 characters. */
+/**
+ * The metadata of a lock, with the record of a holder that took a fence.
+ *
+ * @throws RangeError if a part of the owner is longer than 256 characters.
+ */
 export function toMetadata(key: string, record?: LockRecord): LockMetadata {
   const metadata: LockMetadata = { key: toHeader(key) };
   if (record === undefined) return metadata;
   const { instance, job, runId } = record.owner;
   for (const part of [instance, job, runId ?? '']) {
     if (part.length > longestOwnerPart) {
-      throw new RangeError(`An owner's part has at most ${longestOwnerPart} characters`);
+      throw new RangeError(`Each part of a lease owner has at most ${longestOwnerPart} characters`);
     }
   }
   return {
@@ -27,7 +34,7 @@ export function toMetadata(key: string, record?: LockRecord): LockMetadata {
   };
 }
 
-/** Undefined when no holder has left a record, or when what is there is none of ours. */
+/** The record in the metadata. Undefined if no holder has left one, or if it is not in our format. */
 export function fromMetadata(metadata: LockMetadata): LockRecord | undefined {
   const { instance, job, runid, since, leasems, fence } = metadata;
   if (instance === undefined || job === undefined || since === undefined) return undefined;
@@ -45,12 +52,15 @@ export function fromMetadata(metadata: LockMetadata): LockRecord | undefined {
   return valid ? record : undefined;
 }
 
-/** The key that a lock's metadata names. */
+/** The key in a lock's metadata. */
 export function keyOf(metadata: LockMetadata): string | undefined {
   return metadata.key === undefined ? undefined : fromHeader(metadata.key);
 }
 
-/** Printable ASCII as it is, so that a person can read it; all else as `~` and base64url of its UTF-16 code units. */
+/**
+ * Printable ASCII stays as it is, so that people can read it. Anything else becomes `~` and the base64url of
+ * its UTF-16 code units.
+ */
 function toHeader(text: string): string {
   return /^[\x21-\x7d][\x21-\x7e]*$/.test(text)
     ? text

@@ -1,30 +1,36 @@
 import type { Loss } from './errors.ts';
 
-/** Who holds a lease: readable by people and by `listLocks`. Each part at most 256 characters. */
+/**
+ * Who holds a lease, for people and for `listLocks`. Each part has at most 256 characters (UTF-16 code
+ * units).
+ */
 export interface LeaseOwner {
-  /** The process: an instance id. */
+  /** The process: its instance id. */
   instance: string;
-  /** The function or job that asked. */
+  /** The function or job that took the lease. Also an attribute of every metric: keep its values few. */
   job: string;
+  /** One run of the job. */
   runId?: string;
 }
 
-/** What a holder leaves in the store, in one write. */
+/** What a holder that takes a fence leaves in the store, in one write. */
 export interface LockRecord {
-  /** Number of this tenure: greater than that of every tenure before it. */
+  /** Fencing token of this tenure: greater than that of every earlier tenure. */
   fence: number;
   owner: LeaseOwner;
-  /** Milliseconds since the epoch at which the tenure began. */
+  /** When the tenure began, in milliseconds since the epoch. */
   since: number;
+  /** How long the store keeps the lease without a renewal, in milliseconds. */
   leaseMs: number;
 }
 
+/** A lock as the store has it now. */
 export interface LockView {
-  /** True while nobody could acquire it: leased, or a break still running. */
+  /** True while nobody else could acquire it: it is leased, or a break is still running. */
   held: boolean;
-  /** Of the last holder that took a fence; undefined when none has. */
+  /** Left by the last holder that took a fence; undefined if none has. */
   record: LockRecord | undefined;
-  /** Changes with every write of a record, not with lease operations (an ETag). */
+  /** Changes with every write of a record, but not with lease operations (an ETag). */
   version: string;
 }
 
@@ -32,28 +38,35 @@ export interface ListedLock extends LockView {
   key: string;
 }
 
-/** The store says that the lease is not ours: which of the ways. */
+/** The store says that the lease is not ours, and why. */
 export type Refusal = { kind: 'refused' } & Loss;
 
 /**
- * What a lease needs of a store. A contract suite (`test/locking/contract`) says how one behaves.
+ * What leases need of a store. A new store must pass the contract suite, `test/locking/contract`.
  *
- * Every answer that the store gives about a lock is a value. A rejected promise means that nothing was learnt: the request
- * may or may not have been applied. No call retries by itself; each ends when its signal aborts.
+ * Whatever the store says about a lock is a value. A rejection means that nothing was learned: the request
+ * may or may not have been applied. No call retries; each ends when its signal aborts.
  */
 export interface LockStore {
-  /** Undefined when there is no such lock yet. */
+  /** The lock as it is now; undefined if there is none yet. */
   look(key: string, signal: AbortSignal): Promise<LockView | undefined>;
-  /** Makes the lock unless it exists; the answer is what is there afterwards. */
+  /** Creates the lock unless it exists. Resolves with the lock as it is afterwards. */
   create(key: string, signal: AbortSignal): Promise<LockView>;
-  /** Idempotent by `leaseId`: repeated by its holder it extends the lease. `absent`: `create` it first. */
+  /**
+   * Takes the lock for `leaseMs` milliseconds. The caller chooses `leaseId`, a UUID. Idempotent per
+   * `leaseId`: repeated by the holder, it extends the lease. `held`: another lease has the lock. `absent`:
+   * there is no such lock, `create` it first.
+   */
   acquire(
     key: string,
     leaseId: string,
     leaseMs: number,
     signal: AbortSignal,
   ): Promise<'acquired' | 'held' | 'absent'>;
-  /** Writes the record under the lease if the lock still has this version; `changed` if it has another or is gone. */
+  /**
+   * Writes the record under the lease if the lock still has this version. `changed`: it has another, or is
+   * gone.
+   */
   raise(
     key: string,
     leaseId: string,
@@ -61,11 +74,12 @@ export interface LockStore {
     version: string,
     signal: AbortSignal,
   ): Promise<'raised' | 'changed' | Refusal>;
+  /** Restarts the time of the lease, which must still be ours. */
   renew(key: string, leaseId: string, signal: AbortSignal): Promise<'renewed' | Refusal>;
-  /** `gone`: this lease did not hold it (any more), which is as good. */
+  /** `gone`: this lease no longer held the lock, or never did. That is just as good. */
   release(key: string, leaseId: string, signal: AbortSignal): Promise<'released' | 'gone'>;
-  /** Ends whatever lease there is, at once, if the lock still has this version; `changed` if it has another or is gone. */
+  /** Ends any lease at once if the lock still has this version. `changed`: it has another, or is gone. */
   break(key: string, version: string, signal: AbortSignal): Promise<'broken' | 'notHeld' | 'changed'>;
-  /** All locks, held or not; keys that begin with `prefix` only, where given. */
+  /** Every lock whose key begins with `prefix`, held or not; all locks if it is empty. */
   list(prefix: string, signal: AbortSignal): AsyncIterable<ListedLock>;
 }

@@ -7,21 +7,40 @@ import { type HeldLease, holdLease, type Lease, type LeaseSetting } from './leas
 import type { LeaseOwner, LockStore } from './lockStore.ts';
 import { type LeaseTiming, leaseTiming } from './timing.ts';
 
+/** How to take a lease. */
 export interface LeaseChoice {
-  /** True if absent: the lease gets a fence and leaves its owner's name. False halves its requests. */
+  /**
+   * Default true: the lease gets a fencing token and records its owner. False halves its requests; use it
+   * only if the effects of the work are idempotent.
+   */
   fenced?: boolean;
-  /** Without a fence only: nobody had this lock before, as far as one knows. Saves a request if so, costs two if not. */
+  /**
+   * Without a fence only: the lock has probably never been taken. Saves a request if so, costs two if not.
+   * Default false.
+   */
   likelyNew?: boolean;
 }
 
+/**
+ * Takes leases on locks by key. The caller must release every lease; `await using` does.
+ *
+ * A key has 1 to 1,024 characters, and each part of an owner at most 256. The blob store refuses others with
+ * a RangeError, which comes as the `cause` of a LockStoreFailed.
+ */
 export interface Locks {
   /**
-   * Null: held elsewhere, or this process is ending. @throws LockStoreFailed when the store gave no answer in three tries.
+   * Tries once. Resolves with null if the lock is held elsewhere or this process is shutting down.
+   *
+   * @throws LockStoreFailed if the store did not answer in three attempts.
    */
   tryAcquire(key: string, owner: LeaseOwner, options?: LeaseChoice): Promise<Lease | null>;
   /**
-   * Looks again and again for `waitMs` milliseconds (0: once); a look that has begun is brought to its end. @throws
-   * LockTimeout when it stayed out of reach, LocksClosed when this process is ending, the signal's reason when that aborts.
+   * Waits up to `waitMs` milliseconds for the lock, trying with jittered backoff (0: tries once). An attempt
+   * in progress when the time runs out is finished. Waiters do not queue; chance decides who gets the lock.
+   *
+   * @throws LockTimeout if the lock stayed held, or the store out of reach, until the time ran out.
+   * @throws LocksClosed if this process is shutting down.
+   * @throws the reason of `signal` if that aborts. A lease acquired by then is given back.
    */
   acquire(
     key: string,
@@ -30,27 +49,38 @@ export interface Locks {
   ): Promise<Lease>;
 }
 
-/** The locks of one process, which also knows when that process ends. */
+/** The locks of one process, and their shutdown. */
 export interface ProcessLocks extends Locks {
-  /** Aborts when `drain` begins: long work stops after its current step. */
+  /** Aborts when `drain` begins. Long-running work should check it and stop after the current step. */
   readonly stopping: AbortSignal;
-  /** Takes no new lease, waits up to `graceMs` for the held ones to be released by their holders, then takes them away. */
+  /**
+   * Shuts down: takes no new leases, waits up to `graceMs` milliseconds for holders to release theirs, then
+   * takes away the rest (LeaseLost, reason `expired`) and gives them back to the store. Never rejects.
+   * Repeated calls get the same promise.
+   */
   drain(graceMs: number): Promise<void>;
 }
 
+/** What leases of this process share. All but `clock` and `telemetry` is optional. */
 export interface LocksOptions {
   clock: Clock;
   telemetry: Telemetry;
-  /** 15 to 60, the service's limits; 30 if absent. */
+  /** Whole seconds, 15 to 60 (the limits of the blob service). Default 30. */
   leaseSeconds?: number;
-  /** Instead of what follows from `leaseSeconds`. */
+  /** Replaces the timing that follows from `leaseSeconds`. */
   timing?: LeaseTiming;
-  /** Between two looks of a waiter; 100 ms to 1 s if absent. */
+  /** Pauses between two looks of a waiter. Default: 100 ms, rising to 1 s. */
   backoff?: Backoff;
-  /** In [0, 1); Math.random if absent. */
+  /** Returns values in [0, 1). Default: Math.random. */
   random?: () => number;
 }
 
+/**
+ * The locks of one process. Call `drain` before the process ends: one that dies without it leaves its locks
+ * taken until their leases run out.
+ *
+ * @throws RangeError unless `leaseSeconds` is a whole number from 15 to 60.
+ */
 export function createLocks(store: LockStore, options: LocksOptions): ProcessLocks {
   const { clock, telemetry, random = Math.random, backoff = { firstMs: 100, mostMs: 1000 } } = options;
   const timing = options.timing ?? leaseTiming(options.leaseSeconds ?? 30);
@@ -93,7 +123,7 @@ export function createLocks(store: LockStore, options: LocksOptions): ProcessLoc
     stopping.abort();
     ifIdle();
     await clock.sleep(graceMs, grace.signal).catch(() => {});
-    await Promise.all([...held].map((lease) => lease.surrender('the process is ending')));
+    await Promise.all([...held].map((lease) => lease.surrender('the process is shutting down')));
   }
 
   return {
@@ -120,7 +150,7 @@ export function createLocks(store: LockStore, options: LocksOptions): ProcessLoc
             telemetry.record(metric.leaseWaitedMs, clock.monotonic() - startedAt, { job: owner.job });
             return lease;
           }
-          // The store answers (again): what it failed of before is not why the lock is out of reach.
+          // The store answers again: an earlier failure is not why the lock is out of reach.
           failure = undefined;
         } catch (error) {
           if (!(error instanceof LockStoreFailed)) throw error;

@@ -1,7 +1,9 @@
 import type { Lease } from './lease.ts';
 import type { LeaseOwner } from './lockStore.ts';
 
-/** For work that needs no lock but is written against a lease: always held, fence 0, costs nothing. */
+/**
+ * A lease for work that is written against one but needs no lock: always held, fence 0, makes no requests.
+ */
 export function noLease(key: string, owner: LeaseOwner): Lease {
   return {
     key,

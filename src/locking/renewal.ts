@@ -2,26 +2,28 @@ import type { Loss } from './errors.ts';
 import type { Refusal } from './lockStore.ts';
 import { between, type LeaseTiming, trustedUntil } from './timing.ts';
 
-/** What is known of a lease between two renewals. Times on the monotonic clock, in milliseconds. */
+/** What is known about a lease between two renewals. Times are milliseconds on the monotonic clock. */
 export interface Tenure {
+  /** When the holder stops trusting the lease. */
   trustedUntil: number;
-  /** When to give it up, short of `trustedUntil` by what a timer may be late. */
+  /** When to give the lease up: `trustedUntil` less the slack for a late timer. */
   giveUpAt: number;
   /** When the next renewal is due. */
   renewAt: number;
   /** Renewals without an answer since the last success. */
   failures: number;
+  /** The error of the last of them. */
   lastFailure?: string;
 }
 
-/** `failed`: no answer was had, whatever the reason; it proves nothing about the lease. */
+/** `failed`: no answer, for whatever reason. It proves nothing about the lease. */
 export type RenewalOutcome = 'renewed' | Refusal | { kind: 'failed'; detail: string };
 
 export type RenewalDecision = ({ kind: 'held' } & Tenure) | ({ kind: 'lost' } & Loss);
 
 type Timed = { timing: LeaseTiming; random: () => number };
 
-/** The tenure after a request that succeeded. */
+/** The tenure that begins with a successful request, sent at `sentAt`. */
 export function startTenure(sentAt: number, { timing, random }: Timed): Tenure {
   const jitter = timing.renewEveryMs * timing.renewJitter;
   const trusted = trustedUntil(sentAt, timing);
@@ -34,8 +36,11 @@ export function startTenure(sentAt: number, { timing, random }: Timed): Tenure {
 }
 
 /**
- * What a renewal means that was sent at `sentAt` and ended at `now`: an answer that names a loss is one; no answer is none
- * until the trusted time is over; a success that comes after that is too late, since others were told that it is lost.
+ * What a renewal means that was sent at `sentAt` and ended at `now`:
+ * - a success starts a new tenure, counted from `sentAt`;
+ * - a success after the trusted time is a loss: others have been told that the lease is lost;
+ * - a refusal is a loss;
+ * - no answer is a loss only from `giveUpAt` on.
  */
 export function afterRenewal(
   tenure: Tenure,
@@ -63,17 +68,17 @@ export function afterRenewal(
   return { kind: 'held', ...failed, renewAt: at.now + between(retryMinMs, retryMaxMs, timed.random) };
 }
 
-/** The loss of a tenure that is given up at `now`. */
+/** Why a tenure that is given up at `now` is lost. */
 export function timeOver(tenure: Tenure, now: number, requestUnderWay = false): Loss {
   const late = Math.max(0, Math.round(now - tenure.trustedUntil));
   if (tenure.failures > 0) {
     return {
       reason: 'unreachable',
-      detail: `${tenure.failures} renewals without an answer, the last: ${tenure.lastFailure}`,
+      detail: `renewals without an answer: ${tenure.failures}; last error: ${tenure.lastFailure}`,
     };
   }
   if (requestUnderWay) {
-    return { reason: 'unreachable', detail: 'a renewal was still unanswered when the time was over' };
+    return { reason: 'unreachable', detail: 'a renewal was still unanswered when the trusted time ran out' };
   }
   return { reason: 'expired', detail: `no renewal was sent in time; noticed ${late} ms after the deadline` };
 }

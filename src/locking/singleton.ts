@@ -3,34 +3,43 @@ import type { Lease } from './lease.ts';
 import type { Locks } from './locks.ts';
 
 /**
- * What a wrapped handler does when its lock is held: return undefined, wait (`waitMs`, 30 s if absent) and then throw
- * LockTimeout, or throw LockHeld, so that a queue delivers the message again.
+ * What a wrapped handler does if its lock is held:
+ * - `skip`: return undefined;
+ * - `wait`: wait up to `waitMs` milliseconds (default 30 s), then throw LockTimeout;
+ * - `throw`: throw LockHeld, so that a queue redelivers the message.
+ *
+ * While this process shuts down, `skip` and `throw` do the same, and `wait` throws LocksClosed.
  */
 export type WhenHeld = { whenHeld: 'skip' } | { whenHeld: 'wait'; waitMs?: number } | { whenHeld: 'throw' };
 
-/** What a handler's context tells about its invocation; that of Azure Functions does. */
+/** What a wrapped handler needs of its context. The context of Azure Functions fits. */
 export interface Invocation {
   functionName: string;
   invocationId: string;
 }
 
-/** A handler of a function, given the lease as well. */
+/** A function handler that gets the lease as its third argument. */
 export type LeasedHandler<Input, Context extends Invocation, Output> = (
   input: Input,
   context: Context,
   lease: Lease,
 ) => Promise<Output>;
 
+/** Wraps a handler; see `createSingleton`. */
 export type Singleton = <Input, Context extends Invocation, Output>(
-  /** The lock; a function of the input for a lock per message. */
+  /** The lock key, or a function of the input for one lock per message. */
   key: string | ((input: Input) => string),
   handler: LeasedHandler<Input, Context, Output>,
   whenHeld: WhenHeld,
 ) => (input: Input, context: Context) => Promise<Output | undefined>;
 
 /**
- * The wrapper that makes a function handler run once at a time over all instances:
- * `singleton('nightly', handler, { whenHeld: 'skip' })`.
+ * Creates a wrapper that lets a function handler run on one instance at a time:
+ *
+ * `singleton('nightly', handler, { whenHeld: 'skip' })`
+ *
+ * `instance` names this process as the owner of its leases. The handler must call `lease.assertHeld()` before
+ * each side effect.
  */
 export function createSingleton(locks: Locks, instance: string): Singleton {
   return (key, handler, policy) => async (input, context) => {

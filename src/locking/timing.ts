@@ -1,27 +1,32 @@
-/** All spans in milliseconds. */
+/** The times of a lease, in milliseconds. */
 export interface LeaseTiming {
-  /** For how long the store keeps a lease that nobody renews. */
+  /** How long the store keeps a lease without a renewal. */
   leaseMs: number;
-  /** How much earlier than the store the holder stops trusting it: clock drift and what is under way fit in here. */
+  /**
+   * How much sooner than the store the holder stops trusting it, for clock drift and side effects in flight.
+   */
   marginMs: number;
-  /** How much before the end of its trust a holder is told, if no renewal came through: a timer may be late, never early. */
+  /**
+   * How long before the end of its trust a holder is told, if no renewal succeeded. A timer may be late,
+   * never early.
+   */
   timerSlackMs: number;
-  /** From one renewal to the next, give or take `renewJitter` of it. */
+  /** From one renewal to the next, ± `renewJitter`. */
   renewEveryMs: number;
-  /** A share, 0 to 1: keeps many holders from renewing in step. */
+  /** A fraction of `renewEveryMs`, 0 to 1. Keeps many holders from renewing in step. */
   renewJitter: number;
-  /** One request at most. */
+  /** Time limit of one request. */
   attemptMs: number;
-  /** After a renewal that brought no answer: between these two. */
+  /** The pause after a renewal without an answer is random, from `retryMinMs` to `retryMaxMs`. */
   retryMinMs: number;
   retryMaxMs: number;
 }
 
 /**
- * The timing that goes with a lease of `seconds`: renewed at a third of it, so that two renewals may fail; one request takes
- * a sixth of it at most, and never more than 5 s.
+ * The timing of a lease of `seconds`. It is renewed at a third of its time, so that two renewals may fail.
+ * One request takes at most a sixth of it, and never more than 5 s.
  *
- * @throws RangeError outside 15–60 whole seconds, the service's limits
+ * @throws RangeError unless `seconds` is a whole number from 15 to 60, the limits of the blob service
  * (https://learn.microsoft.com/rest/api/storageservices/lease-blob).
  */
 export function leaseTiming(seconds: number): LeaseTiming {
@@ -42,14 +47,15 @@ export function leaseTiming(seconds: number): LeaseTiming {
 }
 
 /**
- * Until when a holder may trust a lease whose last successful request was sent at `sentAt`. The store counts from when the
- * request arrived, which is later: the holder's time always ends first. Counted from the answer it could end last.
+ * When a holder stops trusting a lease whose last successful request was sent at `sentAt`. The store counts
+ * from the arrival of that request, which is later, so the holder's time always ends first. Counted from the
+ * answer, it could end last.
  */
 export function trustedUntil(sentAt: number, timing: LeaseTiming): number {
   return sentAt + timing.leaseMs - timing.marginMs;
 }
 
-/** A value between `min` and `max`, with `random` in [0, 1). */
+/** A value from `min` to `max`, by `random` in [0, 1). */
 export function between(min: number, max: number, random: () => number): number {
   return min + (max - min) * random();
 }

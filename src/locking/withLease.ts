@@ -2,11 +2,15 @@ import type { Lease } from './lease.ts';
 import type { LeaseOwner } from './lockStore.ts';
 import type { LeaseChoice, Locks } from './locks.ts';
 
+/** `heldElsewhere`: the work did not run. */
 export type LeasedResult<T> = { kind: 'done'; value: T } | { kind: 'heldElsewhere' };
 
 /**
- * Runs `work` under a lease and releases it whatever comes of it. Without `waitMs` a held lock means that `work` does not
- * run; with it, waits that long and then throws LockTimeout.
+ * Runs `work` under a lease and releases it afterwards, even if `work` fails. If the lock is held, `work`
+ * does not run: without `waitMs`, the result is `heldElsewhere`; with it, the call waits that many
+ * milliseconds and then throws LockTimeout. `signal` ends the wait, not the work.
+ *
+ * Rejects with what `work` throws, and as `Locks.tryAcquire` or `Locks.acquire` does.
  */
 export async function withLease<T>(
   locks: Locks,
