@@ -9,7 +9,7 @@ const owner = { instance: 'i-1', job: 'test' };
 const other = { instance: 'i-2', job: 'test' };
 const key = 'jobs/test';
 
-/** The first request of this operation meets the fault, every other none. */
+/** The first request of this operation meets the fault; all others pass. */
 function once(operation: Operation, fault: Fault): (seen: Operation) => Fault {
   let left = 1;
   return (seen) => (seen === operation && left-- > 0 ? fault : { kind: 'none' });
@@ -34,7 +34,7 @@ describe('tryAcquire', () => {
     expect(calls).toEqual(['acquire', 'release']);
   });
 
-  test('the first use of one that is likely new is three: create, acquire, release', async () => {
+  test('the first use of a lock that is likely new is three: create, acquire, release', async () => {
     const { locks, calls, memory } = virtualLocks();
     const lease = await locks.tryAcquire(key, owner, { fenced: false, likelyNew: true });
     expect(memory.holder(key)).toBeDefined();
@@ -42,7 +42,7 @@ describe('tryAcquire', () => {
     expect(calls).toEqual(['create', 'acquire', 'release']);
   });
 
-  test('who waits for one that was not new creates it once', async () => {
+  test('waiting for a lock that was not new after all creates it only once', async () => {
     const first = virtualLocks();
     const second = virtualLocks({}, first);
     const options = { fenced: false, likelyNew: true };
@@ -75,7 +75,7 @@ describe('tryAcquire', () => {
     },
   );
 
-  test('a held lock costs one look and is no error', async () => {
+  test('a held lock costs one look and is not an error', async () => {
     const first = virtualLocks();
     const second = virtualLocks({}, first);
     const lease = await first.locks.tryAcquire(key, owner);
@@ -91,7 +91,7 @@ describe('tryAcquire', () => {
     await lease?.release();
   });
 
-  test('each fence is greater than the one before, and owner and time are written with it', async () => {
+  test('each fence is greater than the last and is written with owner and time', async () => {
     const { locks, memory, clock } = virtualLocks();
     const fences: number[] = [];
     for (let i = 0; i < 3; i++) {
@@ -109,7 +109,7 @@ describe('tryAcquire', () => {
     });
   });
 
-  test('a fence survives the deletion of its lock', async () => {
+  test('fences keep rising after their lock is deleted', async () => {
     const { locks, memory, clock } = virtualLocks();
     const before = await locks.tryAcquire(key, owner);
     memory.delete(key);
@@ -132,7 +132,7 @@ describe('tryAcquire', () => {
   });
 
   test.each<Operation>(['look', 'create', 'acquire', 'raise'])(
-    'a %s whose answer is lost is sent again, and the lease is held once',
+    'a %s whose answer is lost is retried, and the lease is held once',
     async (operation) => {
       const { locks, clock, network, memory } = virtualLocks();
       network.fault = once(operation, { kind: 'resetAfter' });
@@ -147,7 +147,7 @@ describe('tryAcquire', () => {
     },
   );
 
-  test('a store that never answers is an error that says so', async () => {
+  test('a store that never answers is reported as such', async () => {
     const { locks, clock, network } = virtualLocks();
     network.fault = () => ({ kind: 'blackHole' });
     const acquiring = locks.tryAcquire(key, owner).catch((error: unknown) => error);
@@ -164,7 +164,7 @@ describe('tryAcquire', () => {
     expect(clock.sleepers()).toBe(0);
   });
 
-  test('a record written between look and acquire does not stop it', async () => {
+  test('a record written between look and acquire does not stop the raise', async () => {
     const { locks, memory, network, calls, clock } = virtualLocks();
     const signal = new AbortController().signal;
     await memory.create(key, signal);
@@ -188,7 +188,7 @@ describe('the next fence', () => {
     expect(nextFence(6, 1_000)).toBe(7);
   });
 
-  test('starts at the time of day in seconds', () => {
+  test('starts at the Unix time in seconds', () => {
     expect(nextFence(undefined, Date.UTC(2026, 0, 1))).toBe(1_767_225_600);
     expect(nextFence(undefined, 0)).toBe(1);
   });

@@ -1,4 +1,4 @@
-/** What the lock store makes of answers that Azurite does not give, or not at will. */
+/** What the lock store makes of answers that Azurite never gives, or not on demand. */
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -12,7 +12,7 @@ interface Answer {
   headers?: Record<string, string>;
 }
 
-/** The answers to come, in order. */
+/** The next answers, in order. */
 let answers: Answer[] = [];
 let asked: string[] = [];
 const server = createServer((request, response) => {
@@ -54,7 +54,7 @@ describe('acquire', () => {
   });
 
   test.each(['ContainerBeingDeleted', 'BlobImmutableDueToPolicy'])(
-    '%s is an error, not contention that nobody hears of',
+    '%s is an error, not silent contention',
     async (code) => {
       answer({ status: 409, code });
       await expect(store.acquire(key, id, 15_000, signal)).rejects.toMatchObject({ code });
@@ -110,12 +110,12 @@ describe('create', () => {
     [409, 'BlobAlreadyExists'],
     [412, 'LeaseIdMissing'],
     [412, 'ConditionNotMet'],
-  ])('%i %s: it is there', async (status, code) => {
+  ])('%i %s: the lock exists', async (status, code) => {
     answer({ status, code }, there);
     expect(await store.create(key, signal)).toMatchObject({ held: true, version: '"2"' });
   });
 
-  test('one that is deleted right after it was there is made', async () => {
+  test('a lock deleted right after it was found is created', async () => {
     const made: Answer = { status: 201, headers: { etag: '"3"' } };
     answer({ status: 409, code: 'BlobAlreadyExists' }, { status: 404, code: 'BlobNotFound' }, made);
     expect(await store.create(key, signal)).toEqual({ held: false, record: undefined, version: '"3"' });

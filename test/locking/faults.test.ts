@@ -7,19 +7,22 @@ import { memoryLockStore } from '../support/memoryLockStore.ts';
 import { virtualClock } from '../support/virtualClock.ts';
 
 /**
- * The same trials through a real proxy, before a real Azurite, are in `bench/leaseFaults.ts`; here time is virtual, so
- * that 200 of each take a second.
+ * The same trials run against a real proxy and a real Azurite in `bench/leaseFaults.ts`. Here time is
+ * virtual, so 200 of each take a second.
  */
 const trials = 200;
 const timing = leaseTiming(15);
 
-/** A number in [0, 1) from a seed, so that a failing trial can be run again. */
+/** A number in [0, 1) from a seed, so that a failing trial can be repeated. */
 function fraction(seed: number): number {
   const x = Math.sin(seed * 12.9898) * 43_758.5453;
   return x - Math.floor(x);
 }
 
-/** How long before the store could hand the lock to another the signal fired, in a trial with a fault that begins at random. */
+/**
+ * Runs a lease into a fault that begins at a random time. Returns how many milliseconds before the store
+ * could hand the lock on its signal fired; NaN if it never fired.
+ */
 async function trial(fault: Fault, seed: number): Promise<number> {
   const clock = virtualClock();
   const network: { fault: Fault } = { fault: { kind: 'none' } };
@@ -45,7 +48,7 @@ async function trial(fault: Fault, seed: number): Promise<number> {
   return spare;
 }
 
-describe('under a fault that stays, the signal fires at least the margin before another could get the lock', () => {
+describe('under a lasting fault, the signal fires at least one margin before another could get the lock', () => {
   test.each<Fault>([
     { kind: 'blackHole' },
     { kind: 'resetBefore' },
@@ -60,7 +63,7 @@ describe('under a fault that stays, the signal fires at least the margin before 
   });
 
   test.each<Fault>([{ kind: 'resetAfter' }, { kind: 'slowSuccess', ms: 4000 }])(
-    '%o: the store extends the lease, its holder does not know',
+    '%o: the store extends the lease, but its holder does not know',
     async (fault) => {
       for (let seed = 1; seed <= trials; seed++) {
         expect(await trial(fault, seed), `seed ${seed}`).toBeGreaterThanOrEqual(timing.marginMs);
@@ -69,7 +72,7 @@ describe('under a fault that stays, the signal fires at least the margin before 
   );
 });
 
-test('a slow success within the time of a request keeps the lease', async () => {
+test('a slow success within the request timeout keeps the lease', async () => {
   for (let seed = 1; seed <= 20; seed++) {
     expect(await trial({ kind: 'slowSuccess', ms: 2000 }, seed)).toBeNaN();
   }

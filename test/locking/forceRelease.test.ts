@@ -8,7 +8,7 @@ const key = 'jobs/test';
 const holder = { instance: 'web-1', job: 'test' };
 const asked = { key, expectedOwner: 'web-1', actor: 'ada@example.com', reason: 'stuck' };
 
-/** A lock that `web-1` holds, and operators whose requests meet `network.fault`. */
+/** A lock that `web-1` holds, and an operator whose requests meet `network.fault`. */
 async function heldLock() {
   const { locks, memory, clock, telemetry } = virtualLocks();
   const lease = await locks.tryAcquire(key, holder);
@@ -26,7 +26,7 @@ async function heldLock() {
 }
 
 describe('force-release', () => {
-  test('names who asked and why as far as a record has room for it', async () => {
+  test('records who asked and why, as far as the record has room', async () => {
     const { lease, look, release } = await heldLock();
     const outcome = await release({ actor: 'a'.repeat(300), reason: 'r'.repeat(300) });
     expect(outcome).toMatchObject({ kind: 'released', fence: lease.fence + 1 });
@@ -47,7 +47,7 @@ describe('force-release', () => {
   );
 
   test.each<Fault>([{ kind: 'status', status: 503 }, { kind: 'resetAfter' }])(
-    'raises the fence again where that had no answer once: %o',
+    'retries the raise if it gets no answer once: %o',
     async (fault) => {
       const { lease, network, look, release } = await heldLock();
       let left = 1;
@@ -62,7 +62,7 @@ describe('force-release', () => {
     ['acquire', { kind: 'resetAfter' }],
     ['raise', { kind: 'resetBefore' }],
   ])(
-    'that ends at its %s is finished by a second one: the former holder is fenced out',
+    'that fails at its %s is finished by a second one: the former holder is fenced out',
     async (operation, fault) => {
       const { lease, network, look, release } = await heldLock();
       network.fault = (seen) => (seen === operation ? fault : { kind: 'none' });
@@ -74,7 +74,7 @@ describe('force-release', () => {
     },
   );
 
-  test('says what it did when the lock cannot be given back, and counts that', async () => {
+  test('still reports success if the lock cannot be given back, and counts it', async () => {
     const { network, telemetry, release } = await heldLock();
     network.fault = (operation) =>
       operation === 'release' ? { kind: 'status', status: 500 } : { kind: 'none' };
@@ -82,7 +82,7 @@ describe('force-release', () => {
     expect(telemetry.values(metric.leaseReleaseFailed)).toEqual([1]);
   });
 
-  test('of a free lock raises its fence for its last holder only', async () => {
+  test('of a free lock raises its fence only for its last holder', async () => {
     const { lease, look, release } = await heldLock();
     await lease.release();
     expect(await release({ expectedOwner: 'web-2' })).toEqual({ kind: 'notHeld' });
@@ -90,7 +90,7 @@ describe('force-release', () => {
     expect(await release()).toMatchObject({ kind: 'released', fence: lease.fence + 1 });
   });
 
-  test('is an error that says so when the fence stays out of reach', async () => {
+  test('fails with LockStoreFailed if the fence cannot be raised', async () => {
     const { network, release } = await heldLock();
     network.fault = (operation) => (operation === 'raise' ? { kind: 'resetBefore' } : { kind: 'none' });
     expect(await release()).toBeInstanceOf(LockStoreFailed);

@@ -34,7 +34,7 @@ describe('withLease', () => {
     expect(memory.holder(key)).toBeUndefined();
   });
 
-  test('does not run while the lock is held elsewhere; with a wait, gives up after it', async () => {
+  test('does not run while the lock is held elsewhere; given a wait, gives up after it', async () => {
     const first = virtualLocks();
     const second = virtualLocks({}, first);
     await using _held = await first.locks.tryAcquire(key, owner);
@@ -51,7 +51,7 @@ describe('withLease', () => {
 describe('singleton', () => {
   const context = { functionName: 'nightly', invocationId: 'inv-1' };
 
-  test('runs the handler with the lease, in the name of function and invocation', async () => {
+  test('runs the handler with a lease owned by function and invocation', async () => {
     const { locks, memory } = virtualLocks();
     const singleton = createSingleton(locks, 'web-1');
     const handler = singleton(key, async (input: number, _context, lease) => [input, lease.owner] as const, {
@@ -61,7 +61,7 @@ describe('singleton', () => {
     expect(memory.holder(key)).toBeUndefined();
   });
 
-  test('a key may follow from the input', async () => {
+  test('a key may be derived from the input', async () => {
     const { locks, memory } = virtualLocks();
     const handler = createSingleton(locks, 'web-1')(
       (id: string) => `items/${id}`,
@@ -90,7 +90,7 @@ describe('singleton', () => {
 });
 
 describe('lead', () => {
-  test('one leads at a time; when it loses, another is elected, and later it again', async () => {
+  test('one leads at a time; when it loses its lease, another is elected, and later the first again', async () => {
     const first = virtualLocks();
     const second = virtualLocks({}, first);
     const { clock } = first;
@@ -127,7 +127,7 @@ describe('lead', () => {
     expect(leading).toBe(0);
   });
 
-  test('is done when its work is, and hands on what it returns or throws', async () => {
+  test('ends when its work does, and passes on what it returns or throws', async () => {
     const { locks, memory } = virtualLocks();
     const { signal } = new AbortController();
     expect(await lead(locks, key, owner, async () => 'done', signal)).toBe('done');
@@ -136,14 +136,14 @@ describe('lead', () => {
     expect(memory.holder(key)).toBeUndefined();
   });
 
-  test('the loss of another lease is an error like any other', async () => {
+  test('the loss of a different lease is an error like any other', async () => {
     const { locks } = virtualLocks();
     const foreign = new LeaseLost('other', { reason: 'taken', detail: '' });
     const failing = lead(locks, key, owner, () => Promise.reject(foreign), new AbortController().signal);
     await expect(failing).rejects.toThrow(foreign);
   });
 
-  test('ends without work when told to while it follows', async () => {
+  test('ends without work if stopped while it follows', async () => {
     const first = virtualLocks();
     const second = virtualLocks({}, first);
     await using _held = await first.locks.tryAcquire(key, owner);
@@ -160,7 +160,7 @@ describe('keys', () => {
     expect(shardKeys('jobs/a', 3)).toEqual(['jobs/a/0', 'jobs/a/1', 'jobs/a/2']);
   });
 
-  test('of a work item never meet', () => {
+  test('of work items never collide', () => {
     expect(workItemKey('inv-1', 'receipt')).toBe('work-items/inv-1#receipt');
     const pairs: [string, string][] = [
       ['a#b', 'c'],

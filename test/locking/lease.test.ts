@@ -12,7 +12,7 @@ import { virtualClock } from '../support/virtualClock.ts';
 const owner: LeaseOwner = { instance: 'i-1', job: 'test' };
 const key = 'jobs/test';
 
-/** A lease of 30 s, renewed every 10 s exactly, on a store whose next answers the test decides. */
+/** A lease of 30 s, renewed exactly every 10 s, on a store whose next answers the test decides. */
 async function hold() {
   const clock = virtualClock();
   const memory = memoryLockStore(() => clock.monotonic());
@@ -53,7 +53,7 @@ async function hold() {
 }
 
 describe('while it is held', () => {
-  test('it is renewed every third of its time, for as long as it takes', async () => {
+  test('it is renewed every third of its time, for as long as it is held', async () => {
     const { lease, clock, calls, telemetry } = await hold();
     await clock.advance(300_000);
     lease.assertHeld();
@@ -63,7 +63,7 @@ describe('while it is held', () => {
     await lease.release();
   });
 
-  test('a renewal error counts as no loss: renewals fail for 16 s and the lease lives on', async () => {
+  test('a renewal error is not a loss: renewals fail for 16 s and the lease lives on', async () => {
     const { lease, clock, network } = await hold();
     network.fault = { kind: 'status', status: 503 };
     await clock.advance(26_000);
@@ -75,7 +75,7 @@ describe('while it is held', () => {
     await lease.release();
   });
 
-  test('a renewal that swallows its answer is given up after 5 s and tried again', async () => {
+  test('a renewal without an answer is given up after 5 s and retried', async () => {
     const { lease, clock, network, calls } = await hold();
     network.fault = { kind: 'blackHole' };
     await clock.advance(14_999);
@@ -142,7 +142,7 @@ describe('it is lost', () => {
     ]);
   });
 
-  test('expired: the process stood still, and the first to ask is told before any timer fires', async () => {
+  test('expired: the process was paused, and the first caller to ask learns it before any timer fires', async () => {
     const { lease, clock, calls } = await hold();
     clock.stall(40_000);
     expect(lease.signal.aborted).toBe(false);
@@ -152,7 +152,7 @@ describe('it is lost', () => {
     expect(calls).toEqual([]);
   });
 
-  test('expired: after standing still it does not renew, asked or not', async () => {
+  test('expired: after a pause it does not renew, asked or not', async () => {
     const { lease, clock, calls } = await hold();
     clock.stall(27_000);
     await clock.advance(0);
@@ -160,12 +160,12 @@ describe('it is lost', () => {
     expect(calls).toEqual([]);
   });
 
-  test('a late success revives nothing: answered, while nobody looked, after the trusted time', async () => {
+  test('a late success revives nothing: the answer came after the trusted time, and nobody had asked', async () => {
     const { lease, clock, network, memory } = await hold();
     network.fault = { kind: 'slowSuccess', ms: 3000 };
     await clock.advance(10_000);
     expect(memory.holder(key)).toBe('lease-1');
-    // The answer and the time-out of its request are due, and the deadline is over, all at once.
+    // All at once, the answer and the request's timeout are due and the deadline is over.
     clock.stall(20_000);
     await clock.advance(0);
     expect(lease.signal.aborted).toBe(true);
@@ -176,7 +176,7 @@ describe('it is lost', () => {
     });
   });
 
-  test('once, for good', async () => {
+  test('once and for good', async () => {
     const { lease, clock, network } = await hold();
     let fired = 0;
     lease.signal.addEventListener('abort', () => fired++);
@@ -188,7 +188,7 @@ describe('it is lost', () => {
     expect(lease.lost).toEqual({ reason: 'taken', detail: 'first' });
   });
 
-  test('then it is not given back: the lock may be another’s', async () => {
+  test('and then it is not given back: the lock may be someone else’s', async () => {
     const { lease, clock, network, calls } = await hold();
     network.fault = { kind: 'resetBefore' };
     await clock.advance(30_000);
@@ -217,7 +217,7 @@ describe('release', () => {
     expect(() => lease.assertHeld()).toThrow(LeaseReleased);
   });
 
-  test('waits for the renewal in flight to end', async () => {
+  test('waits for the renewal in flight', async () => {
     const { lease, clock, network, calls } = await hold();
     network.fault = { kind: 'slowSuccess', ms: 2000 };
     await clock.advance(10_000);
@@ -231,7 +231,7 @@ describe('release', () => {
   });
 
   test.each<Fault>([{ kind: 'blackHole' }, { kind: 'status', status: 500 }, { kind: 'resetBefore' }])(
-    'ends within one request time and without an error: %o',
+    'ends within one request timeout and without an error: %o',
     async (fault) => {
       const { lease, clock, network, telemetry } = await hold();
       network.fault = fault;
@@ -243,7 +243,7 @@ describe('release', () => {
     },
   );
 
-  test('a renewal that is refused while the lease is given back is no loss', async () => {
+  test('a renewal refused while the lease is given back is not a loss', async () => {
     const { lease, clock, network, telemetry } = await hold();
     network.fault = { kind: 'delay', ms: 2000 };
     await clock.advance(10_000);
@@ -259,8 +259,8 @@ describe('release', () => {
 describe('surrender', () => {
   test('takes the lease from its holder and gives it back', async () => {
     const { lease, memory, calls } = await hold();
-    await lease.surrender('the process is ending');
-    expect(lease.lost).toEqual({ reason: 'expired', detail: 'the process is ending' });
+    await lease.surrender('the process is shutting down');
+    expect(lease.lost).toEqual({ reason: 'expired', detail: 'the process is shutting down' });
     expect(lease.signal.aborted).toBe(true);
     expect(memory.holder(key)).toBeUndefined();
     expect(calls).toEqual(['release', 'release applied']);

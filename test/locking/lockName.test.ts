@@ -21,7 +21,7 @@ describe('the blob name of a lock', () => {
     expect(lockName(`${'a/'.repeat(300)}a`)).toMatch(/^a\/a-a-.*==[0-9a-f]{64}$/);
   });
 
-  test('is refused to an empty key and to one over 1,024 characters', () => {
+  test('rejects an empty key and one over 1,024 characters', () => {
     expect(() => lockName('')).toThrow(RangeError);
     expect(() => lockName('a'.repeat(1025))).toThrow(RangeError);
     expect(lockName('a'.repeat(1024))).toHaveLength(1024);
@@ -73,7 +73,7 @@ describe('the blob name of a lock', () => {
     );
   });
 
-  test('begins with what the names of its folder begin with, whatever part of the key is asked for', () => {
+  test('begins with the common prefix of its folder, whatever part of the key is asked for', () => {
     fc.assert(
       fc.property(fc.oneof(anyKey, shortKey), fc.nat(), (key, length) => {
         expect(lockName(key).startsWith(commonNamePrefix(key.slice(0, length % (key.length + 1))))).toBe(
@@ -86,7 +86,7 @@ describe('the blob name of a lock', () => {
     expect(commonNamePrefix('')).toBe('');
   });
 
-  test('stands in the folder of its key, however long or deep the rest', () => {
+  test('stays in the folder of its key, however long or deep the rest', () => {
     fc.assert(
       fc.property(anyKey, (key) => {
         expect(lockName(`work-items/${key.slice(0, 1000)}#x`)).toMatch(/^work-items\//);

@@ -11,7 +11,7 @@ const record: fc.Arbitrary<LockRecord> = fc.record({
   leaseMs: fc.integer({ min: 1, max: 60_000 }),
 });
 
-test('a record survives its way through HTTP headers', () => {
+test('a record survives the trip through HTTP headers', () => {
   fc.assert(
     fc.property(fc.string({ unit: 'binary', minLength: 1, maxLength: 512 }), record, (key, written) => {
       const metadata = toMetadata(key, written);
@@ -22,7 +22,7 @@ test('a record survives its way through HTTP headers', () => {
   );
 });
 
-test('the longest of everything fits into 8 KB', () => {
+test('the longest key and owner fit into 8 KB', () => {
   const longest = '€'.repeat(256);
   const metadata = toMetadata('€'.repeat(1024), {
     fence: Number.MAX_SAFE_INTEGER,
@@ -51,7 +51,7 @@ test('plain parts stay readable', () => {
   });
 });
 
-test('an owner longer than its blob may carry is refused', () => {
+test('an owner that is too long is rejected', () => {
   const owner = { instance: 'x'.repeat(257), job: 'j' };
   expect(() => toMetadata('k', { fence: 1, owner, since: 0, leaseMs: 1 })).toThrow(RangeError);
 });
@@ -61,6 +61,6 @@ test.each([
   [{ key: 'a' }],
   [{ instance: 'i', job: 'j', since: 'yesterday', leasems: '1', fence: '1' }],
   [{ instance: 'i', job: 'j', since: '1970-01-01T00:00:00Z', leasems: '1', fence: 'x' }],
-])('metadata that no holder wrote is no record: %o', (metadata) => {
+])('metadata that no holder wrote is not a record: %o', (metadata) => {
   expect(fromMetadata(metadata)).toBeUndefined();
 });

@@ -22,7 +22,7 @@ describe('acquire', () => {
     await lease.release();
   });
 
-  test('gives up when its time is over', async () => {
+  test('gives up when its time runs out', async () => {
     const first = virtualLocks();
     const second = virtualLocks({}, first);
     const held = await first.locks.tryAcquire(key, owner);
@@ -36,7 +36,7 @@ describe('acquire', () => {
     await held?.release();
   });
 
-  test('a wait of 0 looks once', async () => {
+  test('a wait of 0 tries once', async () => {
     const first = virtualLocks();
     const second = virtualLocks({}, first);
     const held = await first.locks.tryAcquire(key, owner);
@@ -45,7 +45,7 @@ describe('acquire', () => {
     await held?.release();
   });
 
-  test('outlasts a store that is out of reach for a while, and names its error if that stays so', async () => {
+  test('outlasts a store outage, or reports its error if the outage goes on', async () => {
     const { locks, clock, network } = virtualLocks();
     network.fault = () => ({ kind: 'status', status: 503 });
     const soon = locks.acquire(key, owner, { waitMs: 2000 }).catch((error: unknown) => error);
@@ -59,7 +59,7 @@ describe('acquire', () => {
     await (await patient).release();
   });
 
-  test('ends when its signal aborts, asleep or not yet begun', async () => {
+  test('ends when its signal aborts, during a pause or before it starts', async () => {
     const first = virtualLocks();
     const second = virtualLocks({}, first);
     const held = await first.locks.tryAcquire(key, owner);
@@ -76,7 +76,7 @@ describe('acquire', () => {
     await held?.release();
   });
 
-  test('a lock got after its caller gave up is given back', async () => {
+  test('a lock acquired after its caller gave up is given back', async () => {
     const { locks, clock, network, memory } = virtualLocks();
     network.fault = (operation) =>
       operation === 'acquire' ? { kind: 'slowSuccess', ms: 2000 } : { kind: 'none' };
@@ -90,7 +90,7 @@ describe('acquire', () => {
     expect(memory.holder(key)).toBeUndefined();
   });
 
-  test('fifty waiters all get through', async () => {
+  test('fifty waiters all get their turn', async () => {
     let seed = 1;
     const random = () => {
       seed = (seed * 16_807) % 2_147_483_647;
@@ -111,7 +111,7 @@ describe('acquire', () => {
 });
 
 describe('drain', () => {
-  test('takes no new lease and waits for the held ones', async () => {
+  test('takes no new leases and waits for the held ones', async () => {
     const { locks, clock, memory } = virtualLocks();
     const lease = await locks.tryAcquire(key, owner);
     let drained = false;
@@ -128,13 +128,13 @@ describe('drain', () => {
     expect(lease?.lost).toBeUndefined();
   });
 
-  test('takes away what is still held when the grace is over', async () => {
+  test('takes away what is still held when the grace period is over', async () => {
     const { locks, clock, memory } = virtualLocks();
     const lease = await locks.tryAcquire(key, owner);
     const draining = locks.drain(10_000);
     await clock.advance(10_000);
     await draining;
-    expect(lease?.lost?.detail).toBe('the process is ending');
+    expect(lease?.lost?.detail).toBe('the process is shutting down');
     expect(memory.holder(key)).toBeUndefined();
   });
 
@@ -149,7 +149,7 @@ describe('drain', () => {
     await held?.release();
   });
 
-  test('waits for an acquire under way, which is given back', async () => {
+  test('waits for an acquire in flight, whose lease is given back', async () => {
     const { locks, clock, memory, network } = virtualLocks();
     network.fault = (operation) =>
       operation === 'raise' ? { kind: 'slowSuccess', ms: 2000 } : { kind: 'none' };
@@ -162,7 +162,7 @@ describe('drain', () => {
     expect(memory.holder(key)).toBeUndefined();
   });
 
-  test('with nothing held is done at once, and a second one too', async () => {
+  test('with nothing held ends at once, as does a second one', async () => {
     const { locks } = virtualLocks();
     await locks.drain(10_000);
     await locks.drain(10_000);

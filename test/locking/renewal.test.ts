@@ -8,42 +8,42 @@ const tenure = startTenure(0, timed);
 const failed = { kind: 'failed', detail: 'ECONNRESET' } as const;
 
 describe('a tenure', () => {
-  test('is trusted from when its request was sent, for the lease less the margin', () => {
+  test('is trusted from when its request was sent, for the lease minus the margin', () => {
     expect(tenure).toEqual({ trustedUntil: 27_000, giveUpAt: 26_750, renewAt: 10_000, failures: 0 });
   });
 
   test.each([
     [0, 8000],
     [1, 12_000],
-  ])('is renewed after a third of the lease, give or take a fifth', (random, renewAt) => {
+  ])('is renewed after a third of the lease, ± 20 %', (random, renewAt) => {
     expect(startTenure(0, { ...timed, random: () => random }).renewAt).toBe(renewAt);
   });
 });
 
 describe('after a renewal', () => {
-  test('success extends trust from when it was sent, not from when it was answered', () => {
+  test('success extends trust from when the renewal was sent, not from when it was answered', () => {
     const decision = afterRenewal(tenure, 'renewed', { sentAt: 10_000, now: 14_900 }, timed);
     expect(decision).toMatchObject({ kind: 'held', trustedUntil: 37_000, failures: 0 });
   });
 
-  test('a slow success that comes after the trusted time revives nothing', () => {
+  test('a success that arrives after the trusted time revives nothing', () => {
     const decision = afterRenewal(tenure, 'renewed', { sentAt: 24_000, now: 27_000 }, timed);
     expect(decision).toMatchObject({ kind: 'lost', reason: 'expired' });
   });
 
-  test('no answer is no loss, and is tried again in one to two seconds', () => {
+  test('no answer is not a loss; the renewal is retried after one to two seconds', () => {
     const decision = afterRenewal(tenure, failed, { sentAt: 10_000, now: 15_000 }, timed);
     expect(decision).toMatchObject({ kind: 'held', trustedUntil: 27_000, renewAt: 16_500, failures: 1 });
   });
 
-  test('no answer until the time is over is a loss that names the last failure', () => {
+  test('no answer until the trusted time is over is a loss, with the last error', () => {
     const once = afterRenewal(tenure, failed, { sentAt: 10_000, now: 15_000 }, timed);
     if (once.kind === 'lost') throw new Error('lost too early');
     const decision = afterRenewal(once, failed, { sentAt: 22_000, now: 26_750 }, timed);
     expect(decision).toEqual({
       kind: 'lost',
       reason: 'unreachable',
-      detail: '2 renewals without an answer, the last: ECONNRESET',
+      detail: 'renewals without an answer: 2; last error: ECONNRESET',
     });
   });
 
@@ -53,7 +53,7 @@ describe('after a renewal', () => {
     expect(decision).toEqual({ kind: 'lost', reason, detail: '409' });
   });
 
-  test('success forgets earlier failures', () => {
+  test('success resets earlier failures', () => {
     const once = afterRenewal(tenure, failed, { sentAt: 10_000, now: 15_000 }, timed);
     if (once.kind === 'lost') throw new Error('lost too early');
     expect(afterRenewal(once, 'renewed', { sentAt: 16_500, now: 16_510 }, timed)).toEqual({
@@ -62,7 +62,7 @@ describe('after a renewal', () => {
     });
   });
 
-  test('whatever happens, trust ends the margin before the lease of the last success sent', () => {
+  test('whatever happens, trust ends one margin before the lease that the last successful request started', () => {
     const outcome = fc.constantFrom('renewed' as const, failed);
     const step = fc.record({
       outcome,
@@ -90,15 +90,15 @@ describe('after a renewal', () => {
   });
 });
 
-describe('when the time is over', () => {
-  test('without a renewal sent, the process stood still', () => {
+describe('when the trusted time is over', () => {
+  test('and no renewal was sent: the process was paused', () => {
     expect(timeOver(tenure, 41_000)).toEqual({
       reason: 'expired',
       detail: 'no renewal was sent in time; noticed 14000 ms after the deadline',
     });
   });
 
-  test('with one unanswered, the store was out of reach', () => {
+  test('and a renewal is unanswered: the store was unreachable', () => {
     expect(timeOver(tenure, 27_000, true).reason).toBe('unreachable');
   });
 });

@@ -1,6 +1,6 @@
 /**
- * Breaks the leases on purpose, one rule at a time, in a copy of the project, and checks that a test of that rule fails.
- * `node test/locking/sabotages.ts`; exits with 1 when a sabotage goes unnoticed.
+ * Breaks the rules of the leases on purpose, one at a time, in a copy of the project, and checks that a test
+ * of that rule fails. Run `node test/locking/sabotages.ts`; it exits with 1 if a sabotage goes unnoticed.
  */
 import { spawnSync } from 'node:child_process';
 import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
@@ -14,7 +14,7 @@ interface Sabotage {
   file: string;
   from: string;
   to: string;
-  /** The test file, and the beginning of the name of a test in it, that must fail. */
+  /** The test file, and the beginning of the title of a test in it that must fail. */
   tests: string;
   caughtBy: string;
 }
@@ -37,7 +37,7 @@ const sabotages: Sabotage[] = [
     caughtBy: 'trust counts from when the acquire was sent',
   },
   {
-    name: 'a late success revives',
+    name: 'a late success revives the lease',
     file: 'src/locking/renewal.ts',
     from: 'if (late >= 0) {',
     to: 'if (late >= Number.POSITIVE_INFINITY) {',
@@ -50,7 +50,7 @@ const sabotages: Sabotage[] = [
     from: 'if (at.now >= tenure.giveUpAt)',
     to: 'if (at.now >= 0)',
     tests: 'test/locking/lease.test.ts',
-    caughtBy: 'a renewal error counts as no loss',
+    caughtBy: 'a renewal error is not a loss',
   },
   {
     name: 'no margin',
@@ -61,7 +61,7 @@ const sabotages: Sabotage[] = [
     caughtBy: 'no schedule of',
   },
   {
-    name: 'fence not checked by the store of the model',
+    name: 'fence not checked by the store in the model',
     file: 'test/locking/model/fencedRegister.ts',
     from: "if (fence < seen) return 'fencedOut';",
     to: '',
@@ -82,15 +82,15 @@ const sabotages: Sabotage[] = [
     from: '    await keeping;\n    try {',
     to: '    try {',
     tests: 'test/locking/lease.test.ts',
-    caughtBy: 'waits for the renewal in flight to end',
+    caughtBy: 'waits for the renewal in flight',
   },
   {
-    name: 'id not compared',
+    name: 'lease id not compared',
     file: 'src/locking/blobLockStore.ts',
     from: "if (renewed.leaseId === leaseId) return 'renewed';",
     to: "if (renewed.leaseId !== undefined) return 'renewed';",
     tests: 'test/locking/contract/blob.test.ts',
-    caughtBy: 'an expired lease is free for others, and its old id is worth nothing',
+    caughtBy: 'an expired lease is free for others, and its old id no longer works',
   },
 ];
 
@@ -102,7 +102,7 @@ const report = z.object({
   ),
 });
 
-/** The titles of the tests that fail in `dir`. */
+/** Titles of the tests that fail in `dir`. */
 function failures(dir: string, tests: string): string[] {
   const output = join(dir, 'report.json');
   const run = spawnSync(
@@ -128,12 +128,12 @@ try {
   for (const part of ['src', 'test', 'local', 'package.json', 'tsconfig.json', 'vitest.config.ts']) {
     cpSync(join(project, part), join(copy, part), { recursive: true });
   }
-  // A junction is a link that Windows lets everybody make; the other systems make a plain one.
+  // Windows lets any user create a junction; other systems ignore the type and create a plain symlink.
   symlinkSync(join(project, 'node_modules'), join(copy, 'node_modules'), 'junction');
   for (const { name, file, from, to, tests, caughtBy } of sabotages) {
     const path = join(copy, file);
     const whole = readFileSync(path, 'utf8');
-    if (whole.split(from).length !== 2) throw new Error(`${name}: its line is not once in ${file}`);
+    if (whole.split(from).length !== 2) throw new Error(`${name}: expected its line exactly once in ${file}`);
     writeFileSync(path, whole.replace(from, to));
     const failed = failures(copy, tests);
     writeFileSync(path, whole);

@@ -45,7 +45,7 @@ describe('blob leases', { timeout: 60_000 }, () => {
   });
 });
 
-test('a listing asks the service for its folder only', async () => {
+test('a listing asks the service only for its folder', async () => {
   const asked: (string | null)[] = [];
   const watch = (message: unknown) => {
     const { path } = (message as { request: { path: string } }).request;

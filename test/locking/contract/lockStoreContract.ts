@@ -10,7 +10,7 @@ import {
 import type { Clock } from '../../../src/platform/clock.ts';
 import { noTelemetry } from '../../../src/platform/telemetry.ts';
 
-/** A process that holds a lock, as the contract needs it; see `LockHolder` for a real one. */
+/** A process that holds a lock and works under it. See `LockHolder` for a real one. */
 export interface ContractHolder {
   fence: number;
   steps(): number;
@@ -20,19 +20,19 @@ export interface ContractHolder {
   thaw(): void;
 }
 
-/** What the contract needs of a store under test. Leases last 15 s. */
+/** The store under test and what the contract needs to test it. Leases last 15 s. */
 export interface ContractSubject {
   store: LockStore;
   clock: Clock;
   /** Lets time pass, for the store and for every process. */
   pass: (ms: number) => Promise<void>;
-  /** Whether time passes by itself: tests that wait then wait side by side. */
+  /** Whether time passes by itself. Tests that wait then run concurrently. */
   realTime: boolean;
-  /** Whether `freeze` and `thaw` do what they say. */
+  /** Whether `freeze` and `thaw` work. */
   canFreeze: boolean;
-  /** Destroys a lock behind everybody's back. */
+  /** Deletes a lock behind everyone's back. */
   destroy(key: string): Promise<void>;
-  /** Starts a process that takes the lock and works under it in steps until that is refused. */
+  /** Starts a process that takes the lock and works under it, step by step, until a step is refused. */
   startHolder(key: string): Promise<ContractHolder>;
 }
 
@@ -47,7 +47,7 @@ const record: LockRecord = {
   leaseMs,
 };
 
-/** How a lock store behaves. Every store that leases stand on has to pass it. */
+/** How a lock store behaves. Every store for leases must pass it. */
 export function lockStoreContract(subject: ContractSubject): void {
   const { store, clock, pass } = subject;
   let count = 0;
@@ -62,7 +62,7 @@ export function lockStoreContract(subject: ContractSubject): void {
   }
 
   describe('look and create', () => {
-    test('a lock that nobody made is not there', async () => {
+    test('a lock that nobody created does not exist', async () => {
       expect(await store.look(freshKey(), never)).toBeUndefined();
     });
 
@@ -82,11 +82,11 @@ export function lockStoreContract(subject: ContractSubject): void {
   });
 
   describe('acquire', () => {
-    test('a lock that is not there says so', async () => {
+    test('of a missing lock answers absent', async () => {
       expect(await store.acquire(freshKey(), one, leaseMs, never)).toBe('absent');
     });
 
-    test('one gets it, another does not', async () => {
+    test('one lease gets it, another does not', async () => {
       const { key } = await held();
       expect(await store.acquire(key, two, leaseMs, never)).toBe('held');
       expect((await store.look(key, never))?.held).toBe(true);
@@ -98,7 +98,7 @@ export function lockStoreContract(subject: ContractSubject): void {
       expect(await store.renew(key, one, never)).toBe('renewed');
     });
 
-    test('of many at once, one gets it', async () => {
+    test('of many at once, exactly one gets it', async () => {
       const key = freshKey();
       await store.create(key, never);
       const ids = Array.from({ length: 20 }, (_, i) => one.slice(0, -2) + String(10 + i));
@@ -114,7 +114,7 @@ export function lockStoreContract(subject: ContractSubject): void {
   });
 
   describe('raise', () => {
-    test('writes the record, for all to read, and changes the version', async () => {
+    test('writes the record for all to read, and changes the version', async () => {
       const { key, version } = await held();
       expect(await store.raise(key, one, record, version, never)).toBe('raised');
       const view = await store.look(key, never);
@@ -130,14 +130,14 @@ export function lockStoreContract(subject: ContractSubject): void {
       expect((await store.look(key, never))?.version).toBe(version);
     });
 
-    test('is refused under a version that is gone, though the lease is right', async () => {
+    test('is refused for an old version, even under the right lease', async () => {
       const { key, version } = await held();
       await store.raise(key, one, record, version, never);
       expect(await store.raise(key, one, { ...record, fence: 9 }, version, never)).toBe('changed');
       expect((await store.look(key, never))?.record?.fence).toBe(5);
     });
 
-    test('is refused under the lease of another, and without one', async () => {
+    test('is refused under another lease, and without one', async () => {
       const { key, version } = await held();
       const refused = { kind: 'refused', reason: 'taken' };
       expect(await store.raise(key, two, record, version, never)).toMatchObject(refused);
@@ -161,7 +161,7 @@ export function lockStoreContract(subject: ContractSubject): void {
   });
 
   describe('release', () => {
-    test('frees the lock; twice is no error', async () => {
+    test('frees the lock; a second release is not an error', async () => {
       const { key } = await held();
       expect(await store.release(key, one, never)).toBe('released');
       expect(await store.release(key, one, never)).toBe('gone');
@@ -170,13 +170,13 @@ export function lockStoreContract(subject: ContractSubject): void {
       expect(await store.renew(key, two, never)).toBe('renewed');
     });
 
-    test('of a lock that is not there is no error', async () => {
+    test('of a missing lock is not an error', async () => {
       expect(await store.release(freshKey(), one, never)).toBe('gone');
     });
   });
 
   describe('a broken lease', () => {
-    test('is told to its holder, whose lock another may take', async () => {
+    test('is refused to its holder, and another may take the lock', async () => {
       const { key, version } = await held();
       expect(await store.break(key, version, never)).toBe('broken');
       expect((await store.look(key, never))?.held).toBe(false);
@@ -186,21 +186,21 @@ export function lockStoreContract(subject: ContractSubject): void {
       expect(await store.renew(key, one, never)).toMatchObject({ kind: 'refused', reason: 'taken' });
     });
 
-    test('is not broken once a new holder has written its record', async () => {
+    test('is left alone once a new holder has written its record', async () => {
       const { key, version } = await held();
       await store.raise(key, one, record, version, never);
       expect(await store.break(key, version, never)).toBe('changed');
       expect(await store.renew(key, one, never)).toBe('renewed');
     });
 
-    test('where there is nothing to break, that is the answer', async () => {
+    test('answers so if there is nothing to break', async () => {
       const key = freshKey();
       expect(await store.break(key, '"1"', never)).toBe('changed');
       const { version } = await store.create(key, never);
       expect(await store.break(key, version, never)).toBe('notHeld');
     });
 
-    test('by force-release: the fence rises, the lock is free, the old holder learns of it', async () => {
+    test('by force-release: the fence rises, the lock is free, the old holder is refused', async () => {
       const { key, version } = await held();
       await store.raise(key, one, record, version, never);
       const request = { key, actor: 'ops@example.com', reason: 'stuck' };
@@ -228,7 +228,7 @@ export function lockStoreContract(subject: ContractSubject): void {
     });
   });
 
-  test('a deleted lock is told to its holder', async () => {
+  test('a holder learns that its lock was deleted', async () => {
     const { key, version } = await held();
     await subject.destroy(key);
     expect(await store.renew(key, one, never)).toMatchObject({ kind: 'refused', reason: 'deleted' });
@@ -255,11 +255,11 @@ export function lockStoreContract(subject: ContractSubject): void {
   });
 
   describe('as time passes', { concurrent: subject.realTime }, () => {
-    test('an expired lease is free for others, and its old id is worth nothing', async ({ expect }) => {
+    test('an expired lease is free for others, and its old id no longer works', async ({ expect }) => {
       const [{ key, version }, { key: taken }] = [await held(), await held()];
       await pass(leaseMs + 500);
       expect(await store.raise(key, one, record, version, never)).toMatchObject({ kind: 'refused' });
-      // Azurite renews the lease of the other and answers 200.
+      // Azurite renews the other lease and answers 200.
       expect(await store.renew(key, two, never)).toMatchObject({ kind: 'refused', reason: 'taken' });
       expect(await store.acquire(taken, two, leaseMs, never)).toBe('acquired');
       expect(await store.renew(taken, one, never)).toMatchObject({ kind: 'refused', reason: 'taken' });
@@ -275,7 +275,7 @@ export function lockStoreContract(subject: ContractSubject): void {
       expect(await store.acquire(key, two, leaseMs, never)).toBe('held');
     });
 
-    test('fifty waiters all get through', async ({ expect }) => {
+    test('fifty waiters all get their turn', async ({ expect }) => {
       const key = freshKey();
       const locks = createLocks(store, { clock, telemetry: noTelemetry, leaseSeconds: 15 });
       let inside = 0;
@@ -295,7 +295,7 @@ export function lockStoreContract(subject: ContractSubject): void {
       expect(new Set(await Promise.all(waiters)).size).toBe(50);
     });
 
-    test('a holder that is killed is followed by another when its lease has run out', async ({ expect }) => {
+    test('a killed holder is succeeded by another once its lease has run out', async ({ expect }) => {
       const key = freshKey();
       const holder = await subject.startHolder(key);
       holder.kill();
@@ -310,7 +310,7 @@ export function lockStoreContract(subject: ContractSubject): void {
     });
 
     test.runIf(subject.canFreeze)(
-      'a holder that stood still for longer than its lease does nothing afterwards',
+      'a holder that was paused for longer than its lease does nothing afterwards',
       async ({ expect }) => {
         const key = freshKey();
         const holder = await subject.startHolder(key);

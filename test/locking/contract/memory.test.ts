@@ -9,7 +9,7 @@ import { type ContractHolder, lockStoreContract } from './lockStoreContract.ts';
 const clock = virtualClock();
 const memory = memoryLockStore(() => clock.monotonic());
 
-/** A process on the model: its clock is everybody's, but while it is frozen or dead none of its timers fires. */
+/** A process on the model. It shares the clock, but while it is frozen or dead none of its timers fires. */
 async function startHolder(key: string): Promise<ContractHolder> {
   let running = Promise.resolve();
   let resume = () => {};

@@ -11,7 +11,7 @@ const chaosSteps = 160;
 const calmSteps = 4000;
 const never = new AbortController().signal;
 
-/** How much a schedule has put to the test. */
+/** How much a schedule has exercised. */
 export interface Coverage {
   tenures: number;
   losses: number;
@@ -21,17 +21,18 @@ export interface Coverage {
 }
 
 /**
- * Runs one schedule: some machines compete for one lock and write under it, while packets are lost, machines stop and die and
- * the lease is broken from outside; then all is calm. Rejects with the story when one of these does not hold:
- * - whoever has just been told by `assertHeld()` that it holds the lock does hold it, unless its lease was broken;
+ * Runs one schedule: machines compete for one lock and write under it, while packets are lost, machines
+ * freeze and die, and the lease is broken from outside. Then all is calm. Rejects with the story of the
+ * schedule if one of these is violated:
+ * - a machine that `assertHeld()` has just let pass holds the lock, unless its lease was broken;
  * - an accepted write never comes from an earlier tenure than one accepted before it;
- * - in the calm, every machine that lives gets in.
+ * - in the calm, every live machine gets in.
  */
 export async function runSchedule(scheduler: Scheduler, seed: number): Promise<Coverage> {
   const world = createWorld(scheduler, seed);
   const { locks, random } = world;
   const register = fencedRegister();
-  /** The fences in the order in which the lock store granted them. */
+  /** The fences in the order the lock store granted them. */
   const granted: number[] = [];
   const broken = new Set<string>();
   const coverage: Coverage = { tenures: 0, losses: 0, accepted: 0, fencedOut: 0, steps: 0 };
@@ -64,7 +65,7 @@ export async function runSchedule(scheduler: Scheduler, seed: number): Promise<C
       backoff: { firstMs: 500, mostMs: 4000 },
       random,
     });
-    // In the calm each enters once: who takes a lock again and again without a pause leaves no gap for others.
+    // In the calm each enters once: retaking a lock without a pause leaves no gap for others.
     while (!enteredInCalm.has(machine)) {
       try {
         await using lease = await own.acquire(
@@ -134,7 +135,7 @@ export async function runSchedule(scheduler: Scheduler, seed: number): Promise<C
   return coverage;
 }
 
-/** Now and then something befalls a machine or the lock; at least one machine stays alive. */
+/** Occasionally disturbs a machine or the lock. At least one machine stays alive. */
 async function disturb(
   machines: Machine[],
   random: () => number,
@@ -159,7 +160,7 @@ async function disturb(
   await locks.break(key, view.version, never);
 }
 
-/** What a machine may meet without a fault in the code. */
+/** What a machine may run into without a bug in the code. */
 function expected(error: unknown): boolean {
   if (error instanceof LeaseLost || error instanceof LockTimeout || error instanceof RequestTimedOut)
     return true;

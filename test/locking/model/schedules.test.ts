@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { type Coverage, runSchedule } from './runSchedule.ts';
 
-/** `LOCKING_SCHEDULES=100000` for the long campaign, `LOCKING_SEED` to run a seed again. */
+/** `LOCKING_SCHEDULES=100000` for the long campaign, `LOCKING_SEED` to repeat a seed. */
 const schedules = Number(process.env.LOCKING_SCHEDULES ?? 1000);
 const seed = Number(process.env.LOCKING_SEED ?? Date.now() % 2_000_000_000);
 
@@ -20,7 +20,7 @@ test(
     console.log(
       `${schedules} schedules, seed ${seed}: ${totals.map((what) => `${what} ${sum(what)}`).join(', ')}`,
     );
-    // Without these the schedules would prove little.
+    // A campaign that never saw one of these proves little.
     for (const what of totals) expect(sum(what)).toBeGreaterThan(0);
   },
   20_000 + schedules * 50,

@@ -6,12 +6,12 @@ import { type MemoryLockStore, memoryLockStore } from '../../support/memoryLockS
 /** One machine of the world. */
 export interface Machine {
   name: string;
-  /** How fast its clock runs: 0.92 is 8 % slow. */
+  /** Speed of its clock: 0.92 is 8 % slow. */
   rate: number;
   clock: Clock;
-  /** The lock store, seen through its network. */
+  /** The lock store as seen through its network. */
   store: LockStore;
-  /** The id of the lease that it asked for last. */
+  /** The id of the lease it last asked for. */
   leaseId: string | undefined;
   state: 'running' | 'frozen' | 'dead';
   freeze(): void;
@@ -24,13 +24,16 @@ export interface World {
   addMachine(name: string): Machine;
   /** True time in milliseconds. */
   now(): number;
-  /** In [0, 1); the only source of chance apart from the scheduler. */
+  /** Returns values in [0, 1). The only source of chance besides the scheduler. */
   random: () => number;
-  /** Carries something over the network of a machine: it may arrive late, and while there is chaos, never, or break. */
+  /**
+   * Sends a request over the network of a machine. It may arrive late; during chaos it may also be lost or
+   * fail.
+   */
   carry<T>(machine: Machine, what: string, apply: () => Promise<T>): Promise<T>;
-  /** Lets the scheduler pick one thing that may happen next: a packet, a timer that is due, or time going on. */
+  /** Lets the scheduler pick the next event: a packet, a due timer, or time moving on. */
   step(): Promise<void>;
-  /** From now on nothing is lost, and time goes on only when there is nothing else to do. */
+  /** From now on nothing is lost, and time moves on only if there is nothing else to do. */
   calmDown(): void;
   note: (what: string) => void;
   /** What happened, in order. */
@@ -43,16 +46,16 @@ interface Sleep {
   wake: () => void;
 }
 
-/** What a lost packet brings; a promise of its own each time, or the first would hold on to every schedule. */
+/** The fate of a lost packet. A new promise each time: a shared one would keep every schedule in memory. */
 const nothing = () => new Promise<never>(() => {});
 
-/** Where time begins: a plausible date, since fences may start from it. */
+/** Where wall-clock time begins: a plausible date, since fences may start from it. */
 const epoch = Date.UTC(2026, 0, 1);
 
 /**
- * Machines with clocks that run at different speeds, a network and a lock store, all in virtual time. Everything that may
- * happen waits in fast-check's scheduler, which picks the order; time going on is one of those things, so that any packet and
- * any timer may be late by any span.
+ * Machines with clocks of different speeds, a network and a lock store, all in virtual time. Every possible
+ * event waits in fast-check's scheduler, which picks the order. Time moving on is one of those events, so any
+ * packet and any timer may be late by any span.
  */
 export function createWorld(scheduler: Scheduler, seed: number): World {
   const random = mulberry32(seed);
@@ -66,7 +69,7 @@ export function createWorld(scheduler: Scheduler, seed: number): World {
   const locks = memoryLockStore(() => now);
   const note = (what: string) => events.push([now, what]);
 
-  /** Resolves when the machine runs; never when it is dead. */
+  /** Resolves once the machine runs; never if it is dead. */
   async function awake(machine: Machine): Promise<void> {
     while (machine.state !== 'running') await gates.get(machine)?.opened;
   }
@@ -100,7 +103,7 @@ export function createWorld(scheduler: Scheduler, seed: number): World {
 
   async function carry<T>(machine: Machine, what: string, apply: () => Promise<T>): Promise<T> {
     const fate = chaos ? random() : 1;
-    // Some packets take a long way round.
+    // Some packets take a detour.
     for (let hops = chaos && random() < 0.08 ? 25 : 1; hops > 0; hops--) {
       await scheduler.schedule(Promise.resolve(), `${machine.name} → ${what}`);
     }
@@ -194,7 +197,7 @@ export function createWorld(scheduler: Scheduler, seed: number): World {
     async step() {
       if (!ticking && (chaos || scheduler.count() === 0)) void tick();
       await scheduler.waitNext(1);
-      // What follows from it comes to its own next wait.
+      // Let everything that follows reach its next wait.
       for (let i = 0; i < 40; i++) await Promise.resolve();
     },
     calmDown() {
@@ -205,7 +208,7 @@ export function createWorld(scheduler: Scheduler, seed: number): World {
   };
 }
 
-/** A small seeded generator of numbers in [0, 1). */
+/** A small seeded random generator of numbers in [0, 1). */
 function mulberry32(seed: number): () => number {
   let state = seed | 0;
   return () => {
