@@ -44,7 +44,7 @@ export type Trigger = HttpTrigger | TimerTrigger | QueueTrigger | ServiceBusTrig
 export interface AppFunction<T extends Trigger = Trigger> extends RegisteredFunction {
   name: string;
   trigger: T;
-  /** Under which name the programming model expects the trigger's data. */
+  /** The name under which the programming model expects the trigger's data. */
   triggerName: string;
   /** Names of the inputs that carry the Durable Functions client. */
   durableClients: string[];
@@ -52,7 +52,7 @@ export interface AppFunction<T extends Trigger = Trigger> extends RegisteredFunc
 
 /**
  * Reads the bindings of every registered function.
- * @throws HostStartError naming each function that has a binding which this host does not serve, and the binding
+ * @throws HostStartError naming each function with an unsupported binding, and the binding
  */
 export function readFunctions(registered: Iterable<RegisteredFunction>, settings: Settings): AppFunction[] {
   const problems: string[] = [];

@@ -1,13 +1,13 @@
 /**
- * The module `@azure/functions-core`: `@azure/functions` finds it where it runs inside a worker, and registers
- * functions, hooks and itself here. loadApp.ts makes that name resolve to this file.
+ * The module `@azure/functions-core`. Inside a worker, `@azure/functions` imports it to register functions,
+ * hooks and itself. loadApp.ts makes that name resolve to this file.
  */
 import type { FunctionCallback, FunctionMetadata, LogLevel, ProgrammingModel } from './coreTypes.ts';
 import { type HookCallback, type HookName, hookNames, registeredApp } from './registeredApp.ts';
 
-/** The worker whose contract this is. */
+/** Version of the Node worker whose contract this module implements. */
 export const version = '3.9.0';
-/** The host whose behaviour was measured. */
+/** Version of the real host whose behaviour was measured. */
 export const hostVersion = '4.1037.0';
 
 export class Disposable {
@@ -48,7 +48,7 @@ function isHookName(name: string): name is HookName {
 }
 
 export function registerHook(name: string, callback: HookCallback): Disposable {
-  // `@azure/functions` knows this kind of error: it says which hooks need another host.
+  // `@azure/functions` recognises this kind of error and reports which hooks need another host.
   if (!isHookName(name)) {
     throw Object.assign(new RangeError(`Unrecognized hook "${name}"`), { isAzureFunctionsSystemError: true });
   }

@@ -1,11 +1,11 @@
 /**
- * The part of the contract between `@azure/functions` and the Node worker that this host uses. The whole of it is
- * declared in https://github.com/Azure/azure-functions-nodejs-worker/blob/v3.x/types-core/index.d.ts.
+ * The part of the contract between `@azure/functions` and the Node worker that this host uses. Full
+ * declaration: https://github.com/Azure/azure-functions-nodejs-worker/blob/v3.x/types-core/index.d.ts.
  */
 
 export type LogLevel = 'trace' | 'debug' | 'information' | 'warning' | 'error' | 'critical' | 'none';
 
-/** A value on its way between host and function; exactly one member is set. */
+/** A value passed between host and function; exactly one member is set. */
 export interface TypedData {
   string?: string;
   json?: string;
@@ -38,7 +38,7 @@ export interface HttpCookie {
   maxAge?: { value: number };
 }
 
-/** A binding as the function declared it; the members beyond these depend on the type. */
+/** A binding as the function declared it; further members depend on the type. */
 export interface Binding {
   type: string;
   direction: 'in' | 'out';

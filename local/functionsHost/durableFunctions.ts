@@ -7,7 +7,7 @@ import type { Invoker } from './invoker.ts';
 import { connectionString, resolveNames, type Settings } from './settings.ts';
 import { fromTypedData, toTypedData } from './typedData.ts';
 
-/** Starts the task hub worker, whose functions run through `invoker`. */
+/** Starts the task hub worker, which runs functions through `invoker`. */
 export async function startDurableFunctions(options: {
   functions: AppFunction[];
   hostJson: HostJson;
@@ -25,7 +25,7 @@ export async function startDurableFunctions(options: {
   const byName = new Map(functions.map((fn) => [fn.name, fn]));
   return startDurable({
     connectionString: connectionString('AzureWebJobsStorage', settings),
-    // The real host's default where there is no site name.
+    // The real host's default when there is no site name.
     hubName: resolveNames(durableTask.hubName ?? 'TestHubName', settings),
     instanceId,
     orchestrators: names('orchestration'),

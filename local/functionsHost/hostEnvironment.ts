@@ -3,7 +3,7 @@ import { HostStartError } from './hostStartError.ts';
 import type { HostKeys } from './http/keys.ts';
 import type { Settings } from './settings.ts';
 
-/** Puts settings where the app looks for them, and what the platform would set; returns the instance id. */
+/** Fills `process.env` with the settings and with what the platform would set; returns the instance id. */
 export function prepareEnvironment(settings: Settings): string {
   for (const [name, value] of Object.entries(settings)) {
     if (value !== undefined) process.env[name] ??= value;
@@ -15,14 +15,14 @@ export function prepareEnvironment(settings: Settings): string {
   return instanceId;
 }
 
-/** @throws HostStartError when there is no master key */
+/** @throws HostStartError if there is no master key */
 export function readKeys(settings: Settings): HostKeys {
   const master = settings.FUNCTIONS_MASTER_KEY;
   if (!master) throw new HostStartError('--enable-auth needs the setting FUNCTIONS_MASTER_KEY');
   return { master, host: settings.FUNCTIONS_HOST_KEY || undefined };
 }
 
-/** The same for all hosts of one app on one storage account: their timers share leases and schedule statuses by it. */
+/** Same for all hosts of one app on one storage account: their timers share leases and statuses under it. */
 export function readHostId(appDir: string, name: string | undefined, settings: Settings): string {
   const given = settings.AzureFunctionsWebHost__hostid;
   if (given) return given;

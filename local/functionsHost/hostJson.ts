@@ -5,7 +5,7 @@ import { z } from 'zod';
 import { HostStartError } from './hostStartError.ts';
 import { parseTimeSpan } from './timeSpan.ts';
 
-/** Settings of this form override host.json on the real host: `AzureFunctionsJobHost__extensions__queues__batchSize=1`. */
+/** Prefix of settings that override host.json: `AzureFunctionsJobHost__extensions__queues__batchSize=1`. */
 const overridePrefix = 'AzureFunctionsJobHost__';
 
 function parseMs(text: string, context: z.RefinementCtx): number {
@@ -66,14 +66,14 @@ const hostJson = z.looseObject({
     .prefault({}),
 });
 
-/** host.json with its defaults filled in; time spans are milliseconds. */
+/** host.json with defaults filled in; time spans are in milliseconds. */
 export type HostJson = z.output<typeof hostJson>;
 export type QueuesOptions = HostJson['extensions']['queues'];
 export type ServiceBusOptions = HostJson['extensions']['serviceBus'];
 
 /**
- * Reads host.json of the app and lays the overriding settings over it.
- * @throws HostStartError naming every member that is wrong
+ * Reads the app's host.json and applies the overriding settings.
+ * @throws HostStartError naming every invalid member
  */
 export function readHostJson(appDir: string, settings: NodeJS.ProcessEnv): HostJson {
   const path = join(appDir, 'host.json');
@@ -103,10 +103,10 @@ export function parseHostJson(content: unknown, settings: NodeJS.ProcessEnv, pat
   const wrong = parsed.error.issues.map(
     ({ path: at, message }) => `  ${at.join('.') || '(all)'}: ${message}`,
   );
-  throw new HostStartError(`${path} is not what a host understands:\n${wrong.join('\n')}`);
+  throw new HostStartError(`${path} is invalid:\n${wrong.join('\n')}`);
 }
 
-/** Sets the member at `path`; one that is there already is found whatever the case of the setting. */
+/** Sets the member at `path`. Matches existing members case-insensitively. */
 function override(target: unknown, path: string[], value: string): void {
   const [name, ...rest] = path;
   if (name === undefined || typeof target !== 'object' || target === null) return;
@@ -127,7 +127,7 @@ const known: Record<string, readonly string[]> = {
   serviceBus: Object.keys(serviceBus.shape),
 };
 
-/** Members under `extensions` that this host does not act on, as `section.name`. */
+/** Members under `extensions` that this host ignores, as `section.name`. */
 export function ignoredMembers({ extensions }: HostJson): string[] {
   return Object.entries(extensions).flatMap(([section, members]) => {
     if (section === 'durableTask') return [];

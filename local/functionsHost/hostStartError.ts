@@ -1,4 +1,4 @@
-/** The app cannot be hosted as it is; the message says why and needs no stack trace. */
+/** The app cannot be hosted. The message says why; it needs no stack trace. */
 export class HostStartError extends Error {
   override name = 'HostStartError';
 }

@@ -5,7 +5,7 @@ import type { CoreInvocationContext, InvocationResponse, ProgrammingModel, Typed
 import type { Logger, LogSource } from './logger.ts';
 import { registeredApp, runHooks } from './registeredApp.ts';
 
-/** What a trigger hands to its function. */
+/** What a trigger passes to its function. */
 export interface TriggerInput {
   data: TypedData;
   triggerMetadata?: Record<string, TypedData>;
@@ -13,11 +13,11 @@ export interface TriggerInput {
 
 /** Runs functions through the programming model, as the Node worker does. */
 export interface Invoker {
-  /** Resolves with what the function returned; rejects with what it threw, or when it ran into `functionTimeout`. */
+  /** Resolves with what the function returned. Rejects with what it threw, or on `functionTimeout`. */
   invoke(fn: AppFunction, input: TriggerInput): Promise<InvocationResponse>;
-  /** Resolves when nothing runs. */
+  /** Resolves once no invocation is running. */
   idle(): Promise<void>;
-  /** The invocations that run now: function name by invocation id. */
+  /** Running invocations: function name by invocation id. */
   running: ReadonlyMap<string, string>;
 }
 

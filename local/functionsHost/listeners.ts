@@ -16,7 +16,7 @@ import { blobScheduleStatus } from './timer/scheduleStatus.ts';
 import { createTimerListener } from './timer/timerTrigger.ts';
 import type { TriggerListener } from './triggerListener.ts';
 
-/** A settlement on a connection that broke is given up after a minute; the default is four. Milliseconds. */
+/** Gives up settling on a broken connection after a minute; the SDK's defaults take four. Milliseconds. */
 const retryOptions = { maxRetries: 3, retryDelayInMs: 800, timeoutInMs: 15_000 };
 
 export interface ListenersOptions {
@@ -31,8 +31,8 @@ export interface ListenersOptions {
 }
 
 /**
- * The listeners of timers and queues, one per function; clients are shared per connection.
- * @throws HostStartError naming each function whose connection or schedule is wrong
+ * Creates one listener per timer and queue function. Functions with the same connection share a client.
+ * @throws HostStartError naming each function with an invalid connection or schedule
  */
 export async function createListeners(options: ListenersOptions): Promise<TriggerListener[]> {
   const { functions, hostJson, settings, invoker, logger, clock } = options;

@@ -11,15 +11,15 @@ const packageJson = z.looseObject({
 });
 
 export interface LoadedApp {
-  /** Name of the package, if it has one. */
+  /** Package name, if any. */
   name: string | undefined;
-  /** The entry points that were loaded, relative to the app's folder, with `/` on every system. */
+  /** Loaded entry points, relative to the app's folder, with `/` on every system. */
   files: string[];
 }
 
 /**
- * Loads what `main` in package.json names, with `@azure/functions-core` in place, so that functions register
- * themselves. ESM, CommonJS and TypeScript (as Node runs it) alike.
+ * Loads what `main` in package.json names, with `@azure/functions-core` in place so that functions register
+ * themselves. Takes ESM, CommonJS and TypeScript (as Node runs it).
  */
 export async function loadApp(appDir: string): Promise<LoadedApp> {
   const path = join(appDir, 'package.json');
@@ -34,9 +34,10 @@ export async function loadApp(appDir: string): Promise<LoadedApp> {
 }
 
 /**
- * What `main` matches; or, where `main` points into dist/, the sources beside it (`dist/src/functions/*.js` →
- * `src/functions/*.ts`) when the build is missing or out of date: an entry point is not built, a built one has no
- * source any more, or some file of the sources' folder is newer than the newest built entry point.
+ * The files that `main` matches. If `main` points into dist/ and the build is missing or stale: the sources
+ * beside it (`dist/src/functions/*.js` → `src/functions/*.ts`). A build is stale if an entry point is
+ * not built, if a built one has lost its source, or if any file in the sources' folder is newer than the
+ * newest built entry point.
  */
 export function entryPoints(appDir: string, main: string): string[] {
   const find = (pattern: string) =>

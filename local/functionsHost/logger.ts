@@ -16,16 +16,16 @@ export interface LogSource {
   invocationId?: string;
 }
 
-/** Writes one line per entry: time, level, function and invocation id where there are, message. */
+/** Writes one line per entry: time, level, function and invocation id (if any), message. */
 export interface Logger {
-  /** Whether an entry of this category would be written: saves building the message. */
+  /** Whether an entry of this category would be written. Ask first to avoid building the message. */
   writes(level: LogLevel, category: string): boolean;
   log(level: LogLevel, category: string, message: string, source?: LogSource): void;
 }
 
 /**
- * @param logLevel the member `logging.logLevel` of host.json: least level by category (`Function.pay.User`), the
- *   longest matching prefix counts, `default` where none matches
+ * @param logLevel host.json `logging.logLevel`: minimum level by category (`Function.pay.User`). The longest
+ *   matching prefix wins; `default` applies if none matches
  */
 export function createLogger(logLevel: Record<string, string>, write: (line: string) => void): Logger {
   const rules = Object.entries(logLevel)

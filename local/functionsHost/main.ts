@@ -7,10 +7,10 @@ import { parseEnvFile, type Settings } from './settings.ts';
 import { type FunctionsHost, startFunctionsHost } from './startFunctionsHost.ts';
 
 const usage = `Usage: npm run host -- --port P [--app DIR] [--env-file FILE] [--enable-auth] [--no-timer-singleton]
-  --port P               port for HTTP on 127.0.0.1; 0 for any (default 7071)
+  --port P               HTTP port on 127.0.0.1; 0 for any free one (default 7071)
   --app DIR              folder with package.json and host.json (default: this project)
-  --env-file FILE        lines KEY=value that complement the environment (default .local/env, if it is there)
-  --enable-auth          ask for keys; the master key is the setting FUNCTIONS_MASTER_KEY
+  --env-file FILE        KEY=value lines; variables that are set already win (default .local/env, if it exists)
+  --enable-auth          require keys; the master key is the setting FUNCTIONS_MASTER_KEY
   --no-timer-singleton   let every host fire its timers
 `;
 
@@ -31,7 +31,7 @@ async function main(): Promise<void> {
   if (values.help) return console.log(usage);
   const port = Number(values.port);
   if (!Number.isInteger(port) || port < 0 || port > 65_535)
-    throw new HostStartError(`--port ${values.port} is no port`);
+    throw new HostStartError(`--port: expected a port from 0 to 65535, got "${values.port}"`);
 
   const host = await startFunctionsHost({
     appDir: values.app,

@@ -5,8 +5,9 @@ import { queueTriggerMetadata } from './queue/queueMessage.ts';
 import { timerData } from './timer/timerTrigger.ts';
 
 /**
- * What a function gets when it is run by hand (`POST /admin/functions/{name}`): the input as its message or body, and
- * metadata of a message that was never queued. Undefined for Durable Functions, which only their task hub can run.
+ * Builds the trigger input of a manual run (`POST /admin/functions/{name}`): `input` as the message or body,
+ * with the metadata of a message that was never queued. Undefined for Durable Functions, which only their
+ * task hub can run.
  */
 export function manualInput({ name, trigger }: AppFunction, input: string): TriggerInput | undefined {
   switch (trigger.type) {

@@ -2,7 +2,7 @@ import { HostStartError } from './hostStartError.ts';
 
 export type Settings = Record<string, string | undefined>;
 
-/** Lines `KEY=value`; blank lines and lines that begin with `#` do not count. A value is taken as it stands. */
+/** Parses `KEY=value` lines. Skips blank lines and `#` comments; quotes and escapes mean nothing. */
 export function parseEnvFile(text: string): Settings {
   const settings: Settings = {};
   for (const line of text.split(/\r?\n/)) {
@@ -13,7 +13,10 @@ export function parseEnvFile(text: string): Settings {
   return settings;
 }
 
-/** Replaces each `%NAME%` by that setting. */
+/**
+ * Replaces each `%NAME%` with that setting.
+ * @throws HostStartError if it is not set
+ */
 export function resolveNames(text: string, settings: Settings): string {
   return text.replaceAll(/%([^%]+)%/g, (_, name: string) => {
     const value = settings[name];
@@ -24,8 +27,9 @@ export function resolveNames(text: string, settings: Settings): string {
 }
 
 /**
- * The connection string behind the `connection` of a binding. The real host looks for `AzureWebJobs{name}` first,
- * then for the name as it is.
+ * Resolves the `connection` of a binding to a connection string. Like the real host, looks for the setting
+ * `AzureWebJobs{name}` first, then for `{name}`.
+ * @throws HostStartError if neither is set, or if the connection is identity-based
  */
 export function connectionString(name: string, settings: Settings): string {
   const value = settings[`AzureWebJobs${name}`] || settings[name];

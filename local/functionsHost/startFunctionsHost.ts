@@ -1,9 +1,9 @@
 /**
- * The life of a host:
+ * Lifecycle of a host:
  *   loading  – the app's entry points run and register their functions
  *   starting – listeners connect; functions answer 503
  *   running  – every trigger takes work
- *   stopping – no new work; what runs may end within 30 s
+ *   stopping – no new work; running functions have 30 s to finish
  *   stopped
  */
 import { realpathSync } from 'node:fs';
@@ -26,19 +26,19 @@ import { manualInput } from './manualRun.ts';
 import { registeredApp, runHooks } from './registeredApp.ts';
 import type { Settings } from './settings.ts';
 
-/** Milliseconds that running functions have to end when the host stops. */
+/** Milliseconds that running functions have to finish when the host stops. */
 const drainTime = 30_000;
 
 export interface FunctionsHostOptions {
   /** Folder with package.json and host.json. */
   appDir: string;
-  /** 0 for any. */
+  /** 0 for any free one. */
   port: number;
-  /** Put into `process.env`, where the app reads them; what is set there already stays. */
+  /** Copied into `process.env`, where the app reads them. Variables that are set already win. */
   settings?: Settings;
-  /** Asks for keys on HTTP functions that are not anonymous; needs the setting FUNCTIONS_MASTER_KEY. */
+  /** Requires keys on HTTP functions that are not anonymous; needs the setting FUNCTIONS_MASTER_KEY. */
   enableAuth?: boolean;
-  /** False: every host fires its timers, not only the one that holds the listener lease. */
+  /** False: every host fires its timers, not just the one that holds the listener lease. */
   timerSingleton?: boolean;
   writeLine?: (line: string) => void;
   clock?: Clock;
@@ -47,25 +47,25 @@ export interface FunctionsHostOptions {
 export interface FunctionsHost extends AsyncDisposable {
   address: string;
   instanceId: string;
-  /** The entry points that were loaded. */
+  /** Loaded entry points. */
   files: string[];
   functions: { name: string; trigger: Trigger }[];
-  /** Takes no new work, runs the app's appTerminate hooks, and resolves when nothing runs or after 30 s. */
+  /** Takes no new work and runs the appTerminate hooks. Resolves once nothing is running, or after 30 s. */
   stop(): Promise<void>;
 }
 
 let hasApp = false;
 
 /**
- * Loads a Functions app and runs its triggers; resolves when they take work.
+ * Loads a Functions app and runs its triggers. Resolves once they take work.
  *
- * One app per process: the programming model registers functions process-wide and settings live in `process.env`, so a
- * second call throws. Tests that want several hosts start main.ts several times.
- * @throws HostStartError when the app, its bindings, host.json or a setting do not allow hosting it
+ * One app per process: the programming model registers functions process-wide and settings live in
+ * `process.env`, so a second call throws. Tests that need several hosts start main.ts several times.
+ * @throws HostStartError if the app, its bindings, host.json or a setting is unusable
  */
 export async function startFunctionsHost(options: FunctionsHostOptions): Promise<FunctionsHost> {
   const { port, timerSingleton = true, writeLine = console.log, clock = systemClock } = options;
-  if (hasApp) throw new HostStartError('this process hosts an app already: one app per process');
+  if (hasApp) throw new HostStartError('this process already hosts an app: one app per process');
   hasApp = true;
   const appDir = realpathSync(resolve(options.appDir));
   const instanceId = prepareEnvironment(options.settings ?? {});
@@ -107,7 +107,7 @@ export async function startFunctionsHost(options: FunctionsHostOptions): Promise
     routePrefix: hostJson.extensions.http.routePrefix.replace(/^\/+|\/+$/g, ''),
     keys,
     invoker,
-    handlers: [answerDurable, adminHandler({ keys, status, run: runByHand })],
+    handlers: [answerDurable, adminHandler({ keys, status, run: runManually })],
   });
   const listeners = [
     http,
@@ -147,7 +147,7 @@ export async function startFunctionsHost(options: FunctionsHostOptions): Promise
       ended.abort();
     }
     const names = [...invoker.running].map(([id, running]) => `${running} (${id})`).join(', ');
-    logger.log('warning', 'Host', `given up after ${drainTime} ms; still running: ${names || 'nothing'}`);
+    logger.log('warning', 'Host', `gave up after ${drainTime} ms; still running: ${names || 'nothing'}`);
   }
 
   async function listenersStopped(): Promise<void> {
@@ -168,11 +168,11 @@ export async function startFunctionsHost(options: FunctionsHostOptions): Promise
     );
   }
 
-  function runByHand(wanted: string, input: string): boolean {
+  function runManually(wanted: string, input: string): boolean {
     const fn = functions.find((one) => one.name.toLowerCase() === wanted.toLowerCase());
     const triggerInput = fn === undefined ? undefined : manualInput(fn, input);
     if (fn === undefined || triggerInput === undefined) return false;
-    // Its outcome is in the log; nobody waits for it.
+    // Nobody awaits the outcome; it is in the log.
     void invoker.invoke(fn, triggerInput).catch(() => undefined);
     return true;
   }
@@ -196,14 +196,14 @@ export async function startFunctionsHost(options: FunctionsHostOptions): Promise
   };
 }
 
-/** Whether the app's functions run on Durable Functions, or start some. */
+/** Whether any function is a Durable function or uses the Durable client. */
 function usesDurableFunctions(functions: AppFunction[]): boolean {
   return functions.some(
     ({ trigger, durableClients }) => trigger.type === 'durable' || durableClients.length > 0,
   );
 }
 
-/** Ends the app's setup, as the worker does when it tells its capabilities. */
+/** Also ends the app's setup, as the worker does when it reports its capabilities. */
 async function asksForStreams(model: ProgrammingModel): Promise<boolean> {
   return (await model.getCapabilities?.({}))?.HttpUri !== undefined;
 }

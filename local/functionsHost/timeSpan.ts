@@ -1,8 +1,8 @@
 const form = /^(?:(\d+)\.)?(\d{1,2}):(\d{1,2})(?::(\d{1,2})(?:\.(\d{1,7}))?)?$/;
 
 /**
- * Milliseconds of a .NET time span as host.json writes it: `hh:mm:ss`, with days (`1.00:00:00`) and fractions
- * (`00:00:00.100`) where needed. Undefined for anything else.
+ * Parses a .NET time span from host.json into milliseconds: `hh:mm:ss`, optionally with days (`1.00:00:00`)
+ * and fractions (`00:00:00.100`). Undefined for anything else.
  */
 export function parseTimeSpan(text: string): number | undefined {
   const match = form.exec(text.trim());

@@ -1,9 +1,9 @@
-/** What makes functions run: one per trigger that listens to something. */
+/** Listens to a trigger's source and runs its functions. */
 export interface TriggerListener {
-  /** Resolves when work is taken. */
+  /** Resolves once it takes work. */
   start(): Promise<void>;
-  /** Takes no new work; what runs goes on and can still be settled. */
+  /** Takes no new work. Running invocations continue and can still be settled. */
   stop(): Promise<void>;
-  /** Frees what the listener holds; called once nothing runs any more. */
+  /** Releases its resources. Call once nothing is running. */
   close(): Promise<void>;
 }

@@ -8,9 +8,9 @@ const runRequest = z.object({ input: z.unknown() });
 
 export interface AdminOptions {
   keys: HostKeys | undefined;
-  /** What `GET /admin/host/status` answers. */
+  /** Body of `GET /admin/host/status`. */
   status: () => Record<string, unknown>;
-  /** Starts a function by its name with that input; false when there is none of that name. */
+  /** Starts the named function with that input; false if it is unknown or cannot be run this way. */
   run: (name: string, input: string) => boolean;
 }
 

@@ -1,10 +1,10 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { HttpCookie, HttpData, InvocationResponse } from '../coreTypes.ts';
 
-/** The largest body that the real host takes: 100 MB. */
+/** The largest body the real host accepts: 100 MB. */
 export const maxBodyBytes = 104_857_600;
 
-/** The body of a request, or undefined when it is larger than a host takes. */
+/** Reads the body of a request; undefined if it exceeds `limit` bytes. */
 export async function readBody(request: IncomingMessage, limit = maxBodyBytes): Promise<Buffer | undefined> {
   if (Number(request.headers['content-length'] ?? 0) > limit) return undefined;
   const chunks: Buffer[] = [];
@@ -17,7 +17,7 @@ export async function readBody(request: IncomingMessage, limit = maxBodyBytes): 
   return Buffer.concat(chunks, size);
 }
 
-/** A request as the programming model takes it. A name that comes more than once has its values joined by commas. */
+/** Converts a request for the programming model. Joins repeated headers and query names with commas. */
 export function toHttpData(
   request: IncomingMessage,
   url: URL,
@@ -39,12 +39,12 @@ export function toHttpData(
   };
 }
 
-/** Answers with a status and nothing else, as the host does wherever a function did not answer. */
+/** Answers with a status and an empty body, as the host does whenever no function answered. */
 export function answerEmpty(response: ServerResponse, status: number): void {
   response.writeHead(status, status === 204 ? {} : { 'content-length': 0 }).end();
 }
 
-/** Writes what a function returned; nothing at all is 204. */
+/** Writes what a function returned; 204 if it returned nothing. */
 export function writeResponse(response: ServerResponse, { returnValue }: InvocationResponse): void {
   const http = returnValue?.http;
   if (http === undefined) {

@@ -8,7 +8,7 @@ import { answerEmpty, readBody, toHttpData, writeResponse } from './httpMessage.
 import { type HostKeys, isAllowed } from './keys.ts';
 import { compareRoutes, parseRoute } from './routeTemplate.ts';
 
-/** Answers a request and says true, or leaves it alone and says false. */
+/** Answers the request and resolves with true, or leaves it alone and resolves with false. */
 export type RequestHandler = (
   request: IncomingMessage,
   response: ServerResponse,
@@ -17,11 +17,11 @@ export type RequestHandler = (
 
 export interface HttpServerOptions {
   functions: AppFunction<HttpTrigger>[];
-  /** Without slashes at its ends; empty for none. */
+  /** Without leading or trailing slash; empty for none. */
   routePrefix: string;
   keys: HostKeys | undefined;
   invoker: Invoker;
-  /** Tried in order before the functions: the host's own paths. */
+  /** Handlers of the host's own paths, tried in order before the functions. */
   handlers: RequestHandler[];
 }
 
@@ -57,7 +57,7 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
       const result = await invoker
         .invoke(fn, { data: { http: toHttpData(request, url, params, body) } })
         .catch(() => undefined);
-      // What went wrong is in the log; none of it leaves the host.
+      // The error is in the log; none of it leaves the host.
       if (result === undefined) answerEmpty(response, 500);
       else writeResponse(response, result);
       return true;
@@ -78,7 +78,7 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
     answerEmpty(response, 404);
   }
 
-  /** One promise per request that is not answered to its end. */
+  /** One promise per request whose response is not complete. */
   const unanswered = new Set<Promise<void>>();
   const server = createServer((request, response) => {
     const answered = new Promise<void>((resolve) => response.once('close', resolve)).finally(() =>
@@ -86,7 +86,7 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
     );
     unanswered.add(answered);
     answer(request, response).catch(() => {
-      // The connection broke off, or a response could not be written.
+      // The connection broke, or the response could not be written.
       if (response.headersSent) response.destroy();
       else answerEmpty(response, 500);
     });
@@ -114,14 +114,14 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
   };
 }
 
-/** The functions' routes in the order in which they are tried. */
+/** The functions' routes, in the order they are tried. */
 function readRoutes({ functions, routePrefix }: HttpServerOptions) {
   return functions
     .map((fn) => {
       const route = fn.trigger.route ?? fn.name;
       if (/^\/?(admin|runtime)/i.test(route)) {
         throw new HostStartError(
-          `function ${fn.name}: the route "${route}" begins with a name that the host keeps`,
+          `function ${fn.name}: the route "${route}" must not start with admin or runtime: the host reserves them`,
         );
       }
       try {

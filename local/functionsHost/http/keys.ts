@@ -3,15 +3,15 @@ import type { IncomingMessage } from 'node:http';
 
 export type AuthLevel = 'anonymous' | 'function' | 'admin';
 
-/** The keys that open the host; undefined when keys are not asked for. */
+/** The keys a host accepts. Without any (undefined) it requires none. */
 export interface HostKeys {
-  /** Opens everything. */
+  /** Grants access to everything. */
   master: string;
-  /** Opens functions of level `function`. */
+  /** Grants access to functions of level `function`. */
   host?: string | undefined;
 }
 
-/** Whether the key that a request brings (`x-functions-key` or `?code=`) opens that level. */
+/** Whether the key in the request (`x-functions-key` or `?code=`) grants access to that level. */
 export function isAllowed(
   keys: HostKeys | undefined,
   level: AuthLevel,

@@ -44,12 +44,13 @@ const withArgument: Record<string, (argument: string) => Constraint> = {
 };
 
 /**
- * The constraints that ASP.NET Core knows by name
- * (https://learn.microsoft.com/aspnet/core/fundamentals/routing#route-constraints), without `file` and `nonfile`.
+ * Looks up a route constraint of ASP.NET Core by name; `file` and `nonfile` are missing
+ * (https://learn.microsoft.com/aspnet/core/fundamentals/routing#route-constraints).
+ * @throws HostStartError if it is unknown
  */
 export function constraint(kind: string, argument: string | undefined): Constraint {
   const name = kind.toLowerCase();
   const found = argument === undefined ? plain[name] : withArgument[name]?.(argument);
-  if (found === undefined) throw new HostStartError(`the route constraint ${kind} is not known`);
+  if (found === undefined) throw new HostStartError(`unknown route constraint ${kind}`);
   return found;
 }

@@ -1,7 +1,7 @@
 import { HostStartError } from '../hostStartError.ts';
 import { type Constraint, constraint } from './routeConstraints.ts';
 
-/** Rank of one segment where several routes match a path, least first (ASP.NET Core, RoutePrecedence). */
+/** Rank of a segment when several routes match a path, lowest first (ASP.NET Core, RoutePrecedence). */
 const rank = { literal: 1, constrained: 2, parameter: 3, constrainedRest: 4, rest: 5 } as const;
 
 interface Parameter {
@@ -15,14 +15,14 @@ interface Parameter {
 export interface RouteTemplate {
   /** One rank per segment, for compareRoutes. */
   precedence: number[];
-  /** The route parameters of a path that fits (without query), or undefined. */
+  /** The route parameters of `path` (without query), or undefined if it does not match. */
   match(path: string): Record<string, string> | undefined;
 }
 
 /**
- * Reads an ASP.NET Core route template: `orders/{id:int}/{part?}`, `{name=all}`, `{*path}`, `v{major}.{minor}`.
- * Literals ignore case.
- * @throws HostStartError where the template is broken or a constraint unknown
+ * Parses an ASP.NET Core route template: `orders/{id:int}/{part?}`, `{name=all}`, `{*path}`,
+ * `v{major}.{minor}`. Literals match case-insensitively.
+ * @throws HostStartError if the template is malformed or a constraint unknown
  */
 export function parseRoute(template: string): RouteTemplate {
   const parameters: Parameter[] = [];
@@ -44,7 +44,7 @@ export function parseRoute(template: string): RouteTemplate {
       if (typeof part === 'string') pattern += RegExp.escape(encodeURI(part));
       else {
         if (part.catchAll)
-          throw new HostStartError(`route "${template}": a catch-all must be a segment of its own`);
+          throw new HostStartError(`route "${template}": a catch-all must be a whole segment`);
         parameters.push(part);
         pattern += '([^/]+?)';
       }
@@ -70,7 +70,7 @@ export function parseRoute(template: string): RouteTemplate {
   };
 }
 
-/** Order in which routes are tried: literal before constrained before plain parameters before catch-alls. */
+/** Order in which routes are tried: literals, constrained parameters, plain parameters, catch-alls. */
 export function compareRoutes(a: RouteTemplate, b: RouteTemplate): number {
   for (let i = 0; i < Math.max(a.precedence.length, b.precedence.length); i++) {
     const difference = (a.precedence[i] ?? 0) - (b.precedence[i] ?? 0);
@@ -84,7 +84,7 @@ function rankOf({ catchAll, constraints }: Parameter): number {
   return constraints.length > 0 ? rank.constrained : rank.parameter;
 }
 
-/** Splits at the slashes outside braces. */
+/** Splits at slashes outside braces. */
 function splitSegments(template: string): string[] {
   const segments: string[] = [];
   let depth = 0;
@@ -97,11 +97,11 @@ function splitSegments(template: string): string[] {
       current = '';
     } else current += char;
   }
-  if (depth !== 0) throw new HostStartError(`route "${template}": braces do not match`);
+  if (depth !== 0) throw new HostStartError(`route "${template}": unbalanced braces`);
   return current === '' && segments.length === 0 ? [] : [...segments, current];
 }
 
-/** Literals and parameters of one segment; `{{` and `}}` inside a parameter stand for a brace. */
+/** Literals and parameters of one segment. Inside a parameter, `{{` and `}}` stand for a single brace. */
 function splitParts(segment: string): (string | Parameter)[] {
   const parts: (string | Parameter)[] = [];
   for (const match of segment.matchAll(/\{((?:[^{}]|\{\{|\}\})+)\}|[^{}]+/g)) {
@@ -115,7 +115,7 @@ function splitParts(segment: string): (string | Parameter)[] {
 
 function parseParameter(text: string): Parameter {
   const match = /^(\*{0,2})([\w-]+)((?::\w+(?:\(.*?\)(?=[:=?]|$))?)*)(\?|=.*)?$/s.exec(text);
-  if (match === null) throw new HostStartError(`route parameter {${text}} is not understood`);
+  if (match === null) throw new HostStartError(`malformed route parameter {${text}}`);
   const [, stars = '', name = '', constraints = '', end = ''] = match;
   return {
     name,

@@ -1,13 +1,13 @@
-/** Milliseconds of the first pause after an empty poll (the real host's default). */
+/** First pause after an empty poll, in milliseconds (the real host's default). */
 const least = 100;
 
 /**
- * Pauses between polls of an empty queue: 100 ms at first, then growing up to `most`, each a little off so that
- * several hosts do not poll in step.
+ * Backoff between polls of an empty queue: 100 ms at first, doubling up to `most`, with jitter so that
+ * several hosts do not poll in lockstep. Milliseconds.
  */
 export interface PollingBackoff {
   next(): number;
-  /** A message was found: the next pause is short again. */
+  /** Call when a message was found: the next pause is short again. */
   reset(): void;
 }
 

@@ -11,14 +11,14 @@ export interface QueueMessage {
   nextVisibleOn: Date;
 }
 
-/** The bytes of a message, or undefined when it is not in the encoding that host.json names. */
+/** The bytes of a message; undefined if it is not in the encoding set in host.json. */
 export function decodeMessage(text: string, encoding: 'base64' | 'none'): Buffer | undefined {
   if (encoding === 'none') return Buffer.from(text);
   const isBase64 = text.length % 4 === 0 && /^[A-Za-z0-9+/]*={0,2}$/.test(text);
   return isBase64 ? Buffer.from(text, 'base64') : undefined;
 }
 
-/** The trigger metadata of the real host: seven members, seen there. */
+/** The real host's trigger metadata: seven members, as observed there. */
 export function queueTriggerMetadata(message: QueueMessage, body: Buffer): Record<string, TypedData> {
   return {
     QueueTrigger: bodyData(body, 'string'),

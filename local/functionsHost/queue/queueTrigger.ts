@@ -1,8 +1,8 @@
 /**
- * The life of one message here:
- *   taken – invisible to others for ten minutes, prolonged while its function runs
- *   done  – the function ended well: deleted
- *   back  – it threw: visible again after `visibilityTimeout`, with a higher dequeue count
+ * Lifecycle of a message in this host:
+ *   taken  – invisible to others for ten minutes, extended while its function runs
+ *   done   – the function succeeded: deleted
+ *   back   – it threw: visible again after `visibilityTimeout`, with a higher dequeue count
  *   poison – it threw `maxDequeueCount` times, or cannot be decoded: moved to `{queue}-poison`
  */
 import { type QueueClient, type QueueServiceClient, RestError } from '@azure/storage-queue';
@@ -16,7 +16,7 @@ import { bodyData } from '../typedData.ts';
 import { pollingBackoff } from './pollingBackoff.ts';
 import { decodeMessage, type QueueMessage, queueTriggerMetadata } from './queueMessage.ts';
 
-/** Seconds a message stays invisible while its function runs; prolonged at half of it. */
+/** Visibility timeout while a function runs, in seconds; extended at half-time. */
 const visibilityWhileRunning = 600;
 
 export interface QueueListenerOptions {
@@ -104,7 +104,7 @@ export function createQueueListener({
     held: { popReceipt: string },
   ): Promise<boolean> {
     const ended = new AbortController();
-    const prolonging = prolong(message, held, ended.signal);
+    const extending = keepInvisible(message, held, ended.signal);
     try {
       await invoker.invoke(fn, {
         data: bodyData(body, dataType),
@@ -115,12 +115,12 @@ export function createQueueListener({
       return false;
     } finally {
       ended.abort();
-      await prolonging;
+      await extending;
     }
   }
 
-  /** Keeps the message invisible; each prolongation gives a new pop receipt. */
-  async function prolong(
+  /** Each extension yields a new pop receipt. */
+  async function keepInvisible(
     message: QueueMessage,
     held: { popReceipt: string },
     ended: AbortSignal,
@@ -134,7 +134,7 @@ export function createQueueListener({
           logger.log(
             'warning',
             category,
-            `message ${message.messageId} not prolonged: ${String(error)}`,
+            `message ${message.messageId}: visibility timeout not extended: ${String(error)}`,
             source,
           );
         }
@@ -148,7 +148,7 @@ export function createQueueListener({
 
   async function moveToPoison(message: QueueMessage, popReceipt: string): Promise<void> {
     await poison.createIfNotExists();
-    // -1: it stays until someone deals with it.
+    // -1: never expires; it stays until someone deals with it.
     await poison.sendMessage(message.messageText, { messageTimeToLive: -1 });
     await queue.deleteMessage(message.messageId, popReceipt);
     logger.log('warning', category, `message ${message.messageId} moved to ${poison.name}`, source);
@@ -163,7 +163,7 @@ export function createQueueListener({
     },
     async stop() {
       stopping.abort();
-      // A poll under way is not cut off: what it has taken would stay invisible for ten minutes. It is run instead.
+      // Do not abort a poll in flight: what it took would stay invisible for ten minutes. Run it instead.
       await loop;
     },
     async close() {

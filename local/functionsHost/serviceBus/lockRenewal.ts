@@ -2,9 +2,9 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { ServiceBusReceivedMessage, ServiceBusReceiver } from '@azure/service-bus';
 
 /**
- * Keeps the lock of a message until it is disposed of, for at most `longestMs` milliseconds. The SDK's own renewal goes on
- * while a settlement hangs on a connection that broke, for minutes after the function ended (seen with 7.9.5); nobody
- * else gets the message meanwhile.
+ * Renews the lock of a message until disposed, for at most `longestMs` milliseconds. The SDK's own renewal
+ * continues while a settlement hangs on a broken connection, for minutes after the function ended (seen with
+ * 7.9.5); meanwhile nobody else gets the message.
  */
 export function renewLock(
   receiver: Pick<ServiceBusReceiver, 'renewMessageLock'>,
@@ -13,7 +13,7 @@ export function renewLock(
 ): Disposable {
   const ended = new AbortController();
   void keep().catch(() => {
-    // Either it ended, or the lock cannot be had any more: then the message comes again.
+    // Either disposed, or the lock is lost: then the message is redelivered.
   });
   return { [Symbol.dispose]: () => ended.abort() };
 

@@ -2,7 +2,7 @@ import type { ServiceBusReceivedMessage } from '@azure/service-bus';
 import type { TypedData } from '../coreTypes.ts';
 import { bodyData } from '../typedData.ts';
 
-/** The body as the real host passes it on: the bytes of a data section as text; a value or sequence section as JSON. */
+/** The body as on the real host: the bytes of a data section as text, a value or sequence section as JSON. */
 export function messageData(body: unknown, dataType: 'string' | 'binary'): TypedData {
   if (body instanceof Uint8Array) return bodyData(body, dataType);
   return typeof body === 'string' ? { string: body } : { json: JSON.stringify(body ?? null) };
@@ -11,7 +11,7 @@ export function messageData(body: unknown, dataType: 'string' | 'binary'): Typed
 /**
  * The trigger metadata of the real host
  * (https://learn.microsoft.com/azure/azure-functions/functions-bindings-service-bus-trigger#message-metadata).
- * Members whose value the message lacks are left out. The programming model parses text that is JSON.
+ * Leaves out members the message has no value for. The programming model parses text that is JSON.
  */
 export function messageMetadata(message: ServiceBusReceivedMessage): Record<string, TypedData> {
   const metadata: Record<string, TypedData> = {
@@ -38,7 +38,7 @@ export function messageMetadata(message: ServiceBusReceivedMessage): Record<stri
   return metadata;
 }
 
-/** The service counts from 1 at the first delivery; the JS SDK from 0. */
+/** The service counts deliveries from 1, the JS SDK from 0. */
 function deliveryCount({ deliveryCount = 0 }: ServiceBusReceivedMessage): number {
   return deliveryCount + 1;
 }

@@ -18,10 +18,10 @@ export interface ServiceBusListenerOptions {
 }
 
 /**
- * Receives in peek-lock mode, `maxConcurrentCalls` at a time, and settles by the function's outcome: completed when it
- * returns (unless autoCompleteMessages is off), abandoned when it throws. Locks are renewed while it runs, for at most
- * `maxAutoLockRenewalDuration`. A settlement is no part of a call: one that hangs on a connection which broke would keep
- * the next messages waiting under locks that are renewed and renewed.
+ * Receives in peek-lock mode and runs `maxConcurrentCalls` at a time. Completes a message when its function
+ * returns (unless autoCompleteMessages is off), abandons it when the function throws. Renews the lock while
+ * the function runs, for at most `maxAutoLockRenewalDuration`. Settling is not part of the call: a settlement
+ * that hangs on a broken connection would keep the next messages waiting, their locks renewed over and over.
  */
 export function createServiceBusListener(listener: ServiceBusListenerOptions): TriggerListener {
   const { fn, client, options, invoker, logger } = listener;
@@ -32,10 +32,10 @@ export function createServiceBusListener(listener: ServiceBusListenerOptions): T
   const receiver = client.createReceiver(queueName, {
     receiveMode: 'peekLock',
     maxAutoLockRenewalDurationInMs: 0,
-    // The bytes go to the programming model, which parses them once.
+    // The programming model gets the bytes and parses them once.
     skipParsingBodyAsJson: true,
   });
-  // The SDK's receiver has no prefetch: what is fetched ahead waits here for a free call, its lock renewed.
+  // The SDK's receiver has no prefetch: messages fetched ahead wait here for a free slot, locks renewed.
   const calls = pLimit(options.maxConcurrentCalls);
   const unsettled = new Set<Promise<void>>();
   let subscription: { close(): Promise<void> } | undefined;
@@ -94,7 +94,7 @@ export function createServiceBusListener(listener: ServiceBusListenerOptions): T
     },
     async stop() {
       stopping = true;
-      // Closing a subscription drains its link, which can hang on a connection that is gone.
+      // Closing a subscription drains its link, which can hang on a dead connection.
       await Promise.race([subscription?.close(), delay(2_000, undefined, { ref: false })]);
     },
     async close() {

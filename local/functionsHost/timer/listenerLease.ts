@@ -2,12 +2,12 @@ import { randomUUID } from 'node:crypto';
 import { type BlobLeaseClient, type ContainerClient, RestError } from '@azure/storage-blob';
 import type { Clock } from '../../../src/platform/clock.ts';
 
-/** Milliseconds that one request to the storage may take. */
+/** Timeout of one storage request, in milliseconds. */
 const requestTimeout = 5_000;
 
-/** Lets one host at a time listen to a timer, as the singleton listener lock of the real host does. */
+/** Lets one host at a time listen to a timer, like the real host's singleton listener lock. */
 export interface ListenerLease {
-  /** Takes the lease; false when another host has it. */
+  /** Takes the lease; false if another host holds it. */
   tryAcquire(): Promise<boolean>;
   /** Renews until the lease is lost (resolves) or the signal aborts (rejects with its reason). */
   keep(signal: AbortSignal): Promise<void>;
@@ -15,8 +15,8 @@ export interface ListenerLease {
 }
 
 /**
- * The lease on the blob `locks/{host id}/Host.Functions.{name}.Listener` in the container azure-webjobs-hosts.
- * @param period milliseconds the lease lasts: host.json `singleton.listenerLockPeriod`, 15 s to 60 s
+ * The lease on the blob `locks/{host id}/Host.Functions.{name}.Listener` in container azure-webjobs-hosts.
+ * @param period duration of the lease in milliseconds: host.json `singleton.listenerLockPeriod`, 15 s to 60 s
  */
 export function blobListenerLease(
   container: ContainerClient,
@@ -27,7 +27,7 @@ export function blobListenerLease(
 ): ListenerLease {
   const blob = container.getBlockBlobClient(`locks/${hostId}/Host.Functions.${functionName}.Listener`);
   let lease: BlobLeaseClient | undefined;
-  /** Until when the lease holds for sure, on the monotonic clock. */
+  /** The lease certainly holds until then, on the monotonic clock. */
   let expiresAt = 0;
 
   return {
@@ -65,7 +65,7 @@ export function blobListenerLease(
     async release() {
       const held = lease;
       lease = undefined;
-      // A lease that cannot be released runs out by itself.
+      // A lease that cannot be released expires by itself.
       await held?.releaseLease({ abortSignal: AbortSignal.timeout(requestTimeout) }).catch(() => undefined);
     },
   };
@@ -77,7 +77,7 @@ export function blobListenerLease(
         abortSignal: AbortSignal.timeout(requestTimeout),
       });
     } catch (error) {
-      // 409: it is there; 412: it is there and leased.
+      // 409: it exists; 412: it exists and is leased.
       if (!(error instanceof RestError && [409, 412].includes(error.statusCode ?? 0))) throw error;
     }
   }

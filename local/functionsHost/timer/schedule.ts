@@ -3,7 +3,7 @@ import { HostStartError } from '../hostStartError.ts';
 
 /** When a timer is due, in UTC. */
 export interface Schedule {
-  /** The first occurrence after `after`; undefined when there is none. Milliseconds since the epoch. */
+  /** The first occurrence after `after`; undefined if there is none. Milliseconds since the epoch. */
   next(after: number): number | undefined;
 }
 
@@ -11,10 +11,10 @@ export interface Schedule {
 const part = /^(\*|[a-z]{3}|\d+)(-([a-z]{3}|\d+))?(\/\d+)?$/i;
 
 /**
- * Reads an NCRONTAB expression: six fields, seconds first, or five without seconds. A day must fit both the day of the
- * month and the day of the week. What croner knows beyond NCRONTAB (`L`, `W`, `#`, nicknames) is refused, as the real
- * host would.
- * @throws HostStartError when the expression is none
+ * Parses an NCRONTAB expression: six fields, seconds first, or five without seconds. A day must match both
+ * the day of the month and the day of the week. Refuses croner's extensions to NCRONTAB (`L`, `W`, `#`,
+ * nicknames), as the real host would.
+ * @throws HostStartError if the expression is invalid
  */
 export function parseSchedule(expression: string): Schedule {
   const fields = expression.trim().split(/\s+/);
@@ -41,7 +41,7 @@ export function parseSchedule(expression: string): Schedule {
   return { next: (after) => cron.nextRun(new Date(after))?.getTime() };
 }
 
-/** Whether occurrences lie at least a minute apart: only then does the host keep the status of a schedule by default. */
+/** Whether occurrences are at least a minute apart. By default the host keeps a status only then. */
 export function isSlow(schedule: Schedule, from: number): boolean {
   let last = schedule.next(from);
   for (let i = 0; i < 10 && last !== undefined; i++) {

@@ -2,12 +2,12 @@ import { type ContainerClient, RestError } from '@azure/storage-blob';
 import { z } from 'zod';
 import type { Schedule } from './schedule.ts';
 
-/** What `Last` says before the first run: the least date of .NET. */
+/** `Last` before the first run: the minimum date of .NET. */
 export const never = '0001-01-01T00:00:00+00:00';
 
 const scheduleStatus = z.object({ Last: z.string(), Next: z.string(), LastUpdated: z.string() });
 
-/** The record of a timer that survives restarts, with the names of the real host. Dates are ISO 8601. */
+/** A timer's record across restarts, with the real host's member names. Dates are ISO 8601. */
 export type ScheduleStatus = z.output<typeof scheduleStatus>;
 
 export interface ScheduleStatusStore {
@@ -40,8 +40,9 @@ export function blobScheduleStatus(
 }
 
 /**
- * The status to go on with when a listener starts, and whether an occurrence was missed while none listened. A status
- * that does not fit the schedule any more starts anew from its last sign of life.
+ * The status to continue with when a listener starts, and whether an occurrence was missed while nobody
+ * listened. If the recorded status does not match the schedule, the schedule has changed: it restarts from
+ * the last time on record.
  */
 export function resume(
   recorded: ScheduleStatus | undefined,
@@ -60,7 +61,7 @@ export function resume(
   return { status, isPastDue: next !== undefined && next < now };
 }
 
-/** The status after the run of the occurrence `last`. */
+/** The status after the run for the occurrence `last`. */
 export function afterRun(schedule: Schedule, last: number, now: number): ScheduleStatus {
   const next = schedule.next(Math.max(last, now));
   return { Last: iso(last), Next: next === undefined ? never : iso(next), LastUpdated: iso(now) };

@@ -1,9 +1,9 @@
 /**
- * The life of one timer in one host:
- *   waiting   – another host holds the listener lease; asked for again after a pause
- *   listening – this host fires; a lost lease leads back to waiting
+ * Lifecycle of a timer in one host:
+ *   waiting   – another host holds the listener lease; tries again after a pause
+ *   listening – this host fires; losing the lease leads back to waiting
  *   stopped   – by the host
- * Without singleton it listens at once and for good.
+ * Without the singleton lease it listens from the start until stopped.
  */
 import type { Clock } from '../../../src/platform/clock.ts';
 import type { AppFunction, TimerTrigger } from '../appFunctions.ts';
@@ -15,17 +15,17 @@ import type { ListenerLease } from './listenerLease.ts';
 import type { Schedule } from './schedule.ts';
 import { afterRun, resume, type ScheduleStatus, type ScheduleStatusStore } from './scheduleStatus.ts';
 
-/** The longest span that a Node timer takes. */
+/** The longest delay a Node timer accepts, in milliseconds. */
 const longestSleep = 2 ** 31 - 1;
 
 export interface TimerOptions {
   fn: AppFunction<TimerTrigger>;
   schedule: Schedule;
-  /** Where the status is kept; absent for schedules under a minute, whose `scheduleStatus` is null. */
+  /** Absent for schedules under a minute, whose `scheduleStatus` is null. */
   statusStore: ScheduleStatusStore | undefined;
   /** Absent: every host fires. */
   lease: ListenerLease | undefined;
-  /** Milliseconds between two tries for the lease. */
+  /** Milliseconds between two attempts to take the lease. */
   leaseRetryInterval: number;
   invoker: Invoker;
   logger: Logger;
@@ -45,12 +45,12 @@ export function createTimerListener(options: TimerOptions): TriggerListener {
     try {
       return await lease.tryAcquire();
     } catch (error) {
-      logger.log('warning', category, `the listener lease cannot be asked for: ${String(error)}`, source);
+      logger.log('warning', category, `the listener lease cannot be requested: ${String(error)}`, source);
       return false;
     }
   }
 
-  /** Holds the lease and fires until stopped; the first try has been made. */
+  /** Holds the lease and fires until stopped. @param acquired outcome of the first attempt */
   async function live(acquired: boolean): Promise<void> {
     for (let held = acquired; ; held = await acquire()) {
       if (held) {
@@ -71,7 +71,7 @@ export function createTimerListener(options: TimerOptions): TriggerListener {
       if (!signal.aborted) throw error;
     });
     const kept = lease.keep(signal).finally(() => lost.abort());
-    // What ends the renewals ends the schedule; a run that is under way is not waited for.
+    // When renewing ends, so does the schedule. A run in progress is not awaited.
     await Promise.race([kept, firing.then(() => kept)]);
   }
 
@@ -98,7 +98,7 @@ export function createTimerListener(options: TimerOptions): TriggerListener {
     }
   }
 
-  /** One run, with what was known before it; resolves with what is known after it. An exception changes nothing. */
+  /** Runs the function once with the status so far; resolves with the next, whether or not it threw. */
   async function fire(known: ScheduleStatus, due: number, isPastDue: boolean): Promise<ScheduleStatus> {
     const data = timerData(statusStore === undefined ? null : known, isPastDue);
     await invoker.invoke(fn, { data }).catch(() => undefined);
@@ -136,13 +136,13 @@ export function createTimerListener(options: TimerOptions): TriggerListener {
       await lease?.release();
     },
     async close() {
-      // A run that the stop found under way still records its status.
+      // A run in progress at the stop still records its status.
       await Promise.all([loop, firing]);
     },
   };
 }
 
-/** What the programming model makes `{isPastDue, schedule, scheduleStatus}` of. */
+/** The data from which the programming model builds `{isPastDue, schedule, scheduleStatus}`. */
 export function timerData(status: ScheduleStatus | null, isPastDue: boolean): TypedData {
   return {
     json: JSON.stringify({ Schedule: { AdjustForDST: true }, ScheduleStatus: status, IsPastDue: isPastDue }),

@@ -22,7 +22,7 @@ test('the defaults of the real host', () => {
   expect(singleton).toEqual({ listenerLockPeriod: 60_000, listenerLockRecoveryPollingInterval: 60_000 });
 });
 
-test('settings AzureFunctionsJobHost__… override members; what is there is found whatever the case', () => {
+test('settings AzureFunctionsJobHost__… override members, matched case-insensitively', () => {
   const content = { version: '2.0', extensions: { queues: { batchSize: 4 } }, functionTimeout: '00:01:00' };
   const { extensions, functionTimeout } = parseHostJson(content, {
     AzureFunctionsJobHost__Extensions__Queues__BatchSize: '7',
@@ -35,14 +35,14 @@ test('settings AzureFunctionsJobHost__… override members; what is there is fou
   expect(content.extensions.queues.batchSize).toBe(4);
 });
 
-test('everything that is wrong is named', () => {
+test('the error names every invalid member', () => {
   const content = { extensions: { queues: { batchSize: 33, maxPollingInterval: '2 s' } } };
   expect(() => parseHostJson(content, {})).toThrow(
     /version: .*\n.*extensions\.queues\.batchSize: .*\n.*extensions\.queues\.maxPollingInterval: expected a time span/,
   );
 });
 
-test('members without effect are listed', () => {
+test('lists the members that have no effect', () => {
   const read = parseHostJson(
     {
       version: '2.0',

@@ -41,7 +41,7 @@ const raw = (method: string, path: string) =>
   });
 
 describe('requests and responses', () => {
-  test('bytes, query, headers, cookies and status go both ways; a route without a name ignores case', async () => {
+  test('passes bytes, query, headers, cookies and status; the default route ignores case', async () => {
     const response = await get('/v1/api/ECHO?a=1&a=2&b=%C3%A9', {
       method: 'PUT',
       body: Buffer.from([0, 255, 10]),
@@ -58,7 +58,7 @@ describe('requests and responses', () => {
     });
   });
 
-  test('undefined is 204, an exception 500 without a word', async () => {
+  test('answers 204 to undefined, and 500 with an empty body to an exception', async () => {
     expect((await get('/v1/api/nothing')).status).toBe(204);
     await host.line(/SEEN hook "postInvocation"/);
     const failed = await get('/v1/api/throws');
@@ -66,7 +66,7 @@ describe('requests and responses', () => {
     await host.line(/throws \S+ executed \(failed, \d+ ms\): Error: secret detail/);
   });
 
-  test('a body of more than 100 MB is 413', async () => {
+  test('answers 413 to a body over 100 MB', async () => {
     const request = httpRequest(`${host.address}/v1/api/echo`, {
       method: 'POST',
       headers: { 'content-length': 104_857_601 },
@@ -77,12 +77,12 @@ describe('requests and responses', () => {
     request.destroy();
   });
 
-  test('a function that runs into functionTimeout is logged as timed out and answered 500', async () => {
+  test('a function that exceeds functionTimeout is logged as timed out and answered 500', async () => {
     expect((await get('/v1/api/slow?ms=1500')).status).toBe(500);
     await host.line(/slow \S+ executed \(failed, 1\d\d\d ms\): Error: timed out/);
   });
 
-  test('a user entry carries function and invocation id', async () => {
+  test('a log entry from the app carries function and invocation id', async () => {
     const id = await (await get('/v1/api/logs')).text();
     await host.line(new RegExp(`^\\S+ info {2}logs ${id} a user entry$`));
   });
@@ -143,13 +143,13 @@ describe('POST /admin/functions/{name}', () => {
     });
   });
 
-  test('gives a queue function its input, with a dequeue count of 0', async () => {
+  test('passes the input to a queue function, with dequeue count 0', async () => {
     expect((await run('onQueue', '{"input":"{\\"a\\":1}"}')).status).toBe(202);
     const [, seen = ''] = await host.line(/SEEN queue (.*)/);
     expect(JSON.parse(seen)).toMatchObject({ message: { a: 1 }, triggerMetadata: { dequeueCount: 0 } });
   });
 
-  test('an unknown function is 404, a body that is no JSON 400', async () => {
+  test('answers 404 to an unknown function, 400 to a body that is not JSON', async () => {
     expect((await run('missing', '{"input":""}')).status).toBe(404);
     expect((await run('onQueue', '{')).status).toBe(400);
   });

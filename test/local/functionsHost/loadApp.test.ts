@@ -11,7 +11,7 @@ beforeEach(() => {
 });
 afterEach(() => removeFolder(dir));
 
-/** Writes an empty file, last changed `at` seconds after the epoch. */
+/** Writes an empty file, last modified `at` seconds after the epoch. */
 function file(path: string, at: number): void {
   mkdirSync(dirname(join(dir, path)), { recursive: true });
   writeFileSync(join(dir, path), '');
@@ -20,27 +20,27 @@ function file(path: string, at: number): void {
 
 const main = 'dist/src/functions/*.js';
 
-test('the build, when it is as new as the sources', () => {
+test('loads the build if it is as new as the sources', () => {
   file('src/functions/a.ts', 10);
   file('src/other.ts', 20);
   file('dist/src/functions/a.js', 20);
   expect(entryPoints(dir, main)).toEqual(['dist/src/functions/a.js']);
 });
 
-test('the sources, when there is no build', () => {
+test('loads the sources if there is no build', () => {
   file('src/functions/b.ts', 10);
   file('src/functions/a.ts', 10);
   expect(entryPoints(dir, main)).toEqual(['src/functions/a.ts', 'src/functions/b.ts']);
 });
 
-test('the sources, when any source file is newer than the build', () => {
+test('loads the sources if any source file is newer than the build', () => {
   file('src/functions/a.ts', 10);
   file('src/deep/down/other.ts', 21);
   file('dist/src/functions/a.js', 20);
   expect(entryPoints(dir, main)).toEqual(['src/functions/a.ts']);
 });
 
-test('the sources, when the build lacks one of them or has one too many', () => {
+test('loads the sources if the build lacks an entry point or has an extra one', () => {
   file('src/functions/a.ts', 10);
   file('src/functions/b.ts', 10);
   file('dist/src/functions/a.js', 20);
@@ -50,12 +50,12 @@ test('the sources, when the build lacks one of them or has one too many', () => 
   expect(entryPoints(dir, main)).toEqual(['src/functions/a.ts', 'src/functions/b.ts']);
 });
 
-test('the build, when there are no sources (a deployed app)', () => {
+test('loads the build if there are no sources (a deployed app)', () => {
   file('dist/src/functions/a.js', 20);
   expect(entryPoints(dir, main)).toEqual(['dist/src/functions/a.js']);
 });
 
-test('main outside dist/ is taken as it is', () => {
+test('uses main unchanged if it is outside dist/', () => {
   file('index.js', 1);
   file('index.ts', 2);
   expect(entryPoints(dir, 'index.js')).toEqual(['index.js']);

@@ -10,11 +10,11 @@ function written(logLevel: Record<string, string>, category: string): string[] {
   return lines.map((line) => line.split(' ').at(-1) ?? '');
 }
 
-test('information and above where host.json says nothing', () => {
+test('logs information and above by default', () => {
   expect(written({}, 'Function.a')).toEqual(['information', 'warning', 'error', 'critical']);
 });
 
-test('the longest matching category counts, by whole names', () => {
+test('the longest matching category wins; only whole names match', () => {
   const levels = {
     default: 'Error',
     Function: 'Warning',
@@ -27,7 +27,7 @@ test('the longest matching category counts, by whole names', () => {
   expect(written(levels, 'Host')).toEqual(['error', 'critical']);
 });
 
-test('one line: time, level, function, invocation, message', () => {
+test('writes one line: time, level, function, invocation, message', () => {
   const lines: string[] = [];
   createLogger({}, (line) => lines.push(line)).log('warning', 'Function.a', 'careful', {
     functionName: 'a',

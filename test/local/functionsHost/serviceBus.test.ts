@@ -29,7 +29,7 @@ async function send(queue: string, ...messages: ServiceBusMessage[]): Promise<vo
   await sender.close();
 }
 
-/** What the function was given for the message of that id. */
+/** What the function received for that message. */
 async function seen(messageId: string) {
   const [, line = ''] = await host.line(new RegExp(`SEEN command (.*"${messageId}".*)`));
   return JSON.parse(line);
@@ -42,7 +42,7 @@ async function waiting(queue: string): Promise<number> {
   return messages.length;
 }
 
-test('a message with its metadata; completed when the function returns', async () => {
+test('delivers a message with its metadata and completes it when the function returns', async () => {
   const messageId = `m-${randomUUID()}`;
   await send('commands', {
     body: { batchId: 'b-1', invoices: [1, 2] },
@@ -59,7 +59,7 @@ test('a message with its metadata; completed when the function returns', async (
     subject: 'pay',
     label: 'pay',
     correlationId: 'c-1',
-    // The programming model lowers the first letter of every name in the metadata.
+    // The programming model lowercases the first letter of every name in the metadata.
     applicationProperties: { kind: 'batch', attempt: 2 },
     userProperties: { kind: 'batch', attempt: 2 },
     lockToken: expect.stringMatching(/^[0-9a-f-]{36}$/),
@@ -79,7 +79,7 @@ test.each([
   expect((await seen(messageId)).message).toEqual(expected);
 });
 
-test('an exception abandons: delivery counts 1, 2, 3, then the dead-letter queue', async () => {
+test('an exception abandons the message: delivery counts 1, 2, 3, then the dead-letter queue', async () => {
   const messageId = `m-${randomUUID()}`;
   await send('commands', { body: 'fail', messageId });
   for (const count of [1, 2, 3]) {
@@ -93,7 +93,7 @@ test('an exception abandons: delivery counts 1, 2, 3, then the dead-letter queue
   await receiver.close();
 });
 
-test('no more than maxConcurrentCalls at a time, though more are fetched ahead', async () => {
+test('runs at most maxConcurrentCalls at a time, though it prefetches more', async () => {
   const messages = Array.from({ length: 40 }, () => ({ body: {}, messageId: `m-${randomUUID()}` }));
   await send('commands', ...messages);
   let most = 0;
@@ -101,7 +101,7 @@ test('no more than maxConcurrentCalls at a time, though more are fetched ahead',
   expect(most).toBe(3);
 });
 
-test('settlements that hang hold up no further message', async () => {
+test('settlements that hang do not hold up further messages', async () => {
   const url = `${serviceBus.localAddress}/_local/faults`;
   const fault = { kind: 'delay', operation: 'settle', delayMs: 2_000, count: 3 };
   await fetch(url, { method: 'POST', body: JSON.stringify(fault) });
@@ -110,7 +110,7 @@ test('settlements that hang hold up no further message', async () => {
     await send('commands', { body: {}, messageId });
     await seen(messageId);
   }
-  // Three calls at a time are all that there are, and the first three messages are not settled yet.
+  // There are only three concurrent calls, and the first three messages are still unsettled.
   expect(await locked()).toBeGreaterThanOrEqual(3);
   await expect.poll(locked, { timeout: 10_000 }).toBe(0);
 
@@ -121,18 +121,21 @@ test('settlements that hang hold up no further message', async () => {
   }
 });
 
-test('with autoCompleteMessages off the message is left as it is', async () => {
+test('with autoCompleteMessages off the message is not settled', async () => {
   await send('kept', { body: 'stays' });
   await host.line(/SEEN kept "stays"/);
   expect(await waiting('kept')).toBe(1);
 });
 
-test.skipIf(noSignals)('SIGTERM while messages run: they are settled, and the host ends with 0', async () => {
-  const messages = Array.from({ length: 6 }, () => ({ body: {}, messageId: `m-${randomUUID()}` }));
-  await send('commands', ...messages);
-  await seen(messages[0]?.messageId ?? '');
-  host.kill('SIGTERM');
-  expect(await host.exited).toBe(0);
-  const handled = messages.filter(({ messageId }) => host.lines.some((line) => line.includes(messageId)));
-  expect(await waiting('commands')).toBe(messages.length - handled.length);
-});
+test.skipIf(noSignals)(
+  'SIGTERM while messages are being handled: they are settled and the host exits with 0',
+  async () => {
+    const messages = Array.from({ length: 6 }, () => ({ body: {}, messageId: `m-${randomUUID()}` }));
+    await send('commands', ...messages);
+    await seen(messages[0]?.messageId ?? '');
+    host.kill('SIGTERM');
+    expect(await host.exited).toBe(0);
+    const handled = messages.filter(({ messageId }) => host.lines.some((line) => line.includes(messageId)));
+    expect(await waiting('commands')).toBe(messages.length - handled.length);
+  },
+);

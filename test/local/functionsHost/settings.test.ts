@@ -11,12 +11,12 @@ test('env file: a value is everything after the first =', () => {
   });
 });
 
-test('%NAME% is replaced; a missing one is an error with its name', () => {
+test('%NAME% is replaced; a missing setting is an error that names it', () => {
   expect(resolveNames('%A%-%B%', { A: 'x', B: 'y' })).toBe('x-y');
   expect(() => resolveNames('%C%', {})).toThrow('the setting C (%C%) is not set');
 });
 
-test('connections: AzureWebJobs{name} first, then the name; identity is refused by name', () => {
+test('connections: AzureWebJobs{name} first, then {name}; identity-based ones are refused by name', () => {
   expect(connectionString('Storage', { Storage: 'b', AzureWebJobsStorage: 'a' })).toBe('a');
   expect(connectionString('ServiceBus', { ServiceBus: 'b' })).toBe('b');
   expect(() => connectionString('X', {})).toThrow('the connection setting X is not set');

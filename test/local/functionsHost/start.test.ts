@@ -5,12 +5,12 @@ import { noSignals } from '../../support/signals.ts';
 
 const fixture = (name: string) => fileURLToPath(new URL(`fixtures/${name}`, import.meta.url));
 
-test('a CommonJS app', async () => {
+test('loads a CommonJS app', async () => {
   await using host = await startHostProcess({ app: fixture('commonJsApp'), env: {} });
   expect(await (await fetch(`${host.address}/api/hello`)).text()).toBe('from CommonJS');
 });
 
-test.skipIf(noSignals)('SIGTERM lets a running request end, then the host ends with 0', async () => {
+test.skipIf(noSignals)('SIGTERM lets a running request finish, then the host exits with 0', async () => {
   await using host = await startHostProcess({ app: fixture('commonJsApp'), env: {} });
   const slow = fetch(`${host.address}/api/hello?ms=300`);
   await host.line(/begins/);
@@ -19,13 +19,13 @@ test.skipIf(noSignals)('SIGTERM lets a running request end, then the host ends w
   expect(await host.exited).toBe(0);
 });
 
-test('an entry point that throws: the error is printed and the host ends with 1', async () => {
+test('an entry point that throws: the host prints the error and exits with 1', async () => {
   const { code, output } = await runFailingHost({ app: fixture('brokenApp'), env: {} });
   expect(code).toBe(1);
   expect(output).toMatch(/these settings are wrong: STRIPE_SECRET_KEY is missing, SHARDS is not a number/);
 });
 
-test('what the host does not serve is named, all of it at once', async () => {
+test('names everything unsupported at once', async () => {
   const { code, output } = await runFailingHost({ app: fixture('unsupportedApp'), env: {} });
   expect(code).toBe(1);
   expect(output.split('\n').filter((line) => line !== '')).toEqual([

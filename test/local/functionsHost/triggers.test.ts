@@ -36,11 +36,11 @@ afterAll(async () => {
   for (const host of hosts) await host[Symbol.asyncDispose]();
 });
 
-/** The first line of any host that matches. */
+/** The first matching line of any host. */
 const anyLine = (pattern: RegExp) => Promise.any(hosts.map((host) => host.line(pattern)));
 const base64 = (text: string) => Buffer.from(text).toString('base64');
 
-test('a queue that is made while the host polls; JSON arrives parsed, other text as it is', async () => {
+test('finds a queue created while it polls; JSON arrives parsed, other text unchanged', async () => {
   await queue.createIfNotExists();
   const seen: unknown[] = [];
   const texts = ['{"n":1}', '[2]', '3', 'true', '"quoted"', 'plain', '{"broken":'];
@@ -64,7 +64,7 @@ test('a queue that is made while the host polls; JSON arrives parsed, other text
   await expect.poll(async () => (await queue.getProperties()).approximateMessagesCount).toBe(0);
 });
 
-test('a message that fails comes maxDequeueCount times and then lies in the poison queue', async () => {
+test('a message that fails is delivered maxDequeueCount times, then moves to the poison queue', async () => {
   const { messageId } = await queue.sendMessage(base64('fail'));
   for (const count of [1, 2, 3]) {
     await anyLine(
@@ -77,12 +77,12 @@ test('a message that fails comes maxDequeueCount times and then lies in the pois
   expect((await queue.getProperties()).approximateMessagesCount).toBe(0);
 });
 
-test('a message that is no base64 goes to the poison queue at once', async () => {
+test('a message that is not base64 goes to the poison queue at once', async () => {
   const { messageId } = await queue.sendMessage('not base64!');
   await anyLine(new RegExp(`message ${messageId} moved to ${queueName}-poison`));
 });
 
-test('one of two hosts fires a timer; when it stops, it ends with 0 and the other takes over', {
+test('one of two hosts fires a timer; when it stops, it exits with 0 and the other takes over', {
   timeout: 40_000,
 }, async () => {
   const winner = await Promise.race(hosts.map((host) => host.line(/SEEN timer/).then(() => host)));
@@ -90,7 +90,7 @@ test('one of two hosts fires a timer; when it stops, it ends with 0 and the othe
   expect(other?.lines.filter((line) => /SEEN timer/.test(line))).toEqual([]);
   winner.kill('SIGTERM');
   const code = await winner.exited;
-  // Without signals it ends at once and releases nothing: the other waits for the end of its lease.
+  // Without signals it dies at once and releases nothing: the other waits until its lease expires.
   expect(code).toBe(noSignals ? null : 0);
   expect(winner.lines.includes('SEEN hook "appTerminate"')).toBe(!noSignals);
   const [, timer = ''] = (await other?.line(/SEEN timer (.*)/)) ?? [];
@@ -106,7 +106,7 @@ test('one of two hosts fires a timer; when it stops, it ends with 0 and the othe
   expect((await lock.getProperties()).leaseState).toBe('leased');
 });
 
-test('--no-timer-singleton: it fires beside the holder of the lease', async () => {
+test('--no-timer-singleton: fires alongside the holder of the lease', async () => {
   await using third = await start('c', ['--no-timer-singleton']);
   await third.line(/SEEN timer/);
 });

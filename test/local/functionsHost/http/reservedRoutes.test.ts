@@ -28,6 +28,6 @@ test.each([
   expect(() => serve(name, route)).toThrow(`function ${name}: the route`);
 });
 
-test('the names may stand anywhere else', () => {
+test('the reserved names are fine anywhere else in a route', () => {
   expect(() => serve('report', 'ops/admin')).not.toThrow();
 });

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { compareRoutes, parseRoute } from '../../../../local/functionsHost/http/routeTemplate.ts';
 
-describe('what a path gives', () => {
+describe('matching a path', () => {
   test.each<[string, string, Record<string, string> | undefined]>([
     ['api/orders', '/api/orders', {}],
     ['api/orders', '/API/Orders/', {}],
@@ -44,14 +44,14 @@ describe('constraints', () => {
     ['range(18,20)', '19', '21'],
     [String.raw`regex(^\d{{3}}-\d{{4}}$)`, '123-4567', '123-456'],
     ['int:min(5)', '5', '4'],
-  ])('%s takes %s, not %s', (constraint, good, bad) => {
+  ])('%s accepts %s, rejects %s', (constraint, good, bad) => {
     const template = parseRoute(`x/{v:${constraint}}`);
     expect(template.match(`/x/${good}`)).toEqual({ v: good });
     expect(template.match(`/x/${bad}`)).toBeUndefined();
   });
 
-  test('an unknown one is an error with its name', () => {
-    expect(() => parseRoute('x/{v:colour}')).toThrow('the route constraint colour is not known');
+  test('an unknown constraint is an error that names it', () => {
+    expect(() => parseRoute('x/{v:colour}')).toThrow('unknown route constraint colour');
   });
 });
 
@@ -61,7 +61,7 @@ test('the more specific route is tried first', () => {
   expect(sorted).toEqual(['a/b', 'a/{x:int}', 'a/{x}', 'a/{*rest}', '{x}/b', '{*all}']);
 });
 
-test('any value comes back as it was encoded', () => {
+test('any encoded value round-trips', () => {
   const template = parseRoute('api/{value}');
   fc.assert(
     fc.property(fc.string({ minLength: 1, unit: 'grapheme' }), (value) => {

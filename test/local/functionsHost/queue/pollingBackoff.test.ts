@@ -2,14 +2,14 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { pollingBackoff } from '../../../../local/functionsHost/queue/pollingBackoff.ts';
 
-test('about 100 ms at first, twice as long each time, at most the given time; short again after a message', () => {
+test('starts at about 100 ms, doubles up to the limit, and resets after a message', () => {
   const backoff = pollingBackoff(1_000, () => 0.5);
   expect([1, 2, 3, 4, 5, 6].map(() => backoff.next())).toEqual([100, 200, 400, 800, 1_000, 1_000]);
   backoff.reset();
   expect(backoff.next()).toBe(100);
 });
 
-test('never above the most, never below 100 ms unless the most is', () => {
+test('never exceeds the limit, and never drops below 100 ms unless the limit is lower', () => {
   fc.assert(
     fc.property(
       fc.integer({ min: 1, max: 100_000 }),

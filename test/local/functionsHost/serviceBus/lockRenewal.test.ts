@@ -5,7 +5,7 @@ import { renewLock } from '../../../../local/functionsHost/serviceBus/lockRenewa
 
 const lockMs = 20;
 
-/** A message whose lock ends in 20 ms, and a receiver that prolongs it by as much each time. */
+/** A message whose lock expires in 20 ms, and a receiver that renews it for as long each time. */
 function locked() {
   const message = { lockedUntilUtc: new Date(Date.now() + lockMs) } as ServiceBusReceivedMessage;
   const renewals: number[] = [];
@@ -18,7 +18,7 @@ function locked() {
   return { message, renewals, receiver };
 }
 
-test('a lock is renewed again and again, before it ends, until nobody needs it', async () => {
+test('keeps renewing the lock before it expires, until disposed', async () => {
   const { message, renewals, receiver } = locked();
   const renewal = renewLock(receiver, message, 60_000);
   await expect.poll(() => renewals.length).toBeGreaterThanOrEqual(3);
@@ -28,14 +28,14 @@ test('a lock is renewed again and again, before it ends, until nobody needs it',
   expect(renewals.length).toBe(before);
 });
 
-test('not beyond the longest time', async () => {
+test('stops renewing after the maximum duration', async () => {
   const { message, renewals, receiver } = locked();
   using _renewal = renewLock(receiver, message, lockMs / 2);
   await delay(3 * lockMs);
   expect(renewals).toEqual([]);
 });
 
-test('a lock that is lost is let go', async () => {
+test('stops renewing a lost lock', async () => {
   const { message } = locked();
   let tries = 0;
   const receiver = {

@@ -13,14 +13,14 @@ beforeAll(async () => {
   await container.create();
 });
 
-/** Two hosts that want the same lease, on one clock. */
+/** Two hosts that compete for the same lease, on one clock. */
 function twoHosts(name: string) {
   const clock = virtualClock();
   const lease = () => blobListenerLease(container, 'app', name, period, clock);
   return { clock, a: lease(), b: lease() };
 }
 
-test('one holds it; released, it is free at once', async () => {
+test('only one host holds it; once released, it is free at once', async () => {
   const { a, b } = twoHosts('released');
   expect(await a.tryAcquire()).toBe(true);
   expect(await b.tryAcquire()).toBe(false);
@@ -28,20 +28,20 @@ test('one holds it; released, it is free at once', async () => {
   expect(await b.tryAcquire()).toBe(true);
 });
 
-test('it is kept until the signal aborts', async () => {
+test('keeps renewing until the signal aborts', async () => {
   const { clock, a, b } = twoHosts('kept');
   await a.tryAcquire();
   const stopping = new AbortController();
   const kept = a.keep(stopping.signal);
   await clock.advance(period / 2);
-  // The renewal has been answered when the next pause begins.
+  // The renewal has its answer once the next pause begins.
   await expect.poll(() => clock.sleepers()).toBe(1);
   expect(await b.tryAcquire()).toBe(false);
   stopping.abort();
   await expect(kept).rejects.toThrow();
 });
 
-test('when it was broken and another took it, keeping ends', async () => {
+test('stops renewing once the lease was broken and another host took it', async () => {
   const { clock, a, b } = twoHosts('broken');
   await a.tryAcquire();
   const kept = a.keep(new AbortController().signal);

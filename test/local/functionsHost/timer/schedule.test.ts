@@ -12,13 +12,13 @@ describe('next occurrence', () => {
     ['0 0 12 * Feb *', '2026-01-03T00:00:00Z', '2026-02-01T12:00:00Z'],
     // From second 5 on, every 15.
     ['5/15 * * * * *', '2026-01-01T00:00:06Z', '2026-01-01T00:00:20Z'],
-    // NCRONTAB wants both days to fit: the first Friday that is a 13th.
+    // NCRONTAB requires both days to match: the first Friday the 13th.
     ['0 0 0 13 * 5', '2026-01-01T00:00:00Z', '2026-02-13T00:00:00Z'],
   ])('%s after %s', (expression, after, expected) => {
     expect(parseSchedule(expression).next(at(after))).toBe(at(expected));
   });
 
-  test('none for a date that does not exist', () => {
+  test('a date that does not exist has no next occurrence', () => {
     expect(parseSchedule('0 0 0 31 2 *').next(at('2026-01-01T00:00:00Z'))).toBeUndefined();
   });
 });
@@ -36,7 +36,7 @@ test.each([
   expect(() => parseSchedule(expression)).toThrow(`the schedule '${expression}'`);
 });
 
-test('slow means that a minute or more lies between occurrences', () => {
+test('a schedule is slow if its occurrences are at least a minute apart', () => {
   const now = at('2026-01-01T00:00:00Z');
   expect(isSlow(parseSchedule('0 * * * * *'), now)).toBe(true);
   expect(isSlow(parseSchedule('*/30 * * * * *'), now)).toBe(false);

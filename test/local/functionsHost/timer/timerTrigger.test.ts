@@ -14,11 +14,11 @@ interface Options {
   runOnStartup?: boolean;
   recorded?: ScheduleStatus;
   lease?: ListenerLease;
-  /** What one run does; its number counts from 1. */
+  /** Body of a run; `run` counts from 1. */
   work?: (run: number) => Promise<void>;
 }
 
-/** A listener at noon under a clock of its own; `runs` are the minutes past noon at which it fired. */
+/** A listener on its own clock, set to noon. `runs` are the minutes past noon at which it fired. */
 function timerAtNoon({ schedule = '0 * * * * *', runOnStartup = false, recorded, lease, work }: Options) {
   const clock = virtualClock(noon);
   const runs: number[] = [];
@@ -58,7 +58,7 @@ function timerAtNoon({ schedule = '0 * * * * *', runOnStartup = false, recorded,
   return { clock, listener, runs, inputs, status: () => status };
 }
 
-test('it fires at each occurrence, with what the last run left behind', async () => {
+test('fires at each occurrence, with the status of the last run', async () => {
   const { clock, listener, runs, inputs } = timerAtNoon({});
   await listener.start();
   await clock.advance(3 * minute);
@@ -81,7 +81,7 @@ test('an exception does not stop the schedule', async () => {
   expect(runs).toEqual([1, 2, 3]);
 });
 
-test('runs do not overlap; what passed during a run is left out', async () => {
+test('runs do not overlap; occurrences during a run are skipped', async () => {
   const options = timerAtNoon({
     work: (run) => (run === 1 ? options.clock.sleep(2.5 * minute) : Promise.resolve()),
   });
@@ -90,7 +90,7 @@ test('runs do not overlap; what passed during a run is left out', async () => {
   expect(options.runs).toEqual([1, 4, 5]);
 });
 
-test('an occurrence missed while nobody listened is made up for at once, as past due', async () => {
+test('catches up at once, as past due, on an occurrence missed while nobody listened', async () => {
   const { clock, listener, runs, inputs } = timerAtNoon({
     schedule: '0 */10 * * * *',
     recorded: {
@@ -105,7 +105,7 @@ test('an occurrence missed while nobody listened is made up for at once, as past
   expect(inputs.map((input) => (input as { IsPastDue: boolean }).IsPastDue)).toEqual([true, false]);
 });
 
-test('runOnStartup', async () => {
+test('runOnStartup fires at start', async () => {
   const { clock, listener, runs } = timerAtNoon({ runOnStartup: true });
   await listener.start();
   await clock.advance(minute);
@@ -119,7 +119,7 @@ test('a schedule weeks away does not fire early', async () => {
   expect(runs).toEqual([59 * 24 * 60]);
 });
 
-test('stop: no further occurrence; the status of the run under way is still recorded', async () => {
+test('after a stop nothing fires; the run in progress still records its status', async () => {
   const options = timerAtNoon({ work: () => options.clock.sleep(minute / 2) });
   const { clock, listener, runs, status } = options;
   await listener.start();
@@ -132,7 +132,7 @@ test('stop: no further occurrence; the status of the run under way is still reco
   expect(status()?.Last).toBe('2026-01-01T12:01:00.000+00:00');
 });
 
-test('without the lease it waits; when it is lost it fires no more until it has it again', async () => {
+test('waits without the lease; once it is lost, fires nothing until it holds it again', async () => {
   let isFree = false;
   let lose = () => {};
   let held = 0;
@@ -164,6 +164,6 @@ test('without the lease it waits; when it is lost it fires no more until it has 
   isFree = true;
   await clock.advance(2 * minute);
   expect(held).toBe(2);
-  // At 7 it makes up for what nobody fired in between.
+  // At 7 it catches up on what nobody fired in between.
   expect(runs).toEqual([3.5, 7, 7.5]);
 });
