@@ -20,7 +20,7 @@ export function createIdempotency(store: Store, now: () => number) {
   const inProgress = new Set<string>();
   return {
     /**
-     * Executes a call once per key. `request` is everything the key stands for: path and parameters. `execute`
+     * Executes a call once per key. `request` is all that the key stands for: path and parameters. `execute`
      * and storing its result share one transaction, so that a crash leaves both or neither.
      *
      * @throws {Refusal} 400, 409, and any error from `execute`

@@ -1,6 +1,6 @@
 /**
- * Calls `end` when this process exits, for children that would outlive it; until it is disposed of. A signal ends a process
- * without that, so programs that start children turn signals into an exit.
+ * Calls `end` when this process exits, until disposed. For children that would otherwise outlive it. A signal
+ * kills a process without running exit handlers, so programs that start children turn signals into an exit.
  */
 export function endWithProcess(end: () => void): Disposable {
   const listener = () => end();
@@ -8,7 +8,7 @@ export function endWithProcess(end: () => void): Disposable {
   return { [Symbol.dispose]: () => void process.off('exit', listener) };
 }
 
-/** For programs: Ctrl-C and SIGTERM become an exit, at which children end. */
+/** For programs: turns Ctrl-C and SIGTERM into an exit, which ends the children. */
 export function exitOnSignals(): void {
   process.setMaxListeners(0);
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(130));

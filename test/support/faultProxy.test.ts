@@ -44,7 +44,7 @@ async function through(next: Fault): Promise<{ status?: number; received: number
   return { ...(status === undefined ? {} : { status }), received: received.length, applied: applied.length };
 }
 
-test('no fault: request and answer pass as they are', async () => {
+test('without a fault, request and response pass unchanged', async () => {
   fault = { kind: 'none' };
   received.length = 0;
   const answer = await send();

@@ -17,17 +17,20 @@ export interface FaultProxy extends AsyncDisposable {
 }
 
 export interface FaultProxyOptions {
-  /** What the proxy stands before, such as `http://127.0.0.1:10000`. */
+  /** The server behind the proxy, such as `http://127.0.0.1:10000`. */
   target: string;
-  /** What befalls a request; asked once for each. */
+  /** Chooses the fault for a request. Called once per request. */
   fault: (exchange: Exchange) => Fault;
-  /** Hears of each request that the target has answered with success: when it was handed on, in `performance.now()`. */
+  /**
+   * Called for each request that the target answered with success. `forwardedAt` is when it was forwarded, in
+   * `performance.now()` milliseconds.
+   */
   applied?: (exchange: Exchange, forwardedAt: number) => void;
 }
 
 /**
- * A proxy for HTTP without TLS that does to each request what `fault` says, by the same names as `faultyLockStore`. Answers
- * carry on as they came, headers included, so that signed requests and SDKs work through it.
+ * A plain HTTP proxy that injects faults, named as in `faultyLockStore`. It forwards responses unchanged,
+ * headers included, so that signed requests and SDKs work through it.
  */
 export async function startFaultProxy(options: FaultProxyOptions): Promise<FaultProxy> {
   const target = new URL(options.target);

@@ -1,13 +1,13 @@
 import type { BrokerClock } from '../../local/serviceBus/clock.ts';
 
 export interface ManualBrokerClock extends BrokerClock {
-  /** Moves time on and runs what falls due, in order. */
+  /** Advances time and runs the timers that fall due, in order. */
   advance(ms: number): void;
-  /** How many timers are set. */
+  /** How many timers are pending. */
   timers(): number;
 }
 
-/** A clock that stands still until a test moves it. It begins at the real time, which the SDK compares with. */
+/** A clock that only a test advances. It starts at the real time, because the SDK compares against that. */
 export function manualBrokerClock(): ManualBrokerClock {
   let now = Date.now();
   let waiting: { at: number; action: () => void }[] = [];

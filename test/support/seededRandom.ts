@@ -1,15 +1,15 @@
-/** A source of choices that is the same for the same seed. */
+/** A random source that repeats for the same seed. */
 export interface SeededRandom {
-  /** From 0 up to 1. */
+  /** From 0 (inclusive) to 1 (exclusive). */
   next(): number;
-  /** A whole number, both ends included. */
+  /** An integer, both ends inclusive. */
   between(min: number, max: number): number;
   pick<T>(from: readonly T[]): T;
-  /** The gap until the next of events that come `meanMs` apart on average, memorylessly. Milliseconds. */
+  /** The milliseconds until the next event of a Poisson process with a mean gap of `meanMs`. */
   gap(meanMs: number): number;
 }
 
-/** Numbers that only look random (mulberry32). */
+/** Pseudorandom numbers (mulberry32). */
 export function seededRandom(seed: number): SeededRandom {
   let state = seed | 0;
   const next = () => {

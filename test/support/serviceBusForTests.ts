@@ -26,7 +26,7 @@ export interface ServiceBusForTests extends AsyncDisposable {
   clock: ManualBrokerClock;
   connectionString: string;
   localAddress: string;
-  /** Another client on the same namespace. */
+  /** Opens another client on the same namespace. */
   connect(): ServiceBusClient;
   stats(queue: string): Promise<QueueStats>;
   setFault(fault: object): Promise<unknown>;
@@ -34,11 +34,11 @@ export interface ServiceBusForTests extends AsyncDisposable {
 
 export interface ServiceBusForTestsOptions {
   data?: string;
-  /** After how many milliseconds without an answer the SDK gives an operation up: its only sign of a lost connection. */
+  /** Milliseconds until the SDK gives up on an unanswered operation: its only sign of a lost connection. */
   timeoutInMs?: number;
 }
 
-/** The stand-in with these queues (properties as in Config.json), a clock of its own and a client of the real SDK. */
+/** The stand-in with these queues (properties as in Config.json), a manual clock and a real SDK client. */
 export async function serviceBusForTests(
   queues: Record<string, object>,
   { data, timeoutInMs = 10_000 }: ServiceBusForTestsOptions = {},
@@ -50,7 +50,7 @@ export async function serviceBusForTests(
   const clock = manualBrokerClock();
   const bus = await startServiceBus({ config, clock, ...(data === undefined ? {} : { data }) });
   const clients: ServiceBusClient[] = [];
-  // Errors must show at once: the SDK would try again for minutes.
+  // No retries, so that errors show at once: the SDK would retry for minutes.
   const connect = () => {
     const client = new ServiceBusClient(bus.connectionString, {
       retryOptions: { maxRetries: 0, timeoutInMs },
@@ -68,7 +68,7 @@ export async function serviceBusForTests(
       const response = await fetch(`${bus.localAddress}/_local/stats`);
       const { queues: all } = (await response.json()) as { queues: Record<string, QueueStats> };
       const found = all[queue];
-      if (found === undefined) throw new Error(`no queue ${queue}`);
+      if (found === undefined) throw new Error(`unknown queue ${queue}`);
       return found;
     },
     async setFault(fault) {

@@ -1,5 +1,5 @@
 /**
- * Whether processes cannot be sent the signals that some tests are about: on Windows SIGTERM ends a process at once,
- * whatever it listens for, and SIGSTOP is not there (https://nodejs.org/api/process.html#signal-events).
+ * True where tests that send signals cannot work. On Windows SIGTERM kills a process at once, whatever its
+ * handlers, and SIGSTOP does not exist (https://nodejs.org/api/process.html#signal-events).
  */
 export const noSignals = process.platform === 'win32';

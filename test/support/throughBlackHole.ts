@@ -1,15 +1,15 @@
 import { type FaultProxy, startFaultProxy } from './faultProxy.ts';
 
 export interface BlackHole extends AsyncDisposable {
-  /** The storage account behind the proxies. */
+  /** Connects to the storage account through the proxies. */
   connectionString: string;
-  /** From now on requests are taken and never answered, or handed on again. */
+  /** From now on, swallow every request without a response (true), or forward them again (false). */
   swallow(everything: boolean): void;
-  /** How many requests were. */
+  /** How many requests were swallowed. */
   swallowed(): number;
 }
 
-/** A storage account (as a connection string with an address for each service) behind proxies that can go silent. */
+/** Puts a storage account behind proxies that can go silent. The string must give an endpoint per service. */
 export async function throughBlackHole(connectionString: string): Promise<BlackHole> {
   let silent = false;
   let count = 0;

@@ -15,7 +15,7 @@ const problemsOf = (json: unknown) => {
   return 'none';
 };
 
-test('the queue of payonce', () => {
+test('the default configuration has the payonce queue', () => {
   expect(readConfig(new URL('../../../local/serviceBus/Config.json', import.meta.url))).toEqual([
     {
       name: 'payment-commands',
@@ -31,7 +31,7 @@ test('the queue of payonce', () => {
   ]);
 });
 
-test('a queue in the words of the official emulator’s sample is taken', () => {
+test('accepts a queue in the format of the official emulator’s sample', () => {
   const Properties = {
     DeadLetteringOnMessageExpiration: false,
     DefaultMessageTimeToLive: 'PT1H',
@@ -50,7 +50,7 @@ test('a queue in the words of the official emulator’s sample is taken', () => 
   });
 });
 
-test('every bad field is named, and what is missing here is refused by name', () => {
+test('names every invalid field and every unsupported feature', () => {
   const problems = problemsOf(
     withQueues(
       [
@@ -71,7 +71,7 @@ test('every bad field is named, and what is missing here is refused by name', ()
   expect(problems).toContain('Topics: topics and subscriptions are not supported');
 });
 
-test('two queues of one name, and no JSON at all', () => {
+test('rejects two queues with the same name, and a file that is missing', () => {
   const twice = [{ Name: 'a' }, { Name: 'A' }];
   expect(problemsOf(withQueues(twice))).toMatch(/"A" is defined twice/);
   expect(() => readConfig('/nowhere.json')).toThrow(ConfigError);
@@ -84,7 +84,7 @@ describe('durations', () => {
     ['P1DT2H3M4.5S', 93_784_500],
     ['P2W', 1_209_600_000],
   ])('%s', (text, ms) => expect(parseDuration(text)).toBe(ms));
-  test.each(['', 'P', 'PT', 'P1DT', '1M', 'PT1M ', 'P-1D'])('"%s" is none', (text) => {
+  test.each(['', 'P', 'PT', 'P1DT', '1M', 'PT1M ', 'P-1D'])('"%s" is not a duration', (text) => {
     expect(parseDuration(text)).toBeUndefined();
   });
 });

@@ -21,7 +21,7 @@ const queues = {
   talk: { RequiresSession: true },
 };
 
-test('a restart keeps messages in every state, ids, session states and the numbering', async () => {
+test('a restart keeps messages in every state, ids, session states and sequence numbers', async () => {
   let lastNumber: number;
   {
     await using bus = await serviceBusForTests(queues, { data });
@@ -35,7 +35,7 @@ test('a restart keeps messages in every state, ids, session states and the numbe
     const [, abandoned, deferred, dead, completed] = await receiver.receiveMessages(5, {
       maxWaitTimeInMs: 1000,
     });
-    if (!abandoned || !deferred || !dead || !completed) throw new Error('messages are missing');
+    if (!abandoned || !deferred || !dead || !completed) throw new Error('expected five messages');
     await receiver.deferMessage(deferred);
     await receiver.deadLetterMessage(dead, { deadLetterReason: 'why', deadLetterErrorDescription: 'so' });
     await receiver.completeMessage(completed);
@@ -71,7 +71,7 @@ test('a restart keeps messages in every state, ids, session states and the numbe
   expect(await session.getSessionState()).toBe('half way');
 });
 
-/** Starts the stand-in as a program and gives its connection string. */
+/** Starts the stand-in as a separate process. */
 async function startProgram(): Promise<{ child: ChildProcess; connectionString: string }> {
   const child = spawn(process.execPath, ['local/serviceBus/main.ts', '--data', data], {
     stdio: ['ignore', 'pipe', 'inherit'],
@@ -85,7 +85,7 @@ async function startProgram(): Promise<{ child: ChildProcess; connectionString: 
   return { child, connectionString: settings.get('ServiceBus') ?? '' };
 }
 
-test('what was acknowledged is there after SIGKILL; SIGTERM ends the program with code 0', async () => {
+test('acknowledged messages survive SIGKILL; SIGTERM exits with code 0', async () => {
   const first = await startProgram();
   const before = new ServiceBusClient(first.connectionString, { retryOptions: { maxRetries: 0 } });
   await before.createSender('payment-commands').sendMessages([{ body: 1 }, { body: 2 }]);

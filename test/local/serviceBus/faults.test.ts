@@ -24,7 +24,7 @@ const sender = (queue: string) => bus.connect().createSender(queue);
 const peekLock = (queue: string) =>
   bus.connect().createReceiver(queue, { maxAutoLockRenewalDurationInMs: 0 });
 
-test('a refused send stores nothing; only the queue and the count asked for are hit', async () => {
+test('a refused send stores nothing; the fault hits only its queue, and only as often as its count', async () => {
   await bus.setFault({ kind: 'refuse', operation: 'send', queue: 'refuse', count: 2 });
   await sender('other').sendMessages({ body: 0 });
   const one = sender('refuse');
@@ -36,7 +36,7 @@ test('a refused send stores nothing; only the queue and the count asked for are 
   expect((await bus.stats('refuse')).sent).toBe(1);
 });
 
-test('a delayed send is stored when its time has come', async () => {
+test('a delayed send is stored after the delay', async () => {
   await bus.setFault({ kind: 'delay', operation: 'send', delayMs: 5000 });
   const sending = sender('delay').sendMessages({ body: 1 });
   await expect.poll(armed).toEqual([]);
@@ -46,7 +46,7 @@ test('a delayed send is stored when its time has come', async () => {
   expect((await bus.stats('delay')).sent).toBe(1);
 });
 
-test('a connection lost before a send leaves nothing, one lost after it leaves the message', async () => {
+test('losing the connection before a send stores nothing; losing it after stores the message', async () => {
   await bus.setFault({ kind: 'drop-connection', operation: 'send', queue: 'lost-send' });
   await expect(sender('lost-send').sendMessages({ body: 1 })).rejects.toThrow();
   expect((await bus.stats('lost-send')).sent).toBe(0);
@@ -55,17 +55,17 @@ test('a connection lost before a send leaves nothing, one lost after it leaves t
   expect((await bus.stats('lost-answer')).sent).toBe(1);
 });
 
-test('a refused settlement leaves the lock', async () => {
+test('a refused settlement keeps the lock', async () => {
   await sender('settle').sendMessages({ body: 1 });
   const receiver = peekLock('settle');
   const [message] = await receiver.receiveMessages(1);
-  if (message === undefined) throw new Error('no message came');
+  if (message === undefined) throw new Error('no message received');
   await bus.setFault({ kind: 'refuse', operation: 'settle', condition: 'com.microsoft:message-lock-lost' });
   await expect(receiver.completeMessage(message)).rejects.toMatchObject({ code: 'MessageLockLost' });
   expect(await bus.stats('settle')).toMatchObject({ locked: 1, completed: 0 });
 });
 
-test('a connection lost after a delivery leaves the message locked until the lock ends', async () => {
+test('a message stays locked after its receiver loses the connection, until the lock expires', async () => {
   await sender('receive').sendMessages({ body: 1 });
   await bus.setFault({ kind: 'drop-connection', operation: 'receive', when: 'after' });
   expect(
@@ -86,7 +86,7 @@ test('management and connections can be refused', async () => {
   expect((await bus.stats('manage')).sent).toBe(0);
 });
 
-test('locks end at once when asked to; dropping all connections says how many', async () => {
+test('expire-locks ends locks at once; dropping all connections reports how many', async () => {
   await sender('locks').sendMessages([{ body: 1 }, { body: 2 }]);
   await peekLock('locks').receiveMessages(2, { maxWaitTimeInMs: 1000 });
   expect(await bus.setFault({ kind: 'expire-locks', queue: 'locks' })).toEqual({ expired: 2 });
@@ -94,7 +94,7 @@ test('locks end at once when asked to; dropping all connections says how many', 
   expect(await bus.setFault({ kind: 'drop-connection' })).toMatchObject({ dropped: expect.any(Number) });
 });
 
-test('what is not understood is refused with the field', async () => {
+test('an invalid fault is refused, naming the field', async () => {
   await expect(bus.setFault({ kind: 'explode' })).rejects.toThrow(/kind/);
   await expect(bus.setFault({ kind: 'delay', operation: 'sned', delayMs: 1 })).rejects.toThrow(/operation/);
 });

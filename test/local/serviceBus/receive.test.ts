@@ -13,7 +13,7 @@ const send = (queue: string, ...bodies: unknown[]) =>
   bus.client.createSender(queue).sendMessages(bodies.map((body) => ({ body })));
 const peekLock = (queue: string) => bus.client.createReceiver(queue, { maxAutoLockRenewalDurationInMs: 0 });
 
-test('receive and delete takes the message at once', async () => {
+test('receive and delete removes the message at once', async () => {
   await send('delete', 'a', 'b');
   const receiver = bus.client.createReceiver('delete', { receiveMode: 'receiveAndDelete' });
   const received = await receiver.receiveMessages(2, { maxWaitTimeInMs: 5000 });
@@ -21,7 +21,7 @@ test('receive and delete takes the message at once', async () => {
   expect(await bus.stats('delete')).toMatchObject({ active: 0, locked: 0, received: 2 });
 });
 
-test('an empty queue gives nothing after the time asked for, and the receiver still works', async () => {
+test('receiving from an empty queue times out, and the receiver still works', async () => {
   const receiver = peekLock('empty');
   expect(await receiver.receiveMessages(5, { maxWaitTimeInMs: 50 })).toEqual([]);
   await send('empty', 'a');
@@ -29,14 +29,14 @@ test('an empty queue gives nothing after the time asked for, and the receiver st
   expect(await receiver.receiveMessages(5, { maxWaitTimeInMs: 50 })).toEqual([]);
 });
 
-test('a waiting receiver gets a message when it comes', async () => {
+test('a waiting receiver gets a message as soon as it arrives', async () => {
   const receiver = peekLock('wait');
   const waiting = receiver.receiveMessages(1, { maxWaitTimeInMs: 10_000 });
   await send('wait', 'a');
   expect(await waiting).toMatchObject([{ body: 'a' }]);
 });
 
-test('subscribe completes what its handler returns from and abandons what it throws on', async () => {
+test('subscribe completes a message if its handler returns, and abandons it if it throws', async () => {
   const done = new EventEmitter();
   const seen: unknown[] = [];
   const receiver = peekLock('subscribe');
@@ -69,7 +69,7 @@ test('receivers take turns', async () => {
   expect(shares).toEqual([2, 2]);
 });
 
-test('peek looks at messages in order without locking them', async () => {
+test('peek returns messages in order without locking them', async () => {
   await send('peek', 'a', 'b', 'c');
   const receiver = peekLock('peek');
   expect((await receiver.peekMessages(2)).map(({ body }) => body)).toEqual(['a', 'b']);
@@ -78,7 +78,7 @@ test('peek looks at messages in order without locking them', async () => {
   expect(await bus.stats('peek')).toMatchObject({ active: 3, locked: 0, received: 0 });
 });
 
-test('more messages than a session window pass through one receiver', async () => {
+test('one receiver can take more messages than fit in an AMQP session window', async () => {
   const sender = bus.client.createSender('many');
   for (let n = 0; n < 5; n++) {
     await sender.sendMessages(Array.from({ length: 1000 }, (_, i) => ({ body: n * 1000 + i })));
@@ -93,7 +93,7 @@ test('more messages than a session window pass through one receiver', async () =
   expect(await bus.stats('many')).toMatchObject({ active: 0, locked: 0, completed: 5000 });
 });
 
-test('closing a receiver leaves its locks; they can still be settled', async () => {
+test('closing a receiver keeps its locks until they expire', async () => {
   await send('closed', 'a');
   const receiver = peekLock('closed');
   const [message] = await receiver.receiveMessages(1, { maxWaitTimeInMs: 5000 });
@@ -104,7 +104,7 @@ test('closing a receiver leaves its locks; they can still be settled', async () 
   expect(await bus.stats('closed')).toMatchObject({ active: 1, locked: 0 });
 });
 
-test('what is not supported is refused by name', async () => {
+test('refuses unsupported features, naming them', async () => {
   const subscription = bus.client.createReceiver('topic', 'subscription');
   await expect(subscription.receiveMessages(1)).rejects.toThrow(/topics and subscriptions are not supported/);
   await expect(bus.client.createReceiver('missing').receiveMessages(1)).rejects.toMatchObject({

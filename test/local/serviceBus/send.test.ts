@@ -19,7 +19,7 @@ const receive = (queue: string, count: number) =>
     .createReceiver(queue, { receiveMode: 'receiveAndDelete' })
     .receiveMessages(count, { maxWaitTimeInMs: 5000 });
 
-test('a message comes out as it went in', async () => {
+test('a message arrives as it was sent', async () => {
   const message = {
     body: { amount: 1999, list: [1, 'two', null] },
     messageId: 'm-1',
@@ -48,7 +48,7 @@ test('bytes stay bytes', async () => {
   expect(received?.body).toEqual(Buffer.from([0, 1, 255]));
 });
 
-test('a batch arrives whole and in order; messages without an id get one each', async () => {
+test('a batch arrives whole and in order; each message without an id gets one', async () => {
   const sender = bus.client.createSender('batch');
   const batch = await sender.createMessageBatch();
   expect(batch.maxSizeInBytes).toBe(256 * 1024);
@@ -59,7 +59,7 @@ test('a batch arrives whole and in order; messages without an id get one each', 
   expect(new Set(received.map(({ messageId }) => messageId)).size).toBe(50);
 });
 
-test('250 KB pass, more than 256 KB is refused and nothing of it is stored', async () => {
+test('250 KB is accepted; over 256 KB is refused and nothing is stored', async () => {
   const sender = bus.client.createSender('large');
   await sender.sendMessages({ body: Buffer.alloc(250 * 1024, 7) });
   const [received] = await receive('large', 1);
@@ -70,10 +70,10 @@ test('250 KB pass, more than 256 KB is refused and nothing of it is stored', asy
   expect(await bus.stats('large')).toMatchObject({ sent: 1, active: 0 });
 });
 
-test('a message that was received can be sent on', async () => {
+test('a received message can be sent again', async () => {
   await bus.client.createSender('resend').sendMessages({ body: 'x', messageId: 'same' });
   const [first] = await receive('resend', 1);
-  if (first === undefined) throw new Error('no message came');
+  if (first === undefined) throw new Error('no message received');
   bus.clock.advance(1000);
   await bus.client.createSender('resend').sendMessages(first);
   const [second] = await receive('resend', 1);
@@ -81,7 +81,7 @@ test('a message that was received can be sent on', async () => {
   expect(second?.enqueuedTimeUtc?.getTime()).toBe(bus.clock.now());
 });
 
-test('the same id within the window is dropped, after it taken', async () => {
+test('a repeated id is dropped within the window and accepted after it', async () => {
   const sender = bus.client.createSender('duplicates');
   await sender.sendMessages({ body: 1, messageId: 'a' });
   await sender.sendMessages([
@@ -94,7 +94,7 @@ test('the same id within the window is dropped, after it taken', async () => {
   expect((await receive('duplicates', 3)).map(({ body }) => body)).toEqual([1, 3, 4]);
 });
 
-test('an unknown queue and a dead-letter queue take nothing', async () => {
+test('sending to an unknown queue or a dead-letter queue is refused', async () => {
   await expect(bus.client.createSender('missing').sendMessages({ body: 1 })).rejects.toMatchObject({
     code: 'MessagingEntityNotFound',
   });

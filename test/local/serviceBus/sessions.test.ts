@@ -15,7 +15,7 @@ const noRenewal = { maxAutoLockRenewalDurationInMs: 0 };
 const send = (queue: string, ...messages: [sessionId: string, body: unknown][]) =>
   bus.client.createSender(queue).sendMessages(messages.map(([sessionId, body]) => ({ sessionId, body })));
 
-test('a session gives its own messages in order', async () => {
+test('a session delivers only its own messages, in order', async () => {
   await send('order', ['a', 1], ['b', 2], ['a', 3]);
   const receiver = await bus.client.acceptSession('order', 'a', noRenewal);
   const messages = await receiver.receiveMessages(3, { maxWaitTimeInMs: 500 });
@@ -29,14 +29,14 @@ test('a session gives its own messages in order', async () => {
   await receiver.close();
 });
 
-test('the next session is the one whose first message is the oldest', async () => {
+test('the next session is the one with the oldest first message', async () => {
   await send('next', ['x', 1], ['y', 2]);
   const first = await bus.client.acceptNextSession('next', noRenewal);
   const second = await bus.client.acceptNextSession('next', noRenewal);
   expect([first.sessionId, second.sessionId]).toEqual(['x', 'y']);
 });
 
-test('accepting the next session waits for one, and gives up after its time', async () => {
+test('accepting the next session waits for one, and times out', async () => {
   const waiting = bus.client.acceptNextSession('wait', noRenewal);
   await send('wait', ['new', 1]);
   expect((await waiting).sessionId).toBe('new');
@@ -48,7 +48,7 @@ test('accepting the next session waits for one, and gives up after its time', as
   await refused;
 });
 
-test('a session that is held cannot be accepted; once closed it can', async () => {
+test('a locked session cannot be accepted; a closed one can', async () => {
   await send('conflict', ['a', 1]);
   const holder = await bus.client.acceptSession('conflict', 'a', noRenewal);
   await expect(bus.connect().acceptSession('conflict', 'a')).rejects.toMatchObject({
@@ -59,7 +59,7 @@ test('a session that is held cannot be accepted; once closed it can', async () =
   expect(next.sessionId).toBe('a');
 });
 
-test('state is kept with the session', async () => {
+test('session state persists between receivers', async () => {
   const first = await bus.client.acceptSession('state', 'a', noRenewal);
   expect(await first.getSessionState()).toBeNull();
   await first.setSessionState({ step: 2 });
@@ -68,13 +68,13 @@ test('state is kept with the session', async () => {
   expect(await second.getSessionState()).toEqual({ step: 2 });
 });
 
-test('a lock that runs out loses the session and gives its messages back', async () => {
+test('an expired session lock loses the session and returns its messages', async () => {
   await send('lost', ['a', 1]);
   const slow = await bus.client.acceptSession('lost', 'a', noRenewal);
   const [message] = await slow.receiveMessages(1, { maxWaitTimeInMs: 1000 });
   bus.clock.advance(60_000);
   expect(await bus.stats('lost')).toMatchObject({ active: 1, locked: 0 });
-  if (message === undefined) throw new Error('no message came');
+  if (message === undefined) throw new Error('no message received');
   await expect(slow.completeMessage(message)).rejects.toMatchObject({ code: 'SessionLockLost' });
   const next = await bus.connect().acceptSession('lost', 'a', noRenewal);
   expect(await next.receiveMessages(1, { maxWaitTimeInMs: 1000 })).toMatchObject([
@@ -82,7 +82,7 @@ test('a lock that runs out loses the session and gives its messages back', async
   ]);
 });
 
-test('a renewed session lock holds for its whole time again', async () => {
+test('renewing a session lock restores its full duration', async () => {
   const receiver = await bus.client.acceptSession('renew', 'a', noRenewal);
   bus.clock.advance(50_000);
   expect((await receiver.renewSessionLock()).getTime()).toBe(bus.clock.now() + 60_000);
@@ -90,7 +90,7 @@ test('a renewed session lock holds for its whole time again', async () => {
   await receiver.setSessionState('still mine');
 });
 
-test('closing frees the session and what was not settled', async () => {
+test('closing frees the session and its unsettled messages', async () => {
   await send('close', ['a', 1]);
   const receiver = await bus.client.acceptSession('close', 'a', noRenewal);
   await receiver.receiveMessages(1, { maxWaitTimeInMs: 1000 });
@@ -98,19 +98,19 @@ test('closing frees the session and what was not settled', async () => {
   await expect.poll(() => bus.stats('close')).toMatchObject({ active: 1, locked: 0 });
 });
 
-test('a deferred message of a session is received through it', async () => {
+test('a session receiver can receive the session’s deferred messages', async () => {
   await send('defer', ['a', 1]);
   const receiver = await bus.client.acceptSession('defer', 'a', noRenewal);
   const [message] = await receiver.receiveMessages(1, { maxWaitTimeInMs: 1000 });
-  if (message?.sequenceNumber === undefined) throw new Error('no message came');
+  if (message?.sequenceNumber === undefined) throw new Error('no message received');
   await receiver.deferMessage(message);
   const [back] = await receiver.receiveDeferredMessages(message.sequenceNumber);
-  if (back === undefined) throw new Error('no deferred message came');
+  if (back === undefined) throw new Error('no deferred message received');
   await receiver.completeMessage(back);
   expect(await bus.stats('defer')).toMatchObject({ deferred: 0, locked: 0, completed: 1 });
 });
 
-test('sessions are required where they are configured, and refused elsewhere', async () => {
+test('sessions are required if configured, and refused otherwise', async () => {
   const refusal = { message: expect.stringMatching(/^InvalidOperationError: .*session/i) };
   await expect(bus.client.createSender('rules').sendMessages({ body: 1 })).rejects.toMatchObject(refusal);
   await expect(bus.client.createReceiver('rules').receiveMessages(1)).rejects.toMatchObject(refusal);

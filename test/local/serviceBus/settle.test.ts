@@ -30,7 +30,7 @@ const send = (queue: string, ...bodies: unknown[]) =>
 
 async function receiveOne(receiver: ServiceBusReceiver) {
   const [message] = await receiver.receiveMessages(1, { maxWaitTimeInMs: 5000 });
-  if (message === undefined) throw new Error('no message came');
+  if (message === undefined) throw new Error('no message received');
   return message;
 }
 
@@ -46,7 +46,7 @@ test('complete removes the message', async () => {
   expect(await bus.stats('complete')).toMatchObject({ active: 0, locked: 0, received: 1, completed: 1 });
 });
 
-test('abandon gives it back before later messages, with changed properties and a raised delivery count', async () => {
+test('abandon returns the message ahead of later ones, with changed properties and a higher delivery count', async () => {
   await send('abandon', 'first', 'second');
   const receiver = peekLock('abandon');
   await receiver.abandonMessage(await receiveOne(receiver), { try: 'again' });
@@ -55,7 +55,7 @@ test('abandon gives it back before later messages, with changed properties and a
   expect((await bus.stats('abandon')).abandoned).toBe(1);
 });
 
-test('the last delivery allowed ends in the dead-letter queue', async () => {
+test('a message that fails its last allowed delivery is dead-lettered', async () => {
   await send('limit', 'poison');
   const receiver = peekLock('limit');
   for (let delivery = 0; delivery < 3; delivery++) await receiver.abandonMessage(await receiveOne(receiver));
@@ -68,7 +68,7 @@ test('the last delivery allowed ends in the dead-letter queue', async () => {
   });
 });
 
-test('defer sets a message aside until it is asked for by number', async () => {
+test('a deferred message is set aside until requested by number', async () => {
   await send('defer', 'later');
   const receiver = peekLock('defer');
   const message = await receiveOne(receiver);
@@ -81,7 +81,7 @@ test('defer sets a message aside until it is asked for by number', async () => {
   expect(await bus.stats('defer')).toMatchObject({ deferred: 0, locked: 0, completed: 1 });
 });
 
-test('an abandoned deferred message stays deferred; an unknown number is not found', async () => {
+test('a deferred message stays deferred when abandoned; an unknown number is not found', async () => {
   await send('defer-abandon', 'later');
   const receiver = peekLock('defer-abandon');
   const message = await receiveOne(receiver);
@@ -94,7 +94,7 @@ test('an abandoned deferred message stays deferred; an unknown number is not fou
   });
 });
 
-test('dead-letter keeps reason, description and properties', async () => {
+test('dead-lettering keeps reason, description and properties', async () => {
   await send('dead', { bad: true });
   const receiver = peekLock('dead');
   await receiver.deadLetterMessage(await receiveOne(receiver), {
@@ -110,7 +110,7 @@ test('dead-letter keeps reason, description and properties', async () => {
   });
 });
 
-test('a dead letter stays, abandoned or dead-lettered, until it is completed', async () => {
+test('a dead letter stays when abandoned or dead-lettered, until it is completed', async () => {
   await send('dlq', 'x');
   const receiver = peekLock('dlq');
   await receiver.deadLetterMessage(await receiveOne(receiver));
@@ -122,7 +122,7 @@ test('a dead letter stays, abandoned or dead-lettered, until it is completed', a
   expect((await bus.stats('dlq')).deadLettered).toBe(0);
 });
 
-test('a lock that runs out gives the message to someone else', async () => {
+test('when a lock expires, another receiver gets the message', async () => {
   await send('expiry', 'a');
   const slow = peekLock('expiry');
   const first = await receiveOne(slow);
@@ -135,7 +135,7 @@ test('a lock that runs out gives the message to someone else', async () => {
   expect((await bus.stats('expiry')).lockExpiries).toBe(1);
 });
 
-test('a late complete is refused, and the message is still there', async () => {
+test('a late complete is refused and the message stays', async () => {
   await send('late', 'a');
   const receiver = peekLock('late');
   const message = await receiveOne(receiver);
@@ -144,7 +144,7 @@ test('a late complete is refused, and the message is still there', async () => {
   expect(await bus.stats('late')).toMatchObject({ active: 1, completed: 0 });
 });
 
-test('a renewed lock holds for its whole time again; a lost one cannot be renewed', async () => {
+test('renewing a lock restores its full duration; a lost lock cannot be renewed', async () => {
   await send('renew', 'a');
   const receiver = peekLock('renew');
   const message = await receiveOne(receiver);

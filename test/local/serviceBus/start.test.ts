@@ -7,7 +7,7 @@ import { ConfigError } from '../../../local/serviceBus/config.ts';
 import { startServiceBus } from '../../../local/serviceBus/index.ts';
 import { removeFolder } from '../../support/removeFolder.ts';
 
-test('starts with the queue of payonce, stops once and frees its ports', async () => {
+test('starts with the payonce queue; stop is idempotent and frees the ports', async () => {
   const bus = await startServiceBus();
   const client = new ServiceBusClient(bus.connectionString);
   await client.createSender('payment-commands').sendMessages({ body: 1 });
@@ -20,9 +20,9 @@ test('starts with the queue of payonce, stops once and frees its ports', async (
   expect(again.port).toBe(port);
 });
 
-test('a taken port is an error, and nothing is left open', async () => {
+test('a taken port is an error and leaves nothing open', async () => {
   const data = await mkdtemp(join(tmpdir(), 'service-bus-data-'));
-  // When all that is started here has let go of it.
+  // Runs after everything started here has released the folder.
   onTestFinished(() => removeFolder(data));
   await using first = await startServiceBus();
   await expect(startServiceBus({ data, port: first.port })).rejects.toMatchObject({ code: 'EADDRINUSE' });
@@ -33,7 +33,7 @@ test('a taken port is an error, and nothing is left open', async () => {
   await expect(startServiceBus({ data })).rejects.toThrow(/another process/);
 });
 
-test('a configuration that asks for more is refused before anything listens', async () => {
+test('an unsupported configuration is refused at start', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'service-bus-'));
   const config = join(folder, 'Config.json');
   await writeFile(
@@ -44,7 +44,7 @@ test('a configuration that asks for more is refused before anything listens', as
   await removeFolder(folder);
 });
 
-test('other addresses of the HTTP port are named as unknown', async () => {
+test('an unknown HTTP path is a 404 that names it', async () => {
   await using bus = await startServiceBus();
   const response = await fetch(`${bus.localAddress}/payment-commands/messages`);
   expect([response.status, await response.json()]).toEqual([

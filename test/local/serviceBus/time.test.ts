@@ -21,7 +21,7 @@ const receive = (queue: string, subQueueType?: 'deadLetter') =>
     })
     .receiveMessages(10, { maxWaitTimeInMs: 300 });
 
-test('a message expires after the shorter of its own time and the queue’s, into the dead-letter queue', async () => {
+test('a message is dead-lettered after its own time to live or the queue’s, whichever is shorter', async () => {
   await bus.client
     .createSender('expire')
     .sendMessages([
@@ -41,19 +41,19 @@ test('a message expires after the shorter of its own time and the queue’s, int
   });
 });
 
-test('without dead-lettering an expired message is gone', async () => {
+test('without dead-lettering an expired message is dropped', async () => {
   await bus.client.createSender('vanish').sendMessages({ body: 'short', timeToLive: 1000 });
   bus.clock.advance(1000);
   expect(await bus.stats('vanish')).toMatchObject({ active: 0, deadLettered: 0 });
 });
 
-test('a locked message does not expire before its lock ends; a deferred one only when asked for', async () => {
+test('a locked message does not expire before its lock ends; a deferred one only on request', async () => {
   const sender = bus.client.createSender('defer');
   await sender.sendMessages({ body: 'deferred', timeToLive: 30_000 });
   await sender.sendMessages({ body: 'locked', timeToLive: 30_000 });
   const receiver = bus.client.createReceiver('defer', { maxAutoLockRenewalDurationInMs: 0 });
   const [first] = await receiver.receiveMessages(2, { maxWaitTimeInMs: 1000 });
-  if (first?.sequenceNumber === undefined) throw new Error('no message came');
+  if (first?.sequenceNumber === undefined) throw new Error('no message received');
   await receiver.deferMessage(first);
   bus.clock.advance(30_000);
   expect(await bus.stats('defer')).toMatchObject({ deferred: 1, locked: 1, deadLettered: 0 });
@@ -65,7 +65,7 @@ test('a locked message does not expire before its lock ends; a deferred one only
   expect(await bus.stats('defer')).toMatchObject({ deferred: 0, deadLettered: 2 });
 });
 
-test('a scheduled message becomes active at its time, as if it was sent then', async () => {
+test('a scheduled message becomes active when due, as if sent then', async () => {
   const sender = bus.client.createSender('schedule');
   const at = new Date(bus.clock.now() + 60_000);
   const [number] = await sender.scheduleMessages({ body: 'later' }, at);
@@ -80,7 +80,7 @@ test('a scheduled message becomes active at its time, as if it was sent then', a
   expect(received[1]).toMatchObject({ enqueuedTimeUtc: at, scheduledEnqueueTimeUtc: at });
 });
 
-test('a scheduled message can be called off once', async () => {
+test('a scheduled message can be cancelled once', async () => {
   const sender = bus.client.createSender('cancel');
   const numbers = await sender.scheduleMessages(
     [{ body: 1 }, { body: 2 }],

@@ -4,7 +4,7 @@ import { charge, chargesOf, clientOf, newInvoiceId, paymentsForFile, refusalOf }
 const { payments, stripe } = await paymentsForFile();
 
 describe('create and confirm in one call', () => {
-  test('charges, and the ledger says so', async () => {
+  test('charges, and records it in the ledger', async () => {
     const invoiceId = newInvoiceId();
     const intent = await stripe.paymentIntents.create(charge({ invoiceId, description: 'Ünï & = %' }), {
       idempotencyKey: 'k-1',
@@ -93,14 +93,14 @@ describe('create and confirm in one call', () => {
     ['kwd', 12_340],
     ['isk', 1300],
     ['idr', 999_999_999_999],
-  ])('%s %i is taken', async (currency, amount) => {
+  ])('%s %i is accepted', async (currency, amount) => {
     const intent = await stripe.paymentIntents.create(
       charge({ invoiceId: newInvoiceId(), currency, amount }),
     );
     expect(intent).toMatchObject({ status: 'succeeded', amount, currency });
   });
 
-  test('what Stripe has and the stand-in has not is 501 with its name', async () => {
+  test('an unsupported Stripe feature is 501 with its name', async () => {
     const refusal = await refusalOf(
       stripe.paymentIntents.create(charge({ invoiceId: newInvoiceId(), capture_method: 'manual' })),
     );
@@ -118,7 +118,7 @@ describe('create and confirm in one call', () => {
   });
 });
 
-describe('in several calls', () => {
+describe('separate calls', () => {
   test('create, confirm, retrieve', async () => {
     const invoiceId = newInvoiceId();
     const { id, status } = await stripe.paymentIntents.create({
@@ -157,7 +157,7 @@ describe('in several calls', () => {
     expect(await chargesOf(payments, invoiceId)).toHaveLength(1);
   });
 
-  test('with the customer there, authentication is an action', async () => {
+  test('on-session, required authentication becomes an action', async () => {
     const intent = await stripe.paymentIntents.create(
       charge({
         invoiceId: newInvoiceId(),
@@ -168,7 +168,7 @@ describe('in several calls', () => {
     expect(intent).toMatchObject({ status: 'requires_action', next_action: { type: 'use_stripe_sdk' } });
   });
 
-  test('a canceled intent cannot be confirmed, a paid one not canceled', async () => {
+  test('a canceled intent cannot be confirmed, nor a paid one canceled', async () => {
     const { id } = await stripe.paymentIntents.create({ amount: 700, currency: 'eur' });
     expect((await stripe.paymentIntents.cancel(id)).status).toBe('canceled');
     const confirm = await refusalOf(stripe.paymentIntents.confirm(id, { payment_method: 'pm_card_visa' }));
@@ -178,7 +178,7 @@ describe('in several calls', () => {
     expect(cancel).toMatchObject({ code: 'payment_intent_unexpected_state' });
   });
 
-  test('an intent that is not there is 404', async () => {
+  test('an unknown intent is 404', async () => {
     const refusal = await refusalOf(stripe.paymentIntents.retrieve('pi_none'));
     expect(refusal).toMatchObject({ statusCode: 404, code: 'resource_missing' });
   });

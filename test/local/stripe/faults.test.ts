@@ -3,11 +3,11 @@ import { describe, expect, test } from 'vitest';
 import { armFault, charge, chargesOf, newInvoiceId, paymentsForFile, refusalOf } from './paymentsForTests.ts';
 
 const { payments, stripe } = await paymentsForFile();
-/** For calls that get no answer, in milliseconds. */
+/** Client timeout for calls that get no response, in milliseconds. */
 const timeout = 150;
 
-/** The package repeats a call whose connection was reset, once and at once. */
-const packageRepeatsResets = 1;
+/** The stripe package retries a call once, immediately, if its connection was reset. */
+const resetRetries = 1;
 
 const reaction = {
   'timeout-before': { type: 'StripeConnectionError' },
@@ -26,9 +26,9 @@ type Kind = keyof typeof reaction;
 const charged = (kind: Kind) => (kind.endsWith('-after') ? 1 : 0);
 
 describe('an armed fault', () => {
-  test.each(Object.keys(reaction) as Kind[])('%s, then the same key goes through', async (kind) => {
+  test.each(Object.keys(reaction) as Kind[])('%s, then a retry with the same key succeeds', async (kind) => {
     const invoiceId = newInvoiceId();
-    const count = kind.startsWith('reset') ? 1 + packageRepeatsResets : 1;
+    const count = kind.startsWith('reset') ? 1 + resetRetries : 1;
     expect((await armFault(payments, { kind, count, filter: { invoiceId } })).status).toBe(201);
     const call = (options: Stripe.RequestOptions) =>
       stripe.paymentIntents.create(charge({ invoiceId }), { idempotencyKey: invoiceId, ...options });
@@ -39,14 +39,14 @@ describe('an armed fault', () => {
     expect(await chargesOf(payments, invoiceId)).toMatchObject([{ paymentIntent: again.id }]);
   });
 
-  test('decline declines a good card', async () => {
+  test('decline declines a valid card', async () => {
     const invoiceId = newInvoiceId();
     await armFault(payments, { kind: 'decline', filter: { invoiceId } });
     const refusal = await refusalOf(stripe.paymentIntents.create(charge({ invoiceId })));
     expect(refusal).toMatchObject({ statusCode: 402, decline_code: 'generic_decline' });
   });
 
-  test('meets its operation only, as often as it says', async () => {
+  test('hits only its operation, up to its count', async () => {
     await armFault(payments, { kind: '429', count: 2, filter: { operation: 'search' } });
     expect((await stripe.paymentIntents.create(charge({ invoiceId: newInvoiceId() }))).status).toBe(
       'succeeded',
@@ -56,7 +56,7 @@ describe('an armed fault', () => {
     expect((await search()).data).toEqual([]);
   });
 
-  test('is listed with its hits, and cleared', async () => {
+  test('is listed with its hits, and can be cleared', async () => {
     const faults = `${payments.baseUrl}/_local/faults`;
     await fetch(faults, { method: 'DELETE' });
     await armFault(payments, { kind: '500', count: 2 });
@@ -87,7 +87,7 @@ describe('a payment method that fails', () => {
     ['pm_local_resetAfterChargeTwice', 'reset-after', 1],
     ['pm_local_serverErrorTwice', '500', 2],
     ['pm_local_rateLimitOnce', '429', 1],
-  ] as const)('%s: %s, %i times, then it succeeds', async (payment_method, kind, times) => {
+  ] as const)('%s: %s, %i times, then succeeds', async (payment_method, kind, times) => {
     const invoiceId = newInvoiceId();
     const call = (options: Stripe.RequestOptions) =>
       stripe.paymentIntents.create(charge({ invoiceId, payment_method }), {
@@ -102,7 +102,7 @@ describe('a payment method that fails', () => {
     expect(await chargesOf(payments, invoiceId)).toHaveLength(1);
   });
 
-  test('without a suffix it always does, replayed calls included', async () => {
+  test('without a suffix fails every call, replayed ones included', async () => {
     const invoiceId = newInvoiceId();
     const parameters = charge({ invoiceId, payment_method: 'pm_local_timeoutAfterCharge' });
     for (let n = 0; n < 3; n++) {

@@ -4,7 +4,7 @@ import { armFault, charge, chargesOf, newInvoiceId, paymentsForFile, refusalOf }
 const { payments, clock, stripe } = await paymentsForFile();
 const hour = 3_600_000;
 
-test('the same call with the same key is answered as the first, and charges nothing', async () => {
+test('a repeated call with the same key replays the first response and charges nothing', async () => {
   const invoiceId = newInvoiceId();
   const first = await stripe.paymentIntents.create(charge({ invoiceId }), { idempotencyKey: 'same' });
   const second = await stripe.paymentIntents.create(charge({ invoiceId }), { idempotencyKey: 'same' });
@@ -14,7 +14,7 @@ test('the same call with the same key is answered as the first, and charges noth
   expect(await chargesOf(payments, invoiceId)).toHaveLength(1);
 });
 
-test('other parameters with the same key are an idempotency error, on every endpoint', async () => {
+test('different parameters with the same key are an idempotency error, on every endpoint', async () => {
   const invoiceId = newInvoiceId();
   const options = { idempotencyKey: 'other-parameters' };
   const { id } = await stripe.paymentIntents.create(charge({ invoiceId }), options);
@@ -26,7 +26,7 @@ test('other parameters with the same key are an idempotency error, on every endp
   expect(await chargesOf(payments, invoiceId)).toHaveLength(1);
 });
 
-test('a decline is kept', async () => {
+test('the key keeps a decline', async () => {
   const invoiceId = newInvoiceId();
   const declined = charge({ invoiceId, payment_method: 'pm_card_chargeDeclined' });
   const first = await refusalOf(stripe.paymentIntents.create(declined, { idempotencyKey: 'declined' }));
@@ -35,7 +35,7 @@ test('a decline is kept', async () => {
   expect(second.payment_intent).toEqual(first.payment_intent);
 });
 
-test('a 500 is kept once the charge was begun, and not if it never began', async () => {
+test('the key keeps a 500 from after the charge, but not one from before it', async () => {
   const invoiceId = newInvoiceId();
   const after = charge({ invoiceId, payment_method: 'pm_local_serverErrorAfterChargeOnce' });
   for (const replayed of [undefined, 'true', 'true']) {
@@ -54,7 +54,7 @@ test('a 500 is kept once the charge was begun, and not if it never began', async
   expect(again.status).toBe('succeeded');
 });
 
-test('a call that was refused for its parameters leaves the key free', async () => {
+test('a call refused for its parameters leaves the key unused', async () => {
   const invoiceId = newInvoiceId();
   const options = { idempotencyKey: 'refused-first' };
   const unknown = charge({ invoiceId, payment_method: 'pm_nobody' });
@@ -62,7 +62,7 @@ test('a call that was refused for its parameters leaves the key free', async () 
   expect((await stripe.paymentIntents.create(charge({ invoiceId }), options)).status).toBe('succeeded');
 });
 
-test('while the first call is under way a second one is 409', async () => {
+test('while the first call is in progress, a second one gets 409', async () => {
   const invoiceId = newInvoiceId();
   await armFault(payments, { kind: 'delay', delayMs: 5000, filter: { invoiceId } });
   const options = { idempotencyKey: 'under-way' };
@@ -76,7 +76,7 @@ test('while the first call is under way a second one is 409', async () => {
   expect(await chargesOf(payments, invoiceId)).toHaveLength(1);
 });
 
-test('after 24 h a key is forgotten: the same call charges once more', async () => {
+test('after 24 h the key is forgotten and the same call charges again', async () => {
   const invoiceId = newInvoiceId();
   const options = { idempotencyKey: 'old' };
   const first = await stripe.paymentIntents.create(charge({ invoiceId }), options);

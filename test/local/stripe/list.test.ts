@@ -3,7 +3,7 @@ import { charge, newInvoiceId, paymentsForFile } from './paymentsForTests.ts';
 
 const { clock, stripe } = await paymentsForFile({ searchLagMs: 60_000 });
 
-test('all payments since a time, page by page, the newest first, at once', async () => {
+test('lists all payments since a time, newest first, in pages, without lag', async () => {
   await stripe.paymentIntents.create(charge({ invoiceId: newInvoiceId() }));
   await clock.advance(5_000);
   const since = Math.floor(clock.now() / 1000);
@@ -16,12 +16,12 @@ test('all payments since a time, page by page, the newest first, at once', async
   expect(listed).toEqual(ids);
 });
 
-test('the first page says whether there are more', async () => {
+test('a page tells whether more follow', async () => {
   const { data, has_more } = await stripe.paymentIntents.list({ limit: 1 });
   expect(data).toHaveLength(1);
   expect(has_more).toBe(true);
 });
 
-test('what it does not do is refused by name', async () => {
+test('an unsupported parameter is 501', async () => {
   await expect(stripe.paymentIntents.list({ customer: 'cus_1' })).rejects.toMatchObject({ statusCode: 501 });
 });

@@ -8,7 +8,7 @@ import {
 } from '../../../local/stripe/index.ts';
 import { virtualClock } from '../../support/virtualClock.ts';
 
-/** A stand-in for one test file, on a virtual clock; stopped when the file has run. */
+/** A stand-in for one test file, on a virtual clock. Stops after the file's last test. */
 export async function paymentsForFile(options: Omit<PaymentsOptions, 'clock'> = {}) {
   const clock = virtualClock(Date.parse('2026-01-31T12:00:00Z'));
   const payments = await startPayments({ ...options, clock });
@@ -16,7 +16,7 @@ export async function paymentsForFile(options: Omit<PaymentsOptions, 'clock'> = 
   return { payments, clock, stripe: clientOf(payments) };
 }
 
-/** The real client, which sends each call once. */
+/** The real client, without retries. */
 export function clientOf({ port, secretKey }: Pick<Payments, 'port' | 'secretKey'>, key = secretKey): Stripe {
   return new Stripe(key, {
     host: '127.0.0.1',
@@ -31,7 +31,7 @@ export interface ChargeParameters extends Partial<Stripe.PaymentIntentCreatePara
   invoiceId: string;
 }
 
-/** The parameters of a charge that succeeds, but for `rest`. */
+/** Parameters of a charge that succeeds, unless `rest` changes that. */
 export function charge({ invoiceId, ...rest }: ChargeParameters): Stripe.PaymentIntentCreateParams {
   return {
     amount: 1999,
@@ -46,7 +46,7 @@ export function charge({ invoiceId, ...rest }: ChargeParameters): Stripe.Payment
   };
 }
 
-/** What the call was refused with. */
+/** The error that a call was refused with. */
 export async function refusalOf(call: Promise<unknown>): Promise<Stripe.errors.StripeError> {
   try {
     await call;
@@ -54,10 +54,10 @@ export async function refusalOf(call: Promise<unknown>): Promise<Stripe.errors.S
     if (error instanceof Stripe.errors.StripeError) return error;
     throw error;
   }
-  throw new Error('the call was not refused');
+  throw new Error('expected the call to be refused');
 }
 
-/** The rows of the ledger for one invoice. */
+/** The ledger rows of one invoice. */
 export async function chargesOf(
   { baseUrl }: Pick<Payments, 'baseUrl'>,
   invoiceId: string,
@@ -72,7 +72,7 @@ export async function armFault({ baseUrl }: Pick<Payments, 'baseUrl'>, fault: ob
 
 let invoices = 0;
 
-/** An id that no other test of the file has. */
+/** An id that no other test in the file uses. */
 export function newInvoiceId(): string {
   invoices += 1;
   return `INV-${invoices}`;

@@ -13,7 +13,7 @@ import { charge, chargesOf, clientOf, newInvoiceId } from './paymentsForTests.ts
 const data = mkdtempSync(join(tmpdir(), 'payonce-payments-'));
 afterAll(() => removeFolder(data));
 
-test('intents, charges, keys and tries are there after a restart', async () => {
+test('intents, charges, keys and tries survive a restart', async () => {
   const invoiceId = newInvoiceId();
   const flaky = newInvoiceId();
   const options = { idempotencyKey: 'kept' };
@@ -34,7 +34,7 @@ test('intents, charges, keys and tries are there after a restart', async () => {
   expect(await chargesOf(second, invoiceId)).toHaveLength(1);
 });
 
-test('alone it prints its settings and then ready; SIGKILL takes nothing that was answered', async () => {
+test('as a program it prints its settings, then ready; answered calls survive SIGKILL', async () => {
   const folder = join(data, 'alone');
   const invoiceId = newInvoiceId();
   const start = async () => {

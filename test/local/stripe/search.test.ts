@@ -9,7 +9,7 @@ async function idsOf(query: string): Promise<string[]> {
   return data.map(({ id }) => id);
 }
 
-test('a payment is found by its metadata once the search has caught up', async () => {
+test('search finds a payment by metadata once the lag has passed', async () => {
   const invoiceId = newInvoiceId();
   const { id } = await stripe.paymentIntents.create(charge({ invoiceId }));
   const query = `metadata['invoiceId']:'${invoiceId}' AND status:'succeeded'`;
@@ -20,7 +20,7 @@ test('a payment is found by its metadata once the search has caught up', async (
   expect(await idsOf(query)).toEqual([id]);
 });
 
-test('quotes and backslashes are escaped, other alphabets are not', async () => {
+test('quotes and backslashes need escaping, other alphabets do not', async () => {
   for (const invoiceId of [`it's "a" \\ test`, 'счёт/№ 7 ☕']) {
     const { id } = await stripe.paymentIntents.create(charge({ invoiceId }));
     await clock.advance(searchLagMs);
@@ -30,7 +30,7 @@ test('quotes and backslashes are escaped, other alphabets are not', async () => 
   }
 });
 
-test('upper and lower case are the same', async () => {
+test('search ignores case', async () => {
   const invoiceId = `Счёт-${newInvoiceId()}`;
   const ids: string[] = [];
   for (const each of [invoiceId.toLowerCase(), invoiceId.toUpperCase()]) {
@@ -42,7 +42,7 @@ test('upper and lower case are the same', async () => {
   expect(await idsOf(`metadata['invoiceId']:'${invoiceId}' OR amount:1`)).toEqual(ids);
 });
 
-test('clauses: AND, OR, negation, numbers', async () => {
+test('supports AND, OR, negation and number comparisons', async () => {
   const group = newInvoiceId();
   const create = (amount: number, payment_method: string) =>
     stripe.paymentIntents.create(charge({ invoiceId: group, amount, payment_method })).then(
@@ -62,7 +62,7 @@ test('clauses: AND, OR, negation, numbers', async () => {
   expect(await idsOf(`metadata['invoiceId']:'none' OR amount:900`)).toEqual([large]);
 });
 
-test('pages', async () => {
+test('returns results in pages', async () => {
   const invoiceId = newInvoiceId();
   const ids: string[] = [];
   for (let n = 0; n < 5; n++) ids.unshift((await stripe.paymentIntents.create(charge({ invoiceId }))).id);

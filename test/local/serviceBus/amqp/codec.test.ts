@@ -53,7 +53,7 @@ const own = {
   'x-opt-message-state': 0,
 };
 
-test('what is handed out is what came in, with the broker’s header and annotations', () => {
+test('a delivered message is the sent one, with the broker’s header and annotations', () => {
   fc.assert(
     fc.property(message, (sent) => {
       const encoded = rhea.message.encode(sent);
@@ -83,18 +83,18 @@ test('what is handed out is what came in, with the broker’s header and annotat
   );
 });
 
-test('the types of values that the broker does not know stay as they are', () => {
+test('types that the broker does not know are preserved', () => {
   const byte = (rhea.types as unknown as { wrap_byte(value: number): object }).wrap_byte(5);
   const annotations = { 'x-opt-custom': byte, 'x-opt-sequence-number': 1 };
   const encoded = rhea.message.encode({ body: 'x', message_id: 'm', message_annotations: annotations });
   const read = readMessage(encoded);
-  // Key (symbol) and value (byte, 0x51): the foreign sequence number is not taken over.
+  // Key (symbol) and value (byte, 0x51): the sender's sequence number is dropped.
   expect(read.annotations).toEqual(
     Buffer.concat([Buffer.from([0xa3, 12]), Buffer.from('x-opt-custom'), Buffer.from([0x51, 5])]),
   );
 });
 
-test('a message without an id gets one, with and without properties', () => {
+test('a message without an id gets one, with or without a properties section', () => {
   for (const sent of [{ body: 'x' }, { body: 'x', subject: 's' }]) {
     const encoded = rhea.message.encode(sent);
     const first = readMessage(encoded);
@@ -106,7 +106,7 @@ test('a message without an id gets one, with and without properties', () => {
   expect(rhea.message.decode(read.bare)).toMatchObject({ body: 'a', message_id: read.messageId });
 });
 
-test('application properties are set, replaced and left alone', () => {
+test('application properties are added, replaced and kept', () => {
   const { bare } = readMessage(rhea.message.encode({ message_id: 'm', body: 'x' }));
   expect(withApplicationProperties(bare, {})).toBe(bare);
   const once = withApplicationProperties(bare, { a: 1, b: 'two', none: undefined });
@@ -119,13 +119,13 @@ test('application properties are set, replaced and left alone', () => {
   });
 });
 
-test('a batch is the messages in its data sections', () => {
+test('a batch decodes to one message per data section', () => {
   const messages = ['short', 'l'.repeat(300)].map((body) => rhea.message.encode({ body, message_id: body }));
   const batch = rhea.message.encode({ body: rhea.message.data_sections(messages) });
   expect(readBatch(batch)).toEqual(messages);
 });
 
-test('any cut and any noise is read or refused, never a crash', () => {
+test('truncated or corrupted bytes decode or throw a DecodeError', () => {
   const encoded = rhea.message.encode({ message_id: 'm', body: 'text', application_properties: { a: 1 } });
   fc.assert(
     fc.property(fc.nat({ max: encoded.length - 1 }), fc.nat({ max: 255 }), fc.boolean(), (at, byte, cut) => {
@@ -141,7 +141,7 @@ test('any cut and any noise is read or refused, never a crash', () => {
   );
 });
 
-test('a lock token survives the way through a delivery tag', () => {
+test('a lock token survives the round trip through a delivery tag', () => {
   const token = '00112233-4455-6677-8899-aabbccddeeff';
   expect(tokenToTag(token).toString('hex')).toBe('33221100554477668899aabbccddeeff');
   expect(tokenFromTag(tokenToTag(token))).toBe(token);

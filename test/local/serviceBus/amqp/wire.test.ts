@@ -1,4 +1,4 @@
-/** What the SDK does not do, or not in every way: seen through a plain AMQP client. */
+/** Behaviour that the SDK does not exercise, or not fully, tested with a plain AMQP client. */
 import { once } from 'node:events';
 import { ServiceBusClient } from '@azure/service-bus';
 import rhea from 'rhea';
@@ -37,15 +37,18 @@ const mechanism = (name: string) => ({
   },
 });
 
-test.each(['MSSBCBS', 'ANONYMOUS'])('%s lets a client in, which then must put a token', async (name) => {
-  const connection = connect(mechanism(name));
-  await once(connection, 'connection_open');
-  const sender = connection.open_sender('plain');
-  await once(sender, 'sender_error');
-  expect(sender.error).toMatchObject({ condition: 'amqp:unauthorized-access' });
-});
+test.each(['MSSBCBS', 'ANONYMOUS'])(
+  '%s lets a client connect, but it must then put a token',
+  async (name) => {
+    const connection = connect(mechanism(name));
+    await once(connection, 'connection_open');
+    const sender = connection.open_sender('plain');
+    await once(sender, 'sender_error');
+    expect(sender.error).toMatchObject({ condition: 'amqp:unauthorized-access' });
+  },
+);
 
-test('PLAIN with the key needs no token; with another key it is refused', async () => {
+test('PLAIN with the key needs no token; with a wrong key it is refused', async () => {
   const sender = connect(key).open_sender('plain');
   await once(sender, 'sendable');
   sender.send({ body: 'by hand', message_id: 1 });
@@ -58,7 +61,7 @@ test('PLAIN with the key needs no token; with another key it is refused', async 
   expect(error).toMatchObject({ condition: 'amqp:unauthorized-access' });
 });
 
-test('a token signed with another key is refused', async () => {
+test('a token signed with the wrong key is refused', async () => {
   const wrong = new ServiceBusClient(bus.connectionString.replace('SAS_KEY_VALUE', 'guess'), {
     retryOptions: { maxRetries: 0 },
   });
@@ -68,7 +71,7 @@ test('a token signed with another key is refused', async () => {
   await wrong.close();
 });
 
-test('a link without an address, as transactions use, is refused by name', async () => {
+test('a link without an address, as used for transactions, is refused with a reason', async () => {
   const sender = connect(key).open_sender({ target: {} });
   await once(sender, 'sender_error');
   expect(sender.error).toMatchObject({
@@ -77,7 +80,7 @@ test('a link without an address, as transactions use, is refused by name', async
   });
 });
 
-test('bytes that are no message are refused, and the link goes on', async () => {
+test('malformed messages are rejected and the link stays usable', async () => {
   const sender = connect(key).open_sender('plain');
   await once(sender, 'sendable');
   sender.send(Buffer.from([1, 2, 3]), undefined, 0);
@@ -89,7 +92,7 @@ test('bytes that are no message are refused, and the link goes on', async () => 
   await once(sender, 'accepted');
 });
 
-/** Sends one request to `$management` and gives back the answer. */
+/** Sends one request to `$management` and returns the reply. */
 async function ask(queue: string, operation: string, body: object) {
   const connection = connect(key);
   const receiver = connection.open_receiver({
@@ -105,7 +108,7 @@ async function ask(queue: string, operation: string, body: object) {
   return message;
 }
 
-test('batch delete says how many messages it deleted', async () => {
+test('batch delete reports how many messages it deleted', async () => {
   await bus.client.createSender('purge').sendMessages([{ body: 1 }, { body: 2 }]);
   const request = {
     'message-count': rhea.types.wrap_int(10),
@@ -118,7 +121,7 @@ test('batch delete says how many messages it deleted', async () => {
   expect(again.application_properties.statusCode).toBe(204);
 });
 
-test('an operation that is missing here answers 501 with its name, a malformed request 400 with the field', async () => {
+test('an unsupported operation gets 501 with its name, a malformed request 400 with the field', async () => {
   const rules = await ask('plain', 'com.microsoft:enumerate-rules', {});
   expect(rules.application_properties).toMatchObject({
     statusCode: 501,

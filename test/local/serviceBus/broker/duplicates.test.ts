@@ -2,14 +2,14 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { DuplicateHistory } from '../../../../local/serviceBus/broker/duplicates.ts';
 
-test('an id is taken again when its window has passed, counted from the first time', () => {
+test('an id is accepted again once its window has passed, counted from its first use', () => {
   const seen = new DuplicateHistory(10);
   expect(seen.remember('a', 0)).toBe(true);
   expect(seen.remember('a', 9)).toBe(false);
   expect(seen.remember('a', 10)).toBe(true);
 });
 
-test('agrees with a plain list of what was taken', () => {
+test('agrees with a naive model', () => {
   const arrivals = fc.array(fc.tuple(fc.constantFrom('a', 'b', 'c'), fc.nat({ max: 6 })));
   fc.assert(
     fc.property(arrivals, (steps) => {

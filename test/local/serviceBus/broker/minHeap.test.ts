@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { MinHeap } from '../../../../local/serviceBus/broker/minHeap.ts';
 
-test('gives everything in order, also what is pushed in between and kept by retain', () => {
+test('pops in order, including after interleaved pushes and retain', () => {
   fc.assert(
     fc.property(fc.array(fc.integer()), fc.array(fc.integer()), (first, second) => {
       const heap = new MinHeap<number>((key) => key);

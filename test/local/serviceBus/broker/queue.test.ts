@@ -35,7 +35,7 @@ function incoming(messageId: string, changes: Partial<IncomingMessage> = {}): In
   };
 }
 
-test('says when something is due earlier than before', () => {
+test('reports each new earliest due time', () => {
   const queue = queueWith();
   const due: number[] = [];
   queue.onDue = (at) => due.push(at);
@@ -45,7 +45,7 @@ test('says when something is due earlier than before', () => {
   expect(due).toEqual([1000, 500, 60]);
 });
 
-test('many locks and renewals leave no heap of notes behind', () => {
+test('many locks and abandons leave a working heap of due times', () => {
   const queue = queueWith({ maxDeliveryCount: 1e9 });
   queue.enqueue(incoming('a', { timeToLive: 1000 }), 0);
   for (let n = 0; n < 20_000; n++) {
@@ -57,7 +57,7 @@ test('many locks and renewals leave no heap of notes behind', () => {
   expect(queue.deadLetters?.counts.ready).toBe(1);
 });
 
-test('deletes ready messages up to a time and a number, and no others', () => {
+test('deleteReady deletes only ready messages, up to a time and a count', () => {
   const queue = queueWith();
   for (const [at, id] of ['a', 'b', 'c', 'd'].entries()) queue.enqueue(incoming(id), at);
   queue.lockNext(3);
@@ -77,7 +77,7 @@ test('a session lock covers the messages received under it', () => {
   expect(queue.settle(delivery?.token ?? '', { kind: 'complete' }, 109)).toBe(true);
 });
 
-/** What a set of clients may do to a queue, each choice by a small number. */
+/** What clients may do to a queue. `pick` selects one of the known locks or messages. */
 type Step =
   | { do: 'send'; timeToLive: number | undefined; scheduledIn: number | undefined }
   | { do: 'lock' | 'take' | 'expireLocks' }
@@ -102,13 +102,13 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   fc.record({ do: fc.constantFrom('renew' as const, 'lockDeferred' as const, 'cancel' as const), pick }),
 );
 
-describe('whatever clients do', () => {
-  /** Plays the steps and gives back what a careful observer knows. */
+describe('any sequence of client calls', () => {
+  /** Plays the steps, checks each result, and returns what an observer knows at the end. */
   function play(queue: Queue, steps: Step[]) {
     let now = 0;
     const sent = new Set<string>();
     const removed = new Set<string>();
-    /** Every lock ever given: token → message and when it was to end. */
+    /** Every lock ever granted: token → message and expiry. */
     const locks = new Map<string, { id: string; until: number }>();
     const liveLocks = () => [...locks].filter(([, { until }]) => until > now);
     const numbers = () => queue.peek(0, 1000, undefined, now).map(({ message }) => message);
@@ -176,7 +176,7 @@ describe('whatever clients do', () => {
     return { now, sent, removed };
   }
 
-  test('no message is lost, none is there twice, none is under two live locks', () => {
+  test('loses no message, duplicates none, and never locks one twice at once', () => {
     fc.assert(
       fc.property(fc.array(step, { maxLength: 60 }), (steps) => {
         const queue = queueWith();
@@ -194,7 +194,7 @@ describe('whatever clients do', () => {
     );
   });
 
-  test('what is left is received in the order of its numbers, however it came back', () => {
+  test('delivers the remaining messages in order of sequence number', () => {
     fc.assert(
       fc.property(fc.array(step, { maxLength: 40 }), (steps) => {
         const queue = queueWith({ maxDeliveryCount: Infinity });
