@@ -4,12 +4,12 @@ import type { InvoiceContent } from '../invoice/invoice.ts';
 import { amountShapeError, formatAmount, parseAmount } from '../invoice/money.ts';
 import { expecting, shown, unknownName } from './fieldErrors.ts';
 
-/** A row that was not taken. `index` counts the rows of the body from 0. One row is rejected once, for all its faults. */
+/** A rejected row. `index` counts the rows of the body from 0. A row is rejected once, for all its faults. */
 export interface Rejection {
   index: number;
   /** The first field that is wrong, or `row`. */
   field: string;
-  /** What was expected and what was given, also for the row's other wrong fields. */
+  /** What was expected and what was given, for this field and then for the row's other wrong fields. */
   error: string;
 }
 
@@ -18,14 +18,15 @@ export type CheckedRow =
   | { kind: 'bad'; field: string; error: string };
 
 /**
- * Bytes of UTF-8 in an id or another name. Cosmos would hold ids of 1,023, but an id is also part of lock keys and of the
- * metadata at the provider, where 500 characters fit; and a message with a whole batch has 256 KB.
+ * UTF-8 bytes in an id or another name. Cosmos allows ids of 1,023, but an id is also part of lock keys and of the
+ * provider's metadata, which holds 500 characters, and a message with a whole batch must fit into 256 KB.
  */
 const maxNameBytes = 255;
 const maxDescriptionBytes = 1000;
 
 /**
- * The most digits of an amount, in minor units (https://docs.stripe.com/currencies#minimum-and-maximum-charge-amounts).
+ * The maximum digits of an amount in minor units
+ * (https://docs.stripe.com/currencies#minimum-and-maximum-charge-amounts).
  */
 const maxDigits: Readonly<Record<string, number>> = { IDR: 12, INR: 9 };
 const maxDigitsElse = 8;
@@ -37,8 +38,8 @@ const fields = {
     const error = idError(context.value);
     if (error !== undefined) context.issues.push({ code: 'custom', message: error, input: context.value });
   }),
-  customerId: text('the id of a customer', maxNameBytes).regex(/^\S(.*\S)?$/u, {
-    error: 'expected no space at the beginning or end',
+  customerId: text('a customer id', maxNameBytes).regex(/^\S(.*\S)?$/u, {
+    error: 'expected no leading or trailing space',
   }),
   currency: z
     .string({ error: expecting(aCurrency()) })
@@ -49,25 +50,25 @@ const fields = {
   dueAt: z.iso
     .datetime({
       offset: true,
-      error: expecting('a time with its offset, like 2026-01-31T12:00:00Z or …+01:00'),
+      error: expecting('a time with a UTC offset, like 2026-01-31T12:00:00Z or …+01:00'),
     })
     .transform((given, context) => {
-      // In UTC with milliseconds, so that times compare as text. Years of more than four digits would not.
+      // Kept in UTC with milliseconds: such times compare as text, as long as years have four digits.
       const due = new Date(given);
       const utc = Number.isNaN(due.getTime()) ? '' : due.toISOString();
       if (utc >= dueFrom && /^\d/.test(utc)) return utc;
       context.addIssue(`expected a time from the year 1970 to 9999, not ${shown(given)}`);
       return z.NEVER;
     }),
-  paymentMethod: text('the id of a payment method', maxNameBytes).regex(/^[\x21-\x7e]+$/, {
-    error: 'expected ASCII letters, digits and signs, without spaces',
+  paymentMethod: text('a payment method id', maxNameBytes).regex(/^[\x21-\x7e]+$/, {
+    error: 'expected printable ASCII characters without spaces',
   }),
   description: text('a description', maxDescriptionBytes, /[^\P{Cc}\n\r\t]/u).exactOptional(),
 };
 
 /**
- * An invoice as JSON has it. The limit of the amount is looked up only for a good amount and currency: both abort.
- * Unknown fields are refused: a misspelt one would be lost silently.
+ * An invoice as a JSON object. The limit is looked up only for a valid amount and currency: both of their checks abort.
+ * Unknown fields are refused, because a misspelt one would be dropped silently.
  */
 const jsonSchema = z
   .strictObject({
@@ -84,7 +85,7 @@ const jsonSchema = z
     if (error !== undefined) context.addIssue({ code: 'custom', path: ['amountMinor'], message: error });
   });
 
-/** An invoice as a row of CSV has it: `amount` is a decimal text, and an empty cell is none. */
+/** An invoice as a CSV row: `amount` is decimal text, and an empty cell counts as missing. */
 const csvSchema = z
   .strictObject({
     ...fields,
@@ -103,8 +104,8 @@ const csvSchema = z
     return { ...rest, amountMinor: parsed.kind === 'bad' ? 0 : parsed.amountMinor };
   });
 
-/** The columns of a CSV file that must be there, and the one that may. */
 export const requiredColumns = ['id', 'customerId', 'amount', 'currency', 'dueAt', 'paymentMethod'] as const;
+/** The required columns and the optional one. */
 export const columns: readonly string[] = [...requiredColumns, 'description'];
 
 /** Checks one element of a JSON array. */
@@ -112,7 +113,7 @@ export function checkJsonInvoice(value: unknown): CheckedRow {
   return checked(jsonSchema.safeParse(value), value, Object.keys(jsonSchema.shape));
 }
 
-/** Checks one row of CSV, its cells by column. */
+/** Checks one CSV row, given as its cells by column. */
 export function checkCsvInvoice(cells: Readonly<Record<string, string>>): CheckedRow {
   const given = Object.fromEntries(Object.entries(cells).filter(([, cell]) => cell !== ''));
   return checked(csvSchema.safeParse(given), given, columns);
@@ -147,21 +148,22 @@ function text(what: string, maxBytes: number, unwanted = /\p{Cc}/u) {
     })
     .refine((value) => !unwanted.test(value) && value.isWellFormed(), {
       abort: true,
-      error: ({ input }) => `expected text without control characters or broken ones, not ${shown(input)}`,
+      error: ({ input }) =>
+        `expected text without control characters or lone surrogates, not ${shown(input)}`,
     });
 }
 
 /**
- * What keeps an id out of Cosmos or out of an address. Cosmos refuses four characters
+ * Why an id cannot go into Cosmos or into a URL. Cosmos refuses four characters
  * (https://learn.microsoft.com/azure/cosmos-db/concepts-limits); a URL drops the segments `.` and `..`.
  */
 function idError(id: string): string | undefined {
   const bad = /[/\\?#]/.exec(id)?.[0];
-  if (bad !== undefined) return `expected none of / \\ ? #, which Cosmos DB refuses, not ${shown(id)}`;
-  if (id !== id.trim()) return `expected no space at the beginning or end, not ${shown(id)}`;
-  // The fence of a lock lives beside the invoices of a shard (locking/fence.ts), under its own kind of id.
-  if (id.startsWith('fence:')) return `expected an id that does not begin with fence:, not ${shown(id)}`;
-  if (id === '.' || id === '..') return `expected more than dots, which an address drops, not ${shown(id)}`;
+  if (bad !== undefined) return `expected no / \\ ? or #, which Cosmos DB refuses, not ${shown(id)}`;
+  if (id !== id.trim()) return `expected no leading or trailing space, not ${shown(id)}`;
+  // A lock's fence is stored beside the invoices of a shard (locking/fence.ts), under an id with this prefix.
+  if (id.startsWith('fence:')) return `expected an id that does not start with fence:, not ${shown(id)}`;
+  if (id === '.' || id === '..') return `expected more than dots, which a URL drops, not ${shown(id)}`;
   return undefined;
 }
 
@@ -170,7 +172,7 @@ function limitError(amountMinor: number, currency: string): string | undefined {
   const most = 10 ** digits - 1;
   if (amountMinor <= most) return undefined;
   const [limit, given] = [most, amountMinor].map((amount) => formatAmount(amount, currency));
-  return `expected at most ${limit} ${currency}, what the payment provider takes at once, not ${given}`;
+  return `expected at most ${limit} ${currency}, the payment provider's limit, not ${given}`;
 }
 
 function zeroError({ amountMinor }: { amountMinor: number }): string | undefined {
@@ -178,7 +180,7 @@ function zeroError({ amountMinor }: { amountMinor: number }): string | undefined
 }
 
 function aCurrency(): string {
-  return `the code of a currency (ISO 4217, like EUR)`;
+  return 'an ISO 4217 currency code, like EUR';
 }
 
 function aWholeAmount(): string {

@@ -1,4 +1,4 @@
-/** Where a text stops being JSON: line and column from 1, the column in UTF-16 code units. */
+/** Where a text stops being JSON. Line and column count from 1, the column in UTF-16 code units. */
 export interface JsonError {
   line: number;
   column: number;
@@ -24,8 +24,8 @@ const string = /"(?:[^"\\\p{Cc}]|[\x7f-\x9f]|\\(?:["\\/bfnrt]|u[\da-fA-F]{4}))*"
 const plain = /-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?|true|false|null/y;
 
 /**
- * Finds the first place where a text breaks the grammar of JSON (RFC 8259); undefined where it is JSON. JSON.parse names
- * the place for some errors only, so this is for a text that it has refused.
+ * Finds where a text first breaks the JSON grammar (RFC 8259). Undefined if the text is JSON. For texts that
+ * JSON.parse has refused: JSON.parse itself gives the position of only some errors.
  */
 export function locateJsonError(text: string): JsonError | undefined {
   const open: ('[' | '{')[] = [];

@@ -1,4 +1,4 @@
-/** The one of `known` that a wrong name was most likely meant to be, if any is near: other case, cut off, or a slip. */
+/** The `known` name that a wrong name most likely stands for, if one is close: another case, cut off, or a typo. */
 export function nearestName(name: string, known: readonly string[]): string | undefined {
   const given = plain(name);
   if (given === '') return undefined;
@@ -18,7 +18,7 @@ function plain(name: string): string {
     .replace(/[\s_-]/g, '');
 }
 
-/** Letters to add, drop or change to make one word the other (Levenshtein). */
+/** Levenshtein distance. */
 function editDistance(one: string, other: string): number {
   let row = Array.from({ length: other.length + 1 }, (_, column) => column);
   for (const [line, letter] of one.split('').entries()) {

@@ -4,12 +4,12 @@ import { type CheckedRow, checkCsvInvoice, columns, requiredColumns } from './ch
 import { unknownName } from './fieldErrors.ts';
 import type { RowsOrProblem } from './parseJson.ts';
 
-/** What csv-parse makes of one record: its cells, or why it could not be read. `line` is where it ends, from 1. */
+/** One record from csv-parse: its cells, or why it is unreadable. `line` is the line where it ends, from 1. */
 type Row = { line: number; cells: readonly string[] } | { line: number; unreadable: string };
 
 /**
- * The invoices of a CSV text (RFC 4180, with a header; the order of the columns is free). A row that cannot be read is
- * rejected alone, unless a quote is wrong in a way that leaves open where the next row begins.
+ * Reads invoices from CSV (RFC 4180, with a header; columns in any order). An unreadable row is rejected alone,
+ * unless a bad quote makes it unclear where the next row begins: then the whole text is refused.
  */
 export function parseCsv(text: string, maxRows: number): RowsOrProblem {
   const [header, ...rows] = readRows(text, maxRows);
@@ -21,16 +21,16 @@ export function parseCsv(text: string, maxRows: number): RowsOrProblem {
   if (errors.length > 0) {
     return refused(400, `The header is wrong: expected ${columns.join(',')} in any order.`, errors);
   }
-  const lost = rows.find((row) => 'unreadable' in row && row.unreadable !== strayQuote);
-  if (lost !== undefined && 'unreadable' in lost)
-    return refused(400, `Line ${lost.line}: ${lost.unreadable}.`);
+  const fatal = rows.find((row) => 'unreadable' in row && row.unreadable !== strayQuote);
+  if (fatal !== undefined && 'unreadable' in fatal)
+    return refused(400, `Line ${fatal.line}: ${fatal.unreadable}.`);
   if (rows.length > maxRows)
-    return refused(413, `Expected at most ${maxRows} rows in one body: send them in parts.`);
+    return refused(413, `Expected at most ${maxRows} rows in one body: split them over several requests.`);
   return { kind: 'rows', rows: rows.map((row, index) => ({ index, row: checkRow(row, names) })) };
 }
 
 const strayQuote =
-  'a double quote inside a value: expected the whole value in quotes, and each quote in it doubled';
+  'a double quote inside a value: expected the whole value in quotes, with each quote in it doubled';
 
 function readRows(text: string, maxRows: number): Row[] {
   const rows: Row[] = [];
@@ -41,7 +41,7 @@ function readRows(text: string, maxRows: number): Row[] {
   };
   const onSkip = (error: CsvError | undefined) => {
     const line = Number(error?.lines ?? 0);
-    // One bad line is reported once for each of its quotes.
+    // csv-parse reports a bad line once for each of its quotes.
     if (rows.at(-1)?.line !== line) rows.push({ line, unreadable: reasonOf(error) });
     return undefined;
   };
@@ -58,7 +58,7 @@ function readRows(text: string, maxRows: number): Row[] {
 const reasons: Readonly<Partial<Record<CsvErrorCode, string>>> = {
   INVALID_OPENING_QUOTE: strayQuote,
   CSV_INVALID_CLOSING_QUOTE:
-    'a quoted value goes on after its closing quote: expected a comma or the end of the line there',
+    'text after the closing quote of a value: expected a comma or the end of the line there',
   CSV_QUOTE_NOT_CLOSED: 'the text ends inside a quoted value: expected a closing quote',
   CSV_MAX_RECORD_SIZE: 'a row of more than 128,000 characters: expected a closing quote before that',
 };
@@ -74,9 +74,9 @@ function headerErrors(names: readonly string[]): FieldError[] {
     ...names.flatMap((name, place) => {
       if (!columns.includes(name))
         return [{ field: name.slice(0, 60), error: unknownName('column', name, columns) }];
-      return names.indexOf(name) < place ? [{ field: name, error: 'is there twice: expected once' }] : [];
+      return names.indexOf(name) < place ? [{ field: name, error: 'appears twice: expected once' }] : [];
     }),
-    ...missing.map((field) => ({ field, error: 'is missing: expected a column of this name' })),
+    ...missing.map((field) => ({ field, error: 'is missing: expected a column with this name' })),
   ];
 }
 
@@ -84,7 +84,7 @@ function checkRow(row: Row, names: readonly string[]): CheckedRow {
   if ('unreadable' in row) return { kind: 'bad', field: 'row', error: `line ${row.line}: ${row.unreadable}` };
   const { cells, line } = row;
   if (cells.length !== names.length) {
-    const error = `line ${line}: expected ${names.length} columns, as the header has, not ${cells.length}`;
+    const error = `line ${line}: expected ${names.length} columns, like the header, not ${cells.length}`;
     return { kind: 'bad', field: 'row', error };
   }
   return checkCsvInvoice(Object.fromEntries(names.map((name, place) => [name, cells[place] ?? ''])));

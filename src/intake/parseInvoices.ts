@@ -8,21 +8,21 @@ import { parseJson } from './parseJson.ts';
 
 export type { Rejection } from './checkInvoice.ts';
 
-/** A good row; `index` counts the rows of the body from 0. */
+/** A valid row. `index` counts the rows of the body from 0. */
 export interface ParsedRow {
   index: number;
   invoice: InvoiceContent;
 }
 
-/** The rows of a body, or why none of it could be taken. Every row is in `rows`, a duplicate or rejected. */
+/** The rows of a body, or why the whole body is refused. Every row is in `rows`, in `rejected` or a duplicate. */
 export type ParsedInvoices =
   | { kind: 'invoices'; rows: ParsedRow[]; duplicates: number; rejected: Rejection[] }
   | { kind: 'problem'; problem: Problem };
 
 /**
- * What one body may hold: bytes, and rows. 10 MB of common CSV rows (70 bytes) stay below. The rows of one body are stored
- * within one request, which Azure ends after 230 s: here 100,000 rows take 1.5 s, but a serverless Cosmos DB (5,000 RU/s,
- * some 8 RU a row) stores about as many in three minutes; what it does not store in time importInvoices.ts names.
+ * Limits of one body. 10 MB of typical CSV rows (70 bytes) stay below them. The rows of a body are stored within one
+ * request, which Azure ends after 230 s. Locally 100,000 rows take 1.5 s. A serverless Cosmos DB (5,000 RU/s, some 8
+ * RU per row) stores about that many in three minutes. importInvoices.ts reports the rows it could not store in time.
  */
 export const bodyLimits = { bytes: 32 * 1024 * 1024, rows: 150_000 } as const;
 
@@ -32,11 +32,11 @@ const parsers = new Map([
 ]);
 
 /**
- * Reads the invoices of a request's body. A row that repeats an earlier one is a duplicate; one that has the id of an
- * earlier one and says something else is rejected, since an invoice never changes.
+ * Reads invoices from a request body. A row that repeats an earlier one is a duplicate. A row with the id of an
+ * earlier one but other content is rejected, because an invoice never changes.
  *
  * @param body UTF-8, with or without a byte order mark
- * @param contentType as the header has it: `application/json` (an array) or `text/csv` (with a header)
+ * @param contentType the header's value: `application/json` (an array) or `text/csv` (with a header row)
  */
 export function parseInvoices(
   body: Uint8Array | string,
@@ -50,15 +50,18 @@ export function parseInvoices(
   }
   const size = typeof body === 'string' ? Buffer.byteLength(body) : body.byteLength;
   if (size > limits.bytes) {
-    return refused(413, `Expected at most ${limits.bytes} bytes in one body, not ${size}: send it in parts.`);
+    return refused(
+      413,
+      `Expected at most ${limits.bytes} bytes in one body, not ${size}: split it over several requests.`,
+    );
   }
   const text = decode(body);
   if (text === undefined) return refused(400, 'The body is not UTF-8 text.');
   const parsed = parse(text, limits.rows);
-  return parsed.kind === 'problem' ? parsed : sorted(parsed.rows);
+  return parsed.kind === 'problem' ? parsed : sortOut(parsed.rows);
 }
 
-function sorted(checked: Iterable<{ index: number; row: CheckedRow }>): ParsedInvoices {
+function sortOut(checked: Iterable<{ index: number; row: CheckedRow }>): ParsedInvoices {
   const first = new Map<string, ParsedRow>();
   const rejected: Rejection[] = [];
   let duplicates = 0;
@@ -72,14 +75,14 @@ function sorted(checked: Iterable<{ index: number; row: CheckedRow }>): ParsedIn
     if (earlier === undefined) first.set(invoice.id, { index, invoice });
     else if (sameContent(earlier.invoice, invoice)) duplicates++;
     else {
-      const error = `"${invoice.id}" is the id of row ${earlier.index} too, with other content`;
+      const error = `"${invoice.id}" repeats the id of row ${earlier.index} with other content`;
       rejected.push({ index, field: 'id', error });
     }
   }
   return { kind: 'invoices', rows: [...first.values()], duplicates, rejected };
 }
 
-/** Type and subtype, in lower case; empty where there is none, or a character set that is not UTF-8. */
+/** Type and subtype in lower case. Empty if there is none, or if the character set is not UTF-8. */
 function mediaType(contentType: string | null | undefined): string {
   try {
     const { essence, params } = new MIMEType(contentType ?? '');
@@ -91,7 +94,7 @@ function mediaType(contentType: string | null | undefined): string {
   }
 }
 
-/** The text without its byte order mark; undefined where the bytes are not UTF-8. */
+/** The text without its byte order mark. Undefined if the bytes are not UTF-8. */
 function decode(body: Uint8Array | string): string | undefined {
   if (typeof body === 'string') return body.replace(/^\ufeff/, '');
   try {

@@ -6,7 +6,7 @@ export type RowsOrProblem =
   | { kind: 'rows'; rows: Iterable<{ index: number; row: CheckedRow }> }
   | { kind: 'problem'; problem: Problem };
 
-/** The invoices of a JSON array, one element each. */
+/** Reads invoices from a JSON array, one per element. */
 export function parseJson(text: string, maxRows: number): RowsOrProblem {
   let value: unknown;
   try {
@@ -19,7 +19,7 @@ export function parseJson(text: string, maxRows: number): RowsOrProblem {
   if (value.length > maxRows) {
     return refused(
       413,
-      `Expected at most ${maxRows} invoices in one body, not ${value.length}: send them in parts.`,
+      `Expected at most ${maxRows} invoices in one body, not ${value.length}: split them over several requests.`,
     );
   }
   const elements: unknown[] = value;
@@ -27,8 +27,8 @@ export function parseJson(text: string, maxRows: number): RowsOrProblem {
 }
 
 /**
- * JSON.parse makes 1999 of `1999.0` and of `19.99e2`. An amount so written was a float where it came from, so it reaches
- * the check as the text that was sent, and is refused there.
+ * JSON.parse turns `1999.0` and `19.99e2` into 1999. An amount written like that was a float at its source, so the
+ * check gets it as the text that was sent, and refuses it.
  */
 function readJson(text: string): unknown {
   if (!/"amountMinor"\s*:\s*-?\d*[.eE]/.test(text)) return JSON.parse(text);

@@ -1,10 +1,10 @@
 /**
- * The currencies of ISO 4217 with their minor unit's exponent: list one as published on 2026-01-01
+ * The ISO 4217 currencies by the exponent of their minor unit: list one as published on 2026-01-01
  * (https://www.six-group.com/en/products-services/financial-information/market-reference-data/data-standards.html).
- * Codes without a minor unit (gold, XDR, XXX and the like) are no money that an invoice can ask for.
+ * Codes without a minor unit (gold, XDR, XXX and the like) are left out: an invoice cannot ask for them.
  *
- * Intl is no source for this: its digits are those that CLDR shows, 0 for the forint, the rupiah and other currencies
- * that do have cents, and its list keeps codes that ISO has withdrawn.
+ * Intl will not do. Its digits are the ones CLDR displays: 0 for the forint, the rupiah and other currencies that do
+ * have cents. Its list also keeps codes that ISO has withdrawn.
  */
 const codesByExponent: ReadonlyMap<number, string> = new Map([
   [0, 'BIF CLP DJF GNF ISK JPY KMF KRW PYG RWF UGX UYI VND VUV XAF XOF XPF'],
@@ -24,10 +24,10 @@ const exponents: ReadonlyMap<string, number> = new Map(
   [...codesByExponent].flatMap(([exponent, codes]) => codes.split(/\s+/).map((code) => [code, exponent])),
 );
 
-/** The codes of all currencies that an invoice may have. */
+/** The codes of all currencies that an invoice may use. */
 export const currencies: readonly string[] = [...exponents.keys()].toSorted();
 
-/** Decimals of the currency: minor units are 10 to this power to one unit. Undefined for what is no currency. */
+/** The currency's decimals: one unit is 10 to this power minor units. Undefined if the code is not a currency. */
 export function currencyExponent(code: string): number | undefined {
   return exponents.get(code);
 }

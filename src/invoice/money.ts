@@ -3,8 +3,8 @@ import { currencyExponent } from './currencies.ts';
 export type ParsedAmount = { kind: 'amount'; amountMinor: number } | { kind: 'bad'; error: string };
 
 /**
- * The minor units of a decimal amount, without floating point: "19.99" USD is 1999, "500" JPY is 500. The amount has
- * digits and at most one point, with at most the currency's own decimals.
+ * Converts a decimal amount to minor units without floating point: "19.99" USD is 1999, "500" JPY is 500. The amount
+ * has digits and at most one point, and no more decimals than the currency.
  */
 export function parseAmount(text: string, currency: string): ParsedAmount {
   const exponent = currencyExponent(currency);
@@ -14,14 +14,18 @@ export function parseAmount(text: string, currency: string): ParsedAmount {
   const [units = '', decimals = ''] = text.split('.');
   if (decimals.length > exponent) {
     const most = exponent === 0 ? 'no decimals' : `at most ${exponent} decimals`;
-    return bad(`expected ${most}, as ${currency} has, not "${shortened(text)}"`);
+    return bad(`expected ${most} for ${currency}, not "${shortened(text)}"`);
   }
   const amountMinor = Number(units + decimals.padEnd(exponent, '0'));
-  if (!Number.isSafeInteger(amountMinor)) return bad(`"${shortened(text)}" is too much to count exactly`);
+  if (!Number.isSafeInteger(amountMinor)) return bad(`"${shortened(text)}" is too large to count exactly`);
   return { kind: 'amount', amountMinor };
 }
 
-/** The decimal text of an amount in minor units (a safe integer), with all the decimals of its currency. */
+/**
+ * The decimal text of an amount in minor units, with all the decimals of its currency.
+ *
+ * @throws RangeError if the currency is unknown or the amount is not a safe integer
+ */
 export function formatAmount(amountMinor: number, currency: string): string {
   const exponent = currencyExponent(currency);
   if (exponent === undefined) throw new RangeError(`"${currency}" is not a currency`);
@@ -33,7 +37,7 @@ export function formatAmount(amountMinor: number, currency: string): string {
   return `${sign}${digits.slice(0, -exponent)}.${digits.slice(-exponent)}`;
 }
 
-/** What is wrong with an amount in whatever currency, or undefined. */
+/** What is wrong with an amount in any currency, or undefined. */
 export function amountShapeError(text: string): string | undefined {
   if (/^\d+(\.\d+)?$/.test(text)) return undefined;
   return `expected digits with at most one point, like 19.99${whatElse(text)}, not "${shortened(text)}"`;
@@ -43,7 +47,7 @@ function whatElse(text: string): string {
   if (/\s/.test(text)) return ' and no spaces';
   if (/^[+-]/.test(text)) return ' and no sign';
   if (/\d[eE][+-]?\d/.test(text)) return ' and no exponent';
-  if (/[,'’_]/.test(text)) return ' and no separators of thousands';
+  if (/[,'’_]/.test(text)) return ' and no thousands separators';
   if (/^\.|\.$/.test(text)) return ' and digits on both sides of the point';
   return '';
 }

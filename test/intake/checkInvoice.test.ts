@@ -22,7 +22,7 @@ function faultOf(change: Record<string, unknown>) {
 }
 
 describe('an invoice in JSON', () => {
-  test('is taken, with the time in UTC', () => {
+  test('is accepted, and its time is kept in UTC', () => {
     expect(checkJsonInvoice(good)).toEqual({ kind: 'invoice', invoice: { ...good, dueAt: utc } });
   });
 
@@ -45,7 +45,7 @@ describe('an invoice in JSON', () => {
     },
   );
 
-  test.each([12, null, 'x', [good], true])('%j is no invoice', (value) => {
+  test.each([12, null, 'x', [good], true])('cannot be %j', (value) => {
     expect(checkJsonInvoice(value)).toEqual({
       kind: 'bad',
       field: 'row',
@@ -62,13 +62,13 @@ describe('an invoice in JSON', () => {
     ['discription', 'description'],
     ['foo', undefined],
     ['__proto__', undefined],
-  ])('an unknown field %s is named; meant: %s', (field, meant) => {
+  ])('has no field %s; the error suggests %s', (field, meant) => {
     const change: unknown = JSON.parse(`{"${field}":1}`);
     const fault = checkJsonInvoice(
       Object.defineProperties({ ...good }, Object.getOwnPropertyDescriptors(change)),
     );
     const error =
-      meant === undefined ? /^unknown field: expected only id, / : `unknown field: did you mean ${meant}?`;
+      meant === undefined ? /^unknown field: expected one of id, / : `unknown field: did you mean ${meant}?`;
     expect(fault).toEqual({
       kind: 'bad',
       field,
@@ -76,14 +76,14 @@ describe('an invoice in JSON', () => {
     });
   });
 
-  test('has all its faults in one rejection, the first by its field', () => {
+  test('with several faults is rejected once, under the first wrong field', () => {
     expect(checkJsonInvoice({ ...good, id: 5, currency: 'usd', extra: 1 })).toEqual({
       kind: 'bad',
       field: 'id',
       error:
         'expected an id of 1 to 255 bytes, not 5; ' +
-        'currency: expected the code of a currency (ISO 4217, like EUR), not "usd": did you mean USD?; ' +
-        'extra: unknown field: expected only id, customerId, currency, dueAt, paymentMethod, description, amountMinor',
+        'currency: expected an ISO 4217 currency code, like EUR, not "usd": did you mean USD?; ' +
+        'extra: unknown field: expected one of id, customerId, currency, dueAt, paymentMethod, description, amountMinor',
     });
   });
 });
@@ -105,22 +105,22 @@ describe('the amount in JSON', () => {
     ['KWD', 99_999_999],
     ['INR', 999_999_999],
     ['IDR', 999_999_999_999],
-  ])('in %s is at most %i, what the provider takes', (currency, most) => {
+  ])("in %s is at most %i, the provider's limit", (currency, most) => {
     expect(checkJsonInvoice({ ...good, currency, amountMinor: most }).kind).toBe('invoice');
     expect(faultOf({ currency, amountMinor: most + 1 })).toEqual({
       field: 'amountMinor',
-      error: expect.stringContaining('what the payment provider takes at once'),
+      error: expect.stringContaining("the payment provider's limit"),
     });
   });
 });
 
-test('an amount above the limit of an unknown currency is one fault', () => {
+test('an amount above the limit in an unknown currency is one fault', () => {
   expect(faultOf({ amountMinor: 10 ** 9, currency: 'usd' }).error).not.toContain('amountMinor');
 });
 
 describe('the id', () => {
   test.each(['a', 'INV 2026-001', 'Rechnung-№7', '😀', '%2F', '...', 'a.b', "it's;--", 'é'.repeat(127)])(
-    '%j is taken',
+    'can be %j',
     (id) => {
       expect(checkJsonInvoice({ ...good, id }).kind).toBe('invoice');
     },
@@ -148,7 +148,7 @@ describe('the id', () => {
     expect(faultOf({ id })).toEqual({ field: 'id', error: expect.stringMatching(/^expected .*, not ./) });
   });
 
-  test('that is taken fits Cosmos and is the same after a way through an address', () => {
+  test('if accepted, fits Cosmos and survives a round trip through a URL', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'binary', maxLength: 300 }), (id) => {
         fc.pre(checkJsonInvoice({ ...good, id }).kind === 'invoice');
@@ -194,7 +194,7 @@ describe('the due time', () => {
     expect(faultOf({ dueAt })).toEqual({ field: 'dueAt', error: expect.stringMatching(/^expected a time /) });
   });
 
-  test('sorts as text as it does as time', () => {
+  test('sorts the same as text and as time', () => {
     const min = new Date('1970-01-02T00:00:00Z');
     const time = fc.date({ min, max: new Date('9999-12-30T00:00:00Z'), noInvalidDate: true });
     const offset = fc.constantFrom('Z', '+00:00', '+05:45', '-11:00', '+14:00');
@@ -232,7 +232,7 @@ describe('the other texts', () => {
     expect(checkJsonInvoice({ ...good, description: 'one\r\n\ttwo' }).kind).toBe('invoice');
   });
 
-  test('no error repeats a long value whole', () => {
+  test('an error shortens a long value', () => {
     expect(faultOf({ id: 'x'.repeat(100_000) })).toEqual({
       field: 'id',
       error: expect.stringMatching(/^.{1,200}$/),
@@ -245,12 +245,12 @@ describe('an invoice in CSV', () => {
     expect(checkCsvInvoice(goodCells)).toEqual({ kind: 'invoice', invoice: { ...good, dueAt: utc } });
   });
 
-  test('an empty cell is none', () => {
+  test('an empty cell counts as missing', () => {
     expect(checkCsvInvoice({ ...goodCells, description: '' })).toMatchObject({ kind: 'invoice' });
     expect(checkCsvInvoice({ ...goodCells, customerId: '' })).toEqual({
       kind: 'bad',
       field: 'customerId',
-      error: 'is missing: expected the id of a customer of 1 to 255 bytes',
+      error: 'is missing: expected a customer id of 1 to 255 bytes',
     });
   });
 
@@ -260,8 +260,8 @@ describe('an invoice in CSV', () => {
     ['0.00', 'USD', 'more than 0'],
     ['-5', 'USD', 'no sign'],
     ['1e2', 'USD', 'no exponent'],
-    ['1000000.00', 'USD', 'what the payment provider takes'],
-    ['99999999999999999999', 'USD', 'too much'],
+    ['1000000.00', 'USD', "the payment provider's limit"],
+    ['99999999999999999999', 'USD', 'too large'],
     ['', 'USD', 'is missing'],
   ])('an amount of %j %s is refused: %s', (amount, currency, why) => {
     expect(checkCsvInvoice({ ...goodCells, amount, currency })).toEqual({

@@ -34,7 +34,7 @@ describe('locateJsonError', () => {
     });
   });
 
-  test('finds nothing in JSON', () => {
+  test('finds no error in valid JSON', () => {
     fc.assert(
       fc.property(fc.json({ stringUnit: 'binary' }), (text) => {
         expect(locateJsonError(text)).toBeUndefined();
@@ -42,7 +42,7 @@ describe('locateJsonError', () => {
     );
   });
 
-  test('agrees with JSON.parse on what is JSON, and breaks where no going on can make it JSON', () => {
+  test('agrees with JSON.parse on what is JSON', () => {
     const damaged = fc
       .tuple(
         fc.json(),
@@ -60,7 +60,7 @@ describe('locateJsonError', () => {
     );
   });
 
-  test('takes deep nesting and long text', () => {
+  test('handles deep nesting and long text', () => {
     expect(locateJsonError('['.repeat(200_000))).toMatchObject({ column: 200_001 });
     expect(locateJsonError(`["${'x'.repeat(5_000_000)}"`)).toMatchObject({ found: 'the end' });
   });

@@ -16,6 +16,6 @@ test.each([
   ['', undefined],
   ['__', undefined],
   ['x'.repeat(100_000), undefined],
-])('%j was meant to be %s', (name, meant) => {
+])('%j suggests %s', (name, meant) => {
   expect(nearestName(name, known)).toBe(meant);
 });

@@ -81,7 +81,7 @@ describe('a body', () => {
     expect(problemOf(Buffer.from([0x5b, 0xff, 0x5d]), type)).toMatchObject({ status: 400 });
   });
 
-  test('of 10 MB is taken whole', () => {
+  test('of 10 MB is accepted whole', () => {
     const description = 'x'.repeat(20);
     const lines = Array.from({ length: 125_000 }, (_, n) =>
       line(`inv-${n}`, `19.99,USD,2026-01-31T12:00:00Z,pm_card_visa,${description}`),
@@ -93,7 +93,7 @@ describe('a body', () => {
 });
 
 describe('JSON', () => {
-  test('good rows are taken, bad ones are named by their place', () => {
+  test('good rows are accepted, and bad ones are reported by index', () => {
     const rows = [invoice({ id: 'a' }), { ...invoice(), amountMinor: 19.99 }, 7, invoice({ id: 'b' })];
     const { rows: taken, rejected } = rowsOf(JSON.stringify(rows), json);
     expect(taken).toEqual([
@@ -107,7 +107,7 @@ describe('JSON', () => {
   });
 
   test.each(['1999.0', '1.999e3', '1999E0', '19.99', '1e400', '9007199254740993'])(
-    'the amount %s is refused: a float where it came from, or not exact',
+    'the amount %s is rejected: a float at its source, or not exact',
     (amount) => {
       const body = JSON.stringify([invoice({ id: 'a' }), invoice({ id: 'b' })]).replace('1999', amount);
       const { rows, rejected } = rowsOf(body, json);
@@ -118,12 +118,12 @@ describe('JSON', () => {
     },
   );
 
-  test('may begin with a byte order mark', () => {
+  test('may start with a byte order mark', () => {
     expect(rowsOf(Buffer.from('\ufeff[]'), json).rows).toEqual([]);
     expect(rowsOf('\ufeff[]', json).rows).toEqual([]);
   });
 
-  test('that is broken is refused with the place', () => {
+  test('that is broken is refused with the position of the error', () => {
     expect(problemOf('[\n  {"id": "a",}\n]', json)).toMatchObject({
       status: 400,
       detail: 'The body is not JSON: at line 2, column 14: expected a name in double quotes, found "}".',
@@ -141,7 +141,7 @@ describe('JSON', () => {
 });
 
 describe('CSV', () => {
-  test('with a BOM, quotes, CRLF, lines inside quotes and empty lines is taken', () => {
+  test('may have a BOM, quotes, CRLF, line breaks inside quotes and empty lines', () => {
     const body = `\ufeff${header}\r\n\r\n"a",cus_1,"19.99",USD,2026-01-31T12:00:00Z,pm_card_visa,"He said ""no"",\r\nthen paid"\r\n   \r\n${line('b')}\r\n`;
     expect(rowsOf(Buffer.from(body), csv)).toEqual({
       kind: 'invoices',
@@ -154,7 +154,7 @@ describe('CSV', () => {
     });
   });
 
-  test('has its columns in any order, and needs no description', () => {
+  test('may have its columns in any order, and no description', () => {
     const body =
       'paymentMethod,dueAt,currency,amount,customerId,id\npm_card_visa,2026-01-31T12:00:00Z,USD,19.99,cus_1,a';
     expect(rowsOf(body, csv).rows).toEqual([{ index: 0, invoice: invoice({ id: 'a' }) }]);
@@ -170,44 +170,44 @@ describe('CSV', () => {
       [4, 'e'],
     ]);
     expect(rejected).toEqual([
-      { index: 1, field: 'row', error: 'line 3: expected 7 columns, as the header has, not 2' },
-      { index: 2, field: 'row', error: 'line 4: expected 7 columns, as the header has, not 8' },
+      { index: 1, field: 'row', error: 'line 3: expected 7 columns, like the header, not 2' },
+      { index: 2, field: 'row', error: 'line 4: expected 7 columns, like the header, not 8' },
       { index: 3, field: 'row', error: expect.stringMatching(/^line 5: a double quote inside a value/) },
     ]);
   });
 
   test.each([
-    [`${header}\na,"b"c\n`, 'Line 2: a quoted value goes on'],
+    [`${header}\na,"b"c\n`, 'Line 2: text after the closing quote'],
     [`${header}\n${line('a')}\nb,"c\n${line('d')}\n`, 'ends inside a quoted value'],
     [`${header}\nb,"${'x'.repeat(200_000)}\n`, 'closing quote'],
     ['', 'The body is empty'],
     ['\n\n', 'The body is empty'],
-  ])('%j is refused whole: where a row begins is not known', (body, why) => {
+  ])('%j is refused whole: the next row could begin anywhere', (body, why) => {
     expect(problemOf(body, csv)).toMatchObject({ status: 400, detail: expect.stringContaining(why) });
   });
 
-  test('a wrong header names each column', () => {
+  test('a bad header is refused with an error for each column', () => {
     expect(problemOf('id,id,customer,amount,curency,dueAt,paymentMethod,notes\n', csv)).toMatchObject({
       status: 400,
       errors: [
-        { field: 'id', error: 'is there twice: expected once' },
+        { field: 'id', error: 'appears twice: expected once' },
         { field: 'customer', error: 'unknown column: did you mean customerId?' },
         { field: 'curency', error: 'unknown column: did you mean currency?' },
-        { field: 'notes', error: expect.stringMatching(/^unknown column: expected only id, /) },
-        { field: 'customerId', error: 'is missing: expected a column of this name' },
-        { field: 'currency', error: 'is missing: expected a column of this name' },
+        { field: 'notes', error: expect.stringMatching(/^unknown column: expected one of id, /) },
+        { field: 'customerId', error: 'is missing: expected a column with this name' },
+        { field: 'currency', error: 'is missing: expected a column with this name' },
       ],
     });
   });
 
-  test('no formula or script is changed: cells are data', () => {
+  test('formulas and scripts are left as they are: cells are data', () => {
     const { rows } = rowsOf(`${header}\n${line('=1+1', '5,JPY,2026-01-31T12:00:00Z,pm,<script>')}`, csv);
     expect(rows[0]?.invoice).toMatchObject({ id: '=1+1', description: '<script>' });
   });
 });
 
 describe('the same id twice in one body', () => {
-  test('with the same content is a duplicate, also where the time is written otherwise', () => {
+  test('with the same content is a duplicate, even if the time is written differently', () => {
     const again = { ...invoice(), dueAt: '2026-01-31T13:00:00+01:00' };
     expect(rowsOf(JSON.stringify([invoice(), invoice(), again]), json)).toEqual({
       kind: 'invoices',
@@ -224,7 +224,7 @@ describe('the same id twice in one body', () => {
       duplicates: 0,
       rejected: [
         { index: 0 },
-        { index: 2, field: 'id', error: '"inv-1" is the id of row 1 too, with other content' },
+        { index: 2, field: 'id', error: '"inv-1" repeats the id of row 1 with other content' },
         { index: 3, field: 'id' },
       ],
     });

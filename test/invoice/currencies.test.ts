@@ -23,18 +23,18 @@ describe('currencies', () => {
   });
 
   test.each(['usd', 'XXX', 'XAU', 'BTC', 'HRK', 'BGN', 'ANG', '', 'constructor'])(
-    '"%s" is no currency',
+    '"%s" is not a currency',
     (code) => {
       expect(currencyExponent(code)).toBeUndefined();
     },
   );
 
-  test('are those of ISO 4217: 178 codes, of which 13 have no minor unit', () => {
+  test('are the 178 codes of ISO 4217 less the 13 without a minor unit', () => {
     expect(new Set(currencies).size).toBe(178 - 13);
     expect(currencies.filter((code) => !/^[A-Z]{3}$/.test(code))).toEqual([]);
   });
 
-  test('agree with Intl but where CLDR rounds what is shown: a newer Intl that differs elsewhere wants a look', () => {
+  test('agree with Intl except where CLDR rounds for display; if a newer Intl differs elsewhere, check the list', () => {
     const known = Intl.supportedValuesOf('currency').filter((code) => currencyExponent(code) !== undefined);
     expect(known.length).toBeGreaterThan(150);
     const differing = known.filter((code) => shownDecimals(code) !== currencyExponent(code));
