@@ -90,7 +90,7 @@ export const clientId = z.custom<Env>().transform((env, context) => {
   for (const prefix of ['AzureWebJobsStorage', 'Cosmos', 'ServiceBus']) {
     const credential = env[`${prefix}__credential`];
     if (credential !== undefined && credential !== 'managedidentity') {
-      report(`${prefix}__credential`, expected('managedidentity, or nothing', credential));
+      report(`${prefix}__credential`, expected('managedidentity, or no such setting', credential));
     }
   }
   const names = [
