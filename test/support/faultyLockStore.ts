@@ -1,25 +1,28 @@
 import type { LockStore } from '../../src/locking/index.ts';
 import type { Clock } from '../../src/platform/clock.ts';
 
-/** What befalls one request on its way. */
+/** What happens to one request on its way. */
 export type Fault =
   | { kind: 'none' }
-  /** Nothing is applied, nothing comes back. */
+  /** Nothing is applied and nothing comes back. */
   | { kind: 'blackHole' }
-  /** Applied after `ms`, answered at once then. */
+  /** Applied after `ms`, then answered at once. */
   | { kind: 'delay'; ms: number }
   /** Applied at once, answered after `ms`. */
   | { kind: 'slowSuccess'; ms: number }
-  /** The connection breaks and nothing was applied. */
+  /** The connection breaks before anything is applied. */
   | { kind: 'resetBefore' }
-  /** Applied, and the connection breaks before the answer. */
+  /** Applied, but the connection breaks before the answer. */
   | { kind: 'resetAfter' }
   /** The service answers with an error and applies nothing. */
   | { kind: 'status'; status: number };
 
 export type Operation = Exclude<keyof LockStore, 'list'>;
 
-/** A store behind a network: `fault` says what befalls each request, `applied` hears of each that took effect. */
+/**
+ * A store behind a network: `fault` decides what happens to each request, `applied` is called for each that
+ * took effect.
+ */
 export function faultyLockStore(
   store: LockStore,
   clock: Clock,
@@ -41,7 +44,7 @@ export function faultyLockStore(
           signal.addEventListener('abort', () => reject(signal.reason as Error)),
         );
       case 'delay':
-        // What is under way arrives even when its sender has given up.
+        // A request in flight arrives even if its sender has given up.
         await clock.sleep(now.ms);
         return take();
       case 'slowSuccess': {

@@ -1,6 +1,6 @@
 /**
- * A process that holds a lock and works under it, to be killed, stopped and ended by a test: every 100 ms it takes a step, if
- * its lease lets it. Started by `startLockHolder`, which it tells what happens.
+ * A process that holds a lock, for tests to kill, stop and end. It takes a step every 100 ms while its lease
+ * allows it. `startLockHolder` starts it and receives its messages.
  */
 import { ContainerClient } from '@azure/storage-blob';
 import { blobLockStore, createLocks, LeaseLost } from '../../src/locking/index.ts';
@@ -32,7 +32,7 @@ const steps = setInterval(() => {
 
 process.once('SIGTERM', () => {
   clearInterval(steps);
-  // The current step ends, and with it the lease.
+  // Time for the current step to end before its lease does.
   setTimeout(() => void lease.release(), 200);
   void locks.drain(5000).then(() => process.exit(0));
 });

@@ -10,15 +10,16 @@ interface Entry {
 }
 
 export interface MemoryLockStore extends LockStore {
-  /** The lease id that holds the lock now. */
+  /** The id of the lease that holds the lock now. */
   holder(key: string): string | undefined;
   delete(key: string): void;
 }
 
 /**
- * The model of a lock store: leases as the blob service documents them
+ * The reference model of a lock store: leases as the blob service documents them
  * (https://learn.microsoft.com/rest/api/storageservices/lease-blob#outcomes-of-lease-operations-on-blobs-by-lease-state),
- * on the time of `now` in milliseconds. An expired lease may be renewed by its id until another takes or changes the blob.
+ * timed by `now` in milliseconds. An expired lease can be renewed by its id until another lease takes the
+ * blob or the blob is changed.
  */
 export function memoryLockStore(now: () => number): MemoryLockStore {
   const entries = new Map<string, Entry>();

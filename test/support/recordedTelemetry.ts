@@ -3,7 +3,7 @@ import type { Metric, Telemetry } from '../../src/platform/telemetry.ts';
 
 export interface RecordedTelemetry extends Telemetry {
   readonly reports: { name: Metric; value: number; attributes: Attributes }[];
-  /** The values reported under a name. */
+  /** The values reported for a metric. */
   values(name: Metric): number[];
 }
 

@@ -9,16 +9,16 @@ export type HolderMessage =
 
 export interface LockHolder extends AsyncDisposable {
   fence: number;
-  /** How many steps it has taken. */
+  /** Steps taken so far. */
   steps(): number;
-  /** Resolves when a step was refused to it. */
+  /** Resolves when a step is refused. */
   refused: Promise<{ reason: LostReason; signalled: boolean }>;
   /** SIGKILL, SIGSTOP, SIGCONT or SIGTERM. */
   signal(name: NodeJS.Signals): void;
   ended: Promise<void>;
 }
 
-/** Starts a process of its own that acquires the lock; resolves when it holds it. */
+/** Starts a process that acquires the lock. Resolves once it holds it. */
 export async function startLockHolder(at: {
   connectionString: string;
   container: string;

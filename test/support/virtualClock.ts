@@ -6,15 +6,21 @@ interface Sleep {
 }
 
 export interface VirtualClock extends Clock {
-  /** Lets `ms` milliseconds pass; each sleeper wakes at its time, and what follows from it happens before time goes on. */
+  /**
+   * Lets `ms` milliseconds pass. Each sleeper wakes when due, and all that follows happens before time moves
+   * on.
+   */
   advance(ms: number): Promise<void>;
-  /** Moves time without waking anyone, as when a process stands still. The next `advance` wakes whoever is overdue. */
+  /**
+   * Moves time without waking anyone, like a process that is paused. The next `advance` wakes every overdue
+   * sleeper.
+   */
   stall(ms: number): void;
-  /** How many sleep at the moment. */
+  /** How many are asleep now. */
   sleepers(): number;
 }
 
-/** Both clocks start at `start`. */
+/** Both the wall clock and the monotonic clock start at `start`, in milliseconds. */
 export function virtualClock(start = 1_000_000): VirtualClock {
   let time = start;
   const sleeps = new Set<Sleep>();
@@ -64,7 +70,7 @@ export function virtualClock(start = 1_000_000): VirtualClock {
   };
 }
 
-/** Resolves when every promise that can settle without time passing has. */
+/** Resolves once every promise that can settle without time passing has settled. */
 function settled(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve));
 }

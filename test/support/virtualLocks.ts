@@ -14,7 +14,10 @@ export interface VirtualLocks {
   network: { fault: (operation: Operation) => Fault };
 }
 
-/** Locks on the model store and a virtual clock; two processes share one when the second is given the first's parts. */
+/**
+ * Locks on the model store and a virtual clock. Pass the parts of one to another to make two processes that
+ * compete.
+ */
 export function virtualLocks(
   options: Partial<LocksOptions> = {},
   shared?: Pick<VirtualLocks, 'clock' | 'memory'>,
