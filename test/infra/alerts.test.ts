@@ -12,7 +12,7 @@ import { variableValue } from './bicep/evaluate.ts';
 import { infraDir, readInfra } from './bicep/readBicep.ts';
 import { allSources, root } from './sources.ts';
 
-/** Names of the metrics that the code reports, not only names. */
+/** Names of the metrics that the code actually reports, not just declares. */
 const reported = new Set<string>(
   Object.entries(metric)
     .filter(([key]) => allSources.includes(`metric.${key}`))
@@ -53,7 +53,7 @@ const ruleBody = () => file.resources.get('rules')?.body.text ?? '';
 
 const metricsIn = (query: string) => query.match(/payonce\.[a-z_.]+/g) ?? [];
 
-/** What a query compares attributes with: `customDimensions.a) == "b"`, and each of `in ("c", "d")`. */
+/** Values that a query compares attributes with: `customDimensions.a) == "b"` and `in ("c", "d")`. */
 const attributeValuesIn = (query: string) =>
   [...query.matchAll(/customDimensions\.\w+\) (?:==|in) (\([^)]*\)|"[^"]*")/g)].flatMap(([, values = '']) =>
     [...values.matchAll(/"([^"]*)"/g)].map(([, value = '']) => value),
@@ -63,7 +63,7 @@ const queryOf = (name: string, given: Record<string, number> = {}) =>
   alertsFor(given).find((alert) => alert.name === name)?.query ?? '';
 
 describe('alerts', () => {
-  test('the list', () => {
+  test('match the list in docs/deploy.md', () => {
     expect(alerts.map(({ name }) => name)).toEqual([
       'no-successful-run',
       'lease-lost',
@@ -95,13 +95,10 @@ describe('alerts', () => {
     expect(look).toMatch(/^Look first at /);
   });
 
-  test.each(alerts)(
-    '$name has no threshold left open, and ends with the rows that are wrong',
-    ({ query }) => {
-      expect(query).not.toMatch(/THRESHOLD|INTERVAL/);
-      expect(query.trim().split('\n').at(-1)).toMatch(/^\| where \w+ [<>] [\d.]+$/);
-    },
-  );
+  test.each(alerts)('$name has no placeholder left, and ends by filtering for problems', ({ query }) => {
+    expect(query).not.toMatch(/THRESHOLD|INTERVAL/);
+    expect(query.trim().split('\n').at(-1)).toMatch(/^\| where \w+ [<>] [\d.]+$/);
+  });
 
   test.each([
     [60, 'PT15M'],
@@ -109,16 +106,16 @@ describe('alerts', () => {
     [301, 'PT30M'],
     [3600, 'PT3H'],
     [21_600, 'P1D'],
-    // Longer than any window that a rule may have.
+    // Three intervals exceed the longest window that a rule accepts.
     [86_400, 'P2D'],
-  ])('runs every %i s: no successful run within %s', (invoiceIntervalSeconds, window) => {
+  ])('no-successful-run with a run every %i s has a window of %s', (invoiceIntervalSeconds, window) => {
     const [run, ...others] = alertsFor({ invoiceIntervalSeconds });
     expect(run).toMatchObject({ name: 'no-successful-run', window });
     expect(new Set(others.map((alert) => alert.window))).toEqual(new Set(['PT15M']));
     expect(ruleBody()).toMatch(/windowSize: alert\.window\n/);
   });
 
-  test('a run must complete in each of the groups that the code has', () => {
+  test('no-successful-run expects a completed run in every group that the code has', () => {
     const [run] = alertsFor({ shardGroups: 7 });
     const [, last] = /range\(0, (\d+), 1\)/.exec(run?.query ?? '') ?? [];
     const client = new CosmosClient({ endpoint: 'http://127.0.0.1:1', key: 'bm9uZQ==' });
@@ -141,7 +138,7 @@ describe('alerts', () => {
     expect(run?.query).toContain(`"${name}"`);
   });
 
-  test('a run that is cut off is late: with an interval above the time of a function none lasts that long', () => {
+  test('run-longer-than-interval counts cut-off runs: none can outlast an interval above the function timeout', () => {
     const interval = functionTimeoutMs / 1000 + 1;
     const query = queryOf('run-longer-than-interval', { invoiceIntervalSeconds: interval });
     expect(query).toContain(`longest > ${interval * 1000}`);
@@ -156,7 +153,7 @@ describe('alerts', () => {
   test.each([
     ['parked', metric.parkedWaiting],
     ['poison-work-item', metric.workItemPoisonWaiting],
-  ])('%s lasts until nothing waits any more: what counts is the latest value of %s', (alert, gauge) => {
+  ])('%s stays active until nothing waits: it uses the latest value of %s', (alert, gauge) => {
     const query = queryOf(alert);
     expect(metricsIn(query)).toEqual([gauge]);
     expect(query).toMatch(/\| summarize arg_max\(timestamp, valueMax\)\n\| where valueMax > 0\n/);
@@ -164,12 +161,12 @@ describe('alerts', () => {
     expect(ruleBody()).toContain('autoMitigate: true');
   });
 
-  test('outbox-old comes also when nobody sweeps: no report is no good news', () => {
+  test('outbox-old also fires without sweeps: a missing report is not good news', () => {
     expect(queryOf('outbox-old')).toContain('| extend waited = iff(sweeps > 0, oldest, 900000.0)');
   });
 
-  test('what telemetry leaves out for its amount is counted all the same', () => {
-    // Requests are sampled: a row stands for itemCount of them.
+  test('requests that sampling drops are still counted', () => {
+    // Requests are sampled: a row represents itemCount of them.
     const requests = [...alerts.map(({ query }) => query), ...workbookQueries].filter((query) =>
       query.startsWith('requests'),
     );
@@ -180,7 +177,7 @@ describe('alerts', () => {
     }
   });
 
-  test('attributes and their values are those of the code', () => {
+  test('attributes and their values exist in the code', () => {
     const queries = [...alerts.map(({ query }) => query), ...workbookQueries].join('\n');
     const attributes = new Set([...queries.matchAll(/customDimensions\.(\w+)/g)].map(([, name]) => name));
     for (const attribute of attributes) expect(allSources).toMatch(new RegExp(`\\b${attribute}(:|,| \\})`));
@@ -189,12 +186,12 @@ describe('alerts', () => {
     for (const value of values) expect(allSources).toContain(`'${value}'`);
   });
 
-  test('values are found after == and in lists', () => {
+  test('attributeValuesIn finds values after == and in lists', () => {
     const query = 'tostring(customDimensions.a) == "b" and tostring(customDimensions.c) in ("d", "e-f")';
     expect(attributeValuesIn(query)).toEqual(['b', 'd', 'e-f']);
   });
 
-  test('every comparison of an attribute is one that is looked at here', () => {
+  test('every attribute comparison has a form that attributeValuesIn understands', () => {
     for (const query of [...alerts.map(({ query }) => query), ...workbookQueries]) {
       const compared = query.match(/customDimensions\.\w+\) (?!(==|in) ["(])\S+/g) ?? [];
       expect(compared.filter((text) => /[=!~<>]|\b(in|has|contains)/.test(text))).toEqual([]);
@@ -202,7 +199,7 @@ describe('alerts', () => {
   });
 });
 
-test('every metric that the code reports is in an alert or in a chart', () => {
+test('every metric that the code reports is in an alert or a chart', () => {
   const shown = new Set([...alerts.map(({ query }) => query), ...workbookQueries].flatMap(metricsIn));
   expect([...reported].filter((name) => !shown.has(name))).toEqual([]);
 });

@@ -16,20 +16,20 @@ describe('every Bicep file', () => {
     expect(parseBicep(join(infraDir, path)).errors).toEqual([]);
   });
 
-  test.each(paths)('%s uses what is declared, and declares what is used', (path) => {
+  test.each(paths)('%s uses only declared names, and uses all of them', (path) => {
     expect(checkSymbols(readInfra(path))).toEqual([]);
   });
 
-  test.each(paths)('%s has the properties that its resource types take', (path) => {
+  test.each(paths)('%s has only valid properties for its resource types', (path) => {
     expect(checkTypes(readInfra(path), schemas)).toEqual([]);
   });
 });
 
-test('main gives each module what it takes, and uses outputs that exist', () => {
+test('main passes every module its parameters, and uses outputs that exist', () => {
   expect(checkModules(readInfra('main.bicep'), readInfra)).toEqual([]);
 });
 
-test('the app starts when its network is there: nothing that it reads would wait for the endpoints', () => {
+test('the app is deployed after the private endpoints: no reference in main implies that order', () => {
   const app = readInfra('main.bicep').modules.get('functionApp');
   expect(app?.body.text).toMatch(/^ {2}dependsOn: \[privateEndpoints\]$/m);
 });
@@ -39,17 +39,17 @@ test('every module is used by main', () => {
   expect(used.toSorted()).toEqual(paths.filter((path) => path.startsWith('modules/')));
 });
 
-describe('the checks notice', () => {
+describe('the checks detect', () => {
   const checked = (text: string) => {
     const file = declarationsOf(parseBicepText('serviceBus.bicep', text));
     return [...file.errors, ...checkSymbols(file), ...checkTypes(file, schemas)];
   };
 
-  test('nothing in the file as it is', () => expect(checked(queueModule)).toEqual([]));
+  test('nothing in the unchanged file', () => expect(checked(queueModule)).toEqual([]));
 
   test.each([
     [
-      'a lost bracket',
+      'a missing bracket',
       /\n {4}deadLetteringOnMessageExpiration: true\n {2}}/,
       '\n    a: true',
       /missing|unexpected/,
@@ -58,27 +58,27 @@ describe('the checks notice', () => {
       'a misspelt property',
       'maxDeliveryCount',
       'maxDeliverCount',
-      /paymentCommands.properties.maxDeliverCount .*no property/,
+      /paymentCommands.properties.maxDeliverCount .*is not a property/,
     ],
     [
-      'a value of another type',
+      'a value of the wrong type',
       'maxDeliveryCount: 10',
       "maxDeliveryCount: '10'",
       /maxDeliveryCount is '10', expected int/,
     ],
     [
-      'a value that is no choice',
+      'a value that is not allowed',
       'name: tier\n',
       "name: 'Gold'\n",
       /sku.name is 'Gold', expected Basic \| Standard/,
     ],
     ['a missing property', '\n  location: location\n', '\n', /namespace.location is missing/],
-    ['a name that is not declared', 'parent: namespace', 'parent: nmspace', /nmspace is not declared/],
+    ['an undeclared name', 'parent: namespace', 'parent: nmspace', /nmspace is not declared/],
     [
-      'a parameter that nothing uses',
+      'an unused parameter',
       'param tags object',
       'param tags object\nparam unused string',
-      /unused is declared/,
+      /unused is declared but not used/,
     ],
     ['an unknown type', 'namespaces/queues@2024-01-01', 'namespaces/queues@2099-01-01', /no schema for/],
   ])('%s', (_what, from, to, problem) => {

@@ -8,7 +8,7 @@ interface QueueNames {
   serviceBus: readonly string[];
 }
 
-/** Queues that only the code has, and those that only infra/ has. */
+/** Queues that only the code has (`missing`), and queues that only infra/ has (`idle`). */
 export function queueDifferences(code: QueueNames, created: QueueNames) {
   const kinds = ['storage', 'serviceBus'] as const;
   const besides = (of: QueueNames, others: QueueNames) =>

@@ -5,7 +5,7 @@ import { rolesOf } from './bicep/rolesOf.ts';
 type Sources = ReadonlyMap<string, string>;
 
 interface Need {
-  /** What the code calls, as a pattern in src/. */
+  /** The call in src/ that needs the role. */
   call: RegExp;
   /** The role that allows it. */
   role: string;
@@ -82,16 +82,16 @@ const needs: readonly Need[] = [
   },
 ];
 
-/** Calls that need no role of their own, each with its reason. */
+/** Calls that need no role, each with the reason. */
 const needNone: Record<string, string> = {
-  'new DefaultAzureCredential(': 'is the identity',
-  'new ServiceBusClient(': 'reaches nothing by itself: its senders and receivers do',
-  'app.http(': 'is called, and calls nothing',
-  'app.timer(': 'the lock of a timer is a blob of the host, which the role for blobs covers',
-  'app.hook.': 'calls nothing',
+  'new DefaultAzureCredential(': 'only provides the identity',
+  'new ServiceBusClient(': 'accesses nothing itself: its senders and receivers do',
+  'app.http(': 'receives calls and makes none',
+  'app.timer(': 'the host keeps timer locks in blobs, which the blob role covers',
+  'app.hook.': 'makes no calls',
 };
 
-/** What infra/ assigns besides what the code needs, and what the code needs besides what infra/ assigns. */
+/** Roles that the code needs and infra/ does not assign (`missing`), the reverse (`idle`), and duplicates. */
 export function roleDifferences(sources: Sources, files: readonly BicepFile[]) {
   const text = [...sources.values()].join('\n');
   const needed = needs.filter(({ call }) => call.test(text)).map(keyOf);
@@ -103,14 +103,14 @@ export function roleDifferences(sources: Sources, files: readonly BicepFile[]) {
   };
 }
 
-/** Calls of Azure of which no need above knows: whoever adds one says which role it takes. */
+/** Azure calls not listed above. A change that adds one must also declare the role it needs. */
 export function callsWithoutNeed(sources: Sources): string[] {
   return azureCallsIn(sources).filter(
     (call) => !(call in needNone) && !needs.some((need) => need.call.test(call)),
   );
 }
 
-/** Clients that are constructed, senders and receivers that are opened, and triggers: `new CosmosClient(`. */
+/** Client constructions, opened senders and receivers, and triggers, such as `new CosmosClient(`. */
 export function azureCallsIn(sources: Sources): string[] {
   return [...new Set([...sources.values()].flatMap(callsOf))].sort();
 }
@@ -135,7 +135,7 @@ function callsOf(text: string): string[] {
   ];
 }
 
-/** Packages of Azure that are imported for more than their types. */
+/** Azure packages that are imported for more than types. */
 export function azurePackagesIn(sources: Sources): string[] {
   const text = [...sources.values()].join('\n');
   const names = text.matchAll(

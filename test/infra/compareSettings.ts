@@ -1,18 +1,18 @@
 type Sources = ReadonlyMap<string, string>;
 
-/** Read by the code and not set in Azure, each with its reason. */
+/** Settings that the code reads and infra/ does not set, each with the reason. */
 const notSet: Record<string, string> = {
   AzureWebJobsStorage: 'a connection string: the app uses its identity',
   Cosmos: 'a connection string: the app uses its identity',
   ServiceBus: 'a connection string: the app uses its identity',
-  AzureWebJobsStorage__blobServiceUri: 'follows from accountName',
-  AzureWebJobsStorage__queueServiceUri: 'follows from accountName',
-  INSTANCE_ID: 'the platform names its instances',
+  AzureWebJobsStorage__blobServiceUri: 'derived from accountName',
+  AzureWebJobsStorage__queueServiceUri: 'derived from accountName',
+  INSTANCE_ID: 'the platform names the instances',
   WEBSITE_INSTANCE_ID: 'set by the platform',
   CONTAINER_NAME: 'set by the platform',
 };
 
-/** Settings that the code reads and infra/ does not set, that it sets for nobody, and reasons that nobody needs. */
+/** Settings that infra/ lacks (`missing`), that the code never reads (`unread`), and idle reasons (`idle`). */
 export function settingDifferences(sources: Sources, set: Iterable<string>) {
   const read = settingsIn(sources);
   const given = [...set];
@@ -30,7 +30,7 @@ function settingsIn(sources: Sources): string[] {
     .map(([, source]) => withoutComments(source))
     .join('\n');
   const names = [
-    // Keys of a schema, members of an environment, and names in quotes: never words inside of a message.
+    // Schema keys, environment members and quoted names, but not words inside messages.
     ...text.matchAll(/(?:^|[\s{(,.])([A-Z][A-Z\d]+(?:_[A-Z\d]+)*)(?=\s*[:,})\]]|\s*\?\?|;|\s*$)/gm),
     ...text.matchAll(/'([A-Z][A-Z\d]+(?:_[A-Z\d]+)+)'/g),
     ...text.matchAll(/\benv\.(\w+)/g),

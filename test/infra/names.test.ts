@@ -32,7 +32,7 @@ const queuesInBicep = serviceBusQueuesIn(readInfra('modules/serviceBus.bicep'));
 
 describe('names', () => {
   const storage = readInfra('modules/storage.bicep');
-  /** For deployments, not for the app's code. */
+  /** Used by deployments, not by the app's code. */
   const packages = 'packages';
 
   test('blob containers', () => {
@@ -41,13 +41,13 @@ describe('names', () => {
     );
   });
 
-  test('of locks, those of work items are deleted when old, and no others', () => {
+  test('the lifecycle rule deletes old work item locks, and no others', () => {
     const longest = lockName(workItemKey('x'.repeat(900), 'notify'));
     const deepest = lockName(workItemKey('x/'.repeat(400), 'notify'));
     const rules = JSON.stringify(bodyValue(storage, 'lifecycle'));
     const prefixes = [...rules.matchAll(/"prefixMatch":\[([^\]]*)\]/g)].map((match) => match[1]);
     expect(prefixes).toEqual([`"${blobContainers.locks}/${workItemPrefix}"`]);
-    // A closed network keeps the rule out unless it lets trusted services in.
+    // A closed network blocks the rule unless it allows trusted services.
     expect(JSON.stringify(bodyValue(storage, 'account'))).toContain('"bypass":"AzureServices"');
     for (const name of [longest, deepest, lockName(workItemKey('INV #1', 'receipt'))]) {
       expect(name.startsWith(workItemPrefix)).toBe(true);
@@ -63,7 +63,7 @@ describe('names', () => {
     expect(queueDifferences(code, created)).toEqual({ missing: [], idle: [] });
   });
 
-  test('triggers listen to queues that infra/ creates', () => {
+  test('triggers listen on queues that infra/ creates', () => {
     const triggers = [...allSources.matchAll(/app\.(\w+Queue)\([\s\S]*?queueName: ([^,]+),/g)];
     const named = new Map<string | undefined, string>([
       ...Object.entries(queues).map(([name, queue]) => [`queues.${name}`, queue] as const),
@@ -85,15 +85,15 @@ describe('names', () => {
   });
 });
 
-describe('functions that are named in infra/ are registered under these names', () => {
+describe('functions that infra/ names are registered under those names', () => {
   const { text } = readInfra('modules/functionApp.bicep').root;
-  /** Names that `app` and `df.app` get, as text or as a constant. */
+  /** Names passed to `app` and `df.app`, as a literal or a constant. */
   const registered = [...allSources.matchAll(/\bapp\.\w+\((?:'(\w+)'|(\w+)),/g)].map(
     ([, name, constant = '']) =>
       name ?? new RegExp(`const ${constant} = '(\\w+)'`).exec(allSources)?.[1] ?? `no text: ${constant}`,
   );
 
-  test('there is one for every file of src/functions', () => {
+  test('every file in src/functions registers one', () => {
     const files = [...sources.keys()].flatMap(
       (path) => /^functions\/(?!stopping)(\w+)\.ts$/.exec(path)?.[1] ?? [],
     );
@@ -108,7 +108,7 @@ describe('functions that are named in infra/ are registered under these names', 
 
   test('paused', () => {
     const paused = text.match(/(?<='AzureWebJobs\.)\w+(?=\.Disabled': 'true')/g);
-    // Whatever claims, and whatever charges: the timer's run, the runs by hand, the consumer of commands.
+    // Everything that claims or charges: the timer's run, manual runs, and the consumer of commands.
     const paying = /payonce\.(processInvoices|executePayments|runJobGroup|ops\.startRun)\(/;
     const files = [...sources].filter(
       ([path, source]) => path.startsWith('functions/') && paying.test(source),
@@ -126,7 +126,7 @@ describe('Cosmos DB', () => {
     expect(variableValue(cosmos, 'databaseName')).toBe(databaseName);
   });
 
-  test('the containers, whole: names, partition keys, TTL, indexes, and nothing besides', () => {
+  test('the complete containers: names, partition keys, TTL, indexes, and nothing else', () => {
     const resources = bodyValues(cosmos, 'sqlContainers').map((body) =>
       isRecord(body) ? { name: body.name, properties: body.properties } : body,
     );
@@ -151,14 +151,14 @@ describe('Service Bus', () => {
     JSON.parse(readFileSync(join(root, 'local/serviceBus/Config.json'), 'utf8')),
   );
 
-  test('the queues are those of the emulator, property by property', () => {
+  test('the queues match the emulator config, property by property', () => {
     const inConfig = config.UserConfig.Namespaces[0].Queues.map(({ Name, Properties }) => ({
       name: Name,
       properties: Object.fromEntries(
         Object.entries(Properties).map(([key, value]) => [key.charAt(0).toLowerCase() + key.slice(1), value]),
       ),
     }));
-    // The official emulator refuses a time to live above an hour, so Config.json leaves it to each system's default
+    // The official emulator rejects a time to live above an hour, so Config.json leaves the default
     // (https://learn.microsoft.com/azure/service-bus-messaging/overview-emulator#usage-quotas).
     const inAzure = queuesInBicep.map(({ name, properties }) => {
       const { defaultMessageTimeToLive, ...others } = isRecord(properties) ? properties : {};
@@ -168,7 +168,7 @@ describe('Service Bus', () => {
     expect(inAzure).toEqual(inConfig);
   });
 
-  test('a lock lasts a minute, so that a crash costs no more, and the host renews it for five', () => {
+  test('a lock lasts a minute, which bounds the delay after a crash, and the host renews it for five', () => {
     const host = hostJson.parse(JSON.parse(readFileSync(join(root, 'host.json'), 'utf8')));
     expect(queuesInBicep[0]?.properties).toMatchObject({ lockDuration: 'PT1M' });
     expect(host.extensions.serviceBus.maxAutoLockRenewalDuration).toBe('00:05:00');

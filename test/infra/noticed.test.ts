@@ -10,12 +10,12 @@ import { callsWithoutNeed, roleDifferences } from './compareRoles.ts';
 import { settingDifferences } from './compareSettings.ts';
 import { sources } from './sources.ts';
 
-/** A file of infra/ in which one text stands for another. */
+/** An infra/ file with one text replaced. */
 function infraWith(path: string, from: string | RegExp, to: string) {
   return declarationsOf(parseBicepText(path, replaced(readFileSync(join(infraDir, path), 'utf8'), from, to)));
 }
 
-/** The sources with one text for another in one of them. */
+/** The sources with one text replaced in one file. */
 function sourcesWith(path: string, from: string | RegExp, to: string): ReadonlyMap<string, string> {
   return new Map([...sources, [path, replaced(sources.get(path) ?? '', from, to)]]);
 }
@@ -26,8 +26,8 @@ function replaced(text: string, from: string | RegExp, to: string): string {
   return changed;
 }
 
-/** That a change of code or infra/ alone is noticed: each compares what is there, but for one thing. */
-describe('the comparisons of code and infra/ notice', () => {
+/** A change to only the code or only infra/ must fail a comparison. Each test changes exactly one thing. */
+describe('the comparisons of code and infra/ detect', () => {
   const code = { storage: Object.values(queues), serviceBus: Object.values(serviceBusQueues) };
   const storage = readInfra('modules/storage.bicep');
   const serviceBus = readInfra('modules/serviceBus.bicep');
@@ -39,7 +39,7 @@ describe('the comparisons of code and infra/ notice', () => {
   const infraBut = (path: string, from: string | RegExp) =>
     bicepPaths().map((other) => (other === path ? infraWith(path, from, '') : readInfra(other)));
 
-  test('a queue that is renamed in the code', () => {
+  test('a queue renamed in the code', () => {
     const renamed = { ...code, storage: Object.values({ ...queues, workItems: 'work' }) };
     expect(queueDifferences(renamed, created({ storage, serviceBus }))).toEqual({
       missing: ['work'],
@@ -50,7 +50,7 @@ describe('the comparisons of code and infra/ notice', () => {
     );
   });
 
-  test('a queue that is renamed in infra/', () => {
+  test('a queue renamed in infra/', () => {
     const changed = infraWith(
       'modules/serviceBus.bicep',
       `'${serviceBusQueues.paymentCommands}'`,
@@ -65,7 +65,7 @@ describe('the comparisons of code and infra/ notice', () => {
     ]);
   });
 
-  test('a setting that the code begins to read, and one that it no longer reads', () => {
+  test('a setting that the code starts to read, and one that it no longer reads', () => {
     const values = variableValue(readInfra('modules/functionApp.bicep'), 'appSettings');
     const set = isRecord(values) ? Object.keys(values) : [];
     const path = 'settings/readSettings.ts';
@@ -80,7 +80,7 @@ describe('the comparisons of code and infra/ notice', () => {
     ['modules/serviceBus.bicep', 'Azure Service Bus Data Owner'],
     ['modules/cosmos.bicep', 'payonce audit appender'],
     ['modules/keyVault.bicep', 'Key Vault Secrets User'],
-  ])('a role that is gone from %s: %s', (path, name) => {
+  ])('a role removed from %s: %s', (path, name) => {
     const files = infraBut(path, new RegExp(`  \\{\\n    name: '${name}'\\n(?:    .*\\n)+  \\}\\n`));
     const { missing, idle } = roleDifferences(sources, files);
     expect(missing).toEqual([expect.stringContaining(`${name} (`)]);
@@ -103,13 +103,13 @@ describe('the comparisons of code and infra/ notice', () => {
       'new TableClient(',
     ],
     [
-      'a client by connection string',
+      'a client from a connection string',
       `import { SecretClient, type X } from '@azure/keyvault-secrets';\nSecretClient.fromText(x);`,
       'new SecretClient(',
     ],
     ['a trigger', `import { app } from '@azure/functions';\napp.eventGrid('x', {});`, 'app.eventGrid('],
     ['a session', `client.acceptNextSession('queue');`, '.acceptNextSession('],
-  ])('%s of a service that has no role yet', (_what, text, call) => {
+  ])('%s for a service without a role', (_what, text, call) => {
     expect(callsWithoutNeed(new Map([...sources, ['platform/new.ts', text]]))).toEqual([call]);
   });
 });

@@ -15,7 +15,7 @@ const main = readInfra('main.bicep');
 const file = readInfra('main.bicepparam');
 const text = readFileSync(join(infraDir, 'main.bicepparam'), 'utf8');
 const set = [...text.matchAll(/^param (\w+) =/gm)].map(([, name = '']) => name);
-/** Which variable of the environment sets a parameter. */
+/** Environment variables that set parameters. */
 const variables = [...text.matchAll(/readEnvironmentVariable\('(\w+)'/g)].map(([, name = '']) => name);
 const own = variables.filter((name) => name.startsWith('PAYONCE_')).toSorted();
 
@@ -25,22 +25,19 @@ const defaultInMain = (name: string): Value | undefined => {
 };
 
 describe('the parameter file', () => {
-  test('sets every parameter of main: one that it leaves out could not be set by a pipeline', () => {
+  test('sets every parameter of main: a pipeline could not set one that is missing here', () => {
     expect(set.toSorted()).toEqual([...main.params.keys()].toSorted());
   });
 
-  test.each(set)(
-    '%s: an environment that says nothing, or nothing but "", gives the default of main',
-    (name) => {
-      const nothing = Object.fromEntries(own.map((variable) => [`$${variable}`, '']));
-      const expected = defaultInMain(name);
-      for (const environment of [{}, nothing]) {
-        const value = variableValue(file, name, environment);
-        if (expected === undefined) expect(value).toEqual(expect.stringMatching(/./));
-        else expect(value).toEqual(expected);
-      }
-    },
-  );
+  test.each(set)('%s: an unset or empty environment variable gives the default in main', (name) => {
+    const nothing = Object.fromEntries(own.map((variable) => [`$${variable}`, '']));
+    const expected = defaultInMain(name);
+    for (const environment of [{}, nothing]) {
+      const value = variableValue(file, name, environment);
+      if (expected === undefined) expect(value).toEqual(expect.stringMatching(/./));
+      else expect(value).toEqual(expected);
+    }
+  });
 
   test.each<[string, string, string, Value]>([
     ['shards', 'PAYONCE_SHARDS', '64', 64],
@@ -53,7 +50,7 @@ describe('the parameter file', () => {
     expect(variableValue(file, name, { [`$${variable}`]: given })).toEqual(value);
   });
 
-  test.each(set)('%s comes from a variable of its own name', (name) => {
+  test.each(set)('%s comes from the variable with the matching name', (name) => {
     const expected = name.replace(/[A-Z]/g, (letter) => `_${letter}`).toUpperCase();
     const others = ['AZURE_ENV_NAME', 'AZURE_LOCATION', 'STRIPE_SECRET_KEY', 'NOTIFY_WEBHOOK_SECRET'];
     const line = text
@@ -64,7 +61,7 @@ describe('the parameter file', () => {
   });
 });
 
-test('the redundancy of storage may be one that Azure knows, and reaches the account', () => {
+test('storageSku allows only values that Azure knows, and reaches the account', () => {
   const declaration = /@allowed\(\[([^\]]*)\]\)\nparam storageSku /.exec(main.root.text)?.[1] ?? '';
   const allowed = [...declaration.matchAll(/'(\w+)'/g)].map(([, name = '']) => name);
   expect(allowed).toEqual(expect.arrayContaining(['Standard_LRS', defaultInMain('storageSku')]));
@@ -75,7 +72,7 @@ test('the redundancy of storage may be one that Azure knows, and reaches the acc
   expect(main.modules.get('storage')?.body.text).toMatch(/^ {4}sku: storageSku$/m);
 });
 
-test('the interval by default is that of the schedule by default', () => {
+test('the default interval matches the default schedule', () => {
   const schedule = new Cron(z.string().parse(defaultInMain('invoiceSchedule')), { timezone: 'UTC' });
   const runs = schedule.nextRuns(50, '2026-01-01T00:00:00Z').map((date) => date.getTime());
   const gaps = new Set(runs.slice(1).map((at, index) => (at - (runs[index] ?? 0)) / 1000));
@@ -86,7 +83,7 @@ describe.each([
   ['deploy.yml', 'deploy'],
   ['infra.yml', 'what-if'],
 ])('the pipeline %s', (workflow, job) => {
-  test('passes every parameter on: one that it forgot would go back to its default', () => {
+  test('passes every parameter: a missing one would revert to its default', () => {
     const shape = z.object({ env: z.record(z.string(), z.string()) });
     const { jobs } = z
       .object({ jobs: z.record(z.string(), z.unknown()) })

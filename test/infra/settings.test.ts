@@ -25,12 +25,12 @@ describe('settings', () => {
       Object.fromEntries(
         settingsIn(variableValue(functionApp, 'appSettings', given)).map(([name, value]) => [
           name,
-          typeof value === 'string' ? value : 'known to Azure only',
+          typeof value === 'string' ? value : 'known only to Azure',
         ]),
       ),
     );
 
-  test('infra/ sets what the code reads, and nothing else; what it leaves out has its reason', () => {
+  test('infra/ sets exactly what the code reads; every exception has a reason', () => {
     expect(settingDifferences(sources, Object.keys(appSettings))).toEqual({
       missing: [],
       unread: [],
@@ -38,12 +38,12 @@ describe('settings', () => {
     });
   });
 
-  test('nothing but the entry points reads the environment', () => {
+  test('only the entry point reads the environment', () => {
     const readers = [...sources].filter(([, text]) => text.includes('process.env')).map(([path]) => path);
     expect(readers).toEqual(['payonce.ts']);
   });
 
-  test('the code accepts them, takes the identity everywhere, and finds its own defaults', () => {
+  test('the code accepts them, uses the identity everywhere, and they match its own defaults', () => {
     const key = { STRIPE_SECRET_KEY: ['sk', 'test', 'x'].join('_') };
     const settings = readSettings({ ...appSettings, ...key });
     expect(settings).toMatchObject({

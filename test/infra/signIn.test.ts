@@ -7,7 +7,7 @@ const settings = (opsClientId: string, opsGroupIds: string[] = []) =>
   bodyValue(functionApp, 'authentication', { opsClientId, opsGroupIds });
 
 describe('the sign-in for ops', () => {
-  test('is asked for where there is an app registration', () => {
+  test('is required if there is an app registration', () => {
     const id = '11111111-2222-3333-4444-555555555555';
     expect(settings(id, ['a', 'b'])).toMatchObject({
       name: 'authsettingsV2',
@@ -33,7 +33,7 @@ describe('the sign-in for ops', () => {
     });
   });
 
-  test('is switched off where there is none: what an earlier deployment set does not stay', () => {
+  test('is switched off if there is none: settings from an earlier deployment do not remain', () => {
     expect(settings('')).toMatchObject({
       name: 'authsettingsV2',
       properties: {
@@ -42,7 +42,7 @@ describe('the sign-in for ops', () => {
         identityProviders: {},
       },
     });
-    // No condition: the resource is deployed in either case.
+    // Unconditional: the resource is always deployed.
     expect(functionApp.resources.get('authentication')?.value?.type).toBe('object');
   });
 });

@@ -2,10 +2,10 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
-/** The folder of the project. */
+/** The project folder. */
 export const root = fileURLToPath(new URL('../../', import.meta.url));
 
-/** Every file of the app: path under src/ → text. */
+/** Every source file of the app: path under src/ → text. */
 export const sources: ReadonlyMap<string, string> = new Map(
   readdirSync(join(root, 'src'), { recursive: true, encoding: 'utf8' })
     .filter((path) => path.endsWith('.ts'))

@@ -18,7 +18,7 @@ const role = z
   })
   .parse(JSON.parse(definition));
 
-/** Whether a pattern, in which `*` stands for any text, fits an action. Azure does not look at upper and lower case. */
+/** Whether a pattern matches an action; `*` matches any text. Azure ignores case. */
 function fits(pattern: string, action: string): boolean {
   const text = pattern.replace(/[.]/g, String.raw`\.`).replaceAll('*', '.*');
   return new RegExp(`^${text}$`, 'i').test(action);
@@ -34,10 +34,10 @@ function allows(
 }
 
 /**
- * Permissions to read that hand out a key, a setting, or what is in logs, as Microsoft lists them
+ * Read permissions that return a key, a setting or log contents, as Microsoft lists them
  * (https://learn.microsoft.com/azure/role-based-access-control/resource-provider-operations).
  */
-const telling = [
+const sensitiveReads = [
   'Microsoft.Web/sites/hostruntime/host/_master/read',
   'microsoft.web/sites/hostruntime/functions/keys/read',
   'microsoft.web/sites/functions/masterkey/read',
@@ -65,8 +65,8 @@ const telling = [
   'Microsoft.Insights/Logs/AppTraces/Read',
 ];
 
-describe('the role of pull requests', () => {
-  test('looks, and asks what would be', () => {
+describe('the pull request role', () => {
+  test('allows reads and what-if only', () => {
     expect(role.Actions).toEqual([
       '*/read',
       'Microsoft.Resources/deployments/whatIf/action',
@@ -74,17 +74,17 @@ describe('the role of pull requests', () => {
     ]);
   });
 
-  test.each(telling)('may not %s', (action) => {
+  test.each(sensitiveReads)('excludes %s', (action) => {
     expect(allows({ ...role, NotActions: [] }, action)).toBe(true);
     expect(allows(role, action)).toBe(false);
   });
 
-  test('what is taken away is taken away for one of these', () => {
-    const idle = role.NotActions.filter((pattern) => !telling.some((action) => fits(pattern, action)));
+  test('every exclusion covers one of these', () => {
+    const idle = role.NotActions.filter((pattern) => !sensitiveReads.some((action) => fits(pattern, action)));
     expect(idle).toEqual([]);
   });
 
-  test('may read each resource that infra/ makes: what-if compares with it', () => {
+  test('allows reading every resource type in infra/: what-if compares with it', () => {
     const types = bicepPaths().flatMap((path) =>
       [...readInfra(path).resources.values()].map(({ type }) => type.split('@')[0] ?? ''),
     );

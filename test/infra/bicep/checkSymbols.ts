@@ -1,13 +1,13 @@
 import { type Node, parts } from './parseBicep.ts';
 import { type BicepFile, propertiesOf } from './readBicep.ts';
 
-/** Functions and namespaces of Bicep that infra/ uses (https://learn.microsoft.com/azure/azure-resource-manager/bicep/bicep-functions). */
+/** Bicep functions and namespaces that infra/ uses (https://learn.microsoft.com/azure/azure-resource-manager/bicep/bicep-functions). */
 const builtIn = new Set(
   `concat empty environment filter guid int items loadJsonContent map readEnvironmentVariable replace resourceGroup split
   string subscription subscriptionResourceId tenant toLower union uniqueString`.split(/\s+/),
 );
 
-/** Names that are used without being declared, and names that are declared without being used. */
+/** Names that are used but not declared, and names that are declared but not used. */
 export function checkSymbols(file: BicepFile): string[] {
   const declared = new Set(
     [file.params, file.vars, file.resources, file.modules].flatMap((names) => [...names.keys()]),
@@ -41,12 +41,12 @@ export function checkSymbols(file: BicepFile): string[] {
   visit(file.root, new Set());
 
   for (const name of [...file.params.keys(), ...file.vars.keys()]) {
-    if (!used.has(name)) problems.push(`${file.file}: ${name} is declared and not used`);
+    if (!used.has(name)) problems.push(`${file.file}: ${name} is declared but not used`);
   }
   return problems;
 }
 
-/** Arguments that a module does not take or lacks, and outputs that it does not have. */
+/** Module arguments that are unknown or missing, and outputs that do not exist. */
 export function checkModules(file: BicepFile, read: (path: string) => BicepFile): string[] {
   const problems: string[] = [];
   for (const { name, type, body } of file.modules.values()) {
@@ -54,9 +54,9 @@ export function checkModules(file: BicepFile, read: (path: string) => BicepFile)
     const params = propertiesOf(body).get('params');
     const given = new Set(params === undefined ? [] : propertiesOf(params).keys());
     for (const argument of given)
-      if (!target.params.has(argument)) problems.push(`${name}: ${type} takes no ${argument}`);
+      if (!target.params.has(argument)) problems.push(`${name}: ${type} has no parameter ${argument}`);
     for (const [param, { value }] of target.params)
-      if (value === undefined && !given.has(param)) problems.push(`${name}: ${type} needs ${param}`);
+      if (value === undefined && !given.has(param)) problems.push(`${name}: ${type} requires ${param}`);
     for (const [, output = ''] of file.root.text.matchAll(new RegExp(`\\b${name}!?\\.outputs\\.(\\w+)`, 'g')))
       if (!target.outputs.has(output)) problems.push(`${name}: ${type} has no output ${output}`);
   }

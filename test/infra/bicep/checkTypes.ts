@@ -2,10 +2,10 @@ import { type Node, parts } from './parseBicep.ts';
 import { type BicepFile, type DeclaredResource, propertiesOf } from './readBicep.ts';
 import type { Schema, Shape } from './schemas.ts';
 
-/** What every resource takes besides the properties of its type. */
+/** Properties that every resource accepts, whatever its type. */
 const common = new Set(['parent', 'scope', 'dependsOn']);
 
-/** Properties that a resource's type does not have, that it asks for and are missing, or that have a wrong value. */
+/** Properties that are unknown to the resource's type, required but missing, or of the wrong value. */
 export function checkTypes(file: BicepFile, schemas: ReadonlyMap<string, Schema>): string[] {
   return [...file.resources.values()]
     .filter(({ existing }) => !existing)
@@ -28,7 +28,7 @@ function checkResource(resource: DeclaredResource, { body, types }: Schema): str
       const type = fits.properties[name] ?? fits.additional;
       if (top && common.has(name)) continue;
       if (type === undefined)
-        problems.push(`${path}.${name} (line ${value.startPosition.row + 1}) is no property`);
+        problems.push(`${path}.${name} (line ${value.startPosition.row + 1}) is not a property`);
       else problems.push(...checkValue(value, type, `${path}.${name}`));
     }
     for (const name of fits.required ?? [])
@@ -67,7 +67,7 @@ function checkResource(resource: DeclaredResource, { body, types }: Schema): str
   }
 }
 
-/** Whether the literal properties of a shape (`name: 'authsettingsV2'`, `type: 'Continuous'`) have these values here. */
+/** Whether the shape's literals (`name: 'authsettingsV2'`, `type: 'Continuous'`) match the given values. */
 function literalsFit(properties: ReadonlyMap<string, Node>, shape: Shape, types: Schema['types']): boolean {
   return Object.entries(shape.properties).every(([name, type]) => {
     const given = properties.get(name);

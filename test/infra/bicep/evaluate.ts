@@ -2,7 +2,7 @@ import { type Node, parts } from './parseBicep.ts';
 import type { BicepFile } from './readBicep.ts';
 import { propertiesOf } from './readBicep.ts';
 
-/** What only Azure knows, such as the id of a resource: kept as its text. */
+/** A value that only Azure knows, such as a resource id. Keeps its source text. */
 export class Unknown {
   readonly text: string;
   constructor(text: string) {
@@ -14,8 +14,8 @@ export type Value = string | number | boolean | null | Unknown | Value[] | { [na
 type Scope = ReadonlyMap<string, Value>;
 
 /**
- * The value of a variable of a file; parameters take `given`, else their defaults, else stay unknown. What the
- * environment holds is given as `$NAME`.
+ * The value of a variable in a file. Parameters resolve to `given`, then to their default, or stay unknown.
+ * `given` holds environment variables as `$NAME`.
  */
 export function variableValue(file: BicepFile, name: string, given: Record<string, Value> = {}): Value {
   const variable = file.vars.get(name);
@@ -78,7 +78,7 @@ export function evaluate(
 }
 
 function text(node: Node, inner: (child: Node) => Value): string {
-  // Multi-line strings: no interpolation, and a line break right after the opening is not part of them.
+  // Multi-line strings have no interpolation, and drop a line break directly after the opening quotes.
   if (node.text.startsWith("'''")) return node.text.slice(3, -3).replace(/^\r?\n/, '');
   return parts(node)
     .map((part) => {
@@ -115,7 +115,7 @@ function binary(node: Node, inner: (child: Node | null) => Value): Value {
   return new Unknown(node.text);
 }
 
-/** The few functions that the compared values use; all others stay unknown. */
+/** Supports only the functions that the compared values use; any other call stays unknown. */
 function call(
   node: Node,
   inner: (child: Node, scope?: Scope) => Value,

@@ -6,7 +6,7 @@ import { Language, type Node, Parser } from 'web-tree-sitter';
 export type { Node };
 
 export interface ParsedBicep {
-  /** The file's name, for messages. */
+  /** File name, for messages. */
   file: string;
   root: Node;
   /** Syntax errors as `line:column what`, both counted from 1. */
@@ -18,7 +18,8 @@ const parser = await bicepParser();
 /** Parses a Bicep or a bicepparam file. */
 export function parseBicep(path: string): ParsedBicep {
   const text = readFileSync(path, 'utf8');
-  // The grammar knows `param name type = value`, not the `param name = value` of a parameter file: there it reads as `var`.
+  // The grammar supports `param name type = value` but not the `param name = value` of a parameter file, so
+  // parse that as `var`.
   return parseBicepText(
     basename(path),
     path.endsWith('.bicepparam') ? text.replace(/^param (?=\w+ =)/gm, 'var   ') : text,
@@ -27,7 +28,7 @@ export function parseBicep(path: string): ParsedBicep {
 
 export function parseBicepText(file: string, text: string): ParsedBicep {
   const tree = parser.parse(text);
-  if (tree === null) throw new Error(`${file}: the parser gave no tree`);
+  if (tree === null) throw new Error(`${file}: the parser returned no tree`);
   const errors: string[] = [];
   for (const node of descendants(tree.rootNode)) {
     const at = `${node.startPosition.row + 1}:${node.startPosition.column + 1}`;
@@ -37,13 +38,13 @@ export function parseBicepText(file: string, text: string): ParsedBicep {
   return { file, root: tree.rootNode, errors };
 }
 
-/** The node and all below it, in the order of the text. */
+/** The node and all its descendants, in text order. */
 export function* descendants(node: Node): Generator<Node> {
   yield node;
   for (const child of node.children) if (child !== null) yield* descendants(child);
 }
 
-/** The children that carry meaning: neither punctuation nor comments. */
+/** The named children, without comments. */
 export function parts(node: Node): Node[] {
   return node.namedChildren.filter((child): child is Node => child !== null && child.type !== 'comment');
 }

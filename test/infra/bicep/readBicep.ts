@@ -8,17 +8,17 @@ export const infraDir = fileURLToPath(new URL('../../../infra/', import.meta.url
 export interface Declared {
   name: string;
   node: Node;
-  /** What follows the equals sign; undefined for a parameter without a default. */
+  /** The expression after the equals sign; undefined for a parameter without a default. */
   value: Node | undefined;
-  /** Names of decorators, like `secure`. */
+  /** Decorator names, such as `secure`. */
   decorators: string[];
 }
 
 export interface DeclaredResource extends Declared {
-  /** `Microsoft.Web/sites@2024-11-01`; for a module its path. */
+  /** `Microsoft.Web/sites@2024-11-01`, or the path of a module. */
   type: string;
   existing: boolean;
-  /** The object that describes it, inside of `for` and `if`. */
+  /** The object that describes the resource, inside any `for` and `if`. */
   body: Node;
 }
 
@@ -30,7 +30,7 @@ export interface BicepFile extends ParsedBicep {
   modules: Map<string, DeclaredResource>;
 }
 
-/** Paths of all Bicep files under infra/, relative to it. */
+/** Paths of all Bicep files, relative to infra/. */
 export function bicepPaths(): string[] {
   return readdirSync(infraDir, { recursive: true, encoding: 'utf8' })
     .map((path) => path.replaceAll('\\', '/'))
@@ -93,14 +93,14 @@ function resource(declared: Declared, node: Node): DeclaredResource {
   return { ...declared, type, existing, body: bodyOf(declared.value ?? node) };
 }
 
-/** The object inside of `[for …: { }]` and `if (…) { }`. */
+/** The object inside `[for …: { }]` or `if (…) { }`. */
 function bodyOf(node: Node): Node {
   if (node.type === 'for_statement') return bodyOf(node.childForFieldName('body') ?? node);
   if (node.type === 'if_statement') return parts(node).at(-1) ?? node;
   return node;
 }
 
-/** The properties of an object node: name without quotes → value. */
+/** Properties of an object node: unquoted name → value. */
 export function propertiesOf(object: Node): Map<string, Node> {
   return new Map(
     parts(object).flatMap((property) => {

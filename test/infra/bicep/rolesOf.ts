@@ -5,22 +5,22 @@ import { propertiesOf } from './readBicep.ts';
 export interface AssignedRole {
   module: string;
   name: string;
-  /** Id of an Azure role or of a role of the Cosmos DB data plane. */
+  /** Id of an Azure role or of a Cosmos DB data plane role. */
   id: string;
-  /** What it holds for: the symbol of a resource, or the text of an id with `<…>` for what only Azure knows. */
+  /** A resource symbol, or the text of an id with `<…>` for parts that only Azure knows. */
   scope: string;
   why: string;
 }
 
-/** The roles that a module assigns: its variable `roles`, provided that a resource assigns each of them. */
+/** The roles that a module assigns: its variable `roles`, if a resource assigns each of them. */
 export function rolesOf(file: BicepFile): AssignedRole[] {
   const assignments = [...file.resources.values()].filter(({ type }) =>
     /\/(sqlR|r)oleAssignments@/.test(type),
   );
   return assignments.flatMap(({ body, value }) => {
-    // Every assignment in infra/ is `[for role in roles: …]` over the list, so the list says all.
+    // Every assignment in infra/ loops over the list (`[for role in roles: …]`), so the list is complete.
     if (!/^\[\s*for role in roles:/.test(value?.text ?? ''))
-      throw new Error(`${file.file}: not a list of roles`);
+      throw new Error(`${file.file}: role assignments must loop over roles`);
     const symbol = propertiesOf(body).get('scope')?.text;
     const list = variableValue(file, 'roles');
     return (Array.isArray(list) ? list : []).map((role) => ({

@@ -1,8 +1,8 @@
-// Makes the schemas in this folder anew from the Azure type index:
+// Regenerates the schemas in this folder from the Azure type index:
 //   npm install --no-save --ignore-scripts --prefix /tmp/azmcp @azure/mcp-linux-x64
 //   node test/infra/schemas/renew.ts /tmp/azmcp/node_modules/@azure/mcp-linux-x64/dist/azmcp
-// The index is Microsoft's (MIT licence). It has one version of each type; what it does not have stays as it is here:
-// those files name where they were written from.
+// The index is Microsoft's (MIT licence). It has one version of each type. Schemas of types that it lacks
+// stay unchanged: those files name their source.
 import { execFileSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { z } from 'zod';
@@ -40,7 +40,7 @@ for (const type of [...used].sort()) {
     console.log(`${schema.type}: ${Object.keys(schema.types).length} types`);
   } catch (error) {
     console.warn(
-      `${type}: left as it is (${error instanceof Error ? error.message.split('\n')[0] : String(error)})`,
+      `${type}: left unchanged (${error instanceof Error ? error.message.split('\n')[0] : String(error)})`,
     );
   }
 }
