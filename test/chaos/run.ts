@@ -180,8 +180,8 @@ async function run(): Promise<boolean> {
   }
 
   /**
-   * Ends the mishaps: paused hosts resume and all faults are cleared. The clock of the drain runs from then on, even while
-   * hosts are still stopping or starting.
+   * Ends the mishaps: paused hosts resume and all faults are cleared. The clock of the drain runs from then on, even
+   * while hosts are still stopping or starting.
    */
   async function comeToRest(): Promise<Drained> {
     const calmAt = performance.now();

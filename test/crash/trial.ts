@@ -57,8 +57,8 @@ const everySecond = { INVOICE_SCHEDULE: '* * * * * *', OUTBOX_SCHEDULE: '* * * *
 
 /**
  * Pays invoices from import to receipt on fresh hosts and kills one of them at `point`. Then another host starts, with
- * timers that fire every second, and has to finish what was left behind. Leases, message locks and claims are waited out;
- * only the ten minutes for which a work item was taken are skipped.
+ * timers that fire every second, and has to finish what was left behind. Leases, message locks and claims are waited
+ * out; only the ten minutes for which a work item was taken are skipped.
  */
 export async function runTrial(
   cloud: LocalCloud,
