@@ -1,8 +1,8 @@
 import { z } from 'zod';
 
 /**
- * What an orchestrator run through durable-functions 3.5 hands back: the actions it took so far, one for each `yield`,
- * from the beginning of its history. (durable-functions/lib/src/actions, orchestrations/OrchestratorState.js)
+ * What an orchestrator returns through durable-functions 3.5: all actions it has taken since the start of its
+ * history, one per `yield`. (durable-functions/lib/src/actions, orchestrations/OrchestratorState.js)
  */
 const retryOptions = z.looseObject({
   /** Milliseconds. */
@@ -45,7 +45,7 @@ const action: z.ZodType<Action> = z.lazy(() =>
   ]),
 );
 
-/** What this engine does not do; an orchestration that asks for it fails with this name. */
+/** Actions this engine does not support. An orchestration that takes one fails with this name. */
 export const unsupportedActions: Record<number, string> = {
   7: 'callEntity',
   8: 'callHttp',
@@ -64,14 +64,14 @@ const orchestratorState = z.object({
 });
 export type OrchestratorState = z.output<typeof orchestratorState>;
 
-/** Parses what an orchestrator function returned, as an object or as its JSON text. */
+/** Parses what an orchestrator function returned: an object or its JSON text. */
 export function readOrchestratorState(returned: unknown): OrchestratorState {
   return orchestratorState.parse(typeof returned === 'string' ? JSON.parse(returned) : returned);
 }
 
 const failureLabel = '$OutOfProcData$:';
 
-/** The state that the SDK puts behind the message of an error that an orchestrator threw, if there is one. */
+/** The state that the SDK appends to the message of an orchestrator's error, if any. */
 export function readFailureState(message: string): OrchestratorState | undefined {
   const at = message.lastIndexOf(failureLabel);
   return at < 0 ? undefined : readOrchestratorState(message.slice(at + failureLabel.length));

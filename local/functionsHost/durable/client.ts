@@ -1,4 +1,4 @@
-/** What clients ask of a task hub. Contention and "no such instance" are answers, not errors. */
+/** Client operations on a task hub. Contention and "no such instance" are results, not errors. */
 import { randomUUID } from 'node:crypto';
 import type { HistoryEvent } from './events.ts';
 import type { HistoryTable } from './history.ts';
@@ -23,7 +23,7 @@ export interface DurableClient {
   readHistory(instanceId: string): Promise<HistoryEvent[]>;
   list: InstanceTable['list'];
   purge(instanceId: string): Promise<'purged' | 'unknown' | 'running'>;
-  /** Purges what is over and matches; resolves with how many that were. */
+  /** Purges all finished instances that match; resolves with their number. */
   purgeAll(filter: InstanceFilter): Promise<number>;
 }
 
@@ -32,7 +32,7 @@ export function durableClient(options: {
   history: HistoryTable;
   send: MessageSender;
   large: LargeTexts;
-  /** Whether a start may replace an instance that still runs. */
+  /** Whether a start may replace a running instance. */
   replacesRunning: boolean;
 }): DurableClient {
   const { instances, history, send, large } = options;
@@ -50,7 +50,7 @@ export function durableClient(options: {
         return 'exists';
       const executionId = randomUUID();
       const at = new Date().toISOString();
-      // The message before the row: a crash between them leaves an instance that runs, not one that never starts.
+      // Message before row: a crash in between leaves an instance that runs, not one that never starts.
       await send.toInstance({
         Event: {
           EventType: 'ExecutionStarted',
@@ -75,7 +75,7 @@ export function durableClient(options: {
         customStatus: null,
       };
       if (await instances.claim(row, existing?.etag)) return 'started';
-      // Either the worker was quicker and wrote the row of this very execution, or another start won.
+      // Either the worker was faster and wrote the row of this execution, or another start won.
       const winner = await instances.read(instanceId);
       return winner === undefined || winner.executionId === executionId ? 'started' : 'exists';
     },

@@ -1,4 +1,4 @@
-/** Listens to the control queue of one partition for as long as this host owns it. */
+/** Listens to the control queue of one partition while this host owns it. */
 
 import { setTimeout as delay } from 'node:timers/promises';
 import type { QueueClient } from '@azure/storage-queue';
@@ -14,7 +14,7 @@ export interface ControlQueueOptions {
   visibility: number;
   longestPause: number;
   work: OrchestrationWorker;
-  /** Runs a task when there is room for one more orchestration. */
+  /** Runs the task once there is room for one more orchestration. */
   limit: <T>(task: () => Promise<T>) => Promise<T>;
   large: LargeTexts;
   log: (level: 'warning' | 'error', message: string) => void;
@@ -22,7 +22,7 @@ export interface ControlQueueOptions {
 
 export interface Listener {
   wake(): void;
-  /** Takes no more messages; resolves when those taken are worked off. */
+  /** Takes no more messages; resolves once those received are handled. */
   stop(): Promise<void>;
 }
 
@@ -31,13 +31,13 @@ interface Received {
   message: TaskMessage;
 }
 
-/** Seconds after which a message is tried again: one that came early, one whose work failed. */
+/** Seconds until a message is retried: it came before its start, it lost the commit, its episode failed. */
 const retryAfter = { early: 1, conflict: 2, error: 5 };
 
 export function listenToControlQueue(queue: QueueClient, options: ControlQueueOptions): Listener {
   const stopping = new AbortController();
   const poll = polling(options.longestPause, stopping.signal);
-  /** What waits for an instance of which an episode runs: the next episode takes all of it. */
+  /** Messages for an instance whose episode is running; the next episode takes them all. */
   const waiting = new Map<string, Received[]>();
   const running = new Set<Promise<void>>();
 
@@ -60,7 +60,7 @@ export function listenToControlQueue(queue: QueueClient, options: ControlQueueOp
     try {
       message = await decodeMessage(held.messageText, options.large);
     } catch (error) {
-      options.log('error', `${queue.name}: a message that is not understood is dropped: ${String(error)}`);
+      options.log('error', `${queue.name}: dropped a message that cannot be decoded: ${String(error)}`);
       await held.delete();
       return;
     }
@@ -78,11 +78,11 @@ export function listenToControlQueue(queue: QueueClient, options: ControlQueueOp
       return;
     }
     waiting.set(InstanceId, [received]);
-    background(workOff(InstanceId));
+    background(drain(InstanceId));
   }
 
-  async function workOff(instanceId: string): Promise<void> {
-    // Messages of one batch and those just arriving belong into one episode.
+  async function drain(instanceId: string): Promise<void> {
+    // Let the messages of a batch, and those just arriving, join one episode.
     await Promise.resolve();
     for (;;) {
       const batch = waiting.get(instanceId) ?? [];
@@ -102,13 +102,16 @@ export function listenToControlQueue(queue: QueueClient, options: ControlQueueOp
         batch.map(({ message }) => message),
       );
       if (outcome === 'conflict') {
-        options.log('warning', `${instanceId}: another host committed first; its messages are left to it`);
+        options.log(
+          'warning',
+          `${instanceId}: another host committed first; the messages are left to that host`,
+        );
       }
       await Promise.all(
         batch.map(({ held }) => (outcome === 'done' ? held.delete() : held.putBack(retryAfter[outcome]))),
       );
     } catch (error) {
-      options.log('error', `${instanceId}: an episode failed and is tried again: ${describe(error)}`);
+      options.log('error', `${instanceId}: an episode failed and will be retried: ${describe(error)}`);
       await Promise.allSettled(batch.map(({ held }) => held.putBack(retryAfter.error)));
     }
   }

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 
 /**
- * History events as Durable Task names and numbers them: the SDK is given the numbers, tables and queues hold the
+ * Durable Task's names and numbers of history events. The SDK takes the numbers; tables and queues hold the
  * names. (durable-functions/lib/src/history/HistoryEventType.js)
  */
 export const eventNumbers = {
@@ -23,10 +23,10 @@ export const eventNumbers = {
   ExecutionResumed: 20,
 } as const;
 
-/** JSON text of a value, or null where there was none. */
+/** JSON text of a value, or null if there was none. */
 const jsonText = z.string().nullable();
 const base = {
-  /** Number of the task for what an orchestrator scheduled, -1 for everything else. */
+  /** Task number of what an orchestrator scheduled, -1 for everything else. */
   EventId: z.int(),
   /** ISO 8601, UTC. */
   Timestamp: z.string(),
@@ -44,7 +44,7 @@ export type ParentInstance = z.infer<typeof parentInstance>;
 export const finalStatus = z.enum(['Completed', 'Failed', 'Terminated']);
 export type FinalStatus = z.infer<typeof finalStatus>;
 
-/** Clients' events carry a `MessageId`: it tells one that was delivered twice from two equal ones. */
+/** Events from clients carry a `MessageId`, which tells a redelivered event from two equal ones. */
 export const historyEvent = z.discriminatedUnion('EventType', [
   event('ExecutionStarted', {
     Name: z.string(),

@@ -11,7 +11,7 @@ export interface TimerLimits {
   longTimerInterval: number;
 }
 
-/** Runs the orchestrator on its history; `fresh` are the events that it has not seen yet. */
+/** Runs the orchestrator on its history; `fresh` holds the events it has not seen yet. */
 export async function runOrchestrator(
   invoke: Invoke,
   instanceId: string,
@@ -45,7 +45,7 @@ export async function runOrchestrator(
   } catch (error) {
     return {
       kind: 'failed',
-      message: `what it returned is not understood: ${String(error)}`,
+      message: `its return value is invalid: ${String(error)}`,
       state: undefined,
     };
   }
@@ -74,7 +74,7 @@ export async function runActivity(
   }
 }
 
-/** .NET's form, which the SDK reads with moment: `d.hh:mm:ss.fff`. */
+/** A .NET time span, `d.hh:mm:ss.fff`, which the SDK parses with moment. */
 function timeSpan(ms: number): string {
   const two = (value: number) => String(Math.floor(value)).padStart(2, '0');
   const days = Math.floor(ms / 86_400_000);

@@ -1,17 +1,17 @@
 import type { QueueClient } from '@azure/storage-queue';
-import { unlessStatus } from './history.ts';
+import { unlessStatus } from './unlessStatus.ts';
 
-/** A received queue message that stays invisible, by renewals, until it is deleted or put back. */
+/** A received queue message, kept invisible by renewals until deleted or put back. */
 export interface HeldMessage {
   messageText: string;
   delete(): Promise<void>;
-  /** Lets others see it after `seconds`. */
+  /** Makes it visible to others after `seconds`. */
   putBack(seconds: number): Promise<void>;
-  /** Stops renewing; it becomes visible when the time-out is over. */
+  /** Stops renewing; it becomes visible when its visibility timeout ends. */
   letGo(): void;
 }
 
-/** Receives up to `count` messages. @param visibility milliseconds; sub-second parts are rounded up */
+/** Receives up to `count` messages. @param visibility milliseconds, rounded up to whole seconds */
 export async function receive(queue: QueueClient, count: number, visibility: number): Promise<HeldMessage[]> {
   const seconds = Math.max(1, Math.ceil(visibility / 1000));
   const { receivedMessageItems } = await queue.receiveMessages({
@@ -26,7 +26,7 @@ export async function receive(queue: QueueClient, count: number, visibility: num
         const updated = await queue.updateMessage(messageId, receipt, undefined, seconds);
         receipt = updated.popReceipt ?? receipt;
       } catch {
-        // Somebody else has it by now, or the queue is away: what was done with it is deduplicated by its receiver.
+        // Another host has it by now, or the queue is unreachable. The receiver deduplicates what came of it.
       }
     };
     const timer = setInterval(() => {

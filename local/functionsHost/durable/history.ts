@@ -1,13 +1,15 @@
 /**
- * The table `{hub}History`: one row per event, and per instance a row `sentinel` that says which execution the rows
- * belong to, how many of them are committed, and whether the last episode was published. Its ETag decides between two
- * hosts that work on the same instance: every write carries the ETag that was read.
+ * The table `{hub}History`: one row per event, and a row `sentinel` per instance. The sentinel records which
+ * execution the rows belong to, how many are committed, and whether the last episode was published. Its ETag
+ * decides between two hosts that work on the same instance: every write carries the ETag that was read.
  */
-import { RestError, type TableEntity, type TransactionAction } from '@azure/data-tables';
+import { RestError, type TransactionAction } from '@azure/data-tables';
 import { z } from 'zod';
-import { type HistoryEvent, historyEvent, parentInstance } from './events.ts';
+import type { HistoryEvent } from './events.ts';
+import { inBatches, rowKey, toEvent, toRow } from './historyRows.ts';
 import type { LargeTexts } from './largeText.ts';
 import { type TaskHub, tableKey } from './taskHub.ts';
+import { unlessStatus } from './unlessStatus.ts';
 
 export interface StoredHistory {
   executionId: string;
@@ -18,24 +20,26 @@ export interface StoredHistory {
   isPublished: boolean;
   /** JSON text. */
   customStatus: string | null;
-  /** Number of the row of the first event: rows of an earlier execution are never overwritten, only removed. */
+  /** Row number of the first event. Rows of an earlier execution are never overwritten, only removed. */
   firstRow: number;
   etag: string;
 }
 
 export type Commit = Omit<StoredHistory, 'etag' | 'isPublished'> & {
   instanceId: string;
-  /** Undefined where no history was found. */
+  /** Undefined if no history was found. */
   etag: string | undefined;
 };
 
 export interface HistoryTable {
   read(instanceId: string): Promise<StoredHistory | undefined>;
-  /** Writes the events from `episodeStart` on. Resolves with the new ETag, or undefined when another host was first. */
+  /**
+   * Writes the events from `episodeStart` on. Resolves with the new ETag or undefined, as `markPublished`.
+   */
   commit(commit: Commit): Promise<string | undefined>;
-  /** Resolves with the new ETag, or undefined when another host was first. */
+  /** Resolves with the new ETag, or undefined if another host was first. */
   markPublished(instanceId: string, etag: string): Promise<string | undefined>;
-  /** Removes what earlier executions left. */
+  /** Removes the rows of earlier executions. */
   removeBefore(instanceId: string, firstRow: number): Promise<void>;
   remove(instanceId: string): Promise<void>;
 }
@@ -51,52 +55,7 @@ const sentinelRow = z.object({
   etag: z.string(),
 });
 
-/** A table property holds 64 KiB of UTF-16. */
-const maximumCharacters = 30_000;
-/** A transaction takes 100 rows and 4 MiB; the sentinel is one of them. */
-const maximumRows = 99;
-const maximumTransactionCharacters = 1_000_000;
-const largeColumns = ['Input', 'Result', 'Details', 'Reason'];
-
 export function historyTable({ history }: TaskHub, large: LargeTexts): HistoryTable {
-  async function toRow(commit: Commit, event: HistoryEvent, index: number): Promise<TableEntity> {
-    const { EventType, EventId, Timestamp, ...members } = event;
-    const row: TableEntity = {
-      partitionKey: tableKey(commit.instanceId),
-      rowKey: rowKey(index),
-      ExecutionId: commit.executionId,
-      EventType,
-      EventId,
-      _Timestamp: Timestamp,
-    };
-    for (const [name, value] of Object.entries(members)) {
-      if (value === null) continue;
-      if (typeof value === 'string' && largeColumns.includes(name) && value.length > maximumCharacters) {
-        row[`${name}BlobName`] = await large.put(commit.instanceId, value);
-      } else {
-        row[name] = typeof value === 'object' ? JSON.stringify(value) : value;
-      }
-    }
-    return row;
-  }
-
-  async function toEvent(row: Record<string, unknown>): Promise<HistoryEvent> {
-    const event: Record<string, unknown> = {
-      Input: null,
-      Result: null,
-      Version: null,
-      ...row,
-      Timestamp: row._Timestamp,
-      ParentInstance:
-        typeof row.ParentInstance === 'string' ? parentInstance.parse(JSON.parse(row.ParentInstance)) : null,
-    };
-    for (const name of largeColumns) {
-      const blob = row[`${name}BlobName`];
-      if (typeof blob === 'string') event[name] = await large.get(blob);
-    }
-    return historyEvent.parse(event);
-  }
-
   async function rows(instanceId: string): Promise<Record<string, unknown>[]> {
     const found: Record<string, unknown>[] = [];
     const filter = `PartitionKey eq '${tableKey(instanceId)}'`;
@@ -118,11 +77,11 @@ export function historyTable({ history }: TaskHub, large: LargeTexts): HistoryTa
         const committed = found.filter(
           ({ rowKey: key }) => typeof key === 'string' && key >= from && key < to,
         );
-        // Pages of a query are no snapshot: the sentinel may be newer than the rows. Then read again.
+        // The pages of a query are not a snapshot: the sentinel may be newer than the rows. Then read again.
         if (committed.length !== EventCount) continue;
         return {
           executionId: sentinel.ExecutionId,
-          events: await Promise.all(committed.map(toEvent)),
+          events: await Promise.all(committed.map((row) => toEvent(row, large))),
           episodeStart: sentinel.EpisodeStart,
           isPublished: sentinel.IsCheckpointComplete,
           customStatus: sentinel.CustomStatus || null,
@@ -137,12 +96,12 @@ export function historyTable({ history }: TaskHub, large: LargeTexts): HistoryTa
       const fresh = await Promise.all(
         commit.events
           .slice(commit.episodeStart)
-          .map((event, index) => toRow(commit, event, commit.firstRow + commit.episodeStart + index)),
+          .map((event, index) => toRow(event, commit, commit.firstRow + commit.episodeStart + index, large)),
       );
       const batches = inBatches(fresh);
       let { etag } = commit;
       for (const [index, batch] of batches.entries()) {
-        // Until the last batch the sentinel only changes its ETag: readers see the history as it was.
+        // Until the last batch only the sentinel's ETag changes: readers see the history as it was.
         const sentinel = index === batches.length - 1 ? newSentinel(commit) : { CommitInProgress: index };
         const row = { partitionKey: tableKey(commit.instanceId), rowKey: sentinelKey };
         const guard: TransactionAction =
@@ -209,42 +168,5 @@ function emptySentinel({ executionId, firstRow }: Commit) {
     EventCount: 0,
     EpisodeStart: 0,
     IsCheckpointComplete: true,
-  };
-}
-
-function rowKey(index: number): string {
-  return index.toString(16).toUpperCase().padStart(16, '0');
-}
-
-/** At least one batch, so that the sentinel is written even where there is no event. */
-function inBatches(rows: TableEntity[]): TableEntity[][] {
-  const batches: TableEntity[][] = [[]];
-  let characters = 0;
-  for (const row of rows) {
-    const size = JSON.stringify(row).length;
-    const batch = batches.at(-1);
-    if (batch === undefined) break;
-    if (
-      batch.length >= maximumRows ||
-      (batch.length > 0 && characters + size > maximumTransactionCharacters)
-    ) {
-      batches.push([row]);
-      characters = size;
-    } else {
-      batch.push(row);
-      characters += size;
-    }
-  }
-  return batches;
-}
-
-/** Swallows the errors of a request that came too late. */
-export function unlessStatus(...statuses: number[]): (error: unknown) => undefined {
-  return (error) => {
-    const status =
-      error instanceof Error && 'statusCode' in error && typeof error.statusCode === 'number'
-        ? error.statusCode
-        : undefined;
-    if (status === undefined || !statuses.includes(status)) throw error;
   };
 }

@@ -1,6 +1,6 @@
 /**
- * What the Durable Task extension does in the real Functions host: keeps a task hub in Azure Storage, runs
- * orchestrators and activities from its queues, and answers the clients. The replay is the SDK's.
+ * Does what the Durable Task extension does in the real Functions host: keeps a task hub in Azure Storage,
+ * runs orchestrators and activities from its queues, and answers clients. The SDK does the replay.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { text } from 'node:stream/consumers';
@@ -23,10 +23,10 @@ import { openTaskHub } from './taskHub.ts';
 import { listenToWorkItems } from './workItems.ts';
 
 export interface DurableOptions {
-  /** Of the storage account that holds the task hub. */
+  /** Connection string of the storage account that holds the task hub. */
   connectionString: string;
   hubName: string;
-  /** Tells this host from the others of the task hub. */
+  /** Identifies this host among those of the task hub. */
   instanceId: string;
   orchestrators: string[];
   activities: string[];
@@ -35,22 +35,22 @@ export interface DurableOptions {
   hostJson: unknown;
   invoke: Invoke;
   log: (level: 'debug' | 'information' | 'warning' | 'error', message: string) => void;
-  /** Timers that are longer become chains of shorter ones; 6 and 3 days unless told. */
+  /** Longer timers become chains of shorter ones. Default: 6 and 3 days. */
   timers?: TimerLimits;
 }
 
 export interface DurableEngine {
-  /** What a `durableClient` input binding holds. @param baseUrl origin of this host */
+  /** Data of a `durableClient` input binding. @param baseUrl origin of this host */
   clientBinding(baseUrl: string): unknown;
-  /** Answers a request below `/runtime/webhooks/durabletask/`; false for every other. */
+  /** Answers a request under `/runtime/webhooks/durabletask/`; false for any other. */
   handleHttp(request: IncomingMessage, response: ServerResponse): Promise<boolean>;
-  /** Takes no more work; resolves when what runs has ended and the partitions are given up. */
+  /** Takes no more work; resolves once running work has ended and the partitions are released. */
   stop(): Promise<void>;
 }
 
 const day = 24 * 3600 * 1000;
 
-/** @throws HostStartError when there are entities, or the task hub's name or host.json do not do */
+/** @throws HostStartError if there are entities, or the task hub's name or host.json is invalid */
 export async function startDurable(options: DurableOptions): Promise<DurableEngine> {
   const {
     hubName,

@@ -1,9 +1,9 @@
 /** The table `{hub}Instances`: one row per instance with what status queries show. */
 import { odata, RestError, type TableEntity } from '@azure/data-tables';
 import { z } from 'zod';
-import { unlessStatus } from './history.ts';
 import type { LargeTexts } from './largeText.ts';
 import { type TaskHub, tableKey } from './taskHub.ts';
+import { unlessStatus } from './unlessStatus.ts';
 
 export const runtimeStatus = z.enum([
   'Pending',
@@ -40,7 +40,7 @@ export interface InstanceFilter {
 
 export interface InstanceTable {
   read(instanceId: string): Promise<(Instance & { etag: string }) | undefined>;
-  /** Writes the row if it is still the one with `etag`, or still absent. False when another write was first. */
+  /** Writes the row if it still has `etag`, or is still absent. False if another write came first. */
   claim(instance: Instance, etag: string | undefined): Promise<boolean>;
   write(instance: Instance): Promise<void>;
   list(

@@ -6,9 +6,9 @@ import type { ContainerClient } from '@azure/storage-blob';
 const pack = promisify(gzip);
 const unpack = promisify(gunzip);
 
-/** Texts that do not fit into a queue message or a table property, gzipped in the `-largemessages` container. */
+/** Texts too large for a queue message or table property, gzipped in container `{hub}-largemessages`. */
 export interface LargeTexts {
-  /** Resolves with the name of the blob. */
+  /** Resolves with the blob's name. */
   put(instanceId: string, text: string): Promise<string>;
   get(name: string): Promise<string>;
   removeAll(instanceId: string): Promise<void>;

@@ -1,4 +1,4 @@
-/** Addresses of the public webhooks, as the extension hands them to clients. */
+/** Addresses of the public webhooks, as the extension gives them to clients. */
 
 export const webhookPath = '/runtime/webhooks/durabletask/';
 
@@ -14,7 +14,7 @@ export interface ManagementUrls {
   purgeHistoryDeleteUri: string;
 }
 
-/** @param baseUrl origin of the host, without a slash at its end */
+/** @param baseUrl origin of the host, without a trailing slash */
 export function managementUrls(baseUrl: string, hubName: string, instanceId: string): ManagementUrls {
   const instance = `${baseUrl}${webhookPath}instances/${encodeURIComponent(instanceId)}`;
   const query = `taskHub=${hubName}&connection=Storage`;
@@ -31,7 +31,10 @@ export function managementUrls(baseUrl: string, hubName: string, instanceId: str
   };
 }
 
-/** The data of a `durableClient` binding (durable-functions/lib/src/durableClient/OrchestrationClientInputData.js). */
+/**
+ * The data of a `durableClient` binding
+ * (durable-functions/lib/src/durableClient/OrchestrationClientInputData.js).
+ */
 export function clientBinding(baseUrl: string, hubName: string) {
   const orchestrators = `${baseUrl}${webhookPath}orchestrators/{functionName}[/{instanceId}]`;
   return {

@@ -1,6 +1,6 @@
 /**
- * The HTTP API of the extension (https://learn.microsoft.com/azure/azure-functions/durable/durable-functions-http-api),
- * which clients call from outside and the SDK from inside, as (method, path, query, body) → answer.
+ * The extension's HTTP API as (method, path, query, body) → answer. Clients call it from outside, the SDK
+ * from inside. (https://learn.microsoft.com/azure/azure-functions/durable/durable-functions-http-api)
  */
 import { randomUUID } from 'node:crypto';
 import type { ClientSignal, DurableClient } from './client.ts';
@@ -10,21 +10,21 @@ import { shown, shownHistory } from './statusPayload.ts';
 
 export interface ApiRequest {
   method: string;
-  /** Decoded segments behind `…/durabletask/`. */
+  /** Decoded segments after `…/durabletask/`. */
   path: string[];
   query: URLSearchParams;
   headers: Record<string, string | string[] | undefined>;
   body: string;
-  /** Origin by which the caller reached this host. */
+  /** Origin under which the caller reached this host. */
   origin: string;
-  /** The whole address. */
+  /** The full URL. */
   url: string;
 }
 
 export interface ApiAnswer {
   status: number;
   headers?: Record<string, string>;
-  /** Becomes JSON; undefined for an empty body. */
+  /** Sent as JSON; undefined for an empty body. */
   body?: unknown;
 }
 
@@ -98,7 +98,10 @@ async function startInstance(
 ): Promise<ApiAnswer> {
   const { name, instanceId } = wanted;
   if (instanceId.startsWith('@') || instanceId.length > 100) {
-    return { status: 400, body: { message: 'Instance ids have at most 100 characters and no @ in front.' } };
+    return {
+      status: 400,
+      body: { message: 'Instance id: expected at most 100 characters and no leading @.' },
+    };
   }
   if (!orchestrators.includes(name)) {
     const known = orchestrators.map((one) => `'${one}'`).join(', ');
@@ -219,12 +222,12 @@ async function purgeAll({ query }: ApiRequest, { client }: ApiOptions): Promise<
   return instancesDeleted === 0 ? notFound : { status: 200, body: { instancesDeleted } };
 }
 
-/** The filter that a query asks for, or what is wrong with it. */
+/** The filter in a query, or what is wrong with it. */
 function filterOf(query: URLSearchParams): InstanceFilter | string {
   const statuses: RuntimeStatus[] = [];
   for (const name of query.getAll('runtimeStatus').flatMap((text) => text.split(','))) {
     const parsed = runtimeStatus.safeParse(name);
-    if (!parsed.success) return `runtimeStatus: there is no status ${JSON.stringify(name)}`;
+    if (!parsed.success) return `runtimeStatus: unknown status ${JSON.stringify(name)}`;
     statuses.push(parsed.data);
   }
   const times: { createdFrom?: Date; createdTo?: Date } = {};

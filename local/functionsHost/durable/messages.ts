@@ -4,10 +4,10 @@ import { type EventOf, type HistoryEvent, historyEvent, type ParentInstance } fr
 import type { LargeTexts } from './largeText.ts';
 import { partitionOf, type TaskHub } from './taskHub.ts';
 
-/** An event on its way to an instance (control queue), or a TaskScheduled on its way to an activity (work items). */
+/** An event for an instance (control queue), or a TaskScheduled for an activity (work items). */
 const taskMessage = z.object({
   Event: historyEvent,
-  /** ExecutionId is null for what clients send to whatever runs under the instance id. */
+  /** ExecutionId is null if sent by a client: for whichever execution runs under the instance id. */
   OrchestrationInstance: z.object({ InstanceId: z.string(), ExecutionId: z.string().nullable() }),
 });
 export type TaskMessage = z.infer<typeof taskMessage>;
@@ -17,7 +17,7 @@ const envelope = z.union([
   z.object({ CompressedBlobName: z.string() }),
 ]);
 
-/** A queue message holds 64 KiB; the rest is for XML escapes. */
+/** A queue message holds 64 KiB; the remainder is left for XML escapes. */
 const maximumBytes = 45 * 1024;
 
 export interface MessageSender {
@@ -25,14 +25,14 @@ export interface MessageSender {
   toActivity(message: TaskMessage): Promise<void>;
 }
 
-/** @param sent is told of each message, so that this host need not wait for its next poll */
+/** @param sent called for each message, so that this host need not wait for its next poll */
 export function messageSender(
   hub: TaskHub,
   large: LargeTexts,
   sent: (target: { partition: number } | 'workItems') => void,
 ): MessageSender {
   async function encode(message: TaskMessage): Promise<string> {
-    // XML, in which queue messages travel, has no room for these two even when escaped.
+    // Queue messages travel as XML, which cannot hold these two characters even escaped.
     const text = JSON.stringify({ TaskMessage: message }).replace(
       /[\ufffe\uffff]/g,
       (character) => `\\u${character.charCodeAt(0).toString(16)}`,
@@ -45,7 +45,7 @@ export function messageSender(
   return {
     async toInstance(message) {
       const partition = partitionOf(message.OrchestrationInstance.InstanceId, hub.controlQueues.length);
-      // Whole seconds only, rounded down: the receiver waits for the rest.
+      // Whole seconds only, rounded down; the receiver waits out the rest.
       const delay =
         message.Event.EventType === 'TimerFired'
           ? Math.max(0, Math.floor((Date.parse(message.Event.FireAt) - Date.now()) / 1000))
@@ -72,8 +72,8 @@ export async function decodeMessage(text: string, large: LargeTexts): Promise<Ta
 }
 
 /**
- * Sends what a committed episode asks for. The messages follow from the events alone, so whoever finds an episode
- * committed but not published sends the same again; receivers drop what they have seen.
+ * Sends the messages of a committed episode. They follow from the events alone, so a host that finds an
+ * episode committed but not published sends the same ones again; receivers drop duplicates.
  */
 export async function sendMessagesOf(
   episode: HistoryEvent[],
@@ -119,7 +119,7 @@ function childStart(
       Input: event.Input,
       ParentInstance: { ...parent, TaskScheduledId: event.EventId },
     },
-    // The same for each sending of this message, so that the child is not started twice.
+    // The same every time this message is sent, so that the child is not started twice.
     OrchestrationInstance: {
       InstanceId: event.InstanceId,
       ExecutionId: `${parent.ExecutionId}-${event.EventId}`,

@@ -14,8 +14,9 @@ const perCore = z
   .default(10 * availableParallelism());
 
 /**
- * `extensions.durableTask` of host.json. Where the defaults differ from the extension's they are shorter: visibility
- * 30 s instead of 5 min, polling at least once a second instead of every 30 s, since nobody pays for requests here.
+ * `extensions.durableTask` of host.json. Defaults that differ from the extension's are shorter, since nobody
+ * pays for requests here: visibility timeout 30 s instead of 5 min, polling at least once a second instead of
+ * every 30 s.
  */
 const durableTask = z.looseObject({
   maxConcurrentActivityFunctions: perCore,
@@ -40,7 +41,7 @@ const durableTask = z.looseObject({
 });
 export type DurableOptions = z.output<typeof durableTask>;
 
-/** @throws HostStartError naming every member that is wrong */
+/** @throws HostStartError naming every invalid member */
 export function readDurableOptions(section: unknown): DurableOptions {
   const parsed = durableTask.safeParse(section ?? {});
   if (parsed.success) return parsed.data;

@@ -1,28 +1,28 @@
 /**
- * One episode of an orchestration, without I/O: committed history + new events (+ what the orchestrator answered) →
- * the events to commit and the state that follows.
+ * One episode of an orchestration, without I/O: committed history + new events (+ the orchestrator's answer)
+ * → the events to commit and the resulting state.
  *
  *   Pending → Running → Completed | Failed | Terminated;  Running ⇄ Suspended
  *
- * Only an episode moves an instance out of Running, and only the worker that commits it may publish it.
+ * Only an episode moves an instance out of Running, and only a committed episode may be published.
  */
 import type { OrchestratorState } from './actions.ts';
 import type { EventOf, FinalStatus, HistoryEvent } from './events.ts';
 import { toJsonText } from './events.ts';
 import { type Decision, type ReplayOptions, replay } from './replay.ts';
 
-/** What running the orchestrator function came to. */
+/** Outcome of running the orchestrator function. */
 export type OrchestratorAnswer =
   | { kind: 'state'; state: OrchestratorState }
-  /** It threw; where the SDK said what it had done so far, that is `state`. */
+  /** It threw. `state` is what it had done so far, if the SDK reported that. */
   | { kind: 'failed'; message: string; state: OrchestratorState | undefined };
 
 export type EpisodeResult =
   | { kind: 'committable'; events: HistoryEvent[]; customStatus: string | null | undefined }
-  /** The history so far is over; a new one starts with this input. */
+  /** This history ends; a new one starts with this input. */
   | { kind: 'continuedAsNew'; input: string; customStatus: string | null };
 
-/** Drops from `messages` what the history has already, or cannot want: duplicates, and answers to unknown tasks. */
+/** Drops the messages that the history cannot use: duplicates, and answers to unknown tasks. */
 export function freshEvents(history: HistoryEvent[], messages: HistoryEvent[]): HistoryEvent[] {
   const known = new Set(history.map(identity).filter((id) => id !== undefined));
   const asked = new Set(history.map(question).filter((id) => id !== undefined));
@@ -37,7 +37,7 @@ export function freshEvents(history: HistoryEvent[], messages: HistoryEvent[]): 
   });
 }
 
-/** Equal for two events of which an execution takes only one. */
+/** Equal for two events of which an execution accepts only one. */
 function identity(event: HistoryEvent): string | undefined {
   if ('MessageId' in event) return `message ${event.MessageId}`;
   if (event.EventType === 'ExecutionStarted') return 'start';
@@ -60,7 +60,7 @@ function question({ EventType, EventId }: HistoryEvent): string | undefined {
   return EventType === 'TimerCreated' ? `timer ${EventId}` : undefined;
 }
 
-/** Suspended as long as the last of the suspending and resuming events is a suspending one. */
+/** Whether the latest suspend or resume event is a suspend. */
 export function isSuspended(history: HistoryEvent[]): boolean {
   const last = history.findLast(
     ({ EventType }) => EventType === 'ExecutionSuspended' || EventType === 'ExecutionResumed',
@@ -77,7 +77,7 @@ export function startOf(history: HistoryEvent[]): EventOf<'ExecutionStarted'> | 
   return history.find((event) => event.EventType === 'ExecutionStarted');
 }
 
-/** An episode in which no function runs: the instance was terminated, or is suspended. */
+/** The episode of an instance that was terminated or is suspended, for which no function runs. */
 export function episodeWithoutFunction(
   past: HistoryEvent[],
   fresh: HistoryEvent[],

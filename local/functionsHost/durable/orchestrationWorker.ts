@@ -1,9 +1,9 @@
 /**
- * Works off the messages of one instance: read its history, drop duplicates, run the orchestrator, commit, publish.
+ * Handles the messages of one instance: read history, drop duplicates, run the orchestrator, commit, publish.
  *
- * The commit is the one point where an episode happens or does not (the sentinel's ETag decides between hosts).
- * Publishing (status row, messages) follows from what was committed; a host that finds an episode unpublished does it
- * again. Only then are the messages that led to it deleted.
+ * The commit is the single point where an episode takes effect or does not (the sentinel's ETag decides
+ * between hosts). What to publish (status row, messages) follows from what was committed; a host that finds
+ * an episode unpublished publishes it again. Only then are the messages that led to it deleted.
  */
 import { randomUUID } from 'node:crypto';
 import type { EventOf, HistoryEvent } from './events.ts';
@@ -28,13 +28,13 @@ export interface OrchestrationWorkerOptions extends TimerLimits {
   send: MessageSender;
   invoke: Invoke;
   check: ReplayOptions['check'];
-  /** Whether a start may replace an instance that still runs. */
+  /** Whether a start may replace a running instance. */
   replacesRunning: boolean;
 }
 
 /**
- * What is to happen with the messages. `conflict`: another host committed first, they are left to it; `early`: they
- * came before the start of their instance, they are put back.
+ * What to do with the messages. `done`: delete them. `conflict`: another host committed first, leave them to
+ * it. `early`: they came before the start of their instance, put them back.
  */
 export type EpisodeOutcome = 'done' | 'conflict' | 'early';
 
@@ -91,7 +91,7 @@ export function orchestrationWorker(options: OrchestrationWorkerOptions): Orches
     );
     if (starts.length === 0) return undefined;
     const row = await instances.read(instanceId);
-    // A client writes the row after the message: where both raced, the row's execution is the one that counts.
+    // A client writes the row after sending the message. If two starts raced, the row's execution counts.
     return starts.find(({ event, executionId }) => {
       if (executionId === stored?.executionId) return false;
       if (row === undefined || row.executionId === executionId) return true;
@@ -102,7 +102,7 @@ export function orchestrationWorker(options: OrchestrationWorkerOptions): Orches
     });
   }
 
-  /** Whether clients' messages are for an execution whose start is still on its way. */
+  /** Whether client messages are for an execution whose start is still in flight. */
   async function isEarly(instanceId: string, messages: TaskMessage[], draft: Draft | undefined) {
     const isForNow = messages.some(({ OrchestrationInstance }) => OrchestrationInstance.ExecutionId === null);
     if (!isForNow || (draft !== undefined && endOf(draft.events) === undefined)) return false;
@@ -110,7 +110,7 @@ export function orchestrationWorker(options: OrchestrationWorkerOptions): Orches
     return row?.runtimeStatus === 'Pending' && row.executionId !== draft?.executionId;
   }
 
-  /** Runs the function, again and again while it continues as new, until there is something to commit. */
+  /** Runs the function, repeatedly while it continues as new, until there is something to commit. */
   async function episode(instanceId: string, from: Draft, messages: HistoryEvent[]): Promise<Draft> {
     let draft = from;
     let incoming = messages;
@@ -139,7 +139,7 @@ export function orchestrationWorker(options: OrchestrationWorkerOptions): Orches
     }
   }
 
-  /** Resolves with the ETag after it, or undefined when another host was first to say so. */
+  /** Resolves with the new ETag, or undefined if another host marked it published first. */
   async function publish(instanceId: string, draft: Draft, etag: string): Promise<string | undefined> {
     const { events, executionId } = draft;
     const start = startOf(events);
@@ -176,7 +176,7 @@ function newExecution(
   return { executionId, events: [], episodeStart: 0, customStatus: null, firstRow: 0, etag: undefined };
 }
 
-/** A history without events in the place of `before`. */
+/** An empty history that replaces `before`. */
 function replaced(before: Draft): Draft {
   return { ...before, events: [], episodeStart: 0, firstRow: before.firstRow + before.events.length };
 }

@@ -1,27 +1,27 @@
 /**
- * Shares the partitions of a task hub among its hosts.
+ * Divides the partitions of a task hub among its hosts.
  *
  *   free → held (this host listens) → draining (over its share, or stopping) → free
  *
- * Each host writes a heartbeat blob; from the list of the living follows how many partitions each may hold. A held
- * partition is a leased blob; the lease of a host without heartbeat is broken. Leases only keep hosts out of each
- * other's way: what two hosts may not both do is decided by the ETag of the history.
+ * Each host writes a heartbeat blob; the list of live hosts determines how many partitions each may hold. A
+ * held partition is a leased blob; other hosts break the lease of a host without a heartbeat. Leases only
+ * keep hosts out of each other's way: mutual exclusion comes from the ETag of the history.
  */
 
 import { setTimeout as delay } from 'node:timers/promises';
 import type { BlobLeaseClient, ContainerClient } from '@azure/storage-blob';
 import type { Listener } from './controlQueue.ts';
-import { unlessStatus } from './history.ts';
+import { unlessStatus } from './unlessStatus.ts';
 
 export interface PartitionsOptions {
   container: ContainerClient;
-  /** One name per partition, that of its control queue. */
+  /** One per partition: the name of its control queue. */
   names: string[];
   hostId: string;
-  /** Milliseconds without heartbeat after which a host counts as gone. */
+  /** Milliseconds without a heartbeat after which a host counts as dead. */
   leaseInterval: number;
   renewInterval: number;
-  /** Milliseconds between looks at what could be taken or given up. */
+  /** Milliseconds between two checks for partitions to take or release. */
   acquireInterval: number;
   listen: (partition: number) => Listener;
   log: (level: 'information' | 'warning' | 'error', message: string) => void;
@@ -38,10 +38,10 @@ interface Held {
   renewedAt: number;
 }
 
-/** What a storage lease can be asked for, in seconds. */
+/** Durations a storage lease can have, in seconds. */
 const leaseSeconds = { min: 15, max: 60 };
 
-/** How many of `partitions` the host may hold when these live; the same answer on every host. */
+/** How many of `partitions` the host may hold, given the live hosts. Every host computes the same shares. */
 export function shareOf(hostId: string, living: string[], partitions: number): number {
   const hosts = [...new Set([...living, hostId])].sort();
   const rank = hosts.indexOf(hostId);
@@ -82,7 +82,7 @@ export function startPartitions(options: PartitionsOptions): Partitions {
     const living = await livingHosts();
     const share = shareOf(hostId, living, names.length);
     const surplus = [...held.keys()].slice(share);
-    await Promise.all(surplus.map(giveUp));
+    await Promise.all(surplus.map(release));
     for (let partition = 0; partition < names.length && held.size < share; partition++) {
       if (!held.has(partition) && !stopping.signal.aborted) await tryTake(partition, living);
     }
@@ -102,7 +102,7 @@ export function startPartitions(options: PartitionsOptions): Partitions {
     const owner = await ownerOf(partition);
     if (owner.isLeased) {
       if (owner.hostId === undefined || living.includes(owner.hostId)) return;
-      options.log('information', `${names[partition]}: its host ${owner.hostId} is gone`);
+      options.log('information', `${names[partition]}: its host ${owner.hostId} is dead`);
       await blob.getBlobLeaseClient().breakLease(0, deadline()).catch(unlessStatus(409));
     }
     const lease = blob.getBlobLeaseClient();
@@ -148,18 +148,18 @@ export function startPartitions(options: PartitionsOptions): Partitions {
         error instanceof Error && 'statusCode' in error && [404, 409, 412].includes(Number(error.statusCode));
       if (isTrusted && !isLost) return;
     }
-    options.log('warning', `${names[partition]}: the lease is lost`);
+    options.log('warning', `${names[partition]}: lost the lease`);
     held.delete(partition);
     await one.listener.stop();
   }
 
-  async function giveUp(partition: number): Promise<void> {
+  async function release(partition: number): Promise<void> {
     const one = held.get(partition);
     if (one === undefined) return;
     await one.listener.stop();
     held.delete(partition);
     await one.lease.releaseLease(deadline()).catch(unlessStatus(404, 409, 412));
-    options.log('information', `${names[partition]}: given up by ${hostId}`);
+    options.log('information', `${names[partition]}: released by ${hostId}`);
   }
 
   const looping = loop();
@@ -168,7 +168,7 @@ export function startPartitions(options: PartitionsOptions): Partitions {
     async stop() {
       stopping.abort();
       await looping;
-      await Promise.all([...held.keys()].map(giveUp));
+      await Promise.all([...held.keys()].map(release));
       await heartbeat.deleteIfExists(deadline());
     },
   };

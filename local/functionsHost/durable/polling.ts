@@ -2,9 +2,9 @@ import { setTimeout as delay } from 'node:timers/promises';
 
 const shortest = 100;
 
-/** Waits between looks at a queue: 100 ms, twice as long after each vain look, at most `longest`. */
+/** Backoff between polls of a queue: 100 ms, doubled after each empty poll, at most `longest` ms. */
 export interface Polling {
-  /** Resolves after the wait, or at once when `wake` or `stop` was called. */
+  /** Resolves after the pause, or at once on `wake` or when stopped. */
   wait(): Promise<void>;
   foundSomething(): void;
   wake: () => void;

@@ -1,13 +1,15 @@
 /**
- * Finds out which of an orchestrator's actions are new, by replaying its history against them.
+ * Determines which of an orchestrator's actions are new by replaying its history against them.
  *
- * The SDK sends all actions since the beginning, without numbers. As the real extension does, each action is started
- * in turn and waited for before the next one starts; what it schedules takes the next number. History events confirm
- * what was scheduled before and complete what was waited for; what nothing confirms is a new decision.
+ * The SDK sends all actions since the start, unnumbered. Like the real extension, this starts each action in
+ * turn and waits for it before starting the next; whatever it schedules takes the next number. History events
+ * confirm what was scheduled before and complete what was waited for; what nothing confirms is a new
+ * decision.
  * (source: Azure/azure-functions-durable-extension, OutOfProcOrchestrationShim.cs, ProcessAsyncActionsV2)
  */
 import { type Action, type RetryOptions, unsupportedActions } from './actions.ts';
 import type { HistoryEvent } from './events.ts';
+import { allOf, firstOf, type Outcome, settled, Wait } from './wait.ts';
 
 export type Decision =
   | { kind: 'activity'; id: number; name: string; input: string }
@@ -16,45 +18,26 @@ export type Decision =
 type Unnumbered<D = Decision> = D extends Decision ? Omit<D, 'id'> : never;
 
 export interface Replayed {
-  /** In the order of their numbers. */
+  /** Ordered by number. */
   decisions: Decision[];
   /** Whether every action was waited for: only then can the orchestration end. */
   finished: boolean;
-  /** JSON text of the next input, where the orchestrator continued as new. */
+  /** JSON text of the next input, if the orchestrator continued as new. */
   continueAsNew: string | undefined;
 }
 
 export interface ReplayOptions {
   executionId: string;
-  /** Milliseconds; a longer timer is a chain of timers of `longTimerInterval`. */
+  /** Milliseconds. A longer timer becomes a chain of timers of `longTimerInterval`. */
   maximumShortTimer: number;
   longTimerInterval: number;
-  /** Throws where there is no such function. */
+  /** Throws if there is no such function. */
   check: (kind: 'activity' | 'orchestrator', name: string) => void;
 }
 
-/** History and orchestrator do not fit together, or the orchestrator asks for what the engine does not do. */
+/** History and orchestrator do not match, or the orchestrator uses something the engine does not support. */
 export class ReplayError extends Error {
   override name = 'ReplayError';
-}
-
-type Outcome = 'succeeded' | 'failed';
-
-/** Something to wait for; listeners run at once, inside `settle`. */
-class Wait {
-  outcome: Outcome | undefined;
-  readonly #listeners: ((outcome: Outcome) => void)[] = [];
-
-  settle(outcome: Outcome): void {
-    if (this.outcome !== undefined) return;
-    this.outcome = outcome;
-    for (const listener of this.#listeners) listener(outcome);
-  }
-
-  whenDone(listener: (outcome: Outcome) => void): void {
-    if (this.outcome === undefined) this.#listeners.push(listener);
-    else listener(this.outcome);
-  }
 }
 
 /** @throws ReplayError */
@@ -147,7 +130,7 @@ export function replay(actions: Action[], history: HistoryEvent[], options: Repl
     return wait;
   }
 
-  /** A failed try is followed by a timer, the last one too: that is how SDK and extension number their tasks. */
+  /** A timer follows every failed try, even the last: SDK and extension number their tasks that way. */
   function withRetry(retry: RetryOptions, call: () => Wait): Wait {
     if (retry.retryTimeoutInMilliseconds !== undefined) {
       throw new ReplayError('retryTimeoutInMilliseconds is not supported: the SDK itself does not act on it');
@@ -255,32 +238,7 @@ export function replay(actions: Action[], history: HistoryEvent[], options: Repl
   return { decisions: [...scheduled.values()], finished, continueAsNew };
 }
 
-function settled(): Wait {
-  const wait = new Wait();
-  wait.settle('succeeded');
-  return wait;
-}
-
-function firstOf(waits: Wait[]): Wait {
-  const any = new Wait();
-  for (const one of waits) one.whenDone(() => any.settle('succeeded'));
-  return any;
-}
-
-/** Settles when all have: a failed one does not cut the wait short (Task.WhenAll of .NET). */
-function allOf(waits: Wait[]): Wait {
-  const all = new Wait();
-  let left = waits.length;
-  for (const one of waits) {
-    one.whenDone(() => {
-      left--;
-      if (left === 0) all.settle(waits.some(({ outcome }) => outcome === 'failed') ? 'failed' : 'succeeded');
-    });
-  }
-  return all;
-}
-
-/** The SDK sends text as JSON text and everything else as it is (Utils.processInput). */
+/** The SDK sends text as JSON text, everything else unchanged (Utils.processInput). */
 function inputText(input: unknown): string {
   return typeof input === 'string' ? input : JSON.stringify(input ?? null);
 }

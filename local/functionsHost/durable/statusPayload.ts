@@ -16,7 +16,7 @@ export function shown(instance: Instance, withInput: boolean, historyEvents: unk
   };
 }
 
-/** Without the events that only mark episodes, as the extension shows it; outputs only where asked for. */
+/** The history as the extension shows it: without the events that only mark episodes, results on request. */
 export function shownHistory(events: HistoryEvent[], withOutput: boolean): unknown[] {
   return events
     .filter(({ EventType }) => EventType !== 'OrchestratorStarted' && EventType !== 'OrchestratorCompleted')

@@ -4,7 +4,7 @@ import { type QueueClient, QueueServiceClient } from '@azure/storage-queue';
 import { HostStartError } from '../hostStartError.ts';
 
 /**
- * The resources of a task hub, under the names that the Azure Storage backend gives them
+ * The resources of a task hub, named as in the Azure Storage backend
  * (https://learn.microsoft.com/azure/azure-functions/durable/durable-functions-azure-storage-provider).
  */
 export interface TaskHub {
@@ -18,13 +18,13 @@ export interface TaskHub {
 }
 
 /**
- * Connects to a task hub and creates what is not there yet.
- * @throws HostStartError when the name does not do
+ * Connects to a task hub and creates what is missing.
+ * @throws HostStartError if the name is invalid
  */
 export async function openTaskHub(connection: string, name: string, partitions: number): Promise<TaskHub> {
   if (!/^[A-Za-z][A-Za-z0-9]{2,44}$/.test(name)) {
     throw new HostStartError(
-      `task hub name "${name}": expected 3 to 45 letters and digits that begin with a letter`,
+      `task hub name "${name}": expected 3 to 45 letters and digits, starting with a letter`,
     );
   }
   const lower = name.toLowerCase();
@@ -53,14 +53,14 @@ export async function openTaskHub(connection: string, name: string, partitions: 
   return hub;
 }
 
-/** The control queue of an instance: FNV-1a over its id, as the extension spreads them. */
+/** The control queue of an instance: FNV-1a over its id, as in the extension. */
 export function partitionOf(instanceId: string, partitions: number): number {
   let hash = 0x811c9dc5;
   for (const byte of Buffer.from(instanceId)) hash = Math.imul(hash ^ byte, 0x01000193) >>> 0;
   return hash % partitions;
 }
 
-/** An instance id as a table key: what a key cannot hold is written `^XX`. */
+/** An instance id as a table key. Characters that a key cannot hold become `^XX`. */
 export function tableKey(instanceId: string): string {
   return instanceId.replace(/[\\/#?^'\p{Cc}]/gu, (character) => {
     return `^${character.charCodeAt(0).toString(16).toUpperCase().padStart(2, '0')}`;

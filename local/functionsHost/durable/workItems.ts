@@ -1,4 +1,4 @@
-/** Takes activities from the work-item queue, which all hosts of a task hub share. */
+/** Runs activities from the work-item queue, which all hosts of a task hub share. */
 
 import { setTimeout as delay } from 'node:timers/promises';
 import type { QueueClient } from '@azure/storage-queue';
@@ -33,7 +33,7 @@ export function listenToWorkItems(queue: QueueClient, options: WorkItemsOptions)
         continue;
       }
       try {
-        // One at a time, and the busier the slower, so that the hosts share a fan-out.
+        // One at a time, and more slowly the busier this host is: that spreads a fan-out over the hosts.
         const [held] = await receive(queue, 1, options.visibility);
         if (held !== undefined) {
           poll.foundSomething();
@@ -51,12 +51,13 @@ export function listenToWorkItems(queue: QueueClient, options: WorkItemsOptions)
   async function work(held: HeldMessage): Promise<void> {
     try {
       const { Event, OrchestrationInstance } = await decodeMessage(held.messageText, options.large);
-      if (Event.EventType !== 'TaskScheduled') throw new Error(`${Event.EventType} is no work item`);
+      if (Event.EventType !== 'TaskScheduled')
+        throw new Error(`work item: expected TaskScheduled, got ${Event.EventType}`);
       const answer = await answerOf(Event);
       await options.send.toInstance({ Event: answer, OrchestrationInstance });
       await held.delete();
     } catch (error) {
-      options.log('error', `${queue.name}: a work item is left for another try: ${String(error)}`);
+      options.log('error', `${queue.name}: a work item failed and will be retried: ${String(error)}`);
       held.letGo();
     }
   }

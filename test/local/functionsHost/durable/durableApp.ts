@@ -23,7 +23,7 @@ export interface Status {
   historyEvents?: { EventType: string; TaskScheduledId?: number; Result?: unknown }[];
 }
 
-/** Calls a method of the SDK's client inside the app; rejects with what it rejected with. */
+/** Calls a method of the SDK's client inside the app; rejects with the client's error message. */
 export async function clientCall(host: HostProcess, method: string, ...args: unknown[]): Promise<unknown> {
   const response = await fetch(`${host.address}/api/client`, {
     method: 'POST',
@@ -47,7 +47,7 @@ export function webhook(host: HostProcess, path: string): string {
   return `${host.address}/runtime/webhooks/durabletask/${path}`;
 }
 
-/** Resolves with the status once it fits; the test's own time-out ends a vain wait. */
+/** Resolves once the status fits. If it never does, the test's own timeout ends the wait. */
 export async function statusWhen(
   host: HostProcess,
   instanceId: string,

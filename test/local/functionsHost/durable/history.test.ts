@@ -27,7 +27,7 @@ const commit = (instanceId: string, over: Partial<Commit>): Commit => ({
   ...over,
 });
 
-test('of two hosts that read the same history only one commits', async () => {
+test('of two hosts that read the same history, only one commits', async () => {
   const etag = await history.commit(commit('race', { events: events(2) }));
   const next = (name: string) =>
     history.commit(
@@ -41,7 +41,7 @@ test('of two hosts that read the same history only one commits', async () => {
   expect(await history.commit(commit('race', { events: events(1) }))).toBeUndefined();
 });
 
-test('an episode larger than a transaction is there as a whole or not at all', async () => {
+test('an episode larger than a transaction is visible as a whole or not at all', async () => {
   const all = events(250);
   const etag = await history.commit(commit('long', { events: all }));
   expect((await history.read('long'))?.events).toEqual(all);
@@ -50,7 +50,7 @@ test('an episode larger than a transaction is there as a whole or not at all', a
   expect((await history.read('long'))?.isPublished).toBe(true);
 });
 
-test('a new execution takes the place of the old one', async () => {
+test('a new execution replaces the old one', async () => {
   const etag = await history.commit(commit('again', { events: events(3) }));
   const next = commit('again', { executionId: 'e2', firstRow: 3, events: events(1, 9), etag });
   expect(await history.commit(next)).toBeDefined();
@@ -60,7 +60,7 @@ test('a new execution takes the place of the old one', async () => {
   expect(await history.read('again')).toBeUndefined();
 });
 
-test('ids with characters that keys cannot hold', async () => {
+test('stores ids with characters that table keys cannot hold', async () => {
   await history.commit(commit("a/b?c#d'e", { events: events(1) }));
   expect((await history.read("a/b?c#d'e"))?.events).toHaveLength(1);
 });

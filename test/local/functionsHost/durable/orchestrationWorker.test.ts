@@ -74,7 +74,7 @@ const answer = (InstanceId: string, ExecutionId = 'e1'): TaskMessage => ({
   OrchestrationInstance: { InstanceId, ExecutionId },
 });
 
-test('nothing is sent before the history is committed', async () => {
+test('sends nothing before the history is committed', async () => {
   sendFails = true;
   await expect(host()('order', [start('order')])).rejects.toThrow('the queue is away');
   const stored = await history.read('order');
@@ -82,7 +82,7 @@ test('nothing is sent before the history is committed', async () => {
   expect(stored?.isPublished).toBe(false);
 });
 
-test('a host that finds an episode committed and not published sends what it asks for, and runs nothing again', async () => {
+test('a host that finds an episode committed but not published sends its messages and runs nothing again', async () => {
   sendFails = true;
   await expect(host()('crash', [start('crash')])).rejects.toThrow();
   sendFails = false;
@@ -92,7 +92,7 @@ test('a host that finds an episode committed and not published sends what it ask
   expect((await history.read('crash'))?.isPublished).toBe(true);
 });
 
-test('of two hosts that run the same episode one commits; the other sends nothing', async () => {
+test('of two hosts that run the same episode, one commits; the other sends nothing', async () => {
   const slow = Promise.withResolvers<void>();
   const thinking = Promise.withResolvers<void>();
   const paused = host(() => {
@@ -110,7 +110,7 @@ test('of two hosts that run the same episode one commits; the other sends nothin
   expect((await instances.read('split'))?.output).toBe('"r"');
 });
 
-test('messages that come twice, late or for another execution change nothing', async () => {
+test('duplicate, late and misdirected messages change nothing', async () => {
   await host()('twice', [start('twice'), start('twice')]);
   await host()('twice', [answer('twice'), answer('twice', 'other')]);
   const ended = await history.read('twice');

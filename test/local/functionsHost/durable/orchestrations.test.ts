@@ -14,12 +14,12 @@ async function run(name: string, input: unknown = null) {
 }
 
 describe('activities', () => {
-  test('one after the other; one that returns nothing yields null', async () => {
+  test('run in sequence; one that returns nothing yields null', async () => {
     const id = await start(host, 'sequence', 'hello');
     expect((await ended(host, id)).output).toEqual({ sum: 3, text: 'text', none: null, input: 'hello', id });
   });
 
-  test('side by side: each result once, in the order of the calls', async () => {
+  test('run in parallel: each result once, in the order of the calls', async () => {
     const output = Array.from({ length: 12 }, () => 'only');
     expect(await run('fanOut', { count: 12, ms: 5 })).toEqual({ runtimeStatus: 'Completed', output });
   });
@@ -28,14 +28,14 @@ describe('activities', () => {
     expect((await run('catches')).output).toMatch(/^Activity function 'explode' failed: boom/);
   });
 
-  test('a retried activity succeeds on its third try, and the numbers behind it still fit', async () => {
+  test('a retried activity succeeds on its third try, and later task numbers still match', async () => {
     expect(await run('retries', { key: 'a', attempts: 3 })).toEqual({
       runtimeStatus: 'Completed',
       output: 4,
     });
   });
 
-  test('retries end', async () => {
+  test('retries stop after the last attempt', async () => {
     const { runtimeStatus, output } = await run('retries', { key: 'b', attempts: 2 });
     expect(runtimeStatus).toBe('Failed');
     expect(output).toMatch(
@@ -43,7 +43,7 @@ describe('activities', () => {
     );
   });
 
-  test('payloads that fit into no queue message and no table property', async () => {
+  test('payloads too large for a queue message or a table property', async () => {
     expect((await run('large')).output).toEqual({ text: 'x'.repeat(200_000) });
   });
 });
@@ -54,28 +54,28 @@ describe('orchestrations', () => {
     expect(status).toMatchObject({ runtimeStatus: 'Failed', customStatus: 'before the end' });
   });
 
-  test('a thrown error is the output', async () => {
+  test('a thrown error becomes the output', async () => {
     expect(await run('throws')).toEqual({
       runtimeStatus: 'Failed',
       output: "Orchestrator function 'throws' failed: thrown by the orchestrator",
     });
   });
 
-  test('a durable timer', async () => {
+  test('a durable timer waits as long as asked', async () => {
     const { output } = await run('timer', { ms: 700 });
     expect(output).toBeGreaterThanOrEqual(700);
   });
 
-  test('the first of two, the other cancelled', async () => {
+  test('Task.any takes the first of two; the other can be cancelled', async () => {
     expect((await run('race')).output).toBe(43);
   });
 
-  test('continueAsNew: status shows the last input', async () => {
+  test('continueAsNew: the status shows the last input', async () => {
     const status = await ended(host, await start(host, 'countDown', { left: 3, total: 0 }));
     expect(status).toMatchObject({ output: 6, input: { left: 1, total: 5 } });
   });
 
-  test('sub-orchestrations: results, a given id, a failure', async () => {
+  test('sub-orchestrations return results, take a given id, and can fail', async () => {
     const id = await start(host, 'parent');
     expect((await ended(host, id)).output).toMatchObject({
       children: [13, { input: 'from the parent', id: `${id}-child` }],
@@ -83,14 +83,14 @@ describe('orchestrations', () => {
     });
   });
 
-  test('what is not supported fails by name', async () => {
+  test('unsupported calls fail by name', async () => {
     expect((await run('callsHttp')).output).toMatch(/callHttp is not supported/);
     expect((await run('callsUnknown')).output).toMatch(/'noSuchActivity' doesn't exist/);
   });
 });
 
 describe('events and control', () => {
-  test('events wait for who waits for them, and custom status shows', async () => {
+  test('events are kept until awaited, and the custom status shows', async () => {
     const id = await start(host, 'approval');
     await clientCall(host, 'raiseEvent', id, 'approve', { by: 'a' });
     await clientCall(host, 'raiseEvent', id, 'approve', { by: 'b' });
@@ -100,7 +100,7 @@ describe('events and control', () => {
     expect(status.customStatus).toEqual({ waiting: false });
   });
 
-  test('suspended, it takes no event; resumed, it does', async () => {
+  test('takes no events while suspended, takes them once resumed', async () => {
     const id = await start(host, 'approval');
     await statusWhen(host, id, ({ customStatus }) => customStatus !== null);
     await clientCall(host, 'suspend', id, 'pause');
@@ -118,7 +118,7 @@ describe('events and control', () => {
     await expect(clientCall(host, 'raiseEvent', id, 'approve', 1)).resolves.toBeNull();
   });
 
-  test('a finished id may start anew, a running one answers 409', async () => {
+  test('a finished id can be started again, a running one answers 409', async () => {
     await start(host, 'approval', null, 'taken');
     const again = await fetch(webhook(host, 'orchestrators/approval/taken'), { method: 'POST' });
     expect(again.status).toBe(409);
@@ -131,7 +131,7 @@ describe('events and control', () => {
 });
 
 describe('the HTTP API', () => {
-  test('a start answers 202 with where to look', async () => {
+  test('a start answers 202 with the status links', async () => {
     const response = await fetch(`${host.address}/api/start/sequence`, { method: 'POST', body: '"x"' });
     expect(response.status).toBe(202);
     expect(response.headers.get('retry-after')).toBe('10');
@@ -154,7 +154,7 @@ describe('the HTTP API', () => {
     expect((await fetch(links.statusQueryGetUri ?? '')).status).toBe(200);
   });
 
-  test('history, with results where asked for', async () => {
+  test('shows the history, with results on request', async () => {
     const id = await start(host, 'sequence');
     const { historyEvents = [] } = await ended(host, id, 'showHistory=true&showHistoryOutput=true');
     expect(historyEvents.map(({ EventType }) => EventType)).toEqual([
@@ -170,7 +170,7 @@ describe('the HTTP API', () => {
     expect(historyEvents.find(({ TaskScheduledId }) => TaskScheduledId === 0)?.Result).toBe(3);
   });
 
-  test('unknown instances and orchestrators', async () => {
+  test('answers 404 for unknown instances, and an error for unknown orchestrators', async () => {
     expect((await fetch(webhook(host, 'instances/none'))).status).toBe(404);
     await expect(clientCall(host, 'getStatus', 'none')).rejects.toThrow(/404/);
     await expect(clientCall(host, 'raiseEvent', 'none', 'e', 1)).rejects.toThrow(
@@ -182,7 +182,7 @@ describe('the HTTP API', () => {
     await expect(start(host, 'noSuchOrchestrator')).rejects.toThrow(/not an orchestrator function/);
   });
 
-  test('lists by status and prefix, purges what is over', async () => {
+  test('lists by status and prefix, purges finished instances', async () => {
     for (const id of ['list-1', 'list-2']) await start(host, 'sequence', id, id);
     await start(host, 'approval', null, 'list-3');
     for (const id of ['list-1', 'list-2']) await ended(host, id);
@@ -198,7 +198,7 @@ describe('the HTTP API', () => {
     expect(await list('')).toEqual(['list-2', 'list-3']);
   });
 
-  test('what is missing says so', async () => {
+  test('unsupported operations answer 501', async () => {
     const rewind = await fetch(webhook(host, 'instances/any/rewind'), { method: 'POST' });
     expect(rewind.status).toBe(501);
     expect(await rewind.text()).toContain('rewind');

@@ -61,7 +61,7 @@ const options = {
 };
 
 describe('replay', () => {
-  test('only what no event confirms is new, and only once its turn has come', () => {
+  test('only an action that no event confirms is new, and only once it is its turn', () => {
     const actions = [call('a'), call('b'), call('c')];
     const history = [...started, scheduled(0, 'a'), completed(0)];
     expect(replay(actions, history, options)).toEqual({
@@ -71,7 +71,7 @@ describe('replay', () => {
     });
   });
 
-  test('all of a compound action start at once; it waits for all even when one failed', () => {
+  test('a compound action starts all its parts at once and waits for all, even if one failed', () => {
     const actions: Action[] = [{ actionType: 12, compoundActions: [call('a'), call('b')] }, call('c')];
     const history = [...started, scheduled(0, 'a'), scheduled(1, 'b'), failed(0)];
     expect(replay(actions, history, options)).toMatchObject({ decisions: [], finished: false });
@@ -80,7 +80,7 @@ describe('replay', () => {
     ]);
   });
 
-  test('a retry takes a number for its timer and one for each try; the pause grows', () => {
+  test('a retry takes one number per try and one per timer; the pause grows', () => {
     const retryOptions = {
       firstRetryIntervalInMilliseconds: 100,
       maxNumberOfAttempts: 3,
@@ -115,7 +115,7 @@ describe('replay', () => {
     });
   });
 
-  test('an event that came before anybody waited is not lost', () => {
+  test('an event raised before anyone waited is not lost', () => {
     const raised: HistoryEvent = {
       EventType: 'EventRaised',
       ...base,
@@ -129,7 +129,7 @@ describe('replay', () => {
     expect(replay([wait, wait], [...started, raised], options).finished).toBe(false);
   });
 
-  test('a history that fits another orchestrator fails the orchestration', () => {
+  test('a history from another orchestrator fails the orchestration', () => {
     const state = { isDone: false, actions: [[call('a')]], schemaVersion: 3 };
     const result = concludeEpisode(started, [scheduled(0, 'z')], { kind: 'state', state }, at, options);
     expect(result).toMatchObject({
@@ -147,7 +147,7 @@ describe('replay', () => {
   });
 });
 
-test('duplicates and answers to nothing are dropped', () => {
+test('drops duplicates and answers to unknown tasks', () => {
   const history = [...started, scheduled(0, 'a'), scheduled(1, 'b'), completed(0)];
   const messages = [completed(0), failed(0), completed(1), failed(1), completed(7), timerFired(1)];
   expect(freshEvents(history, messages)).toEqual([completed(1)]);

@@ -1,11 +1,11 @@
 import { expect, inject, test } from 'vitest';
 import { ended, newHubName, start, startDurableHost, statusWhen } from './durableApp.ts';
 
-test('activities spread over two hosts; when one is killed, the other finishes, each result once', async () => {
+test('activities spread over two hosts; if one is killed, the other finishes, each result once', async () => {
   const hub = newHubName();
   await using first = await startDurableHost(inject('azurite'), hub, 'first');
   await using second = await startDurableHost(inject('azurite'), hub, 'second');
-  // Both hold partitions before the work begins.
+  // Both hosts hold partitions before the work begins.
   await second.line(/taken by second/);
 
   const ids = await Promise.all(
