@@ -10,11 +10,11 @@ import { containers, databaseName } from '../src/documents/cosmosContainers.ts';
 import { blobContainers, queues, serviceBusQueues } from '../src/platform/azureNames.ts';
 import { startLocalCloud } from './support/localCloud.ts';
 
-// What the app takes for granted of the services, and nothing else. It runs against the stand-ins, and with
-// PAYONCE_TEST_CLOUD=official against the emulators of compose.yaml, prepared by `npm run emulators:prepare`.
+// What the app relies on the services for, and nothing else. Runs against the stand-ins, or with
+// PAYONCE_TEST_CLOUD=official against the emulators in compose.yaml, prepared by `npm run emulators:prepare`.
 
-// Known deviations of the official Cosmos DB emulator have the number of their issue: where such a test fails there, it
-// is skipped with the address of the issue, so that a red job is always news.
+// Known deviations of the official Cosmos DB emulator carry their issue number. If such a test fails there,
+// it is skipped with a link to the issue, so a red job is always news.
 const emulatorIssues = 'https://github.com/Azure/azure-cosmos-db-emulator-docker/issues';
 
 const official = process.env.PAYONCE_TEST_CLOUD === 'official';
@@ -36,7 +36,7 @@ beforeAll(async () => {
 
 afterAll(() => stack.disposeAsync());
 
-/** A test that the official emulator is known to fail, or has been reported to. */
+/** A test that the official emulator is known or reported to fail. */
 function deviates(issue: number, body: () => Promise<void>) {
   return async ({ skip }: TestContext) => {
     try {
@@ -58,13 +58,13 @@ describe('Cosmos DB', () => {
     return (result ?? []).map(({ statusCode }) => statusCode);
   };
 
-  test('a batch writes all of its operations', async () => {
+  test('a batch applies all its operations', async () => {
     const [a, b] = [randomUUID(), randomUUID()];
     expect(await codesOf([create(a), create(b)])).toEqual([201, 201]);
     expect((await invoices.item(b, shard).read()).statusCode).toBe(200);
   });
 
-  test('a batch with one refused operation writes nothing, and says which one it was', async () => {
+  test('a batch with one refused operation writes nothing and names the culprit', async () => {
     const [taken, other] = [randomUUID(), randomUUID()];
     await invoices.items.create({ id: taken, shard });
     expect(await codesOf([create(other), create(taken)])).toEqual([424, 409]);
@@ -72,7 +72,7 @@ describe('Cosmos DB', () => {
   });
 
   test(
-    'of two batches at the same time that create the same item one is refused, and leaves nothing',
+    'of two concurrent batches that create the same item, one is refused and writes nothing',
     deviates(303, async () => {
       const [same, one, other] = [randomUUID(), randomUUID(), randomUUID()];
       const both = await Promise.all([one, other].map((id) => codesOf([create(same), create(id)])));
@@ -83,7 +83,7 @@ describe('Cosmos DB', () => {
   );
 
   test(
-    'a patch in a batch with an old ETag is refused with 412',
+    'a batched patch on a stale ETag is refused with 412',
     deviates(302, async () => {
       const id = randomUUID();
       const { resource, etag } = await invoices.items.create({ id, shard, n: 1 });
@@ -114,7 +114,7 @@ describe('Cosmos DB', () => {
     }),
   );
 
-  test('a query of one partition filters and sorts by an indexed field', async () => {
+  test('a single-partition query filters and sorts by an indexed field', async () => {
     const type = `contract-${randomUUID()}`;
     for (const actionableAt of ['2024-03-01', '2024-01-01', '2024-02-01'])
       await invoices.items.create({ id: randomUUID(), shard, type, actionableAt });
@@ -138,18 +138,18 @@ describe('Cosmos DB', () => {
 describe('Service Bus', () => {
   const queue = serviceBusQueues.paymentCommands;
 
-  /** Receives until the message with this id comes: what others left in the queue is none of our business. */
+  /** Receives until the message with this id arrives, and completes leftovers of other tests on the way. */
   async function receive(messageId: string) {
     const receiver = serviceBus.createReceiver(queue);
     for (;;) {
       const [message] = await receiver.receiveMessages(1, { maxWaitTimeInMs: 10_000 });
-      if (message === undefined) throw new Error('the message did not come');
+      if (message === undefined) throw new Error(`message ${messageId} did not arrive within 10 s`);
       if (message.messageId === messageId) return { receiver, message };
       await receiver.completeMessage(message);
     }
   }
 
-  test('a message that is abandoned comes again; one that is completed does not', async () => {
+  test('an abandoned message is redelivered, a completed one is not', async () => {
     const messageId = randomUUID();
     await using sender = disposable(serviceBus.createSender(queue));
     await sender.value.sendMessages({ messageId, body: { n: 1 } });
@@ -162,7 +162,7 @@ describe('Service Bus', () => {
     expect(await second.receiver.receiveMessages(1, { maxWaitTimeInMs: 500 })).toEqual([]);
   });
 
-  test('the same message id is taken once', async () => {
+  test('a duplicate message id is dropped', async () => {
     const messageId = randomUUID();
     await using sender = disposable(serviceBus.createSender(queue));
     await sender.value.sendMessages([{ messageId, body: 1 }]);
@@ -172,7 +172,7 @@ describe('Service Bus', () => {
     expect(await receiver.receiveMessages(1, { maxWaitTimeInMs: 500 })).toEqual([]);
   });
 
-  test('a dead letter keeps its reason', async () => {
+  test('a dead-lettered message keeps its reason', async () => {
     const messageId = randomUUID();
     await using sender = disposable(serviceBus.createSender(queue));
     await sender.value.sendMessages({ messageId, body: 'what is this' });
@@ -189,7 +189,7 @@ describe('Service Bus', () => {
 });
 
 describe('Storage', () => {
-  test('a lease is held by one, and the same id may ask twice', async () => {
+  test('only one holder has the lease, and the same lease id may acquire it again', async () => {
     const blob = BlobServiceClient.fromConnectionString(storage)
       .getContainerClient(blobContainers.locks)
       .getBlockBlobClient(randomUUID());
@@ -205,13 +205,13 @@ describe('Storage', () => {
     await mine.releaseLease();
   });
 
-  test('the queues are there', async () => {
+  test('the queues exist', async () => {
     const service = QueueServiceClient.fromConnectionString(storage);
     for (const name of Object.values(queues)) expect(await service.getQueueClient(name).exists()).toBe(true);
   });
 });
 
-/** The addresses in local.settings.json are those of compose.yaml. */
+/** local.settings.json has the addresses of the emulators in compose.yaml. */
 function officialAddresses() {
   const values = z.object({ AzureWebJobsStorage: z.string(), Cosmos: z.string(), ServiceBus: z.string() });
   const text = readFileSync(new URL('../local.settings.json', import.meta.url), 'utf8');

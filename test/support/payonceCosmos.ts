@@ -5,21 +5,21 @@ import { containers, databaseName } from '../../src/documents/cosmosContainers.t
 
 export interface PayonceCosmos extends AsyncDisposable {
   containers: Record<keyof typeof containers, Container>;
-  /** The same containers as somebody sees them whose key is wrong. */
+  /** The same containers, accessed with a wrong key. */
   denied: Record<keyof typeof containers, Container>;
-  /** The next `count` requests that match get a fault; see docs/local-cosmos.md. */
+  /** Arms a fault for the next `count` matching requests. See docs/local-cosmos.md. */
   fault(fault: {
     kind: string;
     count: number;
     filter?: Record<string, string>;
     delayMs?: number;
   }): Promise<void>;
-  /** Disarms what is left of the faults. */
+  /** Disarms all faults. */
   clearFaults(): Promise<void>;
   connectionString: string;
 }
 
-/** A Cosmos of its own, in memory, with the app's containers in it, driven by the real SDK. */
+/** A separate in-memory Cosmos stand-in with the app's containers, accessed through the real SDK. */
 export async function payonceCosmos(): Promise<PayonceCosmos> {
   const server = await startCosmos();
   await provisionCosmos(server.connectionString);

@@ -17,7 +17,7 @@ export type Source = QuerySource & { nowSeconds: number };
 export type Page = { maxItems: number; continuation: string | undefined };
 
 const DEFAULT_PAGE = 1000;
-/** As on the service, a page ends at 4 MB. One result always fits. */
+/** The service ends a page at 4 MB. Here a page ends with the result that takes it over. */
 const PAGE_BYTES = 4 * 1024 * 1024;
 
 /** Runs a query for one page of results, each as JSON text, so stored items need no parsing. */

@@ -6,13 +6,13 @@ import { clientOf, cosmosForFile, newContainer, refusalOf, sendSigned } from './
 
 const cosmos = await cosmosForFile();
 
-test('the emulators’ key opens it by default', () => {
+test('the default key is the emulators’ well-known key', () => {
   expect(cosmos.connectionString).toBe(
     `AccountEndpoint=http://127.0.0.1:${cosmos.port}/;AccountKey=${emulatorKey};`,
   );
 });
 
-test('a wrong key is 401 on every kind of request', async () => {
+test('a wrong key is 401, for metadata and for items', async () => {
   const { database } = await newContainer(cosmos);
   const client = new CosmosClient({ endpoint: cosmos.endpoint, key: randomBytes(64).toString('base64') });
   const refusal = await refusalOf(client.databases.readAll().fetchAll());
@@ -25,7 +25,7 @@ test('a wrong key is 401 on every kind of request', async () => {
   });
 });
 
-test('a key of its own', async () => {
+test('a custom key replaces the default one', async () => {
   const key = randomBytes(64).toString('base64');
   const locked = await cosmosForFile({ key });
   expect((await clientOf(locked).databases.createIfNotExists({ id: 'db' })).statusCode).toBe(201);
@@ -35,11 +35,11 @@ test('a key of its own', async () => {
 
 test.each([
   ['no token', {}, 401],
-  ['a token that is none', { authorization: 'open sesame', 'x-ms-date': new Date().toUTCString() }, 401],
-  ['a token without date', { authorization: encodeURIComponent('type=master&ver=1.0&sig=AAAA') }, 401],
+  ['a malformed token', { authorization: 'open sesame', 'x-ms-date': new Date().toUTCString() }, 401],
+  ['a token without a date', { authorization: encodeURIComponent('type=master&ver=1.0&sig=AAAA') }, 401],
   ['an Entra ID token', { authorization: encodeURIComponent('type=aad&ver=1.0&sig=x') }, 501],
   ['a resource token', { authorization: encodeURIComponent('type=resource&ver=1.0&sig=x') }, 501],
-])('%s', async (_what, headers, status) => {
+])('%s is refused', async (_what, headers, status) => {
   expect((await fetch(`${cosmos.endpoint}dbs`, { headers })).status).toBe(status);
 });
 

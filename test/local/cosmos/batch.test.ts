@@ -4,7 +4,7 @@ import { cosmosForFile, newContainer, refusalOf } from './openContainer.ts';
 
 const cosmos = await cosmosForFile();
 
-/** The wire has conditions on every kind of operation; the SDK's types name only those on some. */
+/** The protocol allows conditions on every kind of operation, the SDK's types only on some. */
 type Conditional = OperationInput & { ifMatch?: string; ifNoneMatch?: string };
 
 const create = (id: string, more: object = {}): OperationInput => ({
@@ -19,7 +19,7 @@ async function idsIn(container: Container) {
 
 const codesOf = (results: OperationResponse[] | undefined) => results?.map(({ statusCode }) => statusCode);
 
-test('a batch of all kinds of operations, each seeing those before it', async () => {
+test('a batch runs all kinds of operations, and each sees the effects of those before it', async () => {
   const container = await newContainer(cosmos);
   await container.items.create({ id: 'old', pk: 'p', n: 1 });
   await container.items.create({ id: 'doomed', pk: 'p' });
@@ -51,7 +51,7 @@ test('a batch of all kinds of operations, each seeing those before it', async ()
 
 const refusals: [string, Conditional, number][] = [
   ['an id that is taken', create('taken'), 409],
-  ['an item that is missing', { operationType: 'Delete', id: 'missing' }, 404],
+  ['a missing item', { operationType: 'Delete', id: 'missing' }, 404],
   ['a stale ETag', { operationType: 'Delete', id: 'taken', ifMatch: '"stale"' }, 412],
   [
     'a patch that does not apply',
@@ -70,7 +70,7 @@ const refusals: [string, Conditional, number][] = [
   ['an item of another partition', { operationType: 'Create', resourceBody: { id: 'x', pk: 'q' } }, 400],
 ];
 
-test.each(refusals)('%s undoes the whole batch', async (_what, operation, status) => {
+test.each(refusals)('%s rolls back the whole batch', async (_what, operation, status) => {
   const container = await newContainer(cosmos);
   await container.items.create({ id: 'taken', pk: 'p', n: 1 });
   const { result, code } = await container.items.batch(
@@ -92,7 +92,7 @@ test.each(refusals)('%s undoes the whole batch', async (_what, operation, status
   expect((await container.item('taken', 'p').read()).resource).toMatchObject({ n: 1 });
 });
 
-test('each operation has its own ETag condition', async () => {
+test('each operation can have its own ETag condition', async () => {
   const container = await newContainer(cosmos);
   const etags = [];
   for (const id of ['a', 'b']) etags.push((await container.items.create({ id, pk: 'p', n: 0 })).etag);
@@ -113,7 +113,7 @@ test('each operation has its own ETag condition', async () => {
   expect(resources).toEqual([1, 1]);
 });
 
-test('a read of an unchanged item is 304 and refuses nothing', async () => {
+test('a read of an unchanged item is 304 and does not refuse the batch', async () => {
   const container = await newContainer(cosmos);
   const { etag } = await container.items.create({ id: 'a', pk: 'p' });
   const { result } = await container.items.batch(
@@ -133,7 +133,7 @@ test('Prefer: return=minimal leaves the items out of the results', async () => {
   expect(result?.[0]).not.toHaveProperty('resourceBody');
 });
 
-test('100 operations are the most, and none is too few', async () => {
+test('a batch of 100 operations is accepted, an empty one is refused', async () => {
   const container = await newContainer(cosmos);
   const { result } = await container.items.batch(
     Array.from({ length: 100 }, (_, i) => create(`i${i}`)),
@@ -143,7 +143,7 @@ test('100 operations are the most, and none is too few', async () => {
   expect(await refusalOf(container.items.batch([], 'p'))).toMatchObject({ code: 400 });
 });
 
-test('2 MB are the most, and nothing of a larger batch is written', async () => {
+test('a batch over 2 MB is refused and writes nothing', async () => {
   const container = await newContainer(cosmos);
   const operations = (bytes: number) => [0, 1].map((i) => create(`i${i}`, { text: 'x'.repeat(bytes / 2) }));
   expect(await refusalOf(container.items.batch(operations(2 * 1024 * 1024), 'p'))).toMatchObject({
@@ -153,7 +153,7 @@ test('2 MB are the most, and nothing of a larger batch is written', async () => 
   expect((await container.items.batch(operations(2 * 1024 * 1024 - 1000), 'p')).code).toBe(200);
 });
 
-test('of many batches that want the same item, one wins', async () => {
+test('of many batches that patch the same item on its ETag, one wins', async () => {
   const container = await newContainer(cosmos);
   const { etag } = await container.items.create({ id: 'a', pk: 'p' });
   const answers = await Promise.all(
@@ -178,7 +178,7 @@ test('of many batches that want the same item, one wins', async () => {
   expect(await idsIn(container)).toEqual(['a', `message-${winners[0]}`]);
 });
 
-test('an operation that names another partition refuses the request', async () => {
+test('an operation that names another partition gets the whole request refused', async () => {
   const container = await newContainer(cosmos);
   const elsewhere = { ...create('a'), partitionKey: 'q' } as OperationInput;
   expect(await refusalOf(container.items.batch([create('b'), elsewhere], 'p'))).toMatchObject({ code: 400 });

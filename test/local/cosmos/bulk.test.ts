@@ -4,7 +4,7 @@ import { cosmosForFile, newContainer } from './openContainer.ts';
 
 const cosmos = await cosmosForFile();
 
-test('bulk operations of several partitions succeed and fail each by itself', async () => {
+test('bulk operations on several partitions succeed or fail independently', async () => {
   const container = await newContainer(cosmos);
   await container.items.create({ id: 'taken', pk: 'p' });
   const results = await container.items.bulk([
@@ -24,7 +24,7 @@ test('bulk operations of several partitions succeed and fail each by itself', as
   expect(results[5]?.resourceBody).toMatchObject({ id: 'a', n: 1 });
 });
 
-test('bulk of many operations by executeBulkOperations', async () => {
+test('executeBulkOperations writes many operations', async () => {
   const container = await newContainer(cosmos);
   const operations: OperationInput[] = Array.from({ length: 250 }, (_, i) => ({
     operationType: 'Create',

@@ -12,7 +12,7 @@ async function oneItem() {
 const ifMatch = (condition: string) => ({ accessCondition: { type: 'IfMatch', condition } });
 const ifNoneMatch = (condition: string) => ({ accessCondition: { type: 'IfNoneMatch', condition } });
 
-test('a replacement with the ETag that was read works once', async () => {
+test('a replacement on an ETag works once', async () => {
   const { item, etag } = await oneItem();
   expect((await item.replace({ id: 'a', pk: 'p', n: 1 }, ifMatch(etag))).statusCode).toBe(200);
   const refusal = await refusalOf(item.replace({ id: 'a', pk: 'p', n: 2 }, ifMatch(etag)));
@@ -21,7 +21,7 @@ test('a replacement with the ETag that was read works once', async () => {
   expect((await item.read()).resource).toMatchObject({ n: 1 });
 });
 
-test('a stale ETag refuses delete, patch and upsert, too', async () => {
+test('a stale ETag also refuses delete, patch and upsert', async () => {
   const { container, item, etag } = await oneItem();
   await item.replace({ id: 'a', pk: 'p', n: 1 });
   expect(await refusalOf(item.delete(ifMatch(etag)))).toMatchObject({ code: 412 });
@@ -34,18 +34,18 @@ test('a stale ETag refuses delete, patch and upsert, too', async () => {
   expect((await item.read()).resource).toMatchObject({ n: 1 });
 });
 
-test('If-Match * asks only that the item is there', async () => {
+test('If-Match * only requires the item to exist', async () => {
   const { container, item } = await oneItem();
   expect((await item.replace({ id: 'a', pk: 'p', n: 1 }, ifMatch('*'))).statusCode).toBe(200);
   expect(await refusalOf(container.item('b', 'p').delete(ifMatch('*')))).toMatchObject({ code: 404 });
 });
 
-test('an upsert of a missing item creates it whatever the ETag, as the service does', async () => {
+test('as on the service, an upsert of a missing item creates it whatever the ETag', async () => {
   const { container, etag } = await oneItem();
   expect((await container.items.upsert({ id: 'new', pk: 'p' }, ifMatch(etag))).statusCode).toBe(201);
 });
 
-test('a read of what has not changed is 304 without a body', async () => {
+test('a read of an unchanged item is 304 without a body', async () => {
   const { item, etag } = await oneItem();
   const unchanged = await item.read(ifNoneMatch(etag));
   expect(unchanged.statusCode).toBe(304);
@@ -54,7 +54,7 @@ test('a read of what has not changed is 304 without a body', async () => {
   expect((await item.read(ifNoneMatch(etag))).resource).toMatchObject({ n: 1 });
 });
 
-test('an ETag of an item that was deleted does not fit its successor', async () => {
+test('the ETag of a deleted item does not match its successor', async () => {
   const { container, item, etag } = await oneItem();
   await item.delete();
   await container.items.create({ id: 'a', pk: 'p', n: 0 });

@@ -16,7 +16,7 @@ test.each([
   ['429', { substatus: 3200, retryAfterInMs: 25 }],
   ['408', { substatus: 0 }],
   ['503', { substatus: 0 }],
-])('%s refuses a write, which is not applied', async (kind, expected) => {
+])('%s refuses a write without applying it', async (kind, expected) => {
   const container = await newContainer(cosmos);
   await arm({ kind, count: 1, retryAfterMs: 25 });
   const refusal = await refusalOf(container.items.create({ id: 'a', pk: 'p' }));
@@ -24,7 +24,7 @@ test.each([
   expect((await container.items.create({ id: 'a', pk: 'p' })).statusCode).toBe(201);
 });
 
-test('the SDK gets over 429 by itself, as over the service’s', async () => {
+test('the SDK retries after a 429, as it does on the service', async () => {
   const container = await newContainer(cosmos);
   const patient = clientOf(cosmos, 9).database(container.database.id).container(container.id);
   await patient.read();
@@ -35,7 +35,7 @@ test('the SDK gets over 429 by itself, as over the service’s', async () => {
   expect(await hits()).toEqual([3]);
 });
 
-test('a reset before leaves nothing, a reset after leaves the write', async () => {
+test('reset-before drops the write, reset-after keeps it', async () => {
   const container = await newContainer(cosmos);
   await arm({ kind: 'reset-before', count: 1 });
   expect(await refusalOf(container.items.create({ id: 'before', pk: 'p' }))).toMatchObject({
@@ -49,14 +49,14 @@ test('a reset before leaves nothing, a reset after leaves the write', async () =
   expect((await container.item('after', 'p').read()).statusCode).toBe(200);
 });
 
-test('a reset after also hides a refusal', async () => {
+test('reset-after hides a refusal too', async () => {
   const container = await newContainer(cosmos);
   await container.items.create({ id: 'a', pk: 'p' });
   await arm({ kind: 'reset-after', count: 1 });
   expect(await refusalOf(container.items.create({ id: 'a', pk: 'p' }))).toMatchObject({ code: 'ECONNRESET' });
 });
 
-test('a batch that lost its answer is written whole', async () => {
+test('a batch whose answer is lost is applied completely', async () => {
   const container = await newContainer(cosmos);
   await arm({ kind: 'reset-after', count: 1, filter: { operation: 'batch' } });
   const batch = container.items.batch(
@@ -67,7 +67,7 @@ test('a batch that lost its answer is written whole', async () => {
   expect((await container.item('b', 'p').read()).statusCode).toBe(200);
 });
 
-test('a delay comes before the request is applied', async () => {
+test('a delay holds the request before it is applied', async () => {
   const container = await newContainer(cosmos);
   await arm({ kind: 'delay', count: 1, delayMs: 300, filter: { operation: 'create' } });
   const slow = container.items.create({ id: 'a', pk: 'p' });
@@ -76,7 +76,7 @@ test('a delay comes before the request is applied', async () => {
   expect((await slow).statusCode).toBe(201);
 });
 
-test('filters: container, operation, method and partition key', async () => {
+test('a filter matches container, operation, method and partition key', async () => {
   const container = await newContainer(cosmos);
   const other = await newContainer(cosmos, { id: 'other' });
   for (const each of [container, other]) await each.items.create({ id: 'a', pk: 'p' });
@@ -107,7 +107,7 @@ test('filters: container, operation, method and partition key', async () => {
   expect(await refusedBy({ container: 'items', partitionKey: ['p'], method: 'PATCH' })).toEqual(['patch']);
 });
 
-test('without an operation a fault waits for the data plane', async () => {
+test('a fault without an operation hits only data-plane requests', async () => {
   const container = await newContainer(cosmos);
   await arm({ kind: '408', count: 1 });
   await container.read();
@@ -116,7 +116,7 @@ test('without an operation a fault waits for the data plane', async () => {
   expect(await refusalOf(container.read())).toMatchObject({ code: 408 });
 });
 
-test('faults are listed with their hits, one after the other, until they are cleared', async () => {
+test('faults fire in the order they were armed and are listed with their hits until cleared', async () => {
   const container = await newContainer(cosmos);
   await arm({ kind: '408', count: 2 });
   await local(cosmos, 'POST', 'faults', { kind: '503', count: 1, filter: { operation: 'create' } });
@@ -146,6 +146,6 @@ test.each([
   { kind: '429', count: 0 },
   { kind: '429', count: 1, filter: { operation: 'claim' } },
   { kind: '429', count: 1, filters: {} },
-])('%j is no fault', async (fault) => {
+])('%j is not a valid fault', async (fault) => {
   expect((await local(cosmos, 'POST', 'faults', fault)).status).toBe(400);
 });

@@ -4,7 +4,7 @@ import { cosmosForFile, newContainer, refusalOf } from './openContainer.ts';
 
 const cosmos = await cosmosForFile();
 
-/** Reads pages until there is nothing new; the ids of each page, and where to go on. */
+/** Reads pages until nothing is new. Resolves to the ids on each page and the continuation token. */
 async function readChanges(container: Container, options: ChangeFeedIteratorOptions) {
   const iterator = container.items.getChangeFeedIterator<{ id: string }>(options);
   const pages: string[][] = [];
@@ -15,7 +15,7 @@ async function readChanges(container: Container, options: ChangeFeedIteratorOpti
   }
 }
 
-test('from the beginning: the latest version of each item, in the order of the last writes', async () => {
+test('from the beginning: the latest version of each item, in order of its last write', async () => {
   const container = await newContainer(cosmos);
   for (const id of ['a', 'b', 'c', 'd']) await container.items.create({ id, pk: id });
   await container.item('a', 'a').patch([{ op: 'set', path: '/n', value: 1 }]);
@@ -24,7 +24,7 @@ test('from the beginning: the latest version of each item, in the order of the l
   expect(pages).toEqual([['b', 'd', 'a']]);
 });
 
-test('pages of the size asked for, each change once, and the LSN with each', async () => {
+test('pages have the requested size, and each change comes once with its LSN', async () => {
   const container = await newContainer(cosmos);
   for (let i = 0; i < 7; i++) await container.items.create({ id: `i${i}`, pk: 'p' });
   const { pages } = await readChanges(container, {
@@ -38,7 +38,7 @@ test('pages of the size asked for, each change once, and the LSN with each', asy
   expect((await first.readNext()).result[0]).toMatchObject({ id: 'i0', _lsn: expect.any(Number) });
 });
 
-test('what one transaction wrote stays on one page', async () => {
+test('the changes of one transaction stay on one page', async () => {
   const container = await newContainer(cosmos);
   await container.items.create({ id: 'first', pk: 'p' });
   const ids = ['b0', 'b1', 'b2', 'b3'];
@@ -54,7 +54,7 @@ test('what one transaction wrote stays on one page', async () => {
   expect(pages).toEqual([['first', ...ids], ['last']]);
 });
 
-test('from now: only what comes later', async () => {
+test('from now: only later changes', async () => {
   const container = await newContainer(cosmos);
   await container.items.create({ id: 'old', pk: 'p' });
   const iterator = container.items.getChangeFeedIterator({ changeFeedStartFrom: ChangeFeedStartFrom.Now() });
@@ -63,7 +63,7 @@ test('from now: only what comes later', async () => {
   expect((await iterator.readNext()).result).toMatchObject([{ id: 'new' }]);
 });
 
-test('from a continuation token: where the reader before stopped', async () => {
+test('from a continuation token: where the previous reader stopped', async () => {
   const container = await newContainer(cosmos);
   await container.items.create({ id: 'a', pk: 'p' });
   const { continuationToken } = await readChanges(container, {
@@ -76,7 +76,7 @@ test('from a continuation token: where the reader before stopped', async () => {
   expect(pages).toEqual([['b']]);
 });
 
-test('of one partition key', async () => {
+test('for one partition key', async () => {
   const container = await newContainer(cosmos);
   for (const id of ['a', 'b', 'c']) await container.items.create({ id, pk: id === 'b' ? 'q' : 'p' });
   const from = (pk: string) =>
@@ -92,7 +92,7 @@ test('of one partition key', async () => {
   expect(later.pages).toEqual([['b']]);
 });
 
-test('of the feed ranges that the container names', async () => {
+test('for the feed ranges that the container returns', async () => {
   const container = await newContainer(cosmos);
   await container.items.create({ id: 'a', pk: 'p' });
   const ranges = await container.getFeedRanges();
@@ -118,7 +118,7 @@ test('from a point in time', async () => {
   expect(pages).toEqual([['new']]);
 });
 
-test('all versions and deletes is not covered, by name', async () => {
+test('the mode for all versions and deletes is refused by name', async () => {
   const container = await newContainer(cosmos);
   const iterator = container.items.getChangeFeedIterator({
     changeFeedMode: 'Full-Fidelity Feed' as never,

@@ -4,7 +4,7 @@ import { cosmosForFile, newContainer, refusalOf, sendSigned } from './openContai
 
 const cosmos = await cosmosForFile();
 
-test('an item that was created reads back with the system properties of the service', async () => {
+test('a created item reads back with the service’s system properties', async () => {
   const container = await newContainer(cosmos);
   const before = Math.floor(Date.now() / 1000);
   const created = await container.items.create({
@@ -33,7 +33,7 @@ test('a missing item reads as 404 without a resource', async () => {
   expect({ statusCode, resource, substatus }).toEqual({ statusCode: 404, resource: undefined, substatus: 0 });
 });
 
-test('an id may be taken once in a partition, and again in another', async () => {
+test('an id is unique within a partition but not across partitions', async () => {
   const container = await newContainer(cosmos);
   await container.items.create({ id: 'a', pk: 'p' });
   const refusal = await refusalOf(container.items.create({ id: 'a', pk: 'p' }));
@@ -42,7 +42,7 @@ test('an id may be taken once in a partition, and again in another', async () =>
   expect((await container.items.create({ id: 'a', pk: 'q' })).statusCode).toBe(201);
 });
 
-test('a replacement keeps the resource id and changes the ETag, whatever system properties the sender had', async () => {
+test('a replacement keeps the resource id and changes the ETag, whatever system properties the client sends', async () => {
   const container = await newContainer(cosmos);
   const { resource: first } = await container.items.create({ id: 'a', pk: 'p', n: 1, gone: true });
   const { resource: second, statusCode } = await container
@@ -57,7 +57,7 @@ test('a replacement keeps the resource id and changes the ETag, whatever system 
   expect((await container.item('a', 'p').read()).resource).toEqual(second);
 });
 
-test('replacing or deleting what is not there is 404', async () => {
+test('replacing or deleting a missing item is 404', async () => {
   const container = await newContainer(cosmos);
   expect(await refusalOf(container.item('a', 'p').replace({ id: 'a', pk: 'p' }))).toMatchObject({
     code: 404,
@@ -72,7 +72,7 @@ test('an upsert creates, then replaces', async () => {
   expect((await container.item('a', 'p').read()).resource).toMatchObject({ n: 2 });
 });
 
-test('a deleted item is gone, and its id is free', async () => {
+test('deleting an item frees its id', async () => {
   const container = await newContainer(cosmos);
   const first = await container.items.create({ id: 'a', pk: 'p' });
   expect((await container.item('a', 'p').delete()).statusCode).toBe(204);
@@ -93,14 +93,14 @@ test.each([
   expect((await container.item('a', String(pk)).read()).statusCode).toBe(typeof pk === 'string' ? 200 : 404);
 });
 
-test('an item without the partition key is found without one', async () => {
+test('an item without the partition key property is read with an undefined key', async () => {
   const container = await newContainer(cosmos);
   await container.items.create({ id: 'a' });
   expect((await container.item('a', undefined).read()).statusCode).toBe(200);
   expect((await container.item('a', null).read()).statusCode).toBe(404);
 });
 
-test('a nested partition key path and a hierarchical key', async () => {
+test('a partition key path may be nested, and a key hierarchical', async () => {
   const nested = await newContainer(cosmos, { partitionKey: { paths: ['/a/b'] } });
   await nested.items.create({ id: '1', a: { b: 'x' } });
   expect((await nested.item('1', 'x').read()).statusCode).toBe(200);
@@ -113,7 +113,7 @@ test('a nested partition key path and a hierarchical key', async () => {
   expect(await refusalOf(hierarchical.item('1', ['t']).read())).toMatchObject({ code: 501 });
 });
 
-test('a partition key that is not the item’s is refused with its sub-status', async () => {
+test('a partition key that differs from the item’s is refused with sub-status 1001', async () => {
   const container = await newContainer(cosmos);
   await container.items.create({ id: 'a', pk: 'p' });
   expect(await refusalOf(container.item('a', 'p').replace({ id: 'a', pk: 'q' }))).toMatchObject({
@@ -130,7 +130,7 @@ test('the id of an item cannot be changed', async () => {
   });
 });
 
-test('ids: 1,023 bytes and no / \\ ? #', async () => {
+test('an id has at most 1,023 bytes and none of / \\ ? #', async () => {
   const container = await newContainer(cosmos);
   const longest = `${'é'.repeat(511)}x`;
   expect((await container.items.create({ id: longest, pk: 'p' })).statusCode).toBe(201);
@@ -148,7 +148,7 @@ test('ids: 1,023 bytes and no / \\ ? #', async () => {
 });
 
 test.each(['%2F', 'a b', '100%', "it's", 'ä+ö&=', 'x:y;z,@!$()*'])(
-  'the id %j goes through the URL',
+  'the id %j survives the URL',
   async (id) => {
     const container = await newContainer(cosmos);
     await container.items.create({ id, pk: 'p' });
@@ -157,13 +157,13 @@ test.each(['%2F', 'a b', '100%', "it's", 'ä+ö&=', 'x:y;z,@!$()*'])(
   },
 );
 
-test('sizes: 2 MB for an item, 2 KB for a partition key value', async () => {
+test('an item has at most 2 MB, a partition key value 2 KB', async () => {
   const container = await newContainer(cosmos);
   const most = 2 * 1024 * 1024;
   const create = (id: string, bytes: number) =>
     container.items.create({ id, pk: 'p', text: 'é'.repeat(bytes / 2) });
   expect((await create('a', most - 1000)).statusCode).toBe(201);
-  // The request would fit, the item with its system properties does not.
+  // The request fits, but the item with its system properties does not.
   expect(await refusalOf(create('b', most - 100))).toMatchObject({ code: 413 });
   expect(await refusalOf(create('c', most))).toMatchObject({ code: 413 });
   expect((await container.items.create({ id: 'c', pk: 'x'.repeat(2048) })).statusCode).toBe(201);
@@ -172,7 +172,7 @@ test('sizes: 2 MB for an item, 2 KB for a partition key value', async () => {
   });
 });
 
-test('a partition key of version 1 has 101 bytes at most', async () => {
+test('a partition key of version 1 has at most 101 bytes', async () => {
   const container = await newContainer(cosmos, { partitionKey: { paths: ['/pk'], version: 1 } });
   expect((await container.items.create({ id: 'a', pk: 'x'.repeat(101) })).statusCode).toBe(201);
   expect(await refusalOf(container.items.create({ id: 'b', pk: 'x'.repeat(102) }))).toMatchObject({
@@ -189,7 +189,7 @@ test('reading all items pages through the container', async () => {
   expect(resources).toHaveLength(ids.length);
 });
 
-test('the plain read feed of the REST API, with continuation', async () => {
+test('the plain read feed of the REST API pages with a continuation', async () => {
   const { database } = await newContainer(cosmos);
   const link = `dbs/${database.id}/colls/items`;
   for (const id of ['a', 'b', 'c']) await database.container('items').items.create({ id, pk: id });
@@ -220,7 +220,7 @@ test('Prefer: return=minimal leaves the item out of the answer', async () => {
   expect(created.headers.get('etag')).toMatch(/^".+"$/);
 });
 
-test('an item without partition key in the header, and a body that is no JSON, are 400', async () => {
+test('a missing or malformed partition key header is 400, and so is a body that is not JSON', async () => {
   const { database } = await newContainer(cosmos);
   const link = `dbs/${database.id}/colls/items`;
   const post = (headers: Record<string, string>, body: string) =>
@@ -230,7 +230,7 @@ test('an item without partition key in the header, and a body that is no JSON, a
   expect((await post({ 'x-ms-documentdb-partitionkey': 'p' }, '{"id":"a","pk":"p"}')).status).toBe(400);
 });
 
-test('an item of a container that does not exist is 404 with the sub-status of a missing owner', async () => {
+test('an item in a missing container is 404 with sub-status 1003', async () => {
   const container = await newContainer(cosmos);
   const missing = container.database.container('missing');
   const { statusCode, substatus } = await missing.item('a', 'p').read();

@@ -4,7 +4,7 @@ import { clientOf, cosmosForFile, newContainer, refusalOf } from './openContaine
 
 const cosmos = await cosmosForFile();
 
-test('the account names one region, at the address that was asked', async () => {
+test('the account has one region, at the address that the client used', async () => {
   const { resource } = await clientOf(cosmos).getDatabaseAccount();
   expect(resource?.writableLocations).toEqual([{ name: 'Local', databaseAccountEndpoint: cosmos.endpoint }]);
   expect(resource?.readableLocations).toEqual(resource?.writableLocations);
@@ -43,7 +43,7 @@ test('containers: create, read, list, delete', async () => {
   expect((await count()).resources).toEqual([0]);
 });
 
-test('a definition comes back as it was given, with the service’s defaults', async () => {
+test('a definition reads back as given, plus the service’s defaults', async () => {
   const given = {
     partitionKey: { paths: ['/a/b'], version: 1 },
     defaultTtl: 3600,
@@ -79,7 +79,7 @@ test('a definition comes back as it was given, with the service’s defaults', a
   expect(plain.resource).not.toHaveProperty('defaultTtl');
 });
 
-test('a replacement changes policies and the ETag, and nothing that is fixed', async () => {
+test('a replacement changes policies and the ETag, but nothing fixed at creation', async () => {
   const container = await newContainer(cosmos, { uniqueKeyPolicy: { uniqueKeys: [{ paths: ['/email'] }] } });
   const { resource: before } = await container.read();
   if (before === undefined) throw new Error('the container has no definition');
@@ -129,11 +129,11 @@ test('one partition key range covers all keys', async () => {
 });
 
 test.each([
-  ['two paths of kind Hash', { partitionKey: { paths: ['/a', '/b'] } }],
-  ['a path without slash', { partitionKey: { paths: ['a'] } }],
+  ['two paths with kind Hash', { partitionKey: { paths: ['/a', '/b'] } }],
+  ['a path without a slash', { partitionKey: { paths: ['a'] } }],
   ['an unknown version', { partitionKey: { paths: ['/a'], version: 3 } }],
   ['an id that is too long', { id: 'x'.repeat(256) }],
-])('a wrong definition is 400: %s', async (_what, definition) => {
+])('an invalid definition is 400: %s', async (_what, definition) => {
   expect(await refusalOf(newContainer(cosmos, definition))).toMatchObject({ code: 400 });
 });
 
@@ -141,13 +141,13 @@ test.each([
   ['vectorEmbeddingPolicy', { vectorEmbeddingPolicy: { vectorEmbeddings: [] } }],
   ['computedProperties', { computedProperties: [{ name: 'x', query: 'SELECT VALUE 1 FROM c' }] }],
   ['custom conflict resolution', { conflictResolutionPolicy: { mode: 'Custom' } }],
-])('not covered, by name: %s', async (feature, definition) => {
+])('refused by name: %s', async (feature, definition) => {
   const refusal = await refusalOf(newContainer(cosmos, definition as never));
   expect(refusal).toMatchObject({ code: 501 });
   expect(refusal.message).toContain(feature);
 });
 
-test('resources that are not covered answer 501 with their names', async () => {
+test('an unsupported resource or option is 501 with its name', async () => {
   const container = await newContainer(cosmos);
   const { database } = container;
   const calls: [string, () => Promise<unknown>][] = [

@@ -9,14 +9,14 @@ afterAll(async () => {
   for (const each of opened.reverse()) await each.dispose();
 });
 
-/** A stand-in for all tests of a file; it ends with them. */
+/** Starts a stand-in shared by all tests of a file and stops it after them. */
 export async function cosmosForFile(options: CosmosOptions = {}): Promise<Cosmos> {
   const cosmos = await startCosmos(options);
   opened.push({ dispose: () => cosmos.stop() });
   return cosmos;
 }
 
-/** The real SDK on a stand-in; gives up on a busy service at once unless told otherwise. */
+/** The real SDK on a stand-in. By default it does not retry when throttled. */
 export function clientOf({ connectionString }: Pick<Cosmos, 'connectionString'>, maxRetryAttemptCount = 0) {
   const client = new CosmosClient({
     connectionString,
@@ -32,7 +32,7 @@ export function clientOf({ connectionString }: Pick<Cosmos, 'connectionString'>,
   return client;
 }
 
-/** A new container in a database of its own, partitioned by `/pk` unless the definition says otherwise. */
+/** A new container in a new database, partitioned by `/pk` unless the definition says otherwise. */
 export async function newContainer(
   cosmos: Pick<Cosmos, 'connectionString'>,
   definition: Partial<ContainerRequest> = {},
@@ -47,7 +47,7 @@ export async function newContainer(
   return container;
 }
 
-/** What the SDK throws, as far as tests look at it. A batch's error is in the cause of what is thrown. */
+/** The parts of the SDK's error that tests check. A batch's error has them on its cause. */
 export interface Refusal {
   code: number | string | undefined;
   substatus: number | undefined;
@@ -55,7 +55,7 @@ export interface Refusal {
   retryAfterInMs: number | undefined;
 }
 
-/** The refusal that a call ends in; fails when it succeeds. */
+/** The refusal that a call ends in. Throws if the call succeeds. */
 export async function refusalOf(call: Promise<unknown>): Promise<Refusal> {
   try {
     await call;
@@ -64,10 +64,10 @@ export async function refusalOf(call: Promise<unknown>): Promise<Refusal> {
     if (code === undefined && cause !== undefined) return cause;
     return { code, substatus, message, retryAfterInMs };
   }
-  throw new Error('the call was not refused');
+  throw new Error('the call succeeded; expected a refusal');
 }
 
-/** A GET, POST or DELETE under `/_local/`; resolves to the JSON of the answer. */
+/** Sends a request to `/_local/` and resolves to the status and parsed body of the answer. */
 export async function local(cosmos: Pick<Cosmos, 'endpoint'>, method: string, path: string, body?: unknown) {
   const response = await fetch(`${cosmos.endpoint}_local/${path}`, {
     method,
@@ -77,7 +77,7 @@ export async function local(cosmos: Pick<Cosmos, 'endpoint'>, method: string, pa
   return { status: response.status, body: text === '' ? undefined : (JSON.parse(text) as unknown) };
 }
 
-/** A request as the REST API has it, for what the SDK does not send. `date` defaults to now. */
+/** Sends a signed REST request, for what the SDK cannot send. `date` defaults to now. */
 export function sendSigned(
   { endpoint, key }: Pick<Cosmos, 'endpoint' | 'key'>,
   method: string,

@@ -6,10 +6,10 @@ const cosmos = await cosmosForFile();
 const shared = newContainer(cosmos);
 let count = 0;
 
-/** The SDK sends a move as it is, though its types do not know it. */
+/** The SDK sends a move, but its types lack it. */
 type Operation = PatchOperation | { op: 'move'; from: string; path: string };
 
-/** An item with these properties, and a function that patches it and returns the item without its system properties. */
+/** Creates an item. `patch` resolves to the patched item without id, partition key and system properties. */
 async function itemWith(properties: Record<string, unknown>) {
   const container = await shared;
   const id = `i${count++}`;
@@ -26,13 +26,13 @@ async function itemWith(properties: Record<string, unknown>) {
 }
 
 const accepted: [string, Record<string, unknown>, Operation, Record<string, unknown>][] = [
-  ['add makes a property', {}, { op: 'add', path: '/a', value: 1 }, { a: 1 }],
+  ['add creates a property', {}, { op: 'add', path: '/a', value: 1 }, { a: 1 }],
   ['add replaces a property', { a: 1 }, { op: 'add', path: '/a', value: { b: 2 } }, { a: { b: 2 } }],
   ['add inserts into an array', { a: [1, 3] }, { op: 'add', path: '/a/1', value: 2 }, { a: [1, 2, 3] }],
   ['add at the length appends', { a: [1] }, { op: 'add', path: '/a/1', value: 2 }, { a: [1, 2] }],
   ['add at - appends', { a: [1] }, { op: 'add', path: '/a/-', value: 2 }, { a: [1, 2] }],
-  ['set makes a property', {}, { op: 'set', path: '/a', value: null }, { a: null }],
-  ['set replaces in an array', { a: [1, 3] }, { op: 'set', path: '/a/1', value: 2 }, { a: [1, 2] }],
+  ['set creates a property', {}, { op: 'set', path: '/a', value: null }, { a: null }],
+  ['set replaces an array element', { a: [1, 3] }, { op: 'set', path: '/a/1', value: 2 }, { a: [1, 2] }],
   [
     'set of a nested property',
     { a: { b: 1, c: 2 } },
@@ -45,7 +45,7 @@ const accepted: [string, Record<string, unknown>, Operation, Record<string, unkn
   ['remove from an array', { a: [1, 2, 3] }, { op: 'remove', path: '/a/1' }, { a: [1, 3] }],
   ['incr', { a: 1 }, { op: 'incr', path: '/a', value: 2.5 }, { a: 3.5 }],
   ['incr below zero', { a: 1 }, { op: 'incr', path: '/a', value: -2 }, { a: -1 }],
-  ['incr makes a property', {}, { op: 'incr', path: '/a', value: 2 }, { a: 2 }],
+  ['incr creates a property', {}, { op: 'incr', path: '/a', value: 2 }, { a: 2 }],
   ['move', { a: 1, b: {} }, { op: 'move', from: '/a', path: '/b/c' }, { b: { c: 1 } }],
   ['move over a property', { a: 1, b: 2 }, { op: 'move', from: '/a', path: '/b' }, { b: 1 }],
   ['~1 and ~0 stand for / and ~', { 'a/b~c': 1 }, { op: 'set', path: '/a~1b~0c', value: 2 }, { 'a/b~c': 2 }],
@@ -64,25 +64,25 @@ test.each(accepted)('%s', async (_what, before, operation, after) => {
 
 const refused: [string, Record<string, unknown>, Operation, RegExp][] = [
   [
-    'add below nothing',
+    'add below a missing property',
     {},
     { op: 'add', path: '/a/b', value: 1 },
     /Add Operation only support adding a leaf node.*beyond: 'a'/,
   ],
-  ['add behind the end of an array', { a: [] }, { op: 'add', path: '/a/1', value: 1 }, /no path found/],
+  ['add beyond the end of an array', { a: [] }, { op: 'add', path: '/a/1', value: 1 }, /no path found/],
   ['add to a string', { a: 'x' }, { op: 'add', path: '/a/b', value: 1 }, /no path found/],
-  ['replace of nothing', {}, { op: 'replace', path: '/a', value: 1 }, /no path found/],
+  ['replace of a missing property', {}, { op: 'replace', path: '/a', value: 1 }, /no path found/],
   ['replace at -', { a: [1] }, { op: 'replace', path: '/a/-', value: 1 }, /no path found/],
-  ['remove of nothing', {}, { op: 'remove', path: '/a' }, /no path found/],
+  ['remove of a missing property', {}, { op: 'remove', path: '/a' }, /no path found/],
   ['incr of a string', { a: 'x' }, { op: 'incr', path: '/a', value: 1 }, /number/],
   ['incr by a string', { a: 1 }, { op: 'incr', path: '/a', value: '1' as never }, /number/],
-  ['move of nothing', {}, { op: 'move', from: '/a', path: '/b' }, /no path found/],
+  ['move of a missing property', {}, { op: 'move', from: '/a', path: '/b' }, /no path found/],
   ['move into itself', { a: {} }, { op: 'move', from: '/a', path: '/a/b' }, /child/],
   ['the id', {}, { op: 'set', path: '/id', value: 'x' }, /'id' can't be patched/],
   ['a system property', {}, { op: 'set', path: '/_etag', value: 'x' }, /'_etag' can't be patched/],
   ['the partition key', {}, { op: 'set', path: '/pk', value: 'x' }, /partition key can't be patched/],
   ['an unknown operation', {}, { op: 'test' as never, path: '/a', value: 1 }, /'test' is not supported/],
-  ['a path without slash', {}, { op: 'set', path: 'a', value: 1 }, /The path .*a.* is invalid/],
+  ['a path without a slash', {}, { op: 'set', path: 'a', value: 1 }, /The path .*a.* is invalid/],
 ];
 
 test.each(refused)('refused: %s', async (_what, before, operation, message) => {
@@ -109,7 +109,7 @@ test('operations apply in order and change the ETag once', async () => {
   expect((await item.read()).etag).not.toBe(etag);
 });
 
-test('ten operations are the most', async () => {
+test('a patch has 1 to 10 operations', async () => {
   const { item } = await itemWith({ n: 0 });
   const increments = (many: number) =>
     Array.from({ length: many }, () => ({ op: 'incr', path: '/n', value: 1 }) as const);
@@ -138,7 +138,7 @@ test('a condition decides whether the patch is applied', async () => {
   expect((await item.patch({ condition, operations })).resource).toMatchObject({ status: 'paid' });
 });
 
-test('a condition that is no query is 400', async () => {
+test('a condition that is not a query is 400', async () => {
   const { item } = await itemWith({});
   const operations: PatchOperation[] = [{ op: 'set', path: '/a', value: 1 }];
   expect(await refusalOf(item.patch({ condition: 'where c.a = 1 (', operations }))).toMatchObject({

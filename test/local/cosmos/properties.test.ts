@@ -7,18 +7,19 @@ import { parsePatch } from '../../../local/cosmos/patchRequest.ts';
 import { cosmosForFile, newContainer } from './openContainer.ts';
 
 /**
- * No name has a backslash: once an object of the process has a name that ends in one, JSON.parse of Node 24.21 takes an
- * escaped name in its place for the same. After `{"k":1,"\\":0}` it reads `{"k":1,"\t":0}` as if it were the first again.
+ * Names have no backslash because of a bug in JSON.parse of Node 24.21. Once an object in the process has a
+ * name that ends in a backslash, an escaped name in the same position is taken for it: after
+ * `{"k":1,"\\":0}`, parsing `{"k":1,"\t":0}` yields the first object again.
  */
 const unit = fc
   .integer({ min: 0x20, max: 0x7e })
   .map((code) => String.fromCharCode(code))
   .filter((character) => character !== '\\');
-/** Values as JSON carries them: -0 is 0 there. */
+/** Values after a JSON round trip, which turns -0 into 0. */
 const json = fc
   .jsonValue({ stringUnit: unit })
   .map((value) => JSON.parse(JSON.stringify(value)) as JsonValue);
-/** Names and strings that look like what the stand-in itself writes into an item's text. */
+/** Names and strings that resemble what the stand-in writes into an item's text. */
 const tricky = fc.constantFrom(',"_rid":"x', '"}', '_lsn', '__proto__', 'toString', '\u2028', '~1/');
 const anyObject = fc.dictionary(
   fc.oneof(fc.string({ unit }), tricky),
@@ -33,7 +34,7 @@ function patched(item: JsonObject, ...operations: JsonObject[]): JsonObject {
   return copy;
 }
 
-test('what is added and removed again leaves no trace, and so does a move there and back', () => {
+test('adding and then removing leaves no trace, and neither does moving there and back', () => {
   fc.assert(
     fc.property(anyObject, json, fc.nat(), (inner, value, seed) => {
       const item: JsonObject = { inner, list: [1, 2, 3] };
@@ -51,7 +52,7 @@ test('what is added and removed again leaves no trace, and so does a move there 
   );
 });
 
-test('a partition key has one text, from the item and from the header', () => {
+test('a partition key has the same text from the item and from the header', () => {
   const rule = { paths: [['pk']], maxBytes: 2048 };
   const value = fc.oneof(
     fc.string(),
@@ -68,7 +69,7 @@ test('a partition key has one text, from the item and from the header', () => {
   );
 });
 
-test('any JSON comes back as it was sent, also after a patch', async () => {
+test('any JSON reads back unchanged, even after a patch', async () => {
   const container = await newContainer(await cosmosForFile());
   const nested = { n: 1, _rid: 'own', _ts: 'own' };
   let count = 0;

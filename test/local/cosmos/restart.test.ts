@@ -25,14 +25,14 @@ async function createContainer(cosmos: { connectionString: string }) {
   return (await database.containers.create(definition)).container;
 }
 
-test('definitions, items and change feed positions survive', async () => {
+test('definitions, items and change feed positions survive a restart', async () => {
   const data = folder();
   const first = await startCosmos({ data });
   const before = await createContainer(first);
   for (const id of ['a', 'b', 'latest']) await before.items.create({ id, pk: 'p' });
   const feed = before.items.getChangeFeedIterator({ changeFeedStartFrom: ChangeFeedStartFrom.Beginning() });
   const { continuationToken } = await feed.readNext();
-  // Without its latest item the table does not tell any more how far the sequence has come.
+  // Without its latest item the table no longer shows how far the sequence has advanced.
   await before.item('latest', 'p').delete();
   const { resource: definition } = await before.read();
   const { resource: item } = await before.item('a', 'p').read();
@@ -51,12 +51,12 @@ test('definitions, items and change feed positions survive', async () => {
   expect((await resumed.readNext()).result).toMatchObject([{ id: 'c' }]);
 });
 
-test('a session token from before the data was lost is 404 with its sub-status', async () => {
+test('a session token from before a data loss is 404 with sub-status 1002', async () => {
   await using cosmos = await startCosmos();
   const container = await createContainer(cosmos);
   await container.items.create({ id: 'a', pk: 'p' });
   const { connectionString } = cosmos;
-  // With endpoint discovery the SDK drops the token by itself and asks again.
+  // With endpoint discovery enabled, the SDK drops the token and retries.
   const client = new CosmosClient({ connectionString, connectionPolicy: { enableEndpointDiscovery: false } });
   const item = client.database('db').container('items').item('a', 'p');
   const ahead = await item.read({ sessionToken: '0:-1#999999' });
@@ -65,7 +65,7 @@ test('a session token from before the data was lost is 404 with its sub-status',
   expect(current.statusCode).toBe(200);
 });
 
-test.each(['SIGTERM', 'SIGKILL'] as const)('what was answered survives %s', async (signal) => {
+test.each(['SIGTERM', 'SIGKILL'] as const)('acknowledged writes survive %s', async (signal) => {
   const data = folder();
   const main = join(import.meta.dirname, '../../../local/cosmos/main.ts');
   const child = spawn(process.execPath, [main, '--port', '0', '--data', data], {

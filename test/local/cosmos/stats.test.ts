@@ -5,7 +5,7 @@ import { clientOf, cosmosForFile, local, newContainer } from './openContainer.ts
 
 const cosmos = await cosmosForFile();
 
-test('each data-plane request counts once, by container and operation; metadata apart', async () => {
+test('each data-plane request counts once, by container and operation; metadata counts separately', async () => {
   const container = await newContainer(cosmos);
   await local(cosmos, 'DELETE', 'stats');
   await container.items.create({ id: 'a', pk: 'p' });

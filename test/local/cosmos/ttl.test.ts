@@ -13,7 +13,7 @@ async function visible(container: Container) {
   return resources;
 }
 
-test('an item expires by its own ttl, and is gone at once from reads, queries and the change feed', async () => {
+test('an item expires by its own ttl and vanishes at once from reads, queries and the change feed', async () => {
   const container = await newContainer(cosmos, { defaultTtl: -1 });
   await container.items.create({ id: 'short', pk: 'p', ttl: 10 });
   await container.items.create({ id: 'stays', pk: 'p' });
@@ -28,7 +28,7 @@ test('an item expires by its own ttl, and is gone at once from reads, queries an
   expect((await feed.readNext()).result).toMatchObject([{ id: 'stays' }]);
 });
 
-test('what expired is missing for writes, too, and its id is free', async () => {
+test('an expired item is also missing for writes, and its id is free', async () => {
   const container = await newContainer(cosmos, { defaultTtl: 10 });
   for (const id of ['a', 'b', 'c', 'd']) await container.items.create({ id, pk: 'p' });
   pass(10);
@@ -42,7 +42,7 @@ test('what expired is missing for writes, too, and its id is free', async () => 
   expect((await container.items.create({ id: 'a', pk: 'p' })).statusCode).toBe(201);
 });
 
-test('the default of the container, which an item can lengthen, shorten or turn off', async () => {
+test('an item can lengthen, shorten or turn off the container’s default', async () => {
   const container = await newContainer(cosmos, { defaultTtl: 10 });
   await container.items.create({ id: 'default', pk: 'p' });
   await container.items.create({ id: 'never', pk: 'p', ttl: -1 });
@@ -56,14 +56,14 @@ test('the default of the container, which an item can lengthen, shorten or turn 
   expect(await visible(container)).toEqual(['never']);
 });
 
-test('without a default of the container an item’s ttl does nothing', async () => {
+test('an item’s ttl has no effect if the container has no default', async () => {
   const container = await newContainer(cosmos);
   await container.items.create({ id: 'a', pk: 'p', ttl: 1 });
   pass(100);
   expect(await visible(container)).toEqual(['a']);
 });
 
-test('a write begins the time anew, and a patch can set the ttl', async () => {
+test('a write restarts the ttl, and a patch can set it', async () => {
   const container = await newContainer(cosmos, { defaultTtl: -1 });
   await container.items.create({ id: 'a', pk: 'p', ttl: 10 });
   await container.items.create({ id: 'b', pk: 'p' });
@@ -76,7 +76,7 @@ test('a write begins the time anew, and a patch can set the ttl', async () => {
   expect(await visible(container)).toEqual([]);
 });
 
-test('a new default of the container counts for the items that are there', async () => {
+test('a new default of the container applies to existing items', async () => {
   const container = await newContainer(cosmos);
   await container.items.create({ id: 'a', pk: 'p' });
   await container.items.create({ id: 'never', pk: 'p', ttl: -1 });

@@ -20,10 +20,10 @@ it.each<[query: string, results: unknown[]]>([
   ['SELECT MIN(c.n) AS low, MAX(c.n) AS high FROM c', [{ low: -4, high: 10 }]],
   ['SELECT VALUE SUM(c.n * 2) + COUNT(1) FROM c', [25]],
   ['SELECT VALUE COUNTIF(c.n > 1) FROM c', [2]],
-  // Undefined as soon as something is not a number, and SELECT VALUE undefined is no result.
+  // One value that is not a number makes it undefined, and SELECT VALUE undefined has no result.
   ['SELECT VALUE SUM(c.m) FROM c', []],
   ['SELECT AVG(c.m) AS mean FROM c', [{}]],
-  // Types count in their sorting order: null, false, true, numbers, text; arrays and objects make it undefined.
+  // Types compare in sort order: null, false, true, numbers, text. Arrays and objects make it undefined.
   ['SELECT MIN(c.m) AS low, MAX(c.m) AS high FROM c', [{ low: null, high: 'text' }]],
   ['SELECT MIN(c.list) AS low FROM c', [{}]],
   // Over nothing.
@@ -44,7 +44,7 @@ it.each<[query: string, results: unknown[]]>([
   ['SELECT VALUE UPPER(c.p) FROM c GROUP BY UPPER(c.p)', ['A', 'B', 'C']],
   ['SELECT c.p FROM c WHERE c.n > 0 GROUP BY c.p', [{ p: 'a' }, { p: 'c' }]],
   ['SELECT VALUE {part: c.p, n: COUNT(c.n)} FROM c WHERE c.n < 0 GROUP BY c.p', [{ part: 'b', n: 1 }]],
-  // An absent key makes a group of its own; objects are equal whatever the order of their properties.
+  // Items without the key form their own group. Objects are equal whatever the order of their properties.
   [
     'SELECT c.kind, COUNT(1) AS n FROM c GROUP BY c.kind',
     [{ n: 1 }, { kind: 'x', n: 2 }, { kind: 'y', n: 1 }, { kind: { z: 1, y: 2 }, n: 2 }],

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { tableOfItems, valueOfExpression } from './tableOfItems.ts';
 
-/** Values as the reference pages of the functions give them. */
+/** Values from the reference pages of the functions. */
 const cases = (table: [expression: string, value: unknown][]) =>
   it.each(table)('%s is %j', (expression, value) => {
     expect(valueOfExpression(expression)).toEqual(value);
@@ -161,7 +161,7 @@ describe('types', () => {
   ]);
 });
 
-it('functions take the values of items as well as constants', () => {
+it('functions accept item values as well as constants', () => {
   const { all } = tableOfItems([
     { name: 'Alpha', tags: ['a', 'b'], big: 1e17, at: '2024-01-01T00:00:00Z' },
     { name: 5, tags: 'a', big: 'x' },

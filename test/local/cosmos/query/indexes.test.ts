@@ -1,7 +1,7 @@
 import { describe, expect, it, vi } from 'vitest';
 import { tableOfItems } from './tableOfItems.ts';
 
-/** How SQLite would run what the engine ran: one line a step, the last statement's. */
+/** SQLite's plan for the last statement that the engine ran, one line per step. */
 function planOf(query: string, parameters: Record<string, unknown>, partition?: unknown) {
   const table = tableOfItems([{ p: 'a', type: 't', at: 'x', n: 1 }]);
   const prepare = vi.spyOn(table.db, 'prepare');
@@ -11,7 +11,7 @@ function planOf(query: string, parameters: Record<string, unknown>, partition?: 
   return steps.map(({ detail }) => String(detail));
 }
 
-describe('an index serves', () => {
+describe('an index serves the query', () => {
   it.each<[query: string, sought: string]>([
     [
       'SELECT TOP 50 * FROM c WHERE c.type = @t AND c.at <= @now ORDER BY c.at',
@@ -39,7 +39,7 @@ describe('an index serves', () => {
     'SELECT * FROM c WHERE c.type = @t ORDER BY c.at DESC',
     'SELECT * FROM c WHERE c.type = @t ORDER BY c.at DESC, c.n',
     'SELECT * FROM c WHERE c.type = @t',
-  ])('%s, and nothing is left to sort', (query) => {
+  ])('%s without a sort', (query) => {
     const plan = planOf(query, { t: 't', now: 'y' });
 
     expect(plan).toHaveLength(1);
@@ -47,7 +47,7 @@ describe('an index serves', () => {
   });
 });
 
-it('indexes are made once a shape, and no more than twelve a table', () => {
+it('queries create one index per shape and at most twelve per table', () => {
   const { db, page } = tableOfItems([{ n: 1 }]);
   const count = () =>
     db.prepare(`SELECT count(*) AS n FROM sqlite_master WHERE type = 'index' AND name LIKE 'query%'`).get()

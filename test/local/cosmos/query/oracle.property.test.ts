@@ -18,7 +18,7 @@ const others: Json[] = [
   { y: ['a'], x: 1 },
 ];
 
-/** Few values of few types, so that equal values and values of one type meet often. */
+/** A small pool of values and types, so that equal values and equal types meet often. */
 const json: fc.Arbitrary<Json> = fc.oneof(
   { weight: 3, arbitrary: fc.constantFrom(...numbers) },
   { weight: 3, arbitrary: fc.constantFrom(...strings) },
@@ -116,7 +116,7 @@ const sortKeys = fc.uniqueArray(fc.record({ key: fc.constantFrom('a', 'b'), desc
 });
 
 describe('the engine agrees with a plain evaluation', () => {
-  it('of filters, in every order, whatever the size of a page and the partition', () => {
+  it('on filters, in any sort order, page size and partition', () => {
     fc.assert(
       fc.property(
         docs,
@@ -138,7 +138,7 @@ describe('the engine agrees with a plain evaluation', () => {
     );
   });
 
-  it('of the value of a condition: true, false or none', () => {
+  it('on the value of a condition: true, false or undefined', () => {
     fc.assert(
       fc.property(doc, condition, (fields, filter) => {
         const parameters: Record<string, Json> = {};

@@ -1,6 +1,6 @@
 /**
- * The language's comparison and ordering in plain JavaScript, written from its documentation and sharing nothing
- * with the engine: a filter is a tree that can be both evaluated here and written as query text.
+ * The language's comparison and ordering in plain JavaScript, written from its documentation and sharing no
+ * code with the engine. A filter is a tree that can be evaluated here or written as query text.
  */
 export type Json = null | boolean | number | string | Json[] | { [key: string]: Json };
 export type Value = Json | undefined;
@@ -127,7 +127,7 @@ function same(left: Value, right: Value): boolean {
   return left === right;
 }
 
-/** Types first, then values; arrays and objects by their text, an order that the service does not promise. */
+/** Sorts by type, then by value; arrays and objects by their text, which the service does not promise. */
 export function inOrder(left: Value, right: Value): number {
   const types = TYPES.indexOf(typeOf(left)) - TYPES.indexOf(typeOf(right));
   if (types !== 0) return types;
@@ -136,7 +136,7 @@ export function inOrder(left: Value, right: Value): number {
   return a < b ? -1 : 1;
 }
 
-/** The filter as query text; constants that go as parameters are put into `parameters`. */
+/** The filter as query text. Constants to be passed as parameters are added to `parameters`. */
 export function toQuery(filter: Filter, parameters: Record<string, Json>): string {
   const of = (part: Filter) => toQuery(part, parameters);
   switch (filter.kind) {

@@ -6,7 +6,7 @@ const numbered = (count: number): Item[] =>
   Array.from({ length: count }, (_, index) => ({ p: 'a', n: index * 10, group: index % 3 }));
 
 describe('a page', () => {
-  it('has a continuation exactly where results are left, within TOP and LIMIT', () => {
+  it('has a continuation exactly when results remain, within TOP and LIMIT', () => {
     const { page } = tableOfItems(numbered(4));
     const sizes = (query: string, maxItems: number) => {
       const found: number[] = [];
@@ -31,7 +31,7 @@ describe('a page', () => {
     expect(sizes('SELECT * FROM c', -1)).toEqual([4]);
   });
 
-  it('ends at 4 MB, with one item at least', () => {
+  it('ends with the item that takes it over 4 MB', () => {
     const big = 'x'.repeat(3 * 1024 * 1024);
     const { page } = tableOfItems([{ big }, { big }, { big }]);
 
@@ -47,7 +47,7 @@ describe('a page', () => {
     'SELECT VALUE c.n FROM c',
     'SELECT VALUE c.n FROM c ORDER BY c.n',
     'SELECT VALUE c.n FROM c WHERE c.n >= 0 ORDER BY c.n',
-  ])('%s goes on where it was, whatever is written meanwhile', (query) => {
+  ])('%s resumes where it stopped, whatever is written in between', (query) => {
     const { page, add, db, table } = tableOfItems(numbered(4));
     const first = page(query, {}, { maxItems: 2 });
     expect(first.items).toEqual([0, 10]);
@@ -60,7 +60,7 @@ describe('a page', () => {
     expect(new Set(items)).toEqual(new Set([20, 30, 35]));
   });
 
-  it('goes on among equal sort values and among items without one', () => {
+  it('resumes among equal sort values and among items without one', () => {
     const items = [{ s: 1 }, {}, { s: 1 }, { s: null }, {}, { s: 1 }, { s: 'a' }];
     const { all } = tableOfItems(items);
     const query = 'SELECT VALUE c.id FROM c ORDER BY c.s';
@@ -92,7 +92,7 @@ it.each(['nonsense', '', Buffer.from('{"q":"x","n":-1}').toString('base64url')])
   },
 );
 
-it('a continuation is good for its own query only', () => {
+it('a continuation is valid for its own query only', () => {
   const { page } = tableOfItems(numbered(3));
   const { continuation } = page('SELECT * FROM c WHERE c.n >= @n', { n: 0 }, { maxItems: 1 });
 
@@ -100,7 +100,7 @@ it('a continuation is good for its own query only', () => {
   expect(() => page('SELECT * FROM c WHERE c.n >= @n', { n: 1 }, { continuation })).toThrow(/another query/);
 });
 
-it('one partition is read alone, and what has expired is not seen', () => {
+it('a partition is read alone, and expired items are left out', () => {
   const { all, add } = tableOfItems([{ p: 'a', n: 1 }, { p: 'b', n: 2 }, { p: 'b', n: 3 }, { n: 4 }]);
   add({ p: 'b', n: 5 }, NOW_SECONDS);
   add({ p: 'b', n: 6 }, NOW_SECONDS + 1);

@@ -31,7 +31,7 @@ async function inPages(query: string | SqlQuerySpec, options: FeedOptions): Prom
   return results;
 }
 
-/** Each form the service gives a result in, the expected result over all partitions, and over `p0`. */
+/** One query per shape of result, with the expected results over all partitions and over `p0`. */
 const SHAPES: [query: string, all: unknown[], inPartition: unknown[]][] = [
   ['SELECT VALUE c.id FROM c', everyId, ids([0, 3, 6, 9])],
   ['SELECT VALUE c.id FROM c WHERE c.n >= 8', ids([8, 9, 10, 11]), ids([9])],
@@ -87,7 +87,7 @@ it.each(SHAPES)('%s, all at once', async (query, all) => {
   expect((await container.items.query(query, { maxItemCount: 2 }).fetchAll()).resources).toEqual(all);
 });
 
-it('parameters of every type arrive', async () => {
+it('parameters of any type work', async () => {
   const query = {
     query: 'SELECT VALUE c.id FROM c WHERE c.n IN (@one, @two) OR c.tags = @tags OR c.id = @id',
     parameters: [
@@ -100,7 +100,7 @@ it('parameters of every type arrive', async () => {
   expect((await container.items.query<string>(query).fetchAll()).resources).toEqual(ids([1, 4, 5, 10]));
 });
 
-it('a continuation token opens the next page in another client', async () => {
+it('a continuation token gets the next page in a second iterator', async () => {
   const query = 'SELECT VALUE c.n FROM c ORDER BY c.n';
   const first = await container.items.query<number>(query, { maxItemCount: 5 }).fetchNext();
   expect(first.resources).toEqual([0, 1, 2, 3, 4]);
@@ -111,7 +111,7 @@ it('a continuation token opens the next page in another client', async () => {
   expect(resources).toEqual([5, 6, 7, 8, 9, 10, 11]);
 });
 
-it('a continuation token outlives the process, and so do the indexes', async () => {
+it('continuation tokens and indexes survive a restart', async () => {
   const data = await mkdtemp(join(tmpdir(), 'queries-'));
   const query = 'SELECT VALUE c.n FROM c WHERE c.n > 0 ORDER BY c.n DESC';
   const before = await startCosmos({ data });
@@ -131,7 +131,7 @@ it('a continuation token outlives the process, and so do the indexes', async () 
   await removeFolder(data);
 });
 
-it('a wrong query is a 400 with its place, one that is not covered a 501 with its name', async () => {
+it('an invalid query is 400 with the place of the error, an unsupported feature is 501 with its name', async () => {
   const wrong = await refusalOf(container.items.query('SELECT * FORM c').fetchAll());
   expect(wrong.code).toBe(400);
   expect(wrong.message).toContain('"location":{"start":9,"end":13}');

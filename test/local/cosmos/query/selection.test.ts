@@ -93,7 +93,7 @@ describe('parameters', () => {
     expect(all(query, { v: value })).toEqual(ids);
   });
 
-  it('of other types and values do not change what the same text means', () => {
+  it('of other types and values do not reuse the wrong statement for the same text', () => {
     const query = 'SELECT VALUE c.id FROM c WHERE c[@key] = @v';
     expect(all(query, { key: 'name', v: 'Jones' })).toEqual(['jones']);
     expect(all(query, { key: 'p', v: 'b' })).toEqual(['jones', 'stray']);
@@ -104,7 +104,7 @@ describe('parameters', () => {
 });
 
 it.each(['a"b', 'a\\b', 'a.b', 'a[0]', 'a\nb', '', "it's", '$', '😀', '\u0001', '0'])(
-  'a property may be called %j',
+  'a property may be named %j',
   (name) => {
     const text = JSON.stringify(name);
     const table = tableOfItems([{ [name]: { v: 1 } }, { [name]: 2 }]);

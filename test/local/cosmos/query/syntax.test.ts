@@ -10,10 +10,10 @@ function refusalOf(query: string): unknown {
   } catch (refusal) {
     return refusal;
   }
-  throw new Error(`${query} was not refused`);
+  throw new Error(`${query} succeeded; expected a refusal`);
 }
 
-describe('a wrong query', () => {
+describe('an invalid query', () => {
   it.each([
     ['SELECT * FORM c', 'SC1001', "Syntax error, incorrect syntax near 'FORM'.", 9, 13],
     ['SELECT * FROM c WHERE c.x = ', 'SC1001', 'Syntax error, unexpected end of query.', 28, 28],
@@ -29,7 +29,7 @@ describe('a wrong query', () => {
       28,
       33,
     ],
-  ])('%s is answered with the place of the error', (query, code, message, start, end) => {
+  ])('%s gets the place of the error', (query, code, message, start, end) => {
     const refusal = refusalOf(query);
 
     expect(refusal).toBeInstanceOf(BadQuery);
@@ -38,7 +38,7 @@ describe('a wrong query', () => {
     });
   });
 
-  it('names the property that is neither grouped by nor aggregated', () => {
+  it('gets the name of a property that is neither a grouping key nor aggregated', () => {
     const { message } = refusalOf('SELECT c.a.b, COUNT(1) AS n FROM c GROUP BY c.a') as Error;
     expect(message).toContain("Property reference 'c.a.b' is invalid");
     expect(message).toContain('"location":{"start":7,"end":12}');
@@ -77,14 +77,14 @@ it.each([
   ['SELECT DISTINCT COUNT(1) FROM c', 'DISTINCT together with aggregates or GROUP BY'],
   ['SELECT VALUE (SELECT VALUE t FROM t IN c.tags) FROM c', 'a scalar subquery'],
   ['SELECT c[c.key] FROM c', 'a computed property name'],
-])('%s is refused by the name of what is missing', (query, feature) => {
+])('%s is refused with the name of the unsupported feature', (query, feature) => {
   const refusal = refusalOf(query);
 
   expect(refusal).toBeInstanceOf(UnsupportedQuery);
   expect((refusal as UnsupportedQuery).feature).toContain(feature);
 });
 
-it('keywords and function names are read in any case, comments are skipped, strings unescaped', () => {
+it('keywords and function names match in any case, comments are skipped, strings are unescaped', () => {
   expect(all('select value upper("a\\u0062\\n\\"\'") || \'\\\'"\' -- a comment')).toEqual(['AB\n"\'\'"']);
 });
 
@@ -115,7 +115,7 @@ it.each([
   expect(all(`SELECT VALUE ${expression}`)[0]).toEqual(value);
 });
 
-it('a query plan asks the SDK for no work, and a wrong query has none', () => {
+it('a query plan leaves the SDK no work, and an invalid query has no plan', () => {
   const plan = queryPlan({ query: 'SELECT DISTINCT c.x FROM c ORDER BY c.x' });
 
   expect(plan).toMatchObject({

@@ -7,7 +7,7 @@ const TABLE = tableName(1);
 
 export type Item = Record<string, unknown>;
 
-/** A container's table with these items in it, in their order; `p` is the partition key. */
+/** A container's table with these items, in order. `p` is the partition key. */
 export function tableOfItems(items: readonly Item[]) {
   const db = new DatabaseSync(':memory:');
   createItemTable(db, 1, []);
@@ -23,7 +23,7 @@ export function tableOfItems(items: readonly Item[]) {
     insert.run(partitionOf(item.p), doc.id, JSON.stringify(doc), expires);
   }
 
-  /** One page; `partition`: the value of the partition key. */
+  /** One page. `partition` is the value of the partition key. */
   function page(
     query: string,
     parameters: Record<string, unknown> = {},
@@ -67,7 +67,7 @@ export function tableOfItems(items: readonly Item[]) {
   return { db, table: TABLE, add, page, all };
 }
 
-/** The value of one expression over an empty container; undefined where it gives no result. */
+/** The value of an expression over an empty container; undefined if there is no result. */
 export function valueOfExpression(expression: string, parameters: Record<string, unknown> = {}): unknown {
   return EMPTY.all(`SELECT VALUE ${expression}`, parameters)[0];
 }
