@@ -55,7 +55,7 @@ export function trustedUntil(sentAt: number, timing: LeaseTiming): number {
   return sentAt + timing.leaseMs - timing.marginMs;
 }
 
-/** A value from `min` to `max`, by `random` in [0, 1). */
+/** A value from `min` to `max`. `random` returns values in [0, 1). */
 export function between(min: number, max: number, random: () => number): number {
   return min + (max - min) * random();
 }

@@ -147,7 +147,7 @@ describe('tryAcquire', () => {
     },
   );
 
-  test('a store that never answers is reported as such', async () => {
+  test('a store that never answers is an error that names the timeout', async () => {
     const { locks, clock, network } = virtualLocks();
     network.fault = () => ({ kind: 'blackHole' });
     const acquiring = locks.tryAcquire(key, owner).catch((error: unknown) => error);

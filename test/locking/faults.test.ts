@@ -20,8 +20,8 @@ function fraction(seed: number): number {
 }
 
 /**
- * Runs a lease into a fault that begins at a random time. Returns how many milliseconds before the store
- * could hand the lock on its signal fired; NaN if it never fired.
+ * Runs a lease into a fault that begins at a random time. Returns how early its signal fired: milliseconds
+ * before the store could give the lock to another, or NaN if it never fired.
  */
 async function trial(fault: Fault, seed: number): Promise<number> {
   const clock = virtualClock();

@@ -71,8 +71,8 @@ const sabotages: Sabotage[] = [
   {
     name: 'fence not checked by the claim transaction',
     file: 'src/locking/fence.ts',
-    from: 'from c where c.fence <= ',
-    to: 'from c where c.fence >= 0 or c.fence <= ',
+    from: "where: [{ path: 'fence', is: '<=', value: token }],",
+    to: '',
     tests: 'test/claiming/claimBatch.test.ts',
     caughtBy: 'a smaller fence token than the store has seen is refused',
   },

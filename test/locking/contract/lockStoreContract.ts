@@ -193,7 +193,7 @@ export function lockStoreContract(subject: ContractSubject): void {
       expect(await store.renew(key, one, never)).toBe('renewed');
     });
 
-    test('answers so if there is nothing to break', async () => {
+    test('needs a lease to break: otherwise the answer is changed or notHeld', async () => {
       const key = freshKey();
       expect(await store.break(key, '"1"', never)).toBe('changed');
       const { version } = await store.create(key, never);

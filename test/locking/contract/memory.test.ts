@@ -43,7 +43,7 @@ async function startHolder(key: string): Promise<ContractHolder> {
   return { fence: lease.fence, steps: () => steps, refused, kill: freeze, freeze, thaw: () => resume() };
 }
 
-describe('the model in memory', () => {
+describe('the in-memory model', () => {
   lockStoreContract({
     store: memory,
     clock,
