@@ -4,18 +4,21 @@ import { createRequire } from 'node:module';
 import { fileURLToPath } from 'node:url';
 import { freePorts } from './freePorts.ts';
 
-/** The account that Azurite ships with; its key is public (https://learn.microsoft.com/azure/storage/common/storage-connect-azurite). */
+/**
+ * The account that Azurite ships with; its key is public
+ * (https://learn.microsoft.com/azure/storage/common/storage-connect-azurite).
+ */
 const account = 'devstoreaccount1';
 const accountKey = 'Eby8vdM02xNOcqFlqUwJPLlmEtlCDXJ1OUzFT50uSRZ6IFsuFq2UVErCz4I6tq/K1SZFPTOtr/KBHBeksoGMGw==';
 
 export interface AzuriteOptions {
-  /** Folder for the data; without one it is kept in memory. */
+  /** Data folder; absent: in memory. */
   data?: string;
-  /** Port of the blob service; queue and table take the two that follow. 0 or absent: any free ports. */
+  /** Port of the blob service; queue and table take the next two. 0 or absent: any free ports. */
   port?: number;
   /**
-   * False: what is overwritten or deleted keeps its room. Azurite collects it every ten minutes, and answers nobody
-   * meanwhile: for 33 s where 4,700 receipts and as many locks had been written (measured).
+   * False: overwritten and deleted data keeps its space. Azurite otherwise collects it every ten minutes and
+   * answers nothing meanwhile: for 33 s after 4,700 receipts and as many locks had been written (measured).
    */
   collectGarbage?: boolean;
 }
@@ -23,12 +26,14 @@ export interface AzuriteOptions {
 export interface Azurite extends AsyncDisposable {
   connectionString: string;
   pid: number;
-  /** Resolves when the process has ended, whoever ended it. */
+  /** Resolves when the process has ended, for whatever reason. */
   exited: Promise<void>;
   stop(): Promise<void>;
 }
 
-/** Starts Azurite (blob, queue and table service) as a child process and resolves once all three accept requests. */
+/**
+ * Starts Azurite (blob, queue and table service) as a child process; resolves once all three take requests.
+ */
 export async function startAzurite({
   data,
   port = 0,
@@ -47,14 +52,15 @@ export async function startAzurite({
       `--blobPort=${blob}`,
       `--queuePort=${queue}`,
       `--tablePort=${table}`,
-      // The SDK speaks a newer API version than Azurite knows.
+      // The SDK uses a newer API version than Azurite knows.
       '--skipApiVersionCheck',
       '--disableTelemetry',
     ],
     {
-      // Azurite listens to its channel for a word to end, which on Windows no signal can give it.
+      // Azurite shuts down on a message over this channel; on Windows no signal can ask it to.
       stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
-      // Under a program without a console, as `npm start` starts the local cloud, Windows would open one for it.
+      // If the parent has no console, as when `npm start` starts the local cloud, Windows would open one for
+      // Azurite.
       windowsHide: true,
     },
   );
@@ -74,7 +80,7 @@ export async function startAzurite({
   if (child.pid === undefined) throw new Error('Azurite has no process id');
 
   async function stop(): Promise<void> {
-    // A failure to send means that it is ending already.
+    // A failure to send means that it is already ending.
     if (child.connected) child.send('shutdown', () => {});
     await exited;
   }

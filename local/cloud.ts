@@ -10,11 +10,11 @@ import { startServiceBus } from './serviceBus/index.ts';
 import { startPayments } from './stripe/index.ts';
 
 const usage = `npm run cloud -- [options]
-  --data DIR                 keep the data under DIR (else in memory)
-  --env-file FILE            write the settings here too (default .local/env)
+  --data DIR                 keep data under DIR (default: in memory)
+  --env-file FILE            also write the settings here (default .local/env)
   --service-bus-config FILE  queues, in the official emulator's Config.json format
   --cosmos-port P  --service-bus-port P  --payments-port P
-  --azurite-port P           port of the blob service; queue and table follow. 0, the default: any port`;
+  --azurite-port P           blob port; queue and table take the next two. 0, the default: any port`;
 
 const { values } = parseArgs({
   options: {
@@ -67,7 +67,7 @@ let stopping = false;
 async function stop(reason?: string): Promise<void> {
   if (stopping) return;
   stopping = true;
-  if (reason !== undefined) console.error(`${reason}: the local cloud stops`);
+  if (reason !== undefined) console.error(`${reason}: stopping the local cloud`);
   await Promise.allSettled([cosmos.stop(), serviceBus.stop(), payments.stop(), azurite.stop()]);
   process.exit(reason === undefined ? 0 : 1);
 }

@@ -1,7 +1,7 @@
 import { createServer, type Server } from 'node:net';
 
 /**
- * Asks the system for free TCP ports on the loopback interface. All are held open until all are known, so no two are
+ * Finds free TCP ports on the loopback interface. Holds each open until all are known, so that no two are
  * equal.
  */
 export async function freePorts(count: number): Promise<number[]> {

@@ -1,4 +1,4 @@
-/** Reads a port from the command line; 0 means any. */
+/** Parses a port from the command line; 0 means any. Exits with code 2 if it is invalid. */
 export function portArgument(name: string, value: string): number {
   const port = Number(value);
   if (!/^\d+$/.test(value) || port > 65_535) {

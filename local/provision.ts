@@ -4,12 +4,12 @@ import { QueueServiceClient } from '@azure/storage-queue';
 import { containers, databaseName, indexingPolicy } from '../src/documents/cosmosContainers.ts';
 import { blobContainers, queues } from '../src/platform/azureNames.ts';
 
-/** Creates in a local cloud what infra/ creates in Azure: containers and queues. What is there already stays as it is. */
+/** Creates in a local cloud what infra/ creates in Azure. Leaves existing containers and queues alone. */
 export async function provision({ storage, cosmos }: { storage: string; cosmos: string }): Promise<void> {
   await Promise.all([provisionStorage(storage), provisionCosmos(cosmos)]);
 }
 
-/** The blob containers and queues, by a storage connection string. */
+/** Creates the blob containers and queues. */
 export async function provisionStorage(connectionString: string): Promise<void> {
   const blobs = BlobServiceClient.fromConnectionString(connectionString);
   const queueService = QueueServiceClient.fromConnectionString(connectionString);
@@ -19,7 +19,7 @@ export async function provisionStorage(connectionString: string): Promise<void> 
   ]);
 }
 
-/** The database and its containers, by a Cosmos connection string. */
+/** Creates the Cosmos database and its containers. */
 export async function provisionCosmos(connectionString: string): Promise<void> {
   using client = new DisposableCosmosClient(connectionString);
   const { database } = await client.databases.createIfNotExists({ id: databaseName });
@@ -35,7 +35,7 @@ export async function provisionCosmos(connectionString: string): Promise<void> {
   );
 }
 
-/** The SDK's client refreshes its endpoints in the background until it is disposed of. */
+/** The SDK's client refreshes its endpoints in the background until disposed. */
 class DisposableCosmosClient extends CosmosClient {
   [Symbol.dispose](): void {
     this.dispose();

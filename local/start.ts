@@ -10,11 +10,11 @@ import { type Imported, progressLine, report } from './start/report.ts';
 const usage = `npm start -- [options]
   --instances N         hosts that race for the work (default 3)
   --no-timer-singleton  every host fires its timers, as if the platform's own lock had failed
-  --once                exit after the first run: with code 0 only if every figure adds up
-  --folder DIR          where data and logs are kept (default .local)
-  --reset               forget the data of earlier runs`;
+  --once                exit after the first run, with code 0 only if every figure adds up
+  --folder DIR          folder for data and logs (default .local)
+  --reset               delete the data of earlier runs`;
 
-/** How long the first run may take until it is called stuck, in milliseconds. */
+/** Milliseconds after which the first run counts as stuck. */
 const firstRunTimeoutMs = 110_000;
 const pollMs = 1_000;
 const graceMs = 35_000;
@@ -58,7 +58,7 @@ try {
   process.exit(1);
 }
 
-/** The whole first run; true when every figure adds up. */
+/** Does the whole first run; true if every figure adds up. */
 async function run(): Promise<boolean> {
   if (values.reset) rmSync(folder, { recursive: true, force: true });
   mkdirSync(join(folder, 'logs'), { recursive: true });
@@ -109,8 +109,7 @@ async function run(): Promise<boolean> {
   );
   for (const child of [cloud, ...hosts]) {
     void child.exited.then((code) => {
-      if (stopping === undefined)
-        console.error(`${child.name} has ended with code ${code}; its log: ${folder}/logs`);
+      if (stopping === undefined) console.error(`${child.name} ended with code ${code}; see ${folder}/logs`);
     });
   }
 
@@ -140,7 +139,7 @@ async function importSample(address: string): Promise<Imported> {
   return (await response.json()) as Imported;
 }
 
-/** Shows progress until nothing is left to do, or the time is up. */
+/** Shows progress until nothing is left to do or the time is up. */
 async function untilSettled(read: () => Promise<Figures>): Promise<Figures> {
   const deadline = Date.now() + firstRunTimeoutMs;
   let shown = '';
@@ -154,7 +153,7 @@ async function untilSettled(read: () => Promise<Figures>): Promise<Figures> {
   }
 }
 
-/** Ends the hosts first, so that they can still write what they have done. */
+/** Stops the hosts first, so that they can still write their results. */
 function stop(): Promise<void> {
   stopping ??= (async () => {
     const [cloud, ...hosts] = children;

@@ -1,6 +1,6 @@
 /**
- * Writes samples/invoices.csv: `node samples/generate.ts`. The same file every time; the README beside it says what is in
- * it, and a test checks both. Times are fixed: 2025 is past, 2099 is not.
+ * Writes samples/invoices.csv: `node samples/generate.ts`. The file is the same every time; the README beside
+ * it says what it contains, and a test checks both. Times are fixed: 2025 is past, 2099 is not.
  */
 import { writeFileSync } from 'node:fs';
 
@@ -25,7 +25,7 @@ const header: readonly Column[] = [
   'description',
 ];
 
-/** How many invoices pay in which way. `pm_local_…` exist in the local stand-in for Stripe only. */
+/** Due invoices by payment method. `pm_local_…` exist only in the local stand-in for Stripe. */
 const due: readonly (readonly [count: number, paymentMethod: string])[] = [
   [160, 'pm_card_visa'],
   [90, 'pm_card_mastercard'],
@@ -48,7 +48,7 @@ const due: readonly (readonly [count: number, paymentMethod: string])[] = [
 ];
 const dueLater = 40;
 
-/** The customers: who they are, their currency and the offset of their clock. */
+/** The customers, with their currency and UTC offset. */
 const customers = [
   { id: 'cus_NorthfieldBakery', currency: 'GBP', offset: '+00:00' },
   { id: 'cus_AtelierMoreau', currency: 'EUR', offset: '+01:00' },
@@ -80,7 +80,7 @@ const products = [
   'Übersetzung der Webseite',
 ];
 
-/** Units of the currency per price point, about; and its decimals. Three decimals end in 0, which Stripe asks for. */
+/** Units of the currency per price point, roughly, and its decimals. Stripe requires 0 as a third decimal. */
 const currencies: Record<string, { worth: number; decimals: number }> = {
   GBP: { worth: 1, decimals: 2 },
   EUR: { worth: 1, decimals: 2 },
@@ -98,7 +98,7 @@ const currencies: Record<string, { worth: number; decimals: number }> = {
   BHD: { worth: 1, decimals: 3 },
 };
 
-/** The whole file. */
+/** Returns the whole file. */
 export function generateSample(): string {
   const random = randomNumbers(20_250_101);
   const pick = <T>(from: readonly T[]): T => {
@@ -131,7 +131,7 @@ export function generateSample(): string {
   return `${[header.join(','), ...withOthers(lines, good)].join('\n')}\n`;
 }
 
-/** Spreads the bad rows among the good, and appends those that repeat an earlier one. */
+/** Spreads the bad rows among the good ones and appends those that repeat an earlier row. */
 function withOthers(lines: readonly string[], good: readonly Row[]): string[] {
   const [first, second] = good;
   if (first === undefined || second === undefined) throw new RangeError('too few rows');
@@ -184,7 +184,7 @@ function two(value: number): string {
   return String(value).padStart(2, '0');
 }
 
-/** Numbers from 0 up to 1 that only look random (mulberry32). */
+/** Seeded pseudo-random numbers in [0, 1) (mulberry32). */
 function randomNumbers(seed: number): () => number {
   let state = seed;
   return () => {

@@ -6,33 +6,34 @@ export interface Child {
   name: string;
   process: ChildProcess;
   exited: Promise<number | null>;
-  /** Ends it in good order, and by force when that takes longer than `graceMs`; its log is complete then, and closed. */
+  /** Ends it cleanly, or by force after `graceMs`. Resolves once its log is complete and closed. */
   stop(graceMs: number): Promise<void>;
 }
 
-/** How long a process may take until it says `ready`, in milliseconds. */
+/** Milliseconds a process may take to print `ready`. */
 const startTimeoutMs = 60_000;
 
 /**
- * Starts a Node program of this project and resolves once it has printed the line `ready`. What it prints goes to
- * `logFile`; when it ends before that, the error carries the end of it.
+ * Starts a Node program of this project and resolves once it prints the line `ready`. Its output goes to
+ * `logFile`; if it ends before it is ready, the error carries the tail of the output.
  */
 export async function startChild(
   name: string,
   args: readonly string[],
   { env = {}, logFile }: { env?: Record<string, string>; logFile: string },
 ): Promise<Child> {
-  // Node looks for its own --env-file behind the script's name too, unless -- stands before that.
+  // Without the --, Node takes an --env-file after the script's name for its own.
   const child = spawn(process.execPath, ['--', ...args], {
     env: { ...process.env, ...env },
-    // Out of the terminal's process group: Ctrl-C reaches only the parent, which ends its children in order.
+    // Keeps it out of the terminal's process group: Ctrl-C reaches only the parent, which stops its children
+    // in order.
     detached: true,
-    // The channel tells it to end by closing: a signal could not do that on Windows (../onStopAsked.ts).
+    // Closing the channel tells it to end; on Windows no signal can (../onStopAsked.ts).
     stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
   });
   const log = createWriteStream(logFile);
   const outputs = [child.stdout, child.stderr].flatMap((stream) => stream ?? []);
-  // Not on the event `close` of the process: that does not come when it is this side that closes the channel.
+  // Do not wait for the process's `close` event: it never comes if this side closes the channel.
   const logged = Promise.all(outputs.map((stream) => once(stream, 'close'))).then(() => {
     log.end();
     return once(log, 'close');

@@ -1,7 +1,7 @@
 import type { CosmosClient } from '@azure/cosmos';
 import { containers, databaseName } from '../../src/documents/cosmosContainers.ts';
 
-/** What is to be known of one invoice to add everything up. */
+/** What adding up needs to know of an invoice. */
 export interface InvoiceFigure {
   id: string;
   status: 'pending' | 'claimed' | 'paid' | 'declined' | 'parked';
@@ -13,7 +13,7 @@ export interface InvoiceFigure {
   timeline: { what: string; by: string }[];
 }
 
-/** A charge that moved money, as the payment stand-in's ledger has it: the only witness that counts. */
+/** A charge that moved money, from the payment stand-in's ledger: the only evidence that counts. */
 export interface Charge {
   invoiceId: string;
   amount: number;
@@ -23,11 +23,11 @@ export interface Charge {
 export interface Figures {
   invoices: InvoiceFigure[];
   charges: Charge[];
-  /** Outbox messages that are still to be sent. */
+  /** Outbox messages not sent yet. */
   undispatched: number;
 }
 
-/** Reads the store and the ledger as they are now. */
+/** Reads the current state of store and ledger. */
 export async function readFigures({
   cosmos,
   payments,
@@ -51,10 +51,10 @@ export async function readFigures({
   return { invoices: invoices.resources, charges, undispatched: outbox.resources[0] ?? 0 };
 }
 
-/** How soon an invoice must be actionable to be waited for, in milliseconds: a retry in a minute is, one tomorrow is not. */
+/** Wait for invoices actionable within this time, in milliseconds: a retry in a minute, not one tomorrow. */
 const soonMs = 60_000;
 
-/** Whether nothing is left to do now or soon. Pure. */
+/** Whether nothing is left to do, now or soon. Pure. */
 export function isSettled({ invoices, undispatched }: Figures, now: number): boolean {
   return (
     undispatched === 0 &&
@@ -68,14 +68,14 @@ export function isSettled({ invoices, undispatched }: Figures, now: number): boo
 
 export interface Sums {
   byStatus: Record<InvoiceFigure['status'], number>;
-  /** Per instance, how many invoices it settled as paid. */
+  /** Number of invoices settled as paid, by instance. */
   paidBy: Map<string, number>;
-  /** What does not add up, in words; empty when everything does. */
+  /** What does not add up, in words; empty if everything does. */
   problems: string[];
   chargedTwice: number;
 }
 
-/** Holds the store against the ledger: paid ⇔ charged, once, with the right amount. Pure. */
+/** Checks the store against the ledger: paid ⇔ charged, once, with the right amount. Pure. */
 export function addUp({ invoices, charges }: Figures): Sums {
   const byStatus = { pending: 0, claimed: 0, paid: 0, declined: 0, parked: 0 };
   const paidBy = new Map<string, number>();

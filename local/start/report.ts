@@ -1,6 +1,6 @@
 import type { Figures, Sums } from './figures.ts';
 
-/** What the import call answered. */
+/** Response of the import call. */
 export interface Imported {
   created: number;
   duplicates: number;

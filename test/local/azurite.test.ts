@@ -15,7 +15,7 @@ test('blob and queue answer the real SDKs', async () => {
   expect((await queue.receiveMessages()).receivedMessageItems.map((m) => m.messageText)).toEqual(['m']);
 });
 
-test('a taken port is an error that says so', async () => {
+test('a port in use is an error that says so', async () => {
   const port = Number(/:(\d+)\/devstoreaccount1;Queue/.exec(inject('azurite'))?.[1]);
   await expect(startAzurite({ port })).rejects.toThrow(/Azurite ended with code 1 at start.*EADDRINUSE/s);
 });
@@ -23,14 +23,14 @@ test('a taken port is an error that says so', async () => {
 test.each([
   [[], 600_000],
   [['--require', './local/azuriteWithoutGc.cjs'], 2 ** 31 - 1],
-])('collects garbage every so many milliseconds, with %j', (args, interval) => {
+])('with node options %j it collects garbage every %i ms', (args, interval) => {
   const constants = 'azurite/dist/src/blob/utils/constants';
   const script = `console.log(require('${constants}').DEFAULT_GC_INTERVAL_MS)`;
   const printed = execFileSync(process.execPath, [...args, '--eval', script], { encoding: 'utf8' });
   expect(Number(printed)).toBe(interval);
 });
 
-test('starts without its collection of garbage', async () => {
+test('starts without garbage collection', async () => {
   await using azurite = await startAzurite({ collectGarbage: false });
   const blobs = BlobServiceClient.fromConnectionString(azurite.connectionString);
   expect((await blobs.getContainerClient('any').create())._response.status).toBe(201);

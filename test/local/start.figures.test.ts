@@ -51,7 +51,7 @@ describe('adding up', () => {
       figures({ invoices: [invoice({ status: 'parked', reason: 'x' })], charges: [] }),
       'a is parked: x',
     ],
-  ])('%s does not', (_name, given, problem) => {
+  ])('%s does not add up', (_name, given, problem) => {
     expect(addUp(given).problems).toEqual([problem]);
   });
 });
@@ -63,7 +63,7 @@ describe('settled', () => {
     ['an outbox message is left', figures({ undispatched: 1 }), false],
     ['one is claimed', figures({ invoices: [invoice({ status: 'claimed' })] }), false],
     [
-      'one is to be tried again soon',
+      'one is due for a retry soon',
       figures({ invoices: [invoice({ status: 'pending', actionableAt: '2026-01-01T12:00:30Z' })] }),
       false,
     ],

@@ -17,7 +17,7 @@ describe('samples/invoices.csv', () => {
     expect(generateSample()).toBe(file);
   });
 
-  test('has the rows that its README tells of', () => {
+  test('has the rows its README describes', () => {
     expect([invoices.length, duplicates, rejected.length]).toEqual([384, 2, 14]);
     const due = invoices.filter(({ dueAt }) => dueAt < '2026');
     const counts = Map.groupBy(due, ({ paymentMethod }) => {
@@ -34,7 +34,7 @@ describe('samples/invoices.csv', () => {
     expect(later.length).toBe(40);
   });
 
-  test('every fault in it passes, so that every such invoice is paid in the end', () => {
+  test('has only temporary faults, so that every affected invoice is paid in the end', () => {
     const faults = invoices.flatMap(({ paymentMethod }) => {
       const behaviour = paymentMethods[paymentMethod];
       return behaviour?.kind === 'fails' ? [behaviour] : [];
@@ -42,7 +42,7 @@ describe('samples/invoices.csv', () => {
     expect(faults.every(({ calls, fault }) => calls === 'first' && fault !== '500-after')).toBe(true);
   });
 
-  test('has currencies without, with two and with three decimals, all in amounts that Stripe takes', () => {
+  test('has currencies with zero, two and three decimals, all in amounts Stripe accepts', () => {
     const decimals = new Set(invoices.map(({ currency }) => currencyExponent(currency)));
     expect(decimals).toEqual(new Set([0, 2, 3]));
     expect(new Set(invoices.map(({ currency }) => currency)).size).toBe(14);

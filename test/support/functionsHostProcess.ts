@@ -3,18 +3,18 @@ import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 
 const main = fileURLToPath(new URL('../../local/functionsHost/main.ts', import.meta.url));
-/** Keeps a host from the settings of a local cloud that runs beside the tests. */
+/** Keeps a host away from the settings of a local cloud that runs alongside the tests. */
 export const noSettings = fileURLToPath(new URL('noSettings.env', import.meta.url));
 
 export interface HostProcess extends AsyncDisposable {
-  /** Where it answers HTTP. */
+  /** Base URL of its HTTP server. */
   address: string;
   /** Everything printed so far. */
   lines: string[];
-  /** Resolves with the first line that matches, printed already or yet to come. */
+  /** Resolves with the first line that matches, already printed or still to come. */
   line(pattern: RegExp): Promise<RegExpExecArray>;
   kill(signal: NodeJS.Signals): void;
-  /** The exit code, or null when a signal ended it. */
+  /** The exit code, or null if a signal ended it. */
   exited: Promise<number | null>;
 }
 
@@ -68,7 +68,7 @@ function spawnHost({ app, env, args = [] }: HostProcessOptions) {
   return { child, lines, line, exited };
 }
 
-/** Starts a Functions host as a process of its own and resolves when it prints `ready`. */
+/** Starts a Functions host as a child process; resolves once it prints `ready`. */
 export async function startHostProcess(options: HostProcessOptions): Promise<HostProcess> {
   const { child, lines, line, exited } = spawnHost(options);
   await line(/^ready$/);
@@ -86,7 +86,7 @@ export async function startHostProcess(options: HostProcessOptions): Promise<Hos
   };
 }
 
-/** Starts a host that is not expected to come up; resolves with its exit code and what it printed. */
+/** Starts a host that should fail to start; resolves with its exit code and output. */
 export async function runFailingHost(
   options: HostProcessOptions,
 ): Promise<{ code: number | null; output: string }> {

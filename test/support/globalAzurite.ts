@@ -3,7 +3,9 @@ import { startAzurite } from '../../local/azurite.ts';
 
 declare module 'vitest' {
   interface ProvidedContext {
-    /** Connection string of the one Azurite that all test files share: use names of your own for containers and queues. */
+    /**
+     * Connection string of the Azurite that all test files share. Use unique names for containers and queues.
+     */
     azurite: string;
   }
 }

@@ -8,7 +8,7 @@ import { startServiceBus } from '../../local/serviceBus/index.ts';
 import { startPayments } from '../../local/stripe/index.ts';
 import { endWithProcess } from './endWithProcess.ts';
 
-/** Where the services of one cloud are. */
+/** Addresses of one cloud's services. */
 export interface CloudAddresses {
   /** Connection strings. */
   storage: string;
@@ -21,7 +21,7 @@ export interface CloudAddresses {
   serviceBusLocal: string;
 }
 
-/** A cloud of its own in memory, and clients that go past every proxy, for whoever looks at the outcome. */
+/** A private cloud in memory, with clients that bypass every proxy so that a test can check the outcome. */
 export interface LocalCloud extends AsyncDisposable, CloudAddresses {
   cosmosClient: CosmosClient;
   blobs: BlobServiceClient;
@@ -29,15 +29,16 @@ export interface LocalCloud extends AsyncDisposable, CloudAddresses {
 }
 
 export interface CloudOptions {
-  /** A file in the format of the official emulator's Config.json; absent: that of the local cloud. */
+  /** File in the official emulator's Config.json format; absent: the local cloud's. */
   serviceBusConfig?: string;
-  /** How long a payment stays out of the search, in milliseconds; absent: a minute. */
+  /** Milliseconds until search finds a payment; absent: a minute. */
   searchLagMs?: number;
 }
 
 /**
- * Starts everything that the app needs: Cosmos, Service Bus and payments in this process, Azurite beside it. Azurite
- * collects no garbage: that would stop storage for half a minute in the middle of a long run.
+ * Starts everything the app needs: Cosmos, Service Bus and payments in this process, Azurite in a child
+ * process. Azurite collects no garbage: that would block storage for half a minute in the middle of a long
+ * run.
  */
 export async function startLocalCloud(options: CloudOptions = {}): Promise<LocalCloud> {
   await using starting = new AsyncDisposableStack();
@@ -67,7 +68,7 @@ export async function startLocalCloud(options: CloudOptions = {}): Promise<Local
   };
 }
 
-/** The settings with which a host reaches a cloud. */
+/** The settings that point a host at a cloud. */
 export function settingsFor(cloud: CloudAddresses): Record<string, string> {
   return {
     AzureWebJobsStorage: cloud.storage,
