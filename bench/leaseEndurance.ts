@@ -1,5 +1,5 @@
 /**
- * One process holds many leases for minutes: none may be lost, and it may use half a core on average.
+ * One process holds many leases for minutes. It must lose none and use at most half a core on average.
  * `npm run bench:endurance`; `--leases N`, `--seconds S`.
  */
 import { parseArgs } from 'node:util';
@@ -54,7 +54,7 @@ console.log(
 );
 console.log(
   `worst: renewal ${shown(metric.leaseRenewMs)}, time left at renewal ${shown(metric.leaseLeftAtRenewalMs)}, ` +
-    `timer late by ${shown(metric.eventLoopDelayMs)}`,
+    `event loop delay ${shown(metric.eventLoopDelayMs)}`,
 );
 for (const lease of lost.slice(0, 5))
   console.log(`lost ${lease.key}: ${lease.lost?.reason}, ${lease.lost?.detail}`);

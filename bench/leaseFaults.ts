@@ -1,7 +1,7 @@
 /**
- * Leases of 15 s on a real Azurite, each through a proxy of its own whose network fails at a random moment of the lease's
- * rhythm, in real time: does the holder know at least the margin before the service could hand the lock to another?
- * `npm run bench:lease-faults`; exits with 1 when it does not. `--trials N` per fault.
+ * Leases of 15 s on a real Azurite, in real time. Each has its own proxy, whose network fails at a random
+ * moment of the renewal cycle. The holder must notice at least the margin before the service could grant the
+ * lock to another process. `npm run bench:lease-faults` exits with 1 if it does not. `--trials N` per fault.
  */
 import { parseArgs } from 'node:util';
 import { ContainerClient } from '@azure/storage-blob';
@@ -15,7 +15,7 @@ import type { Fault } from '../test/support/faultyLockStore.ts';
 const { values } = parseArgs({ options: { trials: { type: 'string', default: '200' } } });
 const trials = Number(values.trials);
 const timing = leaseTiming(15);
-/** Trials that run side by side. */
+/** Concurrent trials. */
 const together = 100;
 
 await using azurite = await startAzurite();
@@ -23,7 +23,7 @@ const target = /BlobEndpoint=(http:\/\/[^/]+)/.exec(azurite.connectionString)?.[
 const direct = new ContainerClient(azurite.connectionString, 'faults');
 await direct.createIfNotExists();
 
-/** Milliseconds that were left of the service's lease when the signal fired. */
+/** Milliseconds left of the service's lease when the signal fired. */
 async function trial(fault: Fault, name: string): Promise<number> {
   let current: Fault = { kind: 'none' };
   let appliedAt = 0;
@@ -31,7 +31,7 @@ async function trial(fault: Fault, name: string): Promise<number> {
     target,
     fault: () => current,
     applied: ({ headers }, forwardedAt) => {
-      // The service cannot have applied it before it was handed on, and may have at once.
+      // The earliest start of the lease: the service may apply the request as soon as it is forwarded.
       if (/^(acquire|renew)$/.test(String(headers['x-ms-lease-action']))) appliedAt = forwardedAt;
     },
   });

@@ -1,6 +1,7 @@
 /**
- * How long a lock stays without a holder when its holder is killed, and when it is asked to end: real processes, a real
- * Azurite, leases of 15 s. `npm run bench:takeover`; exits with 1 when a trial takes longer than allowed. `--trials N`.
+ * How long a lock stays free after its holder is killed (SIGKILL) or asked to stop (SIGTERM): real processes,
+ * a real Azurite, leases of 15 s. `npm run bench:takeover` exits with 1 if a trial takes longer than allowed.
+ * `--trials N`.
  */
 import { parseArgs } from 'node:util';
 import { ContainerClient } from '@azure/storage-blob';
@@ -13,7 +14,7 @@ import { startLockHolder } from '../test/support/startLockHolder.ts';
 const { values } = parseArgs({ options: { trials: { type: 'string', default: '20' } } });
 const trials = Number(values.trials);
 const leaseMs = 15_000;
-/** Trials that run side by side. */
+/** Concurrent trials. */
 const together = 5;
 
 await using azurite = await startAzurite();
@@ -25,7 +26,7 @@ const locks = createLocks(blobLockStore(new ContainerClient(connectionString, co
   leaseSeconds: leaseMs / 1000,
 });
 
-/** Milliseconds from the signal until another process holds the lock. */
+/** Milliseconds from the signal until the next holder has the lock. */
 async function takeover(signal: NodeJS.Signals, trial: number): Promise<number> {
   const key = `${signal}/${trial}`;
   await using holder = await startLockHolder({
@@ -34,7 +35,7 @@ async function takeover(signal: NodeJS.Signals, trial: number): Promise<number> 
     key,
     instance: `holder-${trial}`,
   });
-  // Anywhere in the rhythm of its renewals.
+  // A random point in its renewal cycle.
   await systemClock.sleep(500 + Math.random() * 6000);
   const waiting = locks.acquire(key, { instance: 'next', job: 'takeover' }, { waitMs: 60_000 });
   await systemClock.sleep(Math.random() * 2000);
@@ -42,7 +43,8 @@ async function takeover(signal: NodeJS.Signals, trial: number): Promise<number> 
   holder.signal(signal);
   await using lease = await waiting;
   const took = performance.now() - signalledAt;
-  if (lease.fence !== holder.fence + 1) throw new Error(`fence ${lease.fence} after ${holder.fence}`);
+  if (lease.fence !== holder.fence + 1)
+    throw new Error(`fence is ${lease.fence}, expected ${holder.fence + 1}`);
   return took;
 }
 

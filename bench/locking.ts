@@ -1,8 +1,8 @@
 /**
- * What leases cost beside the same calls made with the bare SDK, in one run on one Azurite: `npm run bench:locking`.
- * Short rounds of both alternate, and each round is compared with its neighbour, so that what else the machine does hits both
- * alike; exits with 1 beyond 1.10 times the time of
- * the bare calls, or with a request more. `--cycles N` per round and lane count, `--rounds N`.
+ * The cost of leases compared with the same calls on the bare SDK, in one run on one Azurite. Short rounds of
+ * the two alternate, and each round is compared with its neighbour, so other load on the machine affects both
+ * equally. `npm run bench:locking` exits with 1 if leases take more than 1.10 times as long as the bare
+ * calls, or make one request more. `--cycles N` per round and lane count, `--rounds N`.
  */
 import { randomUUID } from 'node:crypto';
 import diagnostics from 'node:diagnostics_channel';
@@ -69,7 +69,7 @@ interface Round {
   requests: number;
 }
 
-/** Milliseconds and requests that `cycles` cycles take in `lanes` lanes, each on a lock of its own. */
+/** Milliseconds and requests for `cycles` cycles in `lanes` concurrent lanes, each with its own lock. */
 async function round(cycle: Cycle, kind: string, lanes: number): Promise<Round> {
   const before = requests;
   const startedAt = performance.now();
@@ -94,7 +94,7 @@ for (const [kind, bareCycle, ourCycle] of [
 ] as const) {
   for (let lane = 0; lane < 32; lane++) {
     await bare.getBlockBlobClient(`bare-${kind}/${lane}`).upload('', 0);
-    // Both are compiled and warm before the first round counts.
+    // Compiles and warms up both before the first counted round.
     for (let i = 0; i < 30; i++) {
       await bareCycle(`bare-${kind}/${lane}`);
       await ourCycle(`ours-${kind}/${lane}`);
@@ -110,7 +110,7 @@ for (const [kind, bareCycle, ourCycle] of [
       ];
       for (const run of i % 2 === 0 ? pair : pair.reverse()) {
         const result = await run();
-        // The first pair warms up.
+        // The first pair is a warm-up.
         if (i >= 0) (result.kind === 'bare' ? bareRounds : ourRounds).push(result);
       }
     }
@@ -122,10 +122,14 @@ for (const [kind, bareCycle, ourCycle] of [
     if (ratio > allowed || ourRequests > bareRequests) failed = true;
     const rate = (ms: number) => `${((cycles / ms) * 1000).toFixed(0).padStart(5)} cycles/s`;
     console.log(
-      `${kind.padEnd(8)} ${String(lanes).padStart(2)} at once:  SDK ${rate(bareMs)}, ${bareRequests} requests;` +
+      `${kind.padEnd(8)} ${String(lanes).padStart(2)} lanes:  SDK ${rate(bareMs)}, ${bareRequests} requests;` +
         `  leases ${rate(ourMs)}, ${ourRequests} requests;  time ${ratio.toFixed(3)}×`,
     );
   }
 }
-console.log(failed ? `FAILED: over ${allowed}× or a request more` : `within ${allowed}×, no request more`);
+console.log(
+  failed
+    ? `FAILED: more than ${allowed}× the time, or more requests`
+    : `within ${allowed}× the time, no more requests`,
+);
 process.exitCode = failed ? 1 : 0;

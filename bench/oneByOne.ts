@@ -6,9 +6,9 @@ import { serviceBusQueues } from '../src/platform/azureNames.ts';
 import type { Settings } from '../src/settings/settings.ts';
 
 /**
- * The baseline: what a careful engineer writes by hand with the plain SDKs, one invoice after the other, each step a
- * request of its own: read, claim, create outbox message, send, mark, read, start, charge, settle. No batches, nothing
- * side by side. Resolves with the seconds it took.
+ * The baseline: what a careful engineer would write with the plain SDKs. It pays one invoice after another,
+ * and each step is a separate request: read, claim, create outbox message, send, mark, read, start, charge,
+ * settle. No batches, no concurrency. Resolves with the seconds it took.
  */
 export async function oneByOne({
   clients,

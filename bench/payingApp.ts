@@ -10,34 +10,34 @@ import { systemClock } from '../src/platform/clock.ts';
 import { readSettings } from '../src/settings/readSettings.ts';
 import type { Settings } from '../src/settings/settings.ts';
 
-/** From the claim of the first invoice until the last was paid. */
+/** Figures from the first claim until the last invoice is paid. */
 export interface Measured {
   count: number;
   seconds: number;
-  /** To the container of invoices. */
+  /** Requests to the invoices container. */
   cosmosRequests: number;
   charges: number;
 }
 
-/** A local cloud in a process of its own, in which the app pays on one host. */
+/** A local cloud in a separate process, on which the app pays with one host. */
 export interface PayingApp extends AsyncDisposable {
   settings: Settings;
   clients: AzureClients;
-  /** Connection string of Service Bus. */
+  /** Service Bus connection string. */
   serviceBus: string;
-  /** Stores due invoices, `{prefix}-0` and so on. */
+  /** Imports due invoices `{prefix}-0`, `{prefix}-1` and so on. */
   importDue(prefix: string, count: number): Promise<void>;
-  /** Requests to the container of invoices so far. */
+  /** Requests to the invoices container so far. */
   cosmosRequests(): Promise<number>;
-  /** Starts the host, the only one, on timers that never tick. */
+  /** Starts the only host, with timers that never fire. */
   startHost(): Promise<void>;
-  /** Lets the job run once; `count` due invoices must be stored. @throws when nothing moves any more before all are paid */
+  /** Runs the job once; `count` due invoices must be stored. @throws if payments stall before all are paid */
   payDue(count: number): Promise<Measured>;
 }
 
 const never = '0 0 0 29 2 *';
 const pollMs = 50;
-/** After so long without one more payment it is given up, in milliseconds. */
+/** Milliseconds without a new payment after which the run counts as stalled. */
 const stalledMs = 300_000;
 const stopMs = 40_000;
 
@@ -109,10 +109,10 @@ export async function startPayingApp(): Promise<PayingApp> {
 
     async payDue(count) {
       const chargesBefore = await charges();
-      const beforeLook = await cosmosRequests();
+      const beforePoll = await cosmosRequests();
       const paidBefore = await paid();
       const requestsBefore = await cosmosRequests();
-      const requestsPerLook = requestsBefore - beforeLook;
+      const requestsPerPoll = requestsBefore - beforePoll;
       const started = performance.now();
       const trigger = await fetch(`http://127.0.0.1:${port}/admin/functions/processInvoices`, {
         method: 'POST',
@@ -121,10 +121,10 @@ export async function startPayingApp(): Promise<PayingApp> {
       });
       if (trigger.status !== 202) throw new Error(`the timer function answered ${trigger.status}`);
       await reached(chargesBefore + count, charges);
-      // From here on our own looks are requests too; they are taken off again.
-      const looks = await reached(paidBefore + count, paid);
+      // From here on our own polls are Cosmos requests too. They are subtracted below.
+      const polls = await reached(paidBefore + count, paid);
       const seconds = (performance.now() - started) / 1000;
-      const requests = (await cosmosRequests()) - requestsBefore - looks * requestsPerLook;
+      const requests = (await cosmosRequests()) - requestsBefore - polls * requestsPerPoll;
       return { count, seconds, cosmosRequests: requests, charges: (await charges()) - chargesBefore };
     },
 
@@ -132,18 +132,18 @@ export async function startPayingApp(): Promise<PayingApp> {
   };
 }
 
-/** Waits until a growing number has come to `target`; resolves with how often it looked. */
-async function reached(target: number, look: () => Promise<number>): Promise<number> {
+/** Waits until a growing number reaches `target`. Resolves with the number of polls. @throws if it stalls */
+async function reached(target: number, poll: () => Promise<number>): Promise<number> {
   let best = -1;
   let movedAt = performance.now();
-  for (let looks = 1; ; looks++) {
-    const now = await look();
-    if (now >= target) return looks;
+  for (let polls = 1; ; polls++) {
+    const now = await poll();
+    if (now >= target) return polls;
     if (now > best) {
       best = now;
       movedAt = performance.now();
     }
-    if (performance.now() - movedAt > stalledMs) throw new Error(`${now} of ${target}, and nothing moves`);
+    if (performance.now() - movedAt > stalledMs) throw new Error(`stalled at ${now} of ${target}`);
     await new Promise((resolve) => setTimeout(resolve, pollMs));
   }
 }

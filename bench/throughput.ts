@@ -1,15 +1,16 @@
 /**
- * Invoices paid per second and Cosmos requests per invoice, from claim to paid: the app on one host, beside the same
- * chain done one by one with the plain SDKs, on the same stand-ins in one run.
+ * Invoices paid per second and Cosmos requests per invoice, from claim to paid: the app on one host, compared
+ * with the same steps one by one on the plain SDKs, against the same stand-ins in one run.
  *
  *   npm run bench -- [--invoices N] [--one-by-one N]
  *
- * Or the time per invoice of few and of many due invoices, on one host in one run, after as many as the few have warmed
- * it up:
+ * Or the time per invoice with few and with many due invoices, on one host in one run. A warm-up pays as many
+ * as the few first:
  *
  *   npm run bench -- --scale [--few N] [--many N]
  *
- * The exit code is 1 above the bar for requests. Times are printed only: they are the machine's as much as the app's.
+ * The exit code is 1 if requests per invoice exceed the limit. Times are only printed: they depend on the
+ * machine as much as on the app.
  */
 import { parseArgs } from 'node:util';
 import { ServiceBusClient } from '@azure/service-bus';
@@ -17,12 +18,12 @@ import { serviceBusQueues } from '../src/platform/azureNames.ts';
 import { oneByOne } from './oneByOne.ts';
 import { type Measured, type PayingApp, startPayingApp } from './payingApp.ts';
 
-/** Cosmos requests per invoice, without faults. */
-const requestsBar = 0.3;
-/** Fewer invoices than these make batches too small for the bar: each shard has its own. */
-const barFrom = 1_000;
-/** How much longer each of many invoices may take than each of few. */
-const scaleBar = 1.2;
+/** Maximum Cosmos requests per invoice, without faults. */
+const requestsLimit = 0.3;
+/** The limit applies from this many invoices. With fewer, batches are too small: each shard has its own. */
+const limitFrom = 1_000;
+/** Maximum ratio of the time per invoice with many invoices to the time with few. */
+const scaleLimit = 1.2;
 
 const { values } = parseArgs({
   options: {
@@ -43,8 +44,8 @@ if (!counts.every((count) => Number.isInteger(count) && count > 0)) {
 await using app = await startPayingApp();
 const measured = values.scale ? await scale(app) : await besideOneByOne(app);
 for (const { count, cosmosRequests } of measured) {
-  if (count < barFrom || cosmosRequests / count <= requestsBar) continue;
-  console.log(`${count} invoices: more than ${requestsBar} Cosmos requests per invoice`);
+  if (count < limitFrom || cosmosRequests / count <= requestsLimit) continue;
+  console.log(`${count} invoices: more than ${requestsLimit} Cosmos requests per invoice`);
   process.exitCode = 1;
 }
 
@@ -61,7 +62,7 @@ async function besideOneByOne({ clients, settings, ...app }: PayingApp): Promise
   const fast = await app.payDue(invoices);
   print('payonce', fast);
   const ratio = msEach(slow) / msEach(fast);
-  console.log(`ratio: ${ratio.toFixed(1)} times as fast; charges ${fast.charges} for ${fast.count} invoices`);
+  console.log(`ratio: ${ratio.toFixed(1)} times as fast; ${fast.charges} charges for ${fast.count} invoices`);
   return [fast];
 }
 
@@ -78,13 +79,13 @@ async function scale(app: PayingApp): Promise<Measured[]> {
   const ofMany = await pay('many', many);
   const ratio = msEach(ofMany) / msEach(ofFew);
   console.log(
-    `each of ${many} takes ${ratio.toFixed(2)} times as long as each of ${few}: ` +
-      `${ratio <= scaleBar ? 'within' : 'ABOVE'} the bar of ${scaleBar}`,
+    `with ${many} invoices each takes ${ratio.toFixed(2)} times as long as with ${few}: ` +
+      `${ratio <= scaleLimit ? 'within' : 'ABOVE'} the limit of ${scaleLimit}`,
   );
   return [ofFew, ofMany];
 }
 
-/** The baseline's messages are not payment batches: they must not occupy the app. */
+/** Drains the queue: the baseline's messages are not payment batches and must not keep the app busy. */
 async function emptyQueue(serviceBus: string, count: number): Promise<void> {
   const client = new ServiceBusClient(serviceBus);
   const receiver = client.createReceiver(serviceBusQueues.paymentCommands, {

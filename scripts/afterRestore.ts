@@ -1,8 +1,10 @@
-// npm run after-restore -- --since 2026-11-20T08:00:00Z [--apply]: before the app pays from a restored database. Holds every
-// payment that Stripe has made since then (take a day before the time of the backup) against the database, and with
-// --apply marks those invoices paid that it does not know to be. Ends with 0 when nothing is left for a person to decide.
-// docs/deploy.md says when. In the environment, as for the app: Cosmos or Cosmos__accountEndpoint, SHARDS,
-// STRIPE_SECRET_KEY, STRIPE_API_BASE.
+// npm run after-restore -- --since 2026-11-20T08:00:00Z [--apply]
+//
+// Run this before the app pays from a restored database; docs/deploy.md says when. It checks every payment
+// that Stripe made since then (use a day before the backup time) against the database. With --apply it marks
+// as paid every invoice that Stripe has charged and the database does not have as paid. Exits with 0 if
+// nothing needs a human decision, and without --apply only if nothing has to be marked either. Environment
+// variables, as for the app: Cosmos or Cosmos__accountEndpoint, SHARDS, STRIPE_SECRET_KEY, STRIPE_API_BASE.
 import { parseArgs } from 'node:util';
 import { CosmosClient } from '@azure/cosmos';
 import { DefaultAzureCredential } from '@azure/identity';
@@ -28,7 +30,7 @@ const inputs = z.object({
   ),
   STRIPE_SECRET_KEY: z.string(),
   STRIPE_API_BASE: z.string().default('https://api.stripe.com'),
-  /** No default: with another number than the app's no invoice would be found. */
+  /** No default: with a number other than the app's, no invoice would be found. */
   SHARDS: z.coerce.number().int().min(1).max(256),
 });
 const read = inputs.safeParse({ ...process.env, ...values, cosmos: process.env });
@@ -54,6 +56,6 @@ client.dispose();
 const { known, marked, missing, differs, twice, again } = counts;
 console.log(`${known} known, ${marked} ${values.apply ? 'marked paid' : 'to be marked paid'}`);
 console.log(
-  `${missing} without an invoice, ${differs} over another amount, ${twice} twice, ${again} to be tried again`,
+  `${missing} without an invoice, ${differs} with a different amount, ${twice} charged twice, ${again} to run again`,
 );
 process.exitCode = missing + differs + twice + again + (values.apply ? 0 : marked) === 0 ? 0 : 1;

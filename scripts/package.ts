@@ -1,5 +1,6 @@
-// npm run package [-- --out DIR]: the app as it is deployed, as a folder and as a zip. Production dependencies only, at the
-// versions of package-lock.json, taken from node_modules: it works without a network, and twice gives the same zip.
+// npm run package [-- --out DIR]: builds the deployable app, as a folder and as a zip. It copies only
+// production dependencies, at the versions in package-lock.json, from node_modules. So it needs no network,
+// and the zip is reproducible.
 import { execFileSync } from 'node:child_process';
 import {
   cpSync,
@@ -18,7 +19,7 @@ import { parseArgs } from 'node:util';
 import { type Zippable, zipSync } from 'fflate';
 import { z } from 'zod';
 
-/** A package that has grown past this, in megabytes, makes cold starts slow: find out which dependency it is. */
+/** Size limits in megabytes. A larger package slows cold starts: find the dependency that grew. */
 const largest = { folder: 60, zip: 18 };
 
 const root = fileURLToPath(new URL('../', import.meta.url));
@@ -50,7 +51,7 @@ rmSync(folder, { recursive: true, force: true });
 mkdirSync(folder, { recursive: true });
 compile();
 const { devDependencies, ...manifest } = packageJson.parse(readJson('package.json'));
-// The repository's own `engines` is for the Node that runs npm; the app needs the one that its tests run on.
+// The repository's own `engines` is for the Node that runs npm; the app needs the version its tests run on.
 const engines = { node: `>=${devDependencies.node.split('.')[0]}` };
 writeFileSync(join(folder, 'package.json'), `${JSON.stringify({ ...manifest, engines }, null, 2)}\n`);
 cpSync(join(root, 'host.json'), join(folder, 'host.json'));
@@ -59,7 +60,7 @@ const files = filesUnder(folder);
 writeZip(files);
 report();
 
-/** Compiles src/ into the folder, without source maps. */
+/** Compiles src/ into the package folder, without source maps. */
 function compile(): void {
   const tsc = join(dirname(createRequire(import.meta.url).resolve('typescript/package.json')), 'bin', 'tsc');
   const out = join(folder, 'dist');
@@ -69,7 +70,7 @@ function compile(): void {
   });
 }
 
-/** Copies each package of the lock file that is not for development; the number of them. */
+/** Copies every production package in the lock file. Returns the number of packages. */
 function copyProductionPackages(): number {
   const lock = lockJson.parse(readJson('package-lock.json'));
   let copied = 0;
@@ -90,7 +91,7 @@ function copyProductionPackages(): number {
   return copied;
 }
 
-/** Whether a file or folder of a package is used at run time. Packages inside of a package have entries of their own. */
+/** Whether a package's file or folder is needed at run time. Nested packages have their own lock entries. */
 function isNeeded(path: string, source: string): boolean {
   if (path === 'node_modules' || path === 'dist/browser' || path === 'dist/react-native') return false;
   if (statSync(source).isDirectory()) return true;
@@ -99,7 +100,7 @@ function isNeeded(path: string, source: string): boolean {
   );
 }
 
-/** All times alike, so that the same content gives the same zip. */
+/** All entries get the same time, so the same content gives the same zip. */
 function writeZip(paths: readonly string[]): void {
   const entries: Zippable = {};
   for (const path of paths) {
@@ -115,7 +116,7 @@ function report(): void {
   console.log(`${zip}: ${zipped} MB`);
   if (size > largest.folder || zipped > largest.zip) {
     console.error(
-      `larger than ${largest.folder} MB unpacked or ${largest.zip} MB packed (scripts/package.ts)`,
+      `larger than ${largest.folder} MB unpacked or ${largest.zip} MB zipped (scripts/package.ts)`,
     );
     process.exitCode = 1;
   }

@@ -1,7 +1,8 @@
-// npm run pay-one -- --address http://127.0.0.1:7071/api [--customer cus_…] [--payment-method pm_…]: stores one due invoice
-// in a running app, starts a run, and ends with 0 when it is paid. Only for test keys: real Stripe knows the payment
-// method by default, but no customer that was not made there. In the environment, where the app asks for them:
-// FUNCTIONS_KEY, and BEARER_TOKEN for a sign-in.
+// npm run pay-one -- --address http://127.0.0.1:7071/api [--customer cus_…] [--payment-method pm_…]
+//
+// Imports one due invoice into a running app, starts a run, and exits with 0 if the invoice gets paid. For
+// test keys only: real Stripe accepts the default payment method, but only customers created there.
+// Environment variables, if the app requires them: FUNCTIONS_KEY, and BEARER_TOKEN for a sign-in.
 import { randomUUID } from 'node:crypto';
 import { setTimeout } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
@@ -12,7 +13,7 @@ const { values } = parseArgs({
     address: { type: 'string', default: 'http://127.0.0.1:7071/api' },
     customer: { type: 'string', default: 'pay-one' },
     'payment-method': { type: 'string', default: 'pm_card_visa' },
-    // A deployed app looks for due invoices every 5 minutes, should the run that is started here find a group held.
+    // If the run started here finds a group's lease held, the timer of a deployed app comes within 5 minutes.
     'timeout-seconds': { type: 'string', default: '400' },
   },
 });
@@ -27,7 +28,7 @@ const stored = z.object({
   actionableAt: z.string().nullable(),
   timeline: z.array(z.object({ what: z.string(), reason: z.string().optional() })),
 });
-const imported = z.object({ created: z.literal(1, { error: 'the app did not take the invoice' }) });
+const imported = z.object({ created: z.literal(1, { error: 'the app did not accept the invoice' }) });
 
 const deadline = Date.now() + Number(values['timeout-seconds']) * 1000;
 const invoice = {
@@ -43,7 +44,7 @@ imported.parse(await call('POST', 'ops/invoices', [invoice]));
 await call('POST', 'ops/runs', { job: 'process-invoices' });
 
 let { status, actionableAt, timeline } = await read();
-// Paid, declined or parked: it has ended. A retry that is due too late is as good as that.
+// Stops if the invoice is final (paid, declined or parked) or its retry is due only after the deadline.
 while (actionableAt !== null && Date.parse(actionableAt) < deadline && Date.now() < deadline) {
   await setTimeout(500);
   ({ status, actionableAt, timeline } = await read());

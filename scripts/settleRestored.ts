@@ -8,24 +8,24 @@ import { readInvoice } from '../src/invoice/readInvoices.ts';
 import { shardOf } from '../src/invoice/shard.ts';
 import { stripeAmount } from '../src/paying/stripe/stripeAmount.ts';
 
-/** Who is said to have done it, in the timeline of an invoice. */
+/** The actor in an invoice's timeline. */
 const by = 'after-restore';
-/** Invoices that are looked at side by side. */
+/** Invoices checked concurrently. */
 const atOnce = 16;
 
-/** What was found of one payment that Stripe made. */
+/** The result for one Stripe payment. */
 export type Finding =
-  /** The database knows it. */
+  /** The invoice already has this payment. */
   | 'known'
-  /** The invoice was open and is paid now; without `apply` it would be. */
+  /** The invoice was unpaid and is now marked as paid; without `apply` it only would be. */
   | 'marked'
-  /** The database has no such invoice: it came after the time of the backup, or SHARDS is another number. */
+  /** The database has no such invoice: it arrived after the backup time, or SHARDS is wrong. */
   | 'missing'
-  /** The payment is over another amount or currency than the invoice. */
+  /** The payment has a different amount or currency than the invoice. */
   | 'differs'
-  /** The invoice is paid by another payment: it was charged twice. */
+  /** The invoice has another payment: it was charged twice. */
   | 'twice'
-  /** The invoice changed meanwhile, or the store gave no clear answer: run it again. */
+  /** The invoice changed concurrently, or the store's answer was unclear: run again. */
   | 'again';
 
 export interface Found {
@@ -35,12 +35,12 @@ export interface Found {
 }
 
 /**
- * Holds every successful payment that Stripe made since `since` against a database restored from a backup, and marks
- * the invoices paid that were charged after the time of the backup. The database knows nothing of their keys: when Stripe
- * has forgotten them too (after 24 h), the app would charge again.
+ * Checks every successful Stripe payment since `since` against a database restored from a backup, and marks
+ * as paid the invoices that were charged after the backup time. The database does not know their keys: once
+ * Stripe has forgotten them too (after 24 h), the app would charge again.
  *
- * Stripe's list is used, not its search: the search shows a payment late, and minutes without it are what this is about
- * (https://docs.stripe.com/search#data-freshness). The app must not pay meanwhile.
+ * Uses Stripe's list, not its search: the search lags (https://docs.stripe.com/search#data-freshness), and
+ * the latest minutes are exactly the payments that matter here. The app must not pay meanwhile.
  */
 export async function* settleRestored({
   stripe,
@@ -53,10 +53,10 @@ export async function* settleRestored({
   stripe: Stripe;
   container: Container;
   shards: number;
-  /** Both in milliseconds. */
+  /** Milliseconds since the epoch, like `now`. */
   since: number;
   now: number;
-  /** False: only looks. */
+  /** False: dry run. */
   apply: boolean;
 }): AsyncGenerator<Found> {
   const limit = pLimit(atOnce);

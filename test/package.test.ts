@@ -16,18 +16,18 @@ const folder = join(out, 'package');
 let printed = '';
 
 beforeAll(async () => {
-  // Ends with an error where the package is larger than it may be.
+  // Exits with an error if the package is too large.
   const { stdout } = await promisify(execFile)(process.execPath, [script('package.ts'), '--out', out]);
   printed = stdout;
 }, 120_000);
 
 afterAll(() => removeFolder(out));
 
-test('its sizes are printed', () => {
+test('prints its sizes', () => {
   expect(printed).toMatch(/package: \d+ files, \d+ packages, [\d.]+ MB\n.*payonce\.zip: [\d.]+ MB/);
 });
 
-test('it holds the build, host.json and production dependencies: no sources, tests or development tools', () => {
+test('contains the build, host.json and production dependencies: no sources, tests or development tools', () => {
   expect(readdirSync(folder).sort()).toEqual(['dist', 'host.json', 'node_modules', 'package.json']);
   expect(readdirSync(join(folder, 'dist'))).toEqual(['src']);
   const modules = readdirSync(join(folder, 'node_modules'));
@@ -38,7 +38,7 @@ test('it holds the build, host.json and production dependencies: no sources, tes
   expect(files.filter((file) => /\.(ts|map)$|local\.settings\.json$|(^|[\\/])\.env/.test(file))).toEqual([]);
 });
 
-test('it names the Node that it needs: the one of these tests, and of infra/', () => {
+test('requires the Node version that these tests and infra/ use', () => {
   const [major] = process.versions.node.split('.');
   const manifest = readFileSync(join(folder, 'package.json'), 'utf8');
   expect(JSON.parse(manifest)).toMatchObject({ engines: { node: `>=${major}` } });
@@ -46,7 +46,7 @@ test('it names the Node that it needs: the one of these tests, and of infra/', (
   expect(readFileSync(functionApp, 'utf8')).toContain(`version: '${major}'`);
 });
 
-test('the zip holds the same files', () => {
+test('the zip contains the same files', () => {
   const entries = Object.keys(unzipSync(readFileSync(join(out, 'payonce.zip'))));
   const files = readdirSync(folder, { recursive: true, withFileTypes: true }).filter((entry) =>
     entry.isFile(),
@@ -67,7 +67,7 @@ describe('in the local host', () => {
         env: {
           ...settingsFor(cloud),
           INSTANCE_ID: 'packaged',
-          // What is paid here, runs pay that are started by hand.
+          // Only manually started runs pay here.
           INVOICE_SCHEDULE: '0 0 0 1 1 *',
           OUTBOX_SCHEDULE: '*/5 * * * * *',
         },
@@ -87,7 +87,7 @@ describe('in the local host', () => {
     );
   }
 
-  test('it pays an invoice', { timeout: 60_000 }, async () => {
+  test('pays an invoice', { timeout: 60_000 }, async () => {
     const { code, stdout } = await payOne('--customer', 'cus_1');
     const [, invoiceId] = /^(pay-one-\S+): paid\n$/.exec(stdout) ?? [];
     expect({ code, stdout, invoiceId }).toMatchObject({ code: 0, invoiceId: expect.any(String) });
@@ -98,9 +98,9 @@ describe('in the local host', () => {
   test.each([
     ['pm_card_chargeDeclinedLostCard', 'declined (declined: lost_card'],
     ['pm_card_misspelt', 'parked (parked: resource_missing'],
-    // It would be tried again in a day.
+    // The app would retry it in a day.
     ['pm_card_chargeDeclinedInsufficientFunds', 'pending ('],
-  ])('with %s pay-one ends at once, and says why', { timeout: 60_000 }, async (method, why) => {
+  ])('with %s pay-one ends immediately and gives the reason', { timeout: 60_000 }, async (method, why) => {
     const { code, stdout } = await payOne('--payment-method', method);
     expect(stdout).toContain(why);
     expect(code).toBe(1);

@@ -33,14 +33,14 @@ afterAll(async () => {
   await cosmos[Symbol.asyncDispose]();
 });
 
-/** An invoice as the backup has it. */
+/** Stores an invoice as the backup contains it. */
 async function stored(id: string, from: NewInvoice = anInvoice()): Promise<NewInvoice> {
   const { _etag: _, ...invoice } = { ...from, id, shard: shardOf(id, shards), _etag: '' };
   await cosmos.containers.invoices.items.create(invoice);
   return invoice;
 }
 
-/** What the app does with an invoice that it finds pending: the key is new to the database, whatever Stripe knows. */
+/** Charges a pending invoice as the app would: the key is new to the database, whatever Stripe knows. */
 function charge(invoice: NewInvoice) {
   const now = clock.now();
   const read = invoiceSchema.parse({ ...invoice, _etag: '' });
@@ -65,7 +65,7 @@ async function compared(since: number, { apply = true } = {}): Promise<Record<st
 }
 
 describe('after a restore', () => {
-  test('without it, what was charged more than a day ago is charged again', async () => {
+  test('skipping it, an invoice charged more than a day ago is charged again', async () => {
     const invoice = await stored('charged-twice');
     const first = await charge(invoice);
     await clock.advance(day + 60_000);
@@ -76,7 +76,7 @@ describe('after a restore', () => {
     await clock.advance(1_000);
   });
 
-  test('an invoice that was charged is paid then, with its receipt ordered; others stay as they are', async () => {
+  test('a charged invoice is marked as paid and its receipt is queued; others stay unchanged', async () => {
     const since = clock.now();
     const pending = await stored('pending');
     const claimed = await stored('claimed', aClaimedInvoice());
@@ -111,7 +111,7 @@ describe('after a restore', () => {
     expect(await compared(since)).toEqual({ pending: 'known', claimed: 'known' });
   });
 
-  test('what a person has to decide is named and left alone', async () => {
+  test('what needs a human decision is reported and left unchanged', async () => {
     const since = clock.now();
     await charge(anInvoice({ id: 'came-later' }));
     const dearer = await stored('dearer');
