@@ -75,7 +75,7 @@ test('fires at each occurrence, with the status of the last run', async () => {
 });
 
 test('an exception does not stop the schedule', async () => {
-  const { clock, listener, runs } = timerAtNoon({ work: () => Promise.reject(new Error('as told')) });
+  const { clock, listener, runs } = timerAtNoon({ work: () => Promise.reject(new Error('told to fail')) });
   await listener.start();
   await clock.advance(3 * minute);
   expect(runs).toEqual([1, 2, 3]);
