@@ -42,14 +42,14 @@ if (!counts.every((count) => Number.isInteger(count) && count > 0)) {
 }
 
 await using app = await startPayingApp();
-const measured = values.scale ? await scale(app) : await besideOneByOne(app);
+const measured = values.scale ? await scale(app) : await compareWithOneByOne(app);
 for (const { count, cosmosRequests } of measured) {
   if (count < limitFrom || cosmosRequests / count <= requestsLimit) continue;
   console.log(`${count} invoices: more than ${requestsLimit} Cosmos requests per invoice`);
   process.exitCode = 1;
 }
 
-async function besideOneByOne({ clients, settings, ...app }: PayingApp): Promise<Measured[]> {
+async function compareWithOneByOne({ clients, settings, ...app }: PayingApp): Promise<Measured[]> {
   await app.importDue('one', baseline);
   const before = await app.cosmosRequests();
   const seconds = await oneByOne({ clients, settings, prefix: 'one', count: baseline });

@@ -11,9 +11,9 @@ interface QueueNames {
 /** Queues that only the code has (`missing`), and queues that only infra/ has (`idle`). */
 export function queueDifferences(code: QueueNames, created: QueueNames) {
   const kinds = ['storage', 'serviceBus'] as const;
-  const besides = (of: QueueNames, others: QueueNames) =>
+  const onlyIn = (of: QueueNames, others: QueueNames) =>
     kinds.flatMap((kind) => of[kind].filter((name) => !others[kind].includes(name)));
-  return { missing: besides(code, created), idle: besides(created, code) };
+  return { missing: onlyIn(code, created), idle: onlyIn(created, code) };
 }
 
 /** Names of the queues that storage.bicep creates. */

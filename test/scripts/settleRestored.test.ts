@@ -65,7 +65,7 @@ async function compared(since: number, { apply = true } = {}): Promise<Record<st
 }
 
 describe('after a restore', () => {
-  test('skipping it, an invoice charged more than a day ago is charged again', async () => {
+  test('without this step, an invoice charged more than a day ago is charged again', async () => {
     const invoice = await stored('charged-twice');
     const first = await charge(invoice);
     await clock.advance(day + 60_000);
