@@ -1,7 +1,7 @@
 import { CosmosClient } from '@azure/cosmos';
 import { BlobServiceClient } from '@azure/storage-blob';
 import { QueueServiceClient } from '@azure/storage-queue';
-import { containers, databaseName, indexingPolicy } from '../src/documents/cosmosContainers.ts';
+import { containers, databaseName, indexingPolicy } from '../src/platform/cosmosContainers.ts';
 import { blobContainers, queues } from '../src/platform/azureNames.ts';
 
 /** Creates in a local cloud what infra/ creates in Azure. Leaves existing containers and queues alone. */

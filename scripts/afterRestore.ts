@@ -9,7 +9,7 @@ import { parseArgs } from 'node:util';
 import { CosmosClient } from '@azure/cosmos';
 import { DefaultAzureCredential } from '@azure/identity';
 import { z } from 'zod';
-import { containers, databaseName } from '../src/documents/cosmosContainers.ts';
+import { containers, databaseName } from '../src/platform/cosmosContainers.ts';
 import { stripeClient } from '../src/paying/stripe/stripeClient.ts';
 import { type Finding, settleRestored } from './settleRestored.ts';
 

@@ -6,7 +6,7 @@ import { BlobServiceClient } from '@azure/storage-blob';
 import { QueueServiceClient } from '@azure/storage-queue';
 import { afterAll, beforeAll, describe, expect, type TestContext, test } from 'vitest';
 import { z } from 'zod';
-import { containers, databaseName } from '../src/documents/cosmosContainers.ts';
+import { containers, databaseName } from '../src/platform/cosmosContainers.ts';
 import { blobContainers, queues, serviceBusQueues } from '../src/platform/azureNames.ts';
 import { startLocalCloud } from './support/localCloud.ts';
 

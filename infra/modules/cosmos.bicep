@@ -1,4 +1,4 @@
-// The database. Its four containers match src/documents/cosmosContainers.ts (a test compares the two).
+// The database. Its four containers match src/platform/cosmosContainers.ts (a test compares the two).
 param name string
 param location string
 param tags object

@@ -1,5 +1,5 @@
 import type { CosmosClient } from '@azure/cosmos';
-import { containers, databaseName } from '../../src/documents/cosmosContainers.ts';
+import { containers, databaseName } from '../../src/platform/cosmosContainers.ts';
 
 /** What adding up needs to know of an invoice. */
 export interface InvoiceFigure {

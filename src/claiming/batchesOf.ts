@@ -1,14 +1,14 @@
 import type { Invoice } from '../invoice/invoice.ts';
 
 /**
- * Bytes that the commands of one batch may have together: a Service Bus message holds 256 KB in the standard tier
+ * Bytes for the commands of one batch: a Service Bus message holds 256 KB in the standard tier
  * (https://learn.microsoft.com/azure/service-bus-messaging/service-bus-quotas), and the envelope needs some of it.
  */
 const maxBytes = 192 * 1024;
-/** What a command has besides the invoice's own texts, at most. */
+/** Upper bound of what a command holds besides the invoice's own texts, in bytes. */
 const commandBytes = 400;
 
-/** Cuts a page of invoices into batches of at most `batchSize` invoices whose message fits Service Bus. Keeps the order. */
+/** Cuts a page of invoices into batches of at most `batchSize` whose message fits Service Bus. Keeps the order. */
 export function batchesOf(page: readonly Invoice[], batchSize: number): Invoice[][] {
   const batches: Invoice[][] = [];
   let batch: Invoice[] = [];
@@ -27,7 +27,7 @@ export function batchesOf(page: readonly Invoice[], batchSize: number): Invoice[
   return batches;
 }
 
-/** As JSON, where a quote or a line feed counts twice. */
+/** Size as JSON, in which a quote or a line feed counts twice. */
 function textBytes({ id, customerId, paymentMethod, description }: Invoice): number {
   return Buffer.byteLength(JSON.stringify([id, customerId, paymentMethod, description]));
 }

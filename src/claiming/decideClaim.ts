@@ -1,13 +1,11 @@
 import type { Invoice } from '../invoice/invoice.ts';
-
-/** Claims of one invoice that may have called the provider and ended without a known outcome; then a person looks at it. */
-export const maxAttempts = 5;
+import { maxAttempts } from '../invoice/maxAttempts.ts';
 
 /** What a run does with an invoice that it has read. */
 export type ClaimDecision =
   /** Nobody has it and it is due. */
   | { kind: 'claim'; attempt: number }
-  /** Its claim is stale: whoever had it gave no sign of life until `actionableAt`. `called`: it may have been charged. */
+  /** Its claim is stale: no sign of life until `actionableAt`. `called`: it may have been charged. */
   | { kind: 'reclaim'; attempt: number; from: string; called: boolean }
   /** Too many claims have ended without an outcome. */
   | { kind: 'park'; reason: string }
@@ -16,9 +14,9 @@ export type ClaimDecision =
 /**
  * Decides on one invoice at time `now` (ISO 8601, UTC). Pure: the write that follows is conditional on what was read.
  *
- * A stale claim whose batch never started surely charged nothing, since the start is written before the first call and is
- * refused once the claim is another's. It does not count as an attempt, so that a queue which carries no messages for
- * hours parks no good invoice.
+ * A stale claim whose batch never started charged nothing, because the start is written before the first call and is
+ * refused once another batch has the claim. It does not count as an attempt, so a queue that carries no messages for hours
+ * parks no good invoice.
  */
 export function decideClaim(invoice: Invoice, now: string): ClaimDecision {
   const { status, actionableAt, attempts, claim } = invoice;

@@ -1,48 +1,43 @@
-import type { OperationInput, PatchOperation } from '@azure/cosmos';
-import { notifyItem } from '../followUps/notifyItem.ts';
-import { reconcileMessage, type Unclear } from '../followUps/reconcileItem.ts';
+import type { Patch } from '../documents/documentStore.ts';
+import type { Ended, FollowUps } from '../followUps/followUps.ts';
 import { type Claim, type Invoice, type PaymentState, unknownSince } from '../invoice/invoice.ts';
-import { appendToTimeline } from '../invoice/timeline.ts';
-import { fenceCheck } from '../locking/fence.ts';
-import { newOutboxMessage, type OutboxMessage } from '../outbox/outboxMessage.ts';
-import { commandFor, type PaymentBatch, type PaymentCommand } from '../paying/paymentBatch.ts';
-import type { WorkItem } from '../workItems/workItem.ts';
+import { ifUnchanged } from '../invoice/invoiceChange.ts';
+import type { Writes } from '../invoice/store/invoiceStore.ts';
+import { newOutboxMessage } from '../outbox/outboxMessage.ts';
+import { commandFor, newPaymentBatch, type PaymentCommand } from '../paying/paymentBatch.ts';
+import { serviceBusQueues } from '../platform/azureNames.ts';
 import { type ClaimDecision, decideClaim } from './decideClaim.ts';
 
-/** In whose name a batch is claimed: the run, its lease and the fence token of that lease. */
+/** On whose behalf a batch is claimed. */
 export interface Claimant {
   runId: string;
-  /** The instance, as it shall be shown to people. */
-  by: string;
-  lockKey: string;
+  instance: string;
+  /** Fencing token of the lease under which the run claims. */
   fence: number;
-  /** Throws once the lease is not surely held any more; asked before each write. */
-  assertHeld(): void;
 }
 
 export interface ClaimCounts {
   claimed: number;
   reclaimed: number;
   parked: number;
-  /** It was read a moment ago, and is not due any more: a clock was set. */
+  /** It was read a moment ago and is no longer due: a clock was set. */
   notDue: number;
-  /** Somebody else changed the invoice between our reading and our writing, or the store did not say in several tries. */
+  /** Somebody else changed the invoice after it was read, or the store gave no clear answer. */
   contended: number;
 }
 
 export const noClaims: ClaimCounts = { claimed: 0, reclaimed: 0, parked: 0, notDue: 0, contended: 0 };
 
-interface BatchPlan {
-  operations: OperationInput[];
+export interface ClaimPlan extends Writes {
   counts: ClaimCounts;
-  message: OutboxMessage | undefined;
 }
 
 /**
- * The operations of one claiming transaction: the check of the fence, a patch for each invoice, the outbox message with
- * the payments, and those with what follows where an invoice is parked. At most four more than there are invoices. Pure.
+ * Plans one claiming transaction: a patch for each invoice, the outbox message with the payments, and the messages that
+ * follow if invoices are parked. With the check of the fence these are at most four operations more than there are
+ * invoices. Pure.
  */
-export function planBatch(
+export function planClaims(
   invoices: readonly Invoice[],
   {
     batchId,
@@ -50,96 +45,86 @@ export function planBatch(
     now,
     claimStaleMs,
     claimant,
-    notifies,
+    followUps,
   }: {
     batchId: string;
     shard: string;
+    /** Milliseconds. */
     now: number;
     claimStaleMs: number;
     claimant: Claimant;
-    /** Whether somebody wants to hear of what is parked. */
-    notifies: boolean;
+    followUps: FollowUps;
   },
-): BatchPlan {
+): ClaimPlan {
   const at = new Date(now).toISOString();
   const counts: ClaimCounts = { ...noClaims };
   const commands: PaymentCommand[] = [];
-  const unclear: Unclear[] = [];
-  const ends: WorkItem[] = [];
-  const operations: OperationInput[] = [fenceCheck(claimant.lockKey, claimant.fence)];
+  const parked: Ended[] = [];
+  const patches: Patch[] = [];
   for (const invoice of invoices) {
     const decision = decideClaim(invoice, at);
-    if (decision.kind === 'skip') {
-      counts.notDue++;
-      continue;
-    }
     const payment = paymentAfter(invoice, decision);
-    operations.push(patchIfUnchanged(invoice, patchesFor({ ...invoice, payment }, decision)));
-    if (decision.kind === 'park') {
-      counts.parked++;
-      unclear.push({ invoiceId: invoice.id, keyNumber: invoice.payment.keyNumber });
-      const end = { kind: 'parked' as const, reason: decision.reason };
-      if (notifies)
-        ends.push(notifyItem({ ...invoice, invoiceId: invoice.id }, end, { at, occasion: batchId }));
-    } else commands.push(commandFor({ ...invoice, payment }, { attempt: decision.attempt, at }));
-    if (decision.kind === 'claim') counts.claimed++;
-    if (decision.kind === 'reclaim') counts.reclaimed++;
-  }
-  const lookUp = reconcileMessage(unclear, { shard, occasion: batchId, now });
-  if (lookUp !== undefined) operations.push({ operationType: 'Create', resourceBody: lookUp });
-  if (ends.length > 0) {
-    const told = { id: `${batchId}-notify`, shard, destination: 'work-items' as const, body: ends };
-    operations.push({ operationType: 'Create', resourceBody: newOutboxMessage(told, now) });
-  }
-  if (commands.length === 0) return { operations, counts, message: undefined };
-  const body: PaymentBatch = { batchId, shard, runId: claimant.runId, commands };
-  const message = newOutboxMessage({ id: batchId, shard, destination: 'payment-commands', body }, now);
-  operations.push({ operationType: 'Create', resourceBody: message });
-  return { operations, counts, message };
-
-  function patchesFor(
-    invoice: Invoice,
-    decision: Exclude<ClaimDecision, { kind: 'skip' }>,
-  ): PatchOperation[] {
-    if (decision.kind === 'park') {
-      return [
-        { op: 'set', path: '/status', value: 'parked' },
-        { op: 'set', path: '/reason', value: decision.reason },
-        { op: 'set', path: '/payment', value: invoice.payment },
-        { op: 'remove', path: '/actionableAt' },
-        ...(invoice.claim === undefined ? [] : [{ op: 'remove' as const, path: '/claim' }]),
-        appendToTimeline(invoice, { at, what: 'parked', by: claimant.by, batchId, reason: decision.reason }),
-      ];
+    switch (decision.kind) {
+      case 'skip':
+        counts.notDue++;
+        break;
+      case 'park':
+        counts.parked++;
+        patches.push(park({ ...invoice, payment }, decision.reason));
+        parked.push({
+          invoice: { ...invoice, invoiceId: invoice.id, keyNumber: payment.keyNumber },
+          end: { kind: 'parked', reason: decision.reason, unknown: true },
+        });
+        break;
+      case 'claim':
+      case 'reclaim': {
+        counts[decision.kind === 'claim' ? 'claimed' : 'reclaimed']++;
+        const command = commandFor({ ...invoice, payment }, { attempt: decision.attempt, at });
+        commands.push(command);
+        patches.push(claim(invoice, decision, command));
+        break;
+      }
     }
+  }
+  const messageId = `${batchId}-notify`;
+  const following = followUps(parked, { shard, occasion: batchId, messageId, now });
+  return { patches, counts, messages: [...following, ...orderOfPayments()] };
+
+  function orderOfPayments() {
+    if (commands.length === 0) return [];
+    const body = newPaymentBatch({ batchId, shard, runId: claimant.runId, commands });
+    const destination = serviceBusQueues.paymentCommands;
+    return [newOutboxMessage({ id: batchId, shard, destination, body }, now)];
+  }
+
+  function park(invoice: Invoice, reason: string): Patch {
+    return ifUnchanged(invoice, {
+      set: { status: 'parked', reason, payment: invoice.payment },
+      clear: ['actionableAt', 'claim'],
+      entry: { at, what: 'parked', by: claimant.instance, batchId, reason },
+    });
+  }
+
+  function claim(
+    invoice: Invoice,
+    decision: Extract<ClaimDecision, { kind: 'claim' | 'reclaim' }>,
+    { payment }: PaymentCommand,
+  ): Patch {
     const { attempt } = decision;
-    const claim: Claim = {
-      batchId,
-      by: claimant.by,
-      runId: claimant.runId,
-      fence: claimant.fence,
-      attempt,
-      at,
-      phase: 'claimed',
-    };
-    const what = decision.kind === 'claim' ? 'claimed' : 'reclaimed';
+    const { instance: by, runId, fence } = claimant;
+    const taken: Claim = { batchId, by, runId, fence, attempt, at, phase: 'claimed' };
+    const actionableAt = new Date(now + claimStaleMs).toISOString();
     const from = decision.kind === 'reclaim' ? { from: decision.from } : {};
-    return [
-      { op: 'set', path: '/status', value: 'claimed' },
-      { op: 'set', path: '/claim', value: claim },
-      { op: 'set', path: '/actionableAt', value: new Date(now + claimStaleMs).toISOString() },
-      { op: 'set', path: '/attempts', value: attempt },
-      { op: 'set', path: '/payment', value: commandFor(invoice, { attempt, at }).payment },
-      appendToTimeline(invoice, { at, what, by: claimant.by, attempt, batchId, ...from }),
-    ];
+    const what = decision.kind === 'claim' ? 'claimed' : 'reclaimed';
+    return ifUnchanged(invoice, {
+      set: { status: 'claimed', claim: taken, actionableAt, attempts: attempt, payment },
+      entry: { at, what, by, attempt, batchId, ...from },
+    });
   }
 }
 
-/** The payment as it stands when a claim has come to nothing: one whose calls had begun may have been charged. */
+/** The payment once a claim has come to nothing: if its calls had begun, it may have been charged. */
 function paymentAfter({ payment, claim }: Invoice, decision: ClaimDecision): PaymentState {
   const called = decision.kind === 'reclaim' ? decision.called : claim?.phase === 'calling';
   return called && claim !== undefined ? unknownSince(payment, claim.at) : payment;
-}
-
-function patchIfUnchanged(invoice: Invoice, operations: PatchOperation[]): OperationInput {
-  return { operationType: 'Patch', id: invoice.id, ifMatch: invoice._etag, resourceBody: { operations } };
 }

@@ -1,6 +1,7 @@
-/** The Cosmos status codes that the app tells apart (https://learn.microsoft.com/rest/api/cosmos-db/http-status-codes-for-cosmosdb). */
+import { StoreAway } from './storeAway.ts';
+
+/** The status codes that the app tells apart (https://learn.microsoft.com/rest/api/cosmos-db/http-status-codes-for-cosmosdb). */
 export const cosmosStatus = {
-  created: 201,
   badRequest: 400,
   unauthorized: 401,
   forbidden: 403,
@@ -14,17 +15,19 @@ export const cosmosStatus = {
 } as const;
 
 /**
- * The code of an error that the Cosmos SDK threw: a status where the service answered, letters where a socket or a
- * time-out ended it. `items.batch` wraps the error, and only the cause has the code.
+ * The boundary at which errors of the Cosmos SDK become the app's own: runs `request` and turns an error that means "not
+ * now" into `StoreAway`, with the SDK's error as its cause. Other errors pass through.
  */
-function codeOf(error: unknown): unknown {
-  if (typeof error !== 'object' || error === null) return undefined;
-  if ('code' in error && error.code !== undefined) return error.code;
-  if (error instanceof Error && error.cause !== undefined) return codeOf(error.cause);
-  return error instanceof Error && /^(Abort|Timeout)Error$/.test(error.name) ? error.name : undefined;
+export async function fromCosmos<T>(request: () => Promise<T>): Promise<T> {
+  try {
+    return await request();
+  } catch (error) {
+    const reason = whyAway(error);
+    throw reason === undefined ? error : new StoreAway(reason, error);
+  }
 }
 
-/** The status code of an error that the Cosmos SDK threw; undefined where the service gave none. */
+/** The status code of an error that the Cosmos SDK threw; undefined if the service gave none. */
 export function statusOf(error: unknown): number | undefined {
   const code = codeOf(error);
   return typeof code === 'number' ? code : undefined;
@@ -40,22 +43,19 @@ export function isUncertainStatus(status: number): boolean {
   );
 }
 
-/** Whether a request that failed like this may work later, and may even have been applied: it was busy, or no answer came. */
-export function isUncertain(error: unknown): boolean {
+function whyAway(error: unknown): StoreAway['reason'] | undefined {
   const code = codeOf(error);
-  return typeof code === 'number' ? isUncertainStatus(code) : typeof code === 'string';
+  // Letters instead of a number: a socket or a time-out ended the request.
+  if (typeof code === 'string') return 'noAnswer';
+  if (typeof code !== 'number') return undefined;
+  if (isUncertainStatus(code)) return 'noAnswer';
+  return code === cosmosStatus.unauthorized || code === cosmosStatus.forbidden ? 'accessDenied' : undefined;
 }
 
-/**
- * Whether the store refuses the app as such: a role, a key or a network rule is wrong. The request did nothing, and is as
- * good as before once somebody has set that right.
- */
-export function isAccessDenied(error: unknown): boolean {
-  const status = statusOf(error);
-  return status === cosmosStatus.unauthorized || status === cosmosStatus.forbidden;
-}
-
-/** Whether the store is of no use at the moment, through no fault of what was asked of it: the same may work later. */
-export function isAway(error: unknown): boolean {
-  return isUncertain(error) || isAccessDenied(error);
+/** `items.batch` wraps the error it threw, and only the cause has the code. */
+function codeOf(error: unknown): unknown {
+  if (typeof error !== 'object' || error === null || error instanceof StoreAway) return undefined;
+  if ('code' in error && error.code !== undefined) return error.code;
+  if (error instanceof Error && error.cause !== undefined) return codeOf(error.cause);
+  return error instanceof Error && /^(Abort|Timeout)Error$/.test(error.name) ? error.name : undefined;
 }

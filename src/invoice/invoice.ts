@@ -1,24 +1,25 @@
 /**
- * An invoice as Cosmos keeps it, and its states:
+ * An invoice as it is stored, and its states:
  *
  *   pending ──claim──► claimed ──settle──► paid | declined | parked
  *      ▲                  │ │
- *      └──── settle ──────┘ └─ claim stale ─► claimed again (attempt + 1 where calls had begun), or parked
+ *      └──── settle ──────┘ └─ claim stale ─► claimed again (one attempt more if calls had begun), or parked
  *                                               after the last attempt
  *
- * `pending → claimed` and `claimed → claimed` are moved by a job run that holds the lease of the shard's group (claimBatch),
- * everything out of `claimed` by the consumer whose batch the claim names (paying/). A person puts a parked or declined
- * one back to `pending` (retryInvoice), and a reconciliation makes a parked one `paid` when it finds the payment.
- * `actionableAt` says when there is next something to do: pending, when it is due; claimed, when the claim is stale; else
- * it is absent.
+ * A run that holds the lease of the shard's group moves `pending → claimed` and `claimed → claimed` (claiming/). The
+ * consumer whose batch the claim names moves everything out of `claimed` (paying/). A person puts a parked or declined
+ * invoice back to `pending` (retryInvoice.ts), and a reconciliation makes a parked one `paid` if it finds the payment
+ * (followUps/). `actionableAt` says when there is something to do next: when a pending invoice is due, or when a claim goes
+ * stale. Otherwise it is absent.
  */
 import { z } from 'zod';
+import { formatVersion, tolerantObject } from '../documents/storedDocuments.ts';
 
 export const invoiceStatuses = ['pending', 'claimed', 'paid', 'declined', 'parked'] as const;
 export type InvoiceStatus = (typeof invoiceStatuses)[number];
 
-/** Who works on an invoice. The batch id is the claim's token: only the batch that it names may settle the invoice. */
-const claimSchema = z.object({
+/** Who works on an invoice. The batch id is the claim's token: only that batch may settle the invoice. */
+const claimSchema = tolerantObject({
   batchId: z.string(),
   by: z.string(),
   runId: z.string(),
@@ -30,7 +31,7 @@ const claimSchema = z.object({
 export type Claim = z.infer<typeof claimSchema>;
 
 /** How far the payment of an invoice has come. */
-export const paymentStateSchema = z.object({
+export const paymentStateSchema = tolerantObject({
   /** Number of the idempotency key `invoice-{id}-{n}`; rises only after a definite decline. */
   keyNumber: z.number().int().min(1),
   /** When the key of this number was first claimed: ISO 8601, UTC. Absent until then. */
@@ -39,9 +40,9 @@ export const paymentStateSchema = z.object({
   paramsHash: z.string().exactOptional(),
   /** Soft declines so far: the place in the retry schedule. */
   declines: z.number().int(),
-  /** Tries in a row that surely charged nothing: the exponent of the backoff. */
+  /** Tries in a row that certainly charged nothing: the exponent of the backoff. */
   deferrals: z.number().int(),
-  /** Since when a charge under this key may have gone through unknown to us: ISO 8601. Absent once its fate is known. */
+  /** Since when (ISO 8601) a charge under this key may have gone through. Absent once the outcome is known. */
   unknownSince: z.string().exactOptional(),
   /** The provider's id of the payment, once it succeeded. */
   id: z.string().exactOptional(),
@@ -51,22 +52,32 @@ export type PaymentState = z.infer<typeof paymentStateSchema>;
 
 export const firstPaymentState: PaymentState = { keyNumber: 1, declines: 0, deferrals: 0 };
 
-/** The state of a payment that may have gone through; one that was unknown before stays so since then. */
+/** The state of a payment that may have gone through, unknown since `at` unless it has been so for longer. */
 export function unknownSince<State extends PaymentState>(payment: State, at: string): State {
   return { ...payment, unknownSince: payment.unknownSince ?? at };
 }
 
-/** The state of a payment whose fate under its key is known. */
+/** The state of a payment whose outcome under its key is known. */
 export function known(payment: PaymentState): PaymentState {
-  const state = { ...payment };
-  delete state.unknownSince;
+  const { unknownSince: _, ...state } = payment;
+  return state;
+}
+
+/** The state in which the next charge is a new one, under the next key. Fields of a newer release are kept. */
+export function nextKey(payment: PaymentState, { declines }: { declines: number }): PaymentState {
+  return { ...unusedKey(payment), keyNumber: payment.keyNumber + 1, declines, deferrals: 0 };
+}
+
+/** The state with the key as good as new, for a key that certainly charged nothing. */
+export function unusedKey(payment: PaymentState): PaymentState {
+  const { keyCreatedAt: _, paramsHash: __, ...state } = known(payment);
   return state;
 }
 
 const timelineEntrySchema = z.object({ at: z.string(), what: z.string(), by: z.string() }).catchall(z.json());
 export type TimelineEntry = z.infer<typeof timelineEntrySchema>;
 
-/** What an importer gives; it never changes afterwards. Times are ISO 8601 in UTC with milliseconds, so they sort as text. */
+/** What an importer gives; it never changes. Times are ISO 8601 in UTC with milliseconds, so they sort as text. */
 const contentSchema = z.object({
   id: z.string(),
   customerId: z.string(),
@@ -81,20 +92,27 @@ export type InvoiceContent = z.infer<typeof contentSchema>;
 export const invoiceSchema = contentSchema.extend({
   shard: z.string(),
   type: z.literal('invoice'),
+  /** Absent in invoices of the first release; see documents/storedDocuments.ts. */
+  version: z.int().exactOptional(),
   status: z.enum(invoiceStatuses),
   actionableAt: z.string().exactOptional(),
   createdAt: z.string(),
-  /** Claims so far whose outcome is not known to be "nothing happened". */
+  /** Claims so far that may have charged. */
   attempts: z.number().int(),
   claim: claimSchema.exactOptional(),
   payment: paymentStateSchema,
-  /** Why a person has to look at it (status `parked`), or why it ended (`declined`). */
+  /** Why a person has to look at it (`parked`), or why it ended (`declined`). */
   reason: z.string().exactOptional(),
   timeline: z.array(timelineEntrySchema),
   _etag: z.string(),
 });
 export type Invoice = z.infer<typeof invoiceSchema>;
 export type NewInvoice = Omit<Invoice, '_etag'>;
+
+/** Whether a stored document is an invoice: outbox messages and fences are stored beside them. */
+export function isInvoice(document: unknown): boolean {
+  return invoiceSchema.pick({ type: true }).safeParse(document).success;
+}
 
 /** A new invoice, ready to be stored. */
 export function newInvoice(
@@ -105,6 +123,7 @@ export function newInvoice(
     ...content,
     shard,
     type: 'invoice',
+    version: formatVersion,
     status: 'pending',
     actionableAt: content.dueAt,
     createdAt: at,

@@ -1,39 +1,37 @@
-import type { Container, OperationInput } from '@azure/cosmos';
-import { cosmosStatus, statusOf } from '../documents/cosmosErrors.ts';
+import type { Create, Operation } from '../documents/documentStore.ts';
 
-/** A write under a lease that somebody has taken over since: the store has seen a larger fence token. It ends the run. */
+/** The fencing token of a lease, as it travels with every write that the lease protects. */
+export interface Fence {
+  readonly lockKey: string;
+  readonly token: number;
+}
+
+/** The store has seen a larger fencing token: somebody has taken the lease over. It ends the run. */
 export class FencedOut extends Error {
   override readonly name = 'FencedOut';
-  constructor(lockKey: string, fence: number) {
-    super(`the fence token ${fence} of lock ${lockKey} is older than the store has seen`);
+
+  constructor({ lockKey, token }: Fence) {
+    super(`the fencing token ${token} of lock ${lockKey} is older than the store has seen`);
   }
 }
 
 /**
- * The one operation of a batch that makes the store refuse it under a smaller fence token than it has seen for this lock
- * in this shard (Kleppmann, "How to do distributed locking", 2016).
+ * The one operation of a transaction that has it refused if the store has seen a larger token for this lock in this
+ * partition (Kleppmann, "How to do distributed locking", 2016). The document must be there: see `newFence`.
  */
-export function fenceCheck(lockKey: string, fence: number): OperationInput {
+export function fenceCheck({ lockKey, token }: Fence): Operation {
   return {
-    operationType: 'Patch',
+    kind: 'patch',
     id: fenceId(lockKey),
-    resourceBody: {
-      condition: `from c where c.fence <= ${fence}`,
-      operations: [{ op: 'set', path: '/fence', value: fence }],
-    },
+    where: [{ path: 'fence', is: '<=', value: token }],
+    set: { fence: token },
   };
 }
 
-/** Creates the fence document of a lock in a shard, if nobody has: needed once in the life of both. */
-export async function createFence(
-  container: Container,
-  { lockKey, shard }: { lockKey: string; shard: string },
-): Promise<void> {
-  try {
-    await container.items.create({ id: fenceId(lockKey), shard, type: 'fence', fence: 0 });
-  } catch (error) {
-    if (statusOf(error) !== cosmosStatus.conflict) throw error;
-  }
+/** Creates the fence document of a lock in a partition, needed once. A conflict means that it is there. */
+export function newFence(lockKey: string, shard: string): Create {
+  const document = { id: fenceId(lockKey), shard, type: 'fence', fence: 0 };
+  return { kind: 'create', document };
 }
 
 /** Cosmos allows none of / \ ? # in an id, and different keys must not share a fence. */

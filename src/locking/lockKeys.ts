@@ -1,17 +1,33 @@
+/**
+ * The keys of the app's locks; none is spelled anywhere else.
+ *
+ *   jobs/{job}                     a job that one instance runs at a time
+ *   jobs/{job}/{group}             one part of a job that several instances share
+ *   work-items/{resource}#{stage}  one stage of queued work for one thing
+ */
+
+/** What the keys of jobs begin with. These locks have fences, and their blobs are never deleted. */
+export const jobLockPrefix = 'jobs/';
+
+/** The key of a job, or of one group of it. */
+export function jobLockKey(job: string, group?: string): string {
+  return group === undefined ? `${jobLockPrefix}${job}` : `${jobLockPrefix}${job}/${group}`;
+}
+
 /** The keys of a lock that is split into `count` parts, each of which one process may hold: `{base}/0`, `{base}/1`, … */
 export function shardKeys(base: string, count: number): string[] {
   return Array.from({ length: count }, (_, shard) => `${base}/${shard}`);
 }
 
 /**
- * What the keys of work items begin with. There is a lock for every one of them, so those that are old are deleted (a rule
- * in infra/modules/storage.bicep): no lock whose key begins with this may have a fence, which would be lost.
+ * What the keys of work items begin with. There is a lock for each of them, so old ones are deleted (a rule in
+ * infra/modules/storage.bicep). No lock with this prefix may have a fence: it would be deleted too.
  */
-export const workItemPrefix = 'work-items/';
+export const workItemLockPrefix = 'work-items/';
 
-/** The key of one stage of one thing, `work-items/{resourceId}#{stage}`; different pairs never share a key. */
-export function workItemKey(resourceId: string, stage: string): string {
-  return `${workItemPrefix}${escapePart(resourceId)}#${escapePart(stage)}`;
+/** The key of one stage of one thing; different pairs never share a key. */
+export function workItemLockKey(resourceId: string, stage: string): string {
+  return `${workItemLockPrefix}${escapePart(resourceId)}#${escapePart(stage)}`;
 }
 
 function escapePart(part: string): string {

@@ -1,8 +1,5 @@
-import { randomUUID } from 'node:crypto';
-import type { Container } from '@azure/cosmos';
 import { z } from 'zod';
-import { type Page, queryPage } from '../documents/pages.ts';
-import type { Clock } from '../platform/clock.ts';
+import type { Page } from '../documents/pages.ts';
 
 const entrySchema = z.object({
   actor: z.string(),
@@ -15,43 +12,25 @@ const entrySchema = z.object({
 /** One thing that somebody did through ops. */
 export type AuditEntry = z.infer<typeof entrySchema>;
 
-const recordSchema = entrySchema.extend({ id: z.string(), at: z.string() });
+export const auditRecordSchema = entrySchema.extend({ id: z.string(), at: z.string() });
 
 /** The same as it was recorded; `at` is ISO 8601. */
-export type AuditRecord = z.infer<typeof recordSchema>;
+export type AuditRecord = z.infer<typeof auditRecordSchema>;
 
-/** Appends to the record of who did what. It is called when the thing has been done, and says how it came out. */
-export type Audit = (entry: AuditEntry) => Promise<void>;
-
-/** Reads a day (`YYYY-MM-DD`, UTC) of that record, newest first. @throws {BadContinuation} */
-export type ReadAudit = (query: {
-  day: string;
-  continuation?: string;
-  pageSize: number;
-}) => Promise<Page<AuditRecord>>;
-
-/** The audit trail in the Cosmos container `audit`: append only, partitioned by day. */
-export function cosmosAudit(container: Container, clock: Clock): Audit {
-  return async (entry) => {
-    const at = new Date(clock.now()).toISOString();
-    await container.items.create({ id: randomUUID(), day: at.slice(0, 10), at, ...entry });
-  };
-}
-
-/** The same trail, for whoever reads it. */
-export function cosmosAuditReader(container: Container): ReadAudit {
-  return async ({ day, ...page }) => {
-    const query = { query: 'SELECT * FROM c ORDER BY c.at DESC' };
-    const { items, ...rest } = await queryPage(container, query, { ...page, partitionKey: day });
-    return { items: items.map((item) => recordSchema.parse(item)), ...rest };
-  };
+/** The record of who did what: append only. */
+export interface AuditTrail {
+  /** Called once the thing has been done, with how it ended. */
+  append(entry: AuditEntry): Promise<void>;
+  /** A page of a day (`YYYY-MM-DD`, UTC), newest first. @throws {BadContinuation} */
+  list(query: { day: string; continuation?: string; pageSize: number }): Promise<Page<AuditRecord>>;
 }
 
 const longestActor = 256;
 
 /**
- * Who calls: the signed-in user where the platform authenticates
- * (https://learn.microsoft.com/azure/app-service/configure-authentication-user-identities), else whoever has the key.
+ * Who calls: the signed-in user if the platform authenticates
+ * (https://learn.microsoft.com/azure/app-service/configure-authentication-user-identities), otherwise the holder of the
+ * function key.
  */
 export function actorOf(headers: { get(name: string): string | null }): string {
   return headers.get('x-ms-client-principal-name')?.slice(0, longestActor) ?? 'function key';

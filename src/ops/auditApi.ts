@@ -1,12 +1,12 @@
-import type { HttpRequest, HttpResponseInit } from '@azure/functions';
 import { z } from 'zod';
-import type { Clock } from '../platform/clock.ts';
-import type { ReadAudit } from './audit.ts';
+import type { Instance } from '../platform/instance.ts';
+import type { AuditTrail } from './audit.ts';
+import type { OpsRequest, OpsResponse } from './http.ts';
 import { pageResponse, readQuery } from './requests.ts';
 
-interface Dependencies {
-  readAudit: ReadAudit;
-  clock: Clock;
+interface Parts {
+  audit: AuditTrail;
+  instance: Instance;
 }
 
 const pageSize = 100;
@@ -18,13 +18,10 @@ const querySchema = z.object({
   continuation: z.string().exactOptional(),
 });
 
-/** `GET ops/audit?day=&continuation=`: what was done through ops on a day (UTC; today if absent), newest first. */
-export async function listAudit(
-  request: HttpRequest,
-  { readAudit, clock }: Dependencies,
-): Promise<HttpResponseInit> {
+/** `GET ops/audit?day=&continuation=`: what was done through ops on a day (UTC, today if absent), newest first. */
+export async function listAudit(request: OpsRequest, { audit, instance }: Parts): Promise<OpsResponse> {
   const query = readQuery(request, querySchema);
   if (!query.ok) return query.response;
-  const today = new Date(clock.now()).toISOString().slice(0, 10);
-  return pageResponse('records', readAudit({ day: today, pageSize, ...query.value }), (record) => record);
+  const today = new Date(instance.clock.now()).toISOString().slice(0, 10);
+  return pageResponse('records', audit.list({ day: today, pageSize, ...query.value }), (record) => record);
 }

@@ -1,33 +1,33 @@
-import type { HttpRequest, HttpResponseInit } from '@azure/functions';
 import { z } from 'zod';
 import { errorText } from '../platform/errorText.ts';
 import { problem, problemResponse } from '../platform/problem.ts';
-import { type Audit, actorOf } from './audit.ts';
+import { type AuditTrail, actorOf } from './audit.ts';
 import type { DeadLetterSource } from './deadLetters.ts';
+import type { OpsRequest, OpsResponse } from './http.ts';
 import { readBody } from './requests.ts';
 
-interface Dependencies {
+interface Parts {
   deadLetters: readonly DeadLetterSource[];
-  audit: Audit;
+  audit: AuditTrail;
 }
 
 const pageSize = 100;
 const requestSchema = z.strictObject({ ids: z.array(z.string().min(1)).min(1).max(pageSize) });
 
 /** `GET ops/dead-letters`: what was given up, of every queue, at most 100 each. */
-export async function listDeadLetters({ deadLetters }: Dependencies): Promise<HttpResponseInit> {
+export async function listDeadLetters({ deadLetters }: Parts): Promise<OpsResponse> {
   const lists = await Promise.all(deadLetters.map((source) => source.list(pageSize)));
   return { jsonBody: { deadLetters: lists.flat() } };
 }
 
 /**
- * `POST ops/dead-letters/redrive` `{ids}`: sends those messages again. The answer names those that were not there. Each is on
- * the record as soon as it has been sent; where a source fails after that, the answer is a problem that names them.
+ * `POST ops/dead-letters/redrive` `{ids}`: sends those messages again. The answer names those that were not there. Each is
+ * audited as soon as it is sent; if a source fails after that, the answer is a problem that names what was sent.
  */
 export async function redriveDeadLetters(
-  request: HttpRequest,
-  { deadLetters, audit }: Dependencies,
-): Promise<HttpResponseInit> {
+  request: OpsRequest,
+  { deadLetters, audit }: Parts,
+): Promise<OpsResponse> {
   const asked = await readBody(request, requestSchema);
   if (!asked.ok) return asked.response;
   const ids = new Set(asked.value.ids);
@@ -48,7 +48,7 @@ export async function redriveDeadLetters(
     try {
       for await (const target of source.redrive(own)) {
         done.add(target);
-        await audit({ actor, action: 'redrive dead letter', target });
+        await audit.append({ actor, action: 'redrive dead letter', target });
       }
     } catch (error) {
       failures.push(`${source.name}: ${errorText(error)}`);

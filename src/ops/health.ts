@@ -1,10 +1,10 @@
 import type { Clock } from '../platform/clock.ts';
 import { errorText } from '../platform/errorText.ts';
 
-/** One thing that the app needs, and how to see that it answers. */
+/** One thing that the app needs, and how to check that it answers. */
 export interface HealthCheck {
   name: string;
-  /** Resolves when it answers; any rejection is a reason. */
+  /** Resolves if it answers; a rejection says why not. */
   probe: (signal: AbortSignal) => Promise<unknown>;
 }
 

@@ -1,6 +1,6 @@
 import type { Invoice } from '../invoice/invoice.ts';
 
-/** An invoice as ops shows it: what was imported, and how it stands. */
+/** An invoice as ops shows it: what was imported, and its state. */
 export function invoiceView(invoice: Invoice) {
   const { id, customerId, amountMinor, currency, dueAt, paymentMethod, description = null } = invoice;
   const {
@@ -32,7 +32,7 @@ export function invoiceView(invoice: Invoice) {
   };
 }
 
-/** The same with all that happened to it. */
+/** The same, with its timeline. */
 export function invoiceDetail(invoice: Invoice) {
   return { ...invoiceView(invoice), timeline: invoice.timeline };
 }

@@ -1,18 +1,15 @@
-import type { Container } from '@azure/cosmos';
-import type { HttpRequest, HttpResponseInit } from '@azure/functions';
 import { z } from 'zod';
 import { importInvoices } from '../intake/importInvoices.ts';
 import { parseInvoices } from '../intake/parseInvoices.ts';
-import { ShardsChanged } from '../invoice/deployedShards.ts';
 import { invoiceStatuses } from '../invoice/invoice.ts';
-import { listInvoices } from '../invoice/listInvoices.ts';
-import { readInvoice } from '../invoice/readInvoices.ts';
 import { retryInvoice } from '../invoice/retryInvoice.ts';
-import { shardOf } from '../invoice/shard.ts';
-import type { Clock } from '../platform/clock.ts';
+import { ShardsChanged } from '../invoice/shardsCheck.ts';
+import type { InvoiceStore } from '../invoice/store/invoiceStore.ts';
 import { errorText } from '../platform/errorText.ts';
+import type { Instance } from '../platform/instance.ts';
 import { problem, problemResponse } from '../platform/problem.ts';
-import { type Audit, actorOf } from './audit.ts';
+import { type AuditTrail, actorOf } from './audit.ts';
+import type { OpsRequest, OpsResponse } from './http.ts';
 import { invoiceDetail, invoiceView } from './invoiceView.ts';
 import {
   conflict,
@@ -25,37 +22,36 @@ import {
 } from './requests.ts';
 
 const pageSize = 100;
-/** Characters of a store's error that the trail keeps. */
+/** Characters of a store's error that the audit trail keeps. */
 const longestFailure = 300;
 
-interface Dependencies {
-  container: Container;
-  clock: Clock;
-  shards: number;
+interface Parts {
+  invoices: InvoiceStore;
   /** @throws {ShardsChanged} */
   checkShards: () => Promise<void>;
-  audit: Audit;
+  audit: AuditTrail;
+  instance: Instance;
 }
 
-/** `POST ops/invoices`: stores the good rows and names the bad ones, and those that could not surely be stored. */
+/** `POST ops/invoices`: stores the good rows, and names the bad ones and those that may not have been stored. */
 export async function importInvoicesFrom(
-  request: HttpRequest,
-  dependencies: Dependencies,
-): Promise<HttpResponseInit> {
+  request: OpsRequest,
+  { invoices, checkShards, audit }: Parts,
+): Promise<OpsResponse> {
   const body = Buffer.from(await request.arrayBuffer());
   const parsed = parseInvoices(body, request.headers.get('content-type'));
   if (parsed.kind === 'problem') return problemResponse(parsed.problem);
   try {
-    await dependencies.checkShards();
+    await checkShards();
   } catch (error) {
     if (!(error instanceof ShardsChanged)) throw error;
     return problemResponse(problem(500, error.message));
   }
   const actor = actorOf(request.headers);
-  const { created, duplicates, rejected, failure } = await importInvoices(dependencies, parsed.rows, actor);
+  const { created, duplicates, rejected, failure } = await importInvoices(invoices, parsed.rows, actor);
   const all = [...parsed.rejected, ...rejected].toSorted((a, b) => a.index - b.index);
   const result = { created, duplicates: duplicates + parsed.duplicates, rejected: all };
-  await dependencies.audit({
+  await audit.append({
     actor,
     action: 'import invoices',
     target: 'invoices',
@@ -75,26 +71,20 @@ const listQuerySchema = z.object({
 });
 
 /** `GET ops/invoices?status=&continuation=`: a page of invoices. */
-export async function listInvoicesFor(
-  request: HttpRequest,
-  { container }: Dependencies,
-): Promise<HttpResponseInit> {
+export async function listInvoices(request: OpsRequest, { invoices }: Parts): Promise<OpsResponse> {
   const query = readQuery(request, listQuerySchema);
   if (!query.ok) return query.response;
-  return pageResponse('invoices', listInvoices(container, { pageSize, ...query.value }), invoiceView);
+  return pageResponse('invoices', invoices.list({ pageSize, ...query.value }), invoiceView);
 }
 
 /** `GET ops/invoices/{id}`: one invoice with its timeline. */
-export async function getInvoice(
-  request: HttpRequest,
-  { container, shards }: Dependencies,
-): Promise<HttpResponseInit> {
+export async function getInvoice(request: OpsRequest, { invoices }: Parts): Promise<OpsResponse> {
   const { id = '' } = request.params;
-  const invoice = await readInvoice(container, shardOf(id, shards), id);
+  const invoice = await invoices.find(id);
   return invoice === undefined ? notFound(`invoice "${id}"`) : { jsonBody: invoiceDetail(invoice) };
 }
 
-/** With `notCharged` somebody vouches that the provider has no charge: that wants a reason. */
+/** With `notCharged` somebody vouches that the provider has no charge, and has to say how they know. */
 const retrySchema = reasonBodySchema
   .extend({ notCharged: z.literal(true, { error: 'expected true, or nothing' }).exactOptional() })
   .refine(({ reason, notCharged }) => notCharged === undefined || reason !== undefined, {
@@ -102,22 +92,16 @@ const retrySchema = reasonBodySchema
     error: 'expected how it was found out that nothing was charged',
   });
 
-/** `POST ops/invoices/{id}/retry` `{reason?, notCharged?}`: a parked or declined invoice is paid by the next run. */
-export async function retryInvoiceFor(
-  request: HttpRequest,
-  dependencies: Dependencies,
-): Promise<HttpResponseInit> {
+/** `POST ops/invoices/{id}/retry` `{reason?, notCharged?}`: the next run pays a parked or declined invoice. */
+export async function retryInvoiceFor(request: OpsRequest, parts: Parts): Promise<OpsResponse> {
   const { id = '' } = request.params;
   const asked = await readBody(request, retrySchema, { empty: {} });
   if (!asked.ok) return asked.response;
   const { reason, notCharged = false } = asked.value;
   const actor = actorOf(request.headers);
-  const invoice = { id, shard: shardOf(id, dependencies.shards) };
-  const retried = await retryInvoice(dependencies, invoice, {
-    actor,
-    notCharged,
-    ...(reason === undefined ? {} : { reason }),
-  });
+  const { invoices, instance, audit } = parts;
+  const why = reason === undefined ? {} : { reason };
+  const retried = await retryInvoice({ invoices, ...instance }, id, { actor, notCharged, ...why });
   switch (retried.kind) {
     case 'notFound':
       return notFound(`invoice "${id}"`);
@@ -127,12 +111,9 @@ export async function retryInvoiceFor(
       );
     case 'retried': {
       const { from, invoice: after } = retried;
-      await dependencies.audit({
-        actor,
-        action: 'retry invoice',
-        target: id,
-        detail: { from, keyNumber: after.payment.keyNumber, notCharged, reason: reason ?? null },
-      });
+      const { keyNumber } = after.payment;
+      const detail = { from, keyNumber, notCharged, reason: reason ?? null };
+      await audit.append({ actor, action: 'retry invoice', target: id, detail });
       return { jsonBody: invoiceDetail(after) };
     }
   }

@@ -1,22 +1,21 @@
-import type { HttpRequest, HttpResponseInit } from '@azure/functions';
 import { z } from 'zod';
 import {
   type ForceReleaseOutcome,
   forceRelease,
+  jobLockPrefix,
   type LockListing,
   type LockStore,
   listLocks,
 } from '../locking/index.ts';
-import type { Clock } from '../platform/clock.ts';
-import type { Telemetry } from '../platform/telemetry.ts';
-import { type Audit, actorOf } from './audit.ts';
+import type { Instance } from '../platform/instance.ts';
+import { type AuditTrail, actorOf } from './audit.ts';
+import type { OpsRequest, OpsResponse } from './http.ts';
 import { conflict, notFound, readBody, reasonSchema } from './requests.ts';
 
-interface Dependencies {
+interface Parts {
   lockStore: LockStore;
-  clock: Clock;
-  telemetry: Telemetry;
-  audit: Audit;
+  audit: AuditTrail;
+  instance: Instance;
 }
 
 const releaseSchema = z.strictObject({
@@ -25,20 +24,17 @@ const releaseSchema = z.strictObject({
   reason: reasonSchema,
 });
 
-/** What the keys of all locks with a fence begin with. */
-const jobLocks = 'jobs/';
-
 /**
- * `GET ops/locks`: every lock of a job that is held, and those free ones whose last holder is known. The locks of work
- * items leave no name, cannot be taken from their holders, and there is one for each invoice: they are not asked for.
+ * `GET ops/locks`: every lock of a job that is held, and those free ones whose last holder is known. Locks of work items are
+ * left out: they record no holder, cannot be released by force, and there is one for each invoice.
  */
-export async function listLocksFor({ lockStore, clock }: Dependencies): Promise<HttpResponseInit> {
-  const locks = await listLocks(lockStore, clock, { prefix: jobLocks });
-  const telling = locks.filter(({ held, owner }) => held || owner !== undefined);
-  return { jsonBody: { locks: telling.map(lockView) } };
+export async function listLocksFor({ lockStore, instance: { clock } }: Parts): Promise<OpsResponse> {
+  const locks = await listLocks(lockStore, clock, { prefix: jobLockPrefix });
+  const shown = locks.filter(({ held, owner }) => held || owner !== undefined);
+  return { jsonBody: { locks: shown.map(lockView) } };
 }
 
-/** `owner` is what `expectedOwner` has to name; times are ISO 8601. */
+/** `expectedOwner` has to name the `owner`; times are ISO 8601. */
 function lockView({ key, held, owner, acquiredAt, expiry, fence }: LockListing) {
   return {
     key,
@@ -54,15 +50,15 @@ function lockView({ key, held, owner, acquiredAt, expiry, fence }: LockListing) 
 
 /** `POST ops/locks/release` `{key, expectedOwner, reason}`: takes a lock from a holder that cannot let go. */
 export async function releaseLock(
-  request: HttpRequest,
-  { lockStore, clock, telemetry, audit }: Dependencies,
-): Promise<HttpResponseInit> {
+  request: OpsRequest,
+  { lockStore, audit, instance: { clock, telemetry } }: Parts,
+): Promise<OpsResponse> {
   const asked = await readBody(request, releaseSchema);
   if (!asked.ok) return asked.response;
   const { key, expectedOwner, reason } = asked.value;
   const actor = actorOf(request.headers);
   const record = (outcome: string, fence: number | null = null) =>
-    audit({
+    audit.append({
       actor,
       action: 'release lock',
       target: key,
@@ -73,7 +69,7 @@ export async function releaseLock(
   try {
     released = await forceRelease(lockStore, clock, asking, undefined, telemetry);
   } catch (error) {
-    // The lease may be broken already. That somebody tried is known, whatever came of it.
+    // The lease may be broken already: the attempt is on record whatever came of it.
     await record('unknown');
     throw error;
   }

@@ -1,61 +1,62 @@
-import type { Container } from '@azure/cosmos';
-import type { HttpRequest, HttpResponseInit } from '@azure/functions';
+import type { InvoiceStore } from '../invoice/store/invoiceStore.ts';
 import type { LockStore } from '../locking/index.ts';
-import type { Clock } from '../platform/clock.ts';
-import type { Telemetry } from '../platform/telemetry.ts';
+import type { OutboxStore } from '../outbox/outboxStore.ts';
+import type { Instance } from '../platform/instance.ts';
 import type { Job } from '../runs/job.ts';
 import type { RunStore } from '../runs/runStore.ts';
-import type { Audit, ReadAudit } from './audit.ts';
+import type { Orchestrations } from '../runs/startRun.ts';
+import type { AuditTrail } from './audit.ts';
 import { listAudit } from './auditApi.ts';
 import type { DeadLetterSource } from './deadLetters.ts';
 import { listDeadLetters, redriveDeadLetters } from './deadLettersApi.ts';
 import { checkHealth, type HealthCheck } from './health.ts';
-import { getInvoice, importInvoicesFrom, listInvoicesFor, retryInvoiceFor } from './invoicesApi.ts';
+import type { OpsRequest, OpsResponse } from './http.ts';
+import { getInvoice, importInvoicesFrom, listInvoices, retryInvoiceFor } from './invoicesApi.ts';
 import { listLocksFor, releaseLock } from './locksApi.ts';
 import { listOutboxFor, redriveOutboxFor } from './outboxApi.ts';
-import { cancelRunFor, getRun, listRuns, type Orchestrations, startRun } from './runsApi.ts';
+import { cancelRunFor, getRun, listRuns, startRunFor } from './runsApi.ts';
 import { summarize } from './summary.ts';
 
-export interface OpsDependencies {
-  container: Container;
+export interface OpsParts {
+  invoices: InvoiceStore;
+  outbox: OutboxStore;
   job: Job;
   runs: RunStore;
   lockStore: LockStore;
-  clock: Clock;
-  telemetry: Telemetry;
-  audit: Audit;
-  readAudit: ReadAudit;
-  shards: number;
-  checkShards: () => Promise<void>;
-  healthChecks: readonly HealthCheck[];
+  audit: AuditTrail;
   deadLetters: readonly DeadLetterSource[];
+  healthChecks: readonly HealthCheck[];
+  checkShards: () => Promise<void>;
+  instance: Instance;
 }
 
+export type OpsApi = ReturnType<typeof opsApi>;
+
 /** The calls under `ops/`, one function each: a request in, a response out. */
-export function opsApi(dependencies: OpsDependencies) {
+export function opsApi(parts: OpsParts) {
   return {
-    importInvoices: (request: HttpRequest) => importInvoicesFrom(request, dependencies),
-    listInvoices: (request: HttpRequest) => listInvoicesFor(request, dependencies),
-    getInvoice: (request: HttpRequest) => getInvoice(request, dependencies),
-    retryInvoice: (request: HttpRequest) => retryInvoiceFor(request, dependencies),
-    startRun: (request: HttpRequest, orchestrations: Orchestrations) =>
-      startRun(request, orchestrations, dependencies),
-    listRuns: (request: HttpRequest) => listRuns(request, dependencies),
-    getRun: (request: HttpRequest) => getRun(request, dependencies),
-    cancelRun: (request: HttpRequest, orchestrations: Orchestrations) =>
-      cancelRunFor(request, orchestrations, dependencies),
-    listLocks: (_request: HttpRequest) => listLocksFor(dependencies),
-    releaseLock: (request: HttpRequest) => releaseLock(request, dependencies),
-    listOutbox: (request: HttpRequest) => listOutboxFor(request, dependencies),
-    redriveOutbox: (request: HttpRequest) => redriveOutboxFor(request, dependencies),
-    listAudit: (request: HttpRequest) => listAudit(request, dependencies),
-    listDeadLetters: (_request: HttpRequest) => listDeadLetters(dependencies),
-    redriveDeadLetters: (request: HttpRequest) => redriveDeadLetters(request, dependencies),
-    getSummary: async (_request: HttpRequest): Promise<HttpResponseInit> => ({
-      jsonBody: await summarize(dependencies),
+    importInvoices: (request: OpsRequest) => importInvoicesFrom(request, parts),
+    listInvoices: (request: OpsRequest) => listInvoices(request, parts),
+    getInvoice: (request: OpsRequest) => getInvoice(request, parts),
+    retryInvoice: (request: OpsRequest) => retryInvoiceFor(request, parts),
+    startRun: (request: OpsRequest, orchestrations: Orchestrations) =>
+      startRunFor(request, orchestrations, parts),
+    listRuns: (request: OpsRequest) => listRuns(request, parts),
+    getRun: (request: OpsRequest) => getRun(request, parts),
+    cancelRun: (request: OpsRequest, orchestrations: Orchestrations) =>
+      cancelRunFor(request, orchestrations, parts),
+    listLocks: (_request: OpsRequest) => listLocksFor(parts),
+    releaseLock: (request: OpsRequest) => releaseLock(request, parts),
+    listOutbox: (request: OpsRequest) => listOutboxFor(request, parts),
+    redriveOutbox: (request: OpsRequest) => redriveOutboxFor(request, parts),
+    listAudit: (request: OpsRequest) => listAudit(request, parts),
+    listDeadLetters: (_request: OpsRequest) => listDeadLetters(parts),
+    redriveDeadLetters: (request: OpsRequest) => redriveDeadLetters(request, parts),
+    getSummary: async (_request: OpsRequest): Promise<OpsResponse> => ({
+      jsonBody: await summarize(parts),
     }),
-    getHealth: async (_request: HttpRequest): Promise<HttpResponseInit> => {
-      const health = await checkHealth(dependencies.healthChecks, dependencies.clock);
+    getHealth: async (_request: OpsRequest): Promise<OpsResponse> => {
+      const health = await checkHealth(parts.healthChecks, parts.instance.clock);
       return { status: health.status === 'ok' ? 200 : 503, jsonBody: health };
     },
   };

@@ -1,11 +1,9 @@
-import type { Container } from '@azure/cosmos';
-import type { HttpRequest, HttpResponseInit } from '@azure/functions';
 import { z } from 'zod';
-import { listOutbox, type OutboxEntry } from '../outbox/listOutbox.ts';
-import { outboxStatuses } from '../outbox/outboxMessage.ts';
-import { redriveOutboxMessage } from '../outbox/redriveOutbox.ts';
-import type { Clock } from '../platform/clock.ts';
-import { type Audit, actorOf } from './audit.ts';
+import { type OutboxEntry, outboxStatuses } from '../outbox/outboxMessage.ts';
+import type { OutboxStore } from '../outbox/outboxStore.ts';
+import type { Instance } from '../platform/instance.ts';
+import { type AuditTrail, actorOf } from './audit.ts';
+import type { OpsRequest, OpsResponse } from './http.ts';
 import {
   conflict,
   notFound,
@@ -16,10 +14,10 @@ import {
   reasonBodySchema,
 } from './requests.ts';
 
-interface Dependencies {
-  container: Container;
-  clock: Clock;
-  audit: Audit;
+interface Parts {
+  outbox: Pick<OutboxStore, 'list' | 'redrive'>;
+  audit: AuditTrail;
+  instance: Instance;
 }
 
 const pageSize = 100;
@@ -30,34 +28,31 @@ const querySchema = z.object({
 });
 
 /**
- * `GET ops/outbox?status=&continuation=`: a page of messages. Pending and parked: the longest waiting first; dispatched, or
- * without a status: the newest first.
+ * `GET ops/outbox?status=&continuation=`: a page of messages. Pending and parked ones come longest waiting first;
+ * dispatched ones, or all of them, newest first.
  */
-export async function listOutboxFor(
-  request: HttpRequest,
-  { container }: Dependencies,
-): Promise<HttpResponseInit> {
+export async function listOutboxFor(request: OpsRequest, { outbox }: Parts): Promise<OpsResponse> {
   const query = readQuery(request, querySchema);
   if (!query.ok) return query.response;
-  return pageResponse('messages', listOutbox(container, { pageSize, ...query.value }), outboxView);
+  return pageResponse('messages', outbox.list({ pageSize, ...query.value }), outboxView);
 }
 
-/** `POST ops/outbox/{id}/redrive` `{reason?}`: a parked message back to pending, for the sweeper to dispatch. */
+/** `POST ops/outbox/{id}/redrive` `{reason?}`: puts a parked message back to pending, for the sweeper to dispatch. */
 export async function redriveOutboxFor(
-  request: HttpRequest,
-  dependencies: Dependencies,
-): Promise<HttpResponseInit> {
+  request: OpsRequest,
+  { outbox, audit, instance }: Parts,
+): Promise<OpsResponse> {
   const { id = '' } = request.params;
   const asked = await readBody(request, reasonBodySchema, { empty: {} });
   if (!asked.ok) return asked.response;
-  const redriven = await redriveOutboxMessage(dependencies, id);
+  const redriven = await outbox.redrive(id, new Date(instance.clock.now()).toISOString());
   switch (redriven.kind) {
     case 'notFound':
       return notFound(`outbox message "${id}"`);
     case 'refused':
       return conflict(`outbox message "${id}" is ${redriven.status}: expected one that is parked`);
     case 'redriven':
-      await dependencies.audit({
+      await audit.append({
         actor: actorOf(request.headers),
         action: 'redrive outbox message',
         target: id,

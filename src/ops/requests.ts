@@ -1,27 +1,27 @@
-import type { HttpRequest, HttpResponseInit } from '@azure/functions';
 import { z } from 'zod';
 import { BadContinuation, type Page } from '../documents/pages.ts';
 import { type FieldError, problem, problemResponse } from '../platform/problem.ts';
+import type { OpsRequest, OpsResponse } from './http.ts';
 
 /** What a request asks for, or the answer that says what is wrong with it. */
-export type Parsed<T> = { ok: true; value: T } | { ok: false; response: HttpResponseInit };
+export type Parsed<T> = { ok: true; value: T } | { ok: false; response: OpsResponse };
 
-/** Why somebody does something, for the record: optional where nobody else is affected. */
+/** Why somebody does something, for the audit trail; optional if nobody else is affected. */
 export const reasonSchema = z.string().trim().min(1).max(500);
 
-/** The body of calls that need none: `{}` or nothing, with a reason or without. */
+/** The body of calls that need none: `{}` or nothing, with or without a reason. */
 export const reasonBodySchema = z.strictObject({ reason: reasonSchema.optional() });
 
-/** One of these texts; the error repeats what came instead. */
+/** One of these texts; the error repeats what was sent instead. */
 export function oneOf<const T extends readonly [string, ...string[]]>(values: T) {
   return z.enum(values, {
     error: ({ input }) => `expected one of ${values.join(', ')}, got ${JSON.stringify(input)}`,
   });
 }
 
-/** Reads a JSON body. No body at all counts as `empty`, where that is given. */
+/** Reads a JSON body. No body at all counts as `empty`, if that is given. */
 export async function readBody<T>(
-  request: HttpRequest,
+  request: OpsRequest,
   schema: z.ZodType<T>,
   { empty }: { empty?: unknown } = {},
 ): Promise<Parsed<T>> {
@@ -31,8 +31,8 @@ export async function readBody<T>(
   return { ok: false, response: badRequest(fieldErrors(parsed.error, 'body')) };
 }
 
-/** Reads the query. Names that it does not know are left alone: the host has some of its own, such as `code`. */
-export function readQuery<T>(request: HttpRequest, schema: z.ZodType<T>): Parsed<T> {
+/** Reads the query. Unknown names are ignored, because the host has some of its own, such as `code`. */
+export function readQuery<T>(request: OpsRequest, schema: z.ZodType<T>): Parsed<T> {
   const parsed = schema.safeParse(Object.fromEntries(request.query));
   if (parsed.success) return { ok: true, value: parsed.data };
   return { ok: false, response: badQuery(fieldErrors(parsed.error, 'query')) };
@@ -43,7 +43,7 @@ export async function pageResponse<T>(
   name: string,
   list: Promise<Page<T>>,
   view: (item: T) => unknown,
-): Promise<HttpResponseInit> {
+): Promise<OpsResponse> {
   try {
     const { items, continuation = null } = await list;
     return { jsonBody: { [name]: items.map(view), continuation } };
@@ -54,20 +54,20 @@ export async function pageResponse<T>(
   }
 }
 
-export function badRequest(errors: readonly FieldError[]): HttpResponseInit {
+export function badRequest(errors: readonly FieldError[]): OpsResponse {
   return problemResponse(problem(400, 'The request has wrong values.', errors));
 }
 
-function badQuery(errors: readonly FieldError[]): HttpResponseInit {
+function badQuery(errors: readonly FieldError[]): OpsResponse {
   return problemResponse(problem(400, 'The query has a wrong value.', errors));
 }
 
-export function notFound(what: string): HttpResponseInit {
+export function notFound(what: string): OpsResponse {
   return problemResponse(problem(404, `there is no ${what}`));
 }
 
-/** The thing is not in a state in which this can be done. */
-export function conflict(detail: string): HttpResponseInit {
+/** The thing is not in a state that allows this. */
+export function conflict(detail: string): OpsResponse {
   return problemResponse(problem(409, detail));
 }
 

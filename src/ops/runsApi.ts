@@ -1,15 +1,13 @@
-import type { HttpRequest, HttpResponseInit } from '@azure/functions';
 import { z } from 'zod';
-import type { Clock } from '../platform/clock.ts';
-import { type FieldError, problem, problemResponse } from '../platform/problem.ts';
-import type { Telemetry } from '../platform/telemetry.ts';
+import type { Instance } from '../platform/instance.ts';
+import { problem, problemResponse } from '../platform/problem.ts';
 import { cancelRun } from '../runs/cancelRun.ts';
 import type { Job } from '../runs/job.ts';
-import { type ManualRun, newManualRun, runIdFor } from '../runs/manualRun.ts';
-import { runJobOrchestrator } from '../runs/orchestrateRun.ts';
-import { type RunRecord, runStatuses, runView } from '../runs/runRecord.ts';
+import { runStatuses, runView } from '../runs/runRecord.ts';
 import type { RunStore } from '../runs/runStore.ts';
-import { type Audit, actorOf } from './audit.ts';
+import { type Orchestrations, startRun } from '../runs/startRun.ts';
+import { type AuditTrail, actorOf } from './audit.ts';
+import type { OpsRequest, OpsResponse } from './http.ts';
 import {
   badRequest,
   conflict,
@@ -21,28 +19,18 @@ import {
   reasonBodySchema,
 } from './requests.ts';
 
-/** What runs need of the Durable Functions client. */
-export interface Orchestrations {
-  startNew(orchestratorName: string, options: { instanceId: string; input: unknown }): Promise<string>;
-  /** Rejects where there is no such instance. */
-  getStatus(instanceId: string): Promise<unknown>;
-  /** Schedules nothing more; what an activity is at goes on. Rejects where there is no such instance. */
-  terminate(instanceId: string, reason: string): Promise<unknown>;
-}
-
-interface Dependencies {
+interface Parts {
   job: Job;
   runs: RunStore;
-  clock: Clock;
-  telemetry: Telemetry;
-  audit: Audit;
+  audit: AuditTrail;
+  instance: Instance;
 }
 
 const pageSize = 100;
 
 const requestSchema = z.strictObject({
   job: z.string(),
-  dryRun: z.boolean().optional(),
+  dryRun: z.boolean().default(false),
   /** Id of an ended run whose unfinished groups are to be done now. */
   resume: z.string().optional(),
   groups: z
@@ -56,84 +44,47 @@ const requestSchema = z.strictObject({
  * `POST ops/runs`: starts a run of a job. The same `Idempotency-Key` stands for the same run, however often it is sent;
  * with another request under it the answer is 422.
  */
-export async function startRun(
-  request: HttpRequest,
+export async function startRunFor(
+  request: OpsRequest,
   orchestrations: Orchestrations,
-  { job, runs, clock, audit }: Dependencies,
-): Promise<HttpResponseInit> {
+  parts: Parts,
+): Promise<OpsResponse> {
+  const { job, audit } = parts;
   const asked = await readBody(request, requestSchema);
   if (!asked.ok) return asked.response;
-  const { dryRun = false, resume } = asked.value;
-  if (asked.value.job !== job.name) {
-    return badRequest([{ field: 'job', error: `expected "${job.name}", got "${asked.value.job}"` }]);
+  const { job: name, ...run } = asked.value;
+  if (name !== job.name) {
+    return badRequest([{ field: 'job', error: `expected "${job.name}", got "${name}"` }]);
   }
-  const groups = await groupsToRun(asked.value);
-  if ('error' in groups) return badRequest([groups]);
-
-  const runId = runIdFor(request.headers.get('idempotency-key') ?? undefined);
-  const run: ManualRun = { job: job.name, runId, groups: groups.names, dryRun };
-  const at = new Date(clock.now()).toISOString();
-  const record = newManualRun(run, at);
-  const created = await runs.create(record);
-  const stored = created ? record : await runs.read(job.name, runId);
-  if (stored !== undefined && !sameRequest(stored, run)) {
-    return problemResponse(
-      problem(422, 'This Idempotency-Key stands for a run with another request.', [
-        { field: 'Idempotency-Key', error: 'expected a new key, or the same request as before' },
-      ]),
-    );
-  }
-  // Also when the record was there: whoever created it may have died before this.
-  if (stored?.status === 'running') await ensureStarted(orchestrations, run);
-  if (created) {
-    const detail = { dryRun, groups: groups.names.join(','), ...(resume === undefined ? {} : { resume }) };
-    await audit({
-      actor: actorOf(request.headers),
-      action: 'start run',
-      target: `${job.name}/${runId}`,
-      detail,
-    });
-  }
-  return {
-    status: 202,
-    headers: { location: `/api/ops/runs/${runId}` },
-    jsonBody: { runId, status: stored?.status ?? 'running' },
-  };
-
-  async function groupsToRun(body: z.infer<typeof requestSchema>): Promise<{ names: string[] } | FieldError> {
-    const unknown = body.groups?.find((group) => !job.groups.includes(group));
-    if (unknown !== undefined) {
-      return { field: 'groups', error: `expected some of ${job.groups.join(', ')}, got "${unknown}"` };
+  const idempotencyKey = request.headers.get('idempotency-key') ?? undefined;
+  const started = await startRun({ ...parts, orchestrations }, { ...run, idempotencyKey });
+  switch (started.kind) {
+    case 'bad':
+      return badRequest([{ field: started.field, error: started.error }]);
+    case 'otherRequest':
+      return problemResponse(
+        problem(422, 'This Idempotency-Key stands for a run with another request.', [
+          { field: 'Idempotency-Key', error: 'expected a new key, or the same request as before' },
+        ]),
+      );
+    case 'started': {
+      const { runId, groups, status, created } = started;
+      const { dryRun, resume } = run;
+      if (created) {
+        await audit.append({
+          actor: actorOf(request.headers),
+          action: 'start run',
+          target: `${job.name}/${runId}`,
+          detail: { dryRun, groups: groups.join(','), ...(resume === undefined ? {} : { resume }) },
+        });
+      }
+      return { status: 202, headers: { location: `/api/ops/runs/${runId}` }, jsonBody: { runId, status } };
     }
-    if (body.resume === undefined) return { names: body.groups ?? [...job.groups] };
-    const before = await runs.read(job.name, body.resume);
-    if (before === undefined)
-      return { field: 'resume', error: `there is no run "${body.resume}" of ${job.name}` };
-    if (before.status === 'running') return { field: 'resume', error: `run "${body.resume}" has not ended` };
-    const open = Object.entries(before.groups).filter(([, { status }]) => status !== 'completed');
-    const names = open.map(([group]) => group).filter((group) => body.groups?.includes(group) ?? true);
-    if (names.length === 0) return { field: 'resume', error: `run "${body.resume}" has no unfinished group` };
-    return { names };
-  }
-}
-
-/** Starts the orchestration of a run unless it is there; of two callers at the same time one starts it. */
-async function ensureStarted(orchestrations: Orchestrations, run: ManualRun): Promise<void> {
-  const isThere = () =>
-    orchestrations.getStatus(run.runId).then(
-      () => true,
-      () => false,
-    );
-  if (await isThere()) return;
-  try {
-    await orchestrations.startNew(runJobOrchestrator, { instanceId: run.runId, input: run });
-  } catch (error) {
-    if (!(await isThere())) throw error;
   }
 }
 
 /** `GET ops/runs?job=&status=&continuation=`: a page of runs, newest first. */
-export async function listRuns(request: HttpRequest, { job, runs }: Dependencies): Promise<HttpResponseInit> {
+export async function listRuns(request: OpsRequest, { job, runs }: Parts): Promise<OpsResponse> {
   const querySchema = z.object({
     job: oneOf([job.name]).default(job.name),
     status: oneOf(runStatuses).exactOptional(),
@@ -145,26 +96,26 @@ export async function listRuns(request: HttpRequest, { job, runs }: Dependencies
 }
 
 /** `GET ops/runs/{id}`: how a run stands. */
-export async function getRun(request: HttpRequest, { job, runs }: Dependencies): Promise<HttpResponseInit> {
+export async function getRun(request: OpsRequest, { job, runs }: Parts): Promise<OpsResponse> {
   const { id = '' } = request.params;
   const record = await runs.read(job.name, id);
   return record === undefined ? notFound(`run "${id}"`) : { jsonBody: runView(record) };
 }
 
-/** `POST ops/runs/{id}/cancel` `{reason?}`: ends a running run, by the timer or by hand; its groups stop soon. */
+/** `POST ops/runs/{id}/cancel` `{reason?}`: ends a running run, of the timer or manual; its groups stop soon. */
 export async function cancelRunFor(
-  request: HttpRequest,
+  request: OpsRequest,
   orchestrations: Orchestrations,
-  dependencies: Dependencies,
-): Promise<HttpResponseInit> {
+  parts: Parts,
+): Promise<OpsResponse> {
   const { id: runId = '' } = request.params;
   const asked = await readBody(request, reasonBodySchema, { empty: {} });
   if (!asked.ok) return asked.response;
   const { reason } = asked.value;
   const actor = actorOf(request.headers);
-  const job = dependencies.job.name;
+  const job = parts.job.name;
   const text = `cancelled by ${actor}${reason === undefined ? '' : `: ${reason}`}`;
-  const cancelled = await cancelRun(dependencies, { job, runId }, text);
+  const cancelled = await cancelRun(parts, { job, runId }, text);
   switch (cancelled.kind) {
     case 'notFound':
       return notFound(`run "${runId}"`);
@@ -172,20 +123,11 @@ export async function cancelRunFor(
       return conflict(`run "${runId}" is ${cancelled.status}: expected one that is running`);
     case 'cancelled': {
       const { run } = cancelled;
-      // It may not be there (its creator died) or not be told now: the record ends its groups all the same.
+      // The orchestration may be missing (its creator died) or out of reach: the record ends its groups all the same.
       if (run.trigger === 'manual') await orchestrations.terminate(runId, text).catch(() => {});
-      await dependencies.audit({
-        actor,
-        action: 'cancel run',
-        target: `${job}/${runId}`,
-        detail: { reason: reason ?? null },
-      });
+      const target = `${job}/${runId}`;
+      await parts.audit.append({ actor, action: 'cancel run', target, detail: { reason: reason ?? null } });
       return { jsonBody: runView(run) };
     }
   }
-}
-
-function sameRequest(record: RunRecord, run: ManualRun): boolean {
-  const groups = Object.keys(record.groups).toSorted().join();
-  return record.dryRun === run.dryRun && groups === run.groups.toSorted().join();
 }

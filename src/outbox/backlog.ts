@@ -3,22 +3,22 @@ import type { Dispatcher } from './dispatcher.ts';
 import type { OutboxMessage } from './outboxMessage.ts';
 
 /**
- * Messages that can wait while more urgent work goes on in this process: receipts while payments are being made. They
- * are dispatched as soon as no such work is under way. A process that dies before, or stays busy for longer, leaves
- * them to the sweeper, as any message that was not dispatched at once.
+ * Messages that can wait while more urgent work goes on in this process: receipts, while payments are being made. They are
+ * dispatched as soon as no such work is under way. A process that dies first, or stays busy for longer, leaves them to the
+ * sweeper, like any message that is not dispatched at once.
  */
 export interface Backlog {
   add(message: OutboxMessage): void;
-  /** Marks urgent work as under way, until it is disposed of. */
+  /** Marks urgent work as under way until the result is disposed of. */
   busy(): Disposable;
   /**
-   * Resolves when what was added so far has been dispatched, at the latest after `withinMs` milliseconds: then the rest is
-   * left to the sweeper. For a process that stops.
+   * For a process that stops: resolves when everything added so far has been dispatched, or after `withinMs` milliseconds.
+   * The rest is then left to the sweeper.
    */
   drained(withinMs: number): Promise<void>;
 }
 
-/** The sweeper takes messages from the store, so the memory of a busy process need not hold more than this. */
+/** Messages held in memory. The sweeper takes the rest from the store. */
 const maxWaiting = 1_000;
 
 export function createBacklog(dispatcher: Dispatcher, clock: Clock): Backlog {

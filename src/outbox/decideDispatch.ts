@@ -1,22 +1,22 @@
-import type { PatchOperation } from '@azure/cosmos';
+import type { Patch } from '../documents/documentStore.ts';
 import { exponentialBackoff } from '../platform/backoff.ts';
 import type { OutboxMessage } from './outboxMessage.ts';
 
-/** What a destination says of one message. */
+/** What a destination says about one message. */
 export type SendResult =
   | { kind: 'sent' }
   /** It may work later; it may even have arrived. */
   | { kind: 'failed'; error: string }
-  /** Not sent: whoever wanted it sent may not act any more. */
+  /** Not sent, because the sender may not act any more. */
   | { kind: 'withheld' }
-  /** It will never be taken as it is, for example because it is too large. */
+  /** It will never be accepted as it is, for example because it is too large. */
   | { kind: 'refused'; error: string };
 
 /** Tries until a message is parked. */
 export const maxDispatchAttempts = 10;
 /** Milliseconds: 1 s, 2 s, 4 s … 5 min. */
 const backoff = { base: 1_000, cap: 300_000 };
-/** A dispatched message stays so long for people to look at: seconds, a week. */
+/** Seconds that a dispatched message is kept for people to look at: a week. */
 const dispatchedTtl = 7 * 24 * 3600;
 
 /** What a send means for the message. */
@@ -47,29 +47,34 @@ export function decideDispatch(
   };
 }
 
-/** The write that a decision asks for. The message expires only once it has been dispatched. */
-export function dispatchPatches(decision: DispatchDecision): PatchOperation[] {
+/**
+ * The write that a decision asks for; undefined if there is nothing to record. It holds only if nobody has recorded
+ * anything since the message was read. The message expires only once it has been dispatched.
+ */
+export function dispatchPatch(
+  { id, attempts }: Pick<OutboxMessage, 'id' | 'attempts'>,
+  decision: DispatchDecision,
+): Patch | undefined {
+  if (decision.kind === 'left') return undefined;
+  const patch: Patch = {
+    kind: 'patch',
+    id,
+    where: [
+      { path: 'status', is: '=', value: 'pending' },
+      { path: 'attempts', is: '=', value: attempts },
+    ],
+  };
   switch (decision.kind) {
-    case 'left':
-      return [];
     case 'dispatched':
-      return [
-        { op: 'set', path: '/status', value: 'dispatched' },
-        { op: 'remove', path: '/nextAttemptAt' },
-        { op: 'set', path: '/ttl', value: dispatchedTtl },
-      ];
-    case 'retry':
-      return [
-        { op: 'set', path: '/attempts', value: decision.attempts },
-        { op: 'set', path: '/nextAttemptAt', value: decision.at },
-        { op: 'set', path: '/lastError', value: decision.error },
-      ];
-    case 'parked':
-      return [
-        { op: 'set', path: '/status', value: 'parked' },
-        { op: 'set', path: '/attempts', value: decision.attempts },
-        { op: 'remove', path: '/nextAttemptAt' },
-        { op: 'set', path: '/lastError', value: decision.error },
-      ];
+      return { ...patch, set: { status: 'dispatched', ttl: dispatchedTtl }, remove: ['nextAttemptAt'] };
+    case 'retry': {
+      const { attempts: tried, at, error } = decision;
+      return { ...patch, set: { attempts: tried, nextAttemptAt: at, lastError: error } };
+    }
+    case 'parked': {
+      const { attempts: tried, error } = decision;
+      const set = { status: 'parked', attempts: tried, lastError: error };
+      return { ...patch, set, remove: ['nextAttemptAt'] };
+    }
   }
 }

@@ -1,29 +1,28 @@
-import type { Container, OperationInput } from '@azure/cosmos';
-import { maxOperations, transact } from '../documents/transact.ts';
-import type { Clock } from '../platform/clock.ts';
-import { metric, type Telemetry } from '../platform/telemetry.ts';
-import { type DispatchDecision, decideDispatch, dispatchPatches, type SendResult } from './decideDispatch.ts';
-import { type Destination, type OutboxMessage, waitedMs } from './outboxMessage.ts';
+import type { Instance } from '../platform/instance.ts';
+import { metric } from '../platform/telemetry.ts';
+import { type DispatchDecision, decideDispatch, type SendResult } from './decideDispatch.ts';
+import { type OutboxMessage, waitedMs } from './outboxMessage.ts';
+import type { OutboxStore } from './outboxStore.ts';
 
 /**
- * Sends messages to one destination in as few requests as it can; one result per message, in order. Never rejects, and
- * always ends: what comes meanwhile waits for it, the sweeper of all instances too.
+ * Sends messages to one destination in as few requests as it can; one result per message, in order. Never rejects and
+ * always ends, because whatever arrives meanwhile waits for it, and so does the only sweeper.
  *
- * `mayGo` is asked about each message as late as the destination can, with Service Bus in the moment before the send, when
- * connections are open and nothing is left to wait for: where it says no the message is withheld.
+ * `mayGo` is asked about each message as late as the destination can. With Service Bus that is the moment before the send,
+ * when connections are open and nothing is left to wait for. A message that may not go is withheld.
  */
 export type SendMessages = (
   messages: readonly OutboxMessage[],
   mayGo?: (message: OutboxMessage) => boolean,
 ) => Promise<readonly SendResult[]>;
 
-/** Throws when the sender may not act any more, because its lease is gone. */
+/** Throws if the sender may not act any more, because its lease is gone. */
 export type Guard = () => void;
 
 export interface Dispatcher {
   /**
-   * Sends a message that is stored and pending, and writes down what became of it. Resolves when that is done, also
-   * when it failed: then the message stays pending (or is parked) and the sweeper comes back to it.
+   * Sends a message that is stored and pending, and records what became of it. Resolves when that is done, even if it
+   * failed: the message then stays pending (or is parked), and the sweeper comes back to it.
    */
   dispatch(message: OutboxMessage, guard?: Guard): Promise<DispatchDecision>;
 }
@@ -36,23 +35,22 @@ interface Entry {
 
 /**
  * A dispatcher that coalesces: while one round of sends is under way, further messages gather, and the next round takes
- * them all. Many commits, few requests, and no delay where there is little to do.
+ * them all. Many commits need few requests, and a single message is not delayed.
  *
- * A process that dies between the send and the mark leaves the message pending, and it is sent again: the consumer copes
- * with that, and duplicate detection on Service Bus (the message id is the batch id) mostly spares it the work.
+ * A process that dies between the send and the mark leaves the message pending, and it is sent again. The consumer copes
+ * with that, and duplicate detection on Service Bus (the message id is the batch id) usually spares it the work.
  */
 export function createDispatcher({
-  container,
+  outbox,
   destinations,
-  clock,
-  telemetry,
+  instance: { clock, telemetry },
 }: {
-  container: Container;
-  destinations: Record<Destination, SendMessages>;
-  clock: Clock;
-  telemetry: Telemetry;
+  outbox: Pick<OutboxStore, 'mark'>;
+  /** By the name that messages carry. */
+  destinations: Readonly<Record<string, SendMessages>>;
+  instance: Pick<Instance, 'clock' | 'telemetry'>;
 }): Dispatcher {
-  const waiting = new Map<Destination, Entry[]>();
+  const waiting = new Map<string, Entry[]>();
 
   return {
     dispatch(message, guard = () => {}) {
@@ -69,9 +67,9 @@ export function createDispatcher({
     },
   };
 
-  async function drain(destination: Destination): Promise<void> {
+  async function drain(destination: string): Promise<void> {
     for (;;) {
-      // What is dispatched in this very tick shall be in the first round.
+      // Messages dispatched in this very tick belong in the first round.
       await Promise.resolve();
       const entries = waiting.get(destination) ?? [];
       if (entries.length === 0) break;
@@ -81,52 +79,39 @@ export function createDispatcher({
     waiting.delete(destination);
   }
 
-  async function round(destination: Destination, entries: Entry[]): Promise<void> {
+  async function round(destination: string, entries: Entry[]): Promise<void> {
     const guards = new Map(entries.map(({ message, guard }) => [message, guard]));
     const messages = entries.map(({ message }) => message);
-    const results = await destinations[destination](messages, (message) => passes(guards.get(message)));
+    const send = destinations[destination] ?? unknownDestination;
+    const results = await send(messages, (message) => passes(guards.get(message)));
     const now = clock.now();
-    const decided = entries.map((entry, index) => {
+    const decided = entries.map(({ message, done }, index) => {
       const result = results[index] ?? { kind: 'failed', error: 'the destination gave no result' };
-      return { entry, decision: decideDispatch(entry.message, result, now) };
+      return { message, done, decision: decideDispatch(message, result, now) };
     });
-    for (const { entry, decision } of decided) {
+    for (const { message, decision } of decided) {
       telemetry.count(metric.outboxDispatched, { destination, result: decision.kind });
       if (decision.kind === 'dispatched') {
-        telemetry.record(metric.outboxLagMs, waitedMs(entry.message, now), { destination });
+        telemetry.record(metric.outboxLagMs, waitedMs(message, now), { destination });
       }
     }
-    await Promise.all([...byShard(decided)].map(([shard, group]) => mark(shard, group)));
-    for (const { entry, decision } of decided) entry.done(decision);
-  }
-
-  /** Writes the decisions down; where that fails, the message stays pending and will be sent again. */
-  async function mark(shard: string, decided: Decided[]): Promise<void> {
-    for (let start = 0; start < decided.length; start += maxOperations) {
-      const part = decided.slice(start, start + maxOperations).flatMap(markOperation);
-      if (part.length === 0) continue;
-      try {
-        const answer = await transact(container, shard, part);
-        if (answer.kind === 'uncertain') telemetry.count(metric.outboxMarkFailed, { error: 'uncertain' });
-        // One of them was marked by somebody else meanwhile: the others each go alone.
-        if (answer.kind === 'refused' && part.length > 1) {
-          for (const operation of part) await transact(container, shard, [operation]);
-        }
-      } catch (error) {
-        telemetry.count(metric.outboxMarkFailed, { error: error instanceof Error ? error.name : 'unknown' });
-      }
+    try {
+      const { unclear } = await outbox.mark(decided);
+      if (unclear > 0) telemetry.count(metric.outboxMarkFailed, { error: 'uncertain' }, unclear);
+    } catch (error) {
+      // The messages stay pending and are sent again.
+      telemetry.count(metric.outboxMarkFailed, { error: error instanceof Error ? error.name : 'unknown' });
     }
+    for (const { done, decision } of decided) done(decision);
   }
 }
 
-interface Decided {
-  entry: Entry;
-  decision: DispatchDecision;
-}
-
-function byShard(decided: readonly Decided[]): Map<string, Decided[]> {
-  return Map.groupBy(decided, ({ entry }) => entry.message.shard);
-}
+/** Its release is not ours, or its configuration is wrong. */
+const unknownDestination: SendMessages = async (messages) =>
+  messages.map(({ destination }) => ({
+    kind: 'failed',
+    error: `no destination is called "${destination}" here`,
+  }));
 
 function passes(guard: Guard | undefined): boolean {
   try {
@@ -135,19 +120,4 @@ function passes(guard: Guard | undefined): boolean {
   } catch {
     return false;
   }
-}
-
-function markOperation({ entry: { message }, decision }: Decided): OperationInput[] {
-  const operations = dispatchPatches(decision);
-  if (operations.length === 0) return [];
-  return [
-    {
-      operationType: 'Patch',
-      id: message.id,
-      resourceBody: {
-        condition: `from c where c.status = 'pending' and c.attempts = ${message.attempts}`,
-        operations,
-      },
-    },
-  ];
 }

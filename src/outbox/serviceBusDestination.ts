@@ -5,14 +5,14 @@ import type { SendMessages } from './dispatcher.ts';
 import type { OutboxMessage } from './outboxMessage.ts';
 
 /**
- * How long one request may take with its repetitions, in milliseconds. The client's own time-outs do not cover the opening
- * of a connection: on a socket that swallows everything that takes 60 s (measured).
+ * Time-out of one request with its retries, in milliseconds. The client's own time-outs do not cover opening a connection:
+ * on a socket that swallows everything that takes 60 s (measured).
  */
 const requestTimeoutMs = 15_000;
 
 /**
- * Sends each outbox message as one Service Bus message, many in one request. The message id is the outbox message's:
- * that is what duplicate detection goes by.
+ * Sends each outbox message as one Service Bus message, many in one request. It keeps the outbox message's id, which is what
+ * duplicate detection goes by.
  */
 export function serviceBusDestination(
   sender: Pick<ServiceBusSender, 'createMessageBatch' | 'sendMessages'>,
@@ -25,7 +25,7 @@ export function serviceBusDestination(
     while (waiting.length > 0) {
       try {
         const batch = await sender.createMessageBatch(bound());
-        // From here to the send nothing waits: a process that stalls before is noticed, after it sends at once.
+        // Nothing waits between here and the send, so a process that has stalled is noticed in time.
         for (const message of waiting) if (!mayGo(message)) results.set(message.id, { kind: 'withheld' });
         waiting = waiting.filter(({ id }) => !results.has(id));
         if (waiting.length === 0) break;

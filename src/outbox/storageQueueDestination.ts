@@ -7,12 +7,12 @@ import type { SendMessages } from './dispatcher.ts';
 const concurrentSends = 16;
 
 /**
- * Sends each element of a message's body as one Storage Queue message. A storage queue has no batch, and no duplicate
- * detection: when one element fails the whole outbox message goes again, and the effect record of a work item makes the
+ * Sends each element of a message's body as one Storage Queue message. A storage queue has neither batches nor duplicate
+ * detection. If one element fails, the whole outbox message is sent again, and the recorded effect of a work item makes the
  * repetition harmless.
  *
- * `timeoutMs` bounds one send. After the first that has no answer in that time the queue is taken for dead and the rest of
- * the round is not tried, so that a round of thousands ends as soon as a round of one.
+ * `timeoutMs` bounds one send. After the first send without an answer in that time the queue is taken for dead and the rest
+ * of the round is not tried, so a round of thousands ends as soon as a round of one.
  */
 export function storageQueueDestination(
   queue: QueueSender,

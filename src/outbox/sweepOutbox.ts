@@ -1,14 +1,8 @@
-import type { Container } from '@azure/cosmos';
-import type { OnUnreadable } from '../documents/readable.ts';
 import type { Lease } from '../locking/index.ts';
-import type { Clock } from '../platform/clock.ts';
-import { metric, type Telemetry } from '../platform/telemetry.ts';
+import type { Instance } from '../platform/instance.ts';
+import { metric } from '../platform/telemetry.ts';
 import type { Dispatcher } from './dispatcher.ts';
-import { oldestPendingMs } from './oldestPending.ts';
-import { dueOutboxMessages } from './readOutbox.ts';
-
-/** Key of the lease under which the sweeper runs: one sweeper at a time is enough. */
-export const sweepLockKey = 'jobs/sweep-outbox';
+import type { OutboxStore } from './outboxStore.ts';
 
 const pageSize = 100;
 
@@ -18,37 +12,30 @@ export interface SweepCounts {
   parked: number;
 }
 
+export interface SweepParts {
+  outbox: Pick<OutboxStore, 'due' | 'oldestPending'>;
+  dispatcher: Dispatcher;
+  instance: Pick<Instance, 'clock' | 'telemetry'>;
+}
+
 /**
- * Dispatches what inline dispatch left behind: messages of instances that died, or whose send failed. Ends when nothing
- * is due, or throws `LeaseLost` when its lease is gone.
+ * Dispatches what inline dispatch left behind: messages of instances that died, or whose send failed. Ends when nothing is
+ * due.
+ *
+ * @throws {LeaseLost} its lease is gone
  */
 export async function sweepOutbox(
-  {
-    container,
-    dispatcher,
-    clock,
-    telemetry,
-    onUnreadable,
-  }: {
-    container: Container;
-    dispatcher: Dispatcher;
-    clock: Clock;
-    telemetry: Telemetry;
-    onUnreadable: OnUnreadable;
-  },
+  { outbox, dispatcher, instance: { clock, telemetry } }: SweepParts,
   lease: Pick<Lease, 'assertHeld'>,
 ): Promise<SweepCounts> {
   const counts: SweepCounts = { dispatched: 0, retried: 0, parked: 0 };
   const seen = new Set<string>();
-  telemetry.record(metric.outboxOldestMs, await oldestPendingMs(container, clock.now()));
+  telemetry.record(metric.outboxOldestMs, await oldestPendingMs(outbox, clock.now()));
   for (;;) {
     lease.assertHeld();
-    const { messages, more } = await dueOutboxMessages(container, {
-      now: new Date(clock.now()).toISOString(),
-      limit: pageSize,
-      onUnreadable,
-    });
-    // One whose mark failed is due still and comes again: it is left to the next sweep, or this one would never end.
+    const now = new Date(clock.now()).toISOString();
+    const { messages, more } = await outbox.due({ now, limit: pageSize });
+    // A message whose mark failed is still due and comes again: the next sweep has it, or this one would never end.
     const fresh = messages.filter(({ id }) => !seen.has(id));
     for (const { id } of fresh) seen.add(id);
     const decisions = await Promise.all(
@@ -61,4 +48,13 @@ export async function sweepOutbox(
     }
     if (!more || fresh.length === 0) return counts;
   }
+}
+
+/** How long the oldest message has been waiting to be dispatched at `now`, in milliseconds; 0 if none waits. */
+export async function oldestPendingMs(
+  outbox: Pick<OutboxStore, 'oldestPending'>,
+  now: number,
+): Promise<number> {
+  const since = await outbox.oldestPending();
+  return since === undefined ? 0 : Math.max(0, now - Date.parse(since));
 }

@@ -1,13 +1,12 @@
-/** For so long the host renews a message's lock: `maxAutoLockRenewalDuration` of host.json (a test compares). Milliseconds. */
+/** How long the host renews a message's lock, in milliseconds: `maxAutoLockRenewalDuration` of host.json (a test compares). */
 export const lockRenewalMs = 5 * 60_000;
 
-/** Calls of the provider that paying one invoice may take, one after the other: the charge, and a look-up. */
+/** Provider calls that paying one invoice may take, one after the other: the charge and a look-up. */
 const callsInARow = 2;
 
 /**
- * How long after the start of a batch paying one of its invoices may begin, in milliseconds: what begins by then has its
- * answer, and its settlement, before the claim goes stale or the message's lock ends. What did not begin by then is
- * delivered again. Pure.
+ * How long after the start of a batch the payment of one of its invoices may begin, in milliseconds. What begins by then is
+ * answered and settled before the claim goes stale or the message's lock ends; the rest is delivered again. Pure.
  */
 export function callWindowMs({
   claimStaleMs,
@@ -21,15 +20,15 @@ export function callWindowMs({
 }
 
 /**
- * The longest bound of one call that leaves a window of at least one such call, in milliseconds: invoices that had to wait
- * for a slow call before them are still paid. With a longer one there may be no window at all, and nothing is ever paid.
- * Pure.
+ * The longest time-out of one call, in milliseconds, that leaves a window of at least one such call, so that an invoice
+ * that had to wait for a slow call is still paid. It is 0.3 × the stale time. With a longer one there may be no window at
+ * all, and nothing would ever be paid. Pure.
  */
 export function longestTimeoutMs(claimStaleMs: number): number {
   return timeForCallsMs(claimStaleMs) / (callsInARow + 1);
 }
 
-/** A tenth of the time is for the settlement, and for what comes in between. */
+/** A tenth of the time is for the settlement and for delays in between. */
 function timeForCallsMs(claimStaleMs: number): number {
   return (9 * Math.min(claimStaleMs, lockRenewalMs)) / 10;
 }

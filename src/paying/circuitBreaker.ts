@@ -5,7 +5,8 @@ import {
   handleWhenResult,
   SamplingBreaker,
 } from 'cockatiel';
-import { metric, type Telemetry } from '../platform/telemetry.ts';
+import type { Instance } from '../platform/instance.ts';
+import { metric } from '../platform/telemetry.ts';
 import type { ChargeOutcome, FoundPayment, PaymentProvider } from './paymentProvider.ts';
 
 export interface BreakerPolicy {
@@ -15,7 +16,7 @@ export interface BreakerPolicy {
   windowMs: number;
   /** Calls per second below which the share says nothing. */
   minimumRps: number;
-  /** How long the circuit stays open until one call tries again, in milliseconds. */
+  /** How long the circuit stays open until one call may try again, in milliseconds. */
   openMs: number;
 }
 
@@ -27,26 +28,19 @@ export const defaultBreakerPolicy: BreakerPolicy = {
 };
 
 /**
- * Stops calling a provider that fails broadly, and says so. Charges and look-ups count alike: both go to the same provider.
- * Declines are answers, not failures, and so is a look-up that finds nothing.
+ * Stops calling a provider when most calls fail, and says so. Charges and look-ups count alike, because both go to the same
+ * provider. Declines are answers, not failures, and so is a look-up that finds nothing.
  *
- * - closed: every call is made. When too many fail, it opens.
+ * - closed: every call is made. When too many fail, the circuit opens.
  * - open, for `openMs`: no call is made. Every charge is `transient`, so the invoices wait and none is declined or parked;
- *   every look-up is `unknown`, so it is asked for again.
- * - half open: the next call, a charge or a look-up, is made; an answer closes the circuit, a failure opens it again. Until
- *   then the others are held back as well: were they to wait, a call would take up to twice its bound.
+ *   every look-up is `unknown`, so it is repeated later.
+ * - half open: the next call, a charge or a look-up, is made. An answer closes the circuit, a failure opens it again. Until
+ *   then the other calls are held back as well: if they waited, a call could take up to twice its time-out.
  */
 export function withCircuitBreaker(
   provider: PaymentProvider,
-  {
-    telemetry,
-    log,
-    policy = defaultBreakerPolicy,
-  }: {
-    telemetry: Telemetry;
-    log: (message: string) => void;
-    policy?: BreakerPolicy;
-  },
+  { telemetry, log }: Pick<Instance, 'telemetry' | 'log'>,
+  policy: BreakerPolicy = defaultBreakerPolicy,
 ): PaymentProvider {
   const breaker = circuitBreaker(handleWhenResult(isFailure), {
     halfOpenAfter: policy.openMs,
@@ -90,7 +84,7 @@ export function withCircuitBreaker(
 
 const heldBack = 'calls are held back, since the provider fails broadly';
 
-/** What the provider remembers of an earlier call says nothing of how it fares now. */
+/** An answer that the provider remembers from an earlier call says nothing about its state now. */
 function isFailure(result: unknown): boolean {
   const outcome = result as ChargeOutcome | FoundPayment;
   if (outcome.kind === 'transient') return true;

@@ -1,12 +1,13 @@
 import { z } from 'zod';
-import { isAccessDenied } from '../documents/cosmosErrors.ts';
+import { NoClearAnswer, StoreAway } from '../documents/storeAway.ts';
+import { NewerVersion } from '../documents/storedDocuments.ts';
 import { errorText } from '../platform/errorText.ts';
-import type { DeadLetterReason, LockRenewal } from '../platform/heldMessage.ts';
+import type { DeadLetterReason, LockRenewal } from '../platform/heldMessages.ts';
+import type { Instance } from '../platform/instance.ts';
 import { metric } from '../platform/telemetry.ts';
 import { keepMessageLock } from './messageLock.ts';
-import { BatchRefused, parseBatch } from './parseBatch.ts';
-import { type BatchResult, type ExecutePaymentsDependencies, executeBatch } from './payBatch.ts';
-import { NoClearAnswer } from './startBatch.ts';
+import { type BatchResult, createPayBatch, type PayingParts, type PayingPolicy } from './payBatch.ts';
+import { BatchRefused, parseBatch } from './paymentBatch.ts';
 
 /** What the trigger tells of a delivery. */
 const deliverySchema = z.object({ lockToken: z.string().optional(), deliveryCount: z.number().default(1) });
@@ -14,47 +15,79 @@ const deliverySchema = z.object({ lockToken: z.string().optional(), deliveryCoun
 /** Deliveries after which a batch is left to its claims; the queue gives a message up after ten. */
 const enoughDeliveries = 5;
 
-/** What became of a message; whatever the kind, the message is done with. */
+/** How long a message of a newer release is put off, in milliseconds: by then a newer process may be there to take it. */
+const putOffMs = 30_000;
+
+/** What can be done with a message that the host has received, by its lock token. */
+export interface HeldMessages {
+  deadLetter(lockToken: string, why: DeadLetterReason): Promise<void>;
+  renew(lockToken: string): Promise<LockRenewal>;
+  /** Sends the message again, to appear after `delayMs`. */
+  sendAgain(message: unknown, delayMs: number): Promise<void>;
+}
+
+/** What became of a message; in each case the message is done with. */
 export type Consumed =
   | BatchResult
-  /** It is no batch: it is in the dead-letter queue now, with this as the reason. */
+  /** It is not a batch: it is in the dead-letter queue now, with this as the reason. */
   | { refused: string }
-  /** The store is away for so long that the message is given up. */
+  /** A newer release sent it: it was sent again, for a process of that release. */
+  | { putOff: string }
+  /** The store has been away for so long that the message is given up. */
   | { left: string };
 
+/** One message of the queue of payment commands, as the host hands it over. */
+export interface Delivery {
+  message: unknown;
+  /** The trigger's metadata. */
+  delivery?: unknown;
+  /** Once it aborts, no further call begins. */
+  signal?: AbortSignal;
+}
+
 /**
- * One message of the queue of payment commands. What is no batch goes to the dead-letter queue at once. A batch that the
- * store does not take, delivery after delivery, is left: a store that is away for long would send every batch to the
- * dead-letter queue, and nothing is lost without the message, since the claims go stale and a run orders the payments anew.
- * While a batch is worked on the message's lock is kept; once it is lost, or `signal` aborts, no further call begins.
+ * Creates the consumer of the queue of payment commands.
  *
- * @throws whatever shall bring the message again
+ * - What is not a batch goes to the dead-letter queue at once; what a newer release sent is put off.
+ * - A batch that the store does not take, delivery after delivery, is left: a store that is away for long would otherwise
+ *   send every batch to the dead-letter queue. Nothing is lost without the message, because the claims go stale and a run
+ *   orders the payments again.
+ * - While a batch is worked on, the message's lock is kept. Once it is lost, no further call begins.
+ *
+ * A delivery rejects if the message has to come again.
  */
-export async function consumeBatch(
-  dependencies: ExecutePaymentsDependencies & {
-    deadLetter: (lockToken: string, why: DeadLetterReason) => Promise<void>;
-    renewLock: (lockToken: string) => Promise<LockRenewal>;
-  },
-  { message, delivery = {}, signal }: { message: unknown; delivery?: unknown; signal?: AbortSignal },
-): Promise<Consumed> {
-  const { telemetry, deadLetter, renewLock } = dependencies;
-  const { lockToken, deliveryCount } = deliverySchema.parse(delivery);
-  using lock =
-    lockToken === undefined ? undefined : keepMessageLock(() => renewLock(lockToken), dependencies);
-  const mayCall = () => signal?.aborted !== true && lock?.held() !== false;
-  try {
-    return await executeBatch(dependencies, parseBatch(message), mayCall);
-  } catch (error) {
-    const away = error instanceof NoClearAnswer || isAccessDenied(error);
-    if (away && deliveryCount >= enoughDeliveries) {
-      telemetry.count(metric.batchLeft);
-      return { left: errorText(error) };
+export function createExecutePayments(
+  parts: PayingParts & { messages: HeldMessages; instance: Instance },
+  policy: PayingPolicy,
+): (delivery: Delivery) => Promise<Consumed> {
+  const { messages, instance } = parts;
+  const { telemetry } = instance;
+  const payBatch = createPayBatch(parts, policy);
+
+  return async ({ message, delivery = {}, signal }) => {
+    const { lockToken, deliveryCount } = deliverySchema.parse(delivery);
+    using lock =
+      lockToken === undefined ? undefined : keepMessageLock(() => messages.renew(lockToken), instance);
+    const mayCall = () => signal?.aborted !== true && lock?.held() !== false;
+    try {
+      return await payBatch(parseBatch(message), mayCall);
+    } catch (error) {
+      if (error instanceof NewerVersion) {
+        await messages.sendAgain(message, putOffMs);
+        return { putOff: error.message };
+      }
+      const away =
+        error instanceof NoClearAnswer || (error instanceof StoreAway && error.reason === 'accessDenied');
+      if (away && deliveryCount >= enoughDeliveries) {
+        telemetry.count(metric.batchLeft);
+        return { left: errorText(error) };
+      }
+      if (!(error instanceof BatchRefused)) throw error;
+      telemetry.count(metric.batchRejected);
+      // Without the token it goes round until the queue gives it up.
+      if (lockToken === undefined) throw error;
+      await messages.deadLetter(lockToken, { reason: error.name, description: error.message });
+      return { refused: error.message };
     }
-    if (!(error instanceof BatchRefused)) throw error;
-    telemetry.count(metric.batchRejected);
-    // Without the token it goes round until the queue gives it up.
-    if (lockToken === undefined) throw error;
-    await deadLetter(lockToken, { reason: error.name, description: error.message });
-    return { refused: error.message };
-  }
+  };
 }

@@ -1,31 +1,31 @@
 import type { Clock } from '../platform/clock.ts';
-import type { LockRenewal } from '../platform/heldMessage.ts';
+import type { LockRenewal } from '../platform/heldMessages.ts';
 import { metric, type Telemetry } from '../platform/telemetry.ts';
 
-/** How long a lock lasts from its renewal: `lockDuration` of the queue (a test compares). Milliseconds. */
+/** How long a lock lasts from its renewal, in milliseconds: `lockDuration` of the queue (a test compares). */
 export const messageLockMs = 60_000;
 
-/** How often it is renewed while work goes on, in milliseconds: two renewals may fail. */
+/** How often it is renewed while work goes on, in milliseconds. Two renewals in a row may fail. */
 const renewEveryMs = messageLockMs / 3;
 
-/** How soon after a renewal without an answer the next is tried, in milliseconds. */
+/** Wait after a renewal without an answer, in milliseconds. */
 const retryMs = 5_000;
 
 /** The lock of a message that a host has handed to a function. */
 export interface MessageLock {
   /**
-   * Whether nobody else can have the message, as far as this process knows. It is false from the moment at which the lock is
-   * known to be lost, and for as long as no renewal was answered in time; also right after the process stood still.
+   * Whether this process still has the message to itself, as far as it knows. False once the lock is known to be lost, and
+   * while no renewal was answered in time, which includes the moment after the process stood still.
    */
   held(): boolean;
 }
 
 /**
- * Keeps a lock while work goes on, and notices when it is lost. The host renews the lock as well, for five minutes, but tells
- * a function in Node nothing of it. Work that ends within 20 s costs no request.
+ * Keeps a lock while work goes on, and notices when it is lost. The host renews the lock too, for five minutes, but tells a
+ * Node function nothing about it. Work that ends within 20 s costs no request.
  *
- * Only the service can say whether a lock that came from elsewhere is held: at first it is believed for half its time, within
- * which the first answer comes.
+ * Only the service knows whether a lock that the host took is still held. At first it is trusted for half its time; the first
+ * answer comes within that.
  */
 export function keepMessageLock(
   renew: () => Promise<LockRenewal>,
@@ -34,7 +34,7 @@ export function keepMessageLock(
   const ended = new AbortController();
   let heldUntil = clock.monotonic() + messageLockMs / 2;
   void keep().catch(() => {
-    // The sleep that the end of the work cut short.
+    // The end of the work cut the sleep short.
   });
   return {
     held: () => clock.monotonic() < heldUntil,
@@ -46,9 +46,9 @@ export function keepMessageLock(
     for (;;) {
       await clock.sleep(wait, ended.signal);
       const asked = clock.monotonic();
-      // Why there was no answer does not matter: without one the lock is not believed for long.
+      // Why there was no answer does not matter: without one the lock is not trusted for long.
       const renewal = await renew().catch(() => 'unclear' as const);
-      // The host has completed the message meanwhile: that is no loss.
+      // The host has completed the message meanwhile: nothing is lost.
       if (ended.signal.aborted) return;
       switch (renewal) {
         case 'renewed':

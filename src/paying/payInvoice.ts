@@ -1,18 +1,19 @@
 import type { CommandOutcome } from './decideSettlement.ts';
-import { idempotencyKey, type PaymentCommand, paramsHash } from './paymentBatch.ts';
+import { idempotencyKey } from './idempotencyKey.ts';
+import { type PaymentCommand, paramsHash } from './paymentBatch.ts';
 import type { PaymentProvider } from './paymentProvider.ts';
 
 /**
- * A key older than this is never sent again. Stripe keeps the result of a key at least 24 h
- * (https://docs.stripe.com/api/idempotent_requests): past that, sending it would be a new charge. Milliseconds.
+ * A key older than this (milliseconds) is never sent again. Stripe keeps the result of a key for at least 24 h
+ * (https://docs.stripe.com/api/idempotent_requests); after that, sending it would be a new charge.
  */
 const maxKeyAgeMs = 23 * 3600 * 1000;
 
 /**
- * Charges one invoice. Where its key has nothing to say any more, because it is too old to be sent or the provider
- * remembers only a failure under it, the payment is looked up.
+ * Charges one invoice. If its key can tell nothing more, because it is too old to be sent or the provider remembers only a
+ * failure under it, the payment is looked up instead.
  */
-export async function pay(
+export async function payInvoice(
   provider: PaymentProvider,
   command: PaymentCommand,
   now: number,
@@ -47,7 +48,7 @@ export async function pay(
     idempotencyKey: idempotencyKey(invoiceId, payment.keyNumber),
   });
   if (outcome.kind !== 'unknown' || outcome.remembered !== true) return outcome;
-  // The key will say nothing else for a day. The look-up may: finding a payment counts, finding none does not yet.
+  // The key will say nothing else for a day. A look-up may: a payment that it finds counts, finding none proves nothing yet.
   const found = await provider.find(command);
   if (found.kind === 'differs') return { kind: 'unclear', message: found.message };
   return found.kind === 'found' ? { kind: 'succeeded', paymentId: found.paymentId } : outcome;

@@ -11,40 +11,40 @@ export interface ChargeRequest {
   idempotencyKey: string;
 }
 
-/** What is known after a call. */
+/** What is known after a charge. */
 export type ChargeOutcome =
   | { kind: 'succeeded'; paymentId: string }
   /** Soft: it may work another day. Hard: it never will. */
   | { kind: 'declined'; severity: 'soft' | 'hard'; code: string; message: string }
-  /** Surely not charged. */
+  /** Certainly not charged. */
   | { kind: 'transient'; code: string; message: string; retryAfterMs?: number }
-  /** It may have been charged: ask again with the same key, the provider answers with what it did. */
+  /** It may have been charged. Ask again with the same key, and the provider answers with what it did. */
   | {
       kind: 'unknown';
       message: string;
-      /** The answer is one that the provider remembers under the key: asking again will only bring it again. */
+      /** The provider remembers this answer under the key: asking again only repeats it. */
       remembered?: true;
     }
-  /** The provider cannot take the request as it is, for example because it knows no such payment method. */
+  /** The provider cannot take the request, for example because it knows no such payment method. */
   | { kind: 'refused'; code: string; message: string }
   /** The key was used with other parameters before: a bug on our side, for a person to look at. */
   | { kind: 'keyReused'; message: string };
 
-/** What a payment must be equal to, to be that of an invoice. */
+/** What a payment must match to be the payment of an invoice. */
 export type SoughtPayment = Pick<ChargeRequest, 'invoiceId' | 'amountMinor' | 'currency'>;
 
-/** What a look-up by metadata says. */
+/** The result of a look-up by metadata. */
 export type FoundPayment =
   | { kind: 'found'; paymentId: string }
   | { kind: 'notFound' }
-  /** Paid under this invoice's id, but another amount or currency: whether that settles it is for a person to say. */
+  /** Paid under this invoice's id, but with another amount or currency: a person decides whether that settles it. */
   | { kind: 'differs'; message: string }
   /** The provider could not say. */
   | { kind: 'unknown'; message: string };
 
-/** Whoever moves the money. Both calls resolve whatever the provider says; they reject on a mistake in this code only. */
+/** The payment provider. Both calls resolve whatever the provider answers; they reject only on a bug in this code. */
 export interface PaymentProvider {
   charge(request: ChargeRequest): Promise<ChargeOutcome>;
-  /** Looks a successful payment up by the invoice's id, for keys that are too old to be sent again. */
+  /** Looks up a successful payment by the invoice's id, for keys that are too old to be sent again. */
   find(sought: SoughtPayment): Promise<FoundPayment>;
 }

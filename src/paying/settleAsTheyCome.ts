@@ -1,11 +1,11 @@
 import type { Clock } from '../platform/clock.ts';
 
 /**
- * Takes results as they come and hands them on in groups: once all are there, or `lingerMs` after the first of a group.
- * So a batch whose calls take about the same time is settled in one go, and one slow call does not hold up the rest.
- * `undefined` is a result that needs no settling.
+ * Passes results on in groups as they arrive: once all are there, or `lingerMs` after the first of a group. A batch whose
+ * calls take about the same time is settled in one go, and one slow call does not hold up the rest. A result that is
+ * `undefined` needs no settling.
  *
- * @throws what `settle` or one of the results throws, after the others have come to an end
+ * @throws what `settle` or one of the results throws, after all the others have ended
  */
 export async function settleAsTheyCome<T>(
   results: readonly Promise<T | undefined>[],
@@ -38,7 +38,7 @@ export async function settleAsTheyCome<T>(
     try {
       if (group.length > 0) await settle(group);
     } catch (error) {
-      // The others are not to suffer for it: their answers are known, and would have to be asked for again.
+      // The other answers are known, and would otherwise have to be asked for again.
       failure ??= { error };
     }
   }

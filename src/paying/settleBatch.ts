@@ -1,103 +1,87 @@
 import { randomUUID } from 'node:crypto';
-import type { Container, OperationInput } from '@azure/cosmos';
-import { transact } from '../documents/transact.ts';
-import { followUps, unclearOf } from '../followUps/followUpItems.ts';
-import { reconcileMessage } from '../followUps/reconcileItem.ts';
-import { rereadInvoices } from '../invoice/rereadInvoices.ts';
-import { newOutboxMessage, type OutboxMessage } from '../outbox/outboxMessage.ts';
-import { exponentialBackoff } from '../platform/backoff.ts';
-import type { Clock } from '../platform/clock.ts';
-import type { WorkItem } from '../workItems/workItem.ts';
-import { type Settled, type Settlement, settlementPatches } from './decideSettlement.ts';
-import type { PaymentBatch } from './paymentBatch.ts';
-import { decideStart, heldBy, NoClearAnswer } from './startBatch.ts';
+import type { Ended, FollowUps } from '../followUps/followUps.ts';
+import { known, unknownSince } from '../invoice/invoice.ts';
+import { type InvoiceChange, ifClaimedBy } from '../invoice/invoiceChange.ts';
+import type { InvoiceStore, Settled } from '../invoice/store/invoiceStore.ts';
+import type { Instance } from '../platform/instance.ts';
+import type { Settlement } from './decideSettlement.ts';
+import type { PaymentBatch, PaymentCommand } from './paymentBatch.ts';
 
-export interface SettledPart {
-  /** What follows, to be dispatched now. */
-  message?: OutboxMessage;
-  settled: Settled[];
-  /** Commands whose invoice another claim had taken meanwhile: that one sends the same key and settles it. */
-  lost: number;
+/** A command with what is to become of its invoice. */
+export interface SettledCommand {
+  command: PaymentCommand;
+  settlement: Settlement;
 }
 
-const maxTries = 8;
-const retryDelay = { base: 250, cap: 4_000 };
-
 /**
- * Settles some commands of a batch in one transaction, together with the outbox message of the work that follows. Holds
- * for each invoice only while the batch still has the claim; the ones that it has lost are dropped, and the rest goes
- * again.
+ * Settles some commands of a batch in one transaction, together with the outbox messages of the work that follows. It holds
+ * for each invoice only while the batch still has the claim. Invoices that the batch has lost are dropped: the claim that
+ * took them sends the same key and settles them.
  *
  * @throws {NoClearAnswer} the message is then delivered again, the same keys are sent, and the provider answers as before
  */
-export async function settleCommands(
-  { container, clock, by, notifies }: { container: Container; clock: Clock; by: string; notifies: boolean },
+export function settleBatch(
+  {
+    invoices,
+    followUps,
+    instance: { clock, name: by },
+  }: {
+    invoices: Pick<InvoiceStore, 'settle'>;
+    followUps: FollowUps;
+    instance: Pick<Instance, 'clock' | 'name'>;
+  },
   { batchId, shard }: Pick<PaymentBatch, 'batchId' | 'shard'>,
-  toSettle: readonly Settled[],
-): Promise<SettledPart> {
-  let rest = [...toSettle];
-  let lost = 0;
+  toSettle: readonly SettledCommand[],
+): Promise<Settled<SettledCommand & { invoiceId: string }>> {
   const now = clock.now();
   const at = new Date(now).toISOString();
-  // The name of this settlement and nobody else's: by it a transaction that was applied, but whose answer was lost, is known.
+  // Names this settlement and no other, so that a transaction whose answer was lost is recognised.
   const settlementId = `${batchId}-${randomUUID().slice(0, 8)}`;
-  for (let tries = 0; tries < maxTries && rest.length > 0; tries++) {
-    const message = followUpMessage(rest);
-    const operations = rest.map(settleOperation);
-    const later = reconcileMessage(unclearOf(rest), { shard, occasion: settlementId, now });
-    for (const one of [message, later]) {
-      if (one !== undefined) operations.push({ operationType: 'Create', resourceBody: one });
-    }
-    const answer = await transact(container, shard, operations);
-    if (answer.kind === 'committed') {
-      return { settled: rest, lost, ...(message === undefined ? {} : { message }) };
-    }
-    const delayMs = exponentialBackoff(tries + 1, retryDelay);
-    if (answer.kind === 'uncertain') await clock.sleep(delayMs);
-    const current = await rereadInvoices(
-      container,
-      shard,
-      rest.map(({ command }) => command.invoiceId),
-    );
-    if (current === undefined) {
-      await clock.sleep(delayMs);
-      continue;
-    }
-    // The transaction is whole: when the timeline of one names this settlement, all of them have been settled by it.
-    if (current.some(({ timeline }) => timeline.some((entry) => entry.settlement === settlementId))) {
-      return { settled: rest, lost, ...(message === undefined ? {} : { message }) };
-    }
-    const byId = new Map(current.map((invoice) => [invoice.id, invoice]));
-    const held = rest.filter(({ command }) => decideStart(byId.get(command.invoiceId), batchId) === 'pay');
-    lost += rest.length - held.length;
-    rest = held;
-  }
-  if (rest.length === 0) return { settled: [], lost };
-  throw new NoClearAnswer(
-    `batch ${batchId} could not be settled: the store gave no clear answer in ${maxTries} tries`,
-  );
+  return invoices.settle({
+    shard,
+    batchId,
+    settlementId,
+    items: toSettle.map((one) => ({ ...one, invoiceId: one.command.invoiceId })),
+    plan: (items) => ({
+      patches: items.map(({ invoiceId, command, settlement }) => {
+        const entry = { at, by, batchId, settlement: settlementId, ...timelineOf(settlement) };
+        return ifClaimedBy(batchId, invoiceId, { ...changeOf(settlement, command, at), entry });
+      }),
+      messages: followUps(
+        items.flatMap(({ command, settlement }) => endOf(command, settlement, at)),
+        { shard, occasion: settlementId, now },
+      ),
+    }),
+  });
+}
 
-  function followUpMessage(part: readonly Settled[]): OutboxMessage | undefined {
-    const body: WorkItem[] = part.flatMap((settled) =>
-      followUps(settled, { at, occasion: settlementId, notifies }),
-    );
-    if (body.length === 0) return undefined;
-    return newOutboxMessage({ id: settlementId, shard, destination: 'work-items', body }, now);
-  }
-
-  function settleOperation({ command, settlement }: Settled): OperationInput {
-    const entry = { at, by, batchId, settlement: settlementId, ...timelineOf(settlement) };
-    return {
-      operationType: 'Patch',
-      id: command.invoiceId,
-      resourceBody: {
-        condition: heldBy(batchId),
-        operations: [
-          ...settlementPatches(settlement, command, at),
-          { op: 'add', path: '/timeline/-', value: entry },
-        ],
-      },
-    };
+/** What a settlement writes, apart from the timeline. */
+export function changeOf(
+  settlement: Settlement,
+  { payment }: PaymentCommand,
+  at: string,
+): Omit<InvoiceChange, 'entry'> {
+  switch (settlement.kind) {
+    case 'paid': {
+      const paid = { ...known(payment), id: settlement.paymentId, paidAt: at };
+      return { set: { status: 'paid', payment: paid }, clear: ['claim', 'actionableAt'] };
+    }
+    case 'retry': {
+      const { payment: next, attempts, at: actionableAt } = settlement;
+      return { set: { status: 'pending', payment: next, attempts, actionableAt }, clear: ['claim'] };
+    }
+    case 'declined': {
+      const { reason } = settlement;
+      return {
+        set: { status: 'declined', reason, payment: known(payment) },
+        clear: ['claim', 'actionableAt'],
+      };
+    }
+    case 'parked': {
+      const { reason, unknown } = settlement;
+      const state = unknown ? { payment: unknownSince(payment, at) } : {};
+      return { set: { status: 'parked', reason, ...state }, clear: ['claim', 'actionableAt'] };
+    }
   }
 }
 
@@ -111,5 +95,18 @@ function timelineOf(settlement: Settlement): { what: string } & Record<string, s
     case 'declined':
     case 'parked':
       return { what: settlement.kind, reason: settlement.reason };
+  }
+}
+
+function endOf(command: PaymentCommand, settlement: Settlement, at: string): Ended[] {
+  const invoice = { ...command, keyNumber: command.payment.keyNumber };
+  switch (settlement.kind) {
+    case 'retry':
+      return [];
+    case 'paid':
+      return [{ invoice, end: { kind: 'paid', paymentId: settlement.paymentId, paidAt: at } }];
+    case 'declined':
+    case 'parked':
+      return [{ invoice, end: settlement }];
   }
 }

@@ -3,10 +3,10 @@ import { DefaultAzureCredential, type TokenCredential } from '@azure/identity';
 import { ServiceBusClient, type ServiceBusSender } from '@azure/service-bus';
 import { BlobServiceClient } from '@azure/storage-blob';
 import { QueueServiceClient } from '@azure/storage-queue';
-import { containers, databaseName } from '../documents/cosmosContainers.ts';
-import type { Settings } from '../settings/readSettings.ts';
+import type { Connections } from './connections.ts';
+import { containers, databaseName } from './cosmosContainers.ts';
 
-/** The clients of one process, made once: each keeps its connections. */
+/** The clients of one process, made once because each keeps its connections. */
 export interface AzureClients {
   containers: Record<keyof typeof containers, Container>;
   blobs: BlobServiceClient;
@@ -16,23 +16,20 @@ export interface AzureClients {
   close(): Promise<void>;
 }
 
-/** Bounds for one request and its repetitions, in milliseconds: a request that hangs must not outlive a claim. */
+/** Time-out of one request with its retries, in milliseconds: a request that hangs must not outlive a claim. */
 const requestTimeoutMs = 10_000;
 
 /**
- * The SDK waits 30 s between tries unless told otherwise, and a send on a lost connection fails only after its time-out:
- * so one lost connection held up a run, and the leases of its groups, for 40 s (measured; now 6 s). What is not sent the
- * outbox sends later, so there is nothing to be won by waiting here. Milliseconds.
+ * Milliseconds. By default the SDK waits 30 s between tries, and a send on a lost connection fails only after its time-out,
+ * so one lost connection held up a run, and the leases of its groups, for 40 s (measured; now 6 s). The outbox sends later
+ * what is not sent now, so waiting here gains nothing.
  */
 const serviceBusRetries = { maxRetries: 1, retryDelayInMs: 500, timeoutInMs: 5_000 };
 
-/** Makes the clients that the settings describe: by connection string, or by the identity of the app. */
-export function azureClients(settings: Settings): AzureClients {
+/** Makes the clients: by connection string, or by the identity of the app. */
+export function azureClients({ cosmos, serviceBus, storage, clientId }: Connections): AzureClients {
   const credential = (): TokenCredential =>
-    new DefaultAzureCredential(
-      settings.clientId === undefined ? {} : { managedIdentityClientId: settings.clientId },
-    );
-  const { cosmos, serviceBus, storage } = settings;
+    new DefaultAzureCredential(clientId === undefined ? {} : { managedIdentityClientId: clientId });
   const connectionPolicy = {
     requestTimeout: requestTimeoutMs,
     retryOptions: { maxRetryAttemptCount: 5, fixedRetryIntervalInMilliseconds: 0, maxWaitTimeInSeconds: 10 },

@@ -1,5 +1,5 @@
-import type { Clock } from '../platform/clock.ts';
-import { metric, type Telemetry } from '../platform/telemetry.ts';
+import type { Instance } from '../platform/instance.ts';
+import { metric } from '../platform/telemetry.ts';
 import type { RunRecord, RunStatus } from './runRecord.ts';
 import type { RunKey, RunStore } from './runStore.ts';
 
@@ -9,12 +9,14 @@ export type CancelledRun =
   | { kind: 'ended'; status: RunStatus };
 
 /**
- * Ends a run from outside, by its record: a group learns of it at its next report, before it begins another piece of work,
- * and stops. A piece that is under way is brought to its end. Whoever else ends the run afterwards changes nothing, since
- * only a running one can be ended.
+ * Ends a run from outside, through its record. A group learns of it at its next report, before it begins another piece of
+ * work, and stops; a piece that is under way is finished. Only a running run can be ended, so a later end changes nothing.
  */
 export async function cancelRun(
-  { runs, clock, telemetry }: { runs: RunStore; clock: Clock; telemetry: Telemetry },
+  {
+    runs,
+    instance: { clock, telemetry },
+  }: { runs: RunStore; instance: Pick<Instance, 'clock' | 'telemetry'> },
   key: RunKey,
   reason: string,
 ): Promise<CancelledRun> {
@@ -25,7 +27,7 @@ export async function cancelRun(
   const ended = await runs.end(key, { status: 'cancelled', reason, at });
   const after = (await runs.read(key.job, key.runId)) ?? run;
   if (!ended) return { kind: 'ended', status: after.status };
-  // The timer's run counts itself when it stops; a manual one is stopped from outside.
+  // A run of the timer counts itself when it stops; a manual one is stopped from outside.
   const { job, trigger } = after;
   if (trigger === 'manual') telemetry.count(metric.runEnded, { job, trigger, status: 'cancelled' });
   return { kind: 'cancelled', run: after };

@@ -1,26 +1,26 @@
 import { createHash, randomUUID } from 'node:crypto';
 import { z } from 'zod';
-import { type Locks, LockTimeout } from '../locking/index.ts';
-import type { Clock } from '../platform/clock.ts';
+import { formatVersion } from '../documents/storedDocuments.ts';
+import { jobLockKey, type Locks, LockTimeout } from '../locking/index.ts';
 import { errorText } from '../platform/errorText.ts';
-import { metric, type Telemetry } from '../platform/telemetry.ts';
+import type { Instance } from '../platform/instance.ts';
+import { metric } from '../platform/telemetry.ts';
 import { timeBudget } from '../platform/timeBudget.ts';
-import { groupLockKey, type Job } from './job.ts';
+import type { Job } from './job.ts';
 import { runGroup } from './runGroup.ts';
-import { type GroupRecord, type RunRecord, statusOfGroups } from './runRecord.ts';
+import { type GroupRecord, groupRecordSchema, type RunRecord, statusOfGroups } from './runRecord.ts';
 import type { RunStore } from './runStore.ts';
 
 /** What the orchestration of a manual run is started with; its instance id is the run's id. */
-export const manualRunSchema = z.strictObject({
-  job: z.string(),
-  runId: z.string(),
-  groups: z.array(z.string()).min(1),
-  dryRun: z.boolean(),
-});
-export type ManualRun = z.infer<typeof manualRunSchema>;
+export interface ManualRun {
+  job: string;
+  runId: string;
+  groups: string[];
+  dryRun: boolean;
+}
 
 /** One group of a manual run, as its activity gets it. */
-export const groupTaskSchema = z.strictObject({
+const groupTaskSchema = z.object({
   job: z.string(),
   runId: z.string(),
   group: z.string(),
@@ -28,7 +28,7 @@ export const groupTaskSchema = z.strictObject({
 });
 export type GroupTask = z.infer<typeof groupTaskSchema>;
 
-/** How long an activity waits for a lease that the timer's run has, in milliseconds; the orchestration then waits on. */
+/** How long an activity waits for a lease that a run of the timer has, in milliseconds; the orchestration then waits on. */
 const leaseWaitMs = 20_000;
 
 /** The run id that an idempotency key stands for: the same key, the same run. */
@@ -42,6 +42,7 @@ export function newManualRun({ job, runId, groups, dryRun }: ManualRun, at: stri
   return {
     id: runId,
     job,
+    version: formatVersion,
     trigger: 'manual',
     status: 'running',
     dryRun,
@@ -51,42 +52,46 @@ export function newManualRun({ job, runId, groups, dryRun }: ManualRun, at: stri
   };
 }
 
-export interface ManualRunDependencies {
+/** The end of a manual run, as its last activity gets it. */
+const endOfRunSchema = z.object({
+  job: z.string(),
+  runId: z.string(),
+  groups: z.array(groupRecordSchema),
+});
+
+export interface ManualRunParts {
   jobs: readonly Job[];
   locks: Locks;
   runs: RunStore;
-  clock: Clock;
-  telemetry: Telemetry;
-  instance: string;
+  instance: Instance;
 }
 
 /**
- * The activity of a manual run: one group, under the same lease as the timer's. `skipped` means that the lease was held
- * elsewhere for the whole wait; `partial`, that the time of one activity was up: the timer's next run goes on, or a manual
- * one that resumes this.
+ * The activity of a manual run: one group, under the same lease as a run of the timer. `skipped` means that the lease was
+ * held elsewhere for the whole wait; `partial`, that the time of one activity was up: the timer's next run goes on, or a
+ * manual one that resumes this one. `task` is what the orchestration passes on.
  */
 export async function runManualGroup(
-  { jobs, locks, runs, clock, telemetry, instance }: ManualRunDependencies,
-  { job: name, runId, group, dryRun }: GroupTask,
+  { jobs, locks, runs, instance }: ManualRunParts,
+  task: unknown,
   signal?: AbortSignal,
 ): Promise<GroupRecord> {
+  const { job: name, runId, group, dryRun } = groupTaskSchema.parse(task);
+  const { clock, telemetry } = instance;
   using budget = timeBudget(clock, signal);
   const job = jobNamed(jobs, name);
   const report = (record: GroupRecord) =>
     runs.updateGroup({ job: name, runId }, group, record, new Date(clock.now()).toISOString());
   try {
     await using lease = await locks.acquire(
-      groupLockKey(name, group),
-      { instance, job: name, runId },
+      jobLockKey(name, group),
+      { instance: instance.name, job: name, runId },
       { waitMs: leaseWaitMs, signal: budget.signal },
     );
-    return await runGroup(
-      { job, group, runId, dryRun, lease, by: instance, signal: budget.signal },
-      { clock, telemetry, report },
-    );
+    return await runGroup({ job, group, runId, dryRun, lease, signal: budget.signal }, { instance, report });
   } catch (error) {
     if (!(error instanceof LockTimeout)) throw error;
-    // Nobody has the lease where the lock store failed, and a group that waits for it would hide that.
+    // If the lock store failed, nobody may have the lease, and a group that waits for it would hide that.
     const record: GroupRecord =
       error.cause === undefined
         ? { status: 'skipped', counts: {}, reason: 'held elsewhere' }
@@ -96,11 +101,12 @@ export async function runManualGroup(
   }
 }
 
-/** The last activity of a manual run: writes down how it ended, unless that has been done: it may have been cancelled. */
+/** The last activity of a manual run: records how it ended, unless it was cancelled before. */
 export async function endManualRun(
-  { runs, clock, telemetry }: ManualRunDependencies,
-  { job, runId, groups }: { job: string; runId: string; groups: readonly GroupRecord[] },
+  { runs, instance: { clock, telemetry } }: Pick<ManualRunParts, 'runs' | 'instance'>,
+  end: unknown,
 ): Promise<void> {
+  const { job, runId, groups } = endOfRunSchema.parse(end);
   const { status, reason } = statusOfGroups(groups);
   const at = new Date(clock.now()).toISOString();
   const ended = await runs.end({ job, runId }, { status, at, ...(reason === undefined ? {} : { reason }) });

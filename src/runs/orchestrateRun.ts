@@ -9,17 +9,17 @@ export const runJobOrchestrator = 'runJob';
 export const runGroupActivity = 'runJobGroup';
 export const endRunActivity = 'endJobRun';
 
-/** How often a group whose lease was held elsewhere is tried again, and how long the run waits in between. */
+/** How often a group is tried whose lease is held elsewhere, and how long the run waits in between. */
 const maxSkips = 30;
 const skipWaitMs = 5_000;
 
-/** How often the end of a run is tried to be written down, in seven minutes: until then its record says that it runs. */
+/** Tries to record the end of a run, over seven minutes. Until it is recorded, the run appears to be running. */
 const endTries = 12;
 const endWaitMs = { first: 2_000, longest: 60_000 };
 
 /**
- * The orchestration of a manual run. Fans out over the groups, shows its progress as custom status, tries a group again
- * whose lease the timer's run had, and writes the run's end down. Replayed by Durable Functions: no clock, no I/O.
+ * The orchestration of a manual run. Fans out over the groups, shows its progress as custom status, tries a group again if
+ * a run of the timer had its lease, and records the run's end. Durable Functions replays it: no clock, no I/O.
  */
 export function* orchestrateRun(context: OrchestrationContext): Generator<Task, unknown, unknown> {
   const { job, runId, groups, dryRun } = context.df.getInput<ManualRun>();

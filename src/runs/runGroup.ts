@@ -1,25 +1,24 @@
-import { FencedOut } from '../locking/fence.ts';
-import { type Lease, LeaseLost } from '../locking/index.ts';
-import type { Clock } from '../platform/clock.ts';
+import { FencedOut, type Lease, LeaseLost } from '../locking/index.ts';
 import { errorText } from '../platform/errorText.ts';
-import { metric, type Telemetry } from '../platform/telemetry.ts';
+import type { Instance } from '../platform/instance.ts';
+import { metric } from '../platform/telemetry.ts';
 import { TimeIsUp } from '../platform/timeBudget.ts';
 import { addCounts, type Counts, type Job, type Processed } from './job.ts';
 import type { GroupRecord } from './runRecord.ts';
 
-/** A group writes how it stands at most so often, in milliseconds: records are for people, not for the work itself. */
+/** Minimum milliseconds between two reports of a group. Records are for people; the work does not need them. */
 const reportEveryMs = 2_000;
 
 /**
- * Takes down how a group stands. False: the run has been ended, so the group shall stop. A rejection is counted and changes
- * nothing else: records are for people, and invoices are paid without them.
+ * Records how a group stands. False: the run has been ended, so the group stops. A rejection is counted and changes nothing
+ * else: the work is done without records too.
  */
 export type ReportGroup = (record: GroupRecord) => Promise<boolean>;
 
 /**
- * Works through one group of a job under a lease that the caller holds: plans and processes piece by piece until nothing
- * is left, a piece asks to stop, the lease is lost, `signal` aborts or the run is ended. Never throws: the record says how
- * it came out, `partial` when `signal` aborted since the time was up.
+ * Works through one group of a job under a lease that the caller holds: plans and processes piece by piece until nothing is
+ * left, a piece asks to stop, the lease is lost, `signal` aborts or the run is ended. Never throws: the record says how it
+ * ended, with `partial` if `signal` aborted because the time was up.
  */
 export async function runGroup(
   {
@@ -28,7 +27,6 @@ export async function runGroup(
     runId,
     dryRun,
     lease,
-    by,
     signal,
   }: {
     job: Job;
@@ -36,19 +34,19 @@ export async function runGroup(
     runId: string;
     dryRun: boolean;
     lease: Lease;
-    by: string;
     signal?: AbortSignal;
   },
-  { clock, telemetry, report }: { clock: Clock; telemetry: Telemetry; report: ReportGroup },
+  { instance, report }: { instance: Instance; report: ReportGroup },
 ): Promise<GroupRecord> {
-  const owner = { lockOwner: by, fence: lease.fence };
+  const { clock, telemetry } = instance;
+  const owner = { lockOwner: instance.name, fence: lease.fence };
   let counts: Counts = {};
   let reportedAt = Number.NEGATIVE_INFINITY;
   const record = await work();
-  await told(record);
+  await reported(record);
   return record;
 
-  async function told(standing: GroupRecord): Promise<boolean> {
+  async function reported(standing: GroupRecord): Promise<boolean> {
     try {
       return await report(standing);
     } catch {
@@ -63,17 +61,17 @@ export async function runGroup(
         if (signal?.aborted === true) return { ...stoppedBy(signal.reason), ...owner, counts };
         lease.assertHeld();
         if (clock.monotonic() - reportedAt >= reportEveryMs) {
-          const goOn = await told({ status: 'running', ...owner, counts });
+          const goOn = await reported({ status: 'running', ...owner, counts });
           if (!goOn) return { status: 'failed', ...owner, counts, reason: 'the run was ended' };
           reportedAt = clock.monotonic();
         }
         const done: Processed = dryRun
           ? { counts: job.preview(piece) }
-          : await job.process(piece, { runId, group, by, lease });
+          : await job.process(piece, { runId, group, instance: instance.name, lease });
         counts = addCounts(counts, done.counts);
         if (done.lost !== undefined) return { status: 'lost', ...owner, counts, reason: done.lost };
         if (done.stop !== undefined) {
-          // A process that stood still loses both, what it was sending and its lease: that is no fault of who it sends to.
+          // A process that stood still loses its connections and its lease: then the lease is the reason.
           lease.assertHeld();
           return { status: 'failed', ...owner, counts, reason: done.stop };
         }
@@ -83,12 +81,7 @@ export async function runGroup(
       if (error instanceof LeaseLost || error instanceof FencedOut) {
         return { status: 'lost', ...owner, counts, reason: error.message };
       }
-      return {
-        status: 'failed',
-        ...owner,
-        counts,
-        reason: errorText(error),
-      };
+      return { status: 'failed', ...owner, counts, reason: errorText(error) };
     }
   }
 }

@@ -6,11 +6,11 @@
  * A group of it: pending ──► running ──► completed | partial (time was up)
  *                                            | skipped (held elsewhere) | lost (its lease) | failed
  *
- * A group that is partial has done nothing wrong, and the next run goes on where it ended: its run has completed.
+ * A partial group has done nothing wrong, and the next run goes on where it ended: its run has completed.
  *
- * The run that created the record moves it, and a person may cancel it (cancelRun.ts); every write asks that it is still
- * running. A run that found nothing to do leaves no record when the timer started it: at one tick every few minutes such
- * records would bury the others.
+ * The run that created the record moves it, and a person may cancel it (cancelRun.ts); every write requires that it is still
+ * running. A run of the timer that found nothing to do leaves no record: with a tick every few minutes such records would
+ * bury the others.
  */
 import { z } from 'zod';
 import { addCounts, type Counts } from './job.ts';
@@ -31,13 +31,15 @@ export type GroupRecord = z.infer<typeof groupRecordSchema>;
 export const runRecordSchema = z.object({
   id: z.string(),
   job: z.string(),
+  /** Absent in records of the first release; see documents/storedDocuments.ts. */
+  version: z.int().exactOptional(),
   trigger: z.enum(['timer', 'manual']),
   status: z.enum(runStatuses),
   dryRun: z.boolean(),
   startedAt: z.string(),
   completedAt: z.string().exactOptional(),
   heartbeatAt: z.string(),
-  /** Instance and fence token of the lease that was taken last. */
+  /** Instance and fencing token of the lease that was taken last. */
   lockOwner: z.string().exactOptional(),
   fence: z.number().exactOptional(),
   groups: z.record(z.string(), groupRecordSchema),
@@ -83,7 +85,7 @@ export function runView(record: RunRecord): RunView {
   };
 }
 
-/** What a run's groups make of the run. */
+/** The status of a run, given its groups. */
 export function statusOfGroups(groups: readonly GroupRecord[]): {
   status: 'completed' | 'failed';
   reason?: string;

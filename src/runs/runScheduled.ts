@@ -1,43 +1,43 @@
 import { randomUUID } from 'node:crypto';
-import type { Lease, Locks } from '../locking/index.ts';
-import type { Clock } from '../platform/clock.ts';
+import { formatVersion } from '../documents/storedDocuments.ts';
+import { jobLockKey, type Lease, type Locks } from '../locking/index.ts';
 import { errorText } from '../platform/errorText.ts';
-import { metric, type Telemetry } from '../platform/telemetry.ts';
+import type { Instance } from '../platform/instance.ts';
+import { metric } from '../platform/telemetry.ts';
 import { timeBudget } from '../platform/timeBudget.ts';
-import { groupLockKey, type Job } from './job.ts';
+import type { Job } from './job.ts';
 import { runGroup } from './runGroup.ts';
 import { type GroupRecord, type RunStatus, statusOfGroups } from './runRecord.ts';
 import type { RunStore } from './runStore.ts';
 
-export interface RunDependencies {
+export interface ScheduledRunParts {
   locks: Locks;
   runs: RunStore;
-  clock: Clock;
-  telemetry: Telemetry;
-  instance: string;
+  instance: Instance;
 }
 
-/** How a tick of the timer came out. */
+/** How a tick of the timer ended. */
 export interface ScheduledRun {
   runId: string;
   groups: Record<string, GroupRecord>;
-  /** Why its record is missing, or says that it is still running: the work was done all the same. */
+  /** Why its record is missing, or says that it is still running, although the work was done. */
   unrecorded?: string;
 }
 
 /**
- * One tick of a job's timer: works through every group whose lease is free, side by side, and passes by those that
- * another instance has. The run record is created with the first thing that there is to do. It ends in time, before the
- * host would end the process; what is left then is for the next tick.
+ * One tick of a job's timer: works through every group whose lease is free, side by side, and skips those that another
+ * instance has. The run record is created with the first thing to do. The tick ends before the host would end the process;
+ * the next one has what is left.
  *
- * @throws the reason of the groups that failed, when any did: the platform counts failed executions by that. A run that
+ * @throws an error with the reason of a failed group, because the platform counts failed executions by that. A run that
  * somebody cancelled has not failed.
  */
 export async function runScheduled(
   job: Job,
-  { locks, runs, clock, telemetry, instance }: RunDependencies,
+  { locks, runs, instance }: ScheduledRunParts,
   signal?: AbortSignal,
 ): Promise<ScheduledRun> {
+  const { clock, telemetry } = instance;
   using budget = timeBudget(clock, signal);
   const runId = randomUUID();
   const started = clock.monotonic();
@@ -49,13 +49,13 @@ export async function runScheduled(
   const groups = Object.fromEntries(outcomes);
   const { status: came, reason } = statusOfGroups(Object.values(groups));
   let status: RunStatus = came;
-  // A record that could not be created may be there all the same: only the answer was lost.
+  // A record that could not be created may be there after all: perhaps only the answer was lost.
   if (created !== undefined || unrecorded !== undefined) {
     const at = new Date(clock.now()).toISOString();
     try {
       const key = { job: job.name, runId };
       const ended = await runs.end(key, { status, at, ...(reason === undefined ? {} : { reason }) });
-      // Somebody has ended it before; or this was the echo of our own end, whose answer was lost.
+      // Somebody ended it before; or this is the echo of our own end, whose answer was lost.
       if (!ended) status = (await runs.read(key.job, runId))?.status ?? status;
       unrecorded = undefined;
     } catch (error) {
@@ -73,7 +73,7 @@ export async function runScheduled(
   }
   return { runId, groups, ...(unrecorded === undefined ? {} : { unrecorded }) };
 
-  /** Also where the group's lease could not be had: the other groups go on. */
+  /** If the group's lease cannot be had, the other groups go on. */
   async function recordOf(group: string): Promise<GroupRecord> {
     try {
       return await take(group);
@@ -83,20 +83,13 @@ export async function runScheduled(
   }
 
   async function take(group: string): Promise<GroupRecord> {
-    const lease = await locks.tryAcquire(groupLockKey(job.name, group), { instance, job: job.name, runId });
+    const owner = { instance: instance.name, job: job.name, runId };
+    const lease = await locks.tryAcquire(jobLockKey(job.name, group), owner);
     if (lease === null) return { status: 'skipped', counts: {}, reason: 'held elsewhere' };
     await using held: Lease = lease;
     return await runGroup(
-      {
-        job,
-        group,
-        runId,
-        dryRun: false,
-        lease: held,
-        by: instance,
-        signal: budget.signal,
-      },
-      { clock, telemetry, report: (record) => report(group, record) },
+      { job, group, runId, dryRun: false, lease: held, signal: budget.signal },
+      { instance, report: (record) => report(group, record) },
     );
   }
 
@@ -119,6 +112,7 @@ export async function runScheduled(
     return runs.create({
       id: runId,
       job: job.name,
+      version: formatVersion,
       trigger: 'timer',
       status: 'running',
       dryRun: false,

@@ -1,7 +1,7 @@
 import { exponentialBackoff, jittered } from '../platform/backoff.ts';
 import type { WorkItem } from './workItem.ts';
 
-/** What a work item carries with it from its first failed try on. */
+/** What a work item carries from its first failed try on. */
 export type Retry = NonNullable<WorkItem['retry']>;
 
 /** What to do with a work item that cannot be done now. */
@@ -13,10 +13,10 @@ export type PostponementDecision =
 
 /** Milliseconds: 10 s, 20 s, 40 s … 15 min. */
 const backoff = { base: 10_000, cap: 900_000 };
-/** For how long a work item is tried, in milliseconds: a day, longer than outages last. */
+/** How long a work item is tried, in milliseconds: a day, longer than outages last. */
 export const longestRetryMs = 24 * 3_600_000;
 
-/** Decides at `now` (milliseconds), by what the item brought with it from earlier tries. */
+/** Decides at `now` (milliseconds), given what the item carries from earlier tries. Pure but for `random`. */
 export function decidePostponement(
   before: Retry | undefined,
   now: number,

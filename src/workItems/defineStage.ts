@@ -7,11 +7,11 @@ export interface StageContext {
   occasion?: string;
   /** Aborts when the lease of the work item is lost, or the host stops. */
   signal: AbortSignal;
-  /** Throws once the lease is not surely held any more: to be called before each side effect. */
+  /** Throws once the lease is no longer held for certain: call it before each side effect. */
   assertHeld: () => void;
 }
 
-/** A stage of queued work. Its effect is recorded, so a message that comes twice has it once. */
+/** A stage of queued work. Its effect is recorded, so a message that comes twice takes effect once. */
 export interface Stage {
   readonly name: string;
   /** Parses the input and runs the handler; the result is the recorded effect. */

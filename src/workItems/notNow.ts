@@ -1,14 +1,14 @@
-import { isAway } from '../documents/cosmosErrors.ts';
+import { StoreAway } from '../documents/storeAway.ts';
 
-/** A stage cannot do its work at the moment, through no fault of the work item: whoever it needs is ill. */
+/** A stage cannot do its work at the moment, through no fault of the work item: something it needs is down. */
 export class NotNow extends Error {
   override readonly name: string = 'NotNow';
 }
 
 /**
- * Whether work that failed like this may succeed some time later as it is: a stage says so, or the store was busy, gave no
- * answer, or did not let the app in. All else is a bug, a crash or a bad message, for the queue's own few deliveries.
+ * Whether work that failed like this may succeed later as it is: a stage says so, or the store was away. Everything else
+ * is a bug, a crash or a bad message, and gets the queue's own few deliveries.
  */
 export function isNotNow(error: unknown): boolean {
-  return error instanceof NotNow || isAway(error);
+  return error instanceof NotNow || error instanceof StoreAway;
 }

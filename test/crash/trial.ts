@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { InvoiceFigure } from '../../local/start/figures.ts';
-import { containers, databaseName } from '../../src/documents/cosmosContainers.ts';
+import { containers, databaseName } from '../../src/platform/cosmosContainers.ts';
 import { blobContainers, queues } from '../../src/platform/azureNames.ts';
 import { type Evidence, gatherEvidence, unfinished, violations } from '../support/audit.ts';
 import type { LocalCloud } from '../support/localCloud.ts';

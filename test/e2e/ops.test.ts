@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { freePorts } from '../../local/freePorts.ts';
 import { type Child, startChild } from '../../local/start/child.ts';
-import { databaseName } from '../../src/documents/cosmosContainers.ts';
+import { databaseName } from '../../src/platform/cosmosContainers.ts';
 import { blobLockStore, createLocks } from '../../src/locking/index.ts';
 import { newOutboxMessage } from '../../src/outbox/outboxMessage.ts';
 import { blobContainers } from '../../src/platform/azureNames.ts';

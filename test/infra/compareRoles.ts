@@ -1,4 +1,4 @@
-import { containers, databaseName } from '../../src/documents/cosmosContainers.ts';
+import { containers, databaseName } from '../../src/platform/cosmosContainers.ts';
 import type { BicepFile } from './bicep/readBicep.ts';
 import { rolesOf } from './bicep/rolesOf.ts';
 

@@ -7,7 +7,7 @@ import {
   containers,
   databaseName,
   indexingPolicy,
-} from '../../src/documents/cosmosContainers.ts';
+} from '../../src/platform/cosmosContainers.ts';
 import { workItemKey, workItemPrefix } from '../../src/locking/index.ts';
 import { lockName } from '../../src/locking/lockName.ts';
 import { sweepLockKey } from '../../src/outbox/sweepOutbox.ts';

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { addUp, type Charge, type InvoiceFigure, isSettled, readFigures } from '../../local/start/figures.ts';
-import { containers, databaseName } from '../../src/documents/cosmosContainers.ts';
 import { blobContainers, queues, serviceBusQueues } from '../../src/platform/azureNames.ts';
+import { containers, databaseName } from '../../src/platform/cosmosContainers.ts';
 import type { LocalCloud } from './localCloud.ts';
 
 const queueCounts = z.object({

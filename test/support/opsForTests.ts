@@ -2,13 +2,17 @@ import { randomUUID } from 'node:crypto';
 import { HttpRequest, type HttpResponseInit } from '@azure/functions';
 import { BlobServiceClient } from '@azure/storage-blob';
 import { inject } from 'vitest';
-import { shardsCheck } from '../../src/invoice/deployedShards.ts';
+import { cosmosDocuments } from '../../src/documents/cosmosDocuments.ts';
 import type { Invoice } from '../../src/invoice/invoice.ts';
+import { shardsCheck } from '../../src/invoice/shardsCheck.ts';
+import { cosmosInvoiceStore } from '../../src/invoice/store/cosmosInvoiceStore.ts';
 import { blobLockStore } from '../../src/locking/index.ts';
-import { cosmosAudit, cosmosAuditReader } from '../../src/ops/audit.ts';
+import { cosmosAudit } from '../../src/ops/cosmosAudit.ts';
 import { opsApi } from '../../src/ops/opsApi.ts';
-import { cosmosRunStore } from '../../src/runs/runStore.ts';
+import { cosmosOutboxStore } from '../../src/outbox/cosmosOutboxStore.ts';
+import { cosmosRunStore } from '../../src/runs/cosmosRunStore.ts';
 import { aJob } from './aJob.ts';
+import { anInstance } from './anInstance.ts';
 import { anInvoice } from './anInvoice.ts';
 import { payonceCosmos } from './payonceCosmos.ts';
 import { recordedTelemetry } from './recordedTelemetry.ts';
@@ -25,7 +29,8 @@ export interface Call {
 /** The ops calls on a Cosmos and a lock container of their own, for a job with the groups 0 and 1, at 2026-01-01T12:00Z. */
 export async function opsForTests({ shardsOfDeployment = 4 } = {}) {
   const cosmos = await payonceCosmos();
-  await shardsCheck(cosmos.containers.invoices, shardsOfDeployment)();
+  const documents = cosmosDocuments(cosmos.containers.invoices);
+  await shardsCheck(documents, shardsOfDeployment)();
   const clock = virtualClock(Date.parse('2026-01-01T12:00:00.000Z'));
   const runs = cosmosRunStore(cosmos.containers.runs);
   const telemetry = recordedTelemetry();
@@ -34,16 +39,14 @@ export async function opsForTests({ shardsOfDeployment = 4 } = {}) {
   const terminated: { instanceId: string; reason: string }[] = [];
   const started: { orchestrator: string; instanceId: string; input: unknown }[] = [];
   const api = opsApi({
-    container: cosmos.containers.invoices,
+    invoices: cosmosInvoiceStore(cosmos.containers.invoices, { clock, shards: 4 }),
+    outbox: cosmosOutboxStore(cosmos.containers.invoices, { clock }),
     job: aJob({ '0': 1, '1': 1 }).job,
     runs,
     lockStore,
-    clock,
-    telemetry,
-    shards: 4,
-    checkShards: shardsCheck(cosmos.containers.invoices, 4),
+    checkShards: shardsCheck(documents, 4),
     audit: cosmosAudit(cosmos.containers.audit, clock),
-    readAudit: cosmosAuditReader(cosmos.containers.audit),
+    instance: anInstance({ clock, telemetry }),
     healthChecks: [],
     deadLetters: [],
   });
@@ -87,10 +90,10 @@ export async function opsForTests({ shardsOfDeployment = 4 } = {}) {
 
 export type OpsForTests = Awaited<ReturnType<typeof opsForTests>>;
 
-/** Whoever is signed in, as the platform says it. */
+/** The signed-in user, as the platform passes it on. */
 export const principal = { 'x-ms-client-principal-name': 'ada@example.com' };
 
-/** A request as the host hands it on. A body that is text goes as it is, else as JSON. */
+/** A request as the host passes it on. A text body goes as it is, anything else as JSON. */
 export function aRequest({
   method = 'GET',
   body,

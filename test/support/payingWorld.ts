@@ -1,16 +1,20 @@
 import { startPayments } from '../../local/stripe/index.ts';
-import { claimBatch } from '../../src/claiming/claimBatch.ts';
-import type { Claimant } from '../../src/claiming/planClaims.ts';
-import { type Invoice, newInvoice } from '../../src/invoice/invoice.ts';
-import { actionableInvoices, readInvoices } from '../../src/invoice/readInvoices.ts';
+import { type ClaimingRun, claimBatch } from '../../src/claiming/claimBatch.ts';
+import { type FollowUps, followUpsOf } from '../../src/followUps/followUps.ts';
+import { receiptFollowUp } from '../../src/followUps/receipts.ts';
+import { webhookFollowUp } from '../../src/followUps/webhook.ts';
+import { type Invoice, invoiceSchema, newInvoice } from '../../src/invoice/invoice.ts';
+import { cosmosInvoiceStore } from '../../src/invoice/store/cosmosInvoiceStore.ts';
 import type { Backlog } from '../../src/outbox/backlog.ts';
 import type { OutboxMessage } from '../../src/outbox/outboxMessage.ts';
 import { defaultSettlementPolicy } from '../../src/paying/decideSettlement.ts';
-import type { ExecutePaymentsDependencies } from '../../src/paying/payBatch.ts';
+import type { PayingParts, PayingPolicy } from '../../src/paying/payBatch.ts';
 import { type PaymentBatch, paymentBatchSchema } from '../../src/paying/paymentBatch.ts';
 import type { PaymentProvider } from '../../src/paying/paymentProvider.ts';
+import { reconciliationFollowUp } from '../../src/paying/reconciliation.ts';
 import { stripeProvider } from '../../src/paying/stripe/stripeProvider.ts';
 import { type Clock, systemClock } from '../../src/platform/clock.ts';
+import { anInstance } from './anInstance.ts';
 import { payonceCosmos } from './payonceCosmos.ts';
 import { recordedTelemetry } from './recordedTelemetry.ts';
 
@@ -20,16 +24,26 @@ export const hastyClock: Clock = {
   sleep: (ms, signal) => systemClock.sleep(Math.min(ms, 2), signal),
 };
 
-export function aClaimant(changes: Partial<Claimant> = {}): Claimant {
+/** The run `run-1` of `host-a`, under the lease of group 0 with fence 1; `lease` changes parts of that lease. */
+export function aRun({
+  lease,
+  ...changes
+}: Partial<Omit<ClaimingRun, 'lease'>> & { lease?: Partial<ClaimingRun['lease']> } = {}): ClaimingRun {
   return {
     runId: 'run-1',
-    by: 'host-a',
-    lockKey: 'jobs/process-invoices/0',
-    fence: 1,
-    assertHeld() {},
+    instance: 'host-a',
+    lease: { key: 'jobs/process-invoices/0', fence: 1, assertHeld() {}, ...lease },
     ...changes,
   };
 }
+
+/** The follow-ups of an app without a webhook, and of one with a webhook. */
+export const followUpsForTests: FollowUps = followUpsOf([receiptFollowUp, reconciliationFollowUp]);
+export const followUpsWithWebhook: FollowUps = followUpsOf([
+  receiptFollowUp,
+  reconciliationFollowUp,
+  webhookFollowUp,
+]);
 
 export interface LedgerRow {
   invoiceId: string;
@@ -39,10 +53,10 @@ export interface LedgerRow {
 
 /** How the claims of a test are to be. */
 export interface ClaimOptions {
-  claimant?: Claimant;
+  run?: ClaimingRun;
   /** Negative: the claims are stale from the beginning. */
   claimStaleMs?: number;
-  notifies?: boolean;
+  followUps?: FollowUps;
 }
 
 export const minute = 60_000;
@@ -53,6 +67,7 @@ export async function payingWorld() {
   const cosmos = await payonceCosmos();
   const payments = await startPayments({ searchLagMs: 0 });
   const container = cosmos.containers.invoices;
+  const invoices = cosmosInvoiceStore(container, { clock: hastyClock, shards: 256 });
   const telemetry = recordedTelemetry();
   const provider = stripeProvider({
     secretKey: payments.secretKey,
@@ -65,6 +80,7 @@ export async function payingWorld() {
   const world = {
     cosmos,
     container,
+    invoices,
     telemetry,
     provider,
 
@@ -93,12 +109,12 @@ export async function payingWorld() {
     /** Claims what is due in a shard at `at` (milliseconds; now if absent), as a run does. */
     async claimDue(
       shard: string,
-      { claimant = aClaimant(), claimStaleMs = 5 * minute, notifies = false }: ClaimOptions = {},
+      { run = aRun(), claimStaleMs = 5 * minute, followUps = followUpsForTests }: ClaimOptions = {},
     ) {
       const now = new Date(hastyClock.now()).toISOString();
-      const pages = actionableInvoices(container, { shard, now, pageSize: 100 });
+      const pages = invoices.due({ shard, now, pageSize: 100 });
       const due = (await Array.fromAsync(pages)).flat();
-      return claimBatch({ container, clock: hastyClock, claimStaleMs, notifies }, shard, due, claimant);
+      return claimBatch({ invoices, followUps, claimStaleMs }, shard, due, run);
     },
 
     /** Due invoices, claimed in one batch. */
@@ -124,7 +140,11 @@ export async function payingWorld() {
 
     /** The invoices in the order of `ids`. */
     async stored(shard: string, ids: readonly string[]): Promise<Invoice[]> {
-      const found = new Map((await readInvoices(container, shard, ids)).map((each) => [each.id, each]));
+      const query = `SELECT * FROM c WHERE c.type = 'invoice'`;
+      const { resources } = await container.items.query<unknown>(query, { partitionKey: shard }).fetchAll();
+      const found = new Map(
+        resources.map((each) => invoiceSchema.parse(each)).map((each) => [each.id, each]),
+      );
       return ids.flatMap((id) => found.get(id) ?? []);
     },
 
@@ -137,30 +157,31 @@ export async function payingWorld() {
       return resources;
     },
 
-    /** What a consumer works with, and the messages that it gave on. */
-    consumer(changes: Partial<ExecutePaymentsDependencies> = {}) {
+    /** What a consumer works with, and the messages that it passed on. */
+    consumer(changes: Partial<PayingParts & PayingPolicy> = {}) {
       const handedOn: OutboxMessage[] = [];
-      const followUps: Backlog = {
+      const backlog: Backlog = {
         add: (message) => void handedOn.push(message),
         busy: () => ({ [Symbol.dispose]() {} }),
         drained: async () => {},
       };
-      const dependencies: ExecutePaymentsDependencies = {
-        container,
+      const parts: PayingParts = {
+        invoices,
         provider,
-        followUps,
-        clock: hastyClock,
-        telemetry,
-        limit: (call) => call(),
-        policy: defaultSettlementPolicy,
+        followUps: followUpsForTests,
+        backlog,
+        instance: anInstance({ name: 'host-b', clock: hastyClock, telemetry }),
+        ...changes,
+      };
+      const policy: PayingPolicy = {
+        settlement: defaultSettlementPolicy,
+        concurrentCalls: 64,
         claimStaleMs: 5 * minute,
         callWindowMs: 4 * minute,
         lingerMs: 1,
-        by: 'host-b',
-        notifies: false,
         ...changes,
       };
-      return { dependencies, handedOn };
+      return { parts, policy, handedOn };
     },
 
     /** The charges that moved money for these invoices. */

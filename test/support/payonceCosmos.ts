@@ -1,7 +1,7 @@
 import { type Container, CosmosClient } from '@azure/cosmos';
 import { startCosmos } from '../../local/cosmos/index.ts';
 import { provisionCosmos } from '../../local/provision.ts';
-import { containers, databaseName } from '../../src/documents/cosmosContainers.ts';
+import { containers, databaseName } from '../../src/platform/cosmosContainers.ts';
 
 export interface PayonceCosmos extends AsyncDisposable {
   containers: Record<keyof typeof containers, Container>;

@@ -1,0 +1,96 @@
+import { cosmosDocuments } from './documents/cosmosDocuments.ts';
+import { unreadableReport } from './documents/storedDocuments.ts';
+import { blobReceipts } from './followUps/blobReceipts.ts';
+import type { ReceiptStore } from './followUps/receipts.ts';
+import { shardsCheck } from './invoice/shardsCheck.ts';
+import { cosmosInvoiceStore } from './invoice/store/cosmosInvoiceStore.ts';
+import type { InvoiceStore } from './invoice/store/invoiceStore.ts';
+import { blobLockStore, type LockStore } from './locking/index.ts';
+import type { AuditTrail } from './ops/audit.ts';
+import { cosmosAudit } from './ops/cosmosAudit.ts';
+import type { DeadLetterSource } from './ops/deadLetters.ts';
+import type { HealthCheck } from './ops/health.ts';
+import { serviceBusDeadLetters } from './ops/serviceBusDeadLetters.ts';
+import { cosmosOutboxStore } from './outbox/cosmosOutboxStore.ts';
+import type { SendMessages } from './outbox/dispatcher.ts';
+import type { OutboxStore } from './outbox/outboxStore.ts';
+import { serviceBusDestination } from './outbox/serviceBusDestination.ts';
+import { storageQueueDestination } from './outbox/storageQueueDestination.ts';
+import type { HeldMessages } from './paying/executePayments.ts';
+import { azureClients } from './platform/azureClients.ts';
+import { blobContainers, queues, serviceBusQueues } from './platform/azureNames.ts';
+import type { Connections } from './platform/connections.ts';
+import { heldMessages } from './platform/heldMessages.ts';
+import type { Instance } from './platform/instance.ts';
+import { sendToQueue } from './platform/sendToQueue.ts';
+import { cosmosRunStore } from './runs/cosmosRunStore.ts';
+import type { RunStore } from './runs/runStore.ts';
+import { cosmosEffects } from './workItems/cosmosEffects.ts';
+import { cosmosPoisonStore } from './workItems/cosmosPoisonStore.ts';
+import type { Effects } from './workItems/effects.ts';
+import type { PoisonStore } from './workItems/poison.ts';
+
+/** Everything outside the process that the app works with, as the ports that its parts ask for. */
+export interface Cloud {
+  invoices: InvoiceStore;
+  outbox: OutboxStore;
+  lockStore: LockStore;
+  runs: RunStore;
+  effects: Effects;
+  poison: PoisonStore;
+  audit: AuditTrail;
+  receipts: ReceiptStore;
+  /** Where the outbox sends to, by the name that its messages carry. */
+  destinations: Readonly<Record<string, SendMessages>>;
+  /** Messages of the queue of payment commands, once the host has handed them over. */
+  commandMessages: HeldMessages;
+  workItems: { name: string; send(text: string, delayMs?: number): Promise<void> };
+  deadLetters: readonly DeadLetterSource[];
+  healthChecks: readonly HealthCheck[];
+  /** @throws {ShardsChanged} */
+  checkShards: () => Promise<void>;
+  close(): Promise<void>;
+}
+
+/** Azure: Cosmos DB, Blob and Queue Storage, Service Bus. One per process, because the clients keep their connections. */
+export function azureCloud(settings: Connections & { shards: number }, instance: Instance): Cloud {
+  const { clock } = instance;
+  const { shards } = settings;
+  const { containers, blobs, queues: storageQueues, serviceBus, sender, close } = azureClients(settings);
+  const documents = cosmosDocuments(containers.invoices);
+  const onUnreadable = unreadableReport(instance);
+  const checkShards = shardsCheck(documents, shards);
+  const locks = blobs.getContainerClient(blobContainers.locks);
+  const workItems = storageQueues.getQueueClient(queues.workItems);
+  const { paymentCommands } = serviceBusQueues;
+  const commands = sender(paymentCommands);
+
+  return {
+    invoices: cosmosInvoiceStore(containers.invoices, { clock, shards, onUnreadable }),
+    outbox: cosmosOutboxStore(containers.invoices, { clock, onUnreadable }),
+    lockStore: blobLockStore(locks),
+    runs: cosmosRunStore(containers.runs),
+    effects: cosmosEffects(containers.workItems),
+    poison: cosmosPoisonStore(containers.workItems),
+    audit: cosmosAudit(containers.audit, clock),
+    receipts: blobReceipts(blobs.getContainerClient(blobContainers.receipts)),
+    destinations: {
+      [paymentCommands]: serviceBusDestination(commands),
+      [queues.workItems]: storageQueueDestination(workItems),
+    },
+    commandMessages: heldMessages(serviceBus.createReceiver(paymentCommands), commands),
+    workItems: {
+      name: workItems.name,
+      send: (text, delayMs = 0) => sendToQueue(workItems, text, { delayMs }),
+    },
+    deadLetters: [serviceBusDeadLetters(serviceBus, paymentCommands)],
+    healthChecks: [
+      { name: 'cosmos', probe: () => documents.read('00', ['health']) },
+      { name: 'shards', probe: checkShards },
+      { name: 'storage', probe: (abortSignal) => locks.getProperties({ abortSignal }) },
+      { name: 'serviceBus', probe: (abortSignal) => commands.createMessageBatch({ abortSignal }) },
+    ],
+    checkShards,
+    close,
+  };
+}

@@ -1,0 +1,113 @@
+/**
+ * The write loop: the one way in which a conditional transaction is run. Every write of the app needs the same care:
+ *
+ *   run the transaction ──committed──► done
+ *      ▲      │ refused, or no clear answer (then wait)
+ *      │      ▼
+ *      │   reread ──it was applied: only the answer was lost──► done
+ *      │      │
+ *      └── drop what is no longer ours, keep the rest
+ *
+ * One contended item refuses the whole transaction. Dropping it and going again means that it holds up nobody else.
+ */
+import { exponentialBackoff } from '../platform/backoff.ts';
+import type { Clock } from '../platform/clock.ts';
+import type { DocumentStore, Operation } from './documentStore.ts';
+import { StoreAway } from './storeAway.ts';
+
+export interface Patience {
+  /** Transactions sent in all. */
+  readonly tries: number;
+  /** Milliseconds to wait after an answer that was not clear; doubles from `base` up to `cap`. */
+  readonly delayMs: { readonly base: number; readonly cap: number };
+}
+
+const delayMs = { base: 200, cap: 4_000 };
+
+/**
+ * How long a write is tried. Seven tries wait 0.2 + 0.4 + … + 4 s, about fourteen seconds: longer than Cosmos takes to
+ * fail a partition over, shorter than a message's lock (60 s) or the trust in a lease that was renewed meanwhile.
+ * `brief` is for writes that somebody else repeats anyway: a second try, once the losers are dropped.
+ */
+export const patience = {
+  thorough: { tries: 7, delayMs },
+  brief: { tries: 2, delayMs },
+} as const satisfies Record<string, Patience>;
+
+/** What the loop has to know of a write. Everything but `reread` is free of I/O. */
+export interface ConditionalWrite<Item, Stored> {
+  readonly partition: string;
+  readonly items: readonly Item[];
+  /** The operations that write these items, all or none. */
+  plan(items: readonly Item[]): readonly Operation[];
+  /** What is stored now. @throws {StoreAway} `noAnswer` counts as an answer that is not clear */
+  reread(items: readonly Item[]): Promise<Stored>;
+  /** Whether this very transaction was applied. Absent: it cannot be told apart, so every item is judged by `keep`. */
+  isApplied?(stored: Stored): boolean;
+  /**
+   * The items that are still ours to write. `codes` are the status codes of a refusal, one per operation; empty after an
+   * answer that was not clear.
+   */
+  keep(items: readonly Item[], stored: Stored, codes: readonly number[]): readonly Item[];
+  /** Called before each try: throws if this process may not write any more. */
+  beforeTry?(): void;
+  /** Called with the status codes of a refusal, before the reread: prepares the next try, or throws. */
+  onRefused?(codes: readonly number[]): Promise<void>;
+  /** Called after an answer that was not clear: from here on the transaction may have been applied. */
+  onUnclear?(): void;
+}
+
+export type Written<Item> =
+  /** `found`: the answer was lost, and the reread shows that it was applied. */
+  | { kind: 'written'; items: readonly Item[]; found: boolean }
+  /** Every item was dropped. */
+  | { kind: 'nothingLeft' }
+  /** These items may or may not have been written. */
+  | { kind: 'unclear'; items: readonly Item[]; tries: number; cause: unknown };
+
+/**
+ * Writes items in one transaction, as described above.
+ *
+ * @throws {StoreAway} the store refuses the app as such; and what `beforeTry` and `onRefused` throw
+ */
+export async function writeUntilClear<Item, Stored>(
+  { documents, clock }: { documents: DocumentStore; clock: Clock },
+  write: ConditionalWrite<Item, Stored>,
+  { tries, delayMs: delay }: Patience = patience.thorough,
+): Promise<Written<Item>> {
+  let { items } = write;
+  let cause: unknown;
+  for (let tried = 1; tried <= tries && items.length > 0; tried++) {
+    write.beforeTry?.();
+    const answer = await documents.transact(write.partition, write.plan(items));
+    if (answer.kind === 'committed') return { kind: 'written', items, found: false };
+    const waitMs = exponentialBackoff(tried, delay);
+    if (answer.kind === 'refused') await write.onRefused?.(answer.codes);
+    else {
+      cause = answer.cause;
+      write.onUnclear?.();
+      await clock.sleep(waitMs);
+    }
+    const reread = await unlessAway(write.reread(items));
+    if (reread.kind === 'away') {
+      // Usually the same moment of weakness.
+      cause = reread.cause;
+      await clock.sleep(waitMs);
+      continue;
+    }
+    if (write.isApplied?.(reread.stored) === true) return { kind: 'written', items, found: true };
+    items = write.keep(items, reread.stored, answer.kind === 'refused' ? answer.codes : []);
+  }
+  return items.length === 0 ? { kind: 'nothingLeft' } : { kind: 'unclear', items, tries, cause };
+}
+
+async function unlessAway<T>(
+  read: Promise<T>,
+): Promise<{ kind: 'read'; stored: T } | { kind: 'away'; cause: unknown }> {
+  try {
+    return { kind: 'read', stored: await read };
+  } catch (error) {
+    if (error instanceof StoreAway && error.reason === 'noAnswer') return { kind: 'away', cause: error };
+    throw error;
+  }
+}

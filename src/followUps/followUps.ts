@@ -1,0 +1,67 @@
+import { newOutboxMessage, type OutboxMessage } from '../outbox/outboxMessage.ts';
+import { queues } from '../platform/azureNames.ts';
+import type { WorkItem } from '../workItems/workItem.ts';
+
+/** As much of an invoice as follow-ups need. */
+export interface EndedInvoice {
+  invoiceId: string;
+  customerId: string;
+  amountMinor: number;
+  currency: string;
+  description?: string;
+  /** Number of the idempotency key that was used last. */
+  keyNumber: number;
+}
+
+/** How an invoice ended; times are ISO 8601. */
+export type InvoiceEnd =
+  | { kind: 'paid'; paymentId: string; paidAt: string }
+  | { kind: 'declined'; reason: string }
+  /** `unknown`: it may have been charged. */
+  | { kind: 'parked'; reason: string; unknown: boolean };
+
+export interface Ended {
+  invoice: EndedInvoice;
+  end: InvoiceEnd;
+}
+
+/** One kind of work that follows when an invoice ends: its stage does it, this orders it. */
+export interface FollowUp {
+  readonly name: string;
+  /** Milliseconds after the end before which the work makes no sense. Absent: at once. */
+  readonly delayMs?: number;
+  /** The work item, or undefined if this end needs none. `occasion` names the transaction that writes the end. Pure. */
+  order(ended: Ended, transaction: { at: string; occasion: string; shard: string }): WorkItem | undefined;
+}
+
+/**
+ * The outbox messages that order all follow-ups of some ends. They belong in the transaction that writes the ends. Those
+ * that are due at once travel in one message with the id `messageId`. Pure.
+ */
+export type FollowUps = (
+  ended: readonly Ended[],
+  transaction: { shard: string; occasion: string; messageId?: string; now: number },
+) => OutboxMessage[];
+
+/** Orders these kinds of follow-ups and no others. */
+export function followUpsOf(kinds: readonly FollowUp[]): FollowUps {
+  return (ended, { shard, occasion, messageId = occasion, now }) => {
+    const at = new Date(now).toISOString();
+    const atOnce = kinds.filter(({ delayMs }) => delayMs === undefined);
+    const later = kinds.flatMap(({ delayMs, ...kind }) =>
+      delayMs === undefined ? [] : [{ ...kind, delayMs }],
+    );
+    return [
+      ...message(messageId, atOnce),
+      ...later.flatMap((kind) => message(`${occasion}-${kind.name}`, [kind], now + kind.delayMs)),
+    ];
+
+    function message(id: string, ordering: readonly FollowUp[], notBefore?: number): OutboxMessage[] {
+      const body = ended.flatMap((one) =>
+        ordering.flatMap((kind) => kind.order(one, { at, occasion, shard }) ?? []),
+      );
+      if (body.length === 0) return [];
+      return [newOutboxMessage({ id, shard, destination: queues.workItems, body }, now, notBefore)];
+    }
+  };
+}

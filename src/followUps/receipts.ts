@@ -1,0 +1,51 @@
+import { createHash } from 'node:crypto';
+import { z } from 'zod';
+import { defineStage, type Stage } from '../workItems/defineStage.ts';
+import type { FollowUp } from './followUps.ts';
+
+/** Where receipts are kept. */
+export interface ReceiptStore {
+  /** Writes a JSON text under a name; the same name again overwrites it. */
+  write(name: string, json: string, signal: AbortSignal): Promise<void>;
+}
+
+const stageName = 'receipt';
+
+/** Orders the receipt of an invoice that was paid. There is one per invoice, because it is paid once. */
+export const receiptFollowUp: FollowUp = {
+  name: stageName,
+  order({ invoice, end }) {
+    if (end.kind !== 'paid') return undefined;
+    const { invoiceId, customerId, amountMinor, currency, description } = invoice;
+    const { paymentId, paidAt } = end;
+    const text = description === undefined ? {} : { description };
+    const input = { customerId, amountMinor, currency, paymentId, paidAt, ...text };
+    return { resourceId: invoiceId, stage: stageName, input };
+  },
+};
+
+/** The stage that writes the receipt of a paid invoice. Idempotent by name: one receipt per payment. */
+export function receiptStage(receipts: ReceiptStore): Stage {
+  return defineStage({
+    name: stageName,
+    input: z.object({
+      customerId: z.string(),
+      amountMinor: z.int().positive(),
+      currency: z.string(),
+      paymentId: z.string(),
+      paidAt: z.string(),
+      description: z.string().exactOptional(),
+    }),
+    async handle(input, { resourceId, signal }) {
+      const name = receiptName(resourceId, input.paymentId);
+      await receipts.write(name, JSON.stringify({ invoiceId: resourceId, ...input }, null, 2), signal);
+      return { blob: name };
+    },
+  });
+}
+
+/** A blob name that is safe for any invoice id: readable if the id is plain, otherwise its hash. */
+export function receiptName(invoiceId: string, paymentId: string): string {
+  const plain = /^[\w.-]{1,200}$/.test(invoiceId) && !invoiceId.endsWith('.');
+  return `${plain ? invoiceId : createHash('sha256').update(invoiceId).digest('hex')}/${paymentId}.json`;
+}

@@ -1,0 +1,108 @@
+import { createHash, createHmac } from 'node:crypto';
+import { z } from 'zod';
+import type { Clock } from '../platform/clock.ts';
+import { errorText } from '../platform/errorText.ts';
+import { defineStage, type Stage } from '../workItems/defineStage.ts';
+import { NotNow } from '../workItems/notNow.ts';
+import type { FollowUp } from './followUps.ts';
+
+export interface WebhookSettings {
+  url: string;
+  /** `whsec_` and base64, or any text, whose bytes are then the key. */
+  secret: string;
+}
+
+/** The receiver did not take it: it is told again later, under the same id. */
+export class NotifyFailed extends NotNow {
+  override readonly name = 'NotifyFailed';
+}
+
+/** Milliseconds. */
+const timeoutMs = 10_000;
+
+const stageName = 'notify';
+
+/** Orders word of every end. A second end of the same kind is an event of its own: its occasion differs. */
+export const webhookFollowUp: FollowUp = {
+  name: stageName,
+  order({ invoice, end }, { at, occasion }) {
+    const { invoiceId, customerId, amountMinor, currency } = invoice;
+    const why = end.kind === 'paid' ? { paymentId: end.paymentId } : { reason: end.reason };
+    const input = { type: `invoice.${end.kind}`, at, customerId, amountMinor, currency, ...why };
+    return { resourceId: invoiceId, stage: stageName, occasion, input };
+  },
+};
+
+/**
+ * The stage that tells a webhook how an invoice ended. Signed as https://www.standardwebhooks.com describes. The id stays
+ * the same however often it is sent, so that the receiver recognises a repetition by `webhook-id`, which also comes as
+ * `idempotency-key`. Any answer but 2xx is a failure, including a redirect: a signed body goes only to the configured
+ * address.
+ */
+export function webhookStage(
+  { url, secret }: WebhookSettings,
+  { clock, send = fetch }: { clock: Clock; send?: typeof fetch },
+): Stage {
+  const key = secretKey(secret);
+  return defineStage({
+    name: stageName,
+    input: z.object({
+      type: z.enum(['invoice.paid', 'invoice.declined', 'invoice.parked']),
+      /** When it ended. */
+      at: z.string(),
+      customerId: z.string(),
+      amountMinor: z.int().positive(),
+      currency: z.string(),
+      paymentId: z.string().exactOptional(),
+      reason: z.string().exactOptional(),
+    }),
+    async handle({ type, at, ...data }, { resourceId, occasion = '', signal, assertHeld }) {
+      const id = messageId(resourceId, type, occasion);
+      const body = JSON.stringify({ type, timestamp: at, data: { invoiceId: resourceId, ...data } });
+      const timestamp = String(Math.floor(clock.now() / 1000));
+      assertHeld();
+      const request = {
+        method: 'POST',
+        body,
+        headers: {
+          'content-type': 'application/json',
+          'idempotency-key': id,
+          'webhook-id': id,
+          'webhook-timestamp': timestamp,
+          'webhook-signature': `v1,${sign(key, `${id}.${timestamp}.${body}`)}`,
+        },
+        redirect: 'error' as const,
+        signal: AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]),
+      };
+      const response = await send(url, request).catch((error: unknown) => {
+        signal.throwIfAborted();
+        throw new NotifyFailed(`the webhook cannot be reached: ${whyUnreachable(error)}`, { cause: error });
+      });
+      await response.body?.cancel();
+      if (!response.ok) throw new NotifyFailed(`the webhook answered ${response.status}`);
+      return { webhookId: id, status: response.status };
+    },
+  });
+}
+
+/** `fetch` says no more than that it failed; its cause says why. */
+function whyUnreachable(error: unknown): string {
+  return errorText(error instanceof Error && error.cause !== undefined ? error.cause : error);
+}
+
+/** The same event has the same id at every try. */
+function messageId(resourceId: string, type: string, occasion: string): string {
+  const hash = createHash('sha256').update(JSON.stringify([resourceId, type, occasion]));
+  return `msg_${hash.digest('base64url')}`;
+}
+
+function secretKey(secret: string): Buffer {
+  const prefix = 'whsec_';
+  return secret.startsWith(prefix)
+    ? Buffer.from(secret.slice(prefix.length), 'base64')
+    : Buffer.from(secret, 'utf8');
+}
+
+function sign(key: Buffer, text: string): string {
+  return createHmac('sha256', key).update(text).digest('base64');
+}

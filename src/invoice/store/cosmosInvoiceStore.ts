@@ -1,0 +1,94 @@
+import type { Container, SqlQuerySpec } from '@azure/cosmos';
+import { z } from 'zod';
+import { cosmosDocuments, readDocument } from '../../documents/cosmosDocuments.ts';
+import { fromCosmos } from '../../documents/cosmosErrors.ts';
+import { queryPage } from '../../documents/cosmosPages.ts';
+import { type OnUnreadable, readableDocument, readableDocuments } from '../../documents/storedDocuments.ts';
+import type { Clock } from '../../platform/clock.ts';
+import { invoiceSchema, isInvoice } from '../invoice.ts';
+import { shardOf } from '../shard.ts';
+import { addInvoices } from './addInvoices.ts';
+import type { InvoiceStore } from './invoiceStore.ts';
+import { invoiceWrites } from './invoiceWrites.ts';
+
+const countSchema = z.tuple([z.number()]);
+const oldestSchema = z.tuple([z.iso.datetime()]);
+const countByStatus = z.array(z.object({ status: z.string(), n: z.number() }));
+
+/** Invoices in the Cosmos container `invoices`, whose partition key is the shard. */
+export function cosmosInvoiceStore(
+  container: Container,
+  { clock, shards, onUnreadable }: { clock: Clock; shards: number; onUnreadable?: OnUnreadable },
+): InvoiceStore {
+  const parts = { documents: cosmosDocuments(container), clock, shards };
+
+  return {
+    ...invoiceWrites(parts),
+    add: (contents, options) => addInvoices(parts, contents, options),
+
+    // One indexed field answers "what is there to do": settled invoices have no `actionableAt`.
+    async *due({ shard, now, pageSize }) {
+      const pages = container.items.query<unknown>(
+        {
+          query: 'SELECT * FROM c WHERE c.actionableAt <= @now ORDER BY c.actionableAt',
+          parameters: [{ name: '@now', value: now }],
+        },
+        { partitionKey: shard, maxItemCount: pageSize },
+      );
+      while (pages.hasMoreResults()) {
+        const { resources } = await fromCosmos(() => pages.fetchNext());
+        const invoices = readableDocuments(resources ?? [], invoiceSchema, 'invoice', onUnreadable);
+        if (invoices.length > 0) yield invoices;
+      }
+    },
+
+    async find(id) {
+      const document = await readDocument(container, shardOf(id, shards), id);
+      return isInvoice(document) ? readableDocument(document, invoiceSchema, 'invoice') : undefined;
+    },
+
+    async list({ status, ...page }) {
+      const where = status === undefined ? '' : ' AND c.status = @status';
+      const query = {
+        query: `SELECT * FROM c WHERE c.type = 'invoice'${where}`,
+        parameters: status === undefined ? [] : [{ name: '@status', value: status }],
+      };
+      const { items, ...rest } = await queryPage(container, query, page);
+      return { items: readableDocuments(items, invoiceSchema, 'invoice'), ...rest };
+    },
+
+    async figures(now) {
+      const [byStatus, stale, charges] = await Promise.all([
+        all(`SELECT c.status, COUNT(1) AS n FROM c WHERE c.type = 'invoice' GROUP BY c.status`),
+        all({
+          query: `SELECT VALUE COUNT(1) FROM c WHERE c.status = 'claimed' AND c.actionableAt <= @now`,
+          parameters: [{ name: '@now', value: now }],
+        }),
+        all(`SELECT VALUE COUNT(1) FROM c WHERE c.type = 'invoice' AND IS_DEFINED(c.payment.id)`),
+      ]);
+      return {
+        byStatus: new Map(countByStatus.parse(byStatus).map(({ status, n }) => [status, n])),
+        staleClaims: countSchema.parse(stale)[0],
+        charges: countSchema.parse(charges)[0],
+      };
+    },
+
+    async parkedCount() {
+      const query = `SELECT VALUE COUNT(1) FROM c WHERE c.type = 'invoice' AND c.status = 'parked'`;
+      return countSchema.parse(await all(query))[0];
+    },
+
+    async unknownSince() {
+      const oldest = oldestSchema.safeParse(
+        await all('SELECT VALUE MIN(c.payment.unknownSince) FROM c WHERE IS_DEFINED(c.payment.unknownSince)'),
+      );
+      // Over no item the answer is empty, or one value that is undefined.
+      return oldest.success ? oldest.data[0] : undefined;
+    },
+  };
+
+  async function all(query: string | SqlQuerySpec): Promise<unknown[]> {
+    const { resources } = await fromCosmos(() => container.items.query<unknown>(query).fetchAll());
+    return resources;
+  }
+}

@@ -1,0 +1,142 @@
+/**
+ * What the features need of the place where invoices are kept. Two stores meet it, Cosmos DB and one in memory for tests
+ * and simulation; `test/invoice/store/invoiceStoreContract.ts` says how one behaves.
+ *
+ * Each write is one transaction, conditional on what was read or on the claim, and is run until the answer is clear. All
+ * methods may reject with `StoreAway`.
+ */
+import type { Patch } from '../../documents/documentStore.ts';
+import type { Page } from '../../documents/pages.ts';
+import type { Fence } from '../../locking/fence.ts';
+import type { OutboxMessage } from '../../outbox/outboxMessage.ts';
+import type { Invoice, InvoiceContent, InvoiceStatus } from '../invoice.ts';
+import type { InvoiceChange, Standing } from '../invoiceChange.ts';
+
+export interface InvoiceStore {
+  /**
+   * The invoices of one shard with something to do at `now` (ISO 8601, UTC), longest waiting first, page by page: pending
+   * and due, or claimed and stale.
+   */
+  due(query: { shard: string; now: string; pageSize: number }): AsyncIterable<readonly Invoice[]>;
+  /** Claims invoices as a batch. @throws {FencedOut} */
+  claim<P extends Writes>(request: ClaimRequest<P>): Promise<Claimed<P>>;
+  /** Marks the invoices of a batch as being called. @throws {NoClearAnswer} */
+  start(request: StartRequest): Promise<Started>;
+  /** Writes what became of some invoices of a batch. @throws {NoClearAnswer} */
+  settle<T extends { invoiceId: string }>(request: SettleRequest<T>): Promise<Settled<T>>;
+  /** Changes one invoice, decided on what is stored. @throws {NoClearAnswer} */
+  update<R>(id: string, request: UpdateRequest<R>): Promise<Updated<R>>;
+  /** Stores new invoices. Never rejects for the store's sake: each invoice has its own outcome. */
+  add(contents: readonly InvoiceContent[], options: { by: string; withinMs: number }): Promise<Added>;
+  /** @throws {NewerVersion} */
+  find(id: string): Promise<Invoice | undefined>;
+  /** A page of invoices of all shards, in no particular order. @throws {BadContinuation} */
+  list(query: { status?: InvoiceStatus; continuation?: string; pageSize: number }): Promise<Page<Invoice>>;
+  /** How many invoices there are, over all shards, at `now` (ISO 8601, UTC). */
+  figures(now: string): Promise<InvoiceFigures>;
+  parkedCount(): Promise<number>;
+  /** Since when (ISO 8601) the oldest payment of unknown outcome has been so; undefined if every outcome is known. */
+  unknownSince(): Promise<string | undefined>;
+}
+
+/** The content of one transaction: changes of invoices, and the outbox messages that tell of them. */
+export interface Writes {
+  readonly patches: readonly Patch[];
+  readonly messages: readonly OutboxMessage[];
+}
+
+export interface ClaimRequest<P extends Writes> {
+  shard: string;
+  /** The claim's token; each patch writes it into the invoice's timeline, by which a lost answer is settled. */
+  batchId: string;
+  /** As they were read. Those that somebody else changed since are dropped, and the others are claimed. */
+  invoices: readonly Invoice[];
+  fence: Fence;
+  /** What to write at `now` (milliseconds); asked again for each try. Pure. */
+  plan(invoices: readonly Invoice[], now: number): P;
+  /** Called before each try: throws if the lease is no longer held. */
+  assertHeld(): void;
+}
+
+export interface Claimed<P extends Writes> {
+  /** What was written, with its messages as they are stored; absent if nothing was. */
+  written?: { plan: P; messages: readonly OutboxMessage[] };
+  /** Invoices that somebody else changed first, or that the store gave no clear answer for. */
+  contended: number;
+}
+
+export interface StartRequest {
+  shard: string;
+  batchId: string;
+  /** `mayBeCharged`: calls may have begun under this key before, so the claim may say that it is being called. */
+  invoices: readonly { invoiceId: string; mayBeCharged: boolean }[];
+  /** Milliseconds from the write until the claim goes stale again. */
+  staleAfterMs: number;
+}
+
+export interface Started {
+  /** `calledSince` (ISO 8601): calls had begun under this claim before, and may have charged. */
+  held: readonly { invoiceId: string; calledSince?: string }[];
+  dropped: Readonly<Record<Exclude<Standing, 'held'>, number>>;
+}
+
+export interface SettleRequest<T> {
+  shard: string;
+  batchId: string;
+  /** Names this settlement, in the timeline of each invoice: a lost answer is settled by it. */
+  settlementId: string;
+  items: readonly T[];
+  /** What to write for these items. Pure. */
+  plan(items: readonly T[]): Writes;
+}
+
+export interface Settled<T> {
+  settled: readonly T[];
+  messages: readonly OutboxMessage[];
+  /** Items whose invoice another claim had taken meanwhile. */
+  lost: number;
+}
+
+export interface UpdateRequest<R> {
+  /** What to do with the invoice as it is stored; asked again if somebody else changed it meanwhile. Pure. */
+  decide(
+    invoice: Invoice,
+  ):
+    | { kind: 'change'; change: InvoiceChange; messages?: readonly OutboxMessage[] }
+    | { kind: 'refuse'; why: R };
+  /** Whether the stored invoice shows that our write was applied. */
+  isApplied(invoice: Invoice): boolean;
+  /** Called before each try: throws if this process may not write any more. */
+  beforeTry?(): void;
+}
+
+export type Updated<R> =
+  | { kind: 'updated'; before: Invoice; invoice: Invoice }
+  | { kind: 'notFound' }
+  | { kind: 'refused'; why: R };
+
+export type AddOutcome =
+  | 'created'
+  /** It is stored already, with the same content. */
+  | 'duplicate'
+  /** Its id is stored already, with other content. */
+  | 'otherContent'
+  /** Its id is that of another kind of document. */
+  | 'idTaken'
+  | 'notStored'
+  /** It may have been stored: the answer was lost. */
+  | 'unclear';
+
+export interface Added {
+  outcomes: ReadonlyMap<string, AddOutcome>;
+  /** Why something was not stored: the last error of the store. */
+  failure?: unknown;
+}
+
+export interface InvoiceFigures {
+  byStatus: ReadonlyMap<string, number>;
+  /** Claims whose holder has given no sign of life for too long. */
+  staleClaims: number;
+  /** Invoices with a recorded successful charge. */
+  charges: number;
+}

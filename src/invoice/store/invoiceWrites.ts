@@ -1,0 +1,147 @@
+import { type DocumentStore, type Operation, refusedBecause } from '../../documents/documentStore.ts';
+import { NoClearAnswer } from '../../documents/storeAway.ts';
+import { readableDocuments } from '../../documents/storedDocuments.ts';
+import { writeUntilClear } from '../../documents/writeUntilClear.ts';
+import { FencedOut, fenceCheck, newFence } from '../../locking/fence.ts';
+import { type OutboxMessage, outboxMessageSchema } from '../../outbox/outboxMessage.ts';
+import type { Clock } from '../../platform/clock.ts';
+import { type Invoice, invoiceSchema } from '../invoice.ts';
+import { claimedBy, standing } from '../invoiceChange.ts';
+import type { InvoiceStore, StartRequest } from './invoiceStore.ts';
+import { operationsOf, updateInvoice } from './updateInvoice.ts';
+
+/** The writes of an invoice store, on whatever keeps the documents: each says what the write loop has to know of it. */
+export function invoiceWrites({
+  documents,
+  clock,
+  shards,
+}: {
+  documents: DocumentStore;
+  clock: Clock;
+  shards: number;
+}): Pick<InvoiceStore, 'claim' | 'start' | 'settle' | 'update'> {
+  const store = { documents, clock };
+
+  return {
+    async claim({ shard, batchId, invoices, fence, plan, assertHeld }) {
+      let contended = 0;
+      let planned: ReturnType<typeof plan> | undefined;
+      const written = await writeUntilClear(store, {
+        partition: shard,
+        items: invoices,
+        plan(items) {
+          planned = plan(items, clock.now());
+          return [fenceCheck(fence), ...operationsOf(planned)];
+        },
+        reread: (items) => read(shard, idsOf(items)),
+        isApplied: (stored) => names(stored, 'batchId', batchId),
+        keep(items, stored) {
+          const etags = new Map(stored.map(({ id, _etag }) => [id, _etag]));
+          const unchanged = items.filter(({ id, _etag }) => etags.get(id) === _etag);
+          contended += items.length - unchanged.length;
+          return unchanged;
+        },
+        beforeTry: assertHeld,
+        async onRefused([ofFence]) {
+          if (ofFence === refusedBecause.changed) throw new FencedOut(fence);
+          // Refused as well if another process has just created it.
+          if (ofFence === refusedBecause.missing)
+            await documents.transact(shard, [newFence(fence.lockKey, shard)]);
+        },
+      });
+      if (written.kind === 'unclear') contended += written.items.length;
+      if (written.kind !== 'written' || planned === undefined) return { contended };
+      // An earlier try may have been the one that was applied, a little earlier: what is stored is what counts.
+      const messages = written.found ? await readMessages(shard, idsOf(planned.messages)) : planned.messages;
+      return { written: { plan: planned, messages }, contended };
+    },
+
+    async start({ shard, batchId, invoices, staleAfterMs }) {
+      const dropped = { settled: 0, staleClaim: 0, missing: 0 };
+      const calledSince = new Map<string, string>();
+      const written = await writeUntilClear(store, {
+        partition: shard,
+        items: invoices,
+        plan: (items) => items.map(startOperation),
+        reread: (items) => read(shard, idsOf(items)),
+        keep(items, stored) {
+          const byId = new Map(stored.map((invoice) => [invoice.id, invoice]));
+          return items.flatMap((item) => {
+            const invoice = byId.get(item.invoiceId);
+            const stands = standing(invoice, batchId);
+            if (stands !== 'held') {
+              dropped[stands]++;
+              return [];
+            }
+            const { claim } = invoice ?? {};
+            if (claim?.phase !== 'calling') return [item];
+            calledSince.set(item.invoiceId, claim.at);
+            return [{ ...item, mayBeCharged: true }];
+          });
+        },
+      });
+      if (written.kind === 'unclear') {
+        throw new NoClearAnswer(`batch ${batchId} could not be started`, written.tries, written.cause);
+      }
+      const items = written.kind === 'written' ? written.items : [];
+      const held = items.map(({ invoiceId }) => {
+        const since = calledSince.get(invoiceId);
+        return { invoiceId, ...(since === undefined ? {} : { calledSince: since }) };
+      });
+      return { held, dropped };
+
+      /** A claim that is marked as being called may have charged: it is refused unless that is known. */
+      function startOperation({ invoiceId, mayBeCharged }: StartRequest['invoices'][number]): Operation {
+        const untouched = { path: 'claim.phase', is: '=', value: 'claimed' } as const;
+        const staleAt = new Date(clock.now() + staleAfterMs).toISOString();
+        return {
+          kind: 'patch',
+          id: invoiceId,
+          where: mayBeCharged ? claimedBy(batchId) : [...claimedBy(batchId), untouched],
+          set: { 'claim.phase': 'calling', actionableAt: staleAt },
+        };
+      }
+    },
+
+    async settle({ shard, batchId, settlementId, items: toSettle, plan }) {
+      let lost = 0;
+      const written = await writeUntilClear(store, {
+        partition: shard,
+        items: toSettle,
+        plan: (items) => operationsOf(plan(items)),
+        reread: (items) => read(shard, idsOf(items)),
+        isApplied: (stored) => names(stored, 'settlement', settlementId),
+        keep(items, stored) {
+          const byId = new Map(stored.map((invoice) => [invoice.id, invoice]));
+          const held = items.filter(({ invoiceId }) => standing(byId.get(invoiceId), batchId) === 'held');
+          lost += items.length - held.length;
+          return held;
+        },
+      });
+      if (written.kind === 'unclear') {
+        throw new NoClearAnswer(`batch ${batchId} could not be settled`, written.tries, written.cause);
+      }
+      if (written.kind === 'nothingLeft') return { settled: [], messages: [], lost };
+      return { settled: written.items, messages: plan(written.items).messages, lost };
+    },
+
+    update: (id, request) => updateInvoice({ documents, clock, shards }, id, request),
+  };
+
+  async function read(shard: string, ids: readonly string[]): Promise<Invoice[]> {
+    return readableDocuments(await documents.read(shard, ids), invoiceSchema, 'invoice');
+  }
+
+  async function readMessages(shard: string, ids: readonly string[]): Promise<OutboxMessage[]> {
+    return readableDocuments(await documents.read(shard, ids), outboxMessageSchema, 'outboxMessage');
+  }
+}
+
+/** A transaction is whole: if the timeline of one invoice names it, all of them have been written by it. */
+function names(stored: readonly Invoice[], what: 'batchId' | 'settlement', id: string): boolean {
+  return stored.some(({ timeline }) => timeline.some((entry) => entry[what] === id));
+}
+
+function idsOf(items: readonly ({ id: string } | { invoiceId: string })[]): string[] {
+  return items.map((item) => ('id' in item ? item.id : item.invoiceId));
+}

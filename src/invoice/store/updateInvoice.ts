@@ -1,0 +1,64 @@
+import type { Create, DocumentStore, Operation } from '../../documents/documentStore.ts';
+import { NoClearAnswer } from '../../documents/storeAway.ts';
+import { readableDocument } from '../../documents/storedDocuments.ts';
+import { writeUntilClear } from '../../documents/writeUntilClear.ts';
+import type { Clock } from '../../platform/clock.ts';
+import { type Invoice, invoiceSchema, isInvoice } from '../invoice.ts';
+import { ifUnchanged } from '../invoiceChange.ts';
+import { shardOf } from '../shard.ts';
+import type { Updated, UpdateRequest, Writes } from './invoiceStore.ts';
+
+/** Changes one invoice, decided on what is stored; see `InvoiceStore.update`. */
+export async function updateInvoice<R>(
+  { documents, clock, shards }: { documents: DocumentStore; clock: Clock; shards: number },
+  id: string,
+  { decide, isApplied, beforeTry }: UpdateRequest<R>,
+): Promise<Updated<R>> {
+  const shard = shardOf(id, shards);
+  const stored = await read();
+  if (stored === undefined) return { kind: 'notFound' };
+  const first = decide(stored);
+  if (first.kind === 'refuse') return { kind: 'refused', why: first.why };
+  let otherwise: Updated<R> = { kind: 'notFound' };
+  const written = await writeUntilClear(
+    { documents, clock },
+    {
+      partition: shard,
+      items: [{ invoice: stored, decided: first }],
+      plan: (items) =>
+        items.flatMap(({ invoice, decided: { change, messages = [] } }) =>
+          operationsOf({ patches: [ifUnchanged(invoice, change)], messages }),
+        ),
+      reread: read,
+      isApplied: (invoice) => invoice !== undefined && isApplied(invoice),
+      keep(_items, invoice) {
+        if (invoice === undefined) return [];
+        const decided = decide(invoice);
+        if (decided.kind === 'change') return [{ invoice, decided }];
+        otherwise = { kind: 'refused', why: decided.why };
+        return [];
+      },
+      ...(beforeTry === undefined ? {} : { beforeTry }),
+    },
+  );
+  switch (written.kind) {
+    case 'unclear':
+      throw new NoClearAnswer(`invoice ${id} could not be changed`, written.tries, written.cause);
+    case 'nothingLeft':
+      return otherwise;
+    case 'written': {
+      const before = written.items[0]?.invoice ?? stored;
+      return { kind: 'updated', before, invoice: (await read()) ?? before };
+    }
+  }
+
+  async function read(): Promise<Invoice | undefined> {
+    const [document] = await documents.read(shard, [id]);
+    return isInvoice(document) ? readableDocument(document, invoiceSchema, 'invoice') : undefined;
+  }
+}
+
+/** The operations that a transaction needs to write these. */
+export function operationsOf({ patches, messages }: Writes): Operation[] {
+  return [...patches, ...messages.map((document): Create => ({ kind: 'create', document }))];
+}

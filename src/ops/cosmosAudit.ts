@@ -1,0 +1,23 @@
+import { randomUUID } from 'node:crypto';
+import type { Container } from '@azure/cosmos';
+import { fromCosmos } from '../documents/cosmosErrors.ts';
+import { queryPage } from '../documents/cosmosPages.ts';
+import { formatVersion, readableDocuments } from '../documents/storedDocuments.ts';
+import type { Clock } from '../platform/clock.ts';
+import { type AuditTrail, auditRecordSchema } from './audit.ts';
+
+/** The audit trail in the Cosmos container `audit`, partitioned by day. */
+export function cosmosAudit(container: Container, clock: Clock): AuditTrail {
+  return {
+    async append(entry) {
+      const at = new Date(clock.now()).toISOString();
+      const record = { id: randomUUID(), day: at.slice(0, 10), at, version: formatVersion, ...entry };
+      await fromCosmos(() => container.items.create(record));
+    },
+    async list({ day, ...page }) {
+      const query = { query: 'SELECT * FROM c ORDER BY c.at DESC' };
+      const { items, ...rest } = await queryPage(container, query, { ...page, partitionKey: day });
+      return { items: readableDocuments(items, auditRecordSchema, 'audit'), ...rest };
+    },
+  };
+}

@@ -1,0 +1,35 @@
+import type { InvoiceStore } from '../invoice/store/invoiceStore.ts';
+import type { OutboxStore } from '../outbox/outboxStore.ts';
+import type { Instance } from '../platform/instance.ts';
+import { metric } from '../platform/telemetry.ts';
+import type { PoisonItems } from '../workItems/poison.ts';
+
+/**
+ * Reports what waits for a person, over all shards. Each sweep does, so an alert stays up for as long as something waits.
+ *
+ * The age of the oldest unknown payment is minutes after a provider's time-outs. Hours mean that asking again and looking
+ * up have told nothing. It is 0 if every payment's outcome is known.
+ */
+export async function reportGauges({
+  invoices,
+  outbox,
+  poison,
+  instance: { clock, telemetry },
+}: {
+  invoices: Pick<InvoiceStore, 'parkedCount' | 'unknownSince'>;
+  outbox: Pick<OutboxStore, 'parkedCount'>;
+  poison: Pick<PoisonItems, 'waiting'>;
+  instance: Pick<Instance, 'clock' | 'telemetry'>;
+}): Promise<void> {
+  const [unknownSince, parkedInvoices, parkedMessages, poisonItems] = await Promise.all([
+    invoices.unknownSince(),
+    invoices.parkedCount(),
+    outbox.parkedCount(),
+    poison.waiting(),
+  ]);
+  const now = clock.now();
+  const unknownMs = unknownSince === undefined ? 0 : now - Date.parse(unknownSince);
+  telemetry.record(metric.paymentUnknownOldestMs, Math.max(0, unknownMs));
+  telemetry.record(metric.parkedWaiting, parkedInvoices + parkedMessages);
+  telemetry.record(metric.workItemPoisonWaiting, poisonItems);
+}

@@ -1,0 +1,16 @@
+/** As much of an HTTP request as the calls under `ops/` need; the request of Azure Functions has that shape. */
+export interface OpsRequest {
+  readonly params: Readonly<Record<string, string>>;
+  readonly query: Iterable<[string, string]>;
+  readonly headers: { get(name: string): string | null };
+  text(): Promise<string>;
+  arrayBuffer(): Promise<ArrayBuffer>;
+}
+
+/** An answer with a JSON body, or with a body of its own. */
+export interface OpsResponse {
+  status?: number;
+  headers?: Record<string, string>;
+  body?: string;
+  jsonBody?: unknown;
+}

@@ -1,0 +1,146 @@
+import type { Container, SqlParameter, SqlQuerySpec } from '@azure/cosmos';
+import { z } from 'zod';
+import { cosmosDocuments, patchBody } from '../documents/cosmosDocuments.ts';
+import { cosmosStatus, fromCosmos, statusOf } from '../documents/cosmosErrors.ts';
+import { BadContinuation, fromOpaque, toOpaque } from '../documents/pages.ts';
+import { type OnUnreadable, readableDocuments } from '../documents/storedDocuments.ts';
+import type { Clock } from '../platform/clock.ts';
+import { markDispatched } from './markDispatched.ts';
+import { type OutboxEntry, outboxEntrySchema, outboxMessageSchema } from './outboxMessage.ts';
+import type { OutboxStore } from './outboxStore.ts';
+
+/** Bodies are large, and no list shows them. */
+const entryProperties = Object.keys(outboxEntrySchema.shape)
+  .map((name) => `c.${name}`)
+  .join(', ');
+
+/** Where a page ended: the time of its last message, and how many messages of that time have been shown. */
+const placeSchema = z.tuple([z.iso.datetime(), z.int().min(1)]);
+const countSchema = z.tuple([z.number()]);
+const oldestSchema = z.tuple([z.iso.datetime()]);
+const countsByStatusSchema = z.array(z.object({ status: z.string(), n: z.number() }));
+
+/** The outbox messages in a Cosmos container, in which they stand beside the documents that they tell of. */
+export function cosmosOutboxStore(
+  container: Container,
+  { clock, onUnreadable }: { clock: Clock; onUnreadable?: OnUnreadable },
+): OutboxStore {
+  const documents = cosmosDocuments(container);
+
+  return {
+    async due({ now, limit }) {
+      for (let offset = 0; ; offset += limit) {
+        const found = await all({
+          query:
+            'SELECT * FROM c WHERE c.nextAttemptAt <= @now ORDER BY c.nextAttemptAt OFFSET @offset LIMIT @limit',
+          parameters: [
+            { name: '@now', value: now },
+            { name: '@offset', value: offset },
+            { name: '@limit', value: limit },
+          ],
+        });
+        const messages = readableDocuments(found, outboxMessageSchema, 'outboxMessage', onUnreadable);
+        const more = found.length === limit;
+        // A whole page of unreadable ones would come again and again, and hide what is behind it.
+        if (messages.length > 0 || !more) return { messages, more };
+      }
+    },
+
+    mark: (dispatched) => markDispatched({ documents, clock }, dispatched),
+
+    // The continuation is a place in the order of creation: the service gives no token for an order over several
+    // partitions that another request could go on with. Messages of the same millisecond have no order among themselves,
+    // so moving one between two pages may hide another. One that cannot be read is left out: the sweeper reports it.
+    async list({ status, continuation, pageSize }) {
+      const oldestFirst = status === 'pending' || status === 'parked';
+      const [at, shown] = continuation === undefined ? [undefined, 0] : placeOf(continuation);
+      const conditions = [
+        `c.type = 'outboxMessage'`,
+        ...(status === undefined ? [] : ['c.status = @status']),
+        ...(at === undefined ? [] : [`c.createdAt ${oldestFirst ? '>=' : '<='} @at`]),
+      ];
+      const parameters: SqlParameter[] = [
+        ...(status === undefined ? [] : [{ name: '@status', value: status }]),
+        ...(at === undefined ? [] : [{ name: '@at', value: at }]),
+        { name: '@shown', value: shown },
+        { name: '@limit', value: pageSize + 1 },
+      ];
+      const query = `SELECT ${entryProperties} FROM c WHERE ${conditions.join(' AND ')}
+        ORDER BY c.createdAt ${oldestFirst ? 'ASC' : 'DESC'} OFFSET @shown LIMIT @limit`;
+      const resources = await all({ query, parameters });
+      const found = resources.slice(0, pageSize);
+      const items = readableDocuments(found, outboxEntrySchema, 'outboxMessage');
+      const last = createdAt(found.at(-1));
+      if (resources.length <= pageSize || last === undefined) return { items };
+      const ofLast = found.filter((one) => createdAt(one) === last).length + (last === at ? shown : 0);
+      return { items, continuation: toOpaque(JSON.stringify([last, ofLast])) };
+    },
+
+    async redrive(id, at) {
+      const message = await find(id);
+      if (message === undefined) return { kind: 'notFound' };
+      if (message.status !== 'parked') return { kind: 'refused', status: message.status };
+      const patch = patchBody({
+        kind: 'patch',
+        id,
+        where: [{ path: 'status', is: '=', value: 'parked' }],
+        // `notBefore`: it has been waiting since now, not since it was written, so its age raises no alarm.
+        set: { status: 'pending', attempts: 0, nextAttemptAt: at, notBefore: at },
+      });
+      try {
+        const { resource } = await fromCosmos(() => container.item(id, message.shard).patch(patch));
+        return { kind: 'redriven', message: outboxEntrySchema.parse(resource) };
+      } catch (error) {
+        if (statusOf(error) !== cosmosStatus.preconditionFailed) throw error;
+        const after = await find(id);
+        return after === undefined ? { kind: 'notFound' } : { kind: 'refused', status: after.status };
+      }
+    },
+
+    async oldestPending() {
+      const oldest = oldestSchema.safeParse(
+        await all(
+          `SELECT VALUE MIN(c.notBefore ?? c.createdAt) FROM c WHERE c.type = 'outboxMessage' AND c.status = 'pending'`,
+        ),
+      );
+      // Over no message the answer is empty, or one value that is undefined.
+      return oldest.success ? oldest.data[0] : undefined;
+    },
+
+    async countByStatus() {
+      const query = `SELECT c.status, COUNT(1) AS n FROM c WHERE c.type = 'outboxMessage' GROUP BY c.status`;
+      return new Map(countsByStatusSchema.parse(await all(query)).map(({ status, n }) => [status, n]));
+    },
+
+    async parkedCount() {
+      const query = `SELECT VALUE COUNT(1) FROM c WHERE c.type = 'outboxMessage' AND c.status = 'parked'`;
+      return countSchema.parse(await all(query))[0];
+    },
+  };
+
+  async function all(query: string | SqlQuerySpec): Promise<unknown[]> {
+    const { resources } = await fromCosmos(() => container.items.query<unknown>(query).fetchAll());
+    return resources;
+  }
+
+  /** The caller has an id from a list and does not know the partition, so all are asked. Ids are unique across them. */
+  async function find(id: string): Promise<OutboxEntry | undefined> {
+    const [found] = await all({
+      query: `SELECT ${entryProperties} FROM c WHERE c.id = @id AND c.type = 'outboxMessage'`,
+      parameters: [{ name: '@id', value: id }],
+    });
+    return found === undefined ? undefined : outboxEntrySchema.parse(found);
+  }
+}
+
+function createdAt(entry: unknown): string | undefined {
+  return z.object({ createdAt: z.string() }).safeParse(entry).data?.createdAt;
+}
+
+function placeOf(continuation: string): z.infer<typeof placeSchema> {
+  try {
+    return placeSchema.parse(JSON.parse(fromOpaque(continuation)));
+  } catch (cause) {
+    throw new BadContinuation('not a place in the outbox', { cause });
+  }
+}

@@ -1,0 +1,46 @@
+import type { Page } from '../documents/pages.ts';
+import type { DispatchDecision } from './decideDispatch.ts';
+import type { OutboxEntry, OutboxMessage, OutboxStatus } from './outboxMessage.ts';
+
+/** What became of the dispatch of one message. */
+export interface Dispatched {
+  message: OutboxMessage;
+  decision: DispatchDecision;
+}
+
+export type RedrivenMessage =
+  | { kind: 'redriven'; message: OutboxEntry }
+  | { kind: 'notFound' }
+  | { kind: 'refused'; status: OutboxStatus };
+
+/**
+ * What the outbox needs of the place where its messages are kept. Messages are created elsewhere: in the transaction of
+ * the change that they tell of. `test/outbox/outboxStoreContract.ts` says how a store behaves. All methods may reject with
+ * `StoreAway`.
+ */
+export interface OutboxStore {
+  /**
+   * Pending messages of all partitions whose next try is due at `now` (ISO 8601, UTC), longest waiting first. `more`: there
+   * may be others behind these.
+   */
+  due(query: { now: string; limit: number }): Promise<{ messages: OutboxMessage[]; more: boolean }>;
+  /**
+   * Records what became of messages, as long as nobody else has recorded something since they were read. Returns how many
+   * were not recorded for want of a clear answer: those stay pending and are sent again.
+   */
+  mark(dispatched: readonly Dispatched[]): Promise<{ unclear: number }>;
+  /**
+   * A page of messages of all partitions. Those that wait (pending, parked) come longest waiting first; dispatched ones,
+   * and all together, newest first. @throws {BadContinuation}
+   */
+  list(query: { status?: OutboxStatus; continuation?: string; pageSize: number }): Promise<Page<OutboxEntry>>;
+  /**
+   * Puts a parked message back to pending at `at` (ISO 8601), as if it had been written then; the sweeper dispatches it.
+   * This undoes nothing that has been settled since: whoever receives it looks at the claims and effects as they are then.
+   */
+  redrive(id: string, at: string): Promise<RedrivenMessage>;
+  /** Since when (ISO 8601) the oldest pending message has been waiting; a failed send counts from its beginning. */
+  oldestPending(): Promise<string | undefined>;
+  countByStatus(): Promise<ReadonlyMap<string, number>>;
+  parkedCount(): Promise<number>;
+}

@@ -1,0 +1,21 @@
+import { callWindowMs } from './callWindow.ts';
+import { defaultSettlementPolicy } from './decideSettlement.ts';
+import type { PayingPolicy } from './payBatch.ts';
+
+/** The policy of one process: what the settings say, and what they need not. */
+export function payingPolicy({
+  claimStaleMs,
+  timeoutMs,
+}: {
+  claimStaleMs: number;
+  /** Time-out of one provider call, in milliseconds. */
+  timeoutMs: number;
+}): PayingPolicy {
+  return {
+    settlement: defaultSettlementPolicy,
+    concurrentCalls: 64,
+    claimStaleMs,
+    callWindowMs: callWindowMs({ claimStaleMs, timeoutMs }),
+    lingerMs: 250,
+  };
+}

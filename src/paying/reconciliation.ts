@@ -1,0 +1,121 @@
+import { z } from 'zod';
+import { StoreAway } from '../documents/storeAway.ts';
+import type { FollowUp, FollowUps } from '../followUps/followUps.ts';
+import type { Invoice } from '../invoice/invoice.ts';
+import type { InvoiceStore } from '../invoice/store/invoiceStore.ts';
+import type { Instance } from '../platform/instance.ts';
+import { defineStage, type Stage } from '../workItems/defineStage.ts';
+import { NotNow } from '../workItems/notNow.ts';
+import type { FoundPayment, PaymentProvider } from './paymentProvider.ts';
+import { recordFoundPayment } from './recordFoundPayment.ts';
+
+/**
+ * How long after an invoice was parked a search that finds no payment proves nothing, in milliseconds. Stripe shows a
+ * payment mostly within a minute, but later during an outage (https://docs.stripe.com/search#data-freshness), and that is
+ * when invoices are parked.
+ */
+const searchUncertainMs = 3_600_000;
+
+/**
+ * How long after the last call the provider is first asked, in milliseconds: Stripe's search shows a payment mostly within
+ * a minute (https://docs.stripe.com/search#data-freshness).
+ */
+const searchLagMs = 90_000;
+
+const stageName = 'reconcile';
+
+/** Orders the look-up of an invoice that is parked although it may have been charged. */
+export const reconciliationFollowUp: FollowUp = {
+  name: stageName,
+  delayMs: searchLagMs,
+  order({ invoice: { invoiceId, keyNumber }, end }, { occasion, shard }) {
+    if (end.kind !== 'parked' || !end.unknown) return undefined;
+    return { resourceId: invoiceId, stage: stageName, occasion, input: { shard, keyNumber } };
+  },
+};
+
+/** The provider could not say, or the store gave no clear answer: the work item is tried again later. */
+export class NotReconciled extends NotNow {
+  override readonly name = 'NotReconciled';
+}
+
+/** The provider has no payment that settles the invoice. */
+type NoneFound = Extract<FoundPayment, { kind: 'notFound' | 'differs' }>;
+
+/**
+ * The stage that looks a parked invoice up at the provider. If a payment is found, the invoice was charged, so it becomes
+ * paid and its receipt is ordered. If none is found for an hour, or one with another amount, it stays parked, and its
+ * timeline says so; to try again is then for a person to decide. Nothing is ever charged here.
+ */
+export function reconciliationStage({
+  invoices,
+  provider,
+  followUps,
+  instance: { clock, name: by },
+}: {
+  invoices: Pick<InvoiceStore, 'find' | 'update'>;
+  provider: Pick<PaymentProvider, 'find'>;
+  followUps: FollowUps;
+  instance: Pick<Instance, 'clock' | 'name'>;
+}): Stage {
+  return defineStage({
+    name: stageName,
+    input: z.object({ keyNumber: z.int().min(1) }),
+    async handle({ keyNumber }, { resourceId: id, assertHeld }) {
+      const invoice = await invoices.find(id);
+      if (invoice === undefined || !isUnclear(invoice, keyNumber)) return { result: 'decided meanwhile' };
+      const found = await provider.find({ ...invoice, invoiceId: id });
+      if (found.kind === 'unknown') throw new NotReconciled(`the provider cannot say: ${found.message}`);
+      const now = clock.now();
+      if (found.kind === 'notFound' && now - parkedAt(invoice) < searchUncertainMs)
+        throw new NotReconciled('the provider finds no payment, but its search may lag');
+      assertHeld();
+      try {
+        if (found.kind === 'found') return await becomesPaid(invoice, found.paymentId, now);
+        return await staysParked(invoice, found, now);
+      } catch (error) {
+        if (!(error instanceof StoreAway)) throw error;
+        throw new NotReconciled(error.message, { cause: error });
+      }
+
+      async function becomesPaid({ id: invoiceId }: Invoice, paymentId: string, at: number) {
+        const payment = {
+          paymentId,
+          paidAt: new Date(at).toISOString(),
+          found: 'by reconciliation',
+          occasion: `reconciled-${paymentId}`,
+        };
+        const mayRecord = (stored: Invoice) => isUnclear(stored, keyNumber);
+        const options = { now: at, by, followUps, mayRecord, assertHeld };
+        const recorded = await recordFoundPayment(invoices, invoiceId, payment, options);
+        return recorded.kind === 'updated' ? { result: 'paid', paymentId } : { result: 'decided meanwhile' };
+      }
+
+      async function staysParked({ id: invoiceId }: Invoice, none: NoneFound, at: number) {
+        const reason = none.kind === 'differs' ? none.message : 'the provider finds no payment';
+        const entry = { at: new Date(at).toISOString(), what: 'looked up', by, reason };
+        await invoices.update(invoiceId, {
+          decide: (stored) =>
+            isUnclear(stored, keyNumber)
+              ? { kind: 'change', change: { entry } }
+              : { kind: 'refuse', why: 'decided' },
+          isApplied: ({ timeline }) =>
+            timeline.some(({ at: when, what }) => when === entry.at && what === entry.what),
+          beforeTry: assertHeld,
+        });
+        return { result: none.kind === 'differs' ? 'differs' : 'not found' };
+      }
+    },
+  });
+}
+
+/** Whether there is still something to find out: a person may have decided meanwhile. */
+export function isUnclear({ status, payment }: Invoice, keyNumber: number): boolean {
+  return status === 'parked' && payment.keyNumber === keyNumber;
+}
+
+/** Milliseconds since the epoch; 0 if the timeline does not say, as after an edit by hand. */
+function parkedAt({ timeline }: Invoice): number {
+  const at = timeline.findLast(({ what }) => what === 'parked')?.at;
+  return at === undefined ? 0 : Date.parse(at);
+}

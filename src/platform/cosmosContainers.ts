@@ -1,0 +1,45 @@
+/**
+ * The Cosmos containers as the app expects them. The local cloud creates them from here; infra/ declares the same, and a
+ * test compares the two.
+ */
+export interface ContainerDefinition {
+  readonly name: string;
+  /** Path of the partition key (version 2, one path). */
+  readonly partitionKey: string;
+  /** -1: an item expires only if it has its own `ttl`. Absent: TTL is off. */
+  readonly defaultTtl?: number;
+  /** Paths that queries use. The rest stays out of the index, because each indexed path costs RU at every write. */
+  readonly indexed: readonly string[];
+}
+
+export const databaseName = 'payonce';
+
+export const containers = {
+  invoices: {
+    name: 'invoices',
+    partitionKey: '/shard',
+    defaultTtl: -1,
+    indexed: [
+      '/type/?',
+      '/status/?',
+      '/actionableAt/?',
+      '/nextAttemptAt/?',
+      '/createdAt/?',
+      '/payment/id/?',
+      '/payment/unknownSince/?',
+    ],
+  },
+  workItems: { name: 'workItems', partitionKey: '/resourceId', defaultTtl: -1, indexed: ['/status/?'] },
+  runs: { name: 'runs', partitionKey: '/job', indexed: ['/startedAt/?', '/status/?'] },
+  audit: { name: 'audit', partitionKey: '/day', indexed: ['/at/?'] },
+} as const satisfies Record<string, ContainerDefinition>;
+
+/** The indexing policy in the form that Cosmos takes it (https://learn.microsoft.com/azure/cosmos-db/index-policy). */
+export function indexingPolicy({ indexed }: ContainerDefinition) {
+  return {
+    indexingMode: 'consistent' as const,
+    automatic: true,
+    includedPaths: indexed.map((path) => ({ path })),
+    excludedPaths: [{ path: '/*' }],
+  };
+}

@@ -1,0 +1,99 @@
+import { randomUUID } from 'node:crypto';
+import {
+  isServiceBusError,
+  type ServiceBusReceivedMessage,
+  type ServiceBusReceiver,
+  type ServiceBusSender,
+} from '@azure/service-bus';
+
+/*
+ * Dead-letters, renews and puts off messages that a Functions host has received. The host gives a Node function only the lock
+ * token (`triggerMetadata.lockToken`), and the service needs no more: renewals always go over the queue's management
+ * link, and dispositions may
+ * (https://learn.microsoft.com/azure/service-bus-messaging/service-bus-amqp-request-response#message-operations). So the
+ * receiver passed in here never receives.
+ */
+
+/**
+ * Characters. The service takes at most 4,096 of each text
+ * (https://learn.microsoft.com/azure/service-bus-messaging/service-bus-dead-letter-queues).
+ */
+const longestText = 2_000;
+
+export interface DeadLetterReason {
+  reason: string;
+  description: string;
+}
+
+/**
+ * Moves the message to the dead-letter queue, with a reason. The host then tries to complete it, is told that the lock
+ * is lost, and logs that. The message stays in the dead-letter queue.
+ *
+ * @throws ServiceBusError `MessageLockLost` if the lock has expired: the message is delivered again
+ */
+export async function deadLetter(
+  receiver: Pick<ServiceBusReceiver, 'deadLetterMessage'>,
+  lockToken: string,
+  { reason, description }: DeadLetterReason,
+): Promise<void> {
+  await receiver.deadLetterMessage(held(lockToken), {
+    deadLetterReason: reason.slice(0, longestText),
+    deadLetterErrorDescription: description.slice(0, longestText),
+  });
+}
+
+/** `lost`: the lock has expired, or the message is gone. Its next receiver works on it. */
+export type LockRenewal = 'renewed' | 'lost';
+
+/**
+ * Renews the message's lock for the queue's full lock duration from now.
+ *
+ * @throws ServiceBusError if the service does not answer, or fails in any way other than a lost lock
+ */
+export async function renewMessageLock(
+  receiver: Pick<ServiceBusReceiver, 'renewMessageLock'>,
+  lockToken: string,
+): Promise<LockRenewal> {
+  try {
+    await receiver.renewMessageLock(held(lockToken));
+    return 'renewed';
+  } catch (error) {
+    if (isServiceBusError(error) && error.code === 'MessageLockLost') return 'lost';
+    throw error;
+  }
+}
+
+/**
+ * Sends the message again, to appear in the queue after `delayMs` milliseconds. It gets a new id: under the old one
+ * duplicate detection would drop it.
+ */
+export async function sendAgain(
+  sender: Pick<ServiceBusSender, 'sendMessages'>,
+  body: unknown,
+  delayMs: number,
+): Promise<void> {
+  await sender.sendMessages({
+    messageId: randomUUID(),
+    contentType: 'application/json',
+    body,
+    scheduledEnqueueTimeUtc: new Date(Date.now() + delayMs),
+  });
+}
+
+/** What a function can do with the messages of one queue that the host has handed to it. */
+export function heldMessages(
+  receiver: Pick<ServiceBusReceiver, 'deadLetterMessage' | 'renewMessageLock'>,
+  sender: Pick<ServiceBusSender, 'sendMessages'>,
+) {
+  return {
+    deadLetter: (lockToken: string, why: DeadLetterReason) => deadLetter(receiver, lockToken, why),
+    renew: (lockToken: string) => renewMessageLock(receiver, lockToken),
+    sendAgain: (message: unknown, delayMs: number) => sendAgain(sender, message, delayMs),
+  };
+}
+
+/** The fields the SDK reads from a message without a link, such as a deferred one. A test notices if they change. */
+function held(lockToken: string): ServiceBusReceivedMessage {
+  const message = { lockToken, delivery: {}, body: undefined, applicationProperties: {} };
+  return message as unknown as ServiceBusReceivedMessage;
+}

@@ -1,0 +1,106 @@
+import type { Instance } from '../platform/instance.ts';
+import type { Job } from './job.ts';
+import { type ManualRun, newManualRun, runIdFor } from './manualRun.ts';
+import { runJobOrchestrator } from './orchestrateRun.ts';
+import type { RunRecord, RunStatus } from './runRecord.ts';
+import type { RunStore } from './runStore.ts';
+
+/** What runs need of the Durable Functions client. */
+export interface Orchestrations {
+  startNew(orchestratorName: string, options: { instanceId: string; input: unknown }): Promise<string>;
+  /** Rejects if there is no such instance. */
+  getStatus(instanceId: string): Promise<unknown>;
+  /** Schedules nothing more; an activity that is under way goes on. Rejects if there is no such instance. */
+  terminate(instanceId: string, reason: string): Promise<unknown>;
+}
+
+/** A person's request for a run. */
+export interface RunRequest {
+  dryRun: boolean;
+  /** Absent: all of the job's groups. */
+  groups?: readonly string[] | undefined;
+  /** Id of an ended run whose unfinished groups are to be done now. */
+  resume?: string | undefined;
+  idempotencyKey?: string | undefined;
+}
+
+export type StartedRun =
+  /** `created`: this call did; otherwise an earlier one with the same key had. */
+  | { kind: 'started'; runId: string; groups: readonly string[]; status: RunStatus; created: boolean }
+  /** The idempotency key stands for a run with another request. */
+  | { kind: 'otherRequest' }
+  | { kind: 'bad'; field: 'groups' | 'resume'; error: string };
+
+/** Starts a manual run of a job. The same idempotency key stands for the same run, however often it is sent. */
+export async function startRun(
+  {
+    job,
+    runs,
+    orchestrations,
+    instance: { clock },
+  }: {
+    job: Job;
+    runs: RunStore;
+    orchestrations: Orchestrations;
+    instance: Pick<Instance, 'clock'>;
+  },
+  request: RunRequest,
+): Promise<StartedRun> {
+  const { dryRun } = request;
+  const chosen = await chooseGroups(job, runs, request);
+  if (chosen.kind === 'bad') return chosen;
+  const { groups } = chosen;
+  const runId = runIdFor(request.idempotencyKey);
+  const run: ManualRun = { job: job.name, runId, groups, dryRun };
+  const record = newManualRun(run, new Date(clock.now()).toISOString());
+  const created = await runs.create(record);
+  const stored = created ? record : await runs.read(job.name, runId);
+  if (stored !== undefined && !isSameRequest(stored, run)) return { kind: 'otherRequest' };
+  // Even if the record was there: the process that created it may have died before this.
+  if (stored?.status === 'running') await ensureStarted(orchestrations, run);
+  return { kind: 'started', runId, groups, status: stored?.status ?? 'running', created };
+}
+
+async function chooseGroups(
+  job: Job,
+  runs: RunStore,
+  { groups, resume }: RunRequest,
+): Promise<{ kind: 'groups'; groups: string[] } | Extract<StartedRun, { kind: 'bad' }>> {
+  const unknown = groups?.find((group) => !job.groups.includes(group));
+  if (unknown !== undefined) {
+    const error = `expected some of ${job.groups.join(', ')}, got "${unknown}"`;
+    return { kind: 'bad', field: 'groups', error };
+  }
+  if (resume === undefined) return { kind: 'groups', groups: [...(groups ?? job.groups)] };
+  const before = await runs.read(job.name, resume);
+  if (before === undefined) return badResume(`there is no run "${resume}" of ${job.name}`);
+  if (before.status === 'running') return badResume(`run "${resume}" has not ended`);
+  const unfinished = Object.entries(before.groups).filter(([, { status }]) => status !== 'completed');
+  const names = unfinished.map(([group]) => group).filter((group) => groups?.includes(group) ?? true);
+  if (names.length === 0) return badResume(`run "${resume}" has no unfinished group`);
+  return { kind: 'groups', groups: names };
+}
+
+function badResume(error: string): Extract<StartedRun, { kind: 'bad' }> {
+  return { kind: 'bad', field: 'resume', error };
+}
+
+/** Starts the orchestration of a run unless it is there; of two callers at the same time one starts it. */
+async function ensureStarted(orchestrations: Orchestrations, run: ManualRun): Promise<void> {
+  const isThere = () =>
+    orchestrations.getStatus(run.runId).then(
+      () => true,
+      () => false,
+    );
+  if (await isThere()) return;
+  try {
+    await orchestrations.startNew(runJobOrchestrator, { instanceId: run.runId, input: run });
+  } catch (error) {
+    if (!(await isThere())) throw error;
+  }
+}
+
+function isSameRequest(record: RunRecord, run: ManualRun): boolean {
+  const groups = Object.keys(record.groups).toSorted().join();
+  return record.dryRun === run.dryRun && groups === run.groups.toSorted().join();
+}

@@ -1,0 +1,79 @@
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { deadLetter, renewMessageLock } from '../../src/platform/heldMessages.ts';
+import { type ServiceBusForTests, serviceBusForTests } from '../support/serviceBusForTests.ts';
+
+let bus: ServiceBusForTests;
+beforeAll(async () => {
+  bus = await serviceBusForTests({ alien: {}, late: {}, long: { LockDuration: 'PT1M' }, lost: {}, away: {} });
+});
+afterAll(() => bus[Symbol.asyncDispose]());
+
+/** A message locked by a host on the host's own connection. */
+async function heldByHost(queue: string) {
+  await bus.client.createSender(queue).sendMessages({ body: 'not a batch' });
+  const host = bus.connect().createReceiver(queue, { maxAutoLockRenewalDurationInMs: 0 });
+  const [message] = await host.receiveMessages(1, { maxWaitTimeInMs: 2_000 });
+  if (message?.lockToken === undefined) throw new Error('nothing was received');
+  return { host, message, lockToken: message.lockToken };
+}
+
+const why = { reason: 'BatchRefused', description: 'shard: two hex digits' };
+
+test('the lock token alone dead-letters a message that another connection holds', async () => {
+  const { host, message, lockToken } = await heldByHost('alien');
+  await deadLetter(bus.client.createReceiver('alien'), lockToken, why);
+  expect(await bus.stats('alien')).toMatchObject({ active: 0, locked: 0, deadLettered: 1 });
+  const [dead] = await bus.client.createReceiver('alien', { subQueueType: 'deadLetter' }).peekMessages(1);
+  expect(dead).toMatchObject({
+    body: 'not a batch',
+    deadLetterReason: why.reason,
+    deadLetterErrorDescription: why.description,
+  });
+  // The host's own completion then fails and changes nothing.
+  await expect(host.completeMessage(message)).rejects.toMatchObject({ code: 'MessageLockLost' });
+  expect(await bus.stats('alien')).toMatchObject({ active: 0, deadLettered: 1 });
+});
+
+test('dead-lettering with an expired lock rejects, and the message is delivered again', async () => {
+  const { lockToken } = await heldByHost('late');
+  await bus.setFault({ kind: 'expire-locks', queue: 'late' });
+  const receiver = bus.client.createReceiver('late');
+  await expect(deadLetter(receiver, lockToken, why)).rejects.toMatchObject({ code: 'MessageLockLost' });
+  expect(await bus.stats('late')).toMatchObject({ active: 1, deadLettered: 0 });
+});
+
+test('the lock token alone renews a lock that another connection holds', async () => {
+  const { host, message, lockToken } = await heldByHost('long');
+  const receiver = bus.client.createReceiver('long');
+  for (let minute = 0; minute < 8; minute++) {
+    bus.clock.advance(45_000);
+    expect(await renewMessageLock(receiver, lockToken)).toBe('renewed');
+  }
+  expect(await bus.stats('long')).toMatchObject({ locked: 1, lockExpiries: 0 });
+  await host.completeMessage(message);
+  expect(await bus.stats('long')).toMatchObject({ locked: 0, completed: 1 });
+});
+
+test('renewing a lost lock answers `lost`: the message belongs to its next receiver', async () => {
+  const { lockToken } = await heldByHost('lost');
+  const receiver = bus.client.createReceiver('lost');
+  await bus.setFault({ kind: 'expire-locks', queue: 'lost' });
+  expect(await renewMessageLock(receiver, lockToken)).toBe('lost');
+  const [again] = await bus.connect().createReceiver('lost').receiveMessages(1, { maxWaitTimeInMs: 2_000 });
+  expect(again?.lockToken).not.toBe(lockToken);
+  expect(await renewMessageLock(receiver, lockToken)).toBe('lost');
+  expect(await bus.stats('lost')).toMatchObject({ locked: 1, lockExpiries: 1 });
+});
+
+test('renewal rejects if the service refuses for another reason', async () => {
+  const { lockToken } = await heldByHost('away');
+  const receiver = bus.client.createReceiver('away');
+  await bus.setFault({
+    kind: 'refuse',
+    queue: 'away',
+    operation: 'management',
+    condition: 'com.microsoft:server-busy',
+  });
+  await expect(renewMessageLock(receiver, lockToken)).rejects.toMatchObject({ code: 'ServiceBusy' });
+  expect(await renewMessageLock(receiver, lockToken)).toBe('renewed');
+});
