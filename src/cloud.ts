@@ -2,7 +2,7 @@ import { cosmosDocuments } from './documents/cosmosDocuments.ts';
 import { unreadableReport } from './documents/storedDocuments.ts';
 import { blobReceipts } from './followUps/blobReceipts.ts';
 import type { ReceiptStore } from './followUps/receipts.ts';
-import { shardsCheck } from './invoice/shardsCheck.ts';
+import { shardsCheck } from './invoice/shard.ts';
 import { cosmosInvoiceStore } from './invoice/store/cosmosInvoiceStore.ts';
 import type { InvoiceStore } from './invoice/store/invoiceStore.ts';
 import { blobLockStore, type LockStore } from './locking/index.ts';

@@ -7,9 +7,8 @@ import type { Dispatcher } from '../outbox/dispatcher.ts';
 import type { Instance } from '../platform/instance.ts';
 import { metric } from '../platform/telemetry.ts';
 import { type Counts, defineJob, type GroupRun, type Job, type Processed } from '../runs/job.ts';
-import { batchesOf } from './batchesOf.ts';
-import { claimBatch } from './claimBatch.ts';
-import { decideClaim } from './decideClaim.ts';
+import { batchesOf, claimBatch } from './claimBatch.ts';
+import { decideClaim } from './planClaims.ts';
 
 /** Batches in one page of due invoices: more means fewer queries, and a slightly older look at each invoice. */
 const batchesPerPage = 4;

@@ -28,6 +28,8 @@ export interface Ended {
 /** One kind of work that follows when an invoice ends: its stage does it, this orders it. */
 export interface FollowUp {
   readonly name: string;
+  /** The ends that it follows. */
+  readonly on: readonly InvoiceEnd['kind'][];
   /** Milliseconds after the end before which the work makes no sense. Absent: at once. */
   readonly delayMs?: number;
   /** The work item, or undefined if this end needs none. `occasion` names the transaction that writes the end. Pure. */
@@ -58,7 +60,9 @@ export function followUpsOf(kinds: readonly FollowUp[]): FollowUps {
 
     function message(id: string, ordering: readonly FollowUp[], notBefore?: number): OutboxMessage[] {
       const body = ended.flatMap((one) =>
-        ordering.flatMap((kind) => kind.order(one, { at, occasion, shard }) ?? []),
+        ordering.flatMap((kind) =>
+          kind.on.includes(one.end.kind) ? (kind.order(one, { at, occasion, shard }) ?? []) : [],
+        ),
       );
       if (body.length === 0) return [];
       return [newOutboxMessage({ id, shard, destination: queues.workItems, body }, now, notBefore)];

@@ -14,6 +14,7 @@ const stageName = 'receipt';
 /** Orders the receipt of an invoice that was paid. There is one per invoice, because it is paid once. */
 export const receiptFollowUp: FollowUp = {
   name: stageName,
+  on: ['paid'],
   order({ invoice, end }) {
     if (end.kind !== 'paid') return undefined;
     const { invoiceId, customerId, amountMinor, currency, description } = invoice;

@@ -25,6 +25,7 @@ const stageName = 'notify';
 /** Orders word of every end. A second end of the same kind is an event of its own: its occasion differs. */
 export const webhookFollowUp: FollowUp = {
   name: stageName,
+  on: ['paid', 'declined', 'parked'],
   order({ invoice, end }, { at, occasion }) {
     const { invoiceId, customerId, amountMinor, currency } = invoice;
     const why = end.kind === 'paid' ? { paymentId: end.paymentId } : { reason: end.reason };

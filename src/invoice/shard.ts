@@ -1,4 +1,7 @@
 import { createHash } from 'node:crypto';
+import { z } from 'zod';
+import { type DocumentStore, refusedBecause } from '../documents/documentStore.ts';
+import { StoreAway } from '../documents/storeAway.ts';
 
 /**
  * The shard of an invoice: two hex digits of a stable hash of its id, below the number of shards. Where a shard lives
@@ -23,4 +26,57 @@ export function shardsOfGroup(
 
 function shardName(index: number): string {
   return index.toString(16).padStart(2, '0');
+}
+
+/** `SHARDS` differs from what this deployment began with: stored invoices would be looked for in the wrong place. */
+export class ShardsChanged extends Error {
+  override readonly name = 'ShardsChanged';
+
+  constructor(stored: number, given: number) {
+    super(
+      `SHARDS is ${given}, but the invoices of this deployment are stored in ${stored} shards: set SHARDS to ${stored}. ` +
+        `With another number they would not be found, and would be charged again if they were imported again`,
+    );
+  }
+}
+
+/** The partition is not a shard's, so no invoice can have this id. */
+const place = { id: 'deployment', shard: 'deployment' };
+const deploymentSchema = z.object({ shards: z.int() });
+
+/**
+ * Checks that the number of shards is the one with which the deployment began; the first process to ask records it. It
+ * costs one read in the life of a process, which restarts when its settings change.
+ *
+ * The answer rejects with `ShardsChanged`, or with the store's error; in that case the next call asks again.
+ */
+export function shardsCheck(documents: DocumentStore, shards: number): () => Promise<void> {
+  let checked: Promise<void> | undefined;
+  return () => {
+    checked ??= check().catch((error: unknown) => {
+      if (!(error instanceof ShardsChanged)) checked = undefined;
+      throw error;
+    });
+    return checked;
+  };
+
+  async function check(): Promise<void> {
+    const stored = (await read()) ?? (await create());
+    if (stored !== shards) throw new ShardsChanged(stored, shards);
+  }
+
+  async function read(): Promise<number | undefined> {
+    const [document] = await documents.read(place.shard, [place.id]);
+    return document === undefined ? undefined : deploymentSchema.parse(document).shards;
+  }
+
+  /** Records the number unless another process was first; returns the number that is stored then. */
+  async function create(): Promise<number> {
+    const document = { ...place, type: 'deployment', shards };
+    const answer = await documents.transact(place.shard, [{ kind: 'create', document }]);
+    if (answer.kind === 'committed') return shards;
+    if (answer.kind === 'refused' && answer.codes[0] === refusedBecause.taken)
+      return (await read()) ?? shards;
+    throw new StoreAway('noAnswer', answer.kind === 'uncertain' ? answer.cause : answer.codes);
+  }
 }

@@ -3,7 +3,7 @@ import { importInvoices } from '../intake/importInvoices.ts';
 import { parseInvoices } from '../intake/parseInvoices.ts';
 import { invoiceStatuses } from '../invoice/invoice.ts';
 import { retryInvoice } from '../invoice/retryInvoice.ts';
-import { ShardsChanged } from '../invoice/shardsCheck.ts';
+import { ShardsChanged } from '../invoice/shard.ts';
 import type { InvoiceStore } from '../invoice/store/invoiceStore.ts';
 import { errorText } from '../platform/errorText.ts';
 import type { Instance } from '../platform/instance.ts';

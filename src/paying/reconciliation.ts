@@ -27,6 +27,7 @@ const stageName = 'reconcile';
 /** Orders the look-up of an invoice that is parked although it may have been charged. */
 export const reconciliationFollowUp: FollowUp = {
   name: stageName,
+  on: ['parked'],
   delayMs: searchLagMs,
   order({ invoice: { invoiceId, keyNumber }, end }, { occasion, shard }) {
     if (end.kind !== 'parked' || !end.unknown) return undefined;

@@ -12,8 +12,7 @@ import { exponentialBackoff } from '../platform/backoff.ts';
 import type { Clock } from '../platform/clock.ts';
 import { errorText } from '../platform/errorText.ts';
 import type { Stage } from './defineStage.ts';
-import { readWorkItem } from './readWorkItem.ts';
-import { afresh, type WorkItem, workItemSchema } from './workItem.ts';
+import { afresh, readWorkItem, type WorkItem, workItemSchema } from './workItem.ts';
 
 export const poisonSchema = z.object({
   id: z.string(),

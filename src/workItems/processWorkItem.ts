@@ -19,7 +19,7 @@ import type { Stage } from './defineStage.ts';
 import type { Effects } from './effects.ts';
 import { isNotNow } from './notNow.ts';
 import type { PoisonItems } from './poison.ts';
-import { readWorkItem } from './readWorkItem.ts';
+import { readWorkItem } from './workItem.ts';
 
 /** How long a work item waits for the one that has the same lease before it goes back to the queue, in milliseconds. */
 const leaseWaitMs = 5_000;

@@ -1,5 +1,6 @@
 import { z } from 'zod';
-import { tolerantObject } from '../documents/storedDocuments.ts';
+import { isNewer, NewerVersion, tolerantObject } from '../documents/storedDocuments.ts';
+import type { Stage } from './defineStage.ts';
 
 /**
  * Bytes of a resource's id. It is a partition key of Cosmos DB, which takes 2,048
@@ -48,4 +49,35 @@ function jsonOf(text: string): unknown {
 /** The name under which the effect of a work item is recorded, unique for its resource. */
 export function effectName({ stage, occasion }: Pick<WorkItem, 'stage' | 'occasion'>): string {
   return occasion === undefined ? stage : `${stage}:${occasion}`;
+}
+
+/** A message that no retry can help: it ends in the poison queue, with this as its reason. */
+export class WorkItemRefused extends Error {
+  override readonly name = 'WorkItemRefused';
+}
+
+/**
+ * The work item that a message is, and its stage.
+ *
+ * @throws {WorkItemRefused} naming what is wrong with it
+ * @throws {NewerVersion} a newer release sent it
+ */
+export function readWorkItem(stages: readonly Stage[], message: unknown): { item: WorkItem; stage: Stage } {
+  if (isNewer(message)) throw new NewerVersion('a work item');
+  const parsed = workItemSchema.safeParse(message);
+  if (!parsed.success)
+    throw new WorkItemRefused(`not a work item: ${parsed.error.issues.map(describe).join('; ')}`);
+  const { stage: name, input } = parsed.data;
+  const stage = stages.find((candidate) => candidate.name === name);
+  if (stage === undefined) {
+    const known = stages.map((candidate) => candidate.name).join(', ');
+    throw new WorkItemRefused(`stage: expected one of ${known}, got ${JSON.stringify(name)}`);
+  }
+  const problems = stage.check(input);
+  if (problems.length > 0) throw new WorkItemRefused(`stage ${name}: ${problems.join('; ')}`);
+  return { item: parsed.data, stage };
+}
+
+function describe({ path, message }: { path: PropertyKey[]; message: string }): string {
+  return path.length === 0 ? message : `${path.join('.')}: ${message}`;
 }

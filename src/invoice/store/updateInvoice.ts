@@ -1,4 +1,4 @@
-import type { Create, DocumentStore, Operation } from '../../documents/documentStore.ts';
+import type { DocumentStore } from '../../documents/documentStore.ts';
 import { NoClearAnswer } from '../../documents/storeAway.ts';
 import { readableDocument } from '../../documents/storedDocuments.ts';
 import { writeUntilClear } from '../../documents/writeUntilClear.ts';
@@ -6,7 +6,7 @@ import type { Clock } from '../../platform/clock.ts';
 import { type Invoice, invoiceSchema, isInvoice } from '../invoice.ts';
 import { ifUnchanged } from '../invoiceChange.ts';
 import { shardOf } from '../shard.ts';
-import type { Updated, UpdateRequest, Writes } from './invoiceStore.ts';
+import { operationsOf, type Updated, type UpdateRequest } from './invoiceStore.ts';
 
 /** Changes one invoice, decided on what is stored; see `InvoiceStore.update`. */
 export async function updateInvoice<R>(
@@ -56,9 +56,4 @@ export async function updateInvoice<R>(
     const [document] = await documents.read(shard, [id]);
     return isInvoice(document) ? readableDocument(document, invoiceSchema, 'invoice') : undefined;
   }
-}
-
-/** The operations that a transaction needs to write these. */
-export function operationsOf({ patches, messages }: Writes): Operation[] {
-  return [...patches, ...messages.map((document): Create => ({ kind: 'create', document }))];
 }

@@ -8,9 +8,7 @@ import type {
   SoughtPayment,
 } from '../paymentProvider.ts';
 import { classifyError, classifyIntent } from './classifyStripe.ts';
-import { stripeAmount } from './stripeAmount.ts';
-import { type StripeOptions, stripeClient } from './stripeClient.ts';
-import { withDeadline } from './withDeadline.ts';
+import { type StripeOptions, stripeClient, withDeadline } from './stripeClient.ts';
 
 /**
  * Charges through Stripe's PaymentIntents: created and confirmed in one call, off-session, under the
@@ -105,3 +103,28 @@ async function pick(
 function escapeQuery(text: string): string {
   return text.replaceAll(/['\\]/g, (character) => `\\${character}`);
 }
+
+/**
+ * The amount that Stripe wants for an amount in ISO 4217 minor units. The two agree except where
+ * https://docs.stripe.com/currencies says otherwise:
+ * - ISK and UGX have no minor unit, but are given as if they had two decimals;
+ * - MGA has a minor unit, but is given without;
+ * - currencies of three decimals take only amounts whose last digit is 0.
+ */
+export function stripeAmount(
+  amountMinor: number,
+  currency: string,
+): { amount: number } | { refused: string } {
+  if (asIfTwoDecimals.has(currency)) return { amount: amountMinor * 100 };
+  if (currency === 'MGA') {
+    if (amountMinor % 100 !== 0) return { refused: 'Stripe takes whole ariary only' };
+    return { amount: amountMinor / 100 };
+  }
+  if (threeDecimals.has(currency) && amountMinor % 10 !== 0) {
+    return { refused: `Stripe takes ${currency} amounts only if their third decimal is 0` };
+  }
+  return { amount: amountMinor };
+}
+
+const asIfTwoDecimals = new Set(['ISK', 'UGX']);
+const threeDecimals = new Set(['BHD', 'IQD', 'JOD', 'KWD', 'LYD', 'OMR', 'TND']);
