@@ -3,7 +3,8 @@ import { metric, type Telemetry } from '../platform/telemetry.ts';
 import { attemptAcquire, type Wanted } from './acquire.ts';
 import { type Backoff, waitBefore } from './backoff.ts';
 import { LockStoreFailed, LocksClosed, LockTimeout } from './errors.ts';
-import { type HeldLease, holdLease, type Lease, type LeaseSetting } from './lease.ts';
+import { holdLease } from './holdLease.ts';
+import type { HeldLease, Lease, LeaseSetting } from './lease.ts';
 import type { LeaseOwner, LockStore } from './lockStore.ts';
 import { type LeaseTiming, leaseTiming } from './timing.ts';
 

@@ -22,7 +22,7 @@ interface Sabotage {
 const sabotages: Sabotage[] = [
   {
     name: 'clock from the response instead of the request, on renewal',
-    file: 'src/locking/lease.ts',
+    file: 'src/locking/holdLease.ts',
     from: 'afterRenewal(tenure, outcome, { sentAt, now }, setting)',
     to: 'afterRenewal(tenure, outcome, { sentAt: now, now }, setting)',
     tests: 'test/locking/lease.test.ts',
@@ -78,7 +78,7 @@ const sabotages: Sabotage[] = [
   },
   {
     name: 'release before the renewal in flight has ended',
-    file: 'src/locking/lease.ts',
+    file: 'src/locking/holdLease.ts',
     from: '    await keeping;\n    try {',
     to: '    try {',
     tests: 'test/locking/lease.test.ts',
