@@ -1,9 +1,11 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { jobLockKey } from '../../src/locking/index.ts';
 import { metric } from '../../src/platform/telemetry.ts';
-import { groupLockKey } from '../../src/runs/job.ts';
+import { cosmosRunStore } from '../../src/runs/cosmosRunStore.ts';
 import { endManualRun, newManualRun, runIdFor, runManualGroup } from '../../src/runs/manualRun.ts';
-import { cosmosRunStore, type RunStore } from '../../src/runs/runStore.ts';
+import type { RunStore } from '../../src/runs/runStore.ts';
 import { aJob, type JobWatch } from '../support/aJob.ts';
+import { anInstance } from '../support/anInstance.ts';
 import { type PayonceCosmos, payonceCosmos } from '../support/payonceCosmos.ts';
 import { virtualLocks } from '../support/virtualLocks.ts';
 
@@ -17,28 +19,29 @@ afterAll(() => cosmos[Symbol.asyncDispose]());
 
 const at = '2026-01-01T00:00:00.000Z';
 
-/** A manual run of this job that has just begun. */
-async function begun({ job }: JobWatch, { dryRun = false } = {}) {
+/** A manual run of this job that has just started. */
+async function startedRun({ job }: JobWatch, { dryRun = false } = {}) {
   const world = virtualLocks();
   const runId = runIdFor(undefined);
   await runs.create(newManualRun({ job: job.name, runId, groups: [...job.groups], dryRun }, at));
-  const dependencies = { ...world, jobs: [job], runs, instance: 'host-a' };
+  const { locks, clock, telemetry } = world;
+  const parts = { jobs: [job], locks, runs, instance: anInstance({ clock, telemetry }) };
   return {
     world,
     runId,
-    dependencies,
+    parts,
     task: (group: string) => ({ job: job.name, runId, group, dryRun }),
     record: () => runs.read(job.name, runId),
   };
 }
 
 describe('runManualGroup', () => {
-  test('works through its group under the lease of the timer’s run and reports', async () => {
+  test('processes its group under the lease that the timer’s runs use, and reports', async () => {
     const watch = aJob({ '0': 3, '1': 1 }, (_piece, { lease }) => {
-      expect(lease.key).toBe(groupLockKey('count', '0'));
+      expect(lease.key).toBe(jobLockKey('count', '0'));
     });
-    const run = await begun(watch);
-    expect(await runManualGroup(run.dependencies, run.task('0'))).toMatchObject({
+    const run = await startedRun(watch);
+    expect(await runManualGroup(run.parts, run.task('0'))).toMatchObject({
       status: 'completed',
       counts: { done: 3 },
     });
@@ -51,97 +54,97 @@ describe('runManualGroup', () => {
 
   test('a dry run processes nothing', async () => {
     const watch = aJob({ '0': 3 });
-    const run = await begun(watch, { dryRun: true });
-    expect(await runManualGroup(run.dependencies, run.task('0'))).toMatchObject({ counts: { done: 3 } });
+    const run = await startedRun(watch, { dryRun: true });
+    expect(await runManualGroup(run.parts, run.task('0'))).toMatchObject({ counts: { done: 3 } });
     expect(watch.processed).toEqual([]);
   });
 
-  test('a group that stays held elsewhere is skipped, and the record says so', async () => {
+  test('skips a group whose lease stays held elsewhere, and the record says so', async () => {
     const watch = aJob({ '0': 1 });
-    const run = await begun(watch);
+    const run = await startedRun(watch);
     const other = virtualLocks({}, run.world);
     await using _held = await other.locks.acquire(
-      groupLockKey('count', '0'),
+      jobLockKey('count', '0'),
       { instance: 'host-b', job: 'count' },
       { waitMs: 0 },
     );
-    const waiting = runManualGroup(run.dependencies, run.task('0'));
+    const waiting = runManualGroup(run.parts, run.task('0'));
     for (let n = 0; n < 25; n++) await run.world.clock.advance(1_000);
     expect(await waiting).toEqual({ status: 'skipped', counts: {}, reason: 'held elsewhere' });
     expect(await run.record()).toMatchObject({ groups: { '0': { status: 'skipped' } } });
     expect(watch.processed).toEqual([]);
   });
 
-  test('a lock store that refuses is no lease that is held elsewhere: the group has failed, with the reason', async () => {
+  test('a lock store that denies access fails the group with that reason: the lease is not held elsewhere', async () => {
     const watch = aJob({ '0': 1 });
-    const run = await begun(watch);
+    const run = await startedRun(watch);
     run.world.network.fault = () => ({ kind: 'status', status: 403 });
-    const running = runManualGroup(run.dependencies, run.task('0'));
+    const running = runManualGroup(run.parts, run.task('0'));
     for (let n = 0; n < 40; n++) await run.world.clock.advance(1_000);
     const record = await running;
     expect(record).toEqual({ status: 'failed', counts: {}, reason: expect.stringContaining('403') });
     expect(await run.record()).toMatchObject({ groups: { '0': record } });
   });
 
-  test('a lock store that failed once and then says that the lease is held: skipped', async () => {
-    const run = await begun(aJob({ '0': 1 }));
+  test('a lock store that fails once and then reports the lease as held: skipped', async () => {
+    const run = await startedRun(aJob({ '0': 1 }));
     const other = virtualLocks({}, run.world);
     await using _held = await other.locks.acquire(
-      groupLockKey('count', '0'),
+      jobLockKey('count', '0'),
       { instance: 'host-b', job: 'count' },
       { waitMs: 0 },
     );
     let faults = 1;
     run.world.network.fault = () => (faults-- > 0 ? { kind: 'status', status: 503 } : { kind: 'none' });
-    const waiting = runManualGroup(run.dependencies, run.task('0'));
+    const waiting = runManualGroup(run.parts, run.task('0'));
     for (let n = 0; n < 25; n++) await run.world.clock.advance(1_000);
     expect(await waiting).toMatchObject({ status: 'skipped' });
   });
 
-  test('a group that takes too long stops before the host ends the process, and is partial', async () => {
+  test('a group that takes too long stops before the host kills the process, and is partial', async () => {
     let world: ReturnType<typeof virtualLocks> | undefined;
-    const run = await begun(aJob({ '0': 50 }, () => world?.clock.advance(100_000)));
+    const run = await startedRun(aJob({ '0': 50 }, () => world?.clock.advance(100_000)));
     world = run.world;
-    const record = await runManualGroup(run.dependencies, run.task('0'));
+    const record = await runManualGroup(run.parts, run.task('0'));
     expect(record).toMatchObject({ status: 'partial', counts: { done: 6 } });
-    await endManualRun(run.dependencies, { job: 'count', runId: run.runId, groups: [record] });
+    await endManualRun(run.parts, { job: 'count', runId: run.runId, groups: [record] });
     expect(await run.record()).toMatchObject({
       status: 'completed',
       reason: expect.stringContaining('time is up'),
     });
   });
 
-  test('a record that cannot be written stops no group', async () => {
+  test('a group goes on if its record cannot be written', async () => {
     const watch = aJob({ '0': 3 });
-    const run = await begun(watch);
+    const run = await startedRun(watch);
     const away = { ...runs, updateGroup: () => Promise.reject(new Error('the store is away')) };
-    const record = await runManualGroup({ ...run.dependencies, runs: away }, run.task('0'));
+    const record = await runManualGroup({ ...run.parts, runs: away }, run.task('0'));
     expect(record).toMatchObject({ status: 'completed', counts: { done: 3 } });
     expect(run.world.telemetry.values(metric.runReportFailed)).toHaveLength(2);
   });
 
-  test('a job that does not exist is an error that names it', async () => {
-    const run = await begun(aJob({ '0': 1 }));
-    await expect(runManualGroup(run.dependencies, { ...run.task('0'), job: 'other' })).rejects.toThrow(
+  test('an unknown job is an error that names it', async () => {
+    const run = await startedRun(aJob({ '0': 1 }));
+    await expect(runManualGroup(run.parts, { ...run.task('0'), job: 'other' })).rejects.toThrow(
       'no job is called other',
     );
   });
 });
 
 describe('endManualRun', () => {
-  test('ends the record by its groups, once', async () => {
-    const run = await begun(aJob({ '0': 1 }));
+  test('sets the final status from the groups, once', async () => {
+    const run = await startedRun(aJob({ '0': 1 }));
     const end = { job: 'count', runId: run.runId };
     const lost = { status: 'lost' as const, counts: {}, reason: 'taken' };
-    await endManualRun(run.dependencies, { ...end, groups: [{ status: 'completed', counts: {} }, lost] });
+    await endManualRun(run.parts, { ...end, groups: [{ status: 'completed', counts: {} }, lost] });
     expect(await run.record()).toMatchObject({ status: 'failed', reason: 'lost: taken' });
-    await endManualRun(run.dependencies, { ...end, groups: [] });
+    await endManualRun(run.parts, { ...end, groups: [] });
     expect(await run.record()).toMatchObject({ status: 'failed' });
   });
 
   test('all groups completed: completed', async () => {
-    const run = await begun(aJob({ '0': 1 }));
-    await endManualRun(run.dependencies, {
+    const run = await startedRun(aJob({ '0': 1 }));
+    await endManualRun(run.parts, {
       job: 'count',
       runId: run.runId,
       groups: [{ status: 'completed', counts: { done: 1 } }],
@@ -150,7 +153,7 @@ describe('endManualRun', () => {
   });
 });
 
-test('the same idempotency key is the same run, none is a new one', () => {
+test('an idempotency key always stands for the same run; without a key each run is new', () => {
   expect(runIdFor('a')).toBe(runIdFor('a'));
   expect(runIdFor('a')).not.toBe(runIdFor('b'));
   expect(runIdFor(undefined)).not.toBe(runIdFor(undefined));

@@ -17,7 +17,7 @@ interface FakeTask {
 
 type Answer = GroupRecord | Error;
 
-/** Drives the orchestration as a plain generator; `answer` says what each group's activity gives, try by try. */
+/** Drives the orchestration as a plain generator. `answer` gives the result of a group's activity at each try. */
 function drive(run: ManualRun, answer: (group: string, tries: number) => Answer) {
   const tries = new Map<string, number>();
   const statuses: unknown[] = [];
@@ -43,14 +43,14 @@ function drive(run: ManualRun, answer: (group: string, tries: number) => Answer)
   const generator = orchestrateRun(context);
   let step = generator.next();
   for (let steps = 0; step.done !== true; steps++) {
-    if (steps > 1_000) throw new Error('it does not end');
+    if (steps > 1_000) throw new Error('the orchestration does not end');
     const waited = step.value as unknown as FakeTask;
     complete(waited);
     step = waited.isFaulted ? generator.throw(waited.result) : generator.next(waited.result);
   }
   return { result: step.value, statuses, ended, timers, tries: Object.fromEntries(tries) };
 
-  /** Brings about what is waited for; of several tasks the last one is done first, so that order is nothing to rely on. */
+  /** Completes the awaited task. Of several, the last completes first: the code must not rely on their order. */
   function complete(waited: FakeTask): void {
     const last = waited.tasks?.at(-1);
     if (last !== undefined) settle(last);
@@ -79,7 +79,7 @@ const completed: GroupRecord = { status: 'completed', counts: { done: 2 } };
 const skipped: GroupRecord = { status: 'skipped', counts: {}, reason: 'held elsewhere' };
 
 describe('orchestrateRun', () => {
-  test('fans out, shows progress and writes the end down with every group', () => {
+  test('fans out, shows progress and records the end with every group', () => {
     const { result, statuses, ended } = drive(run, () => completed);
     expect(statuses).toEqual([1, 2, 3].map((done) => ({ done, of: 3, counts: { done: done * 2 } })));
     expect(result).toEqual({ done: 3, of: 3, counts: { done: 6 } });
@@ -93,13 +93,13 @@ describe('orchestrateRun', () => {
     expect(ended).toMatchObject([{ groups: [completed, completed, completed] }]);
   });
 
-  test('a group that is held all the time fails in the end', () => {
+  test('a group whose lease is always held elsewhere fails after 30 tries', () => {
     const { tries, ended } = drive(run, (group) => (group === '0' ? skipped : completed));
     expect(tries['0']).toBe(30);
     expect(JSON.stringify(ended)).toContain('its lease was held elsewhere all the time');
   });
 
-  test('an activity that fails outright fails its group, and the run is still written down', () => {
+  test('an activity that throws fails its group, and the end of the run is still recorded', () => {
     const { ended } = drive(run, (group) => (group === '2' ? new Error('the host was stopped') : completed));
     expect(ended).toHaveLength(1);
     expect(JSON.stringify(ended)).toContain('the host was stopped');

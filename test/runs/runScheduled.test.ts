@@ -1,18 +1,22 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { processInvoicesJob } from '../../src/claiming/processInvoices.ts';
-import { shardsCheck } from '../../src/invoice/deployedShards.ts';
+import { cosmosDocuments } from '../../src/documents/cosmosDocuments.ts';
 import { newInvoice } from '../../src/invoice/invoice.ts';
-import { shardOf } from '../../src/invoice/shard.ts';
-import { FencedOut } from '../../src/locking/fence.ts';
+import { shardOf, shardsCheck } from '../../src/invoice/shard.ts';
+import { cosmosInvoiceStore } from '../../src/invoice/store/cosmosInvoiceStore.ts';
+import { FencedOut, jobLockKey } from '../../src/locking/index.ts';
 import type { Dispatcher } from '../../src/outbox/dispatcher.ts';
 import { paymentBatchSchema } from '../../src/paying/paymentBatch.ts';
 import { systemClock } from '../../src/platform/clock.ts';
-import { metric, noTelemetry } from '../../src/platform/telemetry.ts';
-import { groupLockKey, type Job } from '../../src/runs/job.ts';
+import { metric } from '../../src/platform/telemetry.ts';
+import { cosmosRunStore } from '../../src/runs/cosmosRunStore.ts';
+import type { Job } from '../../src/runs/job.ts';
 import type { RunRecord } from '../../src/runs/runRecord.ts';
 import { runScheduled } from '../../src/runs/runScheduled.ts';
-import { cosmosRunStore, type RunStore } from '../../src/runs/runStore.ts';
+import type { RunStore } from '../../src/runs/runStore.ts';
 import { aJob } from '../support/aJob.ts';
+import { anInstance } from '../support/anInstance.ts';
+import { followUpsForTests } from '../support/payingWorld.ts';
 import { type PayonceCosmos, payonceCosmos } from '../support/payonceCosmos.ts';
 import { type VirtualLocks, virtualLocks } from '../support/virtualLocks.ts';
 
@@ -24,11 +28,11 @@ beforeAll(async () => {
 });
 afterAll(() => cosmos[Symbol.asyncDispose]());
 
-function running({ locks, clock, telemetry }: VirtualLocks, instance = 'host-a', store = runs) {
-  return { locks, clock, telemetry, instance, runs: store };
+function running({ locks, clock, telemetry }: VirtualLocks, name = 'host-a', store = runs) {
+  return { locks, runs: store, instance: anInstance({ name, clock, telemetry }) };
 }
 
-/** The record of the run whose timer tick threw. */
+/** The record of the run whose tick threw. */
 async function recordOf(job: Job, error: unknown): Promise<RunRecord | undefined> {
   const runId = /^run (\S+) of/.exec((error as Error).message)?.[1] ?? '';
   return runs.read(job.name, runId);
@@ -41,7 +45,7 @@ const failureOf = (run: Promise<unknown>) =>
   );
 
 describe('runScheduled', () => {
-  test('works through every group and leaves a record that adds up', async () => {
+  test('processes every group and leaves a record that adds up', async () => {
     const { job, processed } = aJob({ '0': 2, '1': 3 });
     const { runId, groups } = await runScheduled(job, running(virtualLocks()));
     expect(processed).toHaveLength(5);
@@ -63,13 +67,13 @@ describe('runScheduled', () => {
     expect(await runs.read('count', runId)).toBeUndefined();
   });
 
-  test('of two instances that tick at the same time each group is worked by one', async () => {
+  test('if two instances tick at the same time, each group is processed by one of them', async () => {
     const gate = Promise.withResolvers<void>();
     const { job, processed } = aJob({ '0': 2, '1': 2, '2': 2, '3': 2 }, () => gate.promise);
     const first = virtualLocks();
     const second = virtualLocks({}, first);
     const both = [runScheduled(job, running(first, 'host-a')), runScheduled(job, running(second, 'host-b'))];
-    // Whoever came second to a group has found it held by now: its tick ends only with its own groups.
+    // By now the second to reach a group has found its lease held, and its tick ends only with its own groups.
     await expect
       .poll(() => [...first.calls, ...second.calls].filter((call) => call === 'acquire').length)
       .toBe(8);
@@ -84,11 +88,11 @@ describe('runScheduled', () => {
     expect(processed).toHaveLength(8);
   });
 
-  test('a group that is held elsewhere is passed by, with the reason', async () => {
+  test('skips a group whose lease is held elsewhere, and says why', async () => {
     const world = virtualLocks();
     const other = virtualLocks({}, world);
     await using _held = await other.locks.acquire(
-      groupLockKey('count', '1'),
+      jobLockKey('count', '1'),
       { instance: 'host-b', job: 'count' },
       { waitMs: 0 },
     );
@@ -96,7 +100,7 @@ describe('runScheduled', () => {
     const { groups } = await runScheduled(job, running(world));
     expect(groups['1']).toEqual({ status: 'skipped', counts: {}, reason: 'held elsewhere' });
     expect(processed).toEqual(['0:0']);
-    // The tick as a whole has completed: a lease that is held for ever shows in its group alone.
+    // The tick as a whole has completed: a lease that is held for ever shows up only in its group.
     const ended = world.telemetry.reports.filter(({ name }) => name === metric.runGroupEnded);
     expect(ended.map(({ attributes }) => attributes)).toEqual([
       { job: 'count', group: '0', status: 'completed' },
@@ -104,7 +108,7 @@ describe('runScheduled', () => {
     ]);
   });
 
-  test('a lease that is lost in the middle: nothing is done after it, and the record says why', async () => {
+  test('a lease lost midway: nothing more is processed, and the record says why', async () => {
     const world = virtualLocks();
     const { job, processed } = aJob({ '0': 5 }, (piece) => {
       if (piece === '0:2') world.clock.stall(120_000);
@@ -118,9 +122,9 @@ describe('runScheduled', () => {
     });
   });
 
-  test('a store that has seen a greater fence ends the group as lost', async () => {
+  test('a fence that is older than the store has seen ends the group as lost', async () => {
     const { job } = aJob({ '0': 3 }, () => {
-      throw new FencedOut('jobs/count/0', 1);
+      throw new FencedOut({ lockKey: 'jobs/count/0', token: 1 });
     });
     const error = await failureOf(runScheduled(job, running(virtualLocks())));
     expect(await recordOf(job, error)).toMatchObject({
@@ -130,7 +134,7 @@ describe('runScheduled', () => {
     });
   });
 
-  test('a group that fails does not stop the others; the tick fails with its reason', async () => {
+  test('a failed group does not stop the others, and the tick fails with its reason', async () => {
     const { job, processed } = aJob({ '0': 2, '1': 2 }, (piece) => {
       if (piece === '0:1') throw new Error('out of paper');
     });
@@ -143,7 +147,7 @@ describe('runScheduled', () => {
     });
   });
 
-  test('a piece after which more had better wait: the group stops, what it did counts, and the tick fails', async () => {
+  test('a piece that asks to stop ends its group: its counts are kept, and the tick fails', async () => {
     const { job, processed } = aJob({ '0': 3, '1': 1 });
     const jammed: Job = {
       ...job,
@@ -163,7 +167,7 @@ describe('runScheduled', () => {
     });
   });
 
-  test('a piece that had to stop since the process stood still: the lease is what was lost', async () => {
+  test('if a piece asks to stop because the process was paused, the reason is the lost lease', async () => {
     const world = virtualLocks();
     const { job } = aJob({ '0': 3 });
     const stalled: Job = {
@@ -180,7 +184,7 @@ describe('runScheduled', () => {
     });
   });
 
-  test('a record that cannot be created: all is done without it, and the tick says so', async () => {
+  test('a record that cannot be created: the work is done without it, and the tick says so', async () => {
     const world = virtualLocks();
     const { job, processed } = aJob({ '0': 2 }, () => world.clock.stall(2_500));
     const store = { ...runs, create: () => Promise.reject(new Error('the store is full')) };
@@ -190,12 +194,12 @@ describe('runScheduled', () => {
       groups: { '0': { status: 'completed', counts: { done: 2 } } },
       unrecorded: 'its record could not be created: the store is full',
     });
-    // Before each of the two pieces, at the end of the group, and at the end of the run.
+    // Before each of the two pieces, at the end of the group and at the end of the run.
     expect(world.telemetry.values(metric.runReportFailed)).toHaveLength(4);
     expect(await runs.read('count', tick.runId)).toBeUndefined();
   });
 
-  test('the next report creates a record that could not be created before', async () => {
+  test('the next report creates a record that could not be created earlier', async () => {
     let refusals = 1;
     const store: RunStore = {
       ...runs,
@@ -212,7 +216,7 @@ describe('runScheduled', () => {
   });
 
   test.each(['429', '503'])(
-    'records that cannot be written from the middle of the run on (%s): all is done all the same',
+    'a record that cannot be written from midway on (%s): the work is done all the same',
     async (kind) => {
       const world = virtualLocks();
       const { job, processed } = aJob({ '0': 3, '1': 1 }, async (piece) => {
@@ -229,7 +233,7 @@ describe('runScheduled', () => {
     },
   );
 
-  test('a group that failed is the reason of the tick, and a record that could not be ended is said beside it', async () => {
+  test('the tick fails with the reason of its failed group, and adds that its record could not be ended', async () => {
     const store = { ...runs, end: () => Promise.reject(new Error('the store is away')) };
     const { job } = aJob({ '0': 1 }, () => {
       throw new Error('out of paper');
@@ -238,7 +242,7 @@ describe('runScheduled', () => {
     expect(String(error)).toContain('out of paper (and its record could not be ended: the store is away)');
   });
 
-  test('a group whose lease cannot be had for a fault does not cut the others short', async () => {
+  test('a fault while taking the lease of one group does not affect the other groups', async () => {
     const world = virtualLocks();
     let acquires = 0;
     world.network.fault = (operation) =>
@@ -250,7 +254,7 @@ describe('runScheduled', () => {
     expect(processed.filter((piece) => piece.startsWith('1')).length).toBe(2);
   });
 
-  test('a signal ends it after the current piece', async () => {
+  test('a signal stops it after the current piece', async () => {
     const stop = new AbortController();
     const { job, processed } = aJob({ '0': 5 }, () => stop.abort());
     const error = await failureOf(runScheduled(job, running(virtualLocks()), stop.signal));
@@ -258,13 +262,13 @@ describe('runScheduled', () => {
     expect(String(error)).toContain('the host is stopping');
   });
 
-  test('a tick that takes too long ends before the host ends the process, and that is no failure', async () => {
+  test('a tick that takes too long ends before the host kills the process, which is not a failure', async () => {
     const world = virtualLocks();
     const { job, processed } = aJob({ '0': 50, '1': 1 }, (piece) =>
       piece.startsWith('0') ? world.clock.advance(60_000) : undefined,
     );
     const { runId, groups } = await runScheduled(job, running(world));
-    // Nine minutes and a half of ten: the tenth piece began in time and was brought to its end.
+    // Nine and a half minutes of ten: the tenth piece began in time and was finished.
     expect(processed.filter((piece) => piece.startsWith('0'))).toHaveLength(10);
     const partial = { status: 'partial', counts: { done: 10 }, reason: 'time is up: the next run goes on' };
     expect(groups).toMatchObject({ '0': partial, '1': { status: 'completed' } });
@@ -281,7 +285,7 @@ describe('runScheduled', () => {
     );
   });
 
-  test('a run that is cancelled stops at its next sign of life, and has not failed', async () => {
+  test('a cancelled run stops at its next report, and has not failed', async () => {
     const world = virtualLocks();
     const { job, processed } = aJob({ '0': 50 }, async (_piece, { runId }) => {
       const at = new Date(0).toISOString();
@@ -296,7 +300,7 @@ describe('runScheduled', () => {
   });
 });
 
-test('two instances claim every invoice once between them, fenced and dispatched', async () => {
+test('two instances together claim every invoice once, fenced and dispatched', async () => {
   const container = cosmos.containers.invoices;
   const options = { shards: 8, groups: 4, batchSize: 10, claimStaleMs: 300_000 };
   for (let n = 0; n < 120; n++) {
@@ -319,21 +323,21 @@ test('two instances claim every invoice once between them, fenced and dispatched
       return { kind: 'dispatched' };
     },
   };
-  const job = processInvoicesJob({
-    container,
-    dispatcher,
-    clock: systemClock,
-    telemetry: noTelemetry,
-    onUnreadable() {},
-    checkShards: shardsCheck(container, options.shards),
-    notifies: false,
-    ...options,
-  });
+  const job = processInvoicesJob(
+    {
+      invoices: cosmosInvoiceStore(container, { clock: systemClock, shards: options.shards }),
+      dispatcher,
+      followUps: followUpsForTests,
+      checkShards: shardsCheck(cosmosDocuments(container), options.shards),
+      instance: anInstance(),
+    },
+    options,
+  );
   const first = virtualLocks();
   const second = virtualLocks({}, first);
   const outcomes = await Promise.all([
-    runScheduled(job, { ...running(first, 'host-a'), clock: systemClock }),
-    runScheduled(job, { ...running(second, 'host-b'), clock: systemClock }),
+    runScheduled(job, { locks: first.locks, runs, instance: anInstance({ name: 'host-a' }) }),
+    runScheduled(job, { locks: second.locks, runs, instance: anInstance({ name: 'host-b' }) }),
   ]);
   const claimed = outcomes
     .flatMap(({ groups }) => Object.values(groups))
@@ -343,22 +347,19 @@ test('two instances claim every invoice once between them, fenced and dispatched
   expect(dispatched).toHaveLength(120);
 });
 
-test('with another number of shards than the deployment began with nothing is claimed, and the run says what to do', async () => {
+test('if SHARDS has changed, nothing is claimed and the run says what to set', async () => {
   const container = cosmos.containers.invoices;
-  await shardsCheck(container, 8)();
-  const job = processInvoicesJob({
-    container,
-    dispatcher: { dispatch: () => Promise.reject(new Error('nothing is dispatched')) },
-    clock: systemClock,
-    telemetry: noTelemetry,
-    onUnreadable() {},
-    checkShards: shardsCheck(container, 16),
-    shards: 16,
-    groups: 2,
-    batchSize: 10,
-    claimStaleMs: 300_000,
-    notifies: false,
-  });
+  await shardsCheck(cosmosDocuments(container), 8)();
+  const job = processInvoicesJob(
+    {
+      invoices: cosmosInvoiceStore(container, { clock: systemClock, shards: 16 }),
+      dispatcher: { dispatch: () => Promise.reject(new Error('nothing is dispatched')) },
+      followUps: followUpsForTests,
+      checkShards: shardsCheck(cosmosDocuments(container), 16),
+      instance: anInstance(),
+    },
+    { shards: 16, groups: 2, batchSize: 10, claimStaleMs: 300_000 },
+  );
   const error = await failureOf(runScheduled(job, running(virtualLocks())));
   expect(await recordOf(job, error)).toMatchObject({
     status: 'failed',
