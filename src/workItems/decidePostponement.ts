@@ -25,5 +25,5 @@ export function decidePostponement(
   const { tries, since } = before ?? { tries: 0, since: new Date(now).toISOString() };
   if (now - Date.parse(since) >= longestRetryMs) return { kind: 'giveUp' };
   const delayMs = jittered(exponentialBackoff(tries + 1, backoff), 0.2, random);
-  return { kind: 'later', delayMs, retry: { tries: tries + 1, since } };
+  return { kind: 'later', delayMs, retry: { ...before, tries: tries + 1, since } };
 }

@@ -2,6 +2,9 @@ import { randomUUID } from 'node:crypto';
 import { afterAll, afterEach, beforeAll, expect, test, vi } from 'vitest';
 import { z } from 'zod';
 import { statusOf } from '../../src/documents/cosmosErrors.ts';
+import { StoreAway } from '../../src/documents/storeAway.ts';
+import { formatVersion } from '../../src/documents/storedDocuments.ts';
+import { cosmosPoisonStore } from '../../src/workItems/cosmosPoisonStore.ts';
 import { defineStage } from '../../src/workItems/defineStage.ts';
 import { poisonItems } from '../../src/workItems/poison.ts';
 import { type PayonceCosmos, payonceCosmos } from '../support/payonceCosmos.ts';
@@ -20,7 +23,7 @@ const unreadable = '(unreadable)';
 
 function poison() {
   const clock = virtualClock();
-  return { clock, items: poisonItems(cosmos.containers.workItems, [stamp], clock) };
+  return { clock, items: poisonItems(cosmosPoisonStore(cosmos.containers.workItems), [stamp], clock) };
 }
 async function recorded(resourceId: string, messageId: string) {
   const { resource } = await cosmos.containers.workItems.item(`poison:${messageId}`, resourceId).read();
@@ -31,7 +34,7 @@ const storeAway = () => cosmos.fault({ kind: '503', count: 100_000, filter: { co
 test.each([
   ['longer than a partition key can be', 'x'.repeat(3_000)],
   ['longer than 255 bytes', 'é'.repeat(128)],
-  ['no text that can be stored', 'broken \ud800'],
+  ['not well-formed', 'broken \ud800'],
 ])('a resource id that is %s: recorded under the placeholder, with what is wrong', async (_what, id) => {
   const { items } = poison();
   const messageId = randomUUID();
@@ -39,7 +42,7 @@ test.each([
   expect(await recorded(unreadable, messageId)).toMatchObject({ text: JSON.stringify(item(id)) });
 });
 
-test('an id of 255 bytes is its own', async () => {
+test('a resource id of 255 bytes is kept', async () => {
   const { items } = poison();
   const messageId = randomUUID();
   const id = `${'é'.repeat(127)}x`;
@@ -47,7 +50,7 @@ test('an id of 255 bytes is its own', async () => {
   expect(await recorded(id, messageId)).toBeDefined();
 });
 
-test('a store that is away for a minute: the record is made when it is back, with the right reason', async () => {
+test('the store is away for a minute: the record is written when it is back, with the right reason', async () => {
   const { clock, items } = poison();
   const id = randomUUID();
   await items.noteFailure(item(id), new Error('out of ink'));
@@ -64,9 +67,9 @@ test('a store that is away for a minute: the record is made when it is back, wit
   expect(await recorded(id, id)).toBeDefined();
 });
 
-test('a store that does not let the app in is one that is away', async () => {
+test('a store that denies access counts as away', async () => {
   const clock = virtualClock();
-  const items = poisonItems(cosmos.denied.workItems, [stamp], clock);
+  const items = poisonItems(cosmosPoisonStore(cosmos.denied.workItems), [stamp], clock);
   const begun = clock.now();
   let outcome: unknown;
   const recording = items.record(item('a'), randomUUID()).catch((error: unknown) => {
@@ -77,11 +80,12 @@ test('a store that does not let the app in is one that is away', async () => {
     if (outcome === undefined) await clock.advance(30_000);
   }
   await recording;
-  expect(statusOf(outcome)).toBe(401);
+  expect(outcome).toBeInstanceOf(StoreAway);
+  expect(statusOf((outcome as StoreAway).cause)).toBe(401);
   expect(clock.now() - begun).toBeGreaterThan(7 * 60_000);
 });
 
-test('how many wait for a person', async () => {
+test('counts the records that wait for a person', async () => {
   const { items } = poison();
   const before = await items.waiting();
   const id = randomUUID();
@@ -94,7 +98,7 @@ test('how many wait for a person', async () => {
   expect(await items.waiting()).toBe(before);
 });
 
-test('it does not wait for longer than a function may run', async () => {
+test('recording gives up before the time of a function is over', async () => {
   const { clock, items } = poison();
   await storeAway();
   const begun = clock.now();
@@ -112,7 +116,7 @@ test('it does not wait for longer than a function may run', async () => {
   expect(clock.now() - begun).toBeLessThan(9 * 60_000);
 });
 
-test('the note of a failure expires: most work succeeds at a later try', async () => {
+test('a kept failure expires: most work succeeds at a later try', async () => {
   const { items } = poison();
   const id = randomUUID();
   await items.noteFailure(item(id), new Error('later'));
@@ -122,9 +126,21 @@ test('the note of a failure expires: most work succeeds at a later try', async (
   expect(definition).toMatchObject({ defaultTtl: -1 });
 });
 
-test('a reason is cut where a character ends', async () => {
+test('a long reason is never cut through the middle of a character', async () => {
   const { items } = poison();
   const id = randomUUID();
   await items.noteFailure(item(id), new Error(`${'x'.repeat(999)}😀`));
   expect(await items.record(item(id), id)).toSatisfy((reason: string) => reason.isWellFormed());
+});
+
+test('a redriven work item keeps the fields that this release does not know', async () => {
+  const { items } = poison();
+  const id = randomUUID();
+  const newer = { ...item(id), version: formatVersion + 1, priority: 'high' };
+  await items.record({ ...newer, retry: { tries: 3, since: '2026-01-01T00:00:00.000Z' } }, id);
+  const found = (await items.list(100)).find((one) => one.id === `poison:${id}`);
+  if (found === undefined) throw new Error('not in the list');
+  const sent: string[] = [];
+  await items.redrive(found, async (text) => sent.push(text));
+  expect(sent.map((text) => JSON.parse(text) as unknown)).toEqual([newer]);
 });

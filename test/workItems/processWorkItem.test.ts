@@ -1,9 +1,11 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { z } from 'zod';
-import { LeaseLost, LockTimeout, workItemKey } from '../../src/locking/index.ts';
+import { LeaseLost, LockTimeout, workItemLockKey } from '../../src/locking/index.ts';
+import { cosmosEffects } from '../../src/workItems/cosmosEffects.ts';
 import { defineStage, type StageContext } from '../../src/workItems/defineStage.ts';
-import { cosmosEffects } from '../../src/workItems/effects.ts';
-import { processWorkItem, WorkItemRefused } from '../../src/workItems/processWorkItem.ts';
+import { createProcessWorkItem } from '../../src/workItems/processWorkItem.ts';
+import { WorkItemRefused } from '../../src/workItems/workItem.ts';
+import { anInstance } from '../support/anInstance.ts';
 import { type PayonceCosmos, payonceCosmos } from '../support/payonceCosmos.ts';
 import { type VirtualLocks, virtualLocks } from '../support/virtualLocks.ts';
 
@@ -13,7 +15,7 @@ beforeAll(async () => {
 });
 afterAll(() => cosmos[Symbol.asyncDispose]());
 
-/** A worker with one stage, `stamp`, whose effects outside are counted. */
+/** A consumer with one stage, `stamp`, that lists its effects outside. */
 function worker(
   handle: (context: StageContext) => Promise<void> | void = () => {},
   world: VirtualLocks = virtualLocks(),
@@ -29,15 +31,23 @@ function worker(
       return { text };
     },
   });
-  const effects = cosmosEffects(cosmos.containers.workItems);
-  const dependencies = { ...world, stages: [stamp], effects, instance: 'host-a' };
-  return { stamped, world, effects, work: (message: unknown) => processWorkItem(dependencies, message) };
+  const { locks, clock, telemetry } = world;
+  const sent: unknown[] = [];
+  const work = createProcessWorkItem({
+    stages: [stamp],
+    effects: cosmosEffects(cosmos.containers.workItems),
+    locks,
+    sendAgain: async (message) => void sent.push(message),
+    poison: { async noteFailure() {} },
+    instance: anInstance({ clock, telemetry }),
+  });
+  return { stamped, sent, world, work };
 }
 
 const item = (resourceId: string) => ({ resourceId, stage: 'stamp', input: { text: 'x' } });
 
-describe('processWorkItem', () => {
-  test('runs the stage and records its effect', async () => {
+describe('a work item', () => {
+  test('runs its stage, and the effect is recorded', async () => {
     const { work, stamped } = worker();
     expect(await work(item('one'))).toBe('done');
     expect(stamped).toEqual(['one: x']);
@@ -75,11 +85,11 @@ describe('processWorkItem', () => {
     expect([...first.stamped, ...second.stamped]).toEqual(['both: x']);
   });
 
-  test('one that is held elsewhere for the whole wait goes back to the queue', async () => {
+  test('goes back to the queue if its lease is held elsewhere for the whole wait', async () => {
     const { work, stamped, world } = worker();
     const other = virtualLocks({}, world);
     await using _held = await other.locks.acquire(
-      workItemKey('held', 'stamp'),
+      workItemLockKey('held', 'stamp'),
       { instance: 'host-b', job: 'x' },
       { waitMs: 0, fenced: false },
     );
@@ -89,7 +99,7 @@ describe('processWorkItem', () => {
     expect(stamped).toEqual([]);
   });
 
-  test('a lease that is lost before the effect: none is made, and the item can be done again', async () => {
+  test('has no effect if its lease is lost first, and can be done later', async () => {
     const { work, stamped, world } = worker((context) => {
       world.clock.stall(120_000);
       context.assertHeld();
@@ -99,16 +109,16 @@ describe('processWorkItem', () => {
     expect(await worker().work(item('lost'))).toBe('done');
   });
 
-  test('a process that dies after the effect and before its record does it again: stages are idempotent', async () => {
+  test('runs again if its effect could not be recorded: stages are idempotent', async () => {
     const first = worker();
     await cosmos.fault({ kind: '503', count: 4, filter: { container: 'workItems', operation: 'create' } });
-    await expect(first.work(item('unrecorded'))).rejects.toThrow();
+    expect(await first.work(item('unrecorded'))).toBe('postponed');
     await cosmos.clearFaults();
     expect(first.stamped).toHaveLength(1);
-    expect(await first.work(item('unrecorded'))).toBe('done');
+    expect(await first.work(first.sent[0])).toBe('done');
   });
 
-  test('a record whose answer was lost is a record', async () => {
+  test('counts as recorded even if the answer to the record was lost', async () => {
     const { work, stamped } = worker();
     await cosmos.fault({
       kind: 'reset-after',
@@ -123,14 +133,21 @@ describe('processWorkItem', () => {
   test.each([
     ['not an object', 'nonsense', 'expected object'],
     ['no stage', { resourceId: 'a', input: {} }, 'stage:'],
-    ['more than there should be', { ...item('a'), extra: 1 }, 'extra'],
+    ['an input with an unknown field', { ...item('a'), input: { text: 'x', extra: 1 } }, 'extra'],
+    ['a version that is not a number', { ...item('a'), version: '1' }, 'version:'],
     ['an unknown stage', { ...item('a'), stage: 'stmap' }, 'stage: expected one of stamp, got "stmap"'],
     ['a bad input', { ...item('a'), input: { text: 5 } }, 'stage stamp: input.text:'],
-  ])('%s is refused by name, without a lease', async (_what, message, reason) => {
+  ])('%s is refused with what is wrong, and takes no lease', async (_what, message, reason) => {
     const { work, world } = worker();
     const error = await work(message).catch((thrown: unknown) => thrown);
     expect(error).toBeInstanceOf(WorkItemRefused);
     expect((error as Error).message).toContain(reason);
     expect(world.calls).toEqual([]);
+  });
+
+  test('is done if it has a field that this release does not know: a newer release may add fields', async () => {
+    const { work, stamped } = worker();
+    expect(await work({ ...item('tolerant'), extra: 1 })).toBe('done');
+    expect(stamped).toEqual(['tolerant: x']);
   });
 });
