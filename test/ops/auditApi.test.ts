@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { actorOf, cosmosAudit } from '../../src/ops/audit.ts';
+import { actorOf } from '../../src/ops/audit.ts';
+import { cosmosAudit } from '../../src/ops/cosmosAudit.ts';
 import { allPages, aRequest, bodyOf, type OpsForTests, opsForTests } from '../support/opsForTests.ts';
 import { virtualClock } from '../support/virtualClock.ts';
 
@@ -10,15 +11,15 @@ beforeAll(async () => {
 afterAll(() => ops[Symbol.asyncDispose]());
 
 describe('GET ops/audit', () => {
-  test('pages through a day, newest first; today where none is named', async () => {
+  test('pages through a day, newest first; the default is today', async () => {
     const clock = virtualClock(Date.parse('2025-12-31T20:00:00.000Z'));
     const audit = cosmosAudit(ops.cosmos.containers.audit, clock);
     for (let n = 0; n < 130; n++) {
-      await audit({ actor: 'ada', action: 'test', target: `t${n}`, detail: { n } });
+      await audit.append({ actor: 'ada', action: 'test', target: `t${n}`, detail: { n } });
       clock.stall(1_000);
     }
     clock.stall(8 * 3600 * 1000);
-    await audit({ actor: 'ada', action: 'test', target: 'today' });
+    await audit.append({ actor: 'ada', action: 'test', target: 'today' });
 
     const pages = await allPages(ops.api.listAudit, 'records', { day: '2025-12-31' });
     expect(pages.map((page) => page.length)).toEqual([100, 30]);
@@ -42,14 +43,14 @@ describe('GET ops/audit', () => {
     ['day', '2026-02-30', 'expected a day as YYYY-MM-DD'],
     ['day', '2026-01-01T00:00:00Z', 'expected a day as YYYY-MM-DD'],
     ['continuation', 'nonsense', 'expected what an earlier page gave'],
-  ])('a wrong %s (%s) is a problem that names it', async (field, value, error) => {
+  ])('a bad %s (%s) is a problem that names it', async (field, value, error) => {
     const response = await ops.api.listAudit(aRequest({ query: { [field]: value } }));
     expect(response.status).toBe(400);
     expect(bodyOf(response)).toMatchObject({ errors: [{ field, error: expect.stringContaining(error) }] });
   });
 });
 
-test('a claimed name is cut where a lock’s record could not hold it', () => {
+test('the caller’s name is cut to what a lock’s record can hold', () => {
   const headers = new Headers({ 'x-ms-client-principal-name': 'x'.repeat(300) });
   expect(actorOf(headers)).toHaveLength(256);
   expect(actorOf(new Headers())).toBe('function key');

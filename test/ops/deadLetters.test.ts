@@ -1,9 +1,14 @@
 import { QueueServiceClient } from '@azure/storage-queue';
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
 import { z } from 'zod';
-import { type DeadLetterSource, poisonSource, serviceBusDeadLetters } from '../../src/ops/deadLetters.ts';
+import type { AuditTrail } from '../../src/ops/audit.ts';
+import type { DeadLetterSource } from '../../src/ops/deadLetters.ts';
 import { listDeadLetters, redriveDeadLetters } from '../../src/ops/deadLettersApi.ts';
+import { poisonSource } from '../../src/ops/poisonSource.ts';
+import { serviceBusDeadLetters } from '../../src/ops/serviceBusDeadLetters.ts';
 import { systemClock } from '../../src/platform/clock.ts';
+import { sendToQueue } from '../../src/platform/sendToQueue.ts';
+import { cosmosPoisonStore } from '../../src/workItems/cosmosPoisonStore.ts';
 import { defineStage } from '../../src/workItems/defineStage.ts';
 import { poisonItems } from '../../src/workItems/poison.ts';
 import { aRequest, bodyOf } from '../support/opsForTests.ts';
@@ -27,7 +32,7 @@ describe('poison work items', () => {
   afterAll(() => cosmos[Symbol.asyncDispose]());
 
   async function poison() {
-    const items = poisonItems(cosmos.containers.workItems, [stamp], systemClock);
+    const items = poisonItems(cosmosPoisonStore(cosmos.containers.workItems), [stamp], systemClock);
     const queue = QueueServiceClient.fromConnectionString(inject('azurite')).getQueueClient(
       `poison-${crypto.randomUUID()}`,
     );
@@ -38,12 +43,13 @@ describe('poison work items', () => {
         JSON.parse(Buffer.from(messageText, 'base64').toString()),
       );
     };
-    return { items, source: poisonSource(items, queue), received };
+    const source = poisonSource(items, { name: queue.name, send: (text) => sendToQueue(queue, text) });
+    return { items, source, received };
   }
   const find = async (source: DeadLetterSource, id: string) =>
     (await source.list(100)).find((letter) => letter.id === id);
 
-  test('what cannot be understood is recorded with what is wrong with it', async () => {
+  test('a message that cannot be read is recorded with what is wrong with it', async () => {
     const { items, source } = await poison();
     expect(await items.record('no json', 'm1')).toContain('not a work item');
     expect(await items.record({ ...item('a'), stage: 'stmap' }, 'm2')).toContain('expected one of stamp');
@@ -56,7 +62,7 @@ describe('poison work items', () => {
     });
   });
 
-  test('what failed every time is recorded with its last error', async () => {
+  test('a message that failed every time is recorded with its last error', async () => {
     const { items, source } = await poison();
     await items.noteFailure(item('b'), new Error('first'));
     await items.noteFailure(item('b'), new Error('out of ink'));
@@ -73,7 +79,7 @@ describe('poison work items', () => {
     expect((await source.list(100)).filter(({ id }) => id === 'poison:m4')).toHaveLength(1);
   });
 
-  test('a redriven message goes back as it was, once, and is listed no more', async () => {
+  test('a redriven message goes back unchanged, once, and leaves the list', async () => {
     const { items, source, received } = await poison();
     await items.record(item('d'), 'm5');
     expect(await redriven(source, 'poison:m5', 'poison:none')).toEqual(['poison:m5']);
@@ -83,7 +89,7 @@ describe('poison work items', () => {
     expect(await received()).toEqual([]);
   });
 
-  test('a redriven message has all its tries before it again', async () => {
+  test('a redriven message starts without its history of retries', async () => {
     const { items, source, received } = await poison();
     const retry = { tries: 100, since: '2026-01-01T00:00:00.000Z' };
     await items.record({ ...item('e'), retry }, 'm6');
@@ -116,7 +122,7 @@ describe('the dead-letter queue of Service Bus', () => {
   });
   afterAll(() => bus[Symbol.asyncDispose]());
 
-  test('is listed with reasons, and stays as it is', async () => {
+  test('is listed with reasons; listing changes nothing', async () => {
     const letters = await source.list(10);
     expect(letters.map(({ id, reason }) => [id, reason])).toEqual(
       ['a', 'b', 'c'].map((id) => [id, 'NotABatch: shard: two hex digits']),
@@ -125,7 +131,7 @@ describe('the dead-letter queue of Service Bus', () => {
     expect(await bus.stats('commands')).toMatchObject({ deadLettered: 3, active: 0 });
   });
 
-  test('what is asked for goes back to the queue, past duplicate detection; the rest stays', async () => {
+  test('the requested messages go back to the queue, past duplicate detection; the rest stays', async () => {
     expect(await redriven(source, 'b')).toEqual(['b']);
     expect(await bus.stats('commands')).toMatchObject({ deadLettered: 2, active: 1, duplicatesDropped: 0 });
     expect((await source.list(10)).map(({ id }) => id)).toEqual(['a', 'c']);
@@ -142,19 +148,23 @@ describe('the calls', () => {
     },
   });
   const audited: object[] = [];
-  const dependencies = {
+  const auditTrail = (append: AuditTrail['append']): AuditTrail => ({
+    append,
+    list: () => Promise.reject(new Error('not read here')),
+  });
+  const parts = {
     deadLetters: [source('q1', ['a', 'b']), source('q2', ['c'])],
-    audit: async (entry: object) => void audited.push(entry),
+    audit: auditTrail(async (entry) => void audited.push(entry)),
   };
 
   test('GET lists all sources', async () => {
-    const body = bodyOf(await listDeadLetters(dependencies)) as { deadLetters: { id: string }[] };
+    const body = bodyOf(await listDeadLetters(parts)) as { deadLetters: { id: string }[] };
     expect(body.deadLetters.map(({ id }) => id)).toEqual(['a', 'b', 'c']);
   });
 
-  test('POST redrives by id, says what was not there, and is on the record', async () => {
+  test('POST redrives by id, names the ids it did not find, and is audited', async () => {
     const request = aRequest({ method: 'POST', body: { ids: ['a', 'c', 'x'] } });
-    expect(bodyOf(await redriveDeadLetters(request, dependencies))).toEqual({
+    expect(bodyOf(await redriveDeadLetters(request, parts))).toEqual({
       redriven: ['a', 'c'],
       notFound: ['x'],
     });
@@ -163,7 +173,7 @@ describe('the calls', () => {
     );
   });
 
-  test('what was sent before something failed is on the record, and the answer says both', async () => {
+  test('messages sent before a failure are audited, and the answer names them and the failure', async () => {
     audited.length = 0;
     const failing: DeadLetterSource = {
       ...source('q3', ['a', 'b']),
@@ -174,7 +184,7 @@ describe('the calls', () => {
     };
     const request = aRequest({ method: 'POST', body: { ids: ['a', 'b', 'c'] } });
     const response = await redriveDeadLetters(request, {
-      ...dependencies,
+      ...parts,
       deadLetters: [failing, source('q2', ['c'])],
     });
     expect(response.status).toBe(503);
@@ -184,7 +194,7 @@ describe('the calls', () => {
     expect(audited).toHaveLength(2);
   });
 
-  test('nothing more is sent when the record cannot be kept', async () => {
+  test('nothing more is sent once auditing fails', async () => {
     const sent: string[] = [];
     const counted: DeadLetterSource = {
       ...source('q4', ['a', 'b']),
@@ -195,9 +205,7 @@ describe('the calls', () => {
         }
       },
     };
-    const audit = async () => {
-      throw new Error('the store is away');
-    };
+    const audit = auditTrail(() => Promise.reject(new Error('the store is away')));
     const request = aRequest({ method: 'POST', body: { ids: ['a', 'b'] } });
     const response = await redriveDeadLetters(request, { deadLetters: [counted], audit });
     expect(response.status).toBe(503);
@@ -207,7 +215,7 @@ describe('the calls', () => {
   test.each([[undefined], [{}], [{ ids: [] }], [{ ids: 'a' }], [{ ids: ['a'], all: true }]])(
     '%j is a problem',
     async (body) => {
-      const response = await redriveDeadLetters(aRequest({ method: 'POST', body }), dependencies);
+      const response = await redriveDeadLetters(aRequest({ method: 'POST', body }), parts);
       expect(response.status).toBe(400);
     },
   );

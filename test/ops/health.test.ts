@@ -6,7 +6,7 @@ describe('checkHealth', () => {
   beforeEach(() => void vi.useFakeTimers());
   afterEach(() => void vi.useRealTimers());
 
-  test('is ok when everything answers', async () => {
+  test('is ok if everything answers', async () => {
     const checks = ['a', 'b'].map((name) => ({ name, probe: async () => 1 }));
     expect(await checkHealth(checks, systemClock)).toEqual({
       status: 'ok',
@@ -25,7 +25,7 @@ describe('checkHealth', () => {
     });
   });
 
-  test('does not wait for ever for what does not answer, even where it ignores the signal', async () => {
+  test('does not wait for ever for a probe that never answers and ignores its signal', async () => {
     const timeout = new AbortController();
     vi.spyOn(AbortSignal, 'timeout').mockReturnValue(timeout.signal);
     const checking = checkHealth([{ name: 'silent', probe: () => new Promise(() => {}) }], systemClock);

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { createLocks, workItemKey } from '../../src/locking/index.ts';
+import { createLocks, workItemLockKey } from '../../src/locking/index.ts';
 import { systemClock } from '../../src/platform/clock.ts';
 import { aRequest, bodyOf, type OpsForTests, opsForTests, principal } from '../support/opsForTests.ts';
 
@@ -22,7 +22,7 @@ async function listed(key: string) {
 }
 
 describe('GET ops/locks', () => {
-  test('shows who holds what, and who held it last', async () => {
+  test('shows who holds each lock, and who held it last', async () => {
     const lease = await hold('jobs/count/0');
     expect(await listed('jobs/count/0')).toEqual({
       key: 'jobs/count/0',
@@ -38,15 +38,15 @@ describe('GET ops/locks', () => {
     expect(await listed('jobs/count/0')).toMatchObject({ held: false, owner: 'host-1', expiry: null });
   });
 
-  test('a lock without a fence is shown while it is held, and only then', async () => {
+  test('shows a lock without a fence only while it is held', async () => {
     const lease = await hold('jobs/count/unfenced', { fenced: false });
     expect(await listed('jobs/count/unfenced')).toMatchObject({ held: true, owner: null, fence: 0 });
     await lease.release();
     expect(await listed('jobs/count/unfenced')).toBeUndefined();
   });
 
-  test('the locks of work items are left out, held or not', async () => {
-    const key = workItemKey('inv-1', 'receipt');
+  test('leaves out the locks of work items, held or not', async () => {
+    const key = workItemLockKey('inv-1', 'receipt');
     await using _lease = await hold(key, { fenced: false });
     expect(await listed(key)).toBeUndefined();
   });
@@ -61,7 +61,7 @@ describe('POST ops/locks/release', () => {
       .map(({ actor, action, detail }) => ({ actor, action, detail }));
   const reason = 'host-1 is gone';
 
-  test('takes the lock from its holder under a higher fence, and is on the record', async () => {
+  test('takes the lock from its holder with a higher fence, and is audited', async () => {
     const lease = await hold('jobs/release/0');
     const response = await release({ key: 'jobs/release/0', expectedOwner: 'host-1', reason });
     const { fence } = bodyOf(response) as { fence: number };
@@ -81,7 +81,7 @@ describe('POST ops/locks/release', () => {
     await lease.release();
   });
 
-  test('another owner is a conflict that names the present one, and the try is on the record', async () => {
+  test('the wrong owner is a conflict that names the current one, and the attempt is audited', async () => {
     await using lease = await hold('jobs/release/1');
     const response = await release({ key: 'jobs/release/1', expectedOwner: 'host-2', reason });
     expect(response.status).toBe(409);
@@ -93,14 +93,18 @@ describe('POST ops/locks/release', () => {
     ]);
   });
 
-  test('a holder without a name is nobody’s expected owner', async () => {
-    await using _lease = await hold(workItemKey('inv-2', 'receipt'), { fenced: false });
-    const response = await release({ key: workItemKey('inv-2', 'receipt'), expectedOwner: 'host-1', reason });
+  test('a holder that left no name matches no expected owner', async () => {
+    await using _lease = await hold(workItemLockKey('inv-2', 'receipt'), { fenced: false });
+    const response = await release({
+      key: workItemLockKey('inv-2', 'receipt'),
+      expectedOwner: 'host-1',
+      reason,
+    });
     expect(response.status).toBe(409);
     expect(bodyOf(response)).toMatchObject({ detail: expect.stringContaining('left no name') });
   });
 
-  test('a free lock gets a higher fence where the expected owner held it last, else it is a conflict', async () => {
+  test('a free lock gets a higher fence if the expected owner held it last; otherwise it is a conflict', async () => {
     const lease = await hold('jobs/release/2');
     await lease.release();
     const free = await release({ key: 'jobs/release/2', expectedOwner: 'host-2', reason });
@@ -110,7 +114,7 @@ describe('POST ops/locks/release', () => {
     expect(bodyOf(fenced)).toMatchObject({ previousOwner: 'host-1', fence: lease.fence + 1 });
   });
 
-  test('a lock that there is not is 404', async () => {
+  test('an unknown lock is 404', async () => {
     const none = await release({ key: 'jobs/release/none', expectedOwner: 'host-1', reason });
     expect(none.status).toBe(404);
     expect(await auditOf('jobs/release/none')).toMatchObject([{ detail: { outcome: 'notFound' } }]);
@@ -136,7 +140,7 @@ describe('POST ops/locks/release', () => {
     expect(await ops.audited()).toHaveLength(audits);
   });
 
-  test('an attempt that ends nobody knows how is on the record, and fails', async () => {
+  test('an attempt whose outcome is unknown is audited, and fails', async () => {
     await using own = await opsForTests();
     const broken = Object.assign(own.lockStore, { look: () => Promise.reject(new Error('no route')) });
     expect(broken).toBe(own.lockStore);

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { shardOf } from '../../src/invoice/shard.ts';
-import { createFence } from '../../src/locking/fence.ts';
+import { newFence } from '../../src/locking/fence.ts';
 import { aRequest, bodyOf, type OpsForTests, opsForTests } from '../support/opsForTests.ts';
 
 let ops: OpsForTests;
@@ -9,7 +9,7 @@ beforeAll(async () => {
 });
 afterAll(() => ops[Symbol.asyncDispose]());
 
-/** Ids that the Cosmos SDK throws for, or the service answers with 400. */
+/** Ids for which the Cosmos SDK throws, or which the service answers with 400. */
 const oddIds = [
   'a#b',
   'a/b',
@@ -49,11 +49,13 @@ describe.each(oddIds)('the id %j', (id) => {
   });
 });
 
-describe('the id of something that is no invoice', () => {
+describe('the id of a document that is not an invoice', () => {
   test.each(['ops/invoices/{id}', 'ops/invoices/{id}/retry'])('%s: 404', async (route) => {
     const container = ops.cosmos.containers.invoices;
     const fenceId = 'fence:jobs%2Fcount%2F0';
-    await createFence(container, { lockKey: 'jobs/count/0', shard: shardOf(fenceId, 4) });
+    const fence = newFence('jobs/count/0', shardOf(fenceId, 4)).document;
+    expect(fence.id).toBe(fenceId);
+    await container.items.upsert(fence);
     await container.items.upsert({ id: 'a-message', shard: shardOf('a-message', 4), type: 'outboxMessage' });
     for (const id of [fenceId, 'a-message']) {
       const asked = aRequest({ method: 'POST', params: { id }, body: {} });

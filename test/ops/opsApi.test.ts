@@ -19,7 +19,7 @@ describe('POST ops/invoices', () => {
     paymentMethod: 'pm_card_visa',
   };
 
-  test('stores the good rows, names the bad by their place, and is on the record', async () => {
+  test('stores the good rows, names the bad ones by index, and is audited', async () => {
     const body = [good, { ...good, id: 'imp-2', amountMinor: 1.5 }, good];
     const response = await ops.api.importInvoices(aRequest({ method: 'POST', body, headers: principal }));
     expect(bodyOf(response)).toEqual({
@@ -37,13 +37,13 @@ describe('POST ops/invoices', () => {
     );
   });
 
-  test('other content under a stored id is rejected', async () => {
+  test('rejects different content under a stored id', async () => {
     const body = [{ ...good, amountMinor: 5 }];
     const response = await ops.api.importInvoices(aRequest({ method: 'POST', body }));
     expect(bodyOf(response)).toMatchObject({ created: 0, rejected: [{ index: 0, field: 'id' }] });
   });
 
-  test('rows that the store does not surely take are rejected by name, and that is on the record', async () => {
+  test('rejects rows that may not have been stored, and audits the failure', async () => {
     await ops.cosmos.fault({ kind: '503', count: 1_000, filter: { operation: 'batch' } });
     let answered = false;
     const body = [{ ...good, id: 'unsure' }];
@@ -67,7 +67,7 @@ describe('POST ops/invoices', () => {
     );
   });
 
-  test('with another number of shards than the deployment began with nothing is stored', async () => {
+  test('stores nothing if SHARDS has changed since the deployment began', async () => {
     await using other = await opsForTests({ shardsOfDeployment: 16 });
     const response = await other.api.importInvoices(aRequest({ method: 'POST', body: [good] }));
     expect(response).toMatchObject({ status: 500 });
@@ -76,7 +76,7 @@ describe('POST ops/invoices', () => {
     expect(bodyOf(list)).toMatchObject({ invoices: [] });
   });
 
-  test('a body that cannot be read is a problem, and nothing is stored or recorded', async () => {
+  test('a body that cannot be read is a problem, and nothing is stored or audited', async () => {
     const before = (await ops.audited()).length;
     const headers = { 'content-type': 'application/json' };
     const response = await ops.api.importInvoices(aRequest({ method: 'POST', body: '[{', headers }));
@@ -92,7 +92,7 @@ describe('GET ops/invoices', () => {
     return bodyOf(response) as { invoices: { id: string; status: string }[]; continuation: string | null };
   };
 
-  test('pages through all of a status, each once', async () => {
+  test('pages through all invoices with a status, each once', async () => {
     const wanted = Array.from({ length: 230 }, (_, n) => ({
       id: `list-${n}`,
       shard: `l${n % 3}`,
@@ -115,14 +115,14 @@ describe('GET ops/invoices', () => {
     expect(new Set(seen)).toEqual(new Set(wanted.map(({ id }) => id)));
   });
 
-  test('one that cannot be read hides no other', async () => {
+  test('an invoice that cannot be read does not hide the others', async () => {
     await using own = await opsForTests();
     await own.store({ id: 'good' }, { id: 'bad', currency: 5 as never });
     const { invoices } = bodyOf(await own.api.listInvoices(aRequest())) as { invoices: { id: string }[] };
     expect(invoices.map(({ id }) => id)).toEqual(['good']);
   });
 
-  test('a status that there is not, and a continuation that is none, are problems that name the field', async () => {
+  test('an unknown status and a bad continuation are problems that name the field', async () => {
     const wrong = await ops.api.listInvoices(aRequest({ query: { status: 'paidd' } }));
     expect(wrong.status).toBe(400);
     expect(bodyOf(wrong)).toMatchObject({
@@ -135,7 +135,7 @@ describe('GET ops/invoices', () => {
     }
   });
 
-  test('one by its id, with its timeline; 404 where there is none', async () => {
+  test('returns one by its id, with its timeline; an unknown id is 404', async () => {
     const id = 'imp-1';
     const found = await ops.api.getInvoice(aRequest({ params: { id } }));
     expect(bodyOf(found)).toMatchObject({
@@ -198,7 +198,7 @@ describe('POST ops/runs', () => {
   const runIdOf = async (body: unknown, headers: Record<string, string> = {}) =>
     (bodyOf(await start(body, headers)) as { runId: string }).runId;
 
-  test('answers 202 with the run and where to see it, starts it and is on the record', async () => {
+  test('answers 202 with the run and its location, starts it and is audited', async () => {
     const response = await start({ job: 'count' }, principal);
     const { runId } = bodyOf(response) as { runId: string };
     expect(response).toMatchObject({ status: 202, headers: { location: `/api/ops/runs/${runId}` } });
@@ -236,7 +236,7 @@ describe('POST ops/runs', () => {
     expect(ops.started).toHaveLength(before);
   });
 
-  test('the same Idempotency-Key is the same run, created and recorded once', async () => {
+  test('the same Idempotency-Key is the same run, created and audited once', async () => {
     const headers = { 'idempotency-key': 'monday' };
     const first = await runIdOf({ job: 'count', dryRun: true }, headers);
     const audits = (await ops.audited()).length;
@@ -245,7 +245,7 @@ describe('POST ops/runs', () => {
     expect(ops.started.filter(({ instanceId }) => instanceId === first)).toHaveLength(1);
   });
 
-  test('a group that is named twice is run once', async () => {
+  test('a group named twice is run once', async () => {
     const body = { job: 'count', groups: ['0', '0', '1', '0'] };
     const { status, jsonBody } = await start(body);
     expect(status).toBe(202);
@@ -255,7 +255,7 @@ describe('POST ops/runs', () => {
     });
   });
 
-  test('a run whose creator died before it was started is started by the next call with its key', async () => {
+  test('if the creator of a run died before starting it, the next call with its key starts it', async () => {
     const runId = runIdFor('thursday');
     const run = { job: 'count', runId, groups: ['0', '1'], dryRun: false };
     await ops.runs.create(newManualRun(run, '2026-01-01T12:00:00.000Z'));
@@ -274,7 +274,7 @@ describe('POST ops/runs', () => {
     }
   });
 
-  test('the key of a run that has ended starts nothing anew', async () => {
+  test('the key of a run that has ended starts nothing', async () => {
     const headers = { 'idempotency-key': 'wednesday' };
     const runId = await runIdOf({ job: 'count' }, headers);
     await ops.runs.end({ job: 'count', runId }, { status: 'completed', at: '2026-01-01T12:00:05.000Z' });
@@ -284,7 +284,7 @@ describe('POST ops/runs', () => {
     expect(ops.started).toHaveLength(before);
   });
 
-  test('resume takes the groups of an ended run that are not completed', async () => {
+  test('resume runs the unfinished groups of an ended run', async () => {
     const runId = await runIdOf({ job: 'count' });
     expect((await start({ job: 'count', resume: runId })).status).toBe(400);
     const key = { job: 'count', runId };
@@ -297,7 +297,7 @@ describe('POST ops/runs', () => {
     expect((await start({ job: 'count', resume: runId, groups: ['0'] })).status).toBe(400);
   });
 
-  test('a run that there is not is 404', async () => {
+  test('an unknown run is 404', async () => {
     expect((await ops.api.getRun(aRequest({ params: { id: 'x' } }))).status).toBe(404);
   });
 });

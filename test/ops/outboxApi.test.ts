@@ -1,7 +1,9 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { cosmosOutboxStore } from '../../src/outbox/cosmosOutboxStore.ts';
 import { createDispatcher } from '../../src/outbox/dispatcher.ts';
 import type { OutboxMessage } from '../../src/outbox/outboxMessage.ts';
 import { sweepOutbox } from '../../src/outbox/sweepOutbox.ts';
+import { anInstance } from '../support/anInstance.ts';
 import {
   allPages,
   aRequest,
@@ -48,7 +50,7 @@ async function store({ cosmos }: OpsForTests, messages: readonly OutboxMessage[]
 describe('GET ops/outbox', () => {
   const second = (n: number) => new Date(Date.parse('2026-01-01T00:00:00.000Z') + n * 1_000).toISOString();
 
-  test('waiting messages: the longest waiting first; others: the newest first', async () => {
+  test('lists waiting messages longest waiting first, and others newest first', async () => {
     await using own = await opsForTests();
     const times = [3, 1, 4, 2].map((n) => ({ n, createdAt: second(n), shard: `0${n}` }));
     await store(own, [
@@ -69,7 +71,7 @@ describe('GET ops/outbox', () => {
   });
 
   test.each(['pending', 'dispatched'] as const)(
-    'pages through all that are %s, each once, also where many were written at the same moment',
+    'pages through all %s messages, each once, even if many were written at the same moment',
     async (status) => {
       await using own = await opsForTests();
       const wanted = Array.from({ length: 250 }, (_, n) =>
@@ -84,15 +86,15 @@ describe('GET ops/outbox', () => {
     },
   );
 
-  test('one that cannot be read hides no other', async () => {
+  test('a message that cannot be read does not hide the others', async () => {
     await using own = await opsForTests();
-    const bad = { ...parked('bad'), destination: 'nowhere' } as unknown as OutboxMessage;
+    const bad = { ...parked('bad'), attempts: 'ten' } as unknown as OutboxMessage;
     await store(own, [parked('good-1'), bad, parked('good-2')]);
     const pages = await allPages(own.api.listOutbox, 'messages', { status: 'parked' });
     expect(pages.flat().map(({ id }) => id)).toEqual(['good-1', 'good-2']);
   });
 
-  test('a message is shown with its error and without what it carries', async () => {
+  test('shows a message with its error and without its body', async () => {
     await store(ops, [parked('shown')]);
     const pages = await allPages(ops.api.listOutbox, 'messages', { status: 'parked' });
     expect(pages.flat().find(({ id }) => id === 'shown')).toEqual({
@@ -112,7 +114,7 @@ describe('GET ops/outbox', () => {
     ['status', 'sent', 'expected one of pending, dispatched, parked, got "sent"'],
     ['continuation', 'nonsense', 'expected what an earlier page gave as "continuation"'],
     ['continuation', Buffer.from('["x",1]').toString('base64url'), 'expected what an earlier page gave'],
-  ])('a wrong %s (%s) is a problem that names it', async (field, value, error) => {
+  ])('a bad %s (%s) is a problem that names it', async (field, value, error) => {
     const response = await ops.api.listOutbox(aRequest({ query: { [field]: value } }));
     expect(response.status).toBe(400);
     expect(bodyOf(response)).toMatchObject({ errors: [{ field, error: expect.stringContaining(error) }] });
@@ -123,7 +125,7 @@ describe('POST ops/outbox/{id}/redrive', () => {
   const redrive = (id: string, body?: unknown) =>
     ops.api.redriveOutbox(aRequest({ method: 'POST', params: { id }, body, headers: principal }));
 
-  test('a parked message is pending again, the sweeper dispatches it, and it is on the record', async () => {
+  test('makes a parked message pending again, for the sweeper to dispatch, and is audited', async () => {
     await store(ops, [{ ...parked('again'), shard: '03' }]);
     expect(bodyOf(await redrive('again', { reason: 'queue mended' }))).toMatchObject({
       id: 'again',
@@ -140,9 +142,10 @@ describe('POST ops/outbox/{id}/redrive', () => {
       return messages.map(() => ({ kind: 'sent' as const }));
     };
     const destinations = { 'payment-commands': send, 'work-items': send };
-    const dispatcher = createDispatcher({ container, destinations, clock, telemetry });
-    const onUnreadable = () => {};
-    await sweepOutbox({ container, dispatcher, clock, telemetry, onUnreadable }, { assertHeld() {} });
+    const outbox = cosmosOutboxStore(container, { clock });
+    const instance = anInstance({ clock, telemetry });
+    const dispatcher = createDispatcher({ outbox, destinations, instance });
+    await sweepOutbox({ outbox, dispatcher, instance }, { assertHeld() {} });
     expect(sent).toMatchObject([{ id: 'again', body: [{ n: 1 }] }]);
     expect((await container.item('again', '03').read()).resource).toMatchObject({ status: 'dispatched' });
     expect(await ops.audited()).toContainEqual(
@@ -155,7 +158,7 @@ describe('POST ops/outbox/{id}/redrive', () => {
     );
   });
 
-  test.each(['pending', 'dispatched'] as const)('one that is %s is a conflict', async (status) => {
+  test.each(['pending', 'dispatched'] as const)('a %s message is a conflict', async (status) => {
     const id = `not-${status}`;
     await store(ops, [aMessage({ id, status })]);
     const audits = (await ops.audited()).length;
@@ -165,20 +168,20 @@ describe('POST ops/outbox/{id}/redrive', () => {
     expect(await ops.audited()).toHaveLength(audits);
   });
 
-  test('of two at the same time one redrives', async () => {
+  test('of two at the same time, one redrives', async () => {
     await store(ops, [parked('twice')]);
     const answers = await Promise.all([redrive('twice'), redrive('twice')]);
     expect(answers.map(({ status }) => String(status ?? 200)).toSorted()).toEqual(['200', '409']);
     expect((await ops.audited()).filter(({ target }) => target === 'twice')).toHaveLength(1);
   });
 
-  test('an id of no message is 404, also when it is an invoice', async () => {
+  test('an id that is not a message’s is 404, even if it is an invoice’s', async () => {
     await ops.store({ id: 'invoice-here' });
     expect((await redrive('nobody')).status).toBe(404);
     expect((await redrive('invoice-here')).status).toBe(404);
   });
 
-  test('a wrong body is a problem', async () => {
+  test('a bad body is a problem', async () => {
     const response = await redrive('shown', { reason: '' });
     expect(response.status).toBe(400);
     expect(bodyOf(response)).toMatchObject({ errors: [{ field: 'reason' }] });

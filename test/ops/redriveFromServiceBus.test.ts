@@ -1,7 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { type DeadLetterSource, serviceBusDeadLetters } from '../../src/ops/deadLetters.ts';
-import { defaultPassLimits } from '../../src/ops/deadLettersRedrive.ts';
+import type { DeadLetterSource } from '../../src/ops/deadLetters.ts';
+import { defaultPassLimits } from '../../src/ops/redriveFromServiceBus.ts';
+import { serviceBusDeadLetters } from '../../src/ops/serviceBusDeadLetters.ts';
 import { type ServiceBusForTests, serviceBusForTests } from '../support/serviceBusForTests.ts';
 
 const names = ['locks', 'capped', 'twice', 'often', 'halfway'];
@@ -11,16 +12,16 @@ beforeAll(async () => {
 });
 afterAll(() => bus[Symbol.asyncDispose]());
 
-/** Sends messages with these ids, and gives them up. */
-async function giveUp(queue: string, ...ids: string[]): Promise<void> {
+/** Sends messages with these ids, and dead-letters them. */
+async function deadLettered(queue: string, ...ids: string[]): Promise<void> {
   const sender = bus.client.createSender(queue);
   await sender.sendMessages(ids.map((messageId) => ({ messageId, body: { messageId } })));
   await sender.close();
-  await giveUpAll(queue);
+  await deadLetterAll(queue);
 }
 
-/** Gives up whatever is in the queue; the answer has the ids. */
-async function giveUpAll(queue: string): Promise<string[]> {
+/** Dead-letters everything in the queue, and returns the ids. */
+async function deadLetterAll(queue: string): Promise<string[]> {
   const receiver = bus.client.createReceiver(queue);
   const messages = await receiver.receiveMessages(50, { maxWaitTimeInMs: 2_000 });
   for (const message of messages) await receiver.deadLetterMessage(message);
@@ -31,8 +32,8 @@ async function giveUpAll(queue: string): Promise<string[]> {
 const redriven = (source: DeadLetterSource, ...ids: string[]) =>
   Array.fromAsync(source.redrive(new Set(ids)));
 
-test('locks that run out on the way take nothing from what was sent', async () => {
-  await giveUp('locks', 'a', 'b', 'c', 'd');
+test('locks that expire during a pass do not affect what was sent', async () => {
+  await deadLettered('locks', 'a', 'b', 'c', 'd');
   const sent: string[] = [];
   for await (const id of serviceBusDeadLetters(bus.client, 'locks').redrive(new Set(['b', 'c']))) {
     sent.push(id);
@@ -42,28 +43,28 @@ test('locks that run out on the way take nothing from what was sent', async () =
   expect(await bus.stats('locks')).toMatchObject({ active: 2 });
 });
 
-test.concurrent('an id that is not there ends after one pass, and what was passed by can be received again', async () => {
-  await giveUp('capped', ...Array.from({ length: 8 }, (_, n) => `m${n}`));
+test.concurrent('an unknown id costs one pass, and the messages passed over can be received again', async () => {
+  await deadLettered('capped', ...Array.from({ length: 8 }, (_, n) => `m${n}`));
   const source = serviceBusDeadLetters(bus.client, 'capped', { ...defaultPassLimits, mostReceived: 5 });
   expect(await redriven(source, 'nobody')).toEqual([]);
   expect(await bus.stats('capped')).toMatchObject({ deadLettered: 8, active: 0 });
-  // The broker's clock stands still: what was not let go would be locked for ever.
+  // The broker's clock stands still: a message that was not abandoned would stay locked for ever.
   expect(await redriven(source, 'm4')).toEqual(['m4']);
 });
 
-test.concurrent('two dead letters with one id are one id of those that were asked for', async () => {
-  await giveUp('twice', 'same', 'same', 'other');
+test.concurrent('two dead letters with the same id are both redriven, and count as one of the requested ids', async () => {
+  await deadLettered('twice', 'same', 'same', 'other');
   const source = serviceBusDeadLetters(bus.client, 'twice');
   expect(await redriven(source, 'same', 'other')).toEqual(['same', 'same', 'other']);
   expect(await bus.stats('twice')).toMatchObject({ deadLettered: 0, active: 3 });
 });
 
-test.concurrent('however often a message is redriven, its id stays as long as Service Bus takes one', async () => {
+test.concurrent('a redriven id never grows beyond what Service Bus accepts, however often it is redriven', async () => {
   const id = randomUUID();
   const ids = [id, `${id}:redriven:901`, `${id}:redriven:901:redriven:922`, 'x'.repeat(128)];
-  await giveUp('often', ...ids);
+  await deadLettered('often', ...ids);
   expect(await redriven(serviceBusDeadLetters(bus.client, 'often'), ...ids)).toEqual(ids);
-  const [first, second, third, longest] = await giveUpAll('often');
+  const [first, second, third, longest] = await deadLetterAll('often');
   for (const next of [first, second, third]) {
     expect(next?.split(':')).toEqual([id, 'redriven', expect.stringMatching(/^\d+$/)]);
   }
@@ -71,8 +72,8 @@ test.concurrent('however often a message is redriven, its id stays as long as Se
   expect(longest).toHaveLength(128);
 });
 
-test.concurrent('a send that fails halfway leaves the rest as it was, and keeps what was sent', async () => {
-  await giveUp('halfway', 'a', 'b', 'c');
+test.concurrent('a send that fails halfway leaves the rest unchanged, and what was sent stays sent', async () => {
+  await deadLettered('halfway', 'a', 'b', 'c');
   const sent: string[] = [];
   const pass = async () => {
     const ids = new Set(['a', 'b', 'c']);

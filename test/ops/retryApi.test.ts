@@ -18,7 +18,7 @@ describe('POST ops/invoices/{id}/retry', () => {
     ['declined', 2],
     ['parked', 1],
   ] as const)(
-    'a %s invoice is pending again, due now, with key number %i, and is on the record',
+    'a %s invoice is pending again, due now, with key number %i, and the retry is audited',
     async (status, keyNumber) => {
       const id = `retry-${status}`;
       const payment = { keyNumber: 1, keyCreatedAt: '2026-01-01T11:00:00.000Z', declines: 1, deferrals: 0 };
@@ -48,7 +48,7 @@ describe('POST ops/invoices/{id}/retry', () => {
     },
   );
 
-  test('a parked one that was surely not charged gets a new key; that wants a reason', async () => {
+  test('notCharged gives a parked invoice a new key, and needs a reason', async () => {
     const payment = { keyNumber: 1, keyCreatedAt: '2026-01-01T11:00:00.000Z', declines: 0, deferrals: 0 };
     await ops.store({ ...place('retry-sure'), status: 'parked', payment });
     const bare = await retry('retry-sure', { notCharged: true });
@@ -70,7 +70,7 @@ describe('POST ops/invoices/{id}/retry', () => {
     );
   });
 
-  test('no body is as good as one without a reason', async () => {
+  test('no body means no reason', async () => {
     await ops.store({ ...place('retry-bare'), status: 'parked' });
     expect(bodyOf(await retry('retry-bare'))).toMatchObject({ status: 'pending' });
     expect((await ops.audited()).find(({ target }) => target === 'retry-bare')).toMatchObject({
@@ -78,7 +78,7 @@ describe('POST ops/invoices/{id}/retry', () => {
     });
   });
 
-  test('what is pending, claimed or paid is a conflict, and stays as it is', async () => {
+  test('a pending, claimed or paid invoice is a conflict, and stays unchanged', async () => {
     const invoices = {
       pending: place('retry-pending'),
       claimed: aClaimedInvoice(place('retry-claimed')),
@@ -96,7 +96,7 @@ describe('POST ops/invoices/{id}/retry', () => {
     expect(await ops.audited()).toHaveLength(audits);
   });
 
-  test('an invoice that there is not is 404', async () => {
+  test('an unknown invoice is 404', async () => {
     expect((await retry('nobody')).status).toBe(404);
   });
 

@@ -23,7 +23,7 @@ function aRun(runId: string, startedAt: string, changes: Partial<RunRecord> = {}
 }
 
 describe('GET ops/runs', () => {
-  test('pages through the runs, newest first, all or those of a status', async () => {
+  test('pages through the runs, newest first, all of them or those with a status', async () => {
     await using own = await opsForTests();
     const at = (n: number) => new Date(Date.parse('2025-06-01T00:00:00.000Z') + n * 60_000).toISOString();
     const order = Array.from({ length: 120 }, (_, n) => (n * 7) % 120);
@@ -45,7 +45,7 @@ describe('GET ops/runs', () => {
     ['status', 'done', 'expected one of running, completed, failed, cancelled, got "done"'],
     ['job', 'other', 'expected one of count, got "other"'],
     ['continuation', 'nonsense', 'expected what an earlier page gave as "continuation"'],
-  ])('a wrong %s is a problem that names it', async (field, value, error) => {
+  ])('a bad %s is a problem that names it', async (field, value, error) => {
     const response = await ops.api.listRuns(aRequest({ query: { [field]: value } }));
     expect(response.status).toBe(400);
     expect(bodyOf(response)).toMatchObject({ errors: [{ field, error }] });
@@ -59,7 +59,7 @@ describe('POST ops/runs/{id}/cancel', () => {
       ops.orchestrations,
     );
 
-  test('a manual run is cancelled, its orchestration told, and it is on the record', async () => {
+  test('cancels a manual run, terminates its orchestration, and is audited', async () => {
     const started = await ops.api.startRun(
       aRequest({ method: 'POST', body: { job: 'count' } }),
       ops.orchestrations,
@@ -89,7 +89,7 @@ describe('POST ops/runs/{id}/cancel', () => {
     });
   });
 
-  test('a run of the timer is cancelled by its record alone', async () => {
+  test('cancels a run of the timer through its record alone', async () => {
     await ops.runs.create(aRun('by-timer', '2026-01-01T11:00:00.000Z', { trigger: 'timer' }));
     const told = ops.terminated.length;
     expect(bodyOf(await cancel('by-timer'))).toMatchObject({
@@ -99,12 +99,12 @@ describe('POST ops/runs/{id}/cancel', () => {
     expect(ops.terminated).toHaveLength(told);
   });
 
-  test('a run whose orchestration was never started can be cancelled', async () => {
+  test('cancels a run whose orchestration was never started', async () => {
     await ops.runs.create(aRun('orphan', '2026-01-01T11:00:00.000Z'));
     expect(bodyOf(await cancel('orphan'))).toMatchObject({ status: 'cancelled' });
   });
 
-  test.each(['completed', 'failed', 'cancelled'] as const)('one that is %s is a conflict', async (status) => {
+  test.each(['completed', 'failed', 'cancelled'] as const)('a %s run is a conflict', async (status) => {
     const id = `ended-${status}`;
     await ops.runs.create(aRun(id, '2026-01-01T11:00:00.000Z', { status }));
     const audits = (await ops.audited()).length;
@@ -114,11 +114,11 @@ describe('POST ops/runs/{id}/cancel', () => {
     expect(await ops.audited()).toHaveLength(audits);
   });
 
-  test('one that there is not is 404', async () => {
+  test('an unknown run is 404', async () => {
     expect((await cancel('nobody')).status).toBe(404);
   });
 
-  test('a wrong body is a problem', async () => {
+  test('a bad body is a problem', async () => {
     const response = await cancel('by-timer', { reason: 7 });
     expect(response.status).toBe(400);
     expect(bodyOf(response)).toMatchObject({ errors: [{ field: 'reason' }] });
