@@ -5,6 +5,7 @@ import { z } from 'zod';
 import { freePorts } from '../local/freePorts.ts';
 import { startChild } from '../local/start/child.ts';
 import { importInvoices } from '../src/intake/importInvoices.ts';
+import { cosmosInvoiceStore } from '../src/invoice/store/cosmosInvoiceStore.ts';
 import { type AzureClients, azureClients } from '../src/platform/azureClients.ts';
 import { systemClock } from '../src/platform/clock.ts';
 import { readSettings } from '../src/settings/readSettings.ts';
@@ -97,7 +98,8 @@ export async function startPayingApp(): Promise<PayingApp> {
           paymentMethod: 'pm_card_visa',
         },
       }));
-      await importInvoices({ container, clock: systemClock, shards: settings.shards }, rows, 'bench');
+      const invoices = cosmosInvoiceStore(container, { clock: systemClock, shards: settings.shards });
+      await importInvoices(invoices, rows, 'bench');
     },
 
     startHost: () =>

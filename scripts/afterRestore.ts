@@ -9,8 +9,10 @@ import { parseArgs } from 'node:util';
 import { CosmosClient } from '@azure/cosmos';
 import { DefaultAzureCredential } from '@azure/identity';
 import { z } from 'zod';
-import { containers, databaseName } from '../src/platform/cosmosContainers.ts';
+import { cosmosInvoiceStore } from '../src/invoice/store/cosmosInvoiceStore.ts';
 import { stripeClient } from '../src/paying/stripe/stripeClient.ts';
+import { systemClock } from '../src/platform/clock.ts';
+import { containers, databaseName } from '../src/platform/cosmosContainers.ts';
 import { type Finding, settleRestored } from './settleRestored.ts';
 
 const { values } = parseArgs({
@@ -40,11 +42,11 @@ if (!read.success) {
 }
 const { since, cosmos, STRIPE_SECRET_KEY: secretKey, STRIPE_API_BASE: apiBase, SHARDS: shards } = read.data;
 const client = new CosmosClient(cosmos);
+const container = client.database(databaseName).container(containers.invoices.name);
 const counts: Record<Finding, number> = { known: 0, marked: 0, missing: 0, differs: 0, twice: 0, again: 0 };
 for await (const { finding, invoiceId, paymentId } of settleRestored({
   stripe: stripeClient({ secretKey, apiBase, timeoutMs: 30_000 }),
-  container: client.database(databaseName).container(containers.invoices.name),
-  shards,
+  invoices: cosmosInvoiceStore(container, { clock: systemClock, shards }),
   since: Date.parse(since),
   now: Date.now(),
   apply: values.apply,

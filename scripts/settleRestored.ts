@@ -1,15 +1,17 @@
-import type { Container } from '@azure/cosmos';
 import pLimit from 'p-limit';
 import type Stripe from 'stripe';
-import { transact } from '../src/documents/transact.ts';
-import { settleFound } from '../src/followUps/settleFound.ts';
+import { StoreAway } from '../src/documents/storeAway.ts';
+import { followUpsOf } from '../src/followUps/followUps.ts';
+import { receiptFollowUp } from '../src/followUps/receipts.ts';
 import type { Invoice } from '../src/invoice/invoice.ts';
-import { readInvoice } from '../src/invoice/readInvoices.ts';
-import { shardOf } from '../src/invoice/shard.ts';
-import { stripeAmount } from '../src/paying/stripe/stripeAmount.ts';
+import type { InvoiceStore } from '../src/invoice/store/invoiceStore.ts';
+import { recordFoundPayment } from '../src/paying/recordFoundPayment.ts';
+import { stripeAmount } from '../src/paying/stripe/stripeProvider.ts';
 
 /** The actor in an invoice's timeline. */
 const by = 'after-restore';
+/** A receipt only: the webhook would announce payments of long ago. */
+const followUps = followUpsOf([receiptFollowUp]);
 /** Invoices checked concurrently. */
 const atOnce = 16;
 
@@ -44,15 +46,13 @@ export interface Found {
  */
 export async function* settleRestored({
   stripe,
-  container,
-  shards,
+  invoices,
   since,
   apply,
   now,
 }: {
   stripe: Stripe;
-  container: Container;
-  shards: number;
+  invoices: Pick<InvoiceStore, 'find' | 'update'>;
   /** Milliseconds since the epoch, like `now`. */
   since: number;
   now: number;
@@ -82,8 +82,7 @@ export async function* settleRestored({
     const before = settled.get(invoiceId);
     settled.set(invoiceId, payment.id);
     if (before !== undefined) return 'twice';
-    const shard = shardOf(invoiceId, shards);
-    const invoice = await readInvoice(container, shard, invoiceId);
+    const invoice = await invoices.find(invoiceId);
     if (invoice === undefined) return 'missing';
     if (invoice.status === 'paid') return invoice.payment.id === payment.id ? 'known' : 'twice';
     if (!isOf(payment, invoice)) return 'differs';
@@ -91,12 +90,15 @@ export async function* settleRestored({
     const paidAt = new Date(payment.created * 1000).toISOString();
     const occasion = `restored-${payment.id}`;
     const found = { paymentId: payment.id, paidAt, found: 'after a restore', occasion };
-    const written = await transact(
-      container,
-      shard,
-      settleFound(invoice, found, { now, by, notifies: false }),
-    );
-    return written.kind === 'committed' ? 'marked' : 'again';
+    const unpaid = ({ status }: Invoice) => status !== 'paid';
+    try {
+      const options = { now, by, followUps, mayRecord: unpaid };
+      const recorded = await recordFoundPayment(invoices, invoiceId, found, options);
+      return recorded.kind === 'updated' ? 'marked' : 'again';
+    } catch (error) {
+      if (error instanceof StoreAway) return 'again';
+      throw error;
+    }
   }
 }
 

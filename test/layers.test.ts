@@ -8,17 +8,19 @@
  */
 import pLimit from 'p-limit';
 import { describe, expect, test } from 'vitest';
-import { processInvoicesJob, processInvoicesName } from '../src/claiming/processInvoices.ts';
-import { createFence } from '../src/locking/fence.ts';
-import type { Locks } from '../src/locking/index.ts';
+import { processInvoicesJob } from '../src/claiming/processInvoices.ts';
+import { cosmosDocuments } from '../src/documents/cosmosDocuments.ts';
+import { cosmosInvoiceStore } from '../src/invoice/store/cosmosInvoiceStore.ts';
+import { newFence } from '../src/locking/fence.ts';
+import { jobLockKey, type Locks } from '../src/locking/index.ts';
+import { cosmosOutboxStore } from '../src/outbox/cosmosOutboxStore.ts';
 import { createDispatcher, type SendMessages } from '../src/outbox/dispatcher.ts';
 import type { OutboxMessage } from '../src/outbox/outboxMessage.ts';
-import { executeBatch } from '../src/paying/payBatch.ts';
 import { type PaymentBatch, paymentBatchSchema } from '../src/paying/paymentBatch.ts';
 import { systemClock } from '../src/platform/clock.ts';
-import { groupLockKey } from '../src/runs/job.ts';
+import { cosmosRunStore } from '../src/runs/cosmosRunStore.ts';
 import { runScheduled } from '../src/runs/runScheduled.ts';
-import { cosmosRunStore } from '../src/runs/runStore.ts';
+import { anInstance } from './support/anInstance.ts';
 import {
   everybodyHolds,
   type Layer,
@@ -26,7 +28,14 @@ import {
   unconditional,
   withBatch,
 } from './support/layerSwitches.ts';
-import { hastyClock, minute, type PayingWorld, payingWorld } from './support/payingWorld.ts';
+import {
+  followUpsForTests,
+  hastyClock,
+  minute,
+  type PayingWorld,
+  payingWorld,
+  shards,
+} from './support/payingWorld.ts';
 import { virtualLocks } from './support/virtualLocks.ts';
 
 describe('two timers fire at the same moment', () => {
@@ -107,7 +116,8 @@ async function fireTimers(
   };
   // As it is from the second run on: with the fence there, the first try of a claim is the one that counts.
   const { invoices, runs } = cosmos.containers;
-  await createFence(invoices, { lockKey: groupLockKey(processInvoicesName, '0'), shard });
+  const lockKey = jobLockKey('process-invoices', '0');
+  await cosmosDocuments(invoices).transact(shard, [newFence(lockKey, shard)]);
 
   const meetings = rendezvous(2);
   const ticks = await Promise.all([tick('host-a', first.locks), tick('host-b', second.locks)]);
@@ -116,7 +126,7 @@ async function fireTimers(
     batches: sent.map(({ body }) => paymentBatchSchema.parse(body)),
   };
 
-  function tick(instance: string, locks: Locks) {
+  function tick(name: string, locks: Locks) {
     const meet = meetings.join();
     const container = withBatch(
       without.includes('claim') ? unconditional(invoices) : invoices,
@@ -127,25 +137,22 @@ async function fireTimers(
         },
     );
     const destinations = { 'payment-commands': send, 'work-items': send };
-    const job = processInvoicesJob({
-      container,
-      dispatcher: createDispatcher({ container, destinations, clock: hastyClock, telemetry }),
-      clock: hastyClock,
-      telemetry,
-      shards: 1,
-      groups: 1,
-      batchSize: 50,
-      claimStaleMs: 5 * minute,
-      notifies: false,
-      onUnreadable() {},
-      async checkShards() {},
-    });
+    const instance = anInstance({ name, clock: hastyClock, telemetry });
+    const outbox = cosmosOutboxStore(container, instance);
+    const job = processInvoicesJob(
+      {
+        invoices: cosmosInvoiceStore(container, { clock: hastyClock, shards }),
+        dispatcher: createDispatcher({ outbox, destinations, instance }),
+        followUps: followUpsForTests,
+        instance,
+        async checkShards() {},
+      },
+      { shards: 1, groups: 1, batchSize: 50, claimStaleMs: 5 * minute },
+    );
     return runScheduled(job, {
       locks: without.includes('lease') ? everybodyHolds : locks,
       runs: cosmosRunStore(runs),
-      clock: systemClock,
-      telemetry,
-      instance,
+      instance: { ...instance, clock: systemClock },
     }).finally(() => void meet());
   }
 }
@@ -178,18 +185,18 @@ async function consume(
           return answer;
         },
     );
-    const { dependencies } = world.consumer({
-      container,
-      limit: (call) => limit(call),
+    const { pay } = world.consumer({
+      invoices: cosmosInvoiceStore(container, { clock: hastyClock, shards }),
       provider: {
         ...provider,
-        charge(request) {
-          calls.push(request);
-          return provider.charge(request);
-        },
+        charge: (request) =>
+          limit(() => {
+            calls.push(request);
+            return provider.charge(request);
+          }),
       },
     });
-    return executeBatch(dependencies, batch).finally(() => void meet());
+    return pay(batch).finally(() => void meet());
   }
 }
 

@@ -89,7 +89,7 @@ function patchOperations({ set = {}, remove = [], append }: Patch): PatchOperati
 }
 
 /** Conditions take no parameters, so values are written as JSON literals, which end no string early. */
-function conditionOf(where: readonly Condition[]): string {
+export function conditionOf(where: readonly Condition[]): string {
   const terms = where.map(({ path, is, value }) => `c.${path} ${is} ${JSON.stringify(value)}`);
   return `from c where ${terms.join(' and ')}`;
 }

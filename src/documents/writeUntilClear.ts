@@ -20,6 +20,8 @@ export interface Patience {
   readonly tries: number;
   /** Milliseconds to wait after an answer that was not clear; doubles from `base` up to `cap`. */
   readonly delayMs: { readonly base: number; readonly cap: number };
+  /** What to do after an answer that was not clear: go on, or leave it at that without a reread. */
+  readonly afterUnclear: 'goOn' | 'stop';
 }
 
 const delayMs = { base: 200, cap: 4_000 };
@@ -27,11 +29,13 @@ const delayMs = { base: 200, cap: 4_000 };
 /**
  * How long a write is tried. Seven tries wait 0.2 + 0.4 + … + 4 s, about fourteen seconds: longer than Cosmos takes to
  * fail a partition over, shorter than a message's lock (60 s) or the trust in a lease that was renewed meanwhile.
- * `brief` is for writes that somebody else repeats anyway: a second try, once the losers are dropped.
+ *
+ * `brief` is for a write that something else repeats anyway, and that others wait for: it is tried a second time once the
+ * losers are dropped, and does not wait for a store that gives no clear answer.
  */
 export const patience = {
-  thorough: { tries: 7, delayMs },
-  brief: { tries: 2, delayMs },
+  thorough: { tries: 7, delayMs, afterUnclear: 'goOn' },
+  brief: { tries: 2, delayMs, afterUnclear: 'stop' },
 } as const satisfies Record<string, Patience>;
 
 /** What the loop has to know of a write. Everything but `reread` is free of I/O. */
@@ -73,7 +77,7 @@ export type Written<Item> =
 export async function writeUntilClear<Item, Stored>(
   { documents, clock }: { documents: DocumentStore; clock: Clock },
   write: ConditionalWrite<Item, Stored>,
-  { tries, delayMs: delay }: Patience = patience.thorough,
+  { tries, delayMs: delay, afterUnclear }: Patience = patience.thorough,
 ): Promise<Written<Item>> {
   let { items } = write;
   let cause: unknown;
@@ -86,6 +90,7 @@ export async function writeUntilClear<Item, Stored>(
     else {
       cause = answer.cause;
       write.onUnclear?.();
+      if (afterUnclear === 'stop') break;
       await clock.sleep(waitMs);
     }
     const reread = await unlessAway(write.reread(items));

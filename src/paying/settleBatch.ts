@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type { Ended, FollowUps } from '../followUps/followUps.ts';
 import { known, unknownSince } from '../invoice/invoice.ts';
 import { type InvoiceChange, ifClaimedBy } from '../invoice/invoiceChange.ts';
-import type { InvoiceStore, Settled } from '../invoice/store/invoiceStore.ts';
+import type { InvoiceStore, Settled, Writes } from '../invoice/store/invoiceStore.ts';
 import type { Instance } from '../platform/instance.ts';
 import type { Settlement } from './decideSettlement.ts';
 import type { PaymentBatch, PaymentCommand } from './paymentBatch.ts';
@@ -34,7 +34,6 @@ export function settleBatch(
   toSettle: readonly SettledCommand[],
 ): Promise<Settled<SettledCommand & { invoiceId: string }>> {
   const now = clock.now();
-  const at = new Date(now).toISOString();
   // Names this settlement and no other, so that a transaction whose answer was lost is recognised.
   const settlementId = `${batchId}-${randomUUID().slice(0, 8)}`;
   return invoices.settle({
@@ -42,21 +41,45 @@ export function settleBatch(
     batchId,
     settlementId,
     items: toSettle.map((one) => ({ ...one, invoiceId: one.command.invoiceId })),
-    plan: (items) => ({
-      patches: items.map(({ invoiceId, command, settlement }) => {
-        const entry = { at, by, batchId, settlement: settlementId, ...timelineOf(settlement) };
-        return ifClaimedBy(batchId, invoiceId, { ...changeOf(settlement, command, at), entry });
-      }),
-      messages: followUps(
-        items.flatMap(({ command, settlement }) => endOf(command, settlement, at)),
-        { shard, occasion: settlementId, now },
-      ),
-    }),
+    plan: (items) => planSettlement(items, { batchId, shard, settlementId, now, by, followUps }),
   });
 }
 
+/** The content of one settling transaction: a patch for each invoice, and the messages of what follows. Pure. */
+export function planSettlement(
+  items: readonly SettledCommand[],
+  {
+    batchId,
+    shard,
+    settlementId,
+    now,
+    by,
+    followUps,
+  }: {
+    batchId: string;
+    shard: string;
+    settlementId: string;
+    /** Milliseconds. */
+    now: number;
+    by: string;
+    followUps: FollowUps;
+  },
+): Writes {
+  const at = new Date(now).toISOString();
+  return {
+    patches: items.map(({ command, settlement }) => {
+      const entry = { at, by, batchId, settlement: settlementId, ...timelineOf(settlement) };
+      return ifClaimedBy(batchId, command.invoiceId, { ...changeOf(settlement, command, at), entry });
+    }),
+    messages: followUps(
+      items.flatMap(({ command, settlement }) => endOf(command, settlement, at)),
+      { shard, occasion: settlementId, now },
+    ),
+  };
+}
+
 /** What a settlement writes, apart from the timeline. */
-export function changeOf(
+function changeOf(
   settlement: Settlement,
   { payment }: PaymentCommand,
   at: string,

@@ -35,9 +35,13 @@ export async function startBatch(
   const toPay = commands.flatMap((command) => {
     const invoice = byId.get(command.invoiceId);
     if (invoice === undefined) return [];
-    const { calledSince } = invoice;
-    if (calledSince === undefined) return [command];
-    return [{ ...command, payment: unknownSince(command.payment, calledSince) }];
+    return [resumed(command, invoice)];
   });
   return { toPay, dropped };
+}
+
+/** The command as it is to be paid: calls that had begun under this claim before may have charged. Pure. */
+export function resumed(command: PaymentCommand, { calledSince }: { calledSince?: string }): PaymentCommand {
+  if (calledSince === undefined) return command;
+  return { ...command, payment: unknownSince(command.payment, calledSince) };
 }

@@ -1,14 +1,14 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { claimBatch } from '../../src/claiming/claimBatch.ts';
-import { maxAttempts } from '../../src/claiming/decideClaim.ts';
-import type { Claimant } from '../../src/claiming/planClaims.ts';
+import { type ClaimingRun, claimBatch } from '../../src/claiming/claimBatch.ts';
 import { noClaims } from '../../src/claiming/planClaims.ts';
-import { type Invoice, newInvoice } from '../../src/invoice/invoice.ts';
-import { actionableInvoices, readInvoices } from '../../src/invoice/readInvoices.ts';
-import { createFence, FencedOut } from '../../src/locking/fence.ts';
+import { cosmosDocuments } from '../../src/documents/cosmosDocuments.ts';
+import { type Invoice, invoiceSchema, newInvoice } from '../../src/invoice/invoice.ts';
+import { maxAttempts } from '../../src/invoice/maxAttempts.ts';
+import { cosmosInvoiceStore } from '../../src/invoice/store/cosmosInvoiceStore.ts';
+import { FencedOut, newFence } from '../../src/locking/fence.ts';
 import { paymentBatchSchema } from '../../src/paying/paymentBatch.ts';
-import { systemClock } from '../../src/platform/clock.ts';
-import { aClaimant, hastyClock } from '../support/payingWorld.ts';
+import { type Clock, systemClock } from '../../src/platform/clock.ts';
+import { aRun, followUpsForTests, hastyClock } from '../support/payingWorld.ts';
 import { type PayonceCosmos, payonceCosmos } from '../support/payonceCosmos.ts';
 
 let cosmos: PayonceCosmos;
@@ -44,29 +44,30 @@ async function dueInvoices(
 }
 
 async function readDue(shard: string): Promise<Invoice[]> {
-  const pages = actionableInvoices(cosmos.containers.invoices, {
-    shard,
-    now: new Date().toISOString(),
-    pageSize: 100,
-  });
+  const pages = parts().invoices.due({ shard, now: new Date().toISOString(), pageSize: 100 });
   return (await Array.fromAsync(pages)).flat();
 }
 
-function claim(shard: string, page: Invoice[], by: Claimant = aClaimant()) {
-  return claimBatch(
-    { container: cosmos.containers.invoices, clock, claimStaleMs, notifies: false },
-    shard,
-    page,
-    by,
-  );
+/** What claims with a staleness and a clock. */
+function parts(staleMs = claimStaleMs, by: Clock = clock) {
+  const invoices = cosmosInvoiceStore(cosmos.containers.invoices, { clock: by, shards: 1 });
+  return { invoices, followUps: followUpsForTests, claimStaleMs: staleMs };
 }
 
-function stored(shard: string, page: Invoice[]): Promise<Invoice[]> {
-  return readInvoices(
-    cosmos.containers.invoices,
-    shard,
-    page.map(({ id }) => id),
-  );
+function claim(shard: string, page: Invoice[], run: ClaimingRun = aRun()) {
+  return claimBatch(parts(), shard, page, run);
+}
+
+/** The fence is there, so the first try of a claim is applied. */
+async function fenced(shard: string) {
+  const { lease } = aRun();
+  await cosmosDocuments(cosmos.containers.invoices).transact(shard, [newFence(lease.key, shard)]);
+}
+
+async function stored(shard: string, page: Invoice[]): Promise<Invoice[]> {
+  const ids = page.map(({ id }) => id);
+  const documents = await cosmosDocuments(cosmos.containers.invoices).read(shard, ids);
+  return documents.map((document) => invoiceSchema.parse(document));
 }
 
 describe('claimBatch', () => {
@@ -104,7 +105,7 @@ describe('claimBatch', () => {
 
   test('of two runs that read the same page each invoice is claimed by one', async () => {
     const { shard, page } = await dueInvoices(30);
-    const results = await Promise.all([claim(shard, page), claim(shard, page, aClaimant({ by: 'host-b' }))]);
+    const results = await Promise.all([claim(shard, page), claim(shard, page, aRun({ instance: 'host-b' }))]);
     expect(results.reduce((sum, { counts }) => sum + counts.claimed, 0)).toBe(30);
     const commands = results.flatMap(({ message }) =>
       message === undefined ? [] : paymentBatchSchema.parse(message.body).commands,
@@ -114,16 +115,11 @@ describe('claimBatch', () => {
 
   test('of two runs that see the same stale claims each is taken over by one', async () => {
     const { shard, page } = await dueInvoices(10);
-    await claimBatch(
-      { container: cosmos.containers.invoices, clock, claimStaleMs: -1, notifies: false },
-      shard,
-      page,
-      aClaimant(),
-    );
+    await claimBatch(parts(-1), shard, page, aRun());
     const stale = await readDue(shard);
     const results = await Promise.all([
       claim(shard, stale),
-      claim(shard, stale, aClaimant({ by: 'host-b' })),
+      claim(shard, stale, aRun({ instance: 'host-b' })),
     ]);
     expect(results.reduce((sum, { counts }) => sum + counts.reclaimed, 0)).toBe(10);
     for (const { timeline } of await stored(shard, page)) {
@@ -133,8 +129,7 @@ describe('claimBatch', () => {
 
   test('a batch whose answer was lost is settled by rereading', async () => {
     const { shard, page } = await dueInvoices(5);
-    // With the fence there, the first try is applied.
-    await createFence(cosmos.containers.invoices, { lockKey: aClaimant().lockKey, shard });
+    await fenced(shard);
     await cosmos.fault({
       kind: 'reset-after',
       count: 4,
@@ -147,7 +142,7 @@ describe('claimBatch', () => {
 
   test('so is one that only parked, and each of them is counted', async () => {
     const { shard, page } = await dueInvoices(3, { attempts: maxAttempts });
-    await createFence(cosmos.containers.invoices, { lockKey: aClaimant().lockKey, shard });
+    await fenced(shard);
     const filter = { operation: 'batch', partitionKey: shard };
     await cosmos.fault({ kind: 'reset-after', count: 4, filter });
     expect(await claim(shard, page)).toEqual({ counts: { ...noClaims, parked: 3 } });
@@ -161,7 +156,7 @@ describe('claimBatch', () => {
   test('so is one whose invoices have been settled by the time of the rereading', async () => {
     const { shard, page } = await dueInvoices(2);
     const { invoices } = cosmos.containers;
-    await createFence(invoices, { lockKey: aClaimant().lockKey, shard });
+    await fenced(shard);
     await cosmos.fault({
       kind: 'reset-after',
       count: 2,
@@ -179,12 +174,7 @@ describe('claimBatch', () => {
         }
       },
     };
-    const { counts } = await claimBatch(
-      { container: invoices, clock: settling, claimStaleMs: 1_000, notifies: false },
-      shard,
-      page,
-      aClaimant(),
-    );
+    const { counts } = await claimBatch(parts(1_000, settling), shard, page, aRun());
     expect(counts).toEqual({ ...noClaims, claimed: 2 });
     expect((await stored(shard, page)).map(({ status }) => status)).toEqual(['paid', 'paid']);
   });
@@ -197,17 +187,19 @@ describe('claimBatch', () => {
 
   test('a smaller fence token than the store has seen is refused, and nothing is written', async () => {
     const { shard, page } = await dueInvoices(4);
-    await claim(shard, page.slice(0, 2), aClaimant({ fence: 7 }));
-    await expect(claim(shard, page.slice(2), aClaimant({ fence: 6 }))).rejects.toThrow(FencedOut);
+    await claim(shard, page.slice(0, 2), aRun({ lease: { fence: 7 } }));
+    await expect(claim(shard, page.slice(2), aRun({ lease: { fence: 6 } }))).rejects.toThrow(FencedOut);
     expect((await stored(shard, page.slice(2))).every(({ status }) => status === 'pending')).toBe(true);
-    expect((await claim(shard, page.slice(2), aClaimant({ fence: 8 }))).counts.claimed).toBe(2);
+    expect((await claim(shard, page.slice(2), aRun({ lease: { fence: 8 } }))).counts.claimed).toBe(2);
   });
 
   test('a lease that is gone stops it before it writes', async () => {
     const { shard, page } = await dueInvoices(2);
-    const lost = aClaimant({
-      assertHeld() {
-        throw new Error('lost');
+    const lost = aRun({
+      lease: {
+        assertHeld() {
+          throw new Error('lost');
+        },
       },
     });
     await expect(claim(shard, page, lost)).rejects.toThrow('lost');
@@ -269,12 +261,7 @@ describe('claimBatch', () => {
     const { shard, page } = await dueInvoices(2);
     let due = page;
     for (let claims = 0; claims < 3 * maxAttempts; claims++) {
-      const { message } = await claimBatch(
-        { container: cosmos.containers.invoices, clock, claimStaleMs: -1, notifies: false },
-        shard,
-        due,
-        aClaimant(),
-      );
+      const { message } = await claimBatch(parts(-1), shard, due, aRun());
       const { commands } = paymentBatchSchema.parse(message?.body);
       expect(commands.map(({ attempt }) => attempt)).toEqual([1, 1]);
       due = await readDue(shard);

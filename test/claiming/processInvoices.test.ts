@@ -1,10 +1,12 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { processInvoicesJob } from '../../src/claiming/processInvoices.ts';
-import { createFence } from '../../src/locking/fence.ts';
+import { cosmosDocuments } from '../../src/documents/cosmosDocuments.ts';
+import { newFence } from '../../src/locking/fence.ts';
 import type { Dispatcher } from '../../src/outbox/dispatcher.ts';
 import { metric } from '../../src/platform/telemetry.ts';
 import type { Counts, GroupRun, Processed } from '../../src/runs/job.ts';
-import { hastyClock, type PayingWorld, payingWorld } from '../support/payingWorld.ts';
+import { anInstance } from '../support/anInstance.ts';
+import { followUpsForTests, hastyClock, type PayingWorld, payingWorld } from '../support/payingWorld.ts';
 import { recordedTelemetry } from '../support/recordedTelemetry.ts';
 
 let world: PayingWorld;
@@ -18,26 +20,27 @@ const key = 'jobs/process-invoices/0';
 const run: GroupRun = {
   runId: 'run-1',
   group: '0',
-  by: 'host-a',
+  instance: 'host-a',
   lease: { key, fence: 5, signal: new AbortController().signal, assertHeld() {} },
 };
+
+/** The invoices of the first test, for the later ones to copy. */
+let stored: string[] = [];
 
 /** Works through the one shard of a job piece by piece, until a piece ends it. */
 async function work(dispatcher: Dispatcher = sends) {
   const telemetry = recordedTelemetry();
-  const job = processInvoicesJob({
-    container: world.container,
-    dispatcher,
-    clock: hastyClock,
-    telemetry,
-    shards: 1,
-    groups: 1,
-    batchSize: 10,
-    claimStaleMs: 300_000,
-    notifies: false,
-    onUnreadable() {},
-    checkShards: async () => {},
-  });
+  const instance = anInstance({ clock: hastyClock, telemetry });
+  const job = processInvoicesJob(
+    {
+      invoices: world.invoices,
+      dispatcher,
+      followUps: followUpsForTests,
+      instance,
+      checkShards: async () => {},
+    },
+    { shards: 1, groups: 1, batchSize: 10, claimStaleMs: 300_000 },
+  );
   const done: Processed[] = [];
   const previews: Counts[] = [];
   for await (const piece of job.plan('0')) {
@@ -52,6 +55,7 @@ async function work(dispatcher: Dispatcher = sends) {
 describe('process-invoices', () => {
   test('what is planned is claimed, and a preview says the same', async () => {
     const { shard, ids } = await world.dueInvoices(12);
+    stored = ids;
     expect(shard).toBe('00');
     const { done, previews, telemetry } = await work();
     expect(done.map(({ counts }) => counts.claimed)).toEqual([10, 2]);
@@ -63,7 +67,7 @@ describe('process-invoices', () => {
   test('where no message gets through it claims no more', async () => {
     const { container } = world;
     const due = Array.from({ length: 30 }, (_, n) => `jam-${n}`);
-    const [like] = await world.stored('00', ['inv-0']);
+    const [like] = await world.stored('00', stored.slice(0, 1));
     for (const id of due) {
       const { claim: _, ...invoice } = { ...like, id, status: 'pending', attempts: 0 };
       await container.items.create({ ...invoice, actionableAt: '2026-01-01T00:00:00.000Z' });
@@ -84,7 +88,7 @@ describe('process-invoices', () => {
   });
 
   test('a fence token that the store has outgrown: what was refused is counted, and the group is lost', async () => {
-    await createFence(world.container, { lockKey: key, shard: '00' });
+    await cosmosDocuments(world.container).transact('00', [newFence(key, '00')]);
     const [fence] = (
       await world.container.items
         .query<{ id: string }>(`SELECT c.id FROM c WHERE c.type = 'fence'`)
@@ -93,7 +97,7 @@ describe('process-invoices', () => {
     await world.container
       .item(fence?.id ?? '', '00')
       .patch([{ op: 'set', path: '/fence', value: run.lease.fence + 1 }]);
-    const [like] = await world.stored('00', ['inv-1']);
+    const [like] = await world.stored('00', stored.slice(1, 2));
     const { claim: _, ...invoice } = { ...like, id: 'late', status: 'pending', attempts: 0 };
     await world.container.items.create({ ...invoice, actionableAt: '2026-01-01T00:00:00.000Z' });
     const { done, telemetry } = await work();

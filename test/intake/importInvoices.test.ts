@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { importInvoices } from '../../src/intake/importInvoices.ts';
 import type { ParsedRow } from '../../src/intake/parseInvoices.ts';
-import { readInvoice } from '../../src/invoice/readInvoices.ts';
 import { shardOf } from '../../src/invoice/shard.ts';
+import { cosmosInvoiceStore } from '../../src/invoice/store/cosmosInvoiceStore.ts';
 import { hastyClock } from '../support/payingWorld.ts';
 import { type PayonceCosmos, payonceCosmos } from '../support/payonceCosmos.ts';
 
@@ -31,10 +31,14 @@ const rowsOf = (prefix: string, count: number) =>
   Array.from({ length: count }, (_, n) => row(`${prefix}-${n}`, n));
 
 function load(rows: readonly ParsedRow[], by = 'tester') {
-  return importInvoices({ container: cosmos.containers.invoices, clock: hastyClock, shards }, rows, by);
+  return importInvoices(store(), rows, by);
 }
 
-const find = (id: string) => readInvoice(cosmos.containers.invoices, shardOf(id, shards), id);
+function store(container = cosmos.containers.invoices, clock = hastyClock) {
+  return cosmosInvoiceStore(container, { clock, shards });
+}
+
+const find = (id: string) => store().find(id);
 
 describe('importInvoices', () => {
   test('stores each row in its shard, pending and due at its time, with who imported it', async () => {
@@ -131,7 +135,7 @@ describe('importInvoices', () => {
         error: `"${id}" may have been stored, which is unclear: send it again`,
       })),
     );
-    expect(String(result.failure)).toContain('shard 02 gave no clear answer in 6 tries');
+    expect(String(result.failure)).toContain('shard 02 could not be stored: the store gave no clear answer in 7 tries');
     expect(await load(rows)).toEqual({
       created: unclear.length,
       duplicates: 40 - unclear.length,
@@ -148,7 +152,7 @@ describe('importInvoices', () => {
   test('a store that refuses the request: nothing is stored, and the reason is given', async () => {
     const container = cosmos.containers.invoices.database.container('not-there');
     const { created, rejected, failure } = await importInvoices(
-      { container, clock: hastyClock, shards },
+      store(container),
       rowsOf('barred', 3),
       'tester',
     );
@@ -162,11 +166,7 @@ describe('importInvoices', () => {
     // Each transaction that begins finds a minute gone by.
     const slow = { ...hastyClock, monotonic: () => (time += 60_000) };
     const rows = rowsOf('slow', 900);
-    const { created, rejected } = await importInvoices(
-      { container: cosmos.containers.invoices, clock: slow, shards },
-      rows,
-      'tester',
-    );
+    const { created, rejected } = await importInvoices(store(undefined, slow), rows, 'tester');
     expect(created).toBeGreaterThan(0);
     expect(created + rejected.length).toBe(900);
     expect(rejected[0]?.error).toMatch(/^"slow-\d+" has not been stored: send it again$/);

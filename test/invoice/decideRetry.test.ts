@@ -17,7 +17,6 @@ describe('decideRetry', () => {
   test('after a decline the next key, and the schedule from its beginning', () => {
     expect(decideRetry({ status: 'declined', payment: used })).toEqual({
       kind: 'retry',
-      from: 'declined',
       payment: { keyNumber: 3, declines: 0, deferrals: 0 },
     });
   });
@@ -27,7 +26,6 @@ describe('decideRetry', () => {
     for (const one of [payment, used]) {
       expect(decideRetry({ status: 'parked', payment: one })).toEqual({
         kind: 'retry',
-        from: 'parked',
         payment: one,
       });
     }

@@ -1,10 +1,17 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { Invoice, PaymentState } from '../../src/invoice/invoice.ts';
 import { retryInvoice } from '../../src/invoice/retryInvoice.ts';
-import { executeBatch } from '../../src/paying/payBatch.ts';
+import { cosmosInvoiceStore } from '../../src/invoice/store/cosmosInvoiceStore.ts';
 import { paramsHash, paymentBatchSchema } from '../../src/paying/paymentBatch.ts';
 import { withBatch } from '../support/layerSwitches.ts';
-import { hastyClock, hour, type PayingWorld, payingWorld, watchedProvider } from '../support/payingWorld.ts';
+import {
+  hastyClock,
+  hour,
+  type PayingWorld,
+  payingWorld,
+  shards,
+  watchedProvider,
+} from '../support/payingWorld.ts';
 
 let world: PayingWorld;
 beforeAll(async () => {
@@ -18,17 +25,20 @@ async function ended(changes: Partial<Invoice>) {
   const [id = ''] = ids;
   const { actionableAt: _, ...content } = (await world.stored(shard, ids))[0] as Invoice;
   await world.container.item(id, shard).replace(content);
-  const dependencies = { container: world.container, clock: hastyClock };
   return {
     id,
     shard,
     retry: (container = world.container) =>
-      retryInvoice({ ...dependencies, container }, { id, shard }, { actor: 'ada', reason: 'card renewed' }),
+      retryInvoice(
+        { invoices: cosmosInvoiceStore(container, { clock: hastyClock, shards }), clock: hastyClock },
+        id,
+        { actor: 'ada', reason: 'card renewed' },
+      ),
     async pay() {
       const { message } = await world.claimDue(shard);
       const { provider, calls } = watchedProvider(world.provider);
       const batch = paymentBatchSchema.parse(message?.body);
-      await executeBatch(world.consumer({ provider }).dependencies, batch);
+      await world.consumer({ provider }).pay(batch);
       return calls;
     },
     stored: async () => (await world.stored(shard, ids))[0],

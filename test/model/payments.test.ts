@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { isUnclear } from '../../src/followUps/reconcileStage.ts';
+import { isUnclear } from '../../src/paying/reconciliation.ts';
 import { type Fate, hour, minute, World } from './world.ts';
 
 /** A step picks what it works on by a number, so that it fits any state of the world. */

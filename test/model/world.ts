@@ -1,25 +1,22 @@
 /**
  * The way from claim to settlement as a state machine without I/O. The decisions and the writes are the app's own
- * (`planBatch`, `decideStart`, `pay`, `decideSettlement`, `decideDispatch` and their patches); the store, the queue and
- * the provider are the simplest things that could be: a map with ETags, a list whose messages never go away, a ledger.
+ * (`planClaims`, `standing`, `payInvoice`, `decideSettlement`, `planSettlement`, `decideDispatch` and their patches). The
+ * store, the queue and the provider are as simple as they can be: a map with ETags, a list whose messages never go away, a
+ * ledger.
  *
- * Each step is one thing that a process does. A process that is not stepped any further has died there, a message that is
- * delivered twice has come twice, and what another process does may lie between any two steps.
+ * Each step is one thing that a process does. A process that takes no further step has died there, a message may be
+ * delivered twice, and another process may act between any two steps.
  */
-import type { OperationInput, PatchOperation } from '@azure/cosmos';
 import { z } from 'zod';
-import { planBatch } from '../../src/claiming/planClaims.ts';
-import { unclearOf } from '../../src/followUps/followUpItems.ts';
-import { reconcileMessage, reconcileStageName, type Unclear } from '../../src/followUps/reconcileItem.ts';
+import { planClaims } from '../../src/claiming/planClaims.ts';
+import type { Patch } from '../../src/documents/documentStore.ts';
+import { followUpsOf } from '../../src/followUps/followUps.ts';
 import type { Invoice } from '../../src/invoice/invoice.ts';
-import { decideDispatch, dispatchPatches, type SendResult } from '../../src/outbox/decideDispatch.ts';
+import { standing } from '../../src/invoice/invoiceChange.ts';
+import { decideDispatch, dispatchPatch, type SendResult } from '../../src/outbox/decideDispatch.ts';
 import type { OutboxMessage } from '../../src/outbox/outboxMessage.ts';
-import {
-  decideSettlement,
-  defaultSettlementPolicy,
-  settlementPatches,
-} from '../../src/paying/decideSettlement.ts';
-import { pay } from '../../src/paying/payInvoice.ts';
+import { decideSettlement, defaultSettlementPolicy } from '../../src/paying/decideSettlement.ts';
+import { payInvoice } from '../../src/paying/payInvoice.ts';
 import { type PaymentBatch, type PaymentCommand, paymentBatchSchema } from '../../src/paying/paymentBatch.ts';
 import type {
   ChargeOutcome,
@@ -27,7 +24,9 @@ import type {
   FoundPayment,
   SoughtPayment,
 } from '../../src/paying/paymentProvider.ts';
-import { decideStart, resumed } from '../../src/paying/startBatch.ts';
+import { reconciliationFollowUp } from '../../src/paying/reconciliation.ts';
+import { planSettlement } from '../../src/paying/settleBatch.ts';
+import { resumed } from '../../src/paying/startBatch.ts';
 import { workItemSchema } from '../../src/workItems/workItem.ts';
 import { anInvoice } from '../support/anInvoice.ts';
 
@@ -37,6 +36,13 @@ const claimStaleMs = 5 * minute;
 const keyLifeMs = 24 * hour;
 const searchLagMs = minute;
 const keyNumberSchema = z.object({ keyNumber: z.int() });
+const followUps = followUpsOf([reconciliationFollowUp]);
+
+/** An invoice that is to be looked up, and the number of the key that was sent last. */
+interface LookUp {
+  invoiceId: string;
+  keyNumber: number;
+}
 
 /** What the network or the card does to one call. */
 export type Fate =
@@ -81,7 +87,7 @@ export class World {
   readonly consumers: Consumer[] = [];
   readonly ledger: Charge[] = [];
   /** The look-ups that were ordered in the transactions that parked invoices. */
-  readonly lookUps: Unclear[] = [];
+  readonly lookUps: LookUp[] = [];
   readonly #keys = new Map<string, { at: number; params: string; outcome: ChargeOutcome }>();
   #late: ChargeRequest[] = [];
   #ids = 0;
@@ -110,26 +116,24 @@ export class World {
   /** A run writes the claims of what it has read: all of them, or none where another was faster. */
   claim(run: Run): void {
     const { batchId, snapshot } = run;
-    const claimant = { runId: 'r', by: 'host', lockKey: 'l', fence: 1, assertHeld() {} };
-    const plan = planBatch(snapshot, {
+    const claimant = { runId: 'r', instance: 'host', fence: 1 };
+    const { patches, messages } = planClaims(snapshot, {
       batchId,
       shard: '00',
       now: this.now,
       claimStaleMs,
       claimant,
-      notifies: false,
+      followUps,
     });
-    const writes = plan.operations.slice(1);
-    if (!writes.every((operation) => this.#holds(operation))) {
+    if (!patches.every((patch) => this.#holds(patch))) {
       run.snapshot = snapshot.filter(({ id, _etag }) => this.invoices.get(id)?._etag === _etag);
       return;
     }
-    for (const operation of writes) {
-      if (operation.operationType === 'Patch') this.#patch(operation.id, patchesOf(operation));
-      if (operation.operationType === 'Create')
-        this.#order(operation.resourceBody as unknown as OutboxMessage);
+    for (const patch of patches) this.#patch(patch);
+    for (const message of messages) {
+      this.#order(message);
+      if (message.destination === 'payment-commands') this.outbox.set(message.id, message);
     }
-    if (plan.message !== undefined) this.outbox.set(plan.message.id, plan.message);
     run.snapshot = [];
   }
 
@@ -141,21 +145,21 @@ export class World {
     if (!marked) return;
     const stored = this.outbox.get(id);
     if (stored?.status !== 'pending' || stored.attempts !== attempts) return;
-    this.outbox.set(id, patched(stored, dispatchPatches(decideDispatch(stored, result, this.now))));
+    const patch = dispatchPatch(stored, decideDispatch(stored, result, this.now));
+    if (patch !== undefined) this.outbox.set(id, patched(stored, patch));
   }
 
   /** A consumer takes a message and marks what it still holds as being called. */
   start(batch: PaymentBatch): void {
     const toPay = batch.commands.flatMap((command) => {
       const invoice = this.invoices.get(command.invoiceId);
-      return invoice !== undefined && this.#heldBy(batch, invoice.id) ? [resumed(command, invoice)] : [];
+      if (invoice === undefined || !this.#heldBy(batch, invoice.id)) return [];
+      const { claim } = invoice;
+      return [resumed(command, claim?.phase === 'calling' ? { calledSince: claim.at } : {})];
     });
     const actionableAt = new Date(this.now + claimStaleMs).toISOString();
     for (const { invoiceId } of toPay) {
-      this.#patch(invoiceId, [
-        { op: 'set', path: '/claim/phase', value: 'calling' },
-        { op: 'set', path: '/actionableAt', value: actionableAt },
-      ]);
+      this.#patch({ kind: 'patch', id: invoiceId, set: { 'claim.phase': 'calling', actionableAt } });
     }
     if (toPay.length > 0) this.consumers.push({ batch, toPay, settlements: new Map() });
   }
@@ -167,7 +171,7 @@ export class World {
       charge: async (request: ChargeRequest) => this.#charge(request, fate),
       find: async ({ invoiceId }: SoughtPayment) => this.#find(invoiceId, fate),
     };
-    const outcome = await pay(provider, command, this.now);
+    const outcome = await payInvoice(provider, command, this.now);
     settlements.set(command.invoiceId, decideSettlement(command, outcome, defaultSettlementPolicy, this.now));
   }
 
@@ -177,10 +181,12 @@ export class World {
       const command = consumer.toPay.find(({ invoiceId }) => invoiceId === id);
       if (command === undefined) continue;
       if (this.#heldBy(consumer.batch, id)) {
-        const { batchId: occasion, shard } = consumer.batch;
-        const unclear = unclearOf([{ command, settlement }]);
-        this.#order(reconcileMessage(unclear, { shard, occasion, now: this.now }));
-        this.#patch(id, settlementPatches(settlement, command, this.#iso()));
+        const { batchId, shard } = consumer.batch;
+        const names = { batchId, shard, settlementId: batchId, by: 'host' };
+        const items = [{ command, settlement }];
+        const { patches, messages } = planSettlement(items, { ...names, now: this.now, followUps });
+        for (const message of messages) this.#order(message);
+        for (const patch of patches) this.#patch(patch);
       }
       consumer.toPay = consumer.toPay.filter((each) => each !== command);
     }
@@ -237,26 +243,27 @@ export class World {
   }
 
   /** An outbox message that is stored with a claim or a settlement: of those to the work items the look-ups count here. */
-  #order(message: OutboxMessage | undefined): void {
-    if (message?.destination !== 'work-items') return;
+  #order(message: OutboxMessage): void {
+    if (message.destination !== 'work-items') return;
     for (const { resourceId: invoiceId, stage, input } of workItemSchema.array().parse(message.body)) {
-      if (stage === reconcileStageName) this.lookUps.push({ invoiceId, ...keyNumberSchema.parse(input) });
+      if (stage === reconciliationFollowUp.name)
+        this.lookUps.push({ invoiceId, ...keyNumberSchema.parse(input) });
     }
   }
 
   #heldBy({ batchId }: PaymentBatch, id: string): boolean {
-    return decideStart(this.invoices.get(id), batchId) === 'pay';
+    return standing(this.invoices.get(id), batchId) === 'held';
   }
 
-  #holds(operation: OperationInput): boolean {
-    if (operation.operationType !== 'Patch') return true;
-    return this.invoices.get(operation.id)?._etag === operation.ifMatch;
+  /** A patch without a version is not conditional on it, so a guard that is switched off shows. */
+  #holds({ id, version }: Patch): boolean {
+    return version === undefined || this.invoices.get(id)?._etag === version;
   }
 
-  #patch(id: string, operations: readonly PatchOperation[]): void {
-    const invoice = this.invoices.get(id);
-    if (invoice === undefined) throw new Error(`no invoice ${id}`);
-    this.invoices.set(id, { ...patched(invoice, operations), _etag: this.#etag() });
+  #patch(patch: Patch): void {
+    const invoice = this.invoices.get(patch.id);
+    if (invoice === undefined) throw new Error(`no invoice ${patch.id}`);
+    this.invoices.set(patch.id, { ...patched(invoice, patch), _etag: this.#etag() });
   }
 
   #etag(): string {
@@ -268,27 +275,28 @@ export class World {
   }
 }
 
-function patchesOf(operation: OperationInput): PatchOperation[] {
-  const { resourceBody } = operation as { resourceBody: { operations: PatchOperation[] } };
-  return resourceBody.operations;
-}
-
-/** A copy with these patches on it: `set`, `remove`, and `add` at the end of an array. */
-function patched<T extends object>(item: T, operations: readonly PatchOperation[]): T {
+/** A copy with a patch on it. */
+function patched<T extends object>(item: T, { set = {}, remove = [], append }: Patch): T {
   const copy = structuredClone(item) as Record<string, unknown>;
-  for (const { op, path, ...rest } of operations) {
-    const names = path.split('/').slice(1);
-    const last = names.pop() ?? '';
-    const owner = names.reduce<Record<string, unknown>>(
-      (at, name) => at[name] as Record<string, unknown>,
-      copy,
-    );
-    const value = 'value' in rest ? rest.value : undefined;
-    if (op === 'remove') {
-      if (!(last in owner)) throw new Error(`there is no ${path} to remove`);
-      delete owner[last];
-    } else if (last === '-') (owner as unknown as unknown[]).push(value);
-    else owner[last] = value;
+  for (const [path, value] of Object.entries(set)) {
+    const { owner, name } = placeOf(copy, path);
+    owner[name] = value;
+  }
+  for (const path of remove) {
+    const { owner, name } = placeOf(copy, path);
+    if (!(name in owner)) throw new Error(`there is no ${path} to remove`);
+    delete owner[name];
+  }
+  if (append !== undefined) {
+    const { owner, name } = placeOf(copy, append.path);
+    (owner[name] as unknown[]).push(append.value);
   }
   return copy as T;
+}
+
+function placeOf(document: Record<string, unknown>, path: string) {
+  const names = path.split('.');
+  const name = names.pop() ?? '';
+  const owner = names.reduce((at, part) => at[part] as Record<string, unknown>, document);
+  return { owner, name };
 }

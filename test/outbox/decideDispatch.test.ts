@@ -1,5 +1,10 @@
 import { describe, expect, test } from 'vitest';
-import { decideDispatch, dispatchPatches, maxDispatchAttempts } from '../../src/outbox/decideDispatch.ts';
+import {
+  type DispatchDecision,
+  decideDispatch,
+  dispatchPatch,
+  maxDispatchAttempts,
+} from '../../src/outbox/decideDispatch.ts';
 
 const now = Date.parse('2026-01-01T12:00:00.000Z');
 
@@ -31,9 +36,9 @@ describe('decideDispatch', () => {
   });
 
   test('only a dispatched message expires', () => {
-    const paths = (patches: { path: string }[]) => patches.map(({ path }) => path);
-    expect(paths(dispatchPatches({ kind: 'dispatched' }))).toContain('/ttl');
-    expect(paths(dispatchPatches({ kind: 'parked', attempts: 10, error: 'x' }))).not.toContain('/ttl');
-    expect(paths(dispatchPatches({ kind: 'retry', attempts: 1, at: '', error: 'x' }))).not.toContain('/ttl');
+    const written = (decision: DispatchDecision) => dispatchPatch({ id: 'm', attempts: 0 }, decision)?.set;
+    expect(written({ kind: 'dispatched' })).toHaveProperty('ttl');
+    expect(written({ kind: 'parked', attempts: 10, error: 'x' })).not.toHaveProperty('ttl');
+    expect(written({ kind: 'retry', attempts: 1, at: '', error: 'x' })).not.toHaveProperty('ttl');
   });
 });

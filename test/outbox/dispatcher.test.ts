@@ -1,31 +1,40 @@
-import type { Container, OperationInput } from '@azure/cosmos';
 import { describe, expect, test } from 'vitest';
+import type { DocumentStore } from '../../src/documents/documentStore.ts';
 import { createDispatcher, type SendMessages } from '../../src/outbox/dispatcher.ts';
+import { markDispatched } from '../../src/outbox/markDispatched.ts';
 import { newOutboxMessage, type OutboxMessage } from '../../src/outbox/outboxMessage.ts';
+import type { OutboxStore } from '../../src/outbox/outboxStore.ts';
 import { systemClock } from '../../src/platform/clock.ts';
-import { noTelemetry } from '../../src/platform/telemetry.ts';
+import { anInstance } from '../support/anInstance.ts';
 
 function message(id: string, shard = '00'): OutboxMessage {
   return newOutboxMessage({ id, shard, destination: 'payment-commands', body: { batchId: id } }, 0);
 }
 
-/** A container that takes down the batches it gets. */
-function recordingContainer() {
+/** A store that records the transactions that mark messages. */
+function recordingOutbox() {
   const batches: { shard: string; ids: string[] }[] = [];
-  const items = {
-    async batch(operations: OperationInput[], shard: string) {
-      batches.push({ shard, ids: operations.map((operation) => ('id' in operation ? operation.id : '')) });
-      return { result: operations.map(() => ({ statusCode: 200 })) };
+  const documents: DocumentStore = {
+    async transact(shard, operations) {
+      batches.push({
+        shard,
+        ids: operations.map((operation) => (operation.kind === 'patch' ? operation.id : '')),
+      });
+      return { kind: 'committed' };
     },
+    read: async () => [],
   };
-  return { container: { items } as unknown as Container, batches };
+  const outbox: Pick<OutboxStore, 'mark'> = {
+    mark: (dispatched) => markDispatched({ documents, clock: systemClock }, dispatched),
+  };
+  return { outbox, batches };
 }
 
 function dispatcherWith(send: SendMessages) {
-  const { container, batches } = recordingContainer();
+  const { outbox, batches } = recordingOutbox();
   const destinations = { 'payment-commands': send, 'work-items': send };
   return {
-    dispatcher: createDispatcher({ container, destinations, clock: systemClock, telemetry: noTelemetry }),
+    dispatcher: createDispatcher({ outbox, destinations, instance: anInstance() }),
     batches,
   };
 }

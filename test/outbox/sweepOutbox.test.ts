@@ -1,11 +1,13 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { OnUnreadable } from '../../src/documents/readable.ts';
+import { cosmosDocuments } from '../../src/documents/cosmosDocuments.ts';
+import type { OnUnreadable } from '../../src/documents/storedDocuments.ts';
+import { cosmosOutboxStore } from '../../src/outbox/cosmosOutboxStore.ts';
 import { maxDispatchAttempts } from '../../src/outbox/decideDispatch.ts';
 import { createDispatcher, type SendMessages } from '../../src/outbox/dispatcher.ts';
-import { newOutboxMessage, type OutboxMessage } from '../../src/outbox/outboxMessage.ts';
-import { readOutboxMessage } from '../../src/outbox/readOutbox.ts';
+import { newOutboxMessage, type OutboxMessage, outboxMessageSchema } from '../../src/outbox/outboxMessage.ts';
 import { sweepOutbox } from '../../src/outbox/sweepOutbox.ts';
 import { metric } from '../../src/platform/telemetry.ts';
+import { anInstance } from '../support/anInstance.ts';
 import { type PayonceCosmos, payonceCosmos } from '../support/payonceCosmos.ts';
 import { recordedTelemetry } from '../support/recordedTelemetry.ts';
 import { virtualClock } from '../support/virtualClock.ts';
@@ -24,6 +26,7 @@ async function outbox(shard: string) {
   const container = cosmos.containers.invoices;
   const clock = virtualClock(Date.parse('2026-01-01T00:00:00.000Z'));
   const telemetry = recordedTelemetry();
+  const instance = anInstance({ clock, telemetry });
   const sent: string[] = [];
   const answers = { send: (async (all) => all.map(() => ({ kind: 'sent' }))) as SendMessages };
   const send: SendMessages = async (messages, mayGo = () => true) => {
@@ -33,10 +36,9 @@ async function outbox(shard: string) {
   };
   const dispatcher = () =>
     createDispatcher({
-      container,
+      outbox: cosmosOutboxStore(container, { clock }),
       destinations: { 'payment-commands': send, 'work-items': send },
-      clock,
-      telemetry,
+      instance,
     });
   return {
     clock,
@@ -50,7 +52,10 @@ async function outbox(shard: string) {
       await container.items.create(message);
       return message;
     },
-    read: (id: string) => readOutboxMessage(container, shard, id),
+    async read(id: string) {
+      const [document] = await cosmosDocuments(container).read(shard, [id]);
+      return outboxMessageSchema.parse(document);
+    },
     /** Whoever is due in other shards belongs to another test: each removes what it leaves. */
     async clear() {
       const { resources } = await container.items
@@ -59,7 +64,10 @@ async function outbox(shard: string) {
       for (const { id } of resources) await container.item(id, shard).delete();
     },
     sweep: (lease = held, onUnreadable: OnUnreadable = () => {}) =>
-      sweepOutbox({ container, dispatcher: dispatcher(), clock, telemetry, onUnreadable }, lease),
+      sweepOutbox(
+        { outbox: cosmosOutboxStore(container, { clock, onUnreadable }), dispatcher: dispatcher(), instance },
+        lease,
+      ),
   };
 }
 
@@ -222,7 +230,7 @@ describe('sweepOutbox', () => {
     for (let n = 0; n < 120; n++) await box.store(`good-${n}`);
     box.clock.stall(minute);
     const unreadable = new Set<string>();
-    expect(await box.sweep(held, ({ id }) => unreadable.add(id))).toMatchObject({ dispatched: 120 });
+    expect(await box.sweep(held, ({ id }) => void unreadable.add(id))).toMatchObject({ dispatched: 120 });
     expect(unreadable.size).toBe(102);
     await box.clear();
   });

@@ -44,7 +44,8 @@ function guarded(answers: { charge?: ChargeOutcome; find?: FoundPayment } = {}) 
         return given.find;
       },
     },
-    { telemetry, log() {}, policy },
+    { telemetry, log() {} },
+    policy,
   );
   const call = (kind: 'charge' | 'find') => provider[kind](request);
   return { call, calls, given, telemetry };

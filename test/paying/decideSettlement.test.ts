@@ -1,13 +1,13 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { maxAttempts } from '../../src/claiming/decideClaim.ts';
+import { maxAttempts } from '../../src/invoice/maxAttempts.ts';
 import {
   type CommandOutcome,
   decideSettlement,
   defaultSettlementPolicy as policy,
-  settlementPatches,
 } from '../../src/paying/decideSettlement.ts';
 import { commandFor, type PaymentCommand } from '../../src/paying/paymentBatch.ts';
+import { planSettlement } from '../../src/paying/settleBatch.ts';
 import { anInvoice } from '../support/anInvoice.ts';
 
 const now = Date.parse('2026-01-01T12:00:00.000Z');
@@ -131,9 +131,9 @@ describe('decideSettlement', () => {
   ])('since when the payment is unknown, after %s', (_, outcome, since) => {
     const stored = (before: PaymentCommand) => {
       const settlement = decideSettlement(before, outcome, policy, now);
-      const patches = settlementPatches(settlement, before, new Date(now).toISOString());
-      const patch = patches.find(({ path }) => path === '/payment');
-      return (patch as { value: PaymentCommand['payment'] }).value;
+      const names = { batchId: 'b', shard: '00', settlementId: 's', by: 'host', followUps: () => [] };
+      const { patches } = planSettlement([{ command: before, settlement }], { ...names, now });
+      return patches[0]?.set?.payment as PaymentCommand['payment'];
     };
     expect(stored(command()).unknownSince).toBe(since);
     const earlier = '2026-01-01T11:00:00.000Z';

@@ -1,17 +1,30 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { isAccessDenied } from '../../src/documents/cosmosErrors.ts';
-import { consumeBatch } from '../../src/paying/executePayments.ts';
-import { BatchRefused } from '../../src/paying/parseBatch.ts';
+import { NoClearAnswer, StoreAway } from '../../src/documents/storeAway.ts';
+import { formatVersion } from '../../src/documents/storedDocuments.ts';
+import { cosmosInvoiceStore } from '../../src/invoice/store/cosmosInvoiceStore.ts';
+import { createExecutePayments, type HeldMessages } from '../../src/paying/executePayments.ts';
 import { BatchUnfinished } from '../../src/paying/payBatch.ts';
-import { NoClearAnswer } from '../../src/paying/startBatch.ts';
-import { type DeadLetterReason, type LockRenewal, renewMessageLock } from '../../src/platform/heldMessage.ts';
+import { BatchRefused } from '../../src/paying/paymentBatch.ts';
+import {
+  type DeadLetterReason,
+  type LockRenewal,
+  renewMessageLock,
+} from '../../src/platform/heldMessages.ts';
 import { metric } from '../../src/platform/telemetry.ts';
-import { hastyClock, type PayingWorld, payingWorld, watchedProvider } from '../support/payingWorld.ts';
+import { anInstance } from '../support/anInstance.ts';
+import {
+  hastyClock,
+  type PayingWorld,
+  payingWorld,
+  shards,
+  watchedProvider,
+} from '../support/payingWorld.ts';
 import { recordedTelemetry } from '../support/recordedTelemetry.ts';
 import { type ServiceBusForTests, serviceBusForTests } from '../support/serviceBusForTests.ts';
 
 let world: PayingWorld;
 let dead: [string, DeadLetterReason][];
+let sentAgain: [unknown, number][];
 let telemetry: ReturnType<typeof recordedTelemetry>;
 beforeAll(async () => {
   world = await payingWorld();
@@ -19,19 +32,31 @@ beforeAll(async () => {
 afterAll(() => world[Symbol.asyncDispose]());
 beforeEach(() => {
   dead = [];
+  sentAgain = [];
   telemetry = recordedTelemetry();
 });
 
 function consume(message: unknown, delivery?: unknown, signal?: AbortSignal) {
-  const { dependencies } = world.consumer({ telemetry });
-  const deadLetter = async (lockToken: string, why: DeadLetterReason) => void dead.push([lockToken, why]);
-  return consumeBatch(
-    { ...dependencies, deadLetter, renewLock: async () => 'renewed' },
-    { message, delivery, ...(signal === undefined ? {} : { signal }) },
-  );
+  const { parts, policy } = world.consumer({ instance: reporting() });
+  const execute = createExecutePayments({ ...parts, messages: messages() }, policy);
+  return execute({ message, delivery, ...(signal === undefined ? {} : { signal }) });
 }
 
-describe('consumeBatch', () => {
+/** An instance that reports to this test. */
+function reporting() {
+  return anInstance({ name: 'host-b', clock: hastyClock, telemetry });
+}
+
+function messages(changes: Partial<HeldMessages> = {}): HeldMessages {
+  return {
+    deadLetter: async (lockToken, why) => void dead.push([lockToken, why]),
+    renew: async () => 'renewed',
+    sendAgain: async (message, delayMs) => void sentAgain.push([message, delayMs]),
+    ...changes,
+  };
+}
+
+describe('executePayments', () => {
   test('a batch is paid, whatever else the trigger tells', async () => {
     const { batch } = await world.claimedBatch(2);
     const metadata = { lockToken: 'token', deliveryCount: 1, sequenceNumber: 7, subject: null };
@@ -72,17 +97,14 @@ describe('consumeBatch', () => {
 
   test('a store that does not let the app in is left to in the same way: no good batch becomes a dead letter', async () => {
     const { batch, shard, ids } = await world.claimedBatch(2);
-    const { dependencies } = world.consumer({ telemetry, container: world.cosmos.denied.invoices });
+    const denied = cosmosInvoiceStore(world.cosmos.denied.invoices, { clock: hastyClock, shards });
+    const { parts, policy } = world.consumer({ instance: reporting(), invoices: denied });
+    const execute = createExecutePayments({ ...parts, messages: messages() }, policy);
     const consumeDenied = (deliveryCount: number) =>
-      consumeBatch(
-        {
-          ...dependencies,
-          deadLetter: async (token, why) => void dead.push([token, why]),
-          renewLock: async () => 'renewed',
-        },
-        { message: batch, delivery: { lockToken: 'token', deliveryCount } },
-      );
-    await expect(consumeDenied(4)).rejects.toSatisfy(isAccessDenied);
+      execute({ message: batch, delivery: { lockToken: 'token', deliveryCount } });
+    await expect(consumeDenied(4)).rejects.toSatisfy(
+      (error) => error instanceof StoreAway && error.reason === 'accessDenied',
+    );
     expect(await consumeDenied(5)).toEqual({ left: expect.stringMatching(/./) });
     expect(telemetry.values(metric.batchLeft)).toEqual([1]);
     expect(dead).toEqual([]);
@@ -92,6 +114,17 @@ describe('consumeBatch', () => {
     expect(await consume(message?.body)).toMatchObject({ settled: { paid: 2 } });
   });
 
+  test('what a newer release sent is put off as it is, and neither dead-lettered nor started', async () => {
+    const { batch, shard, ids } = await world.claimedBatch(1);
+    const newer = { ...batch, version: formatVersion + 1, added: 'by a newer release' };
+    expect(await consume(newer, { lockToken: 'token', deliveryCount: 9 })).toEqual({
+      putOff: expect.stringContaining('newer release'),
+    });
+    expect(sentAgain).toEqual([[newer, 30_000]]);
+    expect(dead).toEqual([]);
+    expect(await world.stored(shard, ids)).toMatchObject([{ claim: { phase: 'claimed' } }]);
+  });
+
   test('a stopping host leaves the message to others, however often it has come', async () => {
     const { batch } = await world.claimedBatch(1);
     const stopped = consume(batch, { lockToken: 'token', deliveryCount: 9 }, AbortSignal.abort());
@@ -99,16 +132,6 @@ describe('consumeBatch', () => {
     expect(dead).toEqual([]);
   });
 });
-
-/** Calls one after the other, as when all slots but one are taken. */
-function oneByOne() {
-  let line: Promise<unknown> = Promise.resolve();
-  return <T>(call: () => Promise<T>): Promise<T> => {
-    const turn = line.then(call);
-    line = turn.catch(() => {});
-    return turn;
-  };
-}
 
 describe('the lock of the message', () => {
   let bus: ServiceBusForTests;
@@ -139,19 +162,16 @@ describe('the lock of the message', () => {
         return world.provider.charge(request);
       },
     });
-    const { dependencies } = world.consumer({ provider, telemetry, limit: oneByOne(), clock: hastyClock });
-    const consumed = consumeBatch(
-      {
-        ...dependencies,
-        deadLetter: async () => {},
-        async renewLock(token) {
-          const renewal = await renewMessageLock(receiver, token);
-          renewals.push(renewal);
-          return renewal;
-        },
+    const { parts, policy } = world.consumer({ provider, instance: reporting(), concurrentCalls: 1 });
+    const held = messages({
+      async renew(token) {
+        const renewal = await renewMessageLock(receiver, token);
+        renewals.push(renewal);
+        return renewal;
       },
-      { message: message.body, delivery: { lockToken, deliveryCount: 1 } },
-    );
+    });
+    const execute = createExecutePayments({ ...parts, messages: held }, policy);
+    const consumed = execute({ message: message.body, delivery: { lockToken, deliveryCount: 1 } });
     return { consumed, calls };
   }
 

@@ -1,12 +1,12 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { maxAttempts } from '../../src/claiming/decideClaim.ts';
 import type { Invoice } from '../../src/invoice/invoice.ts';
-import { BatchUnfinished, executeBatch } from '../../src/paying/payBatch.ts';
+import { maxAttempts } from '../../src/invoice/maxAttempts.ts';
+import { BatchUnfinished } from '../../src/paying/payBatch.ts';
 import { type PaymentBatch, paramsHash, paymentBatchSchema } from '../../src/paying/paymentBatch.ts';
 import type { ChargeOutcome } from '../../src/paying/paymentProvider.ts';
 import { startBatch } from '../../src/paying/startBatch.ts';
 import {
-  aClaimant,
+  aRun,
   hastyClock,
   hour,
   minute,
@@ -27,8 +27,8 @@ const nothing = { paid: 0, retry: 0, declined: 0, parked: 0 };
 /** Pays one claimed invoice with a payment method and gives back what became of it. */
 async function payOne(paymentMethod: string, changes: Partial<Invoice> = {}) {
   const { batch, shard, ids } = await world.claimedBatch(1, { paymentMethod, ...changes });
-  const { dependencies, handedOn } = world.consumer();
-  const result = await executeBatch(dependencies, batch);
+  const { pay, handedOn } = world.consumer();
+  const result = await pay(batch);
   const [invoice] = await world.stored(shard, ids);
   return { result, invoice, handedOn, shard, ids, charges: await world.charges(ids) };
 }
@@ -41,8 +41,8 @@ function wait(invoice: Invoice | undefined): number {
 describe('outcomes', () => {
   test('paid: the charge, the invoice and the order for its receipt agree', async () => {
     const { batch, shard, ids } = await world.claimedBatch(20);
-    const { dependencies, handedOn } = world.consumer();
-    const result = await executeBatch(dependencies, batch);
+    const { pay, handedOn } = world.consumer();
+    const result = await pay(batch);
     expect(result).toEqual({ settled: { ...nothing, paid: 20 }, dropped: never, lost: 0 });
     const invoices = await world.stored(shard, ids);
     const charges = await world.charges(ids);
@@ -107,7 +107,7 @@ describe('outcomes', () => {
     expect(charges).toHaveLength(1);
     await world.makeDue(shard, ids);
     const { message } = await world.claimDue(shard);
-    await executeBatch(world.consumer().dependencies, paymentBatchSchema.parse(message?.body));
+    await world.consumer().pay(paymentBatchSchema.parse(message?.body));
     expect((await world.stored(shard, ids))[0]).toMatchObject({ status: 'paid' });
     expect(await world.charges(ids)).toHaveLength(1);
   });
@@ -139,7 +139,7 @@ describe('outcomes', () => {
       paymentMethod: 'pm_card_visa',
       idempotencyKey: `invoice-${command?.invoiceId}-1`,
     });
-    await executeBatch(world.consumer().dependencies, batch);
+    await world.consumer().pay(batch);
     expect((await world.stored(shard, ids))[0]).toMatchObject({
       status: 'parked',
       reason: expect.stringContaining('idempotency key sent with other parameters'),
@@ -153,7 +153,7 @@ describe('outcomes', () => {
     if (first === undefined || second === undefined) throw new Error('no commands');
     const { provider, calls } = watchedProvider(world.provider);
     const changed = { ...batch, commands: [{ ...first, amountMinor: 999_999 }, second] };
-    await executeBatch(world.consumer({ provider }).dependencies, changed);
+    await world.consumer({ provider }).pay(changed);
     expect((await world.stored(shard, ids)).map(({ status }) => status)).toEqual(['parked', 'paid']);
     expect(calls.charge).toEqual([`invoice-${second.invoiceId}-1`]);
   });
@@ -167,7 +167,7 @@ describe('outcomes', () => {
     }
     const { message } = await world.claimDue(shard);
     const batch = paymentBatchSchema.parse(message?.body);
-    const { settled } = await executeBatch(world.consumer().dependencies, batch);
+    const { settled } = await world.consumer().pay(batch);
     expect(settled).toEqual({ paid: 1, declined: 1, parked: 1, retry: 0 });
     expect((await world.stored(shard, ids)).map(({ status }) => status)).toEqual([
       'paid',
@@ -180,10 +180,10 @@ describe('outcomes', () => {
 describe('messages that come twice', () => {
   test('a message that comes again after it was settled calls nobody', async () => {
     const { batch, shard, ids } = await world.claimedBatch(5);
-    await executeBatch(world.consumer().dependencies, batch);
+    await world.consumer().pay(batch);
     const before = await world.stored(shard, ids);
     const { provider, calls } = watchedProvider(world.provider);
-    const again = await executeBatch(world.consumer({ provider }).dependencies, batch);
+    const again = await world.consumer({ provider }).pay(batch);
     expect(again).toEqual({ settled: nothing, dropped: { ...never, settled: 5 }, lost: 0 });
     expect(calls.charge).toEqual([]);
     expect(await world.stored(shard, ids)).toEqual(before);
@@ -191,7 +191,7 @@ describe('messages that come twice', () => {
 
   test('two deliveries at the same time: one charge, one settlement, one receipt each', async () => {
     const { batch, shard, ids } = await world.claimedBatch(8);
-    const results = await Promise.all([1, 2].map(() => executeBatch(world.consumer().dependencies, batch)));
+    const results = await Promise.all([1, 2].map(() => world.consumer().pay(batch)));
     const paid = results.reduce((sum, { settled }) => sum + settled.paid, 0);
     const stored = await world.stored(shard, ids);
     expect(stored.filter(({ status }) => status === 'paid')).toHaveLength(paid);
@@ -203,14 +203,14 @@ describe('messages that come twice', () => {
   test('one delivery asks while the other is charging: the answer comes by the same key later', async () => {
     const { batch, shard, ids } = await world.claimedBatch(1);
     await world.paymentFault({ kind: 'delay', delayMs: 150, filter: { invoiceId: ids[0] } });
-    const both = await Promise.all([1, 2].map(() => executeBatch(world.consumer().dependencies, batch)));
+    const both = await Promise.all([1, 2].map(() => world.consumer().pay(batch)));
     // The second is told that the first is under way, and puts the invoice back before the first can settle it.
     const told = both.map(({ settled, lost }) => ({ paid: settled.paid, retry: settled.retry, lost }));
     expect(told).toContainEqual({ paid: 0, retry: 1, lost: 0 });
     expect(told).toContainEqual({ paid: 0, retry: 0, lost: 1 });
     await world.makeDue(shard, ids);
     const { message } = await world.claimDue(shard);
-    await executeBatch(world.consumer().dependencies, paymentBatchSchema.parse(message?.body));
+    await world.consumer().pay(paymentBatchSchema.parse(message?.body));
     expect((await world.stored(shard, ids))[0]?.status).toBe('paid');
     expect(await world.charges(ids)).toHaveLength(1);
   });
@@ -221,16 +221,16 @@ describe('since when a payment is unknown', () => {
 
   test('a message that comes again after its calls began: since the claim', async () => {
     const { batch, shard, ids } = await world.claimedBatch(2);
-    await startBatch(world.consumer().dependencies, batch);
+    await startBatch(world.invoices, batch, { claimStaleMs: 5 * minute });
     const claims = (await world.stored(shard, ids)).map(({ claim }) => claim?.at);
-    await executeBatch(world.consumer({ provider: busy }).dependencies, batch);
+    await world.consumer({ provider: busy }).pay(batch);
     const unknown = (await world.stored(shard, ids)).map(({ payment }) => payment.unknownSince);
     expect(unknown).toEqual(claims);
   });
 
   test('one whose every call charged nothing is not', async () => {
     const { batch, shard, ids } = await world.claimedBatch(2);
-    await executeBatch(world.consumer({ provider: busy }).dependencies, batch);
+    await world.consumer({ provider: busy }).pay(batch);
     for (const { payment } of await world.stored(shard, ids))
       expect(payment).not.toHaveProperty('unknownSince');
   });
@@ -245,12 +245,14 @@ describe('stale claims', () => {
 
   test('a batch whose claims another has taken pays nothing and says so', async () => {
     const { batch, shard, ids } = await world.claimedBatch(4, {}, late);
-    const { message } = await world.claimDue(shard, { claimant: aClaimant({ by: 'host-c', fence: 2 }) });
+    const { message } = await world.claimDue(shard, {
+      run: aRun({ instance: 'host-c', lease: { fence: 2 } }),
+    });
     const { provider, calls } = watchedProvider(world.provider);
-    const stale = await executeBatch(world.consumer({ provider }).dependencies, batch);
+    const stale = await world.consumer({ provider }).pay(batch);
     expect(stale).toEqual({ settled: nothing, dropped: { ...never, staleClaim: 4 }, lost: 0 });
     expect(calls.charge).toEqual([]);
-    await executeBatch(world.consumer().dependencies, paymentBatchSchema.parse(message?.body));
+    await world.consumer().pay(paymentBatchSchema.parse(message?.body));
     expect((await world.stored(shard, ids)).map(({ status }) => status)).toEqual(Array(4).fill('paid'));
     expect(await world.charges(ids)).toHaveLength(4);
   });
@@ -259,13 +261,13 @@ describe('stale claims', () => {
     'ordering per invoice: of two orders for it only the newer pays, also when the %s comes first',
     async (first) => {
       const older = await world.claimedBatch(2, {}, { claimStaleMs: -minute });
-      const { message } = await world.claimDue(older.shard, { claimant: aClaimant({ runId: 'run-2' }) });
+      const { message } = await world.claimDue(older.shard, { run: aRun({ runId: 'run-2' }) });
       const newer = paymentBatchSchema.parse(message?.body);
       const inOrder = first === 'older' ? [older.batch, newer] : [newer, older.batch];
       const { provider, calls } = watchedProvider(world.provider);
       const results = [];
       for (const batch of inOrder) {
-        results.push([batch.batchId, await executeBatch(world.consumer({ provider }).dependencies, batch)]);
+        results.push([batch.batchId, await world.consumer({ provider }).pay(batch)]);
       }
       expect(Object.fromEntries(results)).toEqual({
         [newer.batchId]: { settled: { ...nothing, paid: 2 }, dropped: never, lost: 0 },
@@ -283,8 +285,8 @@ describe('stale claims', () => {
   test('where one of a batch was taken the others are paid', async () => {
     const { batch, shard, ids } = await world.claimedBatch(3);
     await world.makeDue(shard, ids.slice(0, 1));
-    await world.claimDue(shard, { claimant: aClaimant({ fence: 2 }) });
-    const result = await executeBatch(world.consumer().dependencies, batch);
+    await world.claimDue(shard, { run: aRun({ lease: { fence: 2 } }) });
+    const result = await world.consumer().pay(batch);
     expect(result).toMatchObject({ settled: { paid: 2 }, dropped: { staleClaim: 1 } });
   });
 
@@ -296,16 +298,16 @@ describe('stale claims', () => {
         const outcome = await world.provider.charge(request);
         if (request.invoiceId === ids[0]) {
           await world.makeDue(shard, ids.slice(0, 1));
-          const { message } = await world.claimDue(shard, { claimant: aClaimant({ fence: 2 }) });
+          const { message } = await world.claimDue(shard, { run: aRun({ lease: { fence: 2 } }) });
           taken = paymentBatchSchema.parse(message?.body);
         }
         return outcome;
       },
     });
-    const result = await executeBatch(world.consumer({ provider }).dependencies, batch);
+    const result = await world.consumer({ provider }).pay(batch);
     expect(result).toMatchObject({ settled: { paid: 1 }, lost: 1 });
     if (taken === undefined) throw new Error('nothing was taken');
-    await executeBatch(world.consumer().dependencies, taken);
+    await world.consumer().pay(taken);
     expect((await world.stored(shard, ids)).map(({ status }) => status)).toEqual(['paid', 'paid']);
     expect(await world.charges(ids)).toHaveLength(2);
   });
@@ -313,7 +315,7 @@ describe('stale claims', () => {
   test('an invoice that is not there is dropped', async () => {
     const { batch, shard, ids } = await world.claimedBatch(2);
     await world.container.item(ids[0] ?? '', shard).delete();
-    const result = await executeBatch(world.consumer().dependencies, batch);
+    const result = await world.consumer().pay(batch);
     expect(result).toMatchObject({ settled: { paid: 1 }, dropped: { missing: 1 } });
   });
 });
@@ -325,7 +327,7 @@ describe('answers of the store that are lost', () => {
     const { batch, shard, ids } = await world.claimedBatch(3);
     const filter = { operation: 'batch', partitionKey: shard };
     await world.cosmos.fault({ kind, count: 3, filter });
-    expect((await executeBatch(world.consumer().dependencies, batch)).settled.paid).toBe(3);
+    expect((await world.consumer().pay(batch)).settled.paid).toBe(3);
     expect(await world.charges(ids)).toHaveLength(3);
   });
 
@@ -342,8 +344,8 @@ describe('answers of the store that are lost', () => {
           return world.provider.charge(request);
         },
       });
-      const { dependencies, handedOn } = world.consumer({ provider });
-      const { settled, lost } = await executeBatch(dependencies, batch);
+      const { pay, handedOn } = world.consumer({ provider });
+      const { settled, lost } = await pay(batch);
       expect({ paid: settled.paid, lost }).toEqual({ paid: 3, lost: 0 });
       const stored = await world.stored(shard, ids);
       expect(stored.map(({ status }) => status)).toEqual(['paid', 'paid', 'paid']);
@@ -366,7 +368,7 @@ describe('answers of the store that are lost', () => {
         return world.provider.charge(request);
       },
     });
-    const { settled, lost } = await executeBatch(world.consumer({ provider }).dependencies, batch);
+    const { settled, lost } = await world.consumer({ provider }).pay(batch);
     expect({ paid: settled.paid, lost }).toEqual({ paid: 3, lost: 0 });
     expect(await world.charges(ids)).toHaveLength(3);
   });
@@ -382,11 +384,9 @@ describe('answers of the store that are lost', () => {
         return world.provider.charge(request);
       },
     });
-    await expect(executeBatch(world.consumer({ provider }).dependencies, batch)).rejects.toThrow(
-      'could not be settled',
-    );
+    await expect(world.consumer({ provider }).pay(batch)).rejects.toThrow('could not be settled');
     await world.cosmos.clearFaults();
-    expect((await executeBatch(world.consumer().dependencies, batch)).settled.paid).toBe(2);
+    expect((await world.consumer().pay(batch)).settled.paid).toBe(2);
     expect(await world.charges(ids)).toHaveLength(2);
   });
 });
@@ -411,7 +411,7 @@ describe('old keys', () => {
       idempotencyKey: 'long ago',
     });
     const { provider, calls } = watchedProvider(world.provider);
-    await executeBatch(world.consumer({ provider }).dependencies, batch);
+    await world.consumer({ provider }).pay(batch);
     expect(calls).toEqual({ charge: [], find: ids });
     expect((await world.stored(shard, ids))[0]).toMatchObject({ status: 'paid' });
     expect(await world.charges(ids)).toHaveLength(1);
@@ -421,7 +421,7 @@ describe('old keys', () => {
     const payment = { ...oldKey(content), unknownSince: new Date(Date.now() - 20 * hour).toISOString() };
     const { batch, shard, ids } = await world.claimedBatch(1, { payment });
     const { provider, calls } = watchedProvider(world.provider);
-    await executeBatch(world.consumer({ provider }).dependencies, batch);
+    await world.consumer({ provider }).pay(batch);
     expect(calls.charge).toEqual([]);
     expect((await world.stored(shard, ids))[0]).toMatchObject({
       status: 'parked',
@@ -432,20 +432,20 @@ describe('old keys', () => {
   test('where none is found, and surely nothing was charged, the key is as good as new', async () => {
     const { batch, shard, ids } = await world.claimedBatch(1, { payment: oldKey(content) });
     const { provider, calls } = watchedProvider(world.provider);
-    await executeBatch(world.consumer({ provider }).dependencies, batch);
+    await world.consumer({ provider }).pay(batch);
     expect(calls).toEqual({ charge: [], find: ids });
     expect((await world.stored(shard, ids))[0]).toMatchObject({ status: 'pending', attempts: 0 });
     await world.makeDue(shard, ids);
     const { message } = await world.claimDue(shard);
-    await executeBatch(world.consumer().dependencies, paymentBatchSchema.parse(message?.body));
+    await world.consumer().pay(paymentBatchSchema.parse(message?.body));
     expect((await world.stored(shard, ids))[0]).toMatchObject({ status: 'paid', payment: { keyNumber: 1 } });
     expect(await world.charges(ids)).toHaveLength(1);
   });
 
   test('a message that comes again when its key has grown too old: calls may have charged, so a person decides', async () => {
     const { batch, shard, ids } = await world.claimedBatch(1, { payment: oldKey(content) });
-    await startBatch(world.consumer().dependencies, batch);
-    await executeBatch(world.consumer().dependencies, batch);
+    await startBatch(world.invoices, batch, { claimStaleMs: 5 * minute });
+    await world.consumer().pay(batch);
     expect((await world.stored(shard, ids))[0]).toMatchObject({ status: 'parked' });
   });
 
@@ -454,7 +454,7 @@ describe('old keys', () => {
     const { provider, calls } = watchedProvider(world.provider, {
       find: async () => ({ kind: 'unknown', message: 'down' }),
     });
-    await executeBatch(world.consumer({ provider }).dependencies, batch);
+    await world.consumer({ provider }).pay(batch);
     expect(calls.charge).toEqual([]);
     expect((await world.stored(shard, ids))[0]).toMatchObject({ status: 'pending', attempts: 0 });
   });
@@ -463,7 +463,7 @@ describe('old keys', () => {
     const payment = { ...oldKey(content), keyCreatedAt: new Date(Date.now() - 22 * hour).toISOString() };
     const { batch } = await world.claimedBatch(1, { payment });
     const { provider, calls } = watchedProvider(world.provider);
-    await executeBatch(world.consumer({ provider }).dependencies, batch);
+    await world.consumer({ provider }).pay(batch);
     expect(calls.find).toEqual([]);
     expect(calls.charge).toHaveLength(1);
   });
@@ -476,7 +476,7 @@ describe('time', () => {
     const { provider } = watchedProvider(world.provider, {
       charge: (request) => (request.invoiceId === ids[1] ? slow.promise : world.provider.charge(request)),
     });
-    const running = executeBatch(world.consumer({ provider }).dependencies, batch);
+    const running = world.consumer({ provider }).pay(batch);
     await expect
       .poll(async () => (await world.stored(shard, ids)).map(({ status }) => status))
       .toEqual(['paid', 'claimed', 'paid']);
@@ -490,7 +490,7 @@ describe('time', () => {
     const slow = Promise.withResolvers<ChargeOutcome>();
     const { provider } = watchedProvider(world.provider, { charge: () => slow.promise });
     const consumer = world.consumer({ provider, claimStaleMs: 2 * hour });
-    const running = executeBatch(consumer.dependencies, batch);
+    const running = consumer.pay(batch);
     await expect.poll(async () => (await world.stored(shard, ids))[0]?.claim?.phase).toBe('calling');
     expect(wait((await world.stored(shard, ids))[0])).toBeGreaterThan(hour);
     slow.resolve({ kind: 'succeeded', paymentId: 'pi_1' });
@@ -500,14 +500,12 @@ describe('time', () => {
   test('no leave before the call: nothing is charged, and the message comes again', async () => {
     const { batch, shard, ids } = await world.claimedBatch(3);
     const { provider, calls } = watchedProvider(world.provider);
-    await expect(executeBatch(world.consumer({ provider }).dependencies, batch, () => false)).rejects.toThrow(
-      BatchUnfinished,
-    );
+    await expect(world.consumer({ provider }).pay(batch, () => false)).rejects.toThrow(BatchUnfinished);
     expect(calls.charge).toEqual([]);
     expect((await world.stored(shard, ids)).map(({ claim }) => claim?.phase)).toEqual(
       Array(3).fill('claimed'),
     );
-    expect((await executeBatch(world.consumer().dependencies, batch)).settled.paid).toBe(3);
+    expect((await world.consumer().pay(batch)).settled.paid).toBe(3);
   });
 
   test('the leave ends during a call: its answer is still taken, the rest is left', async () => {
@@ -519,14 +517,8 @@ describe('time', () => {
         return world.provider.charge(request);
       },
     });
-    let line: Promise<unknown> = Promise.resolve();
-    const oneByOne = <T>(call: () => Promise<T>): Promise<T> => {
-      const turn = line.then(call);
-      line = turn.catch(() => {});
-      return turn;
-    };
-    const { dependencies } = world.consumer({ provider, limit: oneByOne });
-    await expect(executeBatch(dependencies, batch, () => mayCall)).rejects.toThrow(
+    const { pay } = world.consumer({ provider, concurrentCalls: 1 });
+    await expect(pay(batch, () => mayCall)).rejects.toThrow(
       `2 commands of batch ${batch.batchId} were not called`,
     );
     expect(calls.charge).toHaveLength(1);
@@ -542,9 +534,7 @@ describe('time', () => {
     let elapsed = 0;
     const clock = { ...hastyClock, monotonic: () => (elapsed += 3 * minute) };
     const { provider, calls } = watchedProvider(world.provider);
-    await expect(executeBatch(world.consumer({ provider, clock }).dependencies, batch)).rejects.toThrow(
-      BatchUnfinished,
-    );
+    await expect(world.consumer({ provider, clock }).pay(batch)).rejects.toThrow(BatchUnfinished);
     expect(calls.charge.length).toBeLessThan(2);
   });
 
@@ -556,9 +546,7 @@ describe('time', () => {
         return world.provider.charge(request);
       },
     });
-    await expect(executeBatch(world.consumer({ provider }).dependencies, batch)).rejects.toThrow(
-      'a mistake in the adapter',
-    );
+    await expect(world.consumer({ provider }).pay(batch)).rejects.toThrow('a mistake in the adapter');
     expect((await world.stored(shard, ids)).map(({ status }) => status)).toEqual(['claimed', 'paid']);
   });
 });

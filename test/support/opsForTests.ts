@@ -4,7 +4,7 @@ import { BlobServiceClient } from '@azure/storage-blob';
 import { inject } from 'vitest';
 import { cosmosDocuments } from '../../src/documents/cosmosDocuments.ts';
 import type { Invoice } from '../../src/invoice/invoice.ts';
-import { shardsCheck } from '../../src/invoice/shardsCheck.ts';
+import { shardsCheck } from '../../src/invoice/shard.ts';
 import { cosmosInvoiceStore } from '../../src/invoice/store/cosmosInvoiceStore.ts';
 import { blobLockStore } from '../../src/locking/index.ts';
 import { cosmosAudit } from '../../src/ops/cosmosAudit.ts';

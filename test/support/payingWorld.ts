@@ -5,10 +5,11 @@ import { receiptFollowUp } from '../../src/followUps/receipts.ts';
 import { webhookFollowUp } from '../../src/followUps/webhook.ts';
 import { type Invoice, invoiceSchema, newInvoice } from '../../src/invoice/invoice.ts';
 import { cosmosInvoiceStore } from '../../src/invoice/store/cosmosInvoiceStore.ts';
+import { shardOf } from '../../src/invoice/shard.ts';
 import type { Backlog } from '../../src/outbox/backlog.ts';
 import type { OutboxMessage } from '../../src/outbox/outboxMessage.ts';
 import { defaultSettlementPolicy } from '../../src/paying/decideSettlement.ts';
-import type { PayingParts, PayingPolicy } from '../../src/paying/payBatch.ts';
+import { createPayBatch, type PayingParts, type PayingPolicy } from '../../src/paying/payBatch.ts';
 import { type PaymentBatch, paymentBatchSchema } from '../../src/paying/paymentBatch.ts';
 import type { PaymentProvider } from '../../src/paying/paymentProvider.ts';
 import { reconciliationFollowUp } from '../../src/paying/reconciliation.ts';
@@ -59,6 +60,9 @@ export interface ClaimOptions {
   followUps?: FollowUps;
 }
 
+/** Of the stores of these tests. */
+export const shards = 256;
+
 export const minute = 60_000;
 export const hour = 60 * minute;
 
@@ -67,7 +71,7 @@ export async function payingWorld() {
   const cosmos = await payonceCosmos();
   const payments = await startPayments({ searchLagMs: 0 });
   const container = cosmos.containers.invoices;
-  const invoices = cosmosInvoiceStore(container, { clock: hastyClock, shards: 256 });
+  const invoices = cosmosInvoiceStore(container, { clock: hastyClock, shards });
   const telemetry = recordedTelemetry();
   const provider = stripeProvider({
     secretKey: payments.secretKey,
@@ -90,7 +94,12 @@ export async function payingWorld() {
       changes: Partial<Invoice> = {},
     ): Promise<{ shard: string; ids: string[] }> {
       const shard = (shardNumber++).toString(16).padStart(2, '0');
-      const ids = Array.from({ length: count }, () => `inv-${name++}`);
+      const ids: string[] = [];
+      // A store finds an invoice by the hash of its id.
+      while (ids.length < count) {
+        const id = `inv-${name++}`;
+        if (shardOf(id, shards) === shard) ids.push(id);
+      }
       for (const [n, id] of ids.entries()) {
         const content = {
           id,
@@ -158,7 +167,8 @@ export async function payingWorld() {
     },
 
     /** What a consumer works with, and the messages that it passed on. */
-    consumer(changes: Partial<PayingParts & PayingPolicy> = {}) {
+    consumer(changes: Partial<PayingParts & PayingPolicy & { clock: Clock }> = {}) {
+      const { clock = hastyClock, ...rest } = changes;
       const handedOn: OutboxMessage[] = [];
       const backlog: Backlog = {
         add: (message) => void handedOn.push(message),
@@ -170,8 +180,8 @@ export async function payingWorld() {
         provider,
         followUps: followUpsForTests,
         backlog,
-        instance: anInstance({ name: 'host-b', clock: hastyClock, telemetry }),
-        ...changes,
+        instance: anInstance({ name: 'host-b', clock, telemetry }),
+        ...rest,
       };
       const policy: PayingPolicy = {
         settlement: defaultSettlementPolicy,
@@ -179,9 +189,9 @@ export async function payingWorld() {
         claimStaleMs: 5 * minute,
         callWindowMs: 4 * minute,
         lingerMs: 1,
-        ...changes,
+        ...rest,
       };
-      return { parts, policy, handedOn };
+      return { parts, policy, handedOn, pay: createPayBatch(parts, policy) };
     },
 
     /** The charges that moved money for these invoices. */

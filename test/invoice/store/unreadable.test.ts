@@ -1,15 +1,20 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { Unreadable } from '../../src/documents/readable.ts';
-import { listInvoices } from '../../src/invoice/listInvoices.ts';
-import { actionableInvoices, readInvoices } from '../../src/invoice/readInvoices.ts';
-import { anInvoice } from '../support/anInvoice.ts';
-import { type PayonceCosmos, payonceCosmos } from '../support/payonceCosmos.ts';
+import type { OnUnreadable, Unreadable } from '../../../src/documents/storedDocuments.ts';
+import { cosmosInvoiceStore } from '../../../src/invoice/store/cosmosInvoiceStore.ts';
+import { systemClock } from '../../../src/platform/clock.ts';
+import { anInvoice } from '../../support/anInvoice.ts';
+import { type PayonceCosmos, payonceCosmos } from '../../support/payonceCosmos.ts';
 
 let cosmos: PayonceCosmos;
 beforeAll(async () => {
   cosmos = await payonceCosmos();
 });
 afterAll(() => cosmos[Symbol.asyncDispose]());
+
+function store(onUnreadable?: OnUnreadable) {
+  const report = onUnreadable === undefined ? {} : { onUnreadable };
+  return cosmosInvoiceStore(cosmos.containers.invoices, { clock: systemClock, shards: 1, ...report });
+}
 
 describe('a document that cannot be read', () => {
   const shard = '07';
@@ -25,20 +30,15 @@ describe('a document that cannot be read', () => {
     const found: Unreadable[] = [];
     const onUnreadable = (one: Unreadable) => void found.push(one);
     const now = '2026-02-01T00:00:00.000Z';
-    const container = cosmos.containers.invoices;
-    const pages = await Array.fromAsync(
-      actionableInvoices(container, { shard, now, pageSize, onUnreadable }),
-    );
+    const pages = await Array.fromAsync(store(onUnreadable).due({ shard, now, pageSize }));
     expect(pages.flat().map(({ id }) => id)).toEqual(['c', 'e']);
     expect(pages).not.toContainEqual([]);
     expect(found.map(({ id }) => id)).toEqual(['a', 'b', 'd']);
     expect(found[0]).toMatchObject({ type: 'invoice', problem: expect.stringMatching(/^attempts: /) });
   });
 
-  test('is not among those that are read by id, nor in a list', async () => {
-    const read = await readInvoices(cosmos.containers.invoices, shard, ['a', 'c', 'x']);
-    expect(read.map(({ id }) => id)).toEqual(['c']);
-    const { items } = await listInvoices(cosmos.containers.invoices, { pageSize: 10 });
+  test('is not in a list', async () => {
+    const { items } = await store().list({ pageSize: 10 });
     expect(items.map(({ id }) => id).toSorted()).toEqual(['c', 'e']);
   });
 });
