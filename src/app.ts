@@ -29,7 +29,7 @@ import { createProcessWorkItem } from './workItems/processWorkItem.ts';
 /** How long a stopping process waits for each of: its leases, work under way, messages still to send. Milliseconds. */
 const drainMs = 12_000;
 
-/** What a test or a simulation may put in place of the real thing. */
+/** What a test or a simulation may replace. */
 export interface AppParts extends Partial<Omit<Instance, 'name'>> {
   provider?: PaymentProvider;
   cloud?: (instance: Instance) => Cloud;
@@ -49,10 +49,8 @@ export function createApp(settings: Settings, parts: AppParts = {}) {
   const locks = createLocks(lockStore, { clock, telemetry, leaseSeconds: settings.leaseSeconds });
   const dispatcher = createDispatcher({ outbox, destinations: cloud.destinations, instance });
   const backlog = createBacklog(dispatcher, clock);
-  const provider = withCircuitBreaker(
-    parts.provider ?? stripeProvider({ ...settings.stripe, timeoutMs }),
-    instance,
-  );
+  const stripe = () => stripeProvider({ ...settings.stripe, timeoutMs });
+  const provider = withCircuitBreaker(parts.provider ?? stripe(), instance);
   const webhook = settings.notify === undefined ? [] : [webhookFollowUp];
   const followUps = followUpsOf([receiptFollowUp, reconciliationFollowUp, ...webhook]);
 
@@ -70,12 +68,10 @@ export function createApp(settings: Settings, parts: AppParts = {}) {
     ...(settings.notify === undefined ? [] : [webhookStage(settings.notify, { clock })]),
   ];
   const poison = poisonItems(cloud.poison, stages, clock);
-  const sendAgain = (message: unknown, delayMs: number) =>
-    cloud.workItems.send(JSON.stringify(message), delayMs);
-  const { effects } = cloud;
-  const processWorkItem = createProcessWorkItem({ stages, effects, locks, sendAgain, poison, instance });
+  const { effects, workItems } = cloud;
+  const processWorkItem = createProcessWorkItem({ ...workItems, stages, effects, locks, poison, instance });
   const running = { jobs: [job], locks, runs, instance };
-  const deadLetters = [poisonSource(poison, cloud.workItems), ...cloud.deadLetters];
+  const deadLetters = [poisonSource(poison, workItems), ...cloud.deadLetters];
   const { track, ended } = workUnderWay(clock);
 
   return {
@@ -101,7 +97,7 @@ export function createApp(settings: Settings, parts: AppParts = {}) {
     /** One message of the queue of work items. */
     processWorkItem: (message: unknown) => track(processWorkItem(message)),
     /** One message of the poison queue of work items; the answer says why it is there. */
-    async recordPoison(message: unknown, messageId: string): Promise<string> {
+    recordPoison(message: unknown, messageId: string) {
       telemetry.count(metric.workItemPoison);
       return poison.record(message, messageId);
     },

@@ -29,6 +29,7 @@ import { cosmosEffects } from './workItems/cosmosEffects.ts';
 import { cosmosPoisonStore } from './workItems/cosmosPoisonStore.ts';
 import type { Effects } from './workItems/effects.ts';
 import type { PoisonStore } from './workItems/poison.ts';
+import type { SendAgain } from './workItems/processWorkItem.ts';
 
 /** Everything outside the process that the app works with, as the ports that its parts ask for. */
 export interface Cloud {
@@ -44,7 +45,7 @@ export interface Cloud {
   destinations: Readonly<Record<string, SendMessages>>;
   /** Messages of the queue of payment commands, once the host has handed them over. */
   commandMessages: HeldMessages;
-  workItems: { name: string; send(text: string, delayMs?: number): Promise<void> };
+  workItems: { name: string; send(text: string): Promise<void>; sendAgain: SendAgain };
   deadLetters: readonly DeadLetterSource[];
   healthChecks: readonly HealthCheck[];
   /** @throws {ShardsChanged} */
@@ -81,7 +82,8 @@ export function azureCloud(settings: Connections & { shards: number }, instance:
     commandMessages: heldMessages(serviceBus.createReceiver(paymentCommands), commands),
     workItems: {
       name: workItems.name,
-      send: (text, delayMs = 0) => sendToQueue(workItems, text, { delayMs }),
+      send: (text) => sendToQueue(workItems, text),
+      sendAgain: (message, delayMs) => sendToQueue(workItems, JSON.stringify(message), { delayMs }),
     },
     deadLetters: [serviceBusDeadLetters(serviceBus, paymentCommands)],
     healthChecks: [

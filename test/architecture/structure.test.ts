@@ -1,0 +1,96 @@
+import { globSync, readFileSync } from 'node:fs';
+import { dirname, join, normalize } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { expect, test } from 'vitest';
+
+const src = fileURLToPath(new URL('../../src/', import.meta.url));
+const files = globSync('**/*.ts', { cwd: src })
+  .map((file) => file.replaceAll('\\', '/'))
+  .map((file) => ({ file, text: readFileSync(join(src, file), 'utf8') }));
+
+/** The folders that files of a folder may import from, besides their own. Generic parts know nothing of invoices. */
+const generic = ['platform', 'documents', 'locking', 'outbox', 'workItems', 'runs'];
+const mayImport: Readonly<Record<string, readonly string[]>> = {
+  platform: [],
+  documents: ['platform'],
+  locking: ['platform', 'documents'],
+  outbox: ['platform', 'documents', 'locking'],
+  workItems: ['platform', 'documents', 'locking'],
+  runs: ['platform', 'documents', 'locking'],
+  invoice: generic,
+  intake: [...generic, 'invoice'],
+  followUps: [...generic, 'invoice'],
+  paying: [...generic, 'invoice', 'followUps'],
+  claiming: [...generic, 'invoice', 'followUps', 'paying'],
+  ops: [...generic, 'invoice', 'intake'],
+  settings: ['platform', 'paying'],
+  functions: ['payonce.ts', 'platform', 'runs'],
+};
+
+/** Where the parts are put together: everything is known here. */
+const compositionRoot = ['app.ts', 'cloud.ts', 'payonce.ts'];
+
+/** Files that implement a port with a package of Azure, or make its clients. Their names say so. */
+const implementations =
+  /^functions\/|\/(cosmos|blob|serviceBus|storageQueue)[A-Z]\w*\.ts$|^platform\/(azureClients|exportTelemetry|heldMessages|sendToQueue)\.ts$|^runs\/orchestrateRun\.ts$|^ops\/redriveFromServiceBus\.ts$/;
+
+function importsOf({ file, text }: (typeof files)[number]): string[] {
+  return [...text.matchAll(/(?:from|import\()\s*'([^']+)'/g)].map(([, name = '']) =>
+    name.startsWith('.') ? normalize(join(dirname(file), name)).replaceAll('\\', '/') : name,
+  );
+}
+
+const folderOf = (path: string) => path.split('/')[0] ?? '';
+
+test('imports point one way', () => {
+  const upward = files
+    .filter(({ file }) => !compositionRoot.includes(file))
+    .flatMap((one) =>
+      importsOf(one)
+        .filter((name) => files.some(({ file }) => file === name))
+        .filter((name) => folderOf(name) !== folderOf(one.file))
+        .filter((name) => !(mayImport[folderOf(one.file)] ?? []).includes(folderOf(name)))
+        .map((name) => `${one.file} → ${name}`),
+    );
+  expect(upward).toEqual([]);
+});
+
+test('packages of Azure appear in implementations, triggers and the composition root only', () => {
+  const elsewhere = files
+    .filter(({ file }) => !implementations.test(file) && !compositionRoot.includes(file))
+    .flatMap((one) =>
+      importsOf(one)
+        .filter((name) => name.startsWith('@azure/') || name === 'durable-functions')
+        .map((name) => `${one.file} → ${name}`),
+    );
+  expect(elsewhere).toEqual([]);
+});
+
+test('one place runs transactions, and the write loop is the only caller but for the creation of one document', () => {
+  const using = (text: string) =>
+    files.flatMap((one) => (one.text.includes(text) ? [one.file] : [])).toSorted();
+  expect(using('.items.batch(')).toEqual(['documents/cosmosDocuments.ts']);
+  expect(using('documents.transact(')).toEqual([
+    'documents/writeUntilClear.ts',
+    'invoice/shard.ts',
+    'invoice/store/invoiceWrites.ts',
+  ]);
+});
+
+test('no file has more than 200 lines, and the composition root is a page', () => {
+  const lines = (text: string) => text.trimEnd().split('\n').length;
+  expect(files.filter(({ text }) => lines(text) > 200).map(({ file }) => file)).toEqual([]);
+  expect(files.filter(({ file, text }) => file === 'app.ts' && lines(text) >= 120)).toEqual([]);
+});
+
+test('the key of a lock and the name of a queue are each spelled in one place', () => {
+  const spelled = (pattern: RegExp) =>
+    files
+      .filter(({ text }) => pattern.test(text.replaceAll(/\/\*[^]*?\*\/|\/\/.*/g, '')))
+      .map(({ file }) => file);
+  expect(spelled(/['"`]jobs\//)).toEqual(['locking/lockKeys.ts']);
+  expect(spelled(/['"`]work-items\//)).toEqual(['locking/lockKeys.ts']);
+  expect(spelled(/['"`]payment-commands['"`]/)).toEqual(['platform/azureNames.ts']);
+  expect(spelled(/['"`]work-items['"`]/)).toEqual(['platform/azureNames.ts']);
+  expect(spelled(/`invoice-\$\{/)).toEqual(['paying/idempotencyKey.ts']);
+});
