@@ -1,6 +1,7 @@
 import { BlobServiceClient } from '@azure/storage-blob';
 import { expect, inject, test } from 'vitest';
-import { receiptName, receiptStage } from '../../src/followUps/receiptStage.ts';
+import { blobReceipts } from '../../src/followUps/blobReceipts.ts';
+import { receiptName, receiptStage } from '../../src/followUps/receipts.ts';
 import { throughBlackHole } from '../support/throughBlackHole.ts';
 
 const context = { resourceId: 'inv-1', signal: new AbortController().signal, assertHeld() {} };
@@ -17,7 +18,7 @@ test('a receipt is one blob per payment, however often it is written', async () 
     `receipts-${Date.now()}`,
   );
   await container.create();
-  const stage = receiptStage(container);
+  const stage = receiptStage(blobReceipts(container));
   expect(await stage.run(input, context)).toEqual({ blob: 'inv-1/pi_1.json' });
   await stage.run(input, context);
   const names = (await Array.fromAsync(container.listBlobsFlat())).map(({ name }) => name);
@@ -26,19 +27,23 @@ test('a receipt is one blob per payment, however often it is written', async () 
   expect(JSON.parse(text)).toEqual({ invoiceId: 'inv-1', ...input });
 });
 
-test('an id that is no good as a name enters by its hash', () => {
+test('an id that is not safe in a blob name is replaced by its hash', () => {
   expect(receiptName('Rechnung Nr. 7 ü', 'pi_1')).toMatch(/^[0-9a-f]{64}\/pi_1\.json$/);
   expect(receiptName('..', 'pi_1')).toMatch(/^[0-9a-f]{64}\//);
 });
 
-test('a connection that swallows everything ends the upload', async () => {
+test('an upload ends in time on a connection that swallows everything', async () => {
   await using proxy = await throughBlackHole(inject('azurite'));
   const container = BlobServiceClient.fromConnectionString(proxy.connectionString).getContainerClient(
     `receipts-${crypto.randomUUID()}`,
   );
   await container.create();
   proxy.swallow(true);
-  await expect(receiptStage(container, { timeoutMs: 300 }).run(input, context)).rejects.toThrow();
+  await expect(
+    receiptStage(blobReceipts(container, { timeoutMs: 300 })).run(input, context),
+  ).rejects.toThrow();
   proxy.swallow(false);
-  expect(await receiptStage(container).run(input, context)).toEqual({ blob: 'inv-1/pi_1.json' });
+  expect(await receiptStage(blobReceipts(container)).run(input, context)).toEqual({
+    blob: 'inv-1/pi_1.json',
+  });
 });

@@ -4,7 +4,7 @@ import { createServer, type IncomingHttpHeaders } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
-import { NotifyFailed, notifyStage } from '../../src/followUps/notifyStage.ts';
+import { NotifyFailed, webhookStage } from '../../src/followUps/webhook.ts';
 import { systemClock } from '../../src/platform/clock.ts';
 
 let url: string;
@@ -43,7 +43,7 @@ const input = {
 };
 
 function notify(changes: { occasion?: string; assertHeld?: () => void; secret?: string } = {}) {
-  const stage = notifyStage({ url, secret: changes.secret ?? secret }, { clock: systemClock });
+  const stage = webhookStage({ url, secret: changes.secret ?? secret }, { clock: systemClock });
   const { occasion = 'batch-1', assertHeld = () => {} } = changes;
   return stage.run(input, {
     resourceId: 'inv-1',
@@ -53,7 +53,7 @@ function notify(changes: { occasion?: string; assertHeld?: () => void; secret?: 
   });
 }
 
-test('the webhook hears what happened, signed over id, time and body', async () => {
+test('the webhook receives the event, signed over id, time and body', async () => {
   expect(await notify()).toMatchObject({ status: 204 });
   const [{ headers, body } = { headers: {}, body: '' }] = received;
   const { type, at, ...data } = input;
@@ -64,14 +64,14 @@ test('the webhook hears what happened, signed over id, time and body', async () 
   expect(headers['idempotency-key']).toBe(headers['webhook-id']);
 });
 
-test('the same event keeps its id at every try, another has another', async () => {
+test('the same event has the same id at every try, and another event has another id', async () => {
   for (const occasion of ['batch-1', 'batch-1', 'batch-2']) await notify({ occasion });
   const [first, again, other] = received.map(({ headers }) => headers['webhook-id']);
   expect(again).toBe(first);
   expect(other).not.toBe(first);
 });
 
-test('a secret without the prefix is its bytes', async () => {
+test('the key of a secret without the prefix is its bytes', async () => {
   await notify({ secret: 'plain words as the secret' });
   const [{ headers, body } = { headers: {}, body: '' }] = received;
   const signed = `${String(headers['webhook-id'])}.${String(headers['webhook-timestamp'])}.${body}`;
@@ -80,15 +80,15 @@ test('a secret without the prefix is its bytes', async () => {
 });
 
 test.each([400, 410, 500])(
-  'an answer of %i is a failure, for the queue to bring it again',
+  'an answer of %i is a failure: the webhook is told again later',
   async (status) => {
     answer = { status, headers: {} };
     await expect(notify()).rejects.toThrow(NotifyFailed);
   },
 );
 
-test('a receiver that cannot be reached is a failure that says why', async () => {
-  const stage = notifyStage({ url: 'http://127.0.0.1:1/', secret }, { clock: systemClock });
+test('an unreachable receiver is a failure that says why', async () => {
+  const stage = webhookStage({ url: 'http://127.0.0.1:1/', secret }, { clock: systemClock });
   const { signal } = new AbortController();
   const failure = await stage
     .run(input, { resourceId: 'inv-1', assertHeld() {}, signal })
@@ -97,19 +97,19 @@ test('a receiver that cannot be reached is a failure that says why', async () =>
   expect((failure as Error).message).toMatch(/cannot be reached: .*(ECONNREFUSED|bad port)/);
 });
 
-test('a lease that is lost during the call is no failure of the receiver', async () => {
+test('a lease lost during the call is not a failure of the receiver', async () => {
   const lease = new AbortController();
   const hanging: typeof fetch = (_url, request) =>
     new Promise((_resolve, reject) =>
       request?.signal?.addEventListener('abort', () => reject(new Error('aborted'))),
     );
-  const stage = notifyStage({ url, secret }, { clock: systemClock, send: hanging });
+  const stage = webhookStage({ url, secret }, { clock: systemClock, send: hanging });
   const told = stage.run(input, { resourceId: 'inv-1', assertHeld() {}, signal: lease.signal });
   lease.abort(new Error('lost'));
   await expect(told).rejects.toThrow('lost');
 });
 
-test('a redirect is not followed: what is signed goes to the address that was set', async () => {
+test('redirects are not followed: a signed body goes only to the configured address', async () => {
   answer = { status: 302, headers: { location: `${url}/elsewhere` } };
   await expect(notify()).rejects.toThrow();
   expect(received).toHaveLength(1);

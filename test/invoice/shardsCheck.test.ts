@@ -1,5 +1,6 @@
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
-import { ShardsChanged, shardsCheck } from '../../src/invoice/deployedShards.ts';
+import { cosmosDocuments } from '../../src/documents/cosmosDocuments.ts';
+import { ShardsChanged, shardsCheck } from '../../src/invoice/shard.ts';
 import { type PayonceCosmos, payonceCosmos } from '../support/payonceCosmos.ts';
 
 let cosmos: PayonceCosmos;
@@ -12,9 +13,9 @@ afterEach(async () => {
   await cosmos.containers.invoices.item('deployment', 'deployment').delete();
 });
 
-const check = (shards: number) => shardsCheck(cosmos.containers.invoices, shards);
+const check = (shards: number) => shardsCheck(cosmosDocuments(cosmos.containers.invoices), shards);
 
-test('the first number is kept; another one is refused, and the error says which it must be', async () => {
+test('the first number is kept; another is refused, and the error says which to set', async () => {
   await check(16)();
   await expect(check(16)()).resolves.toBeUndefined();
   const changed = check(8)();
@@ -22,7 +23,7 @@ test('the first number is kept; another one is refused, and the error says which
   await expect(changed).rejects.toThrow(/^SHARDS is 8, but .* stored in 16 shards: set SHARDS to 16/);
 });
 
-test('of instances that begin at the same time with different numbers one number wins', async () => {
+test('one number wins if instances start at the same time with different ones', async () => {
   const given = [4, 8, 16, 4, 8, 16];
   const outcomes = await Promise.allSettled(given.map((shards) => check(shards)()));
   const { resource } = await cosmos.containers.invoices
@@ -33,7 +34,7 @@ test('of instances that begin at the same time with different numbers one number
   );
 });
 
-test('it is read once in a process, also when it is refused', async () => {
+test('a process reads it once, even if it is refused', async () => {
   await check(16)();
   const [same, other] = [check(16), check(8)];
   await same();
@@ -43,7 +44,7 @@ test('it is read once in a process, also when it is refused', async () => {
   await expect(other()).rejects.toThrow(ShardsChanged);
 });
 
-test('a store that does not answer is no answer: the next call asks again', async () => {
+test('if the store does not answer, the next call asks again', async () => {
   await cosmos.fault({ kind: '503', count: 100 });
   const asked = check(16);
   await expect(asked()).rejects.not.toThrow(ShardsChanged);

@@ -9,7 +9,7 @@ import {
   shardKeys,
   type WhenHeld,
   withLease,
-  workItemKey,
+  workItemLockKey,
 } from '../../src/locking/index.ts';
 import { virtualLocks } from '../support/virtualLocks.ts';
 
@@ -161,14 +161,14 @@ describe('keys', () => {
   });
 
   test('of work items never collide', () => {
-    expect(workItemKey('inv-1', 'receipt')).toBe('work-items/inv-1#receipt');
+    expect(workItemLockKey('inv-1', 'receipt')).toBe('work-items/inv-1#receipt');
     const pairs: [string, string][] = [
       ['a#b', 'c'],
       ['a', 'b#c'],
       ['a%23b', 'c'],
       ['a%', '23b#c'],
     ];
-    expect(new Set(pairs.map(([id, stage]) => workItemKey(id, stage))).size).toBe(pairs.length);
+    expect(new Set(pairs.map(([id, stage]) => workItemLockKey(id, stage))).size).toBe(pairs.length);
   });
 });
 

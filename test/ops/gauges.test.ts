@@ -1,45 +1,94 @@
+import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { newInvoice } from '../../src/invoice/invoice.ts';
-import { watchParked } from '../../src/invoice/watchParked.ts';
+import { reportGauges } from '../../src/ops/gauges.ts';
+import { cosmosOutboxStore } from '../../src/outbox/cosmosOutboxStore.ts';
 import { newOutboxMessage } from '../../src/outbox/outboxMessage.ts';
-import { metric } from '../../src/platform/telemetry.ts';
-import { type PayonceCosmos, payonceCosmos } from '../support/payonceCosmos.ts';
+import { createPayBatch } from '../../src/paying/payBatch.ts';
+import { type PaymentBatch, paymentBatchSchema } from '../../src/paying/paymentBatch.ts';
+import { type Metric, metric } from '../../src/platform/telemetry.ts';
+import { cosmosPoisonStore } from '../../src/workItems/cosmosPoisonStore.ts';
+import { poisonItems } from '../../src/workItems/poison.ts';
+import { hastyClock, type PayingWorld, payingWorld } from '../support/payingWorld.ts';
 import { recordedTelemetry } from '../support/recordedTelemetry.ts';
 
-let cosmos: PayonceCosmos;
+let world: PayingWorld;
 beforeAll(async () => {
-  cosmos = await payonceCosmos();
+  world = await payingWorld();
 });
-afterAll(() => cosmos[Symbol.asyncDispose]());
+afterAll(() => world[Symbol.asyncDispose]());
 
-async function parked(): Promise<number | undefined> {
+const poison = () => poisonItems(cosmosPoisonStore(world.cosmos.containers.workItems), [], hastyClock);
+
+/** The value of a gauge as it is reported `later` milliseconds from now. */
+async function gauge(name: Metric, later = 0): Promise<number | undefined> {
   const telemetry = recordedTelemetry();
-  await watchParked({ container: cosmos.containers.invoices, telemetry });
-  return telemetry.values(metric.parkedWaiting).at(-1);
+  const clock = { ...hastyClock, now: () => Date.now() + later };
+  await reportGauges({
+    invoices: world.invoices,
+    outbox: cosmosOutboxStore(world.container, { clock }),
+    poison: poison(),
+    instance: { clock, telemetry },
+  });
+  expect(telemetry.values(name)).toHaveLength(1);
+  return telemetry.values(name).at(-1);
 }
 
-test('counts what is parked in all shards, invoices and messages, for as long as it is', async () => {
-  const { items } = cosmos.containers.invoices;
+test('parked invoices and messages count in all shards, for as long as they are parked', async () => {
+  const parked = () => gauge(metric.parkedWaiting);
+  const { items } = world.container;
   expect(await parked()).toBe(0);
   const content = { customerId: 'cus_1', amountMinor: 1, currency: 'USD', paymentMethod: 'pm_1' };
   const at = '2026-01-01T00:00:00.000Z';
   for (const [shard, status] of [
-    ['00', 'parked'],
-    ['01', 'parked'],
-    ['01', 'pending'],
+    ['f0', 'parked'],
+    ['f1', 'parked'],
+    ['f1', 'pending'],
   ] as const) {
-    const invoice = newInvoice(
-      { ...content, id: `${shard}-${status}`, dueAt: at },
-      { shard, at, by: 'test' },
-    );
+    const id = `${shard}-${status}`;
+    const invoice = newInvoice({ ...content, id, dueAt: at }, { shard, at, by: 'test' });
     await items.create({ ...invoice, status });
   }
   expect(await parked()).toBe(2);
-  const message = newOutboxMessage({ id: 'm', shard: '02', destination: 'work-items', body: [] }, 0);
+  const message = newOutboxMessage({ id: 'm', shard: 'f2', destination: 'work-items', body: [] }, 0);
   await items.create({ ...message, status: 'parked' });
   expect(await parked()).toBe(3);
-  await cosmos.containers.invoices
-    .item('00-parked', '00')
-    .patch([{ op: 'set', path: '/status', value: 'paid' }]);
+  await world.container.item('f0-parked', 'f0').patch([{ op: 'set', path: '/status', value: 'paid' }]);
   expect(await parked()).toBe(2);
+});
+
+test('poison work items count until they are redriven', async () => {
+  const waiting = () => gauge(metric.workItemPoisonWaiting);
+  expect(await waiting()).toBe(0);
+  await poison().record('not a work item', randomUUID());
+  expect(await waiting()).toBe(1);
+  for (const item of await poison().list(10)) await poison().redrive(item, async () => {});
+  expect(await waiting()).toBe(0);
+});
+
+test('the age of the oldest unknown payment grows from its first unknown answer until its outcome is known', async () => {
+  const oldestUnknown = (later = 0) => gauge(metric.paymentUnknownOldestMs, later);
+  const pay = (batch: PaymentBatch) => {
+    const { parts, policy } = world.consumer();
+    return createPayBatch(parts, policy)(batch);
+  };
+  expect(await oldestUnknown()).toBe(0);
+  const declined = await world.claimedBatch(1, { paymentMethod: 'pm_card_chargeDeclinedLostCard' });
+  await pay(declined.batch);
+  expect(await oldestUnknown()).toBe(0);
+
+  const { batch, shard, ids } = await world.claimedBatch(1, {
+    paymentMethod: 'pm_local_resetAfterChargeOnce',
+  });
+  const before = Date.now();
+  await pay(batch);
+  const since = Date.parse((await world.stored(shard, ids))[0]?.payment.unknownSince ?? '');
+  expect(since).toBeGreaterThanOrEqual(before);
+  expect(await oldestUnknown(3_600_000)).toBeGreaterThanOrEqual(3_600_000);
+
+  await world.makeDue(shard, ids);
+  const { message } = await world.claimDue(shard);
+  await pay(paymentBatchSchema.parse(message?.body));
+  expect((await world.stored(shard, ids))[0]).toMatchObject({ status: 'paid' });
+  expect(await oldestUnknown(3_600_000)).toBe(0);
 });

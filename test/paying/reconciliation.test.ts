@@ -1,13 +1,23 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { maxAttempts } from '../../src/claiming/decideClaim.ts';
-import { NotReconciled, reconcileStage } from '../../src/followUps/reconcileStage.ts';
+import type { FollowUps } from '../../src/followUps/followUps.ts';
 import type { Invoice } from '../../src/invoice/invoice.ts';
+import { maxAttempts } from '../../src/invoice/maxAttempts.ts';
 import type { OutboxMessage } from '../../src/outbox/outboxMessage.ts';
-import { executeBatch } from '../../src/paying/payBatch.ts';
-import { paymentBatchSchema } from '../../src/paying/paymentBatch.ts';
+import { createPayBatch } from '../../src/paying/payBatch.ts';
+import { type PaymentBatch, paymentBatchSchema } from '../../src/paying/paymentBatch.ts';
 import type { FoundPayment } from '../../src/paying/paymentProvider.ts';
+import { NotReconciled, reconciliationStage } from '../../src/paying/reconciliation.ts';
 import { workItemSchema } from '../../src/workItems/workItem.ts';
-import { hastyClock, hour, minute, type PayingWorld, payingWorld } from '../support/payingWorld.ts';
+import { anInstance } from '../support/anInstance.ts';
+import {
+  followUpsForTests,
+  followUpsWithWebhook,
+  hastyClock,
+  hour,
+  minute,
+  type PayingWorld,
+  payingWorld,
+} from '../support/payingWorld.ts';
 
 let world: PayingWorld;
 beforeAll(async () => {
@@ -21,10 +31,16 @@ const context = (resourceId: string) => ({
   assertHeld() {},
 });
 
+/** Pays a batch as a consumer does. */
+function pay(batch: PaymentBatch, changes: Parameters<PayingWorld['consumer']>[0] = {}) {
+  const { parts, policy } = world.consumer(changes);
+  return createPayBatch(parts, policy)(batch);
+}
+
 /** An invoice that is parked because the last answer was lost, after the charge or before it. */
 async function parkedUnknown(paymentMethod: string) {
   const { batch, shard, ids } = await world.claimedBatch(1, { paymentMethod, attempts: maxAttempts - 1 });
-  await executeBatch(world.consumer().dependencies, batch);
+  await pay(batch);
   const message = (await world.workItemMessages(shard)).find(({ id }) => id.endsWith('-reconcile'));
   return { shard, id: ids[0] ?? '', ids, message };
 }
@@ -40,19 +56,20 @@ function reconcile(
   input: unknown,
   {
     find,
-    notifies = false,
+    followUps = followUpsForTests,
     laterMs = 0,
-  }: { find?: () => Promise<FoundPayment>; notifies?: boolean; laterMs?: number } = {},
+  }: { find?: () => Promise<FoundPayment>; followUps?: FollowUps; laterMs?: number } = {},
 ) {
   const provider = find === undefined ? world.provider : { find };
-  const { container } = world;
+  const { invoices } = world;
   const clock = { ...hastyClock, now: () => hastyClock.now() + laterMs };
-  const stage = reconcileStage({ container, provider, clock, by: 'host-r', notifies });
+  const instance = anInstance({ name: 'host-r', clock });
+  const stage = reconciliationStage({ invoices, provider, followUps, instance });
   return stage.run(input, context(id));
 }
 
-describe('the order to reconcile', () => {
-  test('is stored with the parking, and is for later: the provider’s search lags', async () => {
+describe('the order of a reconciliation', () => {
+  test('is stored when the invoice is parked, for later: the provider’s search lags', async () => {
     const { id, shard, message } = await parkedUnknown('pm_local_resetAfterCharge');
     expect(itemOf(message)).toEqual({
       resourceId: id,
@@ -64,13 +81,13 @@ describe('the order to reconcile', () => {
     expect(wait).toBe(1.5 * minute);
   });
 
-  test('is not given where the outcome is known', async () => {
+  test('is not given if the outcome is known', async () => {
     const { batch, shard } = await world.claimedBatch(1, { paymentMethod: 'pm_no_such_method' });
-    await executeBatch(world.consumer().dependencies, batch);
+    await pay(batch);
     expect(await world.workItemMessages(shard)).toEqual([]);
   });
 
-  test('comes also with a claim that gives up after the last attempt', async () => {
+  test('also comes with a claim that gives up after the last attempt', async () => {
     const { shard, ids } = await world.dueInvoices(2, { attempts: maxAttempts });
     const { counts } = await world.claimDue(shard);
     expect(counts).toMatchObject({ parked: 2 });
@@ -80,8 +97,8 @@ describe('the order to reconcile', () => {
   });
 });
 
-describe('reconcile', () => {
-  test('a payment that is found: paid, with its receipt ordered, and nothing is charged', async () => {
+describe('reconciliation', () => {
+  test('a payment is found: the invoice is paid, its receipt ordered, and nothing is charged', async () => {
     const { id, ids, shard, message } = await parkedUnknown('pm_local_resetAfterCharge');
     expect(await reconcile(id, itemOf(message).input)).toMatchObject({ result: 'paid' });
     const [charge] = await world.charges(ids);
@@ -95,7 +112,7 @@ describe('reconcile', () => {
     expect(await reconcile(id, itemOf(message).input)).toEqual({ result: 'decided meanwhile' });
   });
 
-  test('none found: it stays parked, its timeline says so, and nothing is charged', async () => {
+  test('none is found: the invoice stays parked, its timeline says so, and nothing is charged', async () => {
     const { id, ids, shard, message } = await parkedUnknown('pm_local_resetBeforeCharge');
     expect(await reconcile(id, itemOf(message).input, { laterMs: hour })).toEqual({ result: 'not found' });
     const [invoice] = await world.stored(shard, ids);
@@ -104,7 +121,7 @@ describe('reconcile', () => {
     expect(await world.charges(ids)).toEqual([]);
   });
 
-  test('none found within the hour says nothing, since the search lags: it is asked again, and finds it', async () => {
+  test('none found within the hour says nothing, because the search lags: the provider is asked again', async () => {
     const { id, shard, ids, message } = await parkedUnknown('pm_local_resetAfterCharge');
     const none = async () => ({ kind: 'notFound' as const });
     const { input } = itemOf(message);
@@ -116,7 +133,7 @@ describe('reconcile', () => {
     expect(await reconcile(id, input, { laterMs: hour - minute })).toMatchObject({ result: 'paid' });
   });
 
-  test('one of another amount: it stays parked, and its timeline says what is there', async () => {
+  test('a payment of another amount: the invoice stays parked, and its timeline says what was found', async () => {
     const { id, ids, shard, message } = await parkedUnknown('pm_local_resetAfterCharge');
     const patch = [{ op: 'set' as const, path: '/amountMinor', value: 1 }];
     await world.container.item(id, shard).patch(patch);
@@ -128,13 +145,13 @@ describe('reconcile', () => {
     expect(invoice?.timeline.at(-1)).toMatchObject({ what: 'looked up', reason });
   });
 
-  test('a provider that cannot say: the queue brings it again', async () => {
+  test('the provider cannot say: the work item is tried again', async () => {
     const { id, message } = await parkedUnknown('pm_local_resetAfterCharge');
     const silent = async () => ({ kind: 'unknown' as const, message: 'down' });
     await expect(reconcile(id, itemOf(message).input, { find: silent })).rejects.toThrow(NotReconciled);
   });
 
-  test('an invoice that somebody has put back meanwhile is left alone', async () => {
+  test('an invoice that somebody has made pending meanwhile is left alone', async () => {
     const { id, ids, shard, message } = await parkedUnknown('pm_local_resetAfterCharge');
     const asPending = async (): Promise<FoundPayment> => {
       await world.container.item(id, shard).patch([{ op: 'set', path: '/status', value: 'pending' }]);
@@ -148,7 +165,7 @@ describe('reconcile', () => {
   });
 });
 
-test('where somebody wants to hear of it, every end is told, once for each settlement', async () => {
+test('with a webhook, every end of an invoice is notified, once per settlement', async () => {
   const { shard, ids } = await world.dueInvoices(3);
   for (const [n, method] of ['pm_card_visa', 'pm_card_chargeDeclinedLostCard', 'pm_no_such'].entries()) {
     await world.container
@@ -156,23 +173,22 @@ test('where somebody wants to hear of it, every end is told, once for each settl
       .patch([{ op: 'set', path: '/paymentMethod', value: method }]);
   }
   const { message } = await world.claimDue(shard);
-  const { dependencies } = world.consumer({ notifies: true, lingerMs: 200, clock: { ...hastyClock } });
-  await executeBatch(dependencies, paymentBatchSchema.parse(message?.body));
+  await pay(paymentBatchSchema.parse(message?.body), { followUps: followUpsWithWebhook, lingerMs: 200 });
   const items = (await world.workItemMessages(shard)).flatMap(({ body }) =>
     workItemSchema.array().parse(body),
   );
-  const told = items.filter(({ stage }) => stage === 'notify');
-  expect(new Map(told.map(({ resourceId, input }) => [resourceId, input.type]))).toEqual(
+  const notified = items.filter(({ stage }) => stage === 'notify');
+  expect(new Map(notified.map(({ resourceId, input }) => [resourceId, input.type]))).toEqual(
     new Map([
       [ids[0], 'invoice.paid'],
       [ids[1], 'invoice.declined'],
       [ids[2], 'invoice.parked'],
     ]),
   );
-  expect(told.every(({ occasion }) => occasion !== undefined)).toBe(true);
+  expect(notified.every(({ occasion }) => occasion !== undefined)).toBe(true);
 });
 
-test('what a claim parks is told too, and what is found paid after all', async () => {
+test('with a webhook, an invoice parked by a claim is notified, and one found paid after all', async () => {
   const { shard, ids } = await world.claimedBatch(
     1,
     { paymentMethod: 'pm_local_resetAfterCharge', attempts: maxAttempts - 1 },
@@ -188,13 +204,13 @@ test('what a claim parks is told too, and what is found paid after all', async (
     idempotencyKey: `invoice-${id}-1`,
   });
   await world.container.item(id, shard).patch([{ op: 'set', path: '/claim/phase', value: 'calling' }]);
-  const { counts } = await world.claimDue(shard, { notifies: true });
+  const { counts } = await world.claimDue(shard, { followUps: followUpsWithWebhook });
   expect(counts).toMatchObject({ parked: 1 });
-  await reconcile(id, { shard, keyNumber: 1 }, { notifies: true });
+  await reconcile(id, { shard, keyNumber: 1 }, { followUps: followUpsWithWebhook });
   const items = (await world.workItemMessages(shard)).flatMap(({ body }) =>
     workItemSchema.array().parse(body),
   );
-  const told = items.filter(({ stage }) => stage === 'notify').map(({ input }) => input.type);
-  expect(new Set(told)).toEqual(new Set(['invoice.paid', 'invoice.parked']));
-  expect(told).toHaveLength(2);
+  const notified = items.filter(({ stage }) => stage === 'notify').map(({ input }) => input.type);
+  expect(new Set(notified)).toEqual(new Set(['invoice.paid', 'invoice.parked']));
+  expect(notified).toHaveLength(2);
 });

@@ -1,15 +1,16 @@
 /**
- * The provider's search shows a payment only some time after the charge. For as long, finding none proves nothing: whoever
- * trusts it charges again, or gives a payment up for not made that was.
+ * The provider's search shows a payment only some time after the charge. Until then, finding none proves nothing: code that
+ * trusted it would charge again, or record that an invoice was not charged although it was.
  */
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { type Charge, startPayments } from '../../local/stripe/index.ts';
-import { NotReconciled, reconcileStage } from '../../src/followUps/reconcileStage.ts';
 import type { Invoice } from '../../src/invoice/invoice.ts';
-import { executeBatch } from '../../src/paying/payBatch.ts';
+import { createPayBatch } from '../../src/paying/payBatch.ts';
 import { paymentBatchSchema } from '../../src/paying/paymentBatch.ts';
+import { NotReconciled, reconciliationStage } from '../../src/paying/reconciliation.ts';
 import { stripeProvider } from '../../src/paying/stripe/stripeProvider.ts';
-import { hour, type PayingWorld, payingWorld } from '../support/payingWorld.ts';
+import { anInstance } from '../support/anInstance.ts';
+import { followUpsForTests, hour, type PayingWorld, payingWorld } from '../support/payingWorld.ts';
 import { virtualClock } from '../support/virtualClock.ts';
 
 const searchLagMs = 60_000;
@@ -20,7 +21,7 @@ beforeAll(async () => {
 });
 afterAll(() => world[Symbol.asyncDispose]());
 
-/** One due invoice and a provider whose search lags. Both live on a clock that starts now, when its key is made. */
+/** One due invoice and a provider whose search lags, both on a clock that starts now, when the key is made. */
 async function anInvoice(paymentMethod = 'pm_card_visa') {
   const clock = virtualClock(Date.now());
   const payments = await startPayments({ searchLagMs, clock });
@@ -33,24 +34,24 @@ async function anInvoice(paymentMethod = 'pm_card_visa') {
     if (invoice === undefined) throw new Error('no such invoice');
     return invoice;
   };
-  const stage = reconcileStage({
-    container: world.container,
+  const stage = reconciliationStage({
+    invoices: world.invoices,
     provider,
-    clock,
-    by: 'host-r',
-    notifies: false,
+    followUps: followUpsForTests,
+    instance: anInstance({ name: 'host-r', clock }),
   });
   return {
     clock,
-    /** Claims it, however long it was to wait, and pays; then it is read. */
+    /** Claims it, however long it was to wait, pays it and reads it. */
     async pay(): Promise<Invoice> {
       await world.makeDue(shard, ids);
       const { message } = await world.claimDue(shard);
-      const { dependencies } = world.consumer({ provider, clock });
-      await executeBatch(dependencies, paymentBatchSchema.parse(message?.body));
+      const instance = anInstance({ name: 'host-b', clock, telemetry: world.telemetry });
+      const { parts, policy } = world.consumer({ provider, instance });
+      await createPayBatch(parts, policy)(paymentBatchSchema.parse(message?.body));
       return sought();
     },
-    /** Looks it up, as its work item does when it is parked. */
+    /** Looks it up, as the work item of a parked invoice does. */
     reconcile: () =>
       stage.run(
         { shard, keyNumber: 1 },
@@ -71,7 +72,7 @@ async function anInvoice(paymentMethod = 'pm_card_visa') {
   };
 }
 
-test('a failure that is remembered after the charge: not found at once is not believed, later it is paid', async () => {
+test('a remembered failure after the charge: an early "not found" is not trusted, and later it is paid', async () => {
   await using invoice = await anInvoice('pm_local_serverErrorAfterCharge');
   await invoice.pay();
   const [charge] = await invoice.charges();
@@ -82,7 +83,7 @@ test('a failure that is remembered after the charge: not found at once is not be
     status: 'pending',
     payment: { keyNumber: 1, declines: 0, unknownSince: expect.any(String) },
   });
-  // It comes again when the search can know.
+  // The next try comes when the search can find the payment.
   const waitMs = Date.parse(unsure.actionableAt ?? '') - invoice.clock.now();
   expect(waitMs).toBeGreaterThan(searchLagMs);
 
@@ -91,7 +92,7 @@ test('a failure that is remembered after the charge: not found at once is not be
   expect(await invoice.charges()).toEqual([charge]);
 });
 
-test('a key that grew too old right after a charge whose answer was lost: looked up until it is found', async () => {
+test('a key that expires right after a charge whose answer was lost: looked up until it is found', async () => {
   await using invoice = await anInvoice();
   await invoice.meets('reset-before');
   await invoice.pay();
@@ -109,7 +110,7 @@ test('a key that grew too old right after a charge whose answer was lost: looked
     payment: { keyNumber: 1, unknownSince: expect.any(String) },
   });
   await expect(invoice.reconcile()).rejects.toThrow(NotReconciled);
-  // Nothing is noted as an answer, either.
+  // The timeline gets no entry either.
   expect(await invoice.stored()).toEqual(unsure);
 
   await invoice.clock.advance(searchLagMs);
