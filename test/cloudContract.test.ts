@@ -1,23 +1,17 @@
 import { randomUUID } from 'node:crypto';
-import { readFileSync } from 'node:fs';
 import { BulkOperationType, type Container, CosmosClient, type OperationInput } from '@azure/cosmos';
 import { ServiceBusClient } from '@azure/service-bus';
 import { BlobServiceClient } from '@azure/storage-blob';
 import { QueueServiceClient } from '@azure/storage-queue';
-import { afterAll, beforeAll, describe, expect, type TestContext, test } from 'vitest';
-import { z } from 'zod';
-import { containers, databaseName } from '../src/platform/cosmosContainers.ts';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { blobContainers, queues, serviceBusQueues } from '../src/platform/azureNames.ts';
+import { containers, databaseName } from '../src/platform/cosmosContainers.ts';
 import { startLocalCloud } from './support/localCloud.ts';
+import { deviates, official, officialAddresses } from './support/officialEmulators.ts';
 
 // What the app relies on the services for, and nothing else. Runs against the stand-ins, or with
 // PAYONCE_TEST_CLOUD=official against the emulators in compose.yaml, prepared by `npm run emulators:prepare`.
 
-// Known deviations of the official Cosmos DB emulator carry their issue number. If such a test fails there,
-// it is skipped with a link to the issue, so a red job is always news.
-const emulatorIssues = 'https://github.com/Azure/azure-cosmos-db-emulator-docker/issues';
-
-const official = process.env.PAYONCE_TEST_CLOUD === 'official';
 const stack = new AsyncDisposableStack();
 const shard = randomUUID();
 let invoices: Container;
@@ -35,18 +29,6 @@ beforeAll(async () => {
 });
 
 afterAll(() => stack.disposeAsync());
-
-/** A test that the official emulator is known or reported to fail. */
-function deviates(issue: number, body: () => Promise<void>) {
-  return async ({ skip }: TestContext) => {
-    try {
-      await body();
-    } catch (error) {
-      if (!official) throw error;
-      skip(`known: ${emulatorIssues}/${issue}`);
-    }
-  };
-}
 
 describe('Cosmos DB', () => {
   const create = (id: string, more: object = {}): OperationInput => ({
@@ -210,14 +192,6 @@ describe('Storage', () => {
     for (const name of Object.values(queues)) expect(await service.getQueueClient(name).exists()).toBe(true);
   });
 });
-
-/** local.settings.json has the addresses of the emulators in compose.yaml. */
-function officialAddresses() {
-  const values = z.object({ AzureWebJobsStorage: z.string(), Cosmos: z.string(), ServiceBus: z.string() });
-  const text = readFileSync(new URL('../local.settings.json', import.meta.url), 'utf8');
-  const { Values } = z.object({ Values: values }).parse(JSON.parse(text));
-  return { storage: Values.AzureWebJobsStorage, cosmos: Values.Cosmos, serviceBus: Values.ServiceBus };
-}
 
 function disposable<T extends { close(): Promise<void> }>(value: T) {
   return { value, [Symbol.asyncDispose]: () => value.close() };

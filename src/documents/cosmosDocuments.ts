@@ -12,6 +12,8 @@ export function cosmosDocuments(container: Container): DocumentStore {
     transact: (partition, operations) => transact(container, partition, operations),
     read: (partition, ids) =>
       fromCosmos(async () => {
+        // `IN ()` is a syntax error.
+        if (ids.length === 0) return [];
         const names = ids.map((_, index) => `@id${index}`);
         const query = `SELECT * FROM c WHERE c.id IN (${names.join(', ')})`;
         const parameters = ids.map((id, index) => ({ name: `@id${index}`, value: id }));

@@ -1,0 +1,231 @@
+/**
+ * An in-memory document store for tests and simulation. It follows Cosmos DB, as far as the app relies on it:
+ * test/documents/documentStoreContract.ts runs on both. Not covered: the 2 MB limit of a request, and paths into arrays.
+ */
+import {
+  type Condition,
+  type Create,
+  type DocumentStore,
+  maxOperations,
+  type Operation,
+  type Patch,
+  refusedBecause,
+  type Transacted,
+} from '../../src/documents/documentStore.ts';
+import { StoreAway } from '../../src/documents/storeAway.ts';
+
+/** A document as it is stored, with the properties that the store sets. */
+export interface StoredDocument {
+  readonly id: string;
+  readonly shard: string;
+  /** Changes with every write. */
+  readonly _etag: string;
+  /** Rises in the order of creation, and never changes. */
+  readonly _rid: number;
+  readonly [field: string]: unknown;
+}
+
+/**
+ * What goes wrong with a transaction. `before`, `after`: the answer is lost before or after it was applied. `echo`: the
+ * answer is lost after it was applied, and the client sends it again and gets the second answer. `denied`: the store
+ * refuses the app.
+ */
+export type TransactionFault = 'before' | 'after' | 'echo' | 'denied';
+
+export interface MemoryDocumentsOptions {
+  /** Asked before each transaction. */
+  fault?(partition: string, operations: readonly Operation[]): TransactionFault | undefined;
+  /** Asked before each read and query: why it rejects with `StoreAway`. A query over all partitions has none. */
+  readFault?(partition: string | undefined): StoreAway['reason'] | undefined;
+  /** Wall-clock milliseconds, for documents with a `ttl`. */
+  now?(): number;
+}
+
+export interface MemoryDocuments extends DocumentStore {
+  /** Copies of the documents that match, in the order of their creation: all queries are made of this. @throws {StoreAway} */
+  query(matches: (document: StoredDocument) => boolean, partition?: string): Promise<StoredDocument[]>;
+}
+
+/** Status codes that the app never tells apart from others. */
+const badRequest = 400;
+const failedDependency = 424;
+
+/** https://learn.microsoft.com/azure/cosmos-db/partial-document-update-faq */
+const maxPatchOperations = 10;
+
+/** Properties that no patch may write: the id, the partition key and what the store sets. */
+const fixed = new Set(['id', 'shard', '_etag', '_rid']);
+
+type Json = Record<string, unknown>;
+
+export function memoryDocuments(options: MemoryDocumentsOptions = {}): MemoryDocuments {
+  const { fault, readFault, now = Date.now } = options;
+  /** By partition and id. Documents in here are never changed, only replaced. */
+  const partitions = new Map<string, Map<string, { document: StoredDocument; expiresAt: number }>>();
+  let sequence = 0;
+
+  return {
+    async transact(partition, operations) {
+      if (operations.length === 0 || operations.length > maxOperations)
+        throw new RangeError(`expected 1 to ${maxOperations} operations, got ${operations.length}`);
+      switch (fault?.(partition, operations)) {
+        case undefined:
+          return apply(partition, operations);
+        case 'before':
+          return { kind: 'uncertain', cause: new Error('the answer was lost before the write') };
+        case 'after':
+          apply(partition, operations);
+          return { kind: 'uncertain', cause: new Error('the answer was lost after the write') };
+        case 'echo':
+          apply(partition, operations);
+          return apply(partition, operations);
+        case 'denied':
+          throw new StoreAway('accessDenied', new Error('access denied'));
+      }
+    },
+
+    async read(partition, ids) {
+      refuseRead(partition);
+      return [...new Set(ids)].flatMap((id) => structuredClone(find(partition, id)) ?? []);
+    },
+
+    async query(matches, partition) {
+      refuseRead(partition);
+      const names = partition === undefined ? [...partitions.keys()] : [partition];
+      return names
+        .flatMap((name) => [...(partitions.get(name)?.keys() ?? [])].flatMap((id) => find(name, id) ?? []))
+        .filter(matches)
+        .toSorted((one, other) => one._rid - other._rid)
+        .map((document) => structuredClone(document));
+    },
+  };
+
+  function refuseRead(partition: string | undefined): void {
+    const reason = readFault?.(partition);
+    if (reason !== undefined) throw new StoreAway(reason, new Error(reason));
+  }
+
+  /** An expired document is gone at once. */
+  function find(partition: string, id: string): StoredDocument | undefined {
+    const entry = partitions.get(partition)?.get(id);
+    return entry === undefined || entry.expiresAt <= now() ? undefined : entry.document;
+  }
+
+  function apply(partition: string, operations: readonly Operation[]): Transacted {
+    const written = new Map<string, StoredDocument>();
+    for (const [index, operation] of operations.entries()) {
+      const id = operation.kind === 'create' ? operation.document.id : operation.id;
+      const stored = written.get(id) ?? find(partition, id);
+      try {
+        const document =
+          operation.kind === 'create' ? created(operation, partition, stored) : patched(operation, stored);
+        written.set(id, document);
+      } catch (error) {
+        if (!(error instanceof Refused)) throw error;
+        return {
+          kind: 'refused',
+          codes: operations.map((_, at) => (at === index ? error.code : failedDependency)),
+        };
+      }
+    }
+    const documents = partitions.get(partition) ?? new Map();
+    partitions.set(partition, documents);
+    for (const [id, document] of written) documents.set(id, { document, expiresAt: expiryOf(document) });
+    return { kind: 'committed' };
+  }
+
+  function created(
+    { document }: Create,
+    partition: string,
+    stored: StoredDocument | undefined,
+  ): StoredDocument {
+    const { id, shard, ...rest } = asJson(document) as Json;
+    if (typeof id !== 'string' || !canBeId(id) || shard !== partition) throw new Refused(badRequest);
+    if (stored !== undefined) throw new Refused(refusedBecause.taken);
+    return { ...rest, id, shard, _etag: nextEtag(), _rid: ++sequence };
+  }
+
+  function patched(patch: Patch, stored: StoredDocument | undefined): StoredDocument {
+    const { version, where = [], set = {}, remove = [], append } = patch;
+    const count = Object.keys(set).length + remove.length + (append === undefined ? 0 : 1);
+    if (count === 0 || count > maxPatchOperations) throw new Refused(badRequest);
+    if (stored === undefined) throw new Refused(refusedBecause.missing);
+    if (version !== undefined && version !== stored._etag) throw new Refused(refusedBecause.changed);
+    if (!where.every((condition) => holds(condition, stored))) throw new Refused(refusedBecause.changed);
+    const changed = structuredClone(stored);
+    for (const [path, value] of Object.entries(set)) {
+      if (value === undefined) throw new Refused(badRequest);
+      const { parent, name } = placeOf(changed, path);
+      parent[name] = asJson(value);
+    }
+    for (const path of remove) {
+      const { parent, name } = placeOf(changed, path);
+      if (!Object.hasOwn(parent, name)) throw new Refused(badRequest);
+      delete parent[name];
+    }
+    if (append !== undefined) {
+      const { parent, name } = placeOf(changed, append.path);
+      const list = Object.hasOwn(parent, name) ? parent[name] : undefined;
+      if (!Array.isArray(list)) throw new Refused(badRequest);
+      list.push(asJson(append.value));
+    }
+    return { ...changed, _etag: nextEtag() };
+  }
+
+  function nextEtag(): string {
+    return `"${++sequence}"`;
+  }
+
+  /** Cosmos counts in whole seconds from the last write. Without `ttl`, or with -1, a document never expires. */
+  function expiryOf({ ttl }: StoredDocument): number {
+    if (typeof ttl !== 'number' || ttl === -1) return Number.POSITIVE_INFINITY;
+    return (Math.floor(now() / 1000) + ttl) * 1000;
+  }
+}
+
+/** Why a transaction is refused, as the status code of the operation at fault. */
+class Refused extends Error {
+  readonly code: number;
+
+  constructor(code: number) {
+    super(`status ${code}`);
+    this.code = code;
+  }
+}
+
+/** A copy as the service would keep it: members that are undefined are not there. */
+function asJson(value: unknown): unknown {
+  return JSON.parse(JSON.stringify(value));
+}
+
+/** Values of different types do not compare, and neither does what is not there. */
+function holds({ path, is, value }: Condition, document: Json): boolean {
+  const found = path.split('.').reduce<unknown>((parent, name) => member(parent, name), document);
+  if (is === '=') return found === value;
+  if (typeof found === 'number' && typeof value === 'number') return found <= value;
+  return typeof found === 'string' && typeof value === 'string' && found <= value;
+}
+
+/** Where a patch writes: the object that has the last part of the path, or gets it. */
+function placeOf(document: Json, path: string): { parent: Json; name: string } {
+  const names = path.split('.');
+  const name = names.pop() ?? '';
+  if (names.length === 0 && fixed.has(name)) throw new Refused(badRequest);
+  const parent = names.reduce<unknown>((found, part) => member(found, part), document);
+  if (Array.isArray(parent)) throw new Error(`paths into arrays are not covered: ${path}`);
+  if (!isObject(parent)) throw new Refused(badRequest);
+  return { parent, name };
+}
+
+function member(parent: unknown, name: string): unknown {
+  return isObject(parent) && Object.hasOwn(parent, name) ? parent[name] : undefined;
+}
+
+function isObject(value: unknown): value is Json {
+  return typeof value === 'object' && value !== null;
+}
+
+/** https://learn.microsoft.com/azure/cosmos-db/concepts-limits#per-item-limits */
+function canBeId(id: string): boolean {
+  return id !== '' && !/[/\\?#]/.test(id) && Buffer.byteLength(id) <= 1023;
+}

@@ -1,0 +1,108 @@
+import { BadContinuation, fromOpaque, toOpaque } from '../../src/documents/pages.ts';
+import {
+  type OnUnreadable,
+  readableDocument,
+  readableDocuments,
+} from '../../src/documents/storedDocuments.ts';
+import { invoiceSchema, isInvoice } from '../../src/invoice/invoice.ts';
+import { shardOf } from '../../src/invoice/shard.ts';
+import { addInvoices } from '../../src/invoice/store/addInvoices.ts';
+import type { InvoiceStore } from '../../src/invoice/store/invoiceStore.ts';
+import { invoiceWrites } from '../../src/invoice/store/invoiceWrites.ts';
+import type { Clock } from '../../src/platform/clock.ts';
+import type { MemoryDocuments, StoredDocument } from './memoryDocuments.ts';
+
+/** An invoice store in memory. Its writes are those of every invoice store; only the reads are its own. */
+export function memoryInvoiceStore(
+  documents: MemoryDocuments,
+  { clock, shards, onUnreadable }: { clock: Clock; shards: number; onUnreadable?: OnUnreadable },
+): InvoiceStore {
+  const parts = { documents, clock, shards };
+
+  return {
+    ...invoiceWrites(parts),
+    add: (contents, options) => addInvoices(parts, contents, options),
+
+    // Each page is a query of its own, as in Cosmos: it sees what was written while the page before was worked on.
+    async *due({ shard, now, pageSize }) {
+      for (let last: StoredDocument | undefined; ; ) {
+        const due = await documents.query((document) => isDue(document, now), shard);
+        const behind = due
+          .toSorted(byDueTime)
+          .filter((one) => last === undefined || byDueTime(one, last) > 0);
+        const page = behind.slice(0, pageSize);
+        last = page.at(-1);
+        if (last === undefined) return;
+        const invoices = readableDocuments(page, invoiceSchema, 'invoice', onUnreadable);
+        if (invoices.length > 0) yield invoices;
+      }
+    },
+
+    async find(id) {
+      const [document] = await documents.read(shardOf(id, shards), [id]);
+      return isInvoice(document) ? readableDocument(document, invoiceSchema, 'invoice') : undefined;
+    },
+
+    async list({ status, continuation, pageSize }) {
+      const after = continuation === undefined ? 0 : ridOf(continuation);
+      const found = await documents.query(
+        (document) =>
+          isInvoice(document) &&
+          (status === undefined || document.status === status) &&
+          document._rid > after,
+      );
+      const page = found.slice(0, pageSize);
+      const last = page.at(-1);
+      return {
+        items: readableDocuments(page, invoiceSchema, 'invoice'),
+        ...(last === undefined || page.length === found.length
+          ? {}
+          : { continuation: toOpaque(`${last._rid}`) }),
+      };
+    },
+
+    async figures(now) {
+      const invoices = await documents.query(isInvoice);
+      const byStatus = Map.groupBy(invoices, ({ status }) => `${status}`);
+      return {
+        byStatus: new Map([...byStatus].map(([status, of]) => [status, of.length])),
+        staleClaims: invoices.filter((one) => one.status === 'claimed' && isDue(one, now)).length,
+        charges: invoices.filter((one) => paymentOf(one).id !== undefined).length,
+      };
+    },
+
+    async parkedCount() {
+      return (await documents.query((document) => isInvoice(document) && document.status === 'parked'))
+        .length;
+    },
+
+    async unknownSince() {
+      const invoices = await documents.query(isInvoice);
+      return invoices
+        .flatMap((invoice) => paymentOf(invoice).unknownSince ?? [])
+        .toSorted()
+        .at(0);
+    },
+  };
+}
+
+function isDue({ actionableAt }: StoredDocument, now: string): boolean {
+  return typeof actionableAt === 'string' && actionableAt <= now;
+}
+
+/** Longest waiting first. Two that became due at the same time have an order too, or a page could not end between them. */
+function byDueTime(one: StoredDocument, other: StoredDocument): number {
+  const [due, otherDue] = [`${one.actionableAt}`, `${other.actionableAt}`];
+  return due === otherDue ? one._rid - other._rid : due < otherDue ? -1 : 1;
+}
+
+/** As much of the payment as is looked at; of any invoice, readable or not. */
+function paymentOf({ payment }: StoredDocument): { id?: string; unknownSince?: string } {
+  return typeof payment === 'object' && payment !== null ? payment : {};
+}
+
+function ridOf(continuation: string): number {
+  const text = fromOpaque(continuation);
+  if (!/^\d+$/.test(text)) throw new BadContinuation('not a place in the list of invoices');
+  return Number(text);
+}

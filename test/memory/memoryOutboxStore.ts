@@ -1,0 +1,119 @@
+import { z } from 'zod';
+import { refusedBecause } from '../../src/documents/documentStore.ts';
+import { BadContinuation, fromOpaque, toOpaque } from '../../src/documents/pages.ts';
+import { StoreAway } from '../../src/documents/storeAway.ts';
+import { type OnUnreadable, readableDocuments } from '../../src/documents/storedDocuments.ts';
+import { markDispatched } from '../../src/outbox/markDispatched.ts';
+import { type OutboxEntry, outboxEntrySchema, outboxMessageSchema } from '../../src/outbox/outboxMessage.ts';
+import type { OutboxStore } from '../../src/outbox/outboxStore.ts';
+import type { Clock } from '../../src/platform/clock.ts';
+import type { MemoryDocuments, StoredDocument } from './memoryDocuments.ts';
+
+/** Where a page ended: the creation time of its last message, and its place among all documents. */
+const placeSchema = z.tuple([z.iso.datetime(), z.int()]);
+
+/** An outbox in memory, beside the documents that it tells of. Marks are those of every outbox; the reads are its own. */
+export function memoryOutboxStore(
+  documents: MemoryDocuments,
+  { clock, onUnreadable }: { clock: Clock; onUnreadable?: OnUnreadable },
+): OutboxStore {
+  return {
+    async due({ now, limit }) {
+      const due = await documents.query(
+        ({ nextAttemptAt }) => typeof nextAttemptAt === 'string' && nextAttemptAt <= now,
+      );
+      const inOrder = due.toSorted((one, other) => compare(one, other, 'nextAttemptAt'));
+      for (let offset = 0; ; offset += limit) {
+        const found = inOrder.slice(offset, offset + limit);
+        const messages = readableDocuments(found, outboxMessageSchema, 'outboxMessage', onUnreadable);
+        const more = found.length === limit;
+        if (messages.length > 0 || !more) return { messages, more };
+      }
+    },
+
+    mark: (dispatched) => markDispatched({ documents, clock }, dispatched),
+
+    async list({ status, continuation, pageSize }) {
+      const order = status === 'pending' || status === 'parked' ? 1 : -1;
+      const last = continuation === undefined ? undefined : placeOf(continuation);
+      const ordered = (await documents.query((document) => isMessage(document, status))).toSorted(
+        (one, other) => order * compare(one, other, 'createdAt'),
+      );
+      const behind = ordered.filter(
+        (message) => last === undefined || order * compare(message, last, 'createdAt') > 0,
+      );
+      const found = behind.slice(0, pageSize);
+      const end = found.at(-1);
+      return {
+        items: readableDocuments(found, outboxEntrySchema, 'outboxMessage'),
+        ...(end === undefined || found.length === behind.length
+          ? {}
+          : { continuation: toOpaque(JSON.stringify([end.createdAt, end._rid])) }),
+      };
+    },
+
+    async redrive(id, at) {
+      const message = await find(id);
+      if (message === undefined) return { kind: 'notFound' };
+      if (message.status !== 'parked') return { kind: 'refused', status: message.status };
+      const set = { status: 'pending', attempts: 0, nextAttemptAt: at, notBefore: at };
+      const where = [{ path: 'status', is: '=', value: 'parked' }] as const;
+      const answer = await documents.transact(message.shard, [{ kind: 'patch', id, where, set }]);
+      if (answer.kind === 'uncertain') throw new StoreAway('noAnswer', answer.cause);
+      if (answer.kind === 'refused' && answer.codes[0] !== refusedBecause.changed)
+        throw new Error(`message ${id} cannot be redriven: status ${answer.codes[0]}`);
+      const after = await find(id);
+      if (after === undefined) return { kind: 'notFound' };
+      return answer.kind === 'committed'
+        ? { kind: 'redriven', message: after }
+        : { kind: 'refused', status: after.status };
+    },
+
+    async oldestPending() {
+      const pending = await documents.query((document) => isMessage(document, 'pending'));
+      return pending
+        .map(({ notBefore, createdAt }) => `${notBefore ?? createdAt}`)
+        .toSorted()
+        .at(0);
+    },
+
+    async countByStatus() {
+      const messages = await documents.query((document) => isMessage(document));
+      const byStatus = Map.groupBy(messages, ({ status }) => `${status}`);
+      return new Map([...byStatus].map(([status, of]) => [status, of.length]));
+    },
+
+    async parkedCount() {
+      return (await documents.query((document) => isMessage(document, 'parked'))).length;
+    },
+  };
+
+  /** Ids are unique across partitions. */
+  async function find(id: string): Promise<OutboxEntry | undefined> {
+    const [found] = await documents.query((document) => document.id === id && isMessage(document));
+    return found === undefined ? undefined : outboxEntrySchema.parse(found);
+  }
+}
+
+function isMessage(document: StoredDocument, status = document.status): boolean {
+  return document.type === 'outboxMessage' && document.status === status;
+}
+
+/** By a time, and by creation if that is the same. */
+function compare(
+  one: Pick<StoredDocument, '_rid'> & Record<string, unknown>,
+  other: Pick<StoredDocument, '_rid'> & Record<string, unknown>,
+  time: 'nextAttemptAt' | 'createdAt',
+): number {
+  const [at, otherAt] = [`${one[time]}`, `${other[time]}`];
+  return at === otherAt ? one._rid - other._rid : at < otherAt ? -1 : 1;
+}
+
+function placeOf(continuation: string): { createdAt: string; _rid: number } {
+  try {
+    const [createdAt, _rid] = placeSchema.parse(JSON.parse(fromOpaque(continuation)));
+    return { createdAt, _rid };
+  } catch (cause) {
+    throw new BadContinuation('not a place in the outbox', { cause });
+  }
+}
