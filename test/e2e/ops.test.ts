@@ -4,13 +4,12 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { freePorts } from '../../local/freePorts.ts';
 import { type Child, startChild } from '../../local/start/child.ts';
-import { databaseName } from '../../src/platform/cosmosContainers.ts';
-import { blobLockStore, createLocks } from '../../src/locking/index.ts';
+import { blobLockStore, createLocks, jobLockKey } from '../../src/locking/index.ts';
 import { newOutboxMessage } from '../../src/outbox/outboxMessage.ts';
 import { blobContainers } from '../../src/platform/azureNames.ts';
 import { systemClock as clock } from '../../src/platform/clock.ts';
+import { databaseName } from '../../src/platform/cosmosContainers.ts';
 import { noTelemetry } from '../../src/platform/telemetry.ts';
-import { groupLockKey } from '../../src/runs/job.ts';
 import { type LocalCloud, settingsFor, startLocalCloud } from '../support/localCloud.ts';
 import { removeFolder } from '../support/removeFolder.ts';
 
@@ -91,7 +90,7 @@ test('every call needs a key', async () => {
 test('a run that waits for a lease is cancelled; the lease is taken from its holder', {
   timeout: 60_000,
 }, async () => {
-  const key = groupLockKey('process-invoices', '0');
+  const key = jobLockKey('process-invoices', '0');
   const store = blobLockStore(cloud.blobs.getContainerClient(blobContainers.locks));
   const locks = createLocks(store, { clock, telemetry: noTelemetry });
   await using _lease = await locks.acquire(key, { instance: 'gone', job: 'x' }, { waitMs: 0 });

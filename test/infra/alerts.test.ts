@@ -1,13 +1,12 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { CosmosClient } from '@azure/cosmos';
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { processInvoicesJob } from '../../src/claiming/processInvoices.ts';
-import { systemClock } from '../../src/platform/clock.ts';
-import { metric, noTelemetry } from '../../src/platform/telemetry.ts';
+import { metric } from '../../src/platform/telemetry.ts';
 import { functionTimeoutMs } from '../../src/platform/timeBudget.ts';
 import { groupRecordSchema } from '../../src/runs/runRecord.ts';
+import { anInstance } from '../support/anInstance.ts';
 import { variableValue } from './bicep/evaluate.ts';
 import { infraDir, readInfra } from './bicep/readBicep.ts';
 import { allSources, root } from './sources.ts';
@@ -118,22 +117,19 @@ describe('alerts', () => {
   test('no-successful-run expects a completed run in every group that the code has', () => {
     const [run] = alertsFor({ shardGroups: 7 });
     const [, last] = /range\(0, (\d+), 1\)/.exec(run?.query ?? '') ?? [];
-    const client = new CosmosClient({ endpoint: 'http://127.0.0.1:1', key: 'bm9uZQ==' });
-    using stack = new DisposableStack();
-    stack.defer(() => client.dispose());
-    const { name, groups } = processInvoicesJob({
-      container: client.database('none').container('none'),
-      dispatcher: { dispatch: () => Promise.reject(new Error('nothing is dispatched here')) },
-      clock: systemClock,
-      telemetry: noTelemetry,
-      shards: 16,
-      groups: 7,
-      batchSize: 1,
-      claimStaleMs: 1,
-      notifies: false,
-      onUnreadable() {},
-      async checkShards() {},
-    });
+    const unused = () => {
+      throw new Error('this job does not run');
+    };
+    const { name, groups } = processInvoicesJob(
+      {
+        invoices: { due: unused, claim: unused },
+        dispatcher: { dispatch: unused },
+        followUps: unused,
+        checkShards: unused,
+        instance: anInstance(),
+      },
+      { shards: 16, groups: 7, batchSize: 1, claimStaleMs: 1 },
+    );
     expect(groups).toEqual(Array.from({ length: Number(last) + 1 }, (_, group) => `${group}`));
     expect(run?.query).toContain(`"${name}"`);
   });

@@ -2,18 +2,16 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
+import { jobLockKey, workItemLockKey, workItemLockPrefix } from '../../src/locking/index.ts';
+import { lockName } from '../../src/locking/lockName.ts';
+import { messageLockMs } from '../../src/paying/messageLock.ts';
+import { blobContainers, queues, serviceBusQueues } from '../../src/platform/azureNames.ts';
 import {
   type ContainerDefinition,
   containers,
   databaseName,
   indexingPolicy,
 } from '../../src/platform/cosmosContainers.ts';
-import { workItemKey, workItemPrefix } from '../../src/locking/index.ts';
-import { lockName } from '../../src/locking/lockName.ts';
-import { sweepLockKey } from '../../src/outbox/sweepOutbox.ts';
-import { messageLockMs } from '../../src/paying/messageLock.ts';
-import { blobContainers, queues, serviceBusQueues } from '../../src/platform/azureNames.ts';
-import { groupLockKey } from '../../src/runs/job.ts';
 import { bodyValue, bodyValues } from './bicep/bodyValue.ts';
 import { isRecord, type Value, variableValue } from './bicep/evaluate.ts';
 import { readInfra } from './bicep/readBicep.ts';
@@ -42,18 +40,18 @@ describe('names', () => {
   });
 
   test('the lifecycle rule deletes old work item locks, and no others', () => {
-    const longest = lockName(workItemKey('x'.repeat(900), 'notify'));
-    const deepest = lockName(workItemKey('x/'.repeat(400), 'notify'));
+    const longest = lockName(workItemLockKey('x'.repeat(900), 'notify'));
+    const deepest = lockName(workItemLockKey('x/'.repeat(400), 'notify'));
     const rules = JSON.stringify(bodyValue(storage, 'lifecycle'));
     const prefixes = [...rules.matchAll(/"prefixMatch":\[([^\]]*)\]/g)].map((match) => match[1]);
-    expect(prefixes).toEqual([`"${blobContainers.locks}/${workItemPrefix}"`]);
+    expect(prefixes).toEqual([`"${blobContainers.locks}/${workItemLockPrefix}"`]);
     // A closed network blocks the rule unless it allows trusted services.
     expect(JSON.stringify(bodyValue(storage, 'account'))).toContain('"bypass":"AzureServices"');
-    for (const name of [longest, deepest, lockName(workItemKey('INV #1', 'receipt'))]) {
-      expect(name.startsWith(workItemPrefix)).toBe(true);
+    for (const name of [longest, deepest, lockName(workItemLockKey('INV #1', 'receipt'))]) {
+      expect(name.startsWith(workItemLockPrefix)).toBe(true);
     }
-    for (const key of [sweepLockKey, groupLockKey('process-invoices', '0')]) {
-      expect(lockName(key).startsWith(workItemPrefix)).toBe(false);
+    for (const key of [jobLockKey('sweep-outbox'), jobLockKey('process-invoices', '0')]) {
+      expect(lockName(key).startsWith(workItemLockPrefix)).toBe(false);
     }
   });
 
