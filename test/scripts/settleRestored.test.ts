@@ -3,9 +3,9 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { startPayments } from '../../local/stripe/index.ts';
 import { settleRestored } from '../../scripts/settleRestored.ts';
 import { invoiceSchema, type NewInvoice } from '../../src/invoice/invoice.ts';
-import { readInvoice } from '../../src/invoice/readInvoices.ts';
 import { shardOf } from '../../src/invoice/shard.ts';
-import { pay } from '../../src/paying/payInvoice.ts';
+import { cosmosInvoiceStore } from '../../src/invoice/store/cosmosInvoiceStore.ts';
+import { payInvoice } from '../../src/paying/payInvoice.ts';
 import { commandFor } from '../../src/paying/paymentBatch.ts';
 import { stripeProvider } from '../../src/paying/stripe/stripeProvider.ts';
 import { aClaimedInvoice, anInvoice } from '../support/anInvoice.ts';
@@ -44,18 +44,17 @@ async function stored(id: string, from: NewInvoice = anInvoice()): Promise<NewIn
 function charge(invoice: NewInvoice) {
   const now = clock.now();
   const read = invoiceSchema.parse({ ...invoice, _etag: '' });
-  return pay(provider, commandFor(read, { attempt: 1, at: new Date(now).toISOString() }), now);
+  return payInvoice(provider, commandFor(read, { attempt: 1, at: new Date(now).toISOString() }), now);
 }
 
-const read = (id: string) => readInvoice(cosmos.containers.invoices, shardOf(id, shards), id);
+const store = () => cosmosInvoiceStore(cosmos.containers.invoices, { clock, shards });
+const read = (id: string) => store().find(id);
 
 async function compared(since: number, { apply = true } = {}): Promise<Record<string, string>> {
-  const container = cosmos.containers.invoices;
   const found: Record<string, string> = {};
   for await (const { invoiceId, finding } of settleRestored({
     stripe,
-    container,
-    shards,
+    invoices: store(),
     since,
     apply,
     now: clock.now(),

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { Agent, createServer, request, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterAll, afterEach, beforeEach, expect, test, vi } from 'vitest';
-import { boundConnections } from '../../../src/paying/stripe/boundedConnections.ts';
+import { boundConnections } from '../../../src/paying/stripe/stripeClient.ts';
 
 const boundMs = 1_000;
 const server = createServer().listen(0, '127.0.0.1');

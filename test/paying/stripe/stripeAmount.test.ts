@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { stripeAmount } from '../../../src/paying/stripe/stripeAmount.ts';
+import { stripeAmount } from '../../../src/paying/stripe/stripeProvider.ts';
 
 test.each([
   [1999, 'USD', 1999],
