@@ -4,8 +4,7 @@ import { newInvoice } from '../../src/invoice/invoice.ts';
 import { reportGauges } from '../../src/ops/gauges.ts';
 import { cosmosOutboxStore } from '../../src/outbox/cosmosOutboxStore.ts';
 import { newOutboxMessage } from '../../src/outbox/outboxMessage.ts';
-import { createPayBatch } from '../../src/paying/payBatch.ts';
-import { type PaymentBatch, paymentBatchSchema } from '../../src/paying/paymentBatch.ts';
+import { paymentBatchSchema } from '../../src/paying/paymentBatch.ts';
 import { type Metric, metric } from '../../src/platform/telemetry.ts';
 import { cosmosPoisonStore } from '../../src/workItems/cosmosPoisonStore.ts';
 import { poisonItems } from '../../src/workItems/poison.ts';
@@ -68,10 +67,7 @@ test('poison work items count until they are redriven', async () => {
 
 test('the age of the oldest unknown payment grows from its first unknown answer until its outcome is known', async () => {
   const oldestUnknown = (later = 0) => gauge(metric.paymentUnknownOldestMs, later);
-  const pay = (batch: PaymentBatch) => {
-    const { parts, policy } = world.consumer();
-    return createPayBatch(parts, policy)(batch);
-  };
+  const { pay } = world.consumer();
   expect(await oldestUnknown()).toBe(0);
   const declined = await world.claimedBatch(1, { paymentMethod: 'pm_card_chargeDeclinedLostCard' });
   await pay(declined.batch);

@@ -2,13 +2,15 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { FollowUps } from '../../src/followUps/followUps.ts';
 import type { Invoice } from '../../src/invoice/invoice.ts';
 import { maxAttempts } from '../../src/invoice/maxAttempts.ts';
+import { cosmosInvoiceStore } from '../../src/invoice/store/cosmosInvoiceStore.ts';
+import type { InvoiceStore } from '../../src/invoice/store/invoiceStore.ts';
 import type { OutboxMessage } from '../../src/outbox/outboxMessage.ts';
-import { createPayBatch } from '../../src/paying/payBatch.ts';
-import { type PaymentBatch, paymentBatchSchema } from '../../src/paying/paymentBatch.ts';
+import { paymentBatchSchema } from '../../src/paying/paymentBatch.ts';
 import type { FoundPayment } from '../../src/paying/paymentProvider.ts';
 import { NotReconciled, reconciliationStage } from '../../src/paying/reconciliation.ts';
 import { workItemSchema } from '../../src/workItems/workItem.ts';
 import { anInstance } from '../support/anInstance.ts';
+import { withBatch } from '../support/layerSwitches.ts';
 import {
   followUpsForTests,
   followUpsWithWebhook,
@@ -17,6 +19,7 @@ import {
   minute,
   type PayingWorld,
   payingWorld,
+  shards,
 } from '../support/payingWorld.ts';
 
 let world: PayingWorld;
@@ -31,16 +34,10 @@ const context = (resourceId: string) => ({
   assertHeld() {},
 });
 
-/** Pays a batch as a consumer does. */
-function pay(batch: PaymentBatch, changes: Parameters<PayingWorld['consumer']>[0] = {}) {
-  const { parts, policy } = world.consumer(changes);
-  return createPayBatch(parts, policy)(batch);
-}
-
 /** An invoice that is parked because the last answer was lost, after the charge or before it. */
 async function parkedUnknown(paymentMethod: string) {
   const { batch, shard, ids } = await world.claimedBatch(1, { paymentMethod, attempts: maxAttempts - 1 });
-  await pay(batch);
+  await world.consumer().pay(batch);
   const message = (await world.workItemMessages(shard)).find(({ id }) => id.endsWith('-reconcile'));
   return { shard, id: ids[0] ?? '', ids, message };
 }
@@ -56,12 +53,17 @@ function reconcile(
   input: unknown,
   {
     find,
+    invoices = world.invoices,
     followUps = followUpsForTests,
     laterMs = 0,
-  }: { find?: () => Promise<FoundPayment>; followUps?: FollowUps; laterMs?: number } = {},
+  }: {
+    find?: () => Promise<FoundPayment>;
+    invoices?: InvoiceStore;
+    followUps?: FollowUps;
+    laterMs?: number;
+  } = {},
 ) {
   const provider = find === undefined ? world.provider : { find };
-  const { invoices } = world;
   const clock = { ...hastyClock, now: () => hastyClock.now() + laterMs };
   const instance = anInstance({ name: 'host-r', clock });
   const stage = reconciliationStage({ invoices, provider, followUps, instance });
@@ -83,7 +85,7 @@ describe('the order of a reconciliation', () => {
 
   test('is not given if the outcome is known', async () => {
     const { batch, shard } = await world.claimedBatch(1, { paymentMethod: 'pm_no_such_method' });
-    await pay(batch);
+    await world.consumer().pay(batch);
     expect(await world.workItemMessages(shard)).toEqual([]);
   });
 
@@ -163,6 +165,21 @@ describe('reconciliation', () => {
       status: 'pending',
     } satisfies Partial<Invoice>);
   });
+
+  test('an invoice that somebody makes pending between the read and the write is left alone', async () => {
+    const { id, ids, shard, message } = await parkedUnknown('pm_local_resetAfterCharge');
+    const container = withBatch(world.container, (write) => async (...args) => {
+      await world.container.item(id, shard).patch([{ op: 'set', path: '/status', value: 'pending' }]);
+      return write(...args);
+    });
+    const invoices = cosmosInvoiceStore(container, { clock: hastyClock, shards });
+    expect(await reconcile(id, itemOf(message).input, { invoices })).toEqual({ result: 'decided meanwhile' });
+    const [invoice] = await world.stored(shard, ids);
+    expect(invoice).toMatchObject({ status: 'pending' });
+    expect(invoice?.timeline.at(-1)).toMatchObject({ what: 'parked' });
+    const ordered = (await world.workItemMessages(shard)).flatMap(({ body }) => body as { stage: string }[]);
+    expect(ordered.map(({ stage }) => stage)).toEqual(['reconcile']);
+  });
 });
 
 test('with a webhook, every end of an invoice is notified, once per settlement', async () => {
@@ -173,7 +190,8 @@ test('with a webhook, every end of an invoice is notified, once per settlement',
       .patch([{ op: 'set', path: '/paymentMethod', value: method }]);
   }
   const { message } = await world.claimDue(shard);
-  await pay(paymentBatchSchema.parse(message?.body), { followUps: followUpsWithWebhook, lingerMs: 200 });
+  const consumer = world.consumer({ followUps: followUpsWithWebhook, lingerMs: 200 });
+  await consumer.pay(paymentBatchSchema.parse(message?.body));
   const items = (await world.workItemMessages(shard)).flatMap(({ body }) =>
     workItemSchema.array().parse(body),
   );

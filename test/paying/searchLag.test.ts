@@ -5,7 +5,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { type Charge, startPayments } from '../../local/stripe/index.ts';
 import type { Invoice } from '../../src/invoice/invoice.ts';
-import { createPayBatch } from '../../src/paying/payBatch.ts';
 import { paymentBatchSchema } from '../../src/paying/paymentBatch.ts';
 import { NotReconciled, reconciliationStage } from '../../src/paying/reconciliation.ts';
 import { stripeProvider } from '../../src/paying/stripe/stripeProvider.ts';
@@ -46,9 +45,7 @@ async function anInvoice(paymentMethod = 'pm_card_visa') {
     async pay(): Promise<Invoice> {
       await world.makeDue(shard, ids);
       const { message } = await world.claimDue(shard);
-      const instance = anInstance({ name: 'host-b', clock, telemetry: world.telemetry });
-      const { parts, policy } = world.consumer({ provider, instance });
-      await createPayBatch(parts, policy)(paymentBatchSchema.parse(message?.body));
+      await world.consumer({ provider, clock }).pay(paymentBatchSchema.parse(message?.body));
       return sought();
     },
     /** Looks it up, as the work item of a parked invoice does. */
