@@ -8,8 +8,8 @@ function watched(withinMs: number) {
   const work = workUnderWay(clock);
   return {
     clock,
-    track: work.track,
-    wait() {
+    track: <T>(one: Promise<T>) => work.track(one),
+    wait: () => {
       const waiting = { over: false };
       void work.ended(withinMs).then(() => {
         waiting.over = true;
@@ -21,9 +21,9 @@ function watched(withinMs: number) {
 
 describe('workUnderWay', () => {
   test('passes on what the work returns or throws', async () => {
-    const { track } = workUnderWay(virtualClock());
-    expect(await track(Promise.resolve(5))).toBe(5);
-    await expect(track(Promise.reject(new Error('no')))).rejects.toThrow('no');
+    const work = workUnderWay(virtualClock());
+    expect(await work.track(Promise.resolve(5))).toBe(5);
+    await expect(work.track(Promise.reject(new Error('no')))).rejects.toThrow('no');
   });
 
   test('its end is immediate if nothing is under way', async () => {
