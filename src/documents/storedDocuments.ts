@@ -65,7 +65,7 @@ export function readableDocument<T>(document: unknown, schema: z.ZodType<T>, typ
  * drop what a newer release added. Its type has the known fields only.
  */
 export function tolerantObject<Shape extends z.ZodRawShape>(shape: Shape): z.ZodObject<Shape> {
-  return z.looseObject(shape) as unknown as z.ZodObject<Shape>;
+  return z.looseObject(shape);
 }
 
 /** Counts each time that a document is passed over, so that an alert stays up; logs each document once. */

@@ -11,9 +11,9 @@ export interface AzureClients {
   containers: Record<keyof typeof containers, Container>;
   blobs: BlobServiceClient;
   queues: QueueServiceClient;
-  sender(queue: string): ServiceBusSender;
+  sender: (queue: string) => ServiceBusSender;
   serviceBus: ServiceBusClient;
-  close(): Promise<void>;
+  close: () => Promise<void>;
 }
 
 /** Time-out of one request with its retries, in milliseconds: a request that hangs must not outlive a claim. */

@@ -3,9 +3,9 @@ import type { Clock } from './clock.ts';
 /** Work that a stopping process waits for before it closes its connections. */
 export interface WorkUnderWay {
   /** Passes the work on, and remembers it until it ends. */
-  track<T>(work: Promise<T>): Promise<T>;
+  track: <T>(work: Promise<T>) => Promise<T>;
   /** Resolves when all of it has ended, or after `withinMs` milliseconds. */
-  ended(withinMs: number): Promise<void>;
+  ended: (withinMs: number) => Promise<void>;
 }
 
 export function workUnderWay(clock: Clock): WorkUnderWay {
@@ -18,7 +18,10 @@ export function workUnderWay(clock: Clock): WorkUnderWay {
       return work;
     },
     async ended(withinMs) {
-      await Promise.race([Promise.allSettled(underWay), clock.sleep(withinMs)]);
+      const done = new AbortController();
+      const late = clock.sleep(withinMs, done.signal).catch(() => {});
+      await Promise.race([Promise.allSettled(underWay), late]);
+      done.abort();
     },
   };
 }

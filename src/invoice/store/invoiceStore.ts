@@ -58,9 +58,9 @@ export interface ClaimRequest<P extends Writes> {
   invoices: readonly Invoice[];
   fence: Fence;
   /** What to write at `now` (milliseconds); asked again for each try. Pure. */
-  plan(invoices: readonly Invoice[], now: number): P;
+  plan: (invoices: readonly Invoice[], now: number) => P;
   /** Called before each try: throws if the lease is no longer held. */
-  assertHeld(): void;
+  assertHeld: () => void;
 }
 
 export interface Claimed<P extends Writes> {
@@ -92,7 +92,7 @@ export interface SettleRequest<T> {
   settlementId: string;
   items: readonly T[];
   /** What to write for these items. Pure. */
-  plan(items: readonly T[]): Writes;
+  plan: (items: readonly T[]) => Writes;
 }
 
 export interface Settled<T> {
@@ -104,15 +104,15 @@ export interface Settled<T> {
 
 export interface UpdateRequest<R> {
   /** What to do with the invoice as it is stored; asked again if somebody else changed it meanwhile. Pure. */
-  decide(
+  decide: (
     invoice: Invoice,
-  ):
+  ) =>
     | { kind: 'change'; change: InvoiceChange; messages?: readonly OutboxMessage[] }
     | { kind: 'refuse'; why: R };
   /** Whether the stored invoice shows that our write was applied. */
-  isApplied(invoice: Invoice): boolean;
+  isApplied: (invoice: Invoice) => boolean;
   /** Called before each try: throws if this process may not write any more. */
-  beforeTry?(): void;
+  beforeTry?: () => void;
 }
 
 export type Updated<R> =
