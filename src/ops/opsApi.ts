@@ -1,7 +1,9 @@
+import { NewerVersion } from '../documents/storedDocuments.ts';
 import type { InvoiceStore } from '../invoice/store/invoiceStore.ts';
 import type { LockStore } from '../locking/index.ts';
 import type { OutboxStore } from '../outbox/outboxStore.ts';
 import type { Instance } from '../platform/instance.ts';
+import { problem, problemResponse } from '../platform/problem.ts';
 import type { Job } from '../runs/job.ts';
 import type { RunStore } from '../runs/runStore.ts';
 import type { Orchestrations } from '../runs/startRun.ts';
@@ -34,7 +36,7 @@ export type OpsApi = ReturnType<typeof opsApi>;
 
 /** The calls under `ops/`, one function each: a request in, a response out. */
 export function opsApi(parts: OpsParts) {
-  return {
+  return leavingNewer({
     importInvoices: (request: OpsRequest) => importInvoicesFrom(request, parts),
     listInvoices: (request: OpsRequest) => listInvoices(request, parts),
     getInvoice: (request: OpsRequest) => getInvoice(request, parts),
@@ -59,5 +61,22 @@ export function opsApi(parts: OpsParts) {
       const health = await checkHealth(parts.healthChecks, parts.instance.clock);
       return { status: health.status === 'ok' ? 200 : 503, jsonBody: health };
     },
-  };
+  });
+}
+
+type Call = (...args: never[]) => Promise<OpsResponse>;
+
+/** The same calls; one that meets what a newer release wrote answers 503, because a process of that release can do it. */
+function leavingNewer<Calls extends Record<string, Call>>(calls: Calls): Calls {
+  const answering =
+    (call: Call): Call =>
+    async (...args) => {
+      try {
+        return await call(...args);
+      } catch (error) {
+        if (!(error instanceof NewerVersion)) throw error;
+        return problemResponse(problem(503, error.message));
+      }
+    };
+  return Object.fromEntries(Object.entries(calls).map(([name, call]) => [name, answering(call)])) as Calls;
 }
