@@ -1,12 +1,16 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { formatVersion } from '../../src/documents/storedDocuments.ts';
+import { shardOf } from '../../src/invoice/shard.ts';
 import { newManualRun } from '../../src/runs/manualRun.ts';
 import { aRequest, bodyOf, type OpsForTests, opsForTests } from '../support/opsForTests.ts';
 
 let ops: OpsForTests;
 beforeAll(async () => {
   ops = await opsForTests();
-  await ops.store({ id: 'ours' }, { id: 'theirs', version: formatVersion + 1 });
+  await ops.store(
+    { id: 'ours', shard: shardOf('ours', 4) },
+    { id: 'theirs', shard: shardOf('theirs', 4), version: formatVersion + 1 },
+  );
   const run = { job: 'count', runId: 'newer', groups: ['0'], dryRun: false };
   await ops.runs.create({ ...newManualRun(run, '2026-01-01T12:00:00.000Z'), version: formatVersion + 1 });
 });
@@ -35,6 +39,6 @@ test('a list leaves out what a newer release wrote', async () => {
 });
 
 test('any other error still rejects', async () => {
-  await ops.store({ id: 'broken', currency: 5 as never });
+  await ops.store({ id: 'broken', shard: shardOf('broken', 4), currency: 5 as never });
   await expect(ops.api.getInvoice(aRequest({ params: { id: 'broken' } }))).rejects.toThrow('currency');
 });
