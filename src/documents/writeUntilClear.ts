@@ -97,6 +97,7 @@ export async function writeUntilClear<Item, Stored>(
     if (reread.kind === 'away') {
       // Usually the same moment of weakness.
       cause = reread.cause;
+      if (afterUnclear === 'stop') break;
       await clock.sleep(waitMs);
       continue;
     }

@@ -25,8 +25,9 @@ export interface OutboxStore {
    */
   due(query: { now: string; limit: number }): Promise<{ messages: OutboxMessage[]; more: boolean }>;
   /**
-   * Records what became of messages, as long as nobody else has recorded something since they were read. Returns how many
-   * were not recorded for want of a clear answer: those stay pending and are sent again.
+   * Records what became of messages, as long as nobody else has recorded something since they were read. Does not wait for
+   * a store that gives no clear answer, and does not reject for its sake. Returns for how many the answer was not clear:
+   * those that are still pending are sent again.
    */
   mark(dispatched: readonly Dispatched[]): Promise<{ unclear: number }>;
   /**
