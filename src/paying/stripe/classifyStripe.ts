@@ -3,10 +3,10 @@ import { errorText } from '../../platform/errorText.ts';
 import type { ChargeOutcome } from '../paymentProvider.ts';
 
 /**
- * Decline codes after which another try cannot work, or must not be made
- * (https://docs.stripe.com/declines/codes, and those that Stripe's own retries leave alone:
- * https://docs.stripe.com/billing/revenue-recovery/smart-retries). Every other code, also one that is new,
- * counts as soft: the retry schedule bounds what that can cost.
+ * Decline codes after which another try cannot work or must not be made
+ * (https://docs.stripe.com/declines/codes, and those that Stripe's own retries skip:
+ * https://docs.stripe.com/billing/revenue-recovery/smart-retries). Every other code, including a new one, counts as soft:
+ * the retry schedule limits what that can cost.
  */
 const hardDeclines: ReadonlySet<string> = new Set([
   'authentication_required',
@@ -44,15 +44,14 @@ const hardDeclines: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * The issuer's advice goes before the code
+ * The issuer's advice takes precedence over the code
  * (https://docs.stripe.com/declines/card#retrying-issuer-declines).
  */
 const hardAdvice: ReadonlySet<string> = new Set(['confirm_card_data', 'do_not_try_again']);
 
 /**
- * Codes that say that our account or key is at fault, not the invoice
- * (https://docs.stripe.com/error-codes). To park every invoice for that would be wrong: they wait until it
- * is mended.
+ * Codes that blame our account or key, not the invoice (https://docs.stripe.com/error-codes). Parking every invoice for that
+ * would be wrong: they wait until somebody fixes it.
  */
 const accountFaults: ReadonlySet<string> = new Set([
   'account_closed',
@@ -65,7 +64,7 @@ const accountFaults: ReadonlySet<string> = new Set([
   'tls_version_unsupported',
 ]);
 
-/** Errors that can only come before anything of the request was sent. */
+/** Errors that can only occur before any of the request is sent. */
 const beforeSending: ReadonlySet<string> = new Set([
   'CERT_HAS_EXPIRED',
   'DEPTH_ZERO_SELF_SIGNED_CERT',
@@ -79,7 +78,7 @@ const beforeSending: ReadonlySet<string> = new Set([
   'UNABLE_TO_VERIFY_LEAF_SIGNATURE',
 ]);
 
-/** What a payment intent's status means for a charge that was created and confirmed in one call. Pure. */
+/** What the status of a payment intent means for a charge that was created and confirmed in one call. Pure. */
 export function classifyIntent({ id, status }: { id: string; status: string }): ChargeOutcome {
   switch (status) {
     case 'succeeded':
@@ -96,11 +95,11 @@ export function classifyIntent({ id, status }: { id: string; status: string }): 
 }
 
 /**
- * What an error of the `stripe` package means. Only what surely did not charge is transient or refused; a
- * time-out or a reset after sending, every 5xx and whatever is not understood may have charged. Pure.
+ * What an error of the `stripe` package means. An error is transient or refused only if it certainly charged nothing. A
+ * time-out or reset after sending, every 5xx, and anything not understood may have charged. Pure.
  *
- * A 409 says that the first call with the key is still under way: it may be charging at this moment, so it
- * is unknown, and the same key tells later what came of it.
+ * A 409 says that the first call with the key is still under way. It may be charging at this moment, so the outcome is
+ * unknown; the same key tells later.
  */
 export function classifyError(error: unknown): ChargeOutcome {
   if (!(error instanceof Stripe.errors.StripeError)) return { kind: 'unknown', message: errorText(error) };

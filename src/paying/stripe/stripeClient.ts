@@ -7,16 +7,16 @@ export interface StripeOptions {
   secretKey: string;
   /** `https://api.stripe.com`, or a stand-in. */
   apiBase: string;
-  /** Bound of one call, in milliseconds. */
+  /** Time-out of one call, in milliseconds. */
   timeoutMs: number;
 }
 
 /**
- * Stripe's own client, set up to do each call once.
+ * Stripe's own client, set up to make each call once.
  *
- * The package's Node client is used: a charge costs 0.15 ms of processor time with it, with its fetch
- * client 0.35 ms. Its time-out begins only when the connection is there, and ends silence only, so the agent has one
- * too: neither a host that cannot be reached nor an answer that never ends holds a connection for longer.
+ * It uses the package's Node client: a charge costs 0.15 ms of processor time with it, and 0.35 ms with its fetch client.
+ * That client's time-out begins only once the connection is made, and ends silence only. So the agent has a time-out too:
+ * neither an unreachable host nor an endless answer holds a connection for longer.
  */
 export function stripeClient({ secretKey, apiBase, timeoutMs }: StripeOptions): Stripe {
   const { hostname: host, port, protocol } = new URL(apiBase);
@@ -37,16 +37,15 @@ export function stripeClient({ secretKey, apiBase, timeoutMs }: StripeOptions): 
   });
 }
 
-/** The connection ended before the answer was there; what became of the call is not known. */
+/** The connection ended before the answer arrived: the outcome of the call is unknown. */
 class ConnectionClosed extends Error {
   override readonly name = 'ConnectionClosed';
   readonly code = 'CONNECTION_CLOSED';
 }
 
 /**
- * The package sends a call again when its connection was closed, whatever `maxNetworkRetries` says. That
- * would double the bound of a call, so here a closed connection comes under a name that the package does
- * not know.
+ * The package repeats a call whose connection was closed, in spite of `maxNetworkRetries`. That would double the time-out
+ * of a call, so a closed connection is reported under a name that the package does not know.
  */
 function withoutRetries(client: Stripe.HttpClient): Stripe.HttpClient {
   const closed: ReadonlySet<unknown> = new Set(Stripe.HttpClient.CONNECTION_CLOSED_ERROR_CODES);
@@ -64,11 +63,11 @@ function withoutRetries(client: Stripe.HttpClient): Stripe.HttpClient {
 }
 
 /**
- * Makes an agent destroy every connection that one request takes up for longer than `boundMs` milliseconds: to be made, to
- * send, and to bring the whole answer. A socket's own time-out ends silence only: an answer that comes byte by byte would
- * keep its connection for as long as it likes.
+ * Makes an agent destroy every connection that one request occupies for longer than `boundMs` milliseconds, from connecting
+ * to the end of the answer. A socket's own time-out ends silence only: an answer that trickles in byte by byte would keep
+ * its connection for ever.
  *
- * The three methods are those that Node's agent offers to be overridden
+ * The three methods are those that Node documents for overriding
  * (https://nodejs.org/docs/latest-v24.x/api/http.html#agentcreateconnectionoptions-callback and the two after it).
  */
 export function boundConnections<T extends Agent>(agent: T, boundMs: number): T {
@@ -112,8 +111,8 @@ class ConnectionTooLong extends Error {
 }
 
 /**
- * What `work` answers, or `late` once `boundMs` milliseconds are over. Late work is told so by its signal; whatever comes of
- * it is dropped.
+ * The result of `work`, or `late` after `boundMs` milliseconds. The signal then aborts, and the result of late work is
+ * dropped.
  */
 export async function withDeadline<T>(
   boundMs: number,

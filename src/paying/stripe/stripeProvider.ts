@@ -11,10 +11,10 @@ import { classifyError, classifyIntent } from './classifyStripe.ts';
 import { type StripeOptions, stripeClient, withDeadline } from './stripeClient.ts';
 
 /**
- * Charges through Stripe's PaymentIntents: created and confirmed in one call, off-session, under the
- * request's idempotency key. Nothing is repeated in here: whether to ask again is decided by the outcome.
+ * Charges through Stripe's PaymentIntents: created and confirmed in one call, off-session, under the request's idempotency
+ * key. Nothing is retried here: the outcome decides whether to ask again.
  *
- * Each of the two calls has its outcome after `timeoutMs` at the latest, whatever Stripe sends: it is unknown then.
+ * Both calls resolve after `timeoutMs` at the latest, whatever Stripe sends; the outcome is then unknown.
  */
 export function stripeProvider(options: StripeOptions): PaymentProvider {
   const { timeoutMs } = options;
@@ -53,9 +53,8 @@ export function stripeProvider(options: StripeOptions): PaymentProvider {
 }
 
 /**
- * All that the idempotency key stands for. Cards only: a debit is `processing` for days, which no retry of
- * a call outlasts; and without naming the methods Stripe asks where to send a customer back to who is not
- * there.
+ * Everything that the idempotency key stands for. Cards only: a debit is `processing` for days, longer than any retry. The
+ * methods are named because Stripe otherwise asks for a URL to return the customer to, and there is no customer present.
  */
 function parameters(request: ChargeRequest, amount: number): Stripe.PaymentIntentCreateParams {
   const { invoiceId, currency, customerId, paymentMethod, description, idempotencyKey } = request;
@@ -73,10 +72,10 @@ function parameters(request: ChargeRequest, amount: number): Stripe.PaymentInten
 }
 
 /**
- * The payment among those that the search found. It finds those of other invoices too: its exact match does not tell
- * upper case from lower (https://docs.stripe.com/search), our ids do.
+ * The invoice's payment among the search results. They include payments of other invoices: Stripe's exact match ignores
+ * case (https://docs.stripe.com/search), our ids do not.
  *
- * @throws the reason of `signal`, before it goes on to the next payment
+ * @throws the reason of `signal`, if it aborts between two payments
  */
 async function pick(
   { invoiceId, amountMinor, currency }: SoughtPayment,
@@ -105,11 +104,11 @@ function escapeQuery(text: string): string {
 }
 
 /**
- * The amount that Stripe wants for an amount in ISO 4217 minor units. The two agree except where
- * https://docs.stripe.com/currencies says otherwise:
- * - ISK and UGX have no minor unit, but are given as if they had two decimals;
- * - MGA has a minor unit, but is given without;
- * - currencies of three decimals take only amounts whose last digit is 0.
+ * Stripe's amount for an amount in ISO 4217 minor units. The two agree, with these exceptions
+ * (https://docs.stripe.com/currencies):
+ * - ISK and UGX have no minor unit, but are sent as if they had two decimals;
+ * - MGA has a minor unit, but is sent without it;
+ * - currencies with three decimals only take amounts whose last digit is 0.
  */
 export function stripeAmount(
   amountMinor: number,
