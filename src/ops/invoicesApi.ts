@@ -13,8 +13,8 @@ import type { OpsRequest, OpsResponse } from './http.ts';
 import { invoiceDetail, invoiceView } from './invoiceView.ts';
 import {
   conflict,
+  listQuerySchema,
   notFound,
-  oneOf,
   pageResponse,
   readBody,
   readQuery,
@@ -65,14 +65,9 @@ export async function importInvoicesFrom(
   return { jsonBody: result };
 }
 
-const listQuerySchema = z.object({
-  status: oneOf(invoiceStatuses).exactOptional(),
-  continuation: z.string().exactOptional(),
-});
-
 /** `GET ops/invoices?status=&continuation=`: a page of invoices. */
 export async function listInvoices(request: OpsRequest, { invoices }: Parts): Promise<OpsResponse> {
-  const query = readQuery(request, listQuerySchema);
+  const query = readQuery(request, listQuerySchema(invoiceStatuses));
   if (!query.ok) return query.response;
   return pageResponse('invoices', invoices.list({ pageSize, ...query.value }), invoiceView);
 }

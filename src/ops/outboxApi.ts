@@ -1,4 +1,3 @@
-import { z } from 'zod';
 import { type OutboxEntry, outboxStatuses } from '../outbox/outboxMessage.ts';
 import type { OutboxStore } from '../outbox/outboxStore.ts';
 import type { Instance } from '../platform/instance.ts';
@@ -6,8 +5,8 @@ import { type AuditTrail, actorOf } from './audit.ts';
 import type { OpsRequest, OpsResponse } from './http.ts';
 import {
   conflict,
+  listQuerySchema,
   notFound,
-  oneOf,
   pageResponse,
   readBody,
   readQuery,
@@ -22,17 +21,12 @@ interface Parts {
 
 const pageSize = 100;
 
-const querySchema = z.object({
-  status: oneOf(outboxStatuses).exactOptional(),
-  continuation: z.string().exactOptional(),
-});
-
 /**
  * `GET ops/outbox?status=&continuation=`: a page of messages. Pending and parked ones come longest waiting first;
  * dispatched ones, or all of them, newest first.
  */
 export async function listOutboxFor(request: OpsRequest, { outbox }: Parts): Promise<OpsResponse> {
-  const query = readQuery(request, querySchema);
+  const query = readQuery(request, listQuerySchema(outboxStatuses));
   if (!query.ok) return query.response;
   return pageResponse('messages', outbox.list({ pageSize, ...query.value }), outboxView);
 }

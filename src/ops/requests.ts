@@ -19,6 +19,11 @@ export function oneOf<const T extends readonly [string, ...string[]]>(values: T)
   });
 }
 
+/** The query of a list that can be narrowed to one status and goes on where an earlier page ended. */
+export function listQuerySchema<const T extends readonly [string, ...string[]]>(statuses: T) {
+  return z.object({ status: oneOf(statuses).exactOptional(), continuation: z.string().exactOptional() });
+}
+
 /** Reads a JSON body. No body at all counts as `empty`, if that is given. */
 export async function readBody<T>(
   request: OpsRequest,

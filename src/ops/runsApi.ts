@@ -11,6 +11,7 @@ import type { OpsRequest, OpsResponse } from './http.ts';
 import {
   badRequest,
   conflict,
+  listQuerySchema,
   notFound,
   oneOf,
   pageResponse,
@@ -85,12 +86,8 @@ export async function startRunFor(
 
 /** `GET ops/runs?job=&status=&continuation=`: a page of runs, newest first. */
 export async function listRuns(request: OpsRequest, { job, runs }: Parts): Promise<OpsResponse> {
-  const querySchema = z.object({
-    job: oneOf([job.name]).default(job.name),
-    status: oneOf(runStatuses).exactOptional(),
-    continuation: z.string().exactOptional(),
-  });
-  const query = readQuery(request, querySchema);
+  const ofJob = listQuerySchema(runStatuses).extend({ job: oneOf([job.name]).default(job.name) });
+  const query = readQuery(request, ofJob);
   if (!query.ok) return query.response;
   return pageResponse('runs', runs.list({ pageSize, ...query.value }), runView);
 }
