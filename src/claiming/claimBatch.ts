@@ -1,10 +1,14 @@
 import { randomUUID } from 'node:crypto';
-import type { FollowUps } from '../followUps/followUps.ts';
-import type { Invoice } from '../invoice/invoice.ts';
-import type { InvoiceStore } from '../invoice/store/invoiceStore.ts';
+import type { Patch } from '../documents/documentStore.ts';
+import type { Ended, FollowUps } from '../followUps/followUps.ts';
+import { type Claim, type Invoice, type PaymentState, unknownSince } from '../invoice/invoice.ts';
+import { ifUnchanged } from '../invoice/invoiceChange.ts';
+import type { InvoiceStore, Writes } from '../invoice/store/invoiceStore.ts';
 import type { Lease } from '../locking/index.ts';
-import type { OutboxMessage } from '../outbox/outboxMessage.ts';
-import { type ClaimCounts, noClaims, planClaims } from './planClaims.ts';
+import { newOutboxMessage, type OutboxMessage } from '../outbox/outboxMessage.ts';
+import { commandFor, newPaymentBatch, type PaymentCommand } from '../paying/paymentBatch.ts';
+import { serviceBusQueues } from '../platform/azureNames.ts';
+import { type ClaimDecision, decideClaim } from './decideClaim.ts';
 
 export interface ClaimedBatch {
   counts: ClaimCounts;
@@ -53,34 +57,123 @@ export async function claimBatch(
   return { counts: { ...written.plan.counts, contended }, ...(message === undefined ? {} : { message }) };
 }
 
-/**
- * Bytes for the commands of one batch: a Service Bus message holds 256 KB in the standard tier
- * (https://learn.microsoft.com/azure/service-bus-messaging/service-bus-quotas), and the envelope needs some of it.
- */
-const maxBytes = 192 * 1024;
-/** Upper bound of what a command holds besides the invoice's own texts, in bytes. */
-const commandBytes = 400;
-
-/** Cuts a page of invoices into batches of at most `batchSize` whose message fits Service Bus. Keeps the order. */
-export function batchesOf(page: readonly Invoice[], batchSize: number): Invoice[][] {
-  const batches: Invoice[][] = [];
-  let batch: Invoice[] = [];
-  let bytes = 0;
-  for (const invoice of page) {
-    const size = commandBytes + textBytes(invoice);
-    if (batch.length === batchSize || (batch.length > 0 && bytes + size > maxBytes)) {
-      batches.push(batch);
-      batch = [];
-      bytes = 0;
-    }
-    batch.push(invoice);
-    bytes += size;
-  }
-  if (batch.length > 0) batches.push(batch);
-  return batches;
+/** On whose behalf a batch is claimed. */
+export interface Claimant {
+  runId: string;
+  instance: string;
+  /** Fencing token of the lease under which the run claims. */
+  fence: number;
 }
 
-/** Size as JSON, in which a quote or a line feed counts twice. */
-function textBytes({ id, customerId, paymentMethod, description }: Invoice): number {
-  return Buffer.byteLength(JSON.stringify([id, customerId, paymentMethod, description]));
+export interface ClaimCounts {
+  claimed: number;
+  reclaimed: number;
+  parked: number;
+  /** It was read a moment ago and is no longer due: a clock was set. */
+  notDue: number;
+  /** Somebody else changed the invoice after it was read, or the store gave no clear answer. */
+  contended: number;
+}
+
+export const noClaims: ClaimCounts = { claimed: 0, reclaimed: 0, parked: 0, notDue: 0, contended: 0 };
+
+export interface ClaimPlan extends Writes {
+  counts: ClaimCounts;
+}
+
+/**
+ * Plans one claiming transaction: a patch for each invoice, the outbox message with the payments, and the messages that
+ * follow if invoices are parked. With the check of the fence these are at most four operations more than there are
+ * invoices. Pure.
+ */
+export function planClaims(
+  invoices: readonly Invoice[],
+  {
+    batchId,
+    shard,
+    now,
+    claimStaleMs,
+    claimant,
+    followUps,
+  }: {
+    batchId: string;
+    shard: string;
+    /** Milliseconds. */
+    now: number;
+    claimStaleMs: number;
+    claimant: Claimant;
+    followUps: FollowUps;
+  },
+): ClaimPlan {
+  const at = new Date(now).toISOString();
+  const counts: ClaimCounts = { ...noClaims };
+  const commands: PaymentCommand[] = [];
+  const parked: Ended[] = [];
+  const patches: Patch[] = [];
+  for (const invoice of invoices) {
+    const decision = decideClaim(invoice, at);
+    const payment = paymentAfter(invoice, decision);
+    switch (decision.kind) {
+      case 'skip':
+        counts.notDue++;
+        break;
+      case 'park':
+        counts.parked++;
+        patches.push(park({ ...invoice, payment }, decision.reason));
+        parked.push({
+          invoice: { ...invoice, invoiceId: invoice.id, keyNumber: payment.keyNumber },
+          end: { kind: 'parked', reason: decision.reason, unknown: true },
+        });
+        break;
+      case 'claim':
+      case 'reclaim': {
+        counts[decision.kind === 'claim' ? 'claimed' : 'reclaimed']++;
+        const command = commandFor({ ...invoice, payment }, { attempt: decision.attempt, at });
+        commands.push(command);
+        patches.push(claim(invoice, decision, command));
+        break;
+      }
+    }
+  }
+  const messageId = `${batchId}-notify`;
+  const following = followUps(parked, { shard, occasion: batchId, messageId, now });
+  return { patches, counts, messages: [...following, ...orderOfPayments()] };
+
+  function orderOfPayments() {
+    if (commands.length === 0) return [];
+    const body = newPaymentBatch({ batchId, shard, runId: claimant.runId, commands });
+    const destination = serviceBusQueues.paymentCommands;
+    return [newOutboxMessage({ id: batchId, shard, destination, body }, now)];
+  }
+
+  function park(invoice: Invoice, reason: string): Patch {
+    return ifUnchanged(invoice, {
+      set: { status: 'parked', reason, payment: invoice.payment },
+      clear: ['actionableAt', 'claim'],
+      entry: { at, what: 'parked', by: claimant.instance, batchId, reason },
+    });
+  }
+
+  function claim(
+    invoice: Invoice,
+    decision: Extract<ClaimDecision, { kind: 'claim' | 'reclaim' }>,
+    { payment }: PaymentCommand,
+  ): Patch {
+    const { attempt } = decision;
+    const { instance: by, runId, fence } = claimant;
+    const taken: Claim = { batchId, by, runId, fence, attempt, at, phase: 'claimed' };
+    const actionableAt = new Date(now + claimStaleMs).toISOString();
+    const from = decision.kind === 'reclaim' ? { from: decision.from } : {};
+    const what = decision.kind === 'claim' ? 'claimed' : 'reclaimed';
+    return ifUnchanged(invoice, {
+      set: { status: 'claimed', claim: taken, actionableAt, attempts: attempt, payment },
+      entry: { at, what, by, attempt, batchId, ...from },
+    });
+  }
+}
+
+/** The payment once a claim has come to nothing: if its calls had begun, it may have been charged. */
+function paymentAfter({ payment, claim }: Invoice, decision: ClaimDecision): PaymentState {
+  const called = decision.kind === 'reclaim' ? decision.called : claim?.phase === 'calling';
+  return called && claim !== undefined ? unknownSince(payment, claim.at) : payment;
 }

@@ -7,8 +7,8 @@ import type { Dispatcher } from '../outbox/dispatcher.ts';
 import type { Instance } from '../platform/instance.ts';
 import { metric } from '../platform/telemetry.ts';
 import { type Counts, defineJob, type GroupRun, type Job, type Processed } from '../runs/job.ts';
-import { batchesOf, claimBatch } from './claimBatch.ts';
-import { decideClaim } from './planClaims.ts';
+import { claimBatch } from './claimBatch.ts';
+import { decideClaim } from './decideClaim.ts';
 
 /** Batches in one page of due invoices: more means fewer queries, and a slightly older look at each invoice. */
 const batchesPerPage = 4;
@@ -96,3 +96,35 @@ export function processInvoicesJob(parts: ProcessInvoicesParts, policy: Claiming
 }
 
 const previewName = { claim: 'claimed', reclaim: 'reclaimed', park: 'parked', skip: 'notDue' } as const;
+
+/**
+ * Bytes for the commands of one batch: a Service Bus message holds 256 KB in the standard tier
+ * (https://learn.microsoft.com/azure/service-bus-messaging/service-bus-quotas), and the envelope needs some of it.
+ */
+const maxBytes = 192 * 1024;
+/** Upper bound of what a command holds besides the invoice's own texts, in bytes. */
+const commandBytes = 400;
+
+/** Cuts a page of invoices into batches of at most `batchSize` whose message fits Service Bus. Keeps the order. */
+export function batchesOf(page: readonly Invoice[], batchSize: number): Invoice[][] {
+  const batches: Invoice[][] = [];
+  let batch: Invoice[] = [];
+  let bytes = 0;
+  for (const invoice of page) {
+    const size = commandBytes + textBytes(invoice);
+    if (batch.length === batchSize || (batch.length > 0 && bytes + size > maxBytes)) {
+      batches.push(batch);
+      batch = [];
+      bytes = 0;
+    }
+    batch.push(invoice);
+    bytes += size;
+  }
+  if (batch.length > 0) batches.push(batch);
+  return batches;
+}
+
+/** Size as JSON, in which a quote or a line feed counts twice. */
+function textBytes({ id, customerId, paymentMethod, description }: Invoice): number {
+  return Buffer.byteLength(JSON.stringify([id, customerId, paymentMethod, description]));
+}

@@ -1,13 +1,7 @@
 import type { CommandOutcome } from './decideSettlement.ts';
-import { idempotencyKey } from './idempotencyKey.ts';
+import { idempotencyKey, isTooOld } from './idempotencyKey.ts';
 import { type PaymentCommand, paramsHash } from './paymentBatch.ts';
 import type { PaymentProvider } from './paymentProvider.ts';
-
-/**
- * A key older than this (milliseconds) is never sent again. Stripe keeps the result of a key for at least 24 h
- * (https://docs.stripe.com/api/idempotent_requests); after that, sending it would be a new charge.
- */
-const maxKeyAgeMs = 23 * 3600 * 1000;
 
 /**
  * Charges one invoice. If its key can tell nothing more, because it is too old to be sent or the provider remembers only a
@@ -22,7 +16,7 @@ export async function payInvoice(
   if (paramsHash(command) !== payment.paramsHash) {
     return { kind: 'keyReused', message: 'the invoice has changed since its key was first used' };
   }
-  if (now - Date.parse(payment.keyCreatedAt) > maxKeyAgeMs) {
+  if (isTooOld(payment.keyCreatedAt, now)) {
     const found = await provider.find(command);
     switch (found.kind) {
       case 'found':

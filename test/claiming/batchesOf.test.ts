@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { batchesOf } from '../../src/claiming/claimBatch.ts';
+import { batchesOf } from '../../src/claiming/processInvoices.ts';
 import { commandFor } from '../../src/paying/paymentBatch.ts';
 import { anInvoice } from '../support/anInvoice.ts';
 

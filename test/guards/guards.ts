@@ -109,7 +109,7 @@ export const guards: readonly Guard[] = [
   {
     name: 'age of a key (23 h)',
     file: 'src/paying/payInvoice.ts',
-    from: 'if (now - Date.parse(payment.keyCreatedAt) > maxKeyAgeMs) {',
+    from: 'if (isTooOld(payment.keyCreatedAt, now)) {',
     to: 'if (now < 0) {',
     tests: payTests,
     caughtBy: 'a key older than 23 h is never sent',
@@ -117,7 +117,7 @@ export const guards: readonly Guard[] = [
   {
     name: 'age of a key, under everything that can happen',
     file: 'src/paying/payInvoice.ts',
-    from: 'if (now - Date.parse(payment.keyCreatedAt) > maxKeyAgeMs) {',
+    from: 'if (isTooOld(payment.keyCreatedAt, now)) {',
     to: 'if (now < 0) {',
     tests: modelTests,
     caughtBy: 'whatever dies, comes twice, late or never',
