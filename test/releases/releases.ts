@@ -1,0 +1,81 @@
+import { cpSync, mkdirSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { unzipSync } from 'fflate';
+import { compileApp, zipOf } from '../../scripts/compile.ts';
+
+const keptZips = fileURLToPath(new URL('./', import.meta.url));
+const dependencies = fileURLToPath(new URL('../../node_modules', import.meta.url));
+const versioned = 'dist/src/documents/storedDocuments.js';
+
+/** App folders that a host can run; all use the repository's dependencies. */
+export interface Releases {
+  /** The newest kept release. */
+  kept: string;
+  /** The sources, compiled. */
+  current: string;
+  /** The sources, as a release that raises `formatVersion` and sends receipts that older releases cannot do. */
+  next: string;
+}
+
+/** Builds the app folders in a folder. Without a kept zip, the sources are packed and unpacked as the kept release. */
+export function buildReleases(folder: string): Releases {
+  const [kept, current, next] = ['kept', 'current', 'next'].map((name) => join(folder, name)) as [
+    string,
+    string,
+    string,
+  ];
+  compileApp(current);
+  const newest = newestZip();
+  unpack(newest === undefined ? zipOf(current) : readFileSync(newest), kept);
+  cpSync(current, next, { recursive: true });
+  edit(next, versioned, /formatVersion = \d+;/, `formatVersion = ${formatVersionOf(current) + 1};`);
+  edit(
+    next,
+    'dist/src/followUps/receipts.js',
+    /return \{ resourceId: invoiceId,/,
+    `return { version: ${formatVersionOf(next)}, resourceId: invoiceId,`,
+  );
+  // A junction needs no privilege on Windows; elsewhere the type is ignored.
+  for (const app of [kept, current, next]) symlinkSync(dependencies, join(app, 'node_modules'), 'junction');
+  return { kept, current, next };
+}
+
+/** A copy of an app folder that lacks these functions, as if they were disabled. */
+export function without(app: string, functions: readonly string[]): string {
+  const copy = `${app}-without-${functions.join('-')}`;
+  cpSync(app, copy, { recursive: true, verbatimSymlinks: true });
+  for (const name of functions) rmSync(join(copy, 'dist', 'src', 'functions', `${name}.js`));
+  return copy;
+}
+
+export function formatVersionOf(app: string): number {
+  const [, version] = /formatVersion = (\d+);/.exec(readFileSync(join(app, versioned), 'utf8')) ?? [];
+  if (version === undefined) throw new Error(`${versioned} has no formatVersion`);
+  return Number(version);
+}
+
+function newestZip(): string | undefined {
+  const version = (name: string) => name.slice('payonce-'.length, -'.zip'.length);
+  const newest = readdirSync(keptZips)
+    .filter((name) => /^payonce-\d+\.\d+\.\d+\.zip$/.test(name))
+    .toSorted((a, b) => version(a).localeCompare(version(b), 'en', { numeric: true }))
+    .at(-1);
+  return newest === undefined ? undefined : join(keptZips, newest);
+}
+
+function unpack(zip: Uint8Array, folder: string): void {
+  for (const [name, content] of Object.entries(unzipSync(zip))) {
+    const path = join(folder, name);
+    mkdirSync(dirname(path), { recursive: true });
+    writeFileSync(path, content);
+  }
+}
+
+/** @throws if the compiled text has changed so much that nothing would be replaced */
+function edit(app: string, file: string, pattern: RegExp, text: string): void {
+  const path = join(app, file);
+  const before = readFileSync(path, 'utf8');
+  if (!pattern.test(before)) throw new Error(`${file}: expected ${pattern}`);
+  writeFileSync(path, before.replace(pattern, text));
+}
