@@ -110,6 +110,7 @@ test('a release that raises formatVersion: the kept one leaves its invoices and 
     async () => executionsOf(kept, 'processWorkItem'),
     (executions) => executions >= early.length,
   );
+  expect(failuresOf(kept)).toEqual([]);
   expect(await evidence.visibleWorkItems()).toBe(0);
   const newer = await importInvoices(second, 'newer', 24);
   const older = await importInvoices(kept, 'older', 8);
