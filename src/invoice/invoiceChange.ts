@@ -1,4 +1,4 @@
-import type { Condition, Patch } from '../documents/documentStore.ts';
+import type { Condition, Create, Operation, Patch } from '../documents/documentStore.ts';
 import type { Invoice, TimelineEntry } from './invoice.ts';
 
 /** What happens to an invoice in one step. Its timeline says so in the same write. */
@@ -37,6 +37,17 @@ export function ifClaimedBy(
     remove: clear,
     append: { path: 'timeline', value: entry },
   };
+}
+
+/** The operations that make these changes, and create the outbox messages that tell of them. */
+export function operationsOf({
+  patches,
+  messages,
+}: {
+  patches: readonly Patch[];
+  messages: readonly { readonly id: string }[];
+}): Operation[] {
+  return [...patches, ...messages.map((document): Create => ({ kind: 'create', document }))];
 }
 
 /** The claim's token, as the condition of every write of a batch: only the batch that the claim names may write. */

@@ -5,9 +5,9 @@ import { cosmosStatus, fromCosmos, statusOf } from '../documents/cosmosErrors.ts
 import { BadContinuation, fromOpaque, toOpaque } from '../documents/pages.ts';
 import { type OnUnreadable, readableDocuments } from '../documents/storedDocuments.ts';
 import type { Clock } from '../platform/clock.ts';
-import { markDispatched } from './markDispatched.ts';
 import { type OutboxEntry, outboxEntrySchema, outboxMessageSchema } from './outboxMessage.ts';
 import type { OutboxStore } from './outboxStore.ts';
+import { outboxWrites } from './outboxWrites.ts';
 
 /** Bodies are large, and no list shows them. */
 const entryProperties = Object.keys(outboxEntrySchema.shape)
@@ -25,9 +25,9 @@ export function cosmosOutboxStore(
   container: Container,
   { clock, onUnreadable }: { clock: Clock; onUnreadable?: OnUnreadable },
 ): OutboxStore {
-  const documents = cosmosDocuments(container);
-
   return {
+    ...outboxWrites({ documents: cosmosDocuments(container), clock }),
+
     async due({ now, limit }) {
       for (let offset = 0; ; offset += limit) {
         const found = await all({
@@ -45,8 +45,6 @@ export function cosmosOutboxStore(
         if (messages.length > 0 || !more) return { messages, more };
       }
     },
-
-    mark: (dispatched) => markDispatched({ documents, clock }, dispatched),
 
     // The continuation is a place in the order of creation: the service gives no token for an order over several
     // partitions that another request could go on with. Messages of the same millisecond have no order among themselves,

@@ -3,9 +3,9 @@ import { refusedBecause } from '../../src/documents/documentStore.ts';
 import { BadContinuation, fromOpaque, toOpaque } from '../../src/documents/pages.ts';
 import { StoreAway } from '../../src/documents/storeAway.ts';
 import { type OnUnreadable, readableDocuments } from '../../src/documents/storedDocuments.ts';
-import { markDispatched } from '../../src/outbox/markDispatched.ts';
 import { type OutboxEntry, outboxEntrySchema, outboxMessageSchema } from '../../src/outbox/outboxMessage.ts';
 import type { OutboxStore } from '../../src/outbox/outboxStore.ts';
+import { outboxWrites } from '../../src/outbox/outboxWrites.ts';
 import type { Clock } from '../../src/platform/clock.ts';
 import type { MemoryDocuments, StoredDocument } from './memoryDocuments.ts';
 
@@ -31,7 +31,7 @@ export function memoryOutboxStore(
       }
     },
 
-    mark: (dispatched) => markDispatched({ documents, clock }, dispatched),
+    ...outboxWrites({ documents, clock }),
 
     async list({ status, continuation, pageSize }) {
       const order = status === 'pending' || status === 'parked' ? 1 : -1;

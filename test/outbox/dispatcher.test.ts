@@ -1,9 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import type { DocumentStore } from '../../src/documents/documentStore.ts';
 import { createDispatcher, type SendMessages } from '../../src/outbox/dispatcher.ts';
-import { markDispatched } from '../../src/outbox/markDispatched.ts';
 import { newOutboxMessage, type OutboxMessage } from '../../src/outbox/outboxMessage.ts';
-import type { OutboxStore } from '../../src/outbox/outboxStore.ts';
+import { outboxWrites } from '../../src/outbox/outboxWrites.ts';
 import { systemClock } from '../../src/platform/clock.ts';
 import { anInstance } from '../support/anInstance.ts';
 
@@ -24,10 +23,7 @@ function recordingOutbox() {
     },
     read: async () => [],
   };
-  const outbox: Pick<OutboxStore, 'mark'> = {
-    mark: (dispatched) => markDispatched({ documents, clock: systemClock }, dispatched),
-  };
-  return { outbox, batches };
+  return { outbox: outboxWrites({ documents, clock: systemClock }), batches };
 }
 
 function dispatcherWith(send: SendMessages) {

@@ -5,7 +5,7 @@
  * Each write is one transaction, conditional on what was read or on the claim, and is run until the answer is clear. All
  * methods may reject with `StoreAway`.
  */
-import type { Create, Operation, Patch } from '../../documents/documentStore.ts';
+import type { Patch } from '../../documents/documentStore.ts';
 import type { Page } from '../../documents/pages.ts';
 import type { Fence } from '../../locking/fence.ts';
 import type { OutboxMessage } from '../../outbox/outboxMessage.ts';
@@ -43,11 +43,6 @@ export interface InvoiceStore {
 export interface Writes {
   readonly patches: readonly Patch[];
   readonly messages: readonly OutboxMessage[];
-}
-
-/** The operations that write these. */
-export function operationsOf({ patches, messages }: Writes): Operation[] {
-  return [...patches, ...messages.map((document): Create => ({ kind: 'create', document }))];
 }
 
 export interface ClaimRequest<P extends Writes> {

@@ -6,8 +6,8 @@ import { FencedOut, fenceCheck, newFence } from '../../locking/fence.ts';
 import { type OutboxMessage, outboxMessageSchema } from '../../outbox/outboxMessage.ts';
 import type { Clock } from '../../platform/clock.ts';
 import { type Invoice, invoiceSchema } from '../invoice.ts';
-import { claimedBy, standing } from '../invoiceChange.ts';
-import { type InvoiceStore, operationsOf, type StartRequest } from './invoiceStore.ts';
+import { claimedBy, operationsOf, standing } from '../invoiceChange.ts';
+import type { InvoiceStore, StartRequest } from './invoiceStore.ts';
 import { updateInvoice } from './updateInvoice.ts';
 
 /** The writes of an invoice store, on whatever keeps the documents: each says what the write loop has to know of it. */

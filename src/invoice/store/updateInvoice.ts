@@ -4,9 +4,9 @@ import { readableDocument } from '../../documents/storedDocuments.ts';
 import { writeUntilClear } from '../../documents/writeUntilClear.ts';
 import type { Clock } from '../../platform/clock.ts';
 import { type Invoice, invoiceSchema, isInvoice } from '../invoice.ts';
-import { ifUnchanged } from '../invoiceChange.ts';
+import { ifUnchanged, operationsOf } from '../invoiceChange.ts';
 import { shardOf } from '../shard.ts';
-import { operationsOf, type Updated, type UpdateRequest } from './invoiceStore.ts';
+import type { Updated, UpdateRequest } from './invoiceStore.ts';
 
 /** Changes one invoice, decided on what is stored; see `InvoiceStore.update`. */
 export async function updateInvoice<R>(

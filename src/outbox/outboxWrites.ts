@@ -5,10 +5,15 @@ import { patience, writeUntilClear } from '../documents/writeUntilClear.ts';
 import type { Clock } from '../platform/clock.ts';
 import { dispatchPatch } from './decideDispatch.ts';
 import { outboxMessageSchema } from './outboxMessage.ts';
-import type { Dispatched } from './outboxStore.ts';
+import type { Dispatched, OutboxStore } from './outboxStore.ts';
 
-/** Records what became of messages, many to a transaction; see `OutboxStore.mark`. */
-export async function markDispatched(
+/** The writes of an outbox store, on whatever keeps the documents. */
+export function outboxWrites(store: { documents: DocumentStore; clock: Clock }): Pick<OutboxStore, 'mark'> {
+  return { mark: (dispatched) => markDispatched(store, dispatched) };
+}
+
+/** Records what became of messages, many to a transaction. */
+async function markDispatched(
   store: { documents: DocumentStore; clock: Clock },
   dispatched: readonly Dispatched[],
 ): Promise<{ unclear: number }> {
