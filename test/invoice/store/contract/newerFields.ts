@@ -1,0 +1,90 @@
+import { describe, expect, test } from 'vitest';
+import { claimBatch } from '../../../../src/claiming/claimBatch.ts';
+import { followUpsOf } from '../../../../src/followUps/followUps.ts';
+import { firstPaymentState, type Invoice } from '../../../../src/invoice/invoice.ts';
+import { retryInvoice } from '../../../../src/invoice/retryInvoice.ts';
+import type { Settlement } from '../../../../src/paying/decideSettlement.ts';
+import { parseBatch } from '../../../../src/paying/paymentBatch.ts';
+import { settleBatch } from '../../../../src/paying/settleBatch.ts';
+import { startBatch } from '../../../../src/paying/startBatch.ts';
+import { aClaimedInvoice, anInvoice } from '../../../support/anInvoice.ts';
+import { fence, type InvoiceContract, shard } from './world.ts';
+
+/** What an older process must leave alone. */
+export function newerFieldsContract({ world }: InvoiceContract): void {
+  describe('fields of a newer minor release', () => {
+    const settlements: Settlement[] = [
+      { kind: 'paid', paymentId: 'pi_1' },
+      { kind: 'declined', reason: 'stolen card' },
+      { kind: 'parked', reason: 'who knows', unknown: true },
+      { kind: 'parked', reason: 'who knows', unknown: false },
+      {
+        kind: 'retry',
+        why: 'transient',
+        at: '2026-07-01T00:00:00.000Z',
+        reason: 'down',
+        attempts: 1,
+        // That of the command: see below.
+        payment: firstPaymentState,
+      },
+    ];
+
+    test.each(settlements)(
+      'survive a claim, its start, its settlement ($kind) and a retry',
+      async (settlement) => {
+        const { invoices, put, due, touch, read, clock } = await world();
+        const newer = { newer: { at: 'the top' }, payment: { ...anInvoice().payment, newer: 'payment' } };
+        await put({ id: 'inv-1', ...newer });
+        const followUps = followUpsOf([]);
+        const lease = { key: fence.lockKey, fence: fence.token, assertHeld() {} };
+        const run = { runId: 'run-1', instance: 'host-a', lease };
+        const parts = { invoices, followUps, claimStaleMs: 300_000 };
+        const { message } = await claimBatch(parts, shard, await due(), run);
+        expect((await read('inv-1'))[0]).toMatchObject({
+          newer: { at: 'the top' },
+          payment: { newer: 'payment' },
+        });
+        await touch('inv-1', { 'claim.newer': 'claim' });
+        const batch = parseBatch(message?.body);
+        const { toPay } = await startBatch(invoices, batch, { claimStaleMs: 300_000 });
+        expect((await read('inv-1'))[0]).toMatchObject({
+          newer: { at: 'the top' },
+          payment: { newer: 'payment' },
+          claim: { newer: 'claim', phase: 'calling' },
+        });
+        const settling = { invoices, followUps, instance: { clock, name: 'host-a' } };
+        const settled = toPay.map((command) => ({
+          command,
+          settlement: settlement.kind === 'retry' ? { ...settlement, payment: command.payment } : settlement,
+        }));
+        await settleBatch(settling, batch, settled);
+        expect((await read('inv-1'))[0]).toMatchObject({
+          newer: { at: 'the top' },
+          payment: { newer: 'payment' },
+          status: settlement.kind === 'retry' ? 'pending' : settlement.kind,
+        });
+        if (settlement.kind !== 'declined' && settlement.kind !== 'parked') return;
+        expect(await retryInvoice({ invoices, clock }, 'inv-1', { actor: 'ops' })).toMatchObject({
+          kind: 'retried',
+        });
+        expect((await read('inv-1'))[0]).toMatchObject({
+          newer: { at: 'the top' },
+          payment: { newer: 'payment' },
+          status: 'pending',
+        });
+      },
+    );
+
+    test('survive a claim that goes stale', async () => {
+      const { due, put, claim, read } = await world();
+      const payment = { ...anInvoice().payment, newer: 'payment' };
+      await put({ ...aClaimedInvoice({ id: 'inv-1', payment }), newer: true } as Partial<Invoice>);
+      await claim('b2', await due());
+      expect((await read('inv-1'))[0]).toMatchObject({
+        newer: true,
+        payment: { newer: 'payment' },
+        claim: { batchId: 'b2' },
+      });
+    });
+  });
+}

@@ -1,0 +1,149 @@
+import { describe, expect, test } from 'vitest';
+import { toOpaque } from '../../../../src/documents/pages.ts';
+import { formatVersion } from '../../../../src/documents/storedDocuments.ts';
+import type { Invoice } from '../../../../src/invoice/invoice.ts';
+import type { InvoiceStore } from '../../../../src/invoice/store/invoiceStore.ts';
+import { newFence } from '../../../../src/locking/fence.ts';
+import { newOutboxMessage } from '../../../../src/outbox/outboxMessage.ts';
+import { aClaimedInvoice, anInvoice } from '../../../support/anInvoice.ts';
+import { contentsOf, type InvoiceContract, idsOf, iso, shard } from './world.ts';
+
+/** Looking invoices up, listing and counting them. */
+export function readsContract({ world }: InvoiceContract): void {
+  describe('find', () => {
+    test('an invoice by its id, whatever its shard', async () => {
+      const { invoices } = await world({ shards: 4 });
+      const contents = contentsOf(8);
+      await invoices.add(contents, { by: 'importer', withinMs: 60_000 });
+      for (const content of contents) expect(await invoices.find(content.id)).toMatchObject(content);
+    });
+
+    test.each(['missing', '', 'a/b', 'a?b', 'a#b', 'a\\b', 'blank ', 'x'.repeat(2_000), '\ud800'])(
+      'nothing for an id that no invoice has: "%s"',
+      async (id) => {
+        const { invoices } = await world();
+        expect(await invoices.find(id)).toBeUndefined();
+      },
+    );
+
+    test('nothing for the id of another kind of document', async () => {
+      const { invoices, create } = await world();
+      await create(newOutboxMessage({ id: 'm1', shard, destination: 'work-items', body: [] }, 0));
+      expect(await invoices.find('m1')).toBeUndefined();
+    });
+
+    test('an invoice of a newer release is for newer processes; a broken one is an error', async () => {
+      const { invoices, put } = await world();
+      await put({ id: 'newer', version: formatVersion + 1 }, { id: 'broken', attempts: 0.5 });
+      await expect(invoices.find('newer')).rejects.toMatchObject({ name: 'NewerVersion' });
+      await expect(invoices.find('broken')).rejects.toThrow(/attempts/);
+    });
+  });
+
+  describe('list', () => {
+    async function all(
+      invoices: InvoiceStore,
+      query: { status?: Invoice['status']; pageSize: number },
+    ): Promise<string[]> {
+      const found: string[] = [];
+      let continuation: string | undefined;
+      do {
+        const next = continuation === undefined ? {} : { continuation };
+        const page = await invoices.list({ ...query, ...next });
+        expect(page.items.length).toBeLessThanOrEqual(query.pageSize);
+        found.push(...idsOf(page.items));
+        ({ continuation } = page);
+      } while (continuation !== undefined);
+      return found.toSorted();
+    }
+
+    test.each([1, 3, 100])('every invoice of all shards once, %i a page', async (pageSize) => {
+      const { invoices, put, create } = await world({ shards: 4 });
+      const ids = Array.from({ length: 7 }, (_, n) => `inv-${n}`);
+      await put(
+        ...ids.map((id, n) => ({ id, status: n % 3 === 0 ? ('paid' as const) : ('pending' as const) })),
+      );
+      await create(newOutboxMessage({ id: 'm1', shard: '00', destination: 'work-items', body: [] }, 0));
+      await create({ ...newFence('lock', '01').document, shard: '01' });
+      expect(await all(invoices, { pageSize })).toEqual(ids);
+      expect(await all(invoices, { pageSize, status: 'paid' })).toEqual(['inv-0', 'inv-3', 'inv-6']);
+      expect(await all(invoices, { pageSize, status: 'parked' })).toEqual([]);
+    });
+
+    test('a last page has no continuation', async () => {
+      const { invoices, put } = await world();
+      await put({ id: 'inv-1' });
+      expect(await invoices.list({ pageSize: 10 })).toEqual({ items: [expect.anything()] });
+    });
+
+    test('what cannot be read is left out', async () => {
+      const { invoices, put } = await world();
+      await put(
+        { id: 'newer', version: formatVersion + 1 },
+        { id: 'a' },
+        { id: 'broken', attempts: 0.5 },
+        { id: 'b' },
+      );
+      expect(await all(invoices, { pageSize: 1 })).toEqual(['a', 'b']);
+      expect(await all(invoices, { pageSize: 100 })).toEqual(['a', 'b']);
+    });
+
+    test.each(['nonsense', '!', toOpaque('{"not":"ours"}'), toOpaque('ü')])(
+      'refuses a continuation that it did not give: %s',
+      async (continuation) => {
+        const { invoices, put } = await world();
+        await put({ id: 'a' });
+        await expect(invoices.list({ pageSize: 1, continuation })).rejects.toMatchObject({
+          name: 'BadContinuation',
+        });
+      },
+    );
+  });
+
+  describe('figures', () => {
+    test('of an empty store', async () => {
+      const { invoices, clock } = await world({ shards: 4 });
+      expect(await invoices.figures(iso(clock.now()))).toEqual({
+        byStatus: new Map(),
+        staleClaims: 0,
+        charges: 0,
+      });
+      expect(await invoices.parkedCount()).toBe(0);
+      expect(await invoices.unknownSince()).toBeUndefined();
+    });
+
+    test('of all shards', async () => {
+      const { invoices, put, create, clock } = await world({ shards: 4 });
+      const now = clock.now();
+      const { payment } = anInvoice();
+      const charged = { ...payment, id: 'pi_1', paidAt: iso(now) };
+      const since = (minutes: number) => ({ ...payment, unknownSince: iso(now - minutes * 60_000) });
+      await put(
+        { id: 'pending-1' },
+        { id: 'pending-2', payment: since(1) },
+        aClaimedInvoice({ id: 'stale', actionableAt: iso(now), payment: since(3), shard: '01' }),
+        aClaimedInvoice({ id: 'fresh', actionableAt: iso(now + 1), shard: '02' }),
+        { id: 'paid-1', status: 'paid', payment: charged, shard: '03' },
+        { id: 'paid-2', status: 'paid', payment: charged },
+        { id: 'parked-1', status: 'parked', payment: since(2) },
+        { id: 'parked-2', status: 'parked', shard: '03' },
+        { id: 'newer', status: 'declined', version: formatVersion + 1 },
+      );
+      const message = newOutboxMessage({ id: 'm1', shard, destination: 'work-items', body: [] }, 0);
+      await create({ ...message, status: 'parked' });
+      expect(await invoices.figures(iso(now))).toEqual({
+        byStatus: new Map([
+          ['pending', 2],
+          ['claimed', 2],
+          ['paid', 2],
+          ['parked', 2],
+          ['declined', 1],
+        ]),
+        staleClaims: 1,
+        charges: 2,
+      });
+      expect(await invoices.parkedCount()).toBe(2);
+      expect(await invoices.unknownSince()).toBe(iso(now - 180_000));
+    });
+  });
+}

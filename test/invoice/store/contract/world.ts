@@ -1,0 +1,196 @@
+import { expect } from 'vitest';
+import type { Patch } from '../../../../src/documents/documentStore.ts';
+import type { Unreadable } from '../../../../src/documents/storedDocuments.ts';
+import type { Invoice, InvoiceContent } from '../../../../src/invoice/invoice.ts';
+import { ifClaimedBy, ifUnchanged } from '../../../../src/invoice/invoiceChange.ts';
+import { shardOf } from '../../../../src/invoice/shard.ts';
+import type { ClaimRequest, SettleRequest, Writes } from '../../../../src/invoice/store/invoiceStore.ts';
+import { newFence } from '../../../../src/locking/fence.ts';
+import { newOutboxMessage } from '../../../../src/outbox/outboxMessage.ts';
+import { aClaimedInvoice, anInvoice } from '../../../support/anInvoice.ts';
+import { leapingClock } from '../../../support/leapingClock.ts';
+import { deviates } from '../../../support/officialEmulators.ts';
+import type { LostAnswer, StoreSubject } from '../../../support/storeSubject.ts';
+
+export const shard = '00';
+export const fence = { lockKey: 'jobs/process-invoices/0', token: 3 };
+/** Tries of one write until the store gives it up. */
+export const tries = 7;
+export const lostAnswers: readonly LostAnswer[] = ['before', 'after', 'echo'];
+
+/** What the official emulator is known to get wrong, by issue. */
+export const emulatorIssue = { conditions: 232, staleVersions: 302, races: 303 } as const;
+
+export type InvoiceContract = ReturnType<typeof invoiceContract>;
+
+/** What the parts of the contract share: stores in the states that the tests begin with. */
+export function invoiceContract({ open, canFail, onEmulator }: StoreSubject) {
+  return { world, worldWithDue, worldWithClaimed, known, canFail };
+
+  /** A test of something that the official emulator gets wrong. */
+  function known(issue: number, body: () => Promise<void>) {
+    return deviates(issue, body, onEmulator);
+  }
+
+  /** An empty store whose invoices are all in shard 00, unless there are more shards. */
+  async function world({ shards = 1 }: { shards?: number } = {}) {
+    const opened = await open();
+    const { documents } = opened;
+    const clock = leapingClock();
+    const unreadable: Unreadable[] = [];
+    const onUnreadable = (found: Unreadable) => void unreadable.push(found);
+    const invoices = opened.invoices({ clock, shards, onUnreadable });
+
+    async function put(...stored: Partial<Invoice>[]): Promise<void> {
+      for (const changes of stored) {
+        const { _etag, ...document } = anInvoice({
+          shard: shardOf(changes.id ?? 'inv-1', shards),
+          ...changes,
+        });
+        await create(document);
+      }
+    }
+
+    async function create<D extends { id: string; shard: string }>(document: D): Promise<void> {
+      const answer = await documents.transact(document.shard, [{ kind: 'create', document }]);
+      expect(answer).toEqual({ kind: 'committed' });
+    }
+
+    /** What somebody else does to an invoice. */
+    const touch = (id: string, set: Patch['set'] = { touched: true }) =>
+      documents.transact(shardOf(id, shards), [{ kind: 'patch', id, set } as Patch]);
+
+    async function read(...ids: string[]): Promise<Invoice[]> {
+      const found = (await documents.read(shard, ids)) as Invoice[];
+      return found.toSorted((one, other) => (one.id < other.id ? -1 : 1));
+    }
+
+    const due = async (pageSize = 100): Promise<Invoice[]> =>
+      (await Array.fromAsync(invoices.due({ shard, now: iso(clock.now()), pageSize }))).flat();
+
+    const claim = (batchId: string, read: readonly Invoice[], changes: Partial<ClaimRequest<Writes>> = {}) =>
+      invoices.claim({
+        shard,
+        batchId,
+        invoices: read,
+        fence,
+        plan: claimPlan(batchId),
+        assertHeld() {},
+        ...changes,
+      });
+
+    const start = (batchId: string, ids: readonly string[], mayBeCharged = false) =>
+      invoices.start({
+        shard,
+        batchId,
+        invoices: ids.map((invoiceId) => ({ invoiceId, mayBeCharged })),
+        staleAfterMs: 300_000,
+      });
+
+    const settle = (
+      settlementId: string,
+      ids: readonly string[],
+      changes: Partial<SettleRequest<{ invoiceId: string }>> = {},
+    ) =>
+      invoices.settle({
+        shard,
+        batchId: 'b1',
+        settlementId,
+        items: ids.map((invoiceId) => ({ invoiceId })),
+        plan: settlementPlan(settlementId),
+        ...changes,
+      });
+
+    return { ...opened, invoices, clock, unreadable, put, create, touch, read, due, claim, start, settle };
+  }
+
+  /** The same with `count` invoices that are due, `inv-0` and so on, and with the fence of their shard. */
+  async function worldWithDue(count: number) {
+    const opened = await world();
+    await opened.put(...Array.from({ length: count }, (_, n) => ({ id: `inv-${n}` })));
+    await opened.documents.transact(shard, [newFence(fence.lockKey, shard)]);
+    return { ...opened, page: await opened.due() };
+  }
+
+  /** The same with `count` invoices that batch b1 has claimed. */
+  async function worldWithClaimed(count: number, phase: 'claimed' | 'calling' = 'claimed') {
+    const opened = await world();
+    const ids = Array.from({ length: count }, (_, n) => `inv-${n}`);
+    await opened.put(...ids.map((id) => aClaimedInvoice({ id }, { phase })));
+    return { ...opened, ids };
+  }
+}
+
+/** Claims each invoice, and orders its payment in one message. */
+export function claimPlan(batchId: string): ClaimRequest<Writes>['plan'] {
+  return (invoices, now) => {
+    const at = iso(now);
+    return {
+      patches: invoices.map((invoice) =>
+        ifUnchanged(invoice, {
+          set: {
+            status: 'claimed',
+            claim: {
+              batchId,
+              by: 'host-a',
+              runId: 'run-1',
+              fence: fence.token,
+              attempt: invoice.attempts + 1,
+              at,
+              phase: 'claimed',
+            },
+            actionableAt: iso(now + 300_000),
+            attempts: invoice.attempts + 1,
+          },
+          entry: { at, what: 'claimed', by: 'host-a', batchId },
+        }),
+      ),
+      messages: [
+        newOutboxMessage({ id: batchId, shard, destination: 'payment-commands', body: idsOf(invoices) }, now),
+      ],
+    };
+  };
+}
+
+/** Settles each invoice of batch b1 as paid, and orders what follows in one message. */
+export function settlementPlan(settlementId: string): SettleRequest<{ invoiceId: string }>['plan'] {
+  return (items) => ({
+    patches: items.map(({ invoiceId }) =>
+      ifClaimedBy('b1', invoiceId, {
+        set: { status: 'paid', reason: settlementId },
+        clear: ['claim', 'actionableAt'],
+        entry: { at: '', what: 'paid', by: 'host-a', settlement: settlementId },
+      }),
+    ),
+    messages: [
+      newOutboxMessage(
+        {
+          id: settlementId,
+          shard,
+          destination: 'work-items',
+          body: items.map(({ invoiceId }) => invoiceId),
+        },
+        0,
+      ),
+    ],
+  });
+}
+
+export function idsOf(invoices: readonly { id: string }[]): string[] {
+  return invoices.map(({ id }) => id);
+}
+
+export function iso(ms: number): string {
+  return new Date(ms).toISOString();
+}
+
+export function contentsOf(count: number): InvoiceContent[] {
+  return Array.from({ length: count }, (_, n) => ({
+    id: `new-${n}`,
+    customerId: 'cus-1',
+    amountMinor: 100 + n,
+    currency: 'USD',
+    dueAt: '2026-05-01T00:00:00.000Z',
+    paymentMethod: 'pm_card_visa',
+  }));
+}
