@@ -107,6 +107,11 @@ export const invoiceSchema = contentSchema.extend({
   _etag: z.string(),
 });
 export type Invoice = z.infer<typeof invoiceSchema>;
+
+/** As much of a stored invoice as an import compares; a newer release keeps these fields as they are. */
+export const importedSchema = contentSchema.extend({ type: z.literal('invoice'), createdAt: z.string() });
+export type Imported = z.infer<typeof importedSchema>;
+
 export type NewInvoice = Omit<Invoice, '_etag'>;
 
 /** Whether a stored document is an invoice: outbox messages and fences are stored beside them. */

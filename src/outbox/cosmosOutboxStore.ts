@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { cosmosDocuments, patchBody } from '../documents/cosmosDocuments.ts';
 import { cosmosStatus, fromCosmos, statusOf } from '../documents/cosmosErrors.ts';
 import { BadContinuation, fromOpaque, toOpaque } from '../documents/pages.ts';
-import { type OnUnreadable, readableDocuments } from '../documents/storedDocuments.ts';
+import { type OnUnreadable, readableDocument, readableDocuments } from '../documents/storedDocuments.ts';
 import type { Clock } from '../platform/clock.ts';
 import { type OutboxEntry, outboxEntrySchema, outboxMessageSchema } from './outboxMessage.ts';
 import type { OutboxStore } from './outboxStore.ts';
@@ -127,7 +127,7 @@ export function cosmosOutboxStore(
       query: `SELECT ${entryProperties} FROM c WHERE c.id = @id AND c.type = 'outboxMessage'`,
       parameters: [{ name: '@id', value: id }],
     });
-    return found === undefined ? undefined : outboxEntrySchema.parse(found);
+    return found === undefined ? undefined : readableDocument(found, outboxEntrySchema, 'outboxMessage');
   }
 }
 

@@ -6,10 +6,9 @@ import {
   refusedBecause,
 } from '../../documents/documentStore.ts';
 import { NoClearAnswer } from '../../documents/storeAway.ts';
-import { readableDocuments } from '../../documents/storedDocuments.ts';
 import { writeUntilClear } from '../../documents/writeUntilClear.ts';
 import type { Clock } from '../../platform/clock.ts';
-import { type Invoice, type InvoiceContent, invoiceSchema, newInvoice } from '../invoice.ts';
+import { type Imported, type InvoiceContent, importedSchema, newInvoice } from '../invoice.ts';
 import { sameContent } from '../sameContent.ts';
 import { shardOf } from '../shard.ts';
 import type { Added, AddOutcome } from './invoiceStore.ts';
@@ -42,7 +41,7 @@ export async function addInvoices(
           partition: shard,
           items: part,
           plan: (rows) => rows.map((row) => create(row, { shard, at, by })),
-          reread: async (rows) => readInvoices(shard, rows),
+          reread: (rows) => readImported(shard, rows),
           keep(rows, stored, codes) {
             const byId = new Map(stored.map((invoice) => [invoice.id, invoice]));
             return rows.filter((row, index) => {
@@ -75,15 +74,16 @@ export async function addInvoices(
     }
 
     /** An invoice that was stored at our own time is ours, if an answer of ours was lost. */
-    function outcomeOf(row: InvoiceContent, found: Invoice): AddOutcome {
+    function outcomeOf(row: InvoiceContent, found: Imported): AddOutcome {
       if (!sameContent(found, row)) return 'otherContent';
       return mayBeOurs && found.createdAt === at ? 'created' : 'duplicate';
     }
   }
 
-  async function readInvoices(shard: string, rows: readonly InvoiceContent[]): Promise<Invoice[]> {
+  async function readImported(shard: string, rows: readonly InvoiceContent[]): Promise<Imported[]> {
     const ids = rows.map(({ id }) => id);
-    return readableDocuments(await documents.read(shard, ids), invoiceSchema, 'invoice');
+    const stored = await documents.read(shard, ids);
+    return stored.flatMap((document) => importedSchema.safeParse(document).data ?? []);
   }
 }
 

@@ -1,0 +1,21 @@
+import { execFile } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { expect, test } from 'vitest';
+import { z } from 'zod';
+
+const script = fileURLToPath(new URL('journey.ts', import.meta.url));
+const journey = z.object({ outcome: z.string(), files: z.array(z.string()) });
+
+/** Lower them when the journey gets shorter. Leases count apart: nobody has to read them to follow an invoice. */
+const limits = { leases: 12, others: 61 };
+
+test('one invoice, from its import to its receipt, passes through no more files than it did', async () => {
+  const { stdout } = await promisify(execFile)(process.execPath, ['--', script]);
+  const { outcome, files } = journey.parse(JSON.parse(stdout));
+  expect(outcome).toBe('done');
+  const leases = files.filter((file) => file.startsWith('locking/'));
+  const others = files.filter((file) => !file.startsWith('locking/') && file !== 'app.ts');
+  expect(leases.length, leases.join(' ')).toBeLessThanOrEqual(limits.leases);
+  expect(others.length, others.join(' ')).toBeLessThanOrEqual(limits.others);
+}, 60_000);
