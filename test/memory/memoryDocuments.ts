@@ -34,16 +34,22 @@ export type TransactionFault = 'before' | 'after' | 'echo' | 'denied';
 
 export interface MemoryDocumentsOptions {
   /** Asked before each transaction. */
-  fault?(partition: string, operations: readonly Operation[]): TransactionFault | undefined;
+  fault?: (partition: string, operations: readonly Operation[]) => TransactionFault | undefined;
   /** Asked before each read and query: why it rejects with `StoreAway`. A query over all partitions has none. */
-  readFault?(partition: string | undefined): StoreAway['reason'] | undefined;
+  readFault?: (partition: string | undefined) => StoreAway['reason'] | undefined;
   /** Wall-clock milliseconds, for documents with a `ttl`. */
-  now?(): number;
+  now?: () => number;
 }
 
 export interface MemoryDocuments extends DocumentStore {
   /** Copies of the documents that match, in the order of their creation: all queries are made of this. @throws {StoreAway} */
   query(matches: (document: StoredDocument) => boolean, partition?: string): Promise<StoredDocument[]>;
+}
+
+/** A field as text; empty if it is none, as in a broken document. */
+export function textIn(document: Readonly<Record<string, unknown>>, field: string): string {
+  const value = document[field];
+  return typeof value === 'string' ? value : '';
 }
 
 /** Status codes that the app never tells apart from others. */

@@ -10,7 +10,7 @@ import { addInvoices } from '../../src/invoice/store/addInvoices.ts';
 import type { InvoiceStore } from '../../src/invoice/store/invoiceStore.ts';
 import { invoiceWrites } from '../../src/invoice/store/invoiceWrites.ts';
 import type { Clock } from '../../src/platform/clock.ts';
-import type { MemoryDocuments, StoredDocument } from './memoryDocuments.ts';
+import { type MemoryDocuments, type StoredDocument, textIn } from './memoryDocuments.ts';
 
 /** An invoice store in memory. Its writes are those of every invoice store; only the reads are its own. */
 export function memoryInvoiceStore(
@@ -63,7 +63,7 @@ export function memoryInvoiceStore(
 
     async figures(now) {
       const invoices = await documents.query(isInvoice);
-      const byStatus = Map.groupBy(invoices, ({ status }) => `${status}`);
+      const byStatus = Map.groupBy(invoices, (invoice) => textIn(invoice, 'status'));
       return {
         byStatus: new Map([...byStatus].map(([status, of]) => [status, of.length])),
         staleClaims: invoices.filter((one) => one.status === 'claimed' && isDue(one, now)).length,
@@ -92,7 +92,7 @@ function isDue({ actionableAt }: StoredDocument, now: string): boolean {
 
 /** Longest waiting first. Two that became due at the same time have an order too, or a page could not end between them. */
 function byDueTime(one: StoredDocument, other: StoredDocument): number {
-  const [due, otherDue] = [`${one.actionableAt}`, `${other.actionableAt}`];
+  const [due, otherDue] = [textIn(one, 'actionableAt'), textIn(other, 'actionableAt')];
   return due === otherDue ? one._rid - other._rid : due < otherDue ? -1 : 1;
 }
 

@@ -7,7 +7,7 @@ import { type OutboxEntry, outboxEntrySchema, outboxMessageSchema } from '../../
 import type { OutboxStore } from '../../src/outbox/outboxStore.ts';
 import { outboxWrites } from '../../src/outbox/outboxWrites.ts';
 import type { Clock } from '../../src/platform/clock.ts';
-import type { MemoryDocuments, StoredDocument } from './memoryDocuments.ts';
+import { type MemoryDocuments, type StoredDocument, textIn } from './memoryDocuments.ts';
 
 /** Where a page ended: the creation time of its last message, and its place among all documents. */
 const placeSchema = z.tuple([z.iso.datetime(), z.int()]);
@@ -72,14 +72,14 @@ export function memoryOutboxStore(
     async oldestPending() {
       const pending = await documents.query((document) => isMessage(document, 'pending'));
       return pending
-        .map(({ notBefore, createdAt }) => `${notBefore ?? createdAt}`)
+        .map((message) => textIn(message, 'notBefore') || textIn(message, 'createdAt'))
         .toSorted()
         .at(0);
     },
 
     async countByStatus() {
       const messages = await documents.query((document) => isMessage(document));
-      const byStatus = Map.groupBy(messages, ({ status }) => `${status}`);
+      const byStatus = Map.groupBy(messages, (message) => textIn(message, 'status'));
       return new Map([...byStatus].map(([status, of]) => [status, of.length]));
     },
 
@@ -105,7 +105,7 @@ function compare(
   other: Pick<StoredDocument, '_rid'> & Record<string, unknown>,
   time: 'nextAttemptAt' | 'createdAt',
 ): number {
-  const [at, otherAt] = [`${one[time]}`, `${other[time]}`];
+  const [at, otherAt] = [textIn(one, time), textIn(other, time)];
   return at === otherAt ? one._rid - other._rid : at < otherAt ? -1 : 1;
 }
 

@@ -56,8 +56,8 @@ export function outboxStoreContract({ open, canFail, onEmulator }: StoreSubject)
     }
 
     /** What somebody else does to a message. */
-    const touch = ({ id, shard }: { id: string; shard: string }, set: Patch['set']) =>
-      documents.transact(shard, [{ kind: 'patch', id, set } as Patch]);
+    const touch = ({ id, shard }: { id: string; shard: string }, set: NonNullable<Patch['set']>) =>
+      documents.transact(shard, [{ kind: 'patch', id, set }]);
 
     return { ...opened, outbox, clock, now, unreadable, create, put, read, touch };
   }

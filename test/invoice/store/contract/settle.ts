@@ -59,8 +59,8 @@ export function settleContract({ worldWithClaimed, known, canFail }: InvoiceCont
       known(emulatorIssue.races, async () => {
         const { ids, settle, read, documents } = await worldWithClaimed(5, 'calling');
         const both = await Promise.all(['s1', 's2'].map((settlementId) => settle(settlementId, ids)));
-        expect(both.map(({ settled }) => settled.length).toSorted()).toEqual([0, 5]);
-        expect(both.map(({ lost }) => lost).toSorted()).toEqual([0, 5]);
+        expect(new Set(both.map(({ settled }) => settled.length))).toEqual(new Set([0, 5]));
+        expect(new Set(both.map(({ lost }) => lost))).toEqual(new Set([0, 5]));
         for (const { timeline } of await read(...ids)) {
           expect(timeline.filter(({ what }) => what === 'paid')).toHaveLength(1);
         }

@@ -87,7 +87,7 @@ export function startContract({ world, worldWithClaimed, known, canFail }: Invoi
         const both = await Promise.all([start('b1', ids), start('b1', ids)]);
         for (const { held } of both) expect(held.map(({ invoiceId }) => invoiceId)).toEqual(ids);
         const since = both.map(({ held }) => held.filter(({ calledSince }) => calledSince !== undefined));
-        expect(since.map((called) => called.length).toSorted()).toEqual([0, 3]);
+        expect(new Set(since.map((called) => called.length))).toEqual(new Set([0, 3]));
       }),
     );
 

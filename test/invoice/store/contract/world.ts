@@ -57,8 +57,8 @@ export function invoiceContract({ open, canFail, onEmulator }: StoreSubject) {
     }
 
     /** What somebody else does to an invoice. */
-    const touch = (id: string, set: Patch['set'] = { touched: true }) =>
-      documents.transact(shardOf(id, shards), [{ kind: 'patch', id, set } as Patch]);
+    const touch = (id: string, set: NonNullable<Patch['set']> = { touched: true }) =>
+      documents.transact(shardOf(id, shards), [{ kind: 'patch', id, set }]);
 
     async function read(...ids: string[]): Promise<Invoice[]> {
       const found = (await documents.read(shard, ids)) as Invoice[];
