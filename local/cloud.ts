@@ -8,13 +8,17 @@ import { portArgument } from './portArgument.ts';
 import { provision } from './provision.ts';
 import { startServiceBus } from './serviceBus/index.ts';
 import { startPayments } from './stripe/index.ts';
+import { trafficArguments } from './stripe/trafficArguments.ts';
 
 const usage = `npm run cloud -- [options]
   --data DIR                 keep data under DIR (default: in memory)
   --env-file FILE            also write the settings here (default .local/env)
   --service-bus-config FILE  queues, in the official emulator's Config.json format
   --cosmos-port P  --service-bus-port P  --payments-port P
-  --azurite-port P           blob port; queue and table take the next two. 0, the default: any port`;
+  --azurite-port P           blob port; queue and table take the next two. 0, the default: any port
+  --payments-rate N          payment calls per second to each endpoint other than search; more get 429
+  --payments-search-rate N   payment searches per second; more get 429. Default of both rates: no limit
+  --payments-latency MS      median milliseconds a payment call takes (default 0)`;
 
 const { values } = parseArgs({
   options: {
@@ -25,6 +29,9 @@ const { values } = parseArgs({
     'service-bus-port': { type: 'string', default: '0' },
     'payments-port': { type: 'string', default: '0' },
     'azurite-port': { type: 'string', default: '0' },
+    'payments-rate': { type: 'string' },
+    'payments-search-rate': { type: 'string' },
+    'payments-latency': { type: 'string' },
     help: { type: 'boolean', default: false },
   },
 });
@@ -35,6 +42,7 @@ if (values.help) {
 
 const folder = (name: string) => (values.data === undefined ? {} : { data: join(values.data, name) });
 const config = values['service-bus-config'];
+const traffic = trafficArguments(values, 'payments-');
 const [azurite, cosmos, serviceBus, payments] = await Promise.all([
   startAzurite({ ...folder('azurite'), port: portArgument('--azurite-port', values['azurite-port']) }),
   startCosmos({ ...folder('cosmos'), port: portArgument('--cosmos-port', values['cosmos-port']) }),
@@ -43,7 +51,11 @@ const [azurite, cosmos, serviceBus, payments] = await Promise.all([
     port: portArgument('--service-bus-port', values['service-bus-port']),
     ...(config === undefined ? {} : { config }),
   }),
-  startPayments({ ...folder('payments'), port: portArgument('--payments-port', values['payments-port']) }),
+  startPayments({
+    ...folder('payments'),
+    port: portArgument('--payments-port', values['payments-port']),
+    ...traffic,
+  }),
 ]);
 await provision({ storage: azurite.connectionString, cosmos: cosmos.connectionString });
 

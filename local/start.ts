@@ -4,13 +4,17 @@ import { parseArgs } from 'node:util';
 import { CosmosClient } from '@azure/cosmos';
 import { freePorts } from './freePorts.ts';
 import { type Child, startChild } from './start/child.ts';
-import { addUp, type Figures, isSettled, readFigures } from './start/figures.ts';
+import { addUp, type Figures, isSettled, readFigures, readRefused } from './start/figures.ts';
 import { type Imported, progressLine, report } from './start/report.ts';
+import { trafficArguments } from './stripe/trafficArguments.ts';
 
 const usage = `npm start -- [options]
   --instances N         hosts that race for the work (default 3)
   --no-timer-singleton  every host fires its timers, as if the platform's own lock had failed
   --once                exit after the first run, with code 0 only if every figure adds up
+  --rate N              payment calls per second to each endpoint other than search; more get 429
+  --search-rate N       payment searches per second; more get 429. Default of both rates: no limit
+  --latency MS          median milliseconds a payment call takes (default 0)
   --folder DIR          folder for data and logs (default .local)
   --reset               delete the data of earlier runs`;
 
@@ -24,6 +28,9 @@ const { values } = parseArgs({
     instances: { type: 'string', default: '3' },
     'no-timer-singleton': { type: 'boolean', default: false },
     once: { type: 'boolean', default: false },
+    rate: { type: 'string' },
+    'search-rate': { type: 'string' },
+    latency: { type: 'string' },
     folder: { type: 'string', default: '.local' },
     reset: { type: 'boolean', default: false },
     help: { type: 'boolean', default: false },
@@ -39,6 +46,12 @@ if (!Number.isInteger(instances) || instances < 1 || instances > 20) {
   console.error(`--instances: expected a whole number from 1 to 20, got "${values.instances}"`);
   process.exit(2);
 }
+const { rate, searchRate, latencyMs } = trafficArguments(values);
+const trafficOptions = Object.entries({
+  '--payments-rate': rate,
+  '--payments-search-rate': searchRate,
+  '--payments-latency': latencyMs,
+}).flatMap(([name, value]) => (value === undefined ? [] : [name, `${value}`]));
 
 const children: Child[] = [];
 let stopping: Promise<void> | undefined;
@@ -66,7 +79,7 @@ async function run(): Promise<boolean> {
   const envFile = join(folder, 'env');
   const cloud = await startChild(
     'the local cloud',
-    ['local/cloud.ts', '--data', join(folder, 'data'), '--env-file', envFile],
+    ['local/cloud.ts', '--data', join(folder, 'data'), '--env-file', envFile, ...trafficOptions],
     { logFile: join(folder, 'logs', 'cloud.log') },
   );
   children.push(cloud);
@@ -120,7 +133,8 @@ async function run(): Promise<boolean> {
   const figures = await untilSettled(() => readFigures({ cosmos, payments }));
   cosmos.dispose();
   const sums = addUp(figures);
-  const lines = report({ imported, figures, sums, chargedBefore: before.charges.length });
+  const refused = await readRefused(payments);
+  const lines = report({ imported, figures, sums, refused, chargedBefore: before.charges.length });
   console.log(`\n${lines.join('\n')}\n`);
   const open = !isSettled(figures, Date.now());
   if (open) console.error(`Not everything was settled within ${firstRunTimeoutMs / 1000} s.`);

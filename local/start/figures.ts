@@ -51,6 +51,14 @@ export async function readFigures({
   return { invoices: invoices.resources, charges, undispatched: outbox.resources[0] ?? 0 };
 }
 
+/** Calls that the payment stand-in's rate limit has refused since its start, by endpoint. */
+export async function readRefused(payments: string): Promise<Record<string, number>> {
+  const stats = (await (await fetch(`${payments}/_local/stats`)).json()) as {
+    refused: Record<string, number>;
+  };
+  return stats.refused;
+}
+
 /** Wait for invoices actionable within this time, in milliseconds: a retry in a minute, not one tomorrow. */
 const soonMs = 60_000;
 

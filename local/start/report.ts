@@ -21,11 +21,14 @@ export function report({
   imported,
   figures,
   sums,
+  refused,
   chargedBefore,
 }: {
   imported: Imported;
   figures: Figures;
   sums: Sums;
+  /** Calls over the payment provider's rate limit, by endpoint. */
+  refused: Readonly<Record<string, number>>;
   chargedBefore: number;
 }): string[] {
   const { created, duplicates, rejected } = imported;
@@ -42,9 +45,21 @@ export function report({
     `Waiting     ${byStatus.pending} (due later, or a retry is due later)`,
     `Parked      ${byStatus.parked} (a person has to look)`,
     `Charges     ${charges} in the payment ledger for ${byStatus.paid} paid invoices, ${charges - chargedBefore} of them new`,
+    ...refusals(refused),
     `Charged twice: ${chargedTwice}`,
     ...(problems.length === 0
       ? ['Everything adds up.']
       : ['It does not add up:', ...problems.map((text) => `  ${text}`)]),
+  ];
+}
+
+/** Nothing if no call was refused. */
+function refusals(refused: Readonly<Record<string, number>>): string[] {
+  const some = Object.entries(refused).filter(([, count]) => count > 0);
+  if (some.length === 0) return [];
+  const total = some.reduce((sum, [, count]) => sum + count, 0);
+  return [
+    `Refused     ${total} payment calls over the provider's rate limit (429):`,
+    ...some.map(([endpoint, count]) => `              ${endpoint}: ${count}`),
   ];
 }

@@ -2,10 +2,12 @@ import type { Faults } from './faults.ts';
 import { type Form, readForm } from './form.ts';
 import type { Idempotency } from './idempotency.ts';
 import type { Incident } from './incident.ts';
+import type { Latency } from './latency.ts';
 import { type Operation, type Route, routeOf } from './operation.ts';
 import type { PaymentIntents } from './paymentIntents.ts';
 import { paymentMethod } from './paymentMethods.ts';
-import { Refusal } from './refusal.ts';
+import type { RateLimits } from './rateLimits.ts';
+import { Refusal, rateLimited } from './refusal.ts';
 import type { Stats } from './stats.ts';
 import type { Result, Store } from './store.ts';
 
@@ -30,6 +32,8 @@ export interface ApiParts {
   store: Store;
   intents: PaymentIntents;
   idempotency: Idempotency;
+  rateLimits: RateLimits;
+  latency: Latency;
   faults: Faults;
   stats: Stats;
   sleep: (ms: number) => Promise<void>;
@@ -38,34 +42,45 @@ export interface ApiParts {
 const failing = { first: 1, firstTwo: 2, all: Number.POSITIVE_INFINITY };
 const replayedHeaders = { 'idempotent-replayed': 'true' };
 const noHeaders = {};
+/** Stripe documents no `Retry-After`. The fault `429` sends one. */
+const overRateHeaders = { 'stripe-rate-limited-reason': 'endpoint-rate' };
 
 /**
  * Answers API requests, checking in Stripe's order: secret key, rate limit, idempotency key, parameters,
- * charge.
+ * charge (https://docs.stripe.com/error-low-level#idempotency).
  */
-export function createApi({ secretKey, store, intents, idempotency, faults, stats, sleep }: ApiParts) {
+export function createApi(parts: ApiParts) {
+  const { secretKey, store, intents, idempotency, rateLimits, latency, faults, stats, sleep } = parts;
   const authorization = `Bearer ${secretKey}`;
+  const pause = (ms: number) => (ms > 0 ? () => sleep(ms) : undefined);
 
   return async function answer(request: ApiRequest): Promise<Answer> {
     try {
       if (request.authorization !== authorization) throw unauthorized(request.authorization);
       const route = routeOf(request.method, request.path);
+      stats.count(route.operation);
+      if (!rateLimits.admits(route.operation)) {
+        stats.countRefused(route.operation);
+        throw rateLimited(overRateHeaders);
+      }
       const form = readForm(request.method === 'GET' ? request.query : request.body);
       const call = { operation: route.operation, invoiceId: invoiceOf(route, form) };
       const delayMs = faults.takeDelay(call);
       const incident = faults.takeIncident(call) ?? incidentOfMethod(call, form);
-      stats.count(route.operation);
       const early = failEarly(incident);
       if (early !== undefined) return early;
 
       const execute = () => dispatch(route, form, { idempotencyKey: request.idempotencyKey, incident });
-      const wait = delayMs > 0 ? () => sleep(delayMs) : undefined;
+      const { beforeMs, afterMs } = latency();
       const { status, body, replayed } = await idempotency.once(
         request.method === 'GET' ? undefined : request.idempotencyKey,
         `${request.path}?${request.body}`,
-        { wait, execute },
+        { before: pause(delayMs + beforeMs), execute, after: pause(afterMs) },
       );
-      if (replayed) stats.countReplay();
+      if (replayed) {
+        stats.countReplay();
+        await pause(beforeMs + afterMs)?.();
+      }
       if (incident === 'timeout-after') return { kind: 'silence' };
       if (incident === 'reset-after') return { kind: 'reset' };
       return { kind: 'answer', status, body, headers: replayed ? replayedHeaders : noHeaders };
@@ -125,11 +140,7 @@ function failEarly(incident: Incident | undefined): Answer | undefined {
     case '500':
       throw new Refusal(500, { type: 'api_error', message: 'An unknown error occurred.' });
     case '429':
-      throw new Refusal(
-        429,
-        { type: 'invalid_request_error', code: 'rate_limit', message: 'Request rate limit exceeded.' },
-        { 'retry-after': '1' },
-      );
+      throw rateLimited({ 'retry-after': '1' });
     case '500-after':
     case 'decline':
     case 'reset-after':

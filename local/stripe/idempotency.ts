@@ -5,12 +5,14 @@ import type { Result, Store } from './store.ts';
 const keyLifeMs = 24 * 3600 * 1000;
 const longestKey = 255;
 
+type Wait = (() => Promise<void>) | undefined;
+
 export type Idempotency = ReturnType<typeof createIdempotency>;
 
 /**
  * Idempotency keys as at Stripe (https://docs.stripe.com/api/idempotent_requests):
  *
- *     unknown ──call starts──► in progress ──executed──► kept ──24 h──► unknown
+ *     unknown ──call starts──► in progress ──answered──► kept ──24 h──► unknown
  *                                   └──refused before execution──► unknown
  *
  * In progress: another call with the key gets 409. Kept: a call with the same parameters gets the first
@@ -21,18 +23,21 @@ export function createIdempotency(store: Store, now: () => number) {
   return {
     /**
      * Executes a call once per key. `request` is all that the key stands for: path and parameters. `execute`
-     * and storing its result share one transaction, so that a crash leaves both or neither.
+     * and storing its result share one transaction, so that a crash leaves both or neither. `before` and
+     * `after` are the call's time around that; a replay skips them.
      *
      * @throws {Refusal} 400, 409, and any error from `execute`
      */
     async once(
       key: string | undefined,
       request: string,
-      { wait, execute }: { wait: (() => Promise<void>) | undefined; execute: () => Result },
+      { before, execute, after }: { before: Wait; execute: () => Result; after: Wait },
     ): Promise<Result & { replayed: boolean }> {
       if (key === undefined) {
-        await wait?.();
-        return { ...store.transaction(execute), replayed: false };
+        await before?.();
+        const result = store.transaction(execute);
+        await after?.();
+        return { ...result, replayed: false };
       }
       if (key.length > longestKey) {
         throw invalid(undefined, `Idempotency keys may not be longer than ${longestKey} characters.`);
@@ -45,12 +50,13 @@ export function createIdempotency(store: Store, now: () => number) {
       }
       inProgress.add(key);
       try {
-        await wait?.();
+        await before?.();
         const result = store.transaction(() => {
           const done = execute();
           store.keep(key, request, done, now());
           return done;
         });
+        await after?.();
         return { ...result, replayed: false };
       } finally {
         inProgress.delete(key);

@@ -4,8 +4,10 @@ import { type Clock, systemClock } from '../../src/platform/clock.ts';
 import { createApi } from './api.ts';
 import { createFaults } from './faults.ts';
 import { createIdempotency } from './idempotency.ts';
+import { createLatency } from './latency.ts';
 import { createLocalEndpoints } from './localEndpoints.ts';
 import { createPaymentIntents } from './paymentIntents.ts';
+import { createRateLimits } from './rateLimits.ts';
 import { createPaymentsServer } from './server.ts';
 import { createStats } from './stats.ts';
 import { openStore } from './store.ts';
@@ -22,8 +24,22 @@ export interface PaymentsOptions {
    * minute (https://docs.stripe.com/search#data-freshness). Absent: always a minute.
    */
   searchLagMs?: number;
-  /** Drives key expiry, search lag and delays. Absent: the system clock. */
-  clock?: Pick<Clock, 'now' | 'sleep'>;
+  /**
+   * Calls per second to each endpoint other than search. Beyond it a call gets 429. Stripe's default is 25
+   * (https://docs.stripe.com/rate-limits). Absent: no limit.
+   */
+  rate?: number;
+  /** Searches per second. Stripe: 20. Absent: no limit. */
+  searchRate?: number;
+  /**
+   * Median of the time a call takes, in milliseconds. The charge happens at a random point within it. A call
+   * refused before it begins (401, 409, 429) is answered at once. Absent: 0.
+   */
+  latencyMs?: number;
+  /** Draws latencies: numbers from 0 (inclusive) to 1 (exclusive). Absent: Math.random. */
+  random?: () => number;
+  /** Drives key expiry, search lag, rate limits, latency and delays. Absent: the system clock. */
+  clock?: Pick<Clock, 'now' | 'monotonic' | 'sleep'>;
 }
 
 export interface Payments extends AsyncDisposable {
@@ -42,6 +58,10 @@ export async function startPayments({
   port: wanted = 0,
   data,
   searchLagMs = 60_000,
+  rate,
+  searchRate,
+  latencyMs = 0,
+  random = Math.random,
   clock = systemClock,
 }: PaymentsOptions = {}): Promise<Payments> {
   const { now } = clock;
@@ -54,6 +74,8 @@ export async function startPayments({
     store,
     intents: createPaymentIntents(store, { now, searchLagMs }),
     idempotency: createIdempotency(store, now),
+    rateLimits: createRateLimits({ rate, searchRate }, () => clock.monotonic()),
+    latency: createLatency(latencyMs, random),
     faults,
     stats,
     sleep: (ms) => clock.sleep(ms, closed.signal),

@@ -1,28 +1,37 @@
-/**
- * Runs the payments stand-in: `node local/stripe/main.ts [--port P] [--data DIR] [--search-lag MS]`.
- * Prints its settings as KEY=value lines, then `ready`.
- */
+/** Runs the payments stand-in. Prints its settings as KEY=value lines, then `ready`. */
 import { parseArgs } from 'node:util';
 import { portArgument } from '../portArgument.ts';
+import { wholeNumberArgument } from '../wholeNumberArgument.ts';
 import { startPayments } from './index.ts';
+import { trafficArguments } from './trafficArguments.ts';
+
+const usage = `npm run payments -- [options]
+  --port P         port; 0, the default: any
+  --data DIR       keep data under DIR (default: in memory)
+  --search-lag MS  milliseconds until search shows a change (default 60000)
+  --rate N         calls per second to each endpoint other than search; more get 429 (default: no limit)
+  --search-rate N  searches per second; more get 429 (default: no limit)
+  --latency MS     median milliseconds a call takes (default 0)`;
 
 const { values } = parseArgs({
   options: {
     port: { type: 'string', default: '0' },
     data: { type: 'string' },
     'search-lag': { type: 'string', default: '60000' },
+    rate: { type: 'string' },
+    'search-rate': { type: 'string' },
+    latency: { type: 'string' },
+    help: { type: 'boolean', default: false },
   },
 });
-const searchLagMs = Number(values['search-lag']);
-if (!Number.isInteger(searchLagMs) || searchLagMs < 0) {
-  console.error(
-    `--search-lag: expected a whole number of milliseconds, 0 or more, got "${values['search-lag']}"`,
-  );
-  process.exit(2);
+if (values.help) {
+  console.log(usage);
+  process.exit(0);
 }
 const payments = await startPayments({
   port: portArgument('--port', values.port),
-  searchLagMs,
+  searchLagMs: wholeNumberArgument('--search-lag', values['search-lag'], { min: 0, of: 'milliseconds' }),
+  ...trafficArguments(values),
   ...(values.data === undefined ? {} : { data: values.data }),
 });
 console.log(`STRIPE_SECRET_KEY=${payments.secretKey}\nSTRIPE_API_BASE=${payments.baseUrl}\nready`);

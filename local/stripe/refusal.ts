@@ -33,6 +33,14 @@ export function invalid(param: string | undefined, message: string, code?: strin
   });
 }
 
+export function rateLimited(headers: Readonly<Record<string, string>>): Refusal {
+  return new Refusal(
+    429,
+    { type: 'invalid_request_error', code: 'rate_limit', message: 'Request rate limit exceeded.' },
+    headers,
+  );
+}
+
 /** For features of Stripe that this server lacks. */
 export function unsupported(what: string): Refusal {
   return new Refusal(501, {

@@ -1,0 +1,73 @@
+import { execFile, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { createInterface } from 'node:readline';
+import { describe, expect, test } from 'vitest';
+import { trafficArguments } from '../../../local/stripe/trafficArguments.ts';
+import { clientOf } from './paymentsForTests.ts';
+
+test('reads rates and latency, under names with and without a prefix', () => {
+  expect(trafficArguments({ rate: '25', 'search-rate': '20', latency: '300', port: '1' })).toEqual({
+    rate: 25,
+    searchRate: 20,
+    latencyMs: 300,
+  });
+  expect(trafficArguments({ 'payments-latency': '0', rate: '25' }, 'payments-')).toEqual({ latencyMs: 0 });
+  expect(trafficArguments({})).toEqual({});
+});
+
+function run(...args: string[]): Promise<{ code: number | null; output: string }> {
+  return new Promise((resolve) => {
+    const child = execFile(process.execPath, ['--', ...args], (_error, stdout, stderr) =>
+      resolve({ code: child.exitCode, output: stdout + stderr }),
+    );
+  });
+}
+
+const calls = 'a whole number of calls per second, 1 or more';
+const milliseconds = 'a whole number of milliseconds, 0 or more';
+describe('a bad value ends the program with code 2 before it starts anything', () => {
+  test.each([
+    ['local/stripe/main.ts', '--rate', '0', calls],
+    ['local/stripe/main.ts', '--latency', '0.3s', milliseconds],
+    ['local/stripe/main.ts', '--search-lag', '', milliseconds],
+    ['local/cloud.ts', '--payments-search-rate', '2.5', calls],
+    ['local/start.ts', '--search-rate', 'many', calls],
+  ])('%s %s=%s', async (program, option, value, expected) => {
+    const { code, output } = await run(program, `${option}=${value}`);
+    expect(output).toBe(`${option}: expected ${expected}, got "${value}"\n`);
+    expect(code).toBe(2);
+  });
+});
+
+test.each([
+  ['local/stripe/main.ts', ['--rate N', '--search-rate N', '--latency MS']],
+  ['local/cloud.ts', ['--payments-rate N', '--payments-search-rate N', '--payments-latency MS']],
+  ['local/start.ts', ['--rate N', '--search-rate N', '--latency MS']],
+])('%s --help lists them', async (program, options) => {
+  const { code, output } = await run(program, '--help');
+  for (const option of options) expect(output).toContain(option);
+  expect(code).toBe(0);
+});
+
+test('npm run payments limits what it is told to', async () => {
+  const child = spawn(process.execPath, ['--', 'local/stripe/main.ts', '--search-rate', '1']);
+  const settings = new Map<string, string>();
+  for await (const line of createInterface(child.stdout)) {
+    if (line === 'ready') break;
+    const [name = '', value = ''] = line.split('=');
+    settings.set(name, value);
+  }
+  const baseUrl = settings.get('STRIPE_API_BASE') ?? '';
+  const stripe = clientOf({
+    port: Number(new URL(baseUrl).port),
+    secretKey: settings.get('STRIPE_SECRET_KEY') ?? '',
+  });
+  const search = () => stripe.paymentIntents.search({ query: 'amount:1' });
+  const searches = await Promise.allSettled(Array.from({ length: 20 }, search));
+  const lists = await Promise.allSettled(Array.from({ length: 20 }, () => stripe.paymentIntents.list()));
+  expect(searches.some(({ status }) => status === 'fulfilled')).toBe(true);
+  expect(searches.some(({ status }) => status === 'rejected')).toBe(true);
+  expect(lists.every(({ status }) => status === 'fulfilled')).toBe(true);
+  child.kill('SIGTERM');
+  await once(child, 'exit');
+});
