@@ -7,8 +7,7 @@ import { createLocks, jobLockKey } from './locking/index.ts';
 import { reportGauges } from './ops/gauges.ts';
 import { opsApi } from './ops/opsApi.ts';
 import { poisonSource } from './ops/poisonSource.ts';
-import { createBacklog } from './outbox/backlog.ts';
-import { createDispatcher } from './outbox/dispatcher.ts';
+import { createBacklog, createDispatcher } from './outbox/dispatcher.ts';
 import { sweepOutbox } from './outbox/sweepOutbox.ts';
 import { withCircuitBreaker } from './paying/circuitBreaker.ts';
 import { createExecutePayments } from './paying/executePayments.ts';
@@ -18,15 +17,15 @@ import { reconciliationFollowUp, reconciliationStage } from './paying/reconcilia
 import { stripeProvider } from './paying/stripe/stripeProvider.ts';
 import { systemClock } from './platform/clock.ts';
 import type { Instance } from './platform/instance.ts';
+import { workUnderWay } from './platform/stopping.ts';
 import { metric, openTelemetryMetrics } from './platform/telemetry.ts';
-import { workUnderWay } from './platform/workUnderWay.ts';
 import { endManualRun, runManualGroup } from './runs/manualRun.ts';
 import { runScheduled } from './runs/runScheduled.ts';
 import type { Settings } from './settings/settings.ts';
 import { poisonItems } from './workItems/poison.ts';
 import { createProcessWorkItem } from './workItems/processWorkItem.ts';
 
-/** How long a stopping process waits for each of: its leases, work under way, messages still to send. Milliseconds. */
+/** Milliseconds that a stopping process waits for each of three: its leases, work under way, messages still to send. */
 const drainMs = 12_000;
 
 /** What a test or a simulation may replace. */

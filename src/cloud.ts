@@ -15,14 +15,13 @@ import { cosmosOutboxStore } from './outbox/cosmosOutboxStore.ts';
 import type { SendMessages } from './outbox/dispatcher.ts';
 import type { OutboxStore } from './outbox/outboxStore.ts';
 import { serviceBusDestination } from './outbox/serviceBusDestination.ts';
-import { storageQueueDestination } from './outbox/storageQueueDestination.ts';
+import { sendToQueue, storageQueueDestination } from './outbox/storageQueueDestination.ts';
 import type { HeldMessages } from './paying/executePayments.ts';
 import { azureClients } from './platform/azureClients.ts';
 import { blobContainers, queues, serviceBusQueues } from './platform/azureNames.ts';
 import type { Connections } from './platform/connections.ts';
 import { heldMessages } from './platform/heldMessages.ts';
 import type { Instance } from './platform/instance.ts';
-import { sendToQueue } from './platform/sendToQueue.ts';
 import { cosmosRunStore } from './runs/cosmosRunStore.ts';
 import type { RunStore } from './runs/runStore.ts';
 import { cosmosEffects } from './workItems/cosmosEffects.ts';
@@ -70,10 +69,10 @@ export function azureCloud(settings: Connections & { shards: number }, instance:
     invoices: cosmosInvoiceStore(containers.invoices, { clock, shards, onUnreadable }),
     outbox: cosmosOutboxStore(containers.invoices, { clock, onUnreadable }),
     lockStore: blobLockStore(locks),
-    runs: cosmosRunStore(containers.runs),
+    runs: cosmosRunStore(containers.runs, onUnreadable),
     effects: cosmosEffects(containers.workItems),
     poison: cosmosPoisonStore(containers.workItems),
-    audit: cosmosAudit(containers.audit, clock),
+    audit: cosmosAudit(containers.audit, clock, onUnreadable),
     receipts: blobReceipts(blobs.getContainerClient(blobContainers.receipts)),
     destinations: {
       [paymentCommands]: serviceBusDestination(commands),
@@ -87,7 +86,10 @@ export function azureCloud(settings: Connections & { shards: number }, instance:
     },
     deadLetters: [serviceBusDeadLetters(serviceBus, paymentCommands)],
     healthChecks: [
-      { name: 'cosmos', probe: () => documents.read('00', ['health']) },
+      {
+        name: 'cosmos',
+        probe: (abortSignal) => containers.invoices.item('health', '00').read({ abortSignal }),
+      },
       { name: 'shards', probe: checkShards },
       { name: 'storage', probe: (abortSignal) => locks.getProperties({ abortSignal }) },
       { name: 'serviceBus', probe: (abortSignal) => commands.createMessageBatch({ abortSignal }) },

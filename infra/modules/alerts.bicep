@@ -158,7 +158,7 @@ customMetrics
     title: 'A stored document cannot be read and is skipped'
     severity: 2
     window: quarter
-    look: 'Look first at the logs of processInvoices and sweepOutbox: they name the document and what is wrong with it. Was it edited manually, or written by a newer version?'
+    look: 'Look first at the logs of processInvoices and sweepOutbox: they name the document and what is wrong with it. Was it edited manually?'
     query: '''
 customMetrics
 | where name == "payonce.document.unreadable"

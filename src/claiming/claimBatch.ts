@@ -8,7 +8,7 @@ import type { Lease } from '../locking/index.ts';
 import { newOutboxMessage, type OutboxMessage } from '../outbox/outboxMessage.ts';
 import { commandFor, newPaymentBatch, type PaymentCommand } from '../paying/paymentBatch.ts';
 import { serviceBusQueues } from '../platform/azureNames.ts';
-import { type ClaimDecision, decideClaim } from './decideClaim.ts';
+import { type ClaimDecision, decideClaim } from './processInvoices.ts';
 
 export interface ClaimedBatch {
   counts: ClaimCounts;
@@ -57,13 +57,8 @@ export async function claimBatch(
   return { counts: { ...written.plan.counts, contended }, ...(message === undefined ? {} : { message }) };
 }
 
-/** On whose behalf a batch is claimed. */
-export interface Claimant {
-  runId: string;
-  instance: string;
-  /** Fencing token of the lease under which the run claims. */
-  fence: number;
-}
+/** The same, as a plan needs it: `fence` is the fencing token of the lease. */
+export type Claimant = Omit<ClaimingRun, 'lease'> & { fence: number };
 
 export interface ClaimCounts {
   claimed: number;

@@ -1,5 +1,5 @@
 import type { Container, SqlQuerySpec } from '@azure/cosmos';
-import { cosmosStatus, fromCosmos, statusOf } from './cosmosErrors.ts';
+import { cosmosStatus, fromCosmos, statusOf } from './cosmosDocuments.ts';
 import { BadContinuation, fromOpaque, type Page, toOpaque } from './pages.ts';
 
 /**

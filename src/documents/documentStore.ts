@@ -1,6 +1,6 @@
 /**
  * A store of JSON documents in partitions, with transactions over one partition: as much of Cosmos DB as the app writes
- * through, in words that an in-memory store can follow as well. Queries are each store's own.
+ * through, in terms that an in-memory store can implement too. Queries are each store's own.
  */
 
 /** What must hold for a document when a patch is applied. Paths use dots: `claim.batchId`. */

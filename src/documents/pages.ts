@@ -1,7 +1,7 @@
 /** Part of a list. */
 export interface Page<T> {
   items: T[];
-  /** Opaque: what to ask for the next page with. Absent on the last page. */
+  /** Opaque: pass it on to get the next page. Absent on the last page. */
   continuation?: string;
 }
 

@@ -15,7 +15,7 @@ export class StoreAway extends Error {
   }
 }
 
-/** The store gave no clear answer to a write in all its tries, over some fifteen seconds. */
+/** The store gave no clear answer to a write in all its tries (see `patience`). */
 export class NoClearAnswer extends StoreAway {
   override readonly name = 'NoClearAnswer';
 

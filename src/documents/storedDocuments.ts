@@ -12,11 +12,21 @@ export interface Unreadable {
 export type OnUnreadable = (found: Unreadable) => void;
 
 /**
- * The version that this release writes into its documents and messages, and the newest that it understands; what has none
- * is version 1. A release that changes what a document or message means raises it. During a rolling deployment an older
- * process leaves what is newer alone: it is neither broken nor its own to handle.
+ * The version that this release writes into invoices, outbox messages, effects, run records and audit records, and the
+ * newest that it understands; what has none is version 1. A release that changes what a document or message means raises
+ * it. During a rolling deployment an older process leaves newer documents alone: they are not broken, and a newer process
+ * handles them.
+ *
+ * Messages of the queues carry a version only once it is above 1, because the first release refuses fields that it does not
+ * know: `messageVersion` for payment batches, and by hand for the work items of a stage that needs it.
  */
-export const formatVersion = 1;
+export const formatVersion: number = 1;
+
+/** The version as a message of a queue carries it. */
+export const messageVersion: { version?: number } = formatVersion > 1 ? { version: formatVersion } : {};
+
+/** How long a message of a newer release is put off, in milliseconds: by then a newer process may be there to take it. */
+export const putOffMs = 30_000;
 
 /** Whether a newer release wrote this. */
 export function isNewer(value: unknown): boolean {

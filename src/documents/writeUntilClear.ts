@@ -27,8 +27,8 @@ export interface Patience {
 const delayMs = { base: 200, cap: 4_000 };
 
 /**
- * How long a write is tried. Seven tries wait 0.2 + 0.4 + … + 4 s, about fourteen seconds: longer than Cosmos takes to
- * fail a partition over, shorter than a message's lock (60 s) or the trust in a lease that was renewed meanwhile.
+ * How long a write is tried. Seven tries wait 0.2 + 0.4 + … + 4 s, about fourteen seconds and twice that if rereads fail
+ * too, to outlast a brief weakness of the store. Requests that time out come on top.
  *
  * `brief` is for a write that something else repeats anyway, and that others wait for: it is tried a second time once the
  * losers are dropped, and does not wait for a store that gives no clear answer.
@@ -38,7 +38,7 @@ export const patience = {
   brief: { tries: 2, delayMs, afterUnclear: 'stop' },
 } as const satisfies Record<string, Patience>;
 
-/** What the loop has to know of a write. Everything but `reread` is free of I/O. */
+/** What the loop has to know about a write. Only `reread` and `onRefused` do I/O. */
 export interface ConditionalWrite<Item, Stored> {
   readonly partition: string;
   readonly items: readonly Item[];
@@ -46,7 +46,7 @@ export interface ConditionalWrite<Item, Stored> {
   plan(items: readonly Item[]): readonly Operation[];
   /** What is stored now. @throws {StoreAway} `noAnswer` counts as an answer that is not clear */
   reread(items: readonly Item[]): Promise<Stored>;
-  /** Whether this very transaction was applied. Absent: it cannot be told apart, so every item is judged by `keep`. */
+  /** Whether this very transaction was applied. Absent: there is no way to tell, so `keep` judges every item. */
   isApplied?(stored: Stored): boolean;
   /**
    * The items that are still ours to write. `codes` are the status codes of a refusal, one per operation; empty after an
@@ -85,20 +85,19 @@ export async function writeUntilClear<Item, Stored>(
     write.beforeTry?.();
     const answer = await documents.transact(write.partition, write.plan(items));
     if (answer.kind === 'committed') return { kind: 'written', items, found: false };
-    const waitMs = exponentialBackoff(tried, delay);
     if (answer.kind === 'refused') await write.onRefused?.(answer.codes);
     else {
       cause = answer.cause;
       write.onUnclear?.();
       if (afterUnclear === 'stop') break;
-      await clock.sleep(waitMs);
+      await clock.sleep(exponentialBackoff(tried, delay));
     }
     const reread = await unlessAway(write.reread(items));
     if (reread.kind === 'away') {
       // Usually the same moment of weakness.
       cause = reread.cause;
       if (afterUnclear === 'stop') break;
-      await clock.sleep(waitMs);
+      await clock.sleep(exponentialBackoff(tried, delay));
       continue;
     }
     if (write.isApplied?.(reread.stored) === true) return { kind: 'written', items, found: true };

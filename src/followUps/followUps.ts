@@ -2,7 +2,7 @@ import { newOutboxMessage, type OutboxMessage } from '../outbox/outboxMessage.ts
 import { queues } from '../platform/azureNames.ts';
 import type { WorkItem } from '../workItems/workItem.ts';
 
-/** As much of an invoice as follow-ups need. */
+/** The part of an invoice that follow-ups need. */
 export interface EndedInvoice {
   invoiceId: string;
   customerId: string;

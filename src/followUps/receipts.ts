@@ -1,12 +1,19 @@
 import { createHash } from 'node:crypto';
 import { z } from 'zod';
-import { defineStage, type Stage } from '../workItems/defineStage.ts';
+import { errorText } from '../platform/errorText.ts';
+import { NotNow } from '../workItems/notNow.ts';
+import { defineStage, type Stage } from '../workItems/workItem.ts';
 import type { FollowUp } from './followUps.ts';
 
 /** Where receipts are kept. */
 export interface ReceiptStore {
   /** Writes a JSON text under a name; the same name again overwrites it. */
   write(name: string, json: string, signal: AbortSignal): Promise<void>;
+}
+
+/** The store of receipts did not take it: it is written later, under the same name. */
+export class ReceiptNotStored extends NotNow {
+  override readonly name = 'ReceiptNotStored';
 }
 
 const stageName = 'receipt';
@@ -39,7 +46,11 @@ export function receiptStage(receipts: ReceiptStore): Stage {
     }),
     async handle(input, { resourceId, signal }) {
       const name = receiptName(resourceId, input.paymentId);
-      await receipts.write(name, JSON.stringify({ invoiceId: resourceId, ...input }, null, 2), signal);
+      const json = JSON.stringify({ invoiceId: resourceId, ...input }, null, 2);
+      await receipts.write(name, json, signal).catch((error: unknown) => {
+        signal.throwIfAborted();
+        throw new ReceiptNotStored(`the receipt was not stored: ${errorText(error)}`, { cause: error });
+      });
       return { blob: name };
     },
   });

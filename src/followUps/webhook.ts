@@ -2,8 +2,8 @@ import { createHash, createHmac } from 'node:crypto';
 import { z } from 'zod';
 import type { Clock } from '../platform/clock.ts';
 import { errorText } from '../platform/errorText.ts';
-import { defineStage, type Stage } from '../workItems/defineStage.ts';
 import { NotNow } from '../workItems/notNow.ts';
+import { defineStage, type Stage } from '../workItems/workItem.ts';
 import type { FollowUp } from './followUps.ts';
 
 export interface WebhookSettings {
@@ -12,7 +12,7 @@ export interface WebhookSettings {
   secret: string;
 }
 
-/** The receiver did not take it: it is told again later, under the same id. */
+/** The receiver did not take it: it is notified again later, under the same id. */
 export class NotifyFailed extends NotNow {
   override readonly name = 'NotifyFailed';
 }
@@ -22,7 +22,7 @@ const timeoutMs = 10_000;
 
 const stageName = 'notify';
 
-/** Orders word of every end. A second end of the same kind is an event of its own: its occasion differs. */
+/** Orders a notification of every end. A second end of the same kind is a separate event: its occasion differs. */
 export const webhookFollowUp: FollowUp = {
   name: stageName,
   on: ['paid', 'declined', 'parked'],

@@ -1,8 +1,12 @@
 import { type CsvError, type CsvErrorCode, type Info, parse } from 'csv-parse/sync';
-import { type FieldError, problem } from '../platform/problem.ts';
+import { type FieldError, type Problem, problem } from '../platform/problem.ts';
 import { type CheckedRow, checkCsvInvoice, columns, requiredColumns } from './checkInvoice.ts';
 import { unknownName } from './fieldErrors.ts';
-import type { RowsOrProblem } from './parseJson.ts';
+
+/** The rows of a body, or why the whole body is refused. */
+export type RowsOrProblem =
+  | { kind: 'rows'; rows: Iterable<{ index: number; row: CheckedRow }> }
+  | { kind: 'problem'; problem: Problem };
 
 /** One record from csv-parse: its cells, or why it is unreadable. `line` is the line where it ends, from 1. */
 type Row = { line: number; cells: readonly string[] } | { line: number; unreadable: string };

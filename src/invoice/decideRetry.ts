@@ -2,7 +2,7 @@ import { type Invoice, type InvoiceStatus, nextKey, type PaymentState } from './
 
 /** What becomes of a person's request to try an invoice again. */
 export type RetryDecision =
-  /** Back to pending, with the payment state to go on with. */
+  /** Back to pending, with the payment state to continue from. */
   | { kind: 'retry'; payment: PaymentState }
   /** It is under way, or paid. */
   | { kind: 'refused'; status: InvoiceStatus };
@@ -13,7 +13,7 @@ export type RetryDecision =
  * - Declined: the provider has said that it charged nothing under this key, and would say so again. A new charge is meant,
  *   so the key's number goes up, and the schedule of soft declines begins again.
  * - Parked: money may have moved. The key stays, with its age and its hash: as long as the provider remembers it, it is
- *   asked again under the same key, and after that the payment is looked up (paying/payInvoice.ts). It gets a new key only
+ *   asked again under the same key, and after that the payment is looked up (paying/chargeUnderKey.ts). It gets a new key only
  *   if a person has looked at the provider and vouches that nothing was charged (`notCharged`).
  */
 export function decideRetry(

@@ -9,7 +9,7 @@
  * A run that holds the lease of the shard's group moves `pending → claimed` and `claimed → claimed` (claiming/). The
  * consumer whose batch the claim names moves everything out of `claimed` (paying/). A person puts a parked or declined
  * invoice back to `pending` (retryInvoice.ts), and a reconciliation makes a parked one `paid` if it finds the payment
- * (followUps/). `actionableAt` says when there is something to do next: when a pending invoice is due, or when a claim goes
+ * (paying/). `actionableAt` says when there is something to do next: when a pending invoice is due, or when a claim goes
  * stale. Otherwise it is absent.
  */
 import { z } from 'zod';
@@ -108,7 +108,7 @@ export const invoiceSchema = contentSchema.extend({
 });
 export type Invoice = z.infer<typeof invoiceSchema>;
 
-/** As much of a stored invoice as an import compares; a newer release keeps these fields as they are. */
+/** The part of a stored invoice that an import compares; a newer release keeps these fields as they are. */
 export const importedSchema = contentSchema.extend({ type: z.literal('invoice'), createdAt: z.string() });
 export type Imported = z.infer<typeof importedSchema>;
 

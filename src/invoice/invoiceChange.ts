@@ -39,7 +39,7 @@ export function ifClaimedBy(
   };
 }
 
-/** The operations that make these changes, and create the outbox messages that tell of them. */
+/** The operations that make these changes, and create the outbox messages that announce them. */
 export function operationsOf({
   patches,
   messages,

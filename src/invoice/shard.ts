@@ -75,8 +75,9 @@ export function shardsCheck(documents: DocumentStore, shards: number): () => Pro
     const document = { ...place, type: 'deployment', shards };
     const answer = await documents.transact(place.shard, [{ kind: 'create', document }]);
     if (answer.kind === 'committed') return shards;
-    if (answer.kind === 'refused' && answer.codes[0] === refusedBecause.taken)
-      return (await read()) ?? shards;
-    throw new StoreAway('noAnswer', answer.kind === 'uncertain' ? answer.cause : answer.codes);
+    const taken = answer.kind === 'refused' && answer.codes[0] === refusedBecause.taken;
+    const stored = taken ? await read() : undefined;
+    if (stored !== undefined) return stored;
+    throw new StoreAway('noAnswer', answer, 'the number of shards could be neither recorded nor read back');
   }
 }

@@ -16,7 +16,7 @@ export class FencedOut extends Error {
 }
 
 /**
- * The one operation of a transaction that has it refused if the store has seen a larger token for this lock in this
+ * The operation that makes the store refuse the transaction if it has seen a larger token for this lock in this
  * partition (Kleppmann, "How to do distributed locking", 2016). The document must be there: see `newFence`.
  */
 export function fenceCheck({ lockKey, token }: Fence): Operation {

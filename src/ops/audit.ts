@@ -24,14 +24,3 @@ export interface AuditTrail {
   /** A page of a day (`YYYY-MM-DD`, UTC), newest first. @throws {BadContinuation} */
   list(query: { day: string; continuation?: string; pageSize: number }): Promise<Page<AuditRecord>>;
 }
-
-const longestActor = 256;
-
-/**
- * Who calls: the signed-in user if the platform authenticates
- * (https://learn.microsoft.com/azure/app-service/configure-authentication-user-identities), otherwise the holder of the
- * function key.
- */
-export function actorOf(headers: { get(name: string): string | null }): string {
-  return headers.get('x-ms-client-principal-name')?.slice(0, longestActor) ?? 'function key';
-}

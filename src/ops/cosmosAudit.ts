@@ -1,13 +1,13 @@
 import { randomUUID } from 'node:crypto';
 import type { Container } from '@azure/cosmos';
-import { fromCosmos } from '../documents/cosmosErrors.ts';
+import { fromCosmos } from '../documents/cosmosDocuments.ts';
 import { queryPage } from '../documents/cosmosPages.ts';
-import { formatVersion, readableDocuments } from '../documents/storedDocuments.ts';
+import { formatVersion, type OnUnreadable, readableDocuments } from '../documents/storedDocuments.ts';
 import type { Clock } from '../platform/clock.ts';
 import { type AuditTrail, auditRecordSchema } from './audit.ts';
 
 /** The audit trail in the Cosmos container `audit`, partitioned by day. */
-export function cosmosAudit(container: Container, clock: Clock): AuditTrail {
+export function cosmosAudit(container: Container, clock: Clock, onUnreadable?: OnUnreadable): AuditTrail {
   return {
     async append(entry) {
       const at = new Date(clock.now()).toISOString();
@@ -17,7 +17,7 @@ export function cosmosAudit(container: Container, clock: Clock): AuditTrail {
     async list({ day, ...page }) {
       const query = { query: 'SELECT * FROM c ORDER BY c.at DESC' };
       const { items, ...rest } = await queryPage(container, query, { ...page, partitionKey: day });
-      return { items: readableDocuments(items, auditRecordSchema, 'audit'), ...rest };
+      return { items: readableDocuments(items, auditRecordSchema, 'audit', onUnreadable), ...rest };
     },
   };
 }

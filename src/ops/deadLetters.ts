@@ -9,11 +9,11 @@ export interface DeadLetter {
   body: unknown;
 }
 
-/** A place where messages end that were given up, and from which they can be sent again. */
+/** Where messages that were given up end up, and from which they can be sent again. */
 export interface DeadLetterSource {
   name: string;
   list(limit: number): Promise<DeadLetter[]>;
-  /** Whether an id can be one of this source: it saves a look through the others. */
+  /** Whether an id can be one of this source: it saves searching the others. */
   owns(id: string): boolean;
   /** Sends those with these ids again, and yields each id once it is sent: a later failure undoes nothing. */
   redrive(ids: ReadonlySet<string>): AsyncIterable<string>;

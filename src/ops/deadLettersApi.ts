@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { errorText } from '../platform/errorText.ts';
 import { problem, problemResponse } from '../platform/problem.ts';
-import { type AuditTrail, actorOf } from './audit.ts';
+import type { AuditTrail } from './audit.ts';
 import type { DeadLetterSource } from './deadLetters.ts';
 import type { OpsRequest, OpsResponse } from './http.ts';
 import { readBody } from './requests.ts';
@@ -9,13 +9,15 @@ import { readBody } from './requests.ts';
 interface Parts {
   deadLetters: readonly DeadLetterSource[];
   audit: AuditTrail;
+  /** Who calls, for the audit trail. */
+  actor: string;
 }
 
 const pageSize = 100;
 const requestSchema = z.strictObject({ ids: z.array(z.string().min(1)).min(1).max(pageSize) });
 
 /** `GET ops/dead-letters`: what was given up, of every queue, at most 100 each. */
-export async function listDeadLetters({ deadLetters }: Parts): Promise<OpsResponse> {
+export async function listDeadLetters({ deadLetters }: Pick<Parts, 'deadLetters'>): Promise<OpsResponse> {
   const lists = await Promise.all(deadLetters.map((source) => source.list(pageSize)));
   return { jsonBody: { deadLetters: lists.flat() } };
 }
@@ -26,14 +28,13 @@ export async function listDeadLetters({ deadLetters }: Parts): Promise<OpsRespon
  */
 export async function redriveDeadLetters(
   request: OpsRequest,
-  { deadLetters, audit }: Parts,
+  { deadLetters, audit, actor }: Parts,
 ): Promise<OpsResponse> {
   const asked = await readBody(request, requestSchema);
   if (!asked.ok) return asked.response;
   const ids = new Set(asked.value.ids);
   const done = new Set<string>();
   const failures: string[] = [];
-  const actor = actorOf(request.headers);
   await Promise.all(deadLetters.map(redriveOwn));
   const redriven = [...ids].filter((id) => done.has(id));
   if (failures.length > 0) {

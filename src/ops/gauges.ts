@@ -21,15 +21,24 @@ export async function reportGauges({
   poison: Pick<PoisonItems, 'waiting'>;
   instance: Pick<Instance, 'clock' | 'telemetry'>;
 }): Promise<void> {
-  const [unknownSince, parkedInvoices, parkedMessages, poisonItems] = await Promise.all([
-    invoices.unknownSince(),
-    invoices.parkedCount(),
-    outbox.parkedCount(),
-    poison.waiting(),
-  ]);
-  const now = clock.now();
-  const unknownMs = unknownSince === undefined ? 0 : now - Date.parse(unknownSince);
-  telemetry.record(metric.paymentUnknownOldestMs, Math.max(0, unknownMs));
-  telemetry.record(metric.parkedWaiting, parkedInvoices + parkedMessages);
-  telemetry.record(metric.workItemPoisonWaiting, poisonItems);
+  // Each gauge is reported once its own query answers, so that one that fails hides no other.
+  await Promise.all([unknown(), parked(), poisoned()]);
+
+  async function unknown(): Promise<void> {
+    const since = await invoices.unknownSince();
+    const unknownMs = since === undefined ? 0 : clock.now() - Date.parse(since);
+    telemetry.record(metric.paymentUnknownOldestMs, Math.max(0, unknownMs));
+  }
+
+  async function parked(): Promise<void> {
+    const [parkedInvoices, parkedMessages] = await Promise.all([
+      invoices.parkedCount(),
+      outbox.parkedCount(),
+    ]);
+    telemetry.record(metric.parkedWaiting, parkedInvoices + parkedMessages);
+  }
+
+  async function poisoned(): Promise<void> {
+    telemetry.record(metric.workItemPoisonWaiting, await poison.waiting());
+  }
 }

@@ -1,4 +1,4 @@
-/** As much of an HTTP request as the calls under `ops/` need; the request of Azure Functions has that shape. */
+/** The part of an HTTP request that the calls under `ops/` need; the request of Azure Functions has that shape. */
 export interface OpsRequest {
   readonly params: Readonly<Record<string, string>>;
   readonly query: Iterable<[string, string]>;

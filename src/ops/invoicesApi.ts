@@ -1,6 +1,5 @@
 import { z } from 'zod';
-import { importInvoices } from '../intake/importInvoices.ts';
-import { parseInvoices } from '../intake/parseInvoices.ts';
+import { importInvoices, parseInvoices } from '../intake/importInvoices.ts';
 import { invoiceStatuses } from '../invoice/invoice.ts';
 import { retryInvoice } from '../invoice/retryInvoice.ts';
 import { ShardsChanged } from '../invoice/shard.ts';
@@ -8,7 +7,7 @@ import type { InvoiceStore } from '../invoice/store/invoiceStore.ts';
 import { errorText } from '../platform/errorText.ts';
 import type { Instance } from '../platform/instance.ts';
 import { problem, problemResponse } from '../platform/problem.ts';
-import { type AuditTrail, actorOf } from './audit.ts';
+import type { AuditTrail } from './audit.ts';
 import type { OpsRequest, OpsResponse } from './http.ts';
 import { invoiceDetail, invoiceView } from './invoiceView.ts';
 import {
@@ -31,12 +30,14 @@ interface Parts {
   checkShards: () => Promise<void>;
   audit: AuditTrail;
   instance: Instance;
+  /** Who calls, for the audit trail. */
+  actor: string;
 }
 
 /** `POST ops/invoices`: stores the good rows, and names the bad ones and those that may not have been stored. */
 export async function importInvoicesFrom(
   request: OpsRequest,
-  { invoices, checkShards, audit }: Parts,
+  { invoices, checkShards, audit, actor }: Parts,
 ): Promise<OpsResponse> {
   const body = Buffer.from(await request.arrayBuffer());
   const parsed = parseInvoices(body, request.headers.get('content-type'));
@@ -47,7 +48,6 @@ export async function importInvoicesFrom(
     if (!(error instanceof ShardsChanged)) throw error;
     return problemResponse(problem(500, error.message));
   }
-  const actor = actorOf(request.headers);
   const { created, duplicates, rejected, failure } = await importInvoices(invoices, parsed.rows, actor);
   const all = [...parsed.rejected, ...rejected].toSorted((a, b) => a.index - b.index);
   const result = { created, duplicates: duplicates + parsed.duplicates, rejected: all };
@@ -66,14 +66,20 @@ export async function importInvoicesFrom(
 }
 
 /** `GET ops/invoices?status=&continuation=`: a page of invoices. */
-export async function listInvoices(request: OpsRequest, { invoices }: Parts): Promise<OpsResponse> {
+export async function listInvoices(
+  request: OpsRequest,
+  { invoices }: Pick<Parts, 'invoices'>,
+): Promise<OpsResponse> {
   const query = readQuery(request, listQuerySchema(invoiceStatuses));
   if (!query.ok) return query.response;
   return pageResponse('invoices', invoices.list({ pageSize, ...query.value }), invoiceView);
 }
 
 /** `GET ops/invoices/{id}`: one invoice with its timeline. */
-export async function getInvoice(request: OpsRequest, { invoices }: Parts): Promise<OpsResponse> {
+export async function getInvoice(
+  request: OpsRequest,
+  { invoices }: Pick<Parts, 'invoices'>,
+): Promise<OpsResponse> {
   const { id = '' } = request.params;
   const invoice = await invoices.find(id);
   return invoice === undefined ? notFound(`invoice "${id}"`) : { jsonBody: invoiceDetail(invoice) };
@@ -93,8 +99,7 @@ export async function retryInvoiceFor(request: OpsRequest, parts: Parts): Promis
   const asked = await readBody(request, retrySchema, { empty: {} });
   if (!asked.ok) return asked.response;
   const { reason, notCharged = false } = asked.value;
-  const actor = actorOf(request.headers);
-  const { invoices, instance, audit } = parts;
+  const { invoices, instance, audit, actor } = parts;
   const why = reason === undefined ? {} : { reason };
   const retried = await retryInvoice({ invoices, ...instance }, id, { actor, notCharged, ...why });
   switch (retried.kind) {

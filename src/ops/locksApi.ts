@@ -8,7 +8,7 @@ import {
   listLocks,
 } from '../locking/index.ts';
 import type { Instance } from '../platform/instance.ts';
-import { type AuditTrail, actorOf } from './audit.ts';
+import type { AuditTrail } from './audit.ts';
 import type { OpsRequest, OpsResponse } from './http.ts';
 import { conflict, notFound, readBody, reasonSchema } from './requests.ts';
 
@@ -16,6 +16,8 @@ interface Parts {
   lockStore: LockStore;
   audit: AuditTrail;
   instance: Instance;
+  /** Who calls, for the audit trail. */
+  actor: string;
 }
 
 const releaseSchema = z.strictObject({
@@ -28,7 +30,10 @@ const releaseSchema = z.strictObject({
  * `GET ops/locks`: every lock of a job that is held, and those free ones whose last holder is known. Locks of work items are
  * left out: they record no holder, cannot be released by force, and there is one for each invoice.
  */
-export async function listLocksFor({ lockStore, instance: { clock } }: Parts): Promise<OpsResponse> {
+export async function listLocksFor({
+  lockStore,
+  instance: { clock },
+}: Pick<Parts, 'lockStore' | 'instance'>): Promise<OpsResponse> {
   const locks = await listLocks(lockStore, clock, { prefix: jobLockPrefix });
   const shown = locks.filter(({ held, owner }) => held || owner !== undefined);
   return { jsonBody: { locks: shown.map(lockView) } };
@@ -51,12 +56,11 @@ function lockView({ key, held, owner, acquiredAt, expiry, fence }: LockListing) 
 /** `POST ops/locks/release` `{key, expectedOwner, reason}`: takes a lock from a holder that cannot let go. */
 export async function releaseLock(
   request: OpsRequest,
-  { lockStore, audit, instance: { clock, telemetry } }: Parts,
+  { lockStore, audit, actor, instance: { clock, telemetry } }: Parts,
 ): Promise<OpsResponse> {
   const asked = await readBody(request, releaseSchema);
   if (!asked.ok) return asked.response;
   const { key, expectedOwner, reason } = asked.value;
-  const actor = actorOf(request.headers);
   const record = (outcome: string, fence: number | null = null) =>
     audit.append({
       actor,

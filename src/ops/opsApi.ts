@@ -32,28 +32,39 @@ export interface OpsParts {
   instance: Instance;
 }
 
-export type OpsApi = ReturnType<typeof opsApi>;
+const longestActor = 256;
+
+/**
+ * Who calls: the signed-in user if the platform authenticates
+ * (https://learn.microsoft.com/azure/app-service/configure-authentication-user-identities), otherwise the holder of the
+ * function key.
+ */
+export function actorOf({ headers }: Pick<OpsRequest, 'headers'>): string {
+  return headers.get('x-ms-client-principal-name')?.slice(0, longestActor) ?? 'function key';
+}
 
 /** The calls under `ops/`, one function each: a request in, a response out. */
 export function opsApi(parts: OpsParts) {
+  /** For calls that change something: they are audited. */
+  const onBehalfOf = (request: OpsRequest) => ({ ...parts, actor: actorOf(request) });
   return leavingNewer({
-    importInvoices: (request: OpsRequest) => importInvoicesFrom(request, parts),
+    importInvoices: (request: OpsRequest) => importInvoicesFrom(request, onBehalfOf(request)),
     listInvoices: (request: OpsRequest) => listInvoices(request, parts),
     getInvoice: (request: OpsRequest) => getInvoice(request, parts),
-    retryInvoice: (request: OpsRequest) => retryInvoiceFor(request, parts),
+    retryInvoice: (request: OpsRequest) => retryInvoiceFor(request, onBehalfOf(request)),
     startRun: (request: OpsRequest, orchestrations: Orchestrations) =>
-      startRunFor(request, orchestrations, parts),
+      startRunFor(request, orchestrations, onBehalfOf(request)),
     listRuns: (request: OpsRequest) => listRuns(request, parts),
     getRun: (request: OpsRequest) => getRun(request, parts),
     cancelRun: (request: OpsRequest, orchestrations: Orchestrations) =>
-      cancelRunFor(request, orchestrations, parts),
+      cancelRunFor(request, orchestrations, onBehalfOf(request)),
     listLocks: (_request: OpsRequest) => listLocksFor(parts),
-    releaseLock: (request: OpsRequest) => releaseLock(request, parts),
+    releaseLock: (request: OpsRequest) => releaseLock(request, onBehalfOf(request)),
     listOutbox: (request: OpsRequest) => listOutboxFor(request, parts),
-    redriveOutbox: (request: OpsRequest) => redriveOutboxFor(request, parts),
+    redriveOutbox: (request: OpsRequest) => redriveOutboxFor(request, onBehalfOf(request)),
     listAudit: (request: OpsRequest) => listAudit(request, parts),
     listDeadLetters: (_request: OpsRequest) => listDeadLetters(parts),
-    redriveDeadLetters: (request: OpsRequest) => redriveDeadLetters(request, parts),
+    redriveDeadLetters: (request: OpsRequest) => redriveDeadLetters(request, onBehalfOf(request)),
     getSummary: async (_request: OpsRequest): Promise<OpsResponse> => ({
       jsonBody: await summarize(parts),
     }),

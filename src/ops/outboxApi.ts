@@ -1,7 +1,7 @@
 import { type OutboxEntry, outboxStatuses } from '../outbox/outboxMessage.ts';
 import type { OutboxStore } from '../outbox/outboxStore.ts';
 import type { Instance } from '../platform/instance.ts';
-import { type AuditTrail, actorOf } from './audit.ts';
+import type { AuditTrail } from './audit.ts';
 import type { OpsRequest, OpsResponse } from './http.ts';
 import {
   conflict,
@@ -17,6 +17,8 @@ interface Parts {
   outbox: Pick<OutboxStore, 'list' | 'redrive'>;
   audit: AuditTrail;
   instance: Instance;
+  /** Who calls, for the audit trail. */
+  actor: string;
 }
 
 const pageSize = 100;
@@ -25,7 +27,10 @@ const pageSize = 100;
  * `GET ops/outbox?status=&continuation=`: a page of messages. Pending and parked ones come longest waiting first;
  * dispatched ones, or all of them, newest first.
  */
-export async function listOutboxFor(request: OpsRequest, { outbox }: Parts): Promise<OpsResponse> {
+export async function listOutboxFor(
+  request: OpsRequest,
+  { outbox }: Pick<Parts, 'outbox'>,
+): Promise<OpsResponse> {
   const query = readQuery(request, listQuerySchema(outboxStatuses));
   if (!query.ok) return query.response;
   return pageResponse('messages', outbox.list({ pageSize, ...query.value }), outboxView);
@@ -34,7 +39,7 @@ export async function listOutboxFor(request: OpsRequest, { outbox }: Parts): Pro
 /** `POST ops/outbox/{id}/redrive` `{reason?}`: puts a parked message back to pending, for the sweeper to dispatch. */
 export async function redriveOutboxFor(
   request: OpsRequest,
-  { outbox, audit, instance }: Parts,
+  { outbox, audit, actor, instance }: Parts,
 ): Promise<OpsResponse> {
   const { id = '' } = request.params;
   const asked = await readBody(request, reasonBodySchema, { empty: {} });
@@ -47,7 +52,7 @@ export async function redriveOutboxFor(
       return conflict(`outbox message "${id}" is ${redriven.status}: expected one that is parked`);
     case 'redriven':
       await audit.append({
-        actor: actorOf(request.headers),
+        actor,
         action: 'redrive outbox message',
         target: id,
         detail: { destination: redriven.message.destination, reason: asked.value.reason ?? null },

@@ -6,7 +6,7 @@ import type { Job } from '../runs/job.ts';
 import { runStatuses, runView } from '../runs/runRecord.ts';
 import type { RunStore } from '../runs/runStore.ts';
 import { type Orchestrations, startRun } from '../runs/startRun.ts';
-import { type AuditTrail, actorOf } from './audit.ts';
+import type { AuditTrail } from './audit.ts';
 import type { OpsRequest, OpsResponse } from './http.ts';
 import {
   badRequest,
@@ -25,6 +25,8 @@ interface Parts {
   runs: RunStore;
   audit: AuditTrail;
   instance: Instance;
+  /** Who calls, for the audit trail. */
+  actor: string;
 }
 
 const pageSize = 100;
@@ -50,7 +52,7 @@ export async function startRunFor(
   orchestrations: Orchestrations,
   parts: Parts,
 ): Promise<OpsResponse> {
-  const { job, audit } = parts;
+  const { job, audit, actor } = parts;
   const asked = await readBody(request, requestSchema);
   if (!asked.ok) return asked.response;
   const { job: name, ...run } = asked.value;
@@ -73,7 +75,7 @@ export async function startRunFor(
       const { dryRun, resume } = run;
       if (created) {
         await audit.append({
-          actor: actorOf(request.headers),
+          actor,
           action: 'start run',
           target: `${job.name}/${runId}`,
           detail: { dryRun, groups: groups.join(','), ...(resume === undefined ? {} : { resume }) },
@@ -85,7 +87,10 @@ export async function startRunFor(
 }
 
 /** `GET ops/runs?job=&status=&continuation=`: a page of runs, newest first. */
-export async function listRuns(request: OpsRequest, { job, runs }: Parts): Promise<OpsResponse> {
+export async function listRuns(
+  request: OpsRequest,
+  { job, runs }: Pick<Parts, 'job' | 'runs'>,
+): Promise<OpsResponse> {
   const ofJob = listQuerySchema(runStatuses).extend({ job: oneOf([job.name]).default(job.name) });
   const query = readQuery(request, ofJob);
   if (!query.ok) return query.response;
@@ -93,7 +98,10 @@ export async function listRuns(request: OpsRequest, { job, runs }: Parts): Promi
 }
 
 /** `GET ops/runs/{id}`: how a run stands. */
-export async function getRun(request: OpsRequest, { job, runs }: Parts): Promise<OpsResponse> {
+export async function getRun(
+  request: OpsRequest,
+  { job, runs }: Pick<Parts, 'job' | 'runs'>,
+): Promise<OpsResponse> {
   const { id = '' } = request.params;
   const record = await runs.read(job.name, id);
   return record === undefined ? notFound(`run "${id}"`) : { jsonBody: runView(record) };
@@ -109,7 +117,7 @@ export async function cancelRunFor(
   const asked = await readBody(request, reasonBodySchema, { empty: {} });
   if (!asked.ok) return asked.response;
   const { reason } = asked.value;
-  const actor = actorOf(request.headers);
+  const { actor } = parts;
   const job = parts.job.name;
   const text = `cancelled by ${actor}${reason === undefined ? '' : `: ${reason}`}`;
   const cancelled = await cancelRun(parts, { job, runId }, text);

@@ -1,7 +1,13 @@
-import type { Container, SqlParameter, SqlQuerySpec } from '@azure/cosmos';
+import type { Container, SqlParameter } from '@azure/cosmos';
 import { z } from 'zod';
-import { cosmosDocuments, patchBody } from '../documents/cosmosDocuments.ts';
-import { cosmosStatus, fromCosmos, statusOf } from '../documents/cosmosErrors.ts';
+import {
+  cosmosDocuments,
+  cosmosStatus,
+  fromCosmos,
+  patchBody,
+  statusOf,
+} from '../documents/cosmosDocuments.ts';
+import { countByStatus, queryAll, queryCount, queryOldest } from '../documents/cosmosQueries.ts';
 import { BadContinuation, fromOpaque, toOpaque } from '../documents/pages.ts';
 import { type OnUnreadable, readableDocument, readableDocuments } from '../documents/storedDocuments.ts';
 import type { Clock } from '../platform/clock.ts';
@@ -16,11 +22,8 @@ const entryProperties = Object.keys(outboxEntrySchema.shape)
 
 /** Where a page ended: the time of its last message, and how many messages of that time have been shown. */
 const placeSchema = z.tuple([z.iso.datetime(), z.int().min(1)]);
-const countSchema = z.tuple([z.number()]);
-const oldestSchema = z.tuple([z.iso.datetime()]);
-const countsByStatusSchema = z.array(z.object({ status: z.string(), n: z.number() }));
 
-/** The outbox messages in a Cosmos container, in which they stand beside the documents that they tell of. */
+/** The outbox messages in a Cosmos container, in which they stand beside the documents that they announce. */
 export function cosmosOutboxStore(
   container: Container,
   { clock, onUnreadable }: { clock: Clock; onUnreadable?: OnUnreadable },
@@ -30,7 +33,7 @@ export function cosmosOutboxStore(
 
     async due({ now, limit }) {
       for (let offset = 0; ; offset += limit) {
-        const found = await all({
+        const found = await queryAll(container, {
           query:
             'SELECT * FROM c WHERE c.nextAttemptAt <= @now ORDER BY c.nextAttemptAt OFFSET @offset LIMIT @limit',
           parameters: [
@@ -65,7 +68,7 @@ export function cosmosOutboxStore(
       ];
       const query = `SELECT ${entryProperties} FROM c WHERE ${conditions.join(' AND ')}
         ORDER BY c.createdAt ${oldestFirst ? 'ASC' : 'DESC'} OFFSET @shown LIMIT @limit`;
-      const resources = await all({ query, parameters });
+      const resources = await queryAll(container, { query, parameters });
       const found = resources.slice(0, pageSize);
       const items = readableDocuments(found, outboxEntrySchema, 'outboxMessage');
       const last = createdAt(found.at(-1));
@@ -95,35 +98,24 @@ export function cosmosOutboxStore(
       }
     },
 
-    async oldestPending() {
-      const oldest = oldestSchema.safeParse(
-        await all(
-          `SELECT VALUE MIN(c.notBefore ?? c.createdAt) FROM c WHERE c.type = 'outboxMessage' AND c.status = 'pending'`,
-        ),
-      );
-      // Over no message the answer is empty, or one value that is undefined.
-      return oldest.success ? oldest.data[0] : undefined;
-    },
+    oldestPending: () =>
+      queryOldest(
+        container,
+        `SELECT VALUE MIN(c.notBefore ?? c.createdAt) FROM c WHERE c.type = 'outboxMessage' AND c.status = 'pending'`,
+      ),
 
-    async countByStatus() {
-      const query = `SELECT c.status, COUNT(1) AS n FROM c WHERE c.type = 'outboxMessage' GROUP BY c.status`;
-      return new Map(countsByStatusSchema.parse(await all(query)).map(({ status, n }) => [status, n]));
-    },
+    countByStatus: () => countByStatus(container, 'outboxMessage'),
 
-    async parkedCount() {
-      const query = `SELECT VALUE COUNT(1) FROM c WHERE c.type = 'outboxMessage' AND c.status = 'parked'`;
-      return countSchema.parse(await all(query))[0];
-    },
+    parkedCount: () =>
+      queryCount(
+        container,
+        `SELECT VALUE COUNT(1) FROM c WHERE c.type = 'outboxMessage' AND c.status = 'parked'`,
+      ),
   };
-
-  async function all(query: string | SqlQuerySpec): Promise<unknown[]> {
-    const { resources } = await fromCosmos(() => container.items.query<unknown>(query).fetchAll());
-    return resources;
-  }
 
   /** The caller has an id from a list and does not know the partition, so all are asked. Ids are unique across them. */
   async function find(id: string): Promise<OutboxEntry | undefined> {
-    const [found] = await all({
+    const [found] = await queryAll(container, {
       query: `SELECT ${entryProperties} FROM c WHERE c.id = @id AND c.type = 'outboxMessage'`,
       parameters: [{ name: '@id', value: id }],
     });

@@ -6,13 +6,15 @@
  *      │  └── redrive (a person, through ops)
  *      └──10 failed tries, or refused for good──► parked
  *
- * It is created in the same transaction as the change that it tells of, in the same container and partition, because a
+ * It is created in the same transaction as the change that it announces, in the same container and partition, because a
  * Cosmos transaction covers one logical partition
  * (https://learn.microsoft.com/azure/architecture/databases/guide/transactional-out-box-cosmos). Only the dispatcher and
  * the sweeper move it. `nextAttemptAt` is set while there is something to do.
  */
 import { z } from 'zod';
+import type { Patch } from '../documents/documentStore.ts';
 import { formatVersion } from '../documents/storedDocuments.ts';
+import { exponentialBackoff } from '../platform/backoff.ts';
 
 export const outboxStatuses = ['pending', 'dispatched', 'parked'] as const;
 export type OutboxStatus = (typeof outboxStatuses)[number];
@@ -20,7 +22,7 @@ export type OutboxStatus = (typeof outboxStatuses)[number];
 export const outboxMessageSchema = z.object({
   /** Also the id of the message on Service Bus, for duplicate detection. */
   id: z.string(),
-  /** The partition, which it shares with what it tells of. */
+  /** The partition, which it shares with what it announces. */
   shard: z.string(),
   type: z.literal('outboxMessage'),
   /** Absent in messages of the first release; see documents/storedDocuments.ts. */
@@ -49,7 +51,7 @@ export type OutboxEntry = z.infer<typeof outboxEntrySchema>;
 const inlineDispatchMs = 10_000;
 
 /**
- * A new message, to be created in the transaction of the change that it tells of. `now` and `notBefore` are in
+ * A new message, to be created in the transaction of the change that it announces. `now` and `notBefore` are in
  * milliseconds; with `notBefore` the sweeper dispatches it, at that time or soon after.
  */
 export function newOutboxMessage(
@@ -72,4 +74,81 @@ export function newOutboxMessage(
 /** How long a message has been waiting to be sent at `now` (milliseconds), in milliseconds. */
 export function waitedMs({ createdAt, notBefore = createdAt }: OutboxMessage, now: number): number {
   return Math.max(0, now - Date.parse(notBefore));
+}
+
+/** What a destination says about one message. */
+export type SendResult =
+  | { kind: 'sent' }
+  /** It may work later; it may even have arrived. */
+  | { kind: 'failed'; error: string }
+  /** Not sent, because the sender may not act any more. */
+  | { kind: 'withheld' }
+  /** It will never be accepted as it is, for example because it is too large. */
+  | { kind: 'refused'; error: string };
+
+/** Tries until a message is parked. */
+export const maxDispatchAttempts = 10;
+/** Milliseconds: 1 s, 2 s, 4 s … 5 min. */
+const backoff = { base: 1_000, cap: 300_000 };
+/** Seconds that a dispatched message is kept for people to look at: a week. */
+const dispatchedTtl = 7 * 24 * 3600;
+
+/** What a send means for the message. */
+export type DispatchDecision =
+  | { kind: 'dispatched' }
+  /** It stays as it is, for the sweeper. */
+  | { kind: 'left' }
+  | { kind: 'retry'; attempts: number; at: string; error: string }
+  | { kind: 'parked'; attempts: number; error: string };
+
+/** Decides by the result of a send at `now` (milliseconds). Pure. */
+export function decideDispatch(
+  message: Pick<OutboxMessage, 'attempts'>,
+  result: SendResult,
+  now: number,
+): DispatchDecision {
+  if (result.kind === 'sent') return { kind: 'dispatched' };
+  if (result.kind === 'withheld') return { kind: 'left' };
+  const attempts = message.attempts + 1;
+  const { error } = result;
+  if (result.kind === 'refused' || attempts >= maxDispatchAttempts)
+    return { kind: 'parked', attempts, error };
+  return {
+    kind: 'retry',
+    attempts,
+    at: new Date(now + exponentialBackoff(attempts, backoff)).toISOString(),
+    error,
+  };
+}
+
+/**
+ * The write that a decision asks for; undefined if there is nothing to record. It holds only if nobody has recorded
+ * anything since the message was read. The message expires only once it has been dispatched.
+ */
+export function dispatchPatch(
+  { id, attempts }: Pick<OutboxMessage, 'id' | 'attempts'>,
+  decision: DispatchDecision,
+): Patch | undefined {
+  if (decision.kind === 'left') return undefined;
+  const patch: Patch = {
+    kind: 'patch',
+    id,
+    where: [
+      { path: 'status', is: '=', value: 'pending' },
+      { path: 'attempts', is: '=', value: attempts },
+    ],
+  };
+  switch (decision.kind) {
+    case 'dispatched':
+      return { ...patch, set: { status: 'dispatched', ttl: dispatchedTtl }, remove: ['nextAttemptAt'] };
+    case 'retry': {
+      const { attempts: tried, at, error } = decision;
+      return { ...patch, set: { attempts: tried, nextAttemptAt: at, lastError: error } };
+    }
+    case 'parked': {
+      const { attempts: tried, error } = decision;
+      const set = { status: 'parked', attempts: tried, lastError: error };
+      return { ...patch, set, remove: ['nextAttemptAt'] };
+    }
+  }
 }

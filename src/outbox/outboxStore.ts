@@ -1,6 +1,5 @@
 import type { Page } from '../documents/pages.ts';
-import type { DispatchDecision } from './decideDispatch.ts';
-import type { OutboxEntry, OutboxMessage, OutboxStatus } from './outboxMessage.ts';
+import type { DispatchDecision, OutboxEntry, OutboxMessage, OutboxStatus } from './outboxMessage.ts';
 
 /** What became of the dispatch of one message. */
 export interface Dispatched {
@@ -15,7 +14,7 @@ export type RedrivenMessage =
 
 /**
  * What the outbox needs of the place where its messages are kept. Messages are created elsewhere: in the transaction of
- * the change that they tell of. `test/outbox/outboxStoreContract.ts` says how a store behaves. All methods may reject with
+ * the change that they announce. `test/outbox/outboxStoreContract.ts` says how a store behaves. All methods may reject with
  * `StoreAway`.
  */
 export interface OutboxStore {
@@ -37,7 +36,7 @@ export interface OutboxStore {
   list(query: { status?: OutboxStatus; continuation?: string; pageSize: number }): Promise<Page<OutboxEntry>>;
   /**
    * Puts a parked message back to pending at `at` (ISO 8601), as if it had been written then; the sweeper dispatches it.
-   * This undoes nothing that has been settled since: whoever receives it looks at the claims and effects as they are then.
+   * This undoes nothing that has been settled since: its receiver looks at the claims and effects as they are then. @throws {NewerVersion}
    */
   redrive(id: string, at: string): Promise<RedrivenMessage>;
   /** Since when (ISO 8601) the oldest pending message has been waiting; a failed send counts from its beginning. */

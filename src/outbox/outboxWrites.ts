@@ -3,8 +3,7 @@ import { StoreAway } from '../documents/storeAway.ts';
 import { readableDocuments } from '../documents/storedDocuments.ts';
 import { patience, writeUntilClear } from '../documents/writeUntilClear.ts';
 import type { Clock } from '../platform/clock.ts';
-import { dispatchPatch } from './decideDispatch.ts';
-import { outboxMessageSchema } from './outboxMessage.ts';
+import { dispatchPatch, outboxMessageSchema } from './outboxMessage.ts';
 import type { Dispatched, OutboxStore } from './outboxStore.ts';
 
 /** The writes of an outbox store, on whatever keeps the documents. */
@@ -17,7 +16,7 @@ async function markDispatched(
   store: { documents: DocumentStore; clock: Clock },
   dispatched: readonly Dispatched[],
 ): Promise<{ unclear: number }> {
-  const marks = dispatched.flatMap(({ message, decision }) => {
+  const marks = oneOfEach(dispatched).flatMap(({ message, decision }) => {
     const patch = dispatchPatch(message, decision);
     return patch === undefined ? [] : [{ message, patch }];
   });
@@ -65,4 +64,14 @@ async function markDispatched(
       throw error;
     }
   }
+}
+
+/**
+ * A message can be in one round twice: from the instance that wrote it, and from its sweeper. In one transaction two marks
+ * of it would refuse each other, so one is left out; if one of the two was sent, that one counts.
+ */
+function oneOfEach(dispatched: readonly Dispatched[]): Dispatched[] {
+  const isSent = ({ decision }: Dispatched) => decision.kind === 'dispatched';
+  const others = dispatched.filter((one) => !isSent(one));
+  return [...new Map([...others, ...dispatched.filter(isSent)].map((one) => [one.message.id, one])).values()];
 }

@@ -1,8 +1,7 @@
 import { isServiceBusError, type ServiceBusMessage, type ServiceBusSender } from '@azure/service-bus';
 import { errorText } from '../platform/errorText.ts';
-import type { SendResult } from './decideDispatch.ts';
 import type { SendMessages } from './dispatcher.ts';
-import type { OutboxMessage } from './outboxMessage.ts';
+import type { OutboxMessage, SendResult } from './outboxMessage.ts';
 
 /**
  * Time-out of one request with its retries, in milliseconds. The client's own time-outs do not cover opening a connection:

@@ -20,7 +20,7 @@ export interface BreakerPolicy {
   openMs: number;
 }
 
-export const defaultBreakerPolicy: BreakerPolicy = {
+const defaultBreakerPolicy: BreakerPolicy = {
   threshold: 0.5,
   windowMs: 10_000,
   minimumRps: 2,

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { NoClearAnswer, StoreAway } from '../documents/storeAway.ts';
-import { NewerVersion } from '../documents/storedDocuments.ts';
+import { NewerVersion, putOffMs } from '../documents/storedDocuments.ts';
 import { errorText } from '../platform/errorText.ts';
 import type { DeadLetterReason, LockRenewal } from '../platform/heldMessages.ts';
 import type { Instance } from '../platform/instance.ts';
@@ -9,14 +9,11 @@ import { keepMessageLock } from './messageLock.ts';
 import { type BatchResult, createPayBatch, type PayingParts, type PayingPolicy } from './payBatch.ts';
 import { BatchRefused, parseBatch } from './paymentBatch.ts';
 
-/** What the trigger tells of a delivery. */
+/** What the trigger says about a delivery. */
 const deliverySchema = z.object({ lockToken: z.string().optional(), deliveryCount: z.number().default(1) });
 
 /** Deliveries after which a batch is left to its claims; the queue gives a message up after ten. */
 const enoughDeliveries = 5;
-
-/** How long a message of a newer release is put off, in milliseconds: by then a newer process may be there to take it. */
-const putOffMs = 30_000;
 
 /** What can be done with a message that the host has received, by its lock token. */
 export interface HeldMessages {
@@ -84,7 +81,7 @@ export function createExecutePayments(
       }
       if (!(error instanceof BatchRefused)) throw error;
       telemetry.count(metric.batchRejected);
-      // Without the token it goes round until the queue gives it up.
+      // Without the token the message is redelivered until the queue gives up on it.
       if (lockToken === undefined) throw error;
       await messages.deadLetter(lockToken, { reason: error.name, description: error.message });
       return { refused: error.message };

@@ -1,16 +1,15 @@
 import pLimit from 'p-limit';
 import type { FollowUps } from '../followUps/followUps.ts';
 import type { InvoiceStore } from '../invoice/store/invoiceStore.ts';
-import type { Backlog } from '../outbox/backlog.ts';
+import type { Backlog } from '../outbox/dispatcher.ts';
+import type { Clock } from '../platform/clock.ts';
 import type { Instance } from '../platform/instance.ts';
 import { metric } from '../platform/telemetry.ts';
+import { chargeUnderKey } from './chargeUnderKey.ts';
 import { decideSettlement, type Settlement, type SettlementPolicy } from './decideSettlement.ts';
-import { payInvoice } from './payInvoice.ts';
 import type { PaymentBatch, PaymentCommand } from './paymentBatch.ts';
 import type { PaymentProvider } from './paymentProvider.ts';
-import { settleAsTheyCome } from './settleAsTheyCome.ts';
-import { type SettledCommand, settleBatch } from './settleBatch.ts';
-import { type StartedBatch, startBatch } from './startBatch.ts';
+import { type SettledCommand, type StartedBatch, settleBatch, startBatch } from './startAndSettle.ts';
 
 export interface PayingParts {
   invoices: Pick<InvoiceStore, 'start' | 'settle'>;
@@ -83,7 +82,7 @@ export function createPayBatch(parts: PayingParts, policy: PayingPolicy): PayBat
         return undefined;
       }
       const before = clock.monotonic();
-      const outcome = await payInvoice(provider, command, clock.now());
+      const outcome = await chargeUnderKey(provider, command, clock.now());
       telemetry.count(metric.paymentOutcome, { outcome: outcome.kind });
       telemetry.record(metric.paymentCallMs, clock.monotonic() - before);
       const settlement = decideSettlement(command, outcome, policy.settlement, clock.now());
@@ -102,4 +101,50 @@ export function createPayBatch(parts: PayingParts, policy: PayingPolicy): PayBat
       for (const message of messages) if (message.notBefore === undefined) backlog.add(message);
     }
   };
+}
+
+/**
+ * Passes results on in groups as they arrive: once all are there, or `lingerMs` after the first of a group. A batch whose
+ * calls take about the same time is settled in one go, and one slow call does not hold up the rest. A result that is
+ * `undefined` needs no settling.
+ *
+ * @throws what `settle` or one of the results throws, after all the others have ended
+ */
+export async function settleAsTheyCome<T>(
+  results: readonly Promise<T | undefined>[],
+  { clock, lingerMs, settle }: { clock: Clock; lingerMs: number; settle: (group: T[]) => Promise<void> },
+): Promise<void> {
+  let arrived: T[] = [];
+  let first = Promise.withResolvers<void>();
+  const watched = results.map(async (promise) => {
+    const result = await promise;
+    if (result === undefined) return;
+    arrived.push(result);
+    first.resolve();
+  });
+  const finished = Promise.allSettled(watched);
+  let failure: { error: unknown } | undefined;
+  let open = true;
+  const closed = finished.then(() => {
+    open = false;
+    first.resolve();
+  });
+  while (open || arrived.length > 0) {
+    await first.promise;
+    const stop = new AbortController();
+    if (open) await Promise.race([closed, clock.sleep(lingerMs, stop.signal).catch(() => {})]);
+    stop.abort();
+    const group = arrived;
+    arrived = [];
+    first = Promise.withResolvers();
+    if (!open) first.resolve();
+    try {
+      if (group.length > 0) await settle(group);
+    } catch (error) {
+      // The other answers are known, and would otherwise have to be asked for again.
+      failure ??= { error };
+    }
+  }
+  if (failure !== undefined) throw failure.error;
+  for (const outcome of await finished) if (outcome.status === 'rejected') throw outcome.reason;
 }

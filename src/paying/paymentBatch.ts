@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { z } from 'zod';
-import { formatVersion, isNewer, NewerVersion } from '../documents/storedDocuments.ts';
+import { isNewer, messageVersion, NewerVersion } from '../documents/storedDocuments.ts';
 import { type Invoice, paymentStateSchema } from '../invoice/invoice.ts';
 
 /**
@@ -22,7 +22,7 @@ export type PaymentCommand = z.infer<typeof paymentCommandSchema>;
 
 /** One message: all commands of one batch, claimed in one transaction. */
 export const paymentBatchSchema = z.object({
-  /** Absent in messages of the first release; see documents/storedDocuments.ts. */
+  /** Absent: 1. See documents/storedDocuments.ts. */
   version: z.int().exactOptional(),
   batchId: z.string().regex(/^[\w-]{1,64}$/, 'expected 1 to 64 letters, digits, - or _'),
   shard: z.string().regex(/^[0-9a-f]{2}$/, 'two hex digits'),
@@ -37,11 +37,11 @@ export class BatchRefused extends Error {
 }
 
 export function newPaymentBatch(batch: Omit<PaymentBatch, 'version'>): PaymentBatch {
-  return { version: formatVersion, ...batch };
+  return { ...messageVersion, ...batch };
 }
 
 /**
- * Reads a message of the queue of payment commands. Fields it does not know are of no harm.
+ * Reads a message of the queue of payment commands. Unknown fields do no harm.
  *
  * @throws {BatchRefused} naming each field and what was expected
  * @throws {NewerVersion} a newer release sent it, and a process of that release has to handle it

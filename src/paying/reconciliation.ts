@@ -4,20 +4,20 @@ import type { FollowUp, FollowUps } from '../followUps/followUps.ts';
 import type { Invoice } from '../invoice/invoice.ts';
 import type { InvoiceStore } from '../invoice/store/invoiceStore.ts';
 import type { Instance } from '../platform/instance.ts';
-import { defineStage, type Stage } from '../workItems/defineStage.ts';
 import { NotNow } from '../workItems/notNow.ts';
+import { defineStage, type Stage } from '../workItems/workItem.ts';
 import type { FoundPayment, PaymentProvider } from './paymentProvider.ts';
 import { recordFoundPayment } from './recordFoundPayment.ts';
 
 /**
- * How long after an invoice was parked a search that finds no payment proves nothing, in milliseconds. Stripe shows a
- * payment mostly within a minute, but later during an outage (https://docs.stripe.com/search#data-freshness), and that is
+ * For this long after an invoice was parked, in milliseconds, a search that finds no payment proves nothing. Stripe usually
+ * shows a payment within a minute, but later during an outage (https://docs.stripe.com/search#data-freshness), and that is
  * when invoices are parked.
  */
 const searchUncertainMs = 3_600_000;
 
 /**
- * How long after the last call the provider is first asked, in milliseconds: Stripe's search shows a payment mostly within
+ * How long after the last call the provider is first asked, in milliseconds: Stripe's search usually shows a payment within
  * a minute (https://docs.stripe.com/search#data-freshness).
  */
 const searchLagMs = 90_000;
@@ -31,6 +31,7 @@ export const reconciliationFollowUp: FollowUp = {
   delayMs: searchLagMs,
   order({ invoice: { invoiceId, keyNumber }, end }, { occasion, shard }) {
     if (end.kind !== 'parked' || !end.unknown) return undefined;
+    // The first release needs the shard.
     return { resourceId: invoiceId, stage: stageName, occasion, input: { shard, keyNumber } };
   },
 };
@@ -95,7 +96,7 @@ export function reconciliationStage({
       async function staysParked({ id: invoiceId }: Invoice, none: NoneFound, at: number) {
         const reason = none.kind === 'differs' ? none.message : 'the provider finds no payment';
         const entry = { at: new Date(at).toISOString(), what: 'looked up', by, reason };
-        await invoices.update(invoiceId, {
+        const updated = await invoices.update(invoiceId, {
           decide: (stored) =>
             isUnclear(stored, keyNumber)
               ? { kind: 'change', change: { entry } }
@@ -104,6 +105,7 @@ export function reconciliationStage({
             timeline.some(({ at: when, what }) => when === entry.at && what === entry.what),
           beforeTry: assertHeld,
         });
+        if (updated.kind !== 'updated') return { result: 'decided meanwhile' };
         return { result: none.kind === 'differs' ? 'differs' : 'not found' };
       }
     },

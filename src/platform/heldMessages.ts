@@ -63,6 +63,9 @@ export async function renewMessageLock(
   }
 }
 
+/** Milliseconds. Opening a connection that swallows everything takes the client a minute (measured). */
+const sendTimeoutMs = 15_000;
+
 /**
  * Sends the message again, to appear in the queue after `delayMs` milliseconds. It gets a new id: under the old one
  * duplicate detection would drop it.
@@ -72,12 +75,13 @@ export async function sendAgain(
   body: unknown,
   delayMs: number,
 ): Promise<void> {
-  await sender.sendMessages({
+  const message = {
     messageId: randomUUID(),
     contentType: 'application/json',
     body,
     scheduledEnqueueTimeUtc: new Date(Date.now() + delayMs),
-  });
+  };
+  await sender.sendMessages(message, { abortSignal: AbortSignal.timeout(sendTimeoutMs) });
 }
 
 /** What a function can do with the messages of one queue that the host has handed to it. */

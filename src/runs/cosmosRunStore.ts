@@ -1,23 +1,20 @@
 import type { Container, PatchOperation } from '@azure/cosmos';
-import { readDocument } from '../documents/cosmosDocuments.ts';
-import { cosmosStatus, fromCosmos, statusOf } from '../documents/cosmosErrors.ts';
+import {
+  cosmosStatus,
+  createUnlessThere,
+  fromCosmos,
+  readDocument,
+  statusOf,
+} from '../documents/cosmosDocuments.ts';
 import { queryPage } from '../documents/cosmosPages.ts';
-import { readableDocument, readableDocuments } from '../documents/storedDocuments.ts';
+import { type OnUnreadable, readableDocument, readableDocuments } from '../documents/storedDocuments.ts';
 import { runRecordSchema } from './runRecord.ts';
 import type { RunKey, RunStore } from './runStore.ts';
 
 /** Run records in the Cosmos container `runs`, whose partition key is the job. */
-export function cosmosRunStore(container: Container): RunStore {
+export function cosmosRunStore(container: Container, onUnreadable?: OnUnreadable): RunStore {
   return {
-    async create(record) {
-      try {
-        await fromCosmos(() => container.items.create(record));
-        return true;
-      } catch (error) {
-        if (statusOf(error) === cosmosStatus.conflict) return false;
-        throw error;
-      }
-    },
+    create: (record) => createUnlessThere(container, record),
     async read(job, runId) {
       const document = await readDocument(container, job, runId);
       return document === undefined ? undefined : readableDocument(document, runRecordSchema, 'run');
@@ -32,7 +29,7 @@ export function cosmosRunStore(container: Container): RunStore {
         },
         { ...page, partitionKey: job },
       );
-      return { items: readableDocuments(items, runRecordSchema, 'run'), ...rest };
+      return { items: readableDocuments(items, runRecordSchema, 'run', onUnreadable), ...rest };
     },
     updateGroup: (run, group, record, at) =>
       patchRunning(run, [

@@ -38,17 +38,6 @@ export interface Job<Work = unknown> {
 
 /** Declares a job, and hides the type of its pieces of work. */
 export function defineJob<Work>(job: Job<Work>): Job {
-  return {
-    name: job.name,
-    groups: job.groups,
-    plan: (group) => job.plan(group),
-    process: (work, run) => job.process(work as Work, run),
-    preview: (work) => job.preview(work as Work),
-  };
-}
-
-export function addCounts(a: Counts, b: Counts): Counts {
-  const sum: Record<string, number> = { ...a };
-  for (const [name, count] of Object.entries(b)) sum[name] = (sum[name] ?? 0) + count;
-  return sum;
+  // Safe: a job only ever gets work that its own plan found.
+  return job as Job;
 }

@@ -1,8 +1,8 @@
 import { type OrchestrationContext, RetryOptions, type Task } from 'durable-functions';
 import { errorText } from '../platform/errorText.ts';
-import { addCounts, type Counts } from './job.ts';
+import type { Counts } from './job.ts';
 import type { GroupTask, ManualRun } from './manualRun.ts';
-import { type GroupRecord, groupRecordSchema } from './runRecord.ts';
+import { addCounts, type GroupRecord, groupRecordSchema } from './runRecord.ts';
 
 /** Names of the orchestration and its activities, as the functions are registered. */
 export const runJobOrchestrator = 'runJob';

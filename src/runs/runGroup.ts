@@ -1,10 +1,10 @@
 import { FencedOut, type Lease, LeaseLost } from '../locking/index.ts';
 import { errorText } from '../platform/errorText.ts';
 import type { Instance } from '../platform/instance.ts';
+import { TimeIsUp } from '../platform/stopping.ts';
 import { metric } from '../platform/telemetry.ts';
-import { TimeIsUp } from '../platform/timeBudget.ts';
-import { addCounts, type Counts, type Job, type Processed } from './job.ts';
-import type { GroupRecord } from './runRecord.ts';
+import type { Counts, Job, Processed } from './job.ts';
+import { addCounts, type GroupRecord } from './runRecord.ts';
 
 /** Minimum milliseconds between two reports of a group. Records are for people; the work does not need them. */
 const reportEveryMs = 2_000;

@@ -13,7 +13,7 @@
  * bury the others.
  */
 import { z } from 'zod';
-import { addCounts, type Counts } from './job.ts';
+import type { Counts } from './job.ts';
 
 export const runStatuses = ['running', 'completed', 'failed', 'cancelled'] as const;
 export type RunStatus = (typeof runStatuses)[number];
@@ -83,6 +83,12 @@ export function runView(record: RunRecord): RunView {
     groups,
     reason,
   };
+}
+
+export function addCounts(a: Counts, b: Counts): Counts {
+  const sum: Record<string, number> = { ...a };
+  for (const [name, count] of Object.entries(b)) sum[name] = (sum[name] ?? 0) + count;
+  return sum;
 }
 
 /** The status of a run, given its groups. */

@@ -5,6 +5,7 @@ import type { GroupRecord, RunRecord, RunStatus } from './runRecord.ts';
 export interface RunStore {
   /** Creates a record; false if there is one with this id. */
   create(record: RunRecord): Promise<boolean>;
+  /** @throws {NewerVersion} */
   read(job: string, runId: string): Promise<RunRecord | undefined>;
   /** One page of the runs of a job, newest first. @throws {BadContinuation} */
   list(query: ListRuns): Promise<Page<RunRecord>>;

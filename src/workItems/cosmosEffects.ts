@@ -1,5 +1,5 @@
 import type { Container } from '@azure/cosmos';
-import { cosmosStatus, fromCosmos, statusOf } from '../documents/cosmosErrors.ts';
+import { cosmosStatus, createUnlessThere, fromCosmos } from '../documents/cosmosDocuments.ts';
 import { formatVersion } from '../documents/storedDocuments.ts';
 import type { Effects } from './effects.ts';
 import { effectName } from './workItem.ts';
@@ -15,11 +15,7 @@ export function cosmosEffects(container: Container): Effects {
       const { resourceId, stage } = item;
       const id = effectName(item);
       const document = { id, resourceId, stage, version: formatVersion, status: 'done', effect };
-      try {
-        await fromCosmos(() => container.items.create(document));
-      } catch (error) {
-        if (statusOf(error) !== cosmosStatus.conflict) throw error;
-      }
+      await createUnlessThere(container, document);
     },
   };
 }

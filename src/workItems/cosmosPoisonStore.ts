@@ -1,10 +1,8 @@
-import type { Container, SqlQuerySpec } from '@azure/cosmos';
-import { z } from 'zod';
-import { cosmosStatus, fromCosmos, statusOf } from '../documents/cosmosErrors.ts';
+import type { Container } from '@azure/cosmos';
+import { cosmosStatus, createUnlessThere, fromCosmos, statusOf } from '../documents/cosmosDocuments.ts';
+import { queryAll, queryCount } from '../documents/cosmosQueries.ts';
 import { type PoisonStore, poisonSchema } from './poison.ts';
 import { effectName, type WorkItem } from './workItem.ts';
-
-const countSchema = z.tuple([z.number()]);
 
 /** Seconds that a failure is kept for a poison record to take over (most work succeeds at a later try): 30 days. */
 const failureTtl = 30 * 24 * 3600;
@@ -27,22 +25,16 @@ export function cosmosPoisonStore(container: Container): PoisonStore {
     },
 
     async create(record) {
-      try {
-        await fromCosmos(() => container.items.create(record));
-      } catch (error) {
-        if (statusOf(error) !== cosmosStatus.conflict) throw error;
-      }
+      await createUnlessThere(container, record);
     },
 
     async list(limit) {
       const query = `SELECT * FROM c WHERE c.status = 'poison' OFFSET 0 LIMIT @limit`;
-      const found = await all({ query, parameters: [{ name: '@limit', value: limit }] });
+      const found = await queryAll(container, { query, parameters: [{ name: '@limit', value: limit }] });
       return found.map((item) => poisonSchema.parse(item));
     },
 
-    async waiting() {
-      return countSchema.parse(await all(`SELECT VALUE COUNT(1) FROM c WHERE c.status = 'poison'`))[0];
-    },
+    waiting: () => queryCount(container, `SELECT VALUE COUNT(1) FROM c WHERE c.status = 'poison'`),
 
     async isUnchanged({ id, resourceId, _etag }) {
       const { resource } = await fromCosmos(() =>
@@ -67,11 +59,6 @@ export function cosmosPoisonStore(container: Container): PoisonStore {
       }
     },
   };
-
-  async function all(query: string | SqlQuerySpec): Promise<unknown[]> {
-    const { resources } = await fromCosmos(() => container.items.query<unknown>(query).fetchAll());
-    return resources;
-  }
 }
 
 function failureId(item: WorkItem): string {

@@ -1,5 +1,4 @@
-import type { Effect } from './defineStage.ts';
-import type { WorkItem } from './workItem.ts';
+import type { Effect, WorkItem } from './workItem.ts';
 
 /** Where effects of work items are recorded: one record each, written once. Both calls may reject with `StoreAway`. */
 export interface Effects {

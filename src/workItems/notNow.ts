@@ -1,4 +1,5 @@
 import { StoreAway } from '../documents/storeAway.ts';
+import { LockTimeout } from '../locking/index.ts';
 
 /** A stage cannot do its work at the moment, through no fault of the work item: something it needs is down. */
 export class NotNow extends Error {
@@ -6,9 +7,11 @@ export class NotNow extends Error {
 }
 
 /**
- * Whether work that failed like this may succeed later as it is: a stage says so, or the store was away. Everything else
- * is a bug, a crash or a bad message, and gets the queue's own few deliveries.
+ * Whether work that failed like this may succeed later as it is: a stage says so, or the store of documents or of locks was
+ * away. Everything else is a bug, a crash or a bad message, and gets the queue's own few deliveries.
  */
 export function isNotNow(error: unknown): boolean {
-  return error instanceof NotNow || error instanceof StoreAway;
+  // With a cause, the lock was not held elsewhere: its store gave no answer.
+  const locksAway = error instanceof LockTimeout && error.cause !== undefined;
+  return error instanceof NotNow || error instanceof StoreAway || locksAway;
 }

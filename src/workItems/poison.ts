@@ -11,7 +11,7 @@ import { StoreAway } from '../documents/storeAway.ts';
 import { exponentialBackoff } from '../platform/backoff.ts';
 import type { Clock } from '../platform/clock.ts';
 import { errorText } from '../platform/errorText.ts';
-import type { Stage } from './defineStage.ts';
+import type { Stage } from './workItem.ts';
 import { afresh, readWorkItem, type WorkItem, workItemSchema } from './workItem.ts';
 
 export const poisonSchema = z.object({
@@ -42,7 +42,7 @@ export interface PoisonStore {
   markRedriven(item: PoisonItem, at: string): Promise<void>;
 }
 
-/** Where messages stand whose resource cannot be read. */
+/** The resource id that stands in for one that cannot be read. */
 const unreadable = '(unreadable)';
 const idPrefix = 'poison:';
 const longestReason = 1_000;

@@ -10,22 +10,19 @@
  * done now is sent again, to appear later, and the message at hand is done with. A process that dies between the two leaves
  * two copies: each finds the recorded effect, or waits for the other's lease.
  */
-import { NewerVersion } from '../documents/storedDocuments.ts';
+import { NewerVersion, putOffMs } from '../documents/storedDocuments.ts';
 import { type Locks, workItemLockKey } from '../locking/index.ts';
 import type { Instance } from '../platform/instance.ts';
 import { metric } from '../platform/telemetry.ts';
 import { decidePostponement } from './decidePostponement.ts';
-import type { Stage } from './defineStage.ts';
 import type { Effects } from './effects.ts';
 import { isNotNow } from './notNow.ts';
 import type { PoisonItems } from './poison.ts';
+import type { Stage } from './workItem.ts';
 import { readWorkItem } from './workItem.ts';
 
 /** How long a work item waits for the one that has the same lease before it goes back to the queue, in milliseconds. */
 const leaseWaitMs = 5_000;
-
-/** How long a work item of a newer release is put off, in milliseconds: by then a newer process may be there for it. */
-const putOffMs = 30_000;
 
 /** Sends a message to the queue, to appear there after `delayMs` milliseconds. */
 export type SendAgain = (message: unknown, delayMs: number) => Promise<void>;
@@ -56,6 +53,16 @@ export function createProcessWorkItem(parts: WorkItemParts): (message: unknown) 
 
   return async (message) => {
     try {
+      return await processOrPutOff(message);
+    } catch (error) {
+      // The queue says nothing about why a message failed, so the error is left where the poison record finds it.
+      await poison.noteFailure(message, error).catch(() => {});
+      throw error;
+    }
+  };
+
+  async function processOrPutOff(message: unknown): Promise<WorkItemOutcome> {
+    try {
       return await process(message);
     } catch (error) {
       if (error instanceof NewerVersion) {
@@ -63,11 +70,9 @@ export function createProcessWorkItem(parts: WorkItemParts): (message: unknown) 
         return 'putOff';
       }
       if (isNotNow(error) && (await postponed(message, error))) return 'postponed';
-      // The queue says nothing about why a message failed, so the error is left where the poison record finds it.
-      await poison.noteFailure(message, error).catch(() => {});
       throw error;
     }
-  };
+  }
 
   async function process(message: unknown): Promise<'done' | 'doneBefore'> {
     const { item, stage } = readWorkItem(stages, message);

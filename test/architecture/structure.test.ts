@@ -92,5 +92,5 @@ test('the key of a lock and the name of a queue are each spelled in one place', 
   expect(spelled(/['"`]work-items\//)).toEqual(['locking/lockKeys.ts']);
   expect(spelled(/['"`]payment-commands['"`]/)).toEqual(['platform/azureNames.ts']);
   expect(spelled(/['"`]work-items['"`]/)).toEqual(['platform/azureNames.ts']);
-  expect(spelled(/`invoice-\$\{/)).toEqual(['paying/idempotencyKey.ts']);
+  expect(spelled(/`invoice-\$\{/)).toEqual(['paying/chargeUnderKey.ts']);
 });

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { InvoiceFigure } from '../../local/start/figures.ts';
-import { containers, databaseName } from '../../src/platform/cosmosContainers.ts';
 import { blobContainers, queues } from '../../src/platform/azureNames.ts';
+import { containers, databaseName } from '../../src/platform/cosmosContainers.ts';
 import { type Evidence, gatherEvidence, unfinished, violations } from '../support/audit.ts';
 import type { LocalCloud } from '../support/localCloud.ts';
 import { type CrashPoint, createGate, type Gate } from './gate.ts';

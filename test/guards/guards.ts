@@ -76,7 +76,7 @@ export const guards: readonly Guard[] = [
   },
   {
     name: 'idempotency key, the same for the same charge',
-    file: 'src/paying/idempotencyKey.ts',
+    file: 'src/paying/chargeUnderKey.ts',
     from: '-${n}`;',
     to: '-${n}-${Math.random()}`;',
     tests: payTests,
@@ -100,7 +100,7 @@ export const guards: readonly Guard[] = [
   },
   {
     name: 'hash of the parameters of a key',
-    file: 'src/paying/payInvoice.ts',
+    file: 'src/paying/chargeUnderKey.ts',
     from: 'if (paramsHash(command) !== payment.paramsHash) {',
     to: 'if (paramsHash(command) === "") {',
     tests: payTests,
@@ -108,7 +108,7 @@ export const guards: readonly Guard[] = [
   },
   {
     name: 'age of a key (23 h)',
-    file: 'src/paying/payInvoice.ts',
+    file: 'src/paying/chargeUnderKey.ts',
     from: 'if (isTooOld(payment.keyCreatedAt, now)) {',
     to: 'if (now < 0) {',
     tests: payTests,
@@ -116,7 +116,7 @@ export const guards: readonly Guard[] = [
   },
   {
     name: 'age of a key, under everything that can happen',
-    file: 'src/paying/payInvoice.ts',
+    file: 'src/paying/chargeUnderKey.ts',
     from: 'if (isTooOld(payment.keyCreatedAt, now)) {',
     to: 'if (now < 0) {',
     tests: modelTests,
@@ -156,7 +156,7 @@ export const guards: readonly Guard[] = [
   },
   {
     name: 'pending condition of the mark',
-    file: 'src/outbox/decideDispatch.ts',
+    file: 'src/outbox/outboxMessage.ts',
     from: "{ path: 'status', is: '=', value: 'pending' },\n      { path: 'attempts', is: '=', value: attempts },",
     to: "{ path: 'type', is: '=', value: 'outboxMessage' },",
     tests: 'test/outbox/sweepOutbox.test.ts',
@@ -220,7 +220,7 @@ export const guards: readonly Guard[] = [
   },
   {
     name: 'an old key that may have been used',
-    file: 'src/paying/payInvoice.ts',
+    file: 'src/paying/chargeUnderKey.ts',
     from: 'return payment.unknownSince === undefined',
     to: 'return payment !== undefined',
     tests: payTests,

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import type { ParsedRow } from '../../src/intake/importInvoices.ts';
 import { importInvoices } from '../../src/intake/importInvoices.ts';
-import type { ParsedRow } from '../../src/intake/parseInvoices.ts';
 import { shardOf } from '../../src/invoice/shard.ts';
 import { cosmosInvoiceStore } from '../../src/invoice/store/cosmosInvoiceStore.ts';
 import { hastyClock } from '../support/payingWorld.ts';
@@ -135,7 +135,9 @@ describe('importInvoices', () => {
         error: `"${id}" may have been stored, which is unclear: send it again`,
       })),
     );
-    expect(String(result.failure)).toContain('shard 02 could not be stored: the store gave no clear answer in 7 tries');
+    expect(String(result.failure)).toContain(
+      'shard 02 could not be stored: the store gave no clear answer in 7 tries',
+    );
     expect(await load(rows)).toEqual({
       created: unclear.length,
       duplicates: 40 - unclear.length,

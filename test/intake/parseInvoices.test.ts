@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { bodyLimits, parseInvoices } from '../../src/intake/parseInvoices.ts';
+import { bodyLimits, parseInvoices } from '../../src/intake/importInvoices.ts';
 import type { InvoiceContent } from '../../src/invoice/invoice.ts';
 import { formatAmount } from '../../src/invoice/money.ts';
 

@@ -1,6 +1,6 @@
 /**
  * The way from claim to settlement as a state machine without I/O. The decisions and the writes are the app's own
- * (`planClaims`, `standing`, `payInvoice`, `decideSettlement`, `planSettlement`, `decideDispatch` and their patches). The
+ * (`planClaims`, `standing`, `chargeUnderKey`, `decideSettlement`, `planSettlement`, `decideDispatch` and their patches). The
  * store, the queue and the provider are as simple as they can be: a map with ETags, a list whose messages never go away, a
  * ledger.
  *
@@ -13,10 +13,10 @@ import type { Patch } from '../../src/documents/documentStore.ts';
 import { followUpsOf } from '../../src/followUps/followUps.ts';
 import type { Invoice } from '../../src/invoice/invoice.ts';
 import { standing } from '../../src/invoice/invoiceChange.ts';
-import { decideDispatch, dispatchPatch, type SendResult } from '../../src/outbox/decideDispatch.ts';
 import type { OutboxMessage } from '../../src/outbox/outboxMessage.ts';
+import { decideDispatch, dispatchPatch, type SendResult } from '../../src/outbox/outboxMessage.ts';
+import { chargeUnderKey } from '../../src/paying/chargeUnderKey.ts';
 import { decideSettlement, defaultSettlementPolicy } from '../../src/paying/decideSettlement.ts';
-import { payInvoice } from '../../src/paying/payInvoice.ts';
 import { type PaymentBatch, type PaymentCommand, paymentBatchSchema } from '../../src/paying/paymentBatch.ts';
 import type {
   ChargeOutcome,
@@ -25,8 +25,7 @@ import type {
   SoughtPayment,
 } from '../../src/paying/paymentProvider.ts';
 import { reconciliationFollowUp } from '../../src/paying/reconciliation.ts';
-import { planSettlement } from '../../src/paying/settleBatch.ts';
-import { resumed } from '../../src/paying/startBatch.ts';
+import { planSettlement, resumed } from '../../src/paying/startAndSettle.ts';
 import { workItemSchema } from '../../src/workItems/workItem.ts';
 import { anInvoice } from '../support/anInvoice.ts';
 
@@ -171,7 +170,7 @@ export class World {
       charge: async (request: ChargeRequest) => this.#charge(request, fate),
       find: async ({ invoiceId }: SoughtPayment) => this.#find(invoiceId, fate),
     };
-    const outcome = await payInvoice(provider, command, this.now);
+    const outcome = await chargeUnderKey(provider, command, this.now);
     settlements.set(command.invoiceId, decideSettlement(command, outcome, defaultSettlementPolicy, this.now));
   }
 

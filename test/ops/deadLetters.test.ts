@@ -6,11 +6,11 @@ import type { DeadLetterSource } from '../../src/ops/deadLetters.ts';
 import { listDeadLetters, redriveDeadLetters } from '../../src/ops/deadLettersApi.ts';
 import { poisonSource } from '../../src/ops/poisonSource.ts';
 import { serviceBusDeadLetters } from '../../src/ops/serviceBusDeadLetters.ts';
+import { sendToQueue } from '../../src/outbox/storageQueueDestination.ts';
 import { systemClock } from '../../src/platform/clock.ts';
-import { sendToQueue } from '../../src/platform/sendToQueue.ts';
 import { cosmosPoisonStore } from '../../src/workItems/cosmosPoisonStore.ts';
-import { defineStage } from '../../src/workItems/defineStage.ts';
 import { poisonItems } from '../../src/workItems/poison.ts';
+import { defineStage } from '../../src/workItems/workItem.ts';
 import { aRequest, bodyOf } from '../support/opsForTests.ts';
 import { type PayonceCosmos, payonceCosmos } from '../support/payonceCosmos.ts';
 import { type ServiceBusForTests, serviceBusForTests } from '../support/serviceBusForTests.ts';
@@ -23,6 +23,9 @@ const stamp = defineStage({
 const redriven = (source: DeadLetterSource, ...ids: string[]) =>
   Array.fromAsync(source.redrive(new Set(ids)));
 const item = (resourceId: string) => ({ resourceId, stage: 'stamp', input: { text: 'ü' } });
+
+/** The caller, as opsApi names them. */
+const actor = 'function key';
 
 describe('poison work items', () => {
   let cosmos: PayonceCosmos;
@@ -164,7 +167,7 @@ describe('the calls', () => {
 
   test('POST redrives by id, names the ids it did not find, and is audited', async () => {
     const request = aRequest({ method: 'POST', body: { ids: ['a', 'c', 'x'] } });
-    expect(bodyOf(await redriveDeadLetters(request, parts))).toEqual({
+    expect(bodyOf(await redriveDeadLetters(request, { ...parts, actor }))).toEqual({
       redriven: ['a', 'c'],
       notFound: ['x'],
     });
@@ -185,6 +188,7 @@ describe('the calls', () => {
     const request = aRequest({ method: 'POST', body: { ids: ['a', 'b', 'c'] } });
     const response = await redriveDeadLetters(request, {
       ...parts,
+      actor,
       deadLetters: [failing, source('q2', ['c'])],
     });
     expect(response.status).toBe(503);
@@ -207,7 +211,7 @@ describe('the calls', () => {
     };
     const audit = auditTrail(() => Promise.reject(new Error('the store is away')));
     const request = aRequest({ method: 'POST', body: { ids: ['a', 'b'] } });
-    const response = await redriveDeadLetters(request, { deadLetters: [counted], audit });
+    const response = await redriveDeadLetters(request, { deadLetters: [counted], audit, actor });
     expect(response.status).toBe(503);
     expect(sent).toEqual(['a']);
   });
@@ -215,7 +219,7 @@ describe('the calls', () => {
   test.each([[undefined], [{}], [{ ids: [] }], [{ ids: 'a' }], [{ ids: ['a'], all: true }]])(
     '%j is a problem',
     async (body) => {
-      const response = await redriveDeadLetters(aRequest({ method: 'POST', body }), parts);
+      const response = await redriveDeadLetters(aRequest({ method: 'POST', body }), { ...parts, actor });
       expect(response.status).toBe(400);
     },
   );

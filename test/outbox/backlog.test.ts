@@ -1,8 +1,8 @@
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { expect, test } from 'vitest';
-import { createBacklog } from '../../src/outbox/backlog.ts';
-import type { DispatchDecision } from '../../src/outbox/decideDispatch.ts';
+import { createBacklog } from '../../src/outbox/dispatcher.ts';
+import type { DispatchDecision } from '../../src/outbox/outboxMessage.ts';
 import { newOutboxMessage } from '../../src/outbox/outboxMessage.ts';
 import { virtualClock } from '../support/virtualClock.ts';
 

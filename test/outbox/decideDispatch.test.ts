@@ -4,7 +4,7 @@ import {
   decideDispatch,
   dispatchPatch,
   maxDispatchAttempts,
-} from '../../src/outbox/decideDispatch.ts';
+} from '../../src/outbox/outboxMessage.ts';
 
 const now = Date.parse('2026-01-01T12:00:00.000Z');
 

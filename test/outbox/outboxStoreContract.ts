@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import type { Patch } from '../../src/documents/documentStore.ts';
 import { toOpaque } from '../../src/documents/pages.ts';
 import { formatVersion, type Unreadable } from '../../src/documents/storedDocuments.ts';
-import type { DispatchDecision } from '../../src/outbox/decideDispatch.ts';
+import type { DispatchDecision } from '../../src/outbox/outboxMessage.ts';
 import { newOutboxMessage, type OutboxMessage, type OutboxStatus } from '../../src/outbox/outboxMessage.ts';
 import type { OutboxStore } from '../../src/outbox/outboxStore.ts';
 import { anInvoice } from '../support/anInvoice.ts';

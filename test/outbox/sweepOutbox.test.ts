@@ -2,9 +2,13 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { cosmosDocuments } from '../../src/documents/cosmosDocuments.ts';
 import type { OnUnreadable } from '../../src/documents/storedDocuments.ts';
 import { cosmosOutboxStore } from '../../src/outbox/cosmosOutboxStore.ts';
-import { maxDispatchAttempts } from '../../src/outbox/decideDispatch.ts';
 import { createDispatcher, type SendMessages } from '../../src/outbox/dispatcher.ts';
-import { newOutboxMessage, type OutboxMessage, outboxMessageSchema } from '../../src/outbox/outboxMessage.ts';
+import {
+  maxDispatchAttempts,
+  newOutboxMessage,
+  type OutboxMessage,
+  outboxMessageSchema,
+} from '../../src/outbox/outboxMessage.ts';
 import { sweepOutbox } from '../../src/outbox/sweepOutbox.ts';
 import { metric } from '../../src/platform/telemetry.ts';
 import { anInstance } from '../support/anInstance.ts';

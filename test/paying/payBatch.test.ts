@@ -4,7 +4,7 @@ import { maxAttempts } from '../../src/invoice/maxAttempts.ts';
 import { BatchUnfinished } from '../../src/paying/payBatch.ts';
 import { type PaymentBatch, paramsHash, paymentBatchSchema } from '../../src/paying/paymentBatch.ts';
 import type { ChargeOutcome } from '../../src/paying/paymentProvider.ts';
-import { startBatch } from '../../src/paying/startBatch.ts';
+import { startBatch } from '../../src/paying/startAndSettle.ts';
 import {
   aRun,
   hastyClock,

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { z } from 'zod';
-import { functionTimeoutMs, TimeIsUp, timeBudget } from '../../src/platform/timeBudget.ts';
+import { functionTimeoutMs, TimeIsUp, timeBudget } from '../../src/platform/stopping.ts';
 import { virtualClock } from '../support/virtualClock.ts';
 
 test('the time limit is the one in host.json', () => {

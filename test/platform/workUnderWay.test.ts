@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { workUnderWay } from '../../src/platform/workUnderWay.ts';
+import { workUnderWay } from '../../src/platform/stopping.ts';
 import { virtualClock } from '../support/virtualClock.ts';
 
 /** Work under way on a virtual clock. `wait` waits for its end for at most `withinMs`. */

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { paymentMethods } from '../../local/stripe/paymentMethods.ts';
 import { generateSample } from '../../samples/generate.ts';
-import { parseInvoices } from '../../src/intake/parseInvoices.ts';
+import { parseInvoices } from '../../src/intake/importInvoices.ts';
 import { currencyExponent } from '../../src/invoice/currencies.ts';
 import { stripeAmount } from '../../src/paying/stripe/stripeProvider.ts';
 

@@ -5,7 +5,7 @@ import { settleRestored } from '../../scripts/settleRestored.ts';
 import { invoiceSchema, type NewInvoice } from '../../src/invoice/invoice.ts';
 import { shardOf } from '../../src/invoice/shard.ts';
 import { cosmosInvoiceStore } from '../../src/invoice/store/cosmosInvoiceStore.ts';
-import { payInvoice } from '../../src/paying/payInvoice.ts';
+import { chargeUnderKey } from '../../src/paying/chargeUnderKey.ts';
 import { commandFor } from '../../src/paying/paymentBatch.ts';
 import { stripeProvider } from '../../src/paying/stripe/stripeProvider.ts';
 import { aClaimedInvoice, anInvoice } from '../support/anInvoice.ts';
@@ -44,7 +44,7 @@ async function stored(id: string, from: NewInvoice = anInvoice()): Promise<NewIn
 function charge(invoice: NewInvoice) {
   const now = clock.now();
   const read = invoiceSchema.parse({ ...invoice, _etag: '' });
-  return payInvoice(provider, commandFor(read, { attempt: 1, at: new Date(now).toISOString() }), now);
+  return chargeUnderKey(provider, commandFor(read, { attempt: 1, at: new Date(now).toISOString() }), now);
 }
 
 const store = () => cosmosInvoiceStore(cosmos.containers.invoices, { clock, shards });

@@ -6,7 +6,7 @@ import { webhookFollowUp } from '../../src/followUps/webhook.ts';
 import { type Invoice, invoiceSchema, newInvoice } from '../../src/invoice/invoice.ts';
 import { shardOf } from '../../src/invoice/shard.ts';
 import { cosmosInvoiceStore } from '../../src/invoice/store/cosmosInvoiceStore.ts';
-import type { Backlog } from '../../src/outbox/backlog.ts';
+import type { Backlog } from '../../src/outbox/dispatcher.ts';
 import type { OutboxMessage } from '../../src/outbox/outboxMessage.ts';
 import { defaultSettlementPolicy } from '../../src/paying/decideSettlement.ts';
 import { createPayBatch, type PayingParts, type PayingPolicy } from '../../src/paying/payBatch.ts';

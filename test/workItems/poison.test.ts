@@ -1,12 +1,12 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, afterEach, beforeAll, expect, test, vi } from 'vitest';
 import { z } from 'zod';
-import { statusOf } from '../../src/documents/cosmosErrors.ts';
+import { statusOf } from '../../src/documents/cosmosDocuments.ts';
 import { StoreAway } from '../../src/documents/storeAway.ts';
 import { formatVersion } from '../../src/documents/storedDocuments.ts';
 import { cosmosPoisonStore } from '../../src/workItems/cosmosPoisonStore.ts';
-import { defineStage } from '../../src/workItems/defineStage.ts';
 import { poisonItems } from '../../src/workItems/poison.ts';
+import { defineStage } from '../../src/workItems/workItem.ts';
 import { type PayonceCosmos, payonceCosmos } from '../support/payonceCosmos.ts';
 import { virtualClock } from '../support/virtualClock.ts';
 

@@ -1,8 +1,7 @@
-import type { Container, SqlQuerySpec } from '@azure/cosmos';
-import { z } from 'zod';
-import { cosmosDocuments, readDocument } from '../../documents/cosmosDocuments.ts';
-import { fromCosmos } from '../../documents/cosmosErrors.ts';
+import type { Container } from '@azure/cosmos';
+import { cosmosDocuments, fromCosmos, readDocument } from '../../documents/cosmosDocuments.ts';
 import { queryPage } from '../../documents/cosmosPages.ts';
+import { countByStatus, queryCount, queryOldest } from '../../documents/cosmosQueries.ts';
 import { type OnUnreadable, readableDocument, readableDocuments } from '../../documents/storedDocuments.ts';
 import type { Clock } from '../../platform/clock.ts';
 import { invoiceSchema, isInvoice } from '../invoice.ts';
@@ -10,10 +9,6 @@ import { shardOf } from '../shard.ts';
 import { addInvoices } from './addInvoices.ts';
 import type { InvoiceStore } from './invoiceStore.ts';
 import { invoiceWrites } from './invoiceWrites.ts';
-
-const countSchema = z.tuple([z.number()]);
-const oldestSchema = z.tuple([z.iso.datetime()]);
-const countByStatus = z.array(z.object({ status: z.string(), n: z.number() }));
 
 /** Invoices in the Cosmos container `invoices`, whose partition key is the shard. */
 export function cosmosInvoiceStore(
@@ -58,37 +53,27 @@ export function cosmosInvoiceStore(
     },
 
     async figures(now) {
-      const [byStatus, stale, charges] = await Promise.all([
-        all(`SELECT c.status, COUNT(1) AS n FROM c WHERE c.type = 'invoice' GROUP BY c.status`),
-        all({
+      const [byStatus, staleClaims, charges] = await Promise.all([
+        countByStatus(container, 'invoice'),
+        queryCount(container, {
           query: `SELECT VALUE COUNT(1) FROM c WHERE c.status = 'claimed' AND c.actionableAt <= @now`,
           parameters: [{ name: '@now', value: now }],
         }),
-        all(`SELECT VALUE COUNT(1) FROM c WHERE c.type = 'invoice' AND IS_DEFINED(c.payment.id)`),
+        queryCount(
+          container,
+          `SELECT VALUE COUNT(1) FROM c WHERE c.type = 'invoice' AND IS_DEFINED(c.payment.id)`,
+        ),
       ]);
-      return {
-        byStatus: new Map(countByStatus.parse(byStatus).map(({ status, n }) => [status, n])),
-        staleClaims: countSchema.parse(stale)[0],
-        charges: countSchema.parse(charges)[0],
-      };
+      return { byStatus, staleClaims, charges };
     },
 
-    async parkedCount() {
-      const query = `SELECT VALUE COUNT(1) FROM c WHERE c.type = 'invoice' AND c.status = 'parked'`;
-      return countSchema.parse(await all(query))[0];
-    },
+    parkedCount: () =>
+      queryCount(container, `SELECT VALUE COUNT(1) FROM c WHERE c.type = 'invoice' AND c.status = 'parked'`),
 
-    async unknownSince() {
-      const oldest = oldestSchema.safeParse(
-        await all('SELECT VALUE MIN(c.payment.unknownSince) FROM c WHERE IS_DEFINED(c.payment.unknownSince)'),
-      );
-      // Over no item the answer is empty, or one value that is undefined.
-      return oldest.success ? oldest.data[0] : undefined;
-    },
+    unknownSince: () =>
+      queryOldest(
+        container,
+        'SELECT VALUE MIN(c.payment.unknownSince) FROM c WHERE IS_DEFINED(c.payment.unknownSince)',
+      ),
   };
-
-  async function all(query: string | SqlQuerySpec): Promise<unknown[]> {
-    const { resources } = await fromCosmos(() => container.items.query<unknown>(query).fetchAll());
-    return resources;
-  }
 }

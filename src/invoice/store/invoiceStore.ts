@@ -1,6 +1,6 @@
 /**
- * What the features need of the place where invoices are kept. Two stores meet it, Cosmos DB and one in memory for tests
- * and simulation; `test/invoice/store/invoiceStoreContract.ts` says how one behaves.
+ * What the features need from the store of invoices. Two stores implement it, Cosmos DB and one in memory for tests and
+ * simulation; `test/invoice/store/invoiceStoreContract.ts` says how one behaves.
  *
  * Each write is one transaction, conditional on what was read or on the claim, and is run until the answer is clear. All
  * methods may reject with `StoreAway`.
@@ -24,7 +24,7 @@ export interface InvoiceStore {
   start(request: StartRequest): Promise<Started>;
   /** Writes what became of some invoices of a batch. @throws {NoClearAnswer} */
   settle<T extends { invoiceId: string }>(request: SettleRequest<T>): Promise<Settled<T>>;
-  /** Changes one invoice, decided on what is stored. @throws {NoClearAnswer} */
+  /** Changes one invoice, decided on what is stored. @throws {NoClearAnswer} {NewerVersion} */
   update<R>(id: string, request: UpdateRequest<R>): Promise<Updated<R>>;
   /** Stores new invoices. Never rejects for the store's sake: each invoice has its own outcome. */
   add(contents: readonly InvoiceContent[], options: { by: string; withinMs: number }): Promise<Added>;
@@ -35,11 +35,11 @@ export interface InvoiceStore {
   /** How many invoices there are, over all shards, at `now` (ISO 8601, UTC). */
   figures(now: string): Promise<InvoiceFigures>;
   parkedCount(): Promise<number>;
-  /** Since when (ISO 8601) the oldest payment of unknown outcome has been so; undefined if every outcome is known. */
+  /** Since when (ISO 8601) the oldest unknown payment has been unknown; undefined if every outcome is known. */
   unknownSince(): Promise<string | undefined>;
 }
 
-/** The content of one transaction: changes of invoices, and the outbox messages that tell of them. */
+/** The content of one transaction: changes of invoices, and the outbox messages that announce them. */
 export interface Writes {
   readonly patches: readonly Patch[];
   readonly messages: readonly OutboxMessage[];

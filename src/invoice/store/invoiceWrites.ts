@@ -1,5 +1,5 @@
 import { type DocumentStore, type Operation, refusedBecause } from '../../documents/documentStore.ts';
-import { NoClearAnswer } from '../../documents/storeAway.ts';
+import { NoClearAnswer, StoreAway } from '../../documents/storeAway.ts';
 import { readableDocuments } from '../../documents/storedDocuments.ts';
 import { writeUntilClear } from '../../documents/writeUntilClear.ts';
 import { FencedOut, fenceCheck, newFence } from '../../locking/fence.ts';
@@ -44,9 +44,7 @@ export function invoiceWrites({
         beforeTry: assertHeld,
         async onRefused([ofFence]) {
           if (ofFence === refusedBecause.changed) throw new FencedOut(fence);
-          // Refused as well if another process has just created it.
-          if (ofFence === refusedBecause.missing)
-            await documents.transact(shard, [newFence(fence.lockKey, shard)]);
+          if (ofFence === refusedBecause.missing) await createFence(shard, fence.lockKey);
         },
       });
       if (written.kind === 'unclear') contended += written.items.length;
@@ -127,6 +125,12 @@ export function invoiceWrites({
 
     update: (id, request) => updateInvoice({ documents, clock, shards }, id, request),
   };
+
+  /** Refused if another process has just created it, which is as good. */
+  async function createFence(shard: string, lockKey: string): Promise<void> {
+    const answer = await documents.transact(shard, [newFence(lockKey, shard)]);
+    if (answer.kind === 'uncertain') throw new StoreAway('noAnswer', answer.cause);
+  }
 
   async function read(shard: string, ids: readonly string[]): Promise<Invoice[]> {
     return readableDocuments(await documents.read(shard, ids), invoiceSchema, 'invoice');

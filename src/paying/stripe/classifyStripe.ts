@@ -99,7 +99,7 @@ export function classifyIntent({ id, status }: { id: string; status: string }): 
  * time-out or reset after sending, every 5xx, and anything not understood may have charged. Pure.
  *
  * A 409 says that the first call with the key is still under way. It may be charging at this moment, so the outcome is
- * unknown; the same key tells later.
+ * unknown; asking again with the same key will tell.
  */
 export function classifyError(error: unknown): ChargeOutcome {
   if (!(error instanceof Stripe.errors.StripeError)) return { kind: 'unknown', message: errorText(error) };

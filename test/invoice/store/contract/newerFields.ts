@@ -5,8 +5,7 @@ import { firstPaymentState, type Invoice } from '../../../../src/invoice/invoice
 import { retryInvoice } from '../../../../src/invoice/retryInvoice.ts';
 import type { Settlement } from '../../../../src/paying/decideSettlement.ts';
 import { parseBatch } from '../../../../src/paying/paymentBatch.ts';
-import { settleBatch } from '../../../../src/paying/settleBatch.ts';
-import { startBatch } from '../../../../src/paying/startBatch.ts';
+import { settleBatch, startBatch } from '../../../../src/paying/startAndSettle.ts';
 import { aClaimedInvoice, anInvoice } from '../../../support/anInvoice.ts';
 import { fence, type InvoiceContract, shard } from './world.ts';
 

@@ -2,10 +2,54 @@ import { randomUUID } from 'node:crypto';
 import type { Ended, FollowUps } from '../followUps/followUps.ts';
 import { known, unknownSince } from '../invoice/invoice.ts';
 import { type InvoiceChange, ifClaimedBy } from '../invoice/invoiceChange.ts';
-import type { InvoiceStore, Settled, Writes } from '../invoice/store/invoiceStore.ts';
+import type { InvoiceStore, Settled, Started, Writes } from '../invoice/store/invoiceStore.ts';
 import type { Instance } from '../platform/instance.ts';
 import type { Settlement } from './decideSettlement.ts';
 import type { PaymentBatch, PaymentCommand } from './paymentBatch.ts';
+
+export interface StartedBatch {
+  /** The commands whose invoices this batch holds, now marked as being called. */
+  toPay: PaymentCommand[];
+  /** How many were dropped, and why. */
+  dropped: Started['dropped'];
+}
+
+/**
+ * Marks the invoices of a batch as being called, in one transaction that holds only while each is still claimed by this
+ * batch and was not called before, unless its command says that it may have been charged. If that is refused (the message
+ * came again, a claim went stale), the batch is read once and each command decided by itself; the rest is started again.
+ * A command whose calls had begun under this claim before is paid as one that may have been charged.
+ *
+ * @throws {NoClearAnswer}
+ */
+export async function startBatch(
+  invoices: Pick<InvoiceStore, 'start'>,
+  { batchId, shard, commands }: PaymentBatch,
+  { claimStaleMs }: { claimStaleMs: number },
+): Promise<StartedBatch> {
+  const { held, dropped } = await invoices.start({
+    shard,
+    batchId,
+    invoices: commands.map(({ invoiceId, payment }) => ({
+      invoiceId,
+      mayBeCharged: payment.unknownSince !== undefined,
+    })),
+    staleAfterMs: claimStaleMs,
+  });
+  const byId = new Map(held.map((invoice) => [invoice.invoiceId, invoice]));
+  const toPay = commands.flatMap((command) => {
+    const invoice = byId.get(command.invoiceId);
+    if (invoice === undefined) return [];
+    return [resumed(command, invoice)];
+  });
+  return { toPay, dropped };
+}
+
+/** The command as it is to be paid: calls that had begun under this claim before may have charged. Pure. */
+export function resumed(command: PaymentCommand, { calledSince }: { calledSince?: string }): PaymentCommand {
+  if (calledSince === undefined) return command;
+  return { ...command, payment: unknownSince(command.payment, calledSince) };
+}
 
 /** A command with what is to become of its invoice. */
 export interface SettledCommand {

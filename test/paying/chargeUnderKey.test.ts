@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { payInvoice } from '../../src/paying/payInvoice.ts';
+import { chargeUnderKey } from '../../src/paying/chargeUnderKey.ts';
 import { commandFor } from '../../src/paying/paymentBatch.ts';
 import type { ChargeOutcome, FoundPayment, PaymentProvider } from '../../src/paying/paymentProvider.ts';
 import { anInvoice } from '../support/anInvoice.ts';
@@ -15,13 +15,13 @@ function provider(charge: ChargeOutcome, find: FoundPayment): PaymentProvider {
 
 test('a failure that the provider remembers under the key: the payment is looked up', async () => {
   const found = provider(remembered, { kind: 'found', paymentId: 'pi_1' });
-  expect(await payInvoice(found, command, now)).toEqual({ kind: 'succeeded', paymentId: 'pi_1' });
+  expect(await chargeUnderKey(found, command, now)).toEqual({ kind: 'succeeded', paymentId: 'pi_1' });
 });
 
 test.each<FoundPayment>([{ kind: 'notFound' }, { kind: 'unknown', message: 'busy' }])(
   'what the look-up does not find proves nothing while the key lives: %o',
   async (find) => {
-    expect(await payInvoice(provider(remembered, find), command, now)).toEqual(remembered);
+    expect(await chargeUnderKey(provider(remembered, find), command, now)).toEqual(remembered);
   },
 );
 
@@ -31,12 +31,12 @@ test.each([
   ['remembered', now],
   ['too old', now + 24 * 3600 * 1000],
 ])('a payment of another amount is for a person to look at (key %s)', async (_, at) => {
-  const outcome = await payInvoice(provider(remembered, differs), command, at);
+  const outcome = await chargeUnderKey(provider(remembered, differs), command, at);
   expect(outcome).toEqual({ kind: 'unclear', message: 'pi_1 over 1 usd' });
 });
 
 test('an unknown outcome that is news is asked for again, not looked up', async () => {
   const unknown: ChargeOutcome = { kind: 'unknown', message: 'time-out' };
   const paid = provider(unknown, { kind: 'found', paymentId: 'pi_1' });
-  expect(await payInvoice(paid, command, now)).toEqual(unknown);
+  expect(await chargeUnderKey(paid, command, now)).toEqual(unknown);
 });

@@ -1,13 +1,33 @@
+import { createHash } from 'node:crypto';
 import type { CommandOutcome } from './decideSettlement.ts';
-import { idempotencyKey, isTooOld } from './idempotencyKey.ts';
 import { type PaymentCommand, paramsHash } from './paymentBatch.ts';
 import type { PaymentProvider } from './paymentProvider.ts';
 
 /**
- * Charges one invoice. If its key can tell nothing more, because it is too old to be sent or the provider remembers only a
+ * The idempotency key of an invoice's charge number `n`. A header takes ASCII only and Stripe at most 255 characters
+ * (https://docs.stripe.com/api/idempotent_requests), so other ids are replaced by their hash.
+ */
+export function idempotencyKey(invoiceId: string, n: number): string {
+  const plain = /^[\x21-\x7e]{1,200}$/.test(invoiceId);
+  return `invoice-${plain ? invoiceId : createHash('sha256').update(invoiceId).digest('base64url')}-${n}`;
+}
+
+/**
+ * A key older than this (milliseconds) is never sent again. Stripe keeps the result of a key for at least 24 h
+ * (https://docs.stripe.com/api/idempotent_requests); after that, sending it would be a new charge.
+ */
+const maxKeyAgeMs = 23 * 3600 * 1000;
+
+/** Whether a key that was first claimed at `createdAt` (ISO 8601) may not be sent any more at `now` (milliseconds). */
+export function isTooOld(createdAt: string, now: number): boolean {
+  return now - Date.parse(createdAt) > maxKeyAgeMs;
+}
+
+/**
+ * Charges one invoice. If its key can tell us no more, because it is too old to be sent or the provider remembers only a
  * failure under it, the payment is looked up instead.
  */
-export async function payInvoice(
+export async function chargeUnderKey(
   provider: PaymentProvider,
   command: PaymentCommand,
   now: number,
