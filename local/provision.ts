@@ -1,8 +1,8 @@
 import { CosmosClient } from '@azure/cosmos';
 import { BlobServiceClient } from '@azure/storage-blob';
 import { QueueServiceClient } from '@azure/storage-queue';
-import { containers, databaseName, indexingPolicy } from '../src/platform/cosmosContainers.ts';
 import { blobContainers, queues } from '../src/platform/azureNames.ts';
+import { containers, databaseName, indexingPolicy } from '../src/platform/cosmosContainers.ts';
 
 /** Creates in a local cloud what infra/ creates in Azure. Leaves existing containers and queues alone. */
 export async function provision({ storage, cosmos }: { storage: string; cosmos: string }): Promise<void> {
