@@ -10,6 +10,7 @@
  * done now is sent again, to appear later, and the message at hand is done with. A process that dies between the two leaves
  * two copies: each finds the recorded effect, or waits for the other's lease.
  */
+import { StoreAway } from '../documents/storeAway.ts';
 import { NewerVersion, putOffMs } from '../documents/storedDocuments.ts';
 import { type Locks, workItemLockKey } from '../locking/index.ts';
 import type { Instance } from '../platform/instance.ts';
@@ -103,10 +104,13 @@ export function createProcessWorkItem(parts: WorkItemParts): (message: unknown) 
     if (decision.kind === 'giveUp') return false;
     await sendAgain({ ...item, retry: decision.retry }, decision.delayMs);
     const { stage } = item;
-    telemetry.count(metric.workItemPostponed, {
-      stage,
-      error: error instanceof Error ? error.name : 'unknown',
-    });
+    telemetry.count(metric.workItemPostponed, { stage, error: nameOf(error) });
     return true;
   }
+}
+
+/** The error of the service behind a store says more than that the store was away. */
+function nameOf(error: unknown): string {
+  const told = error instanceof StoreAway ? error.cause : error;
+  return told instanceof Error ? told.name : 'unknown';
 }
