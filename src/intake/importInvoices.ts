@@ -65,7 +65,7 @@ export type ParsedInvoices =
 /**
  * Limits of one body. 10 MB of typical CSV rows (70 bytes) stay below them. The rows of a body are stored within one
  * request, which Azure ends after 230 s. Locally 100,000 rows take 1.5 s. A serverless Cosmos DB (5,000 RU/s, some 8
- * RU per row) stores about that many in three minutes. importInvoices.ts reports the rows it could not store in time.
+ * RU per row) stores about that many in three minutes. Rows that could not be stored in time are rejected by name.
  */
 export const bodyLimits = { bytes: 32 * 1024 * 1024, rows: 150_000 } as const;
 
