@@ -231,7 +231,7 @@ export const guards: readonly Guard[] = [
     file: 'src/paying/paymentBatch.ts',
     from: 'regex(/^[\\w-]{1,64}$/,',
     to: 'regex(/^./,',
-    tests: 'test/paying/parseBatch.test.ts',
+    tests: 'test/paying/paymentBatch.test.ts',
     caughtBy: 'whatever batch id is let in stays within its quotes',
   },
   {
@@ -271,7 +271,7 @@ export const guards: readonly Guard[] = [
     file: 'src/documents/storedDocuments.ts',
     from: 'return z.looseObject(shape);',
     to: 'return z.object(shape);',
-    tests: 'test/paying/parseBatch.test.ts',
+    tests: 'test/paying/paymentBatch.test.ts',
     caughtBy: 'fields that this release does not know are of no harm',
   },
 ];
