@@ -1,7 +1,8 @@
-import { BlobServiceClient } from '@azure/storage-blob';
+import { BlobServiceClient, RestError } from '@azure/storage-blob';
 import { expect, inject, test } from 'vitest';
 import { blobReceipts } from '../../src/followUps/blobReceipts.ts';
-import { receiptName, receiptStage } from '../../src/followUps/receipts.ts';
+import { ReceiptNotStored, receiptName, receiptStage } from '../../src/followUps/receipts.ts';
+import { isNotNow } from '../../src/workItems/notNow.ts';
 import { throughBlackHole } from '../support/throughBlackHole.ts';
 
 const context = { resourceId: 'inv-1', signal: new AbortController().signal, assertHeld() {} };
@@ -39,11 +40,32 @@ test('an upload ends in time on a connection that swallows everything', async ()
   );
   await container.create();
   proxy.swallow(true);
-  await expect(
-    receiptStage(blobReceipts(container, { timeoutMs: 300 })).run(input, context),
-  ).rejects.toThrow();
+  await expect(receiptStage(blobReceipts(container, { timeoutMs: 300 })).run(input, context)).rejects.toThrow(
+    ReceiptNotStored,
+  );
   proxy.swallow(false);
   expect(await receiptStage(blobReceipts(container)).run(input, context)).toEqual({
     blob: 'inv-1/pi_1.json',
   });
+});
+
+test('a store that is away postpones the receipt, and the store’s error is the cause', async () => {
+  const cause = new RestError('the service is busy', { statusCode: 503 });
+  const stage = receiptStage({ write: () => Promise.reject(cause) });
+  const error = await stage.run(input, context).catch((thrown: unknown) => thrown);
+  expect(error).toBeInstanceOf(ReceiptNotStored);
+  expect(error).toMatchObject({ message: expect.stringContaining('the service is busy'), cause });
+  expect(isNotNow(error)).toBe(true);
+});
+
+test('an upload that ends with the lease rejects with the reason, and is not the store’s fault', async () => {
+  const lease = new AbortController();
+  const reason = new Error('the lease is lost');
+  const stage = receiptStage({
+    async write(_name, _json, signal) {
+      lease.abort(reason);
+      throw new DOMException(`aborted: ${signal.aborted}`, 'AbortError');
+    },
+  });
+  await expect(stage.run(input, { ...context, signal: lease.signal })).rejects.toBe(reason);
 });

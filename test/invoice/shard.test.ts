@@ -1,6 +1,8 @@
 import fc from 'fast-check';
-import { expect, test } from 'vitest';
-import { shardNames, shardOf, shardsOfGroup } from '../../src/invoice/shard.ts';
+import { describe, expect, test } from 'vitest';
+import type { DocumentStore } from '../../src/documents/documentStore.ts';
+import { ShardsChanged, shardNames, shardOf, shardsCheck, shardsOfGroup } from '../../src/invoice/shard.ts';
+import { memoryDocuments } from '../memory/memoryDocuments.ts';
 
 test('the shard of an id never changes', () => {
   expect(['inv-1', 'inv-2', 'Rechnung Nº 7'].map((id) => shardOf(id, 16))).toEqual(['0e', '05', '04']);
@@ -23,4 +25,31 @@ test('the groups share the shards out, each shard to one group', () => {
       expect(all.toSorted()).toEqual(shardNames(shards).toSorted());
     }),
   );
+});
+
+describe('a number of shards that can be neither recorded nor read back', () => {
+  const noAnswer = { name: 'StoreAway', reason: 'noAnswer' };
+
+  test.each(['before', 'after'] as const)(
+    '(%s the write, no answer) is refused, and the next call asks again',
+    async (lost) => {
+      const faults = [lost];
+      const asked = shardsCheck(memoryDocuments({ fault: () => faults.shift() }), 16);
+      await expect(asked()).rejects.toMatchObject(noAnswer);
+      await expect(asked()).resolves.toBeUndefined();
+    },
+  );
+
+  test('(taken, and then gone) is refused, and the next call asks again', async () => {
+    const memory = memoryDocuments();
+    let hidden = 2;
+    const documents: DocumentStore = {
+      transact: (...args) => memory.transact(...args),
+      read: async (...args) => (hidden-- > 0 ? [] : memory.read(...args)),
+    };
+    await shardsCheck(memory, 8)();
+    const asked = shardsCheck(documents, 16);
+    await expect(asked()).rejects.toMatchObject(noAnswer);
+    await expect(asked()).rejects.toThrow(ShardsChanged);
+  });
 });

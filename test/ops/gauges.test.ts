@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { newInvoice } from '../../src/invoice/invoice.ts';
 import { reportGauges } from '../../src/ops/gauges.ts';
 import { cosmosOutboxStore } from '../../src/outbox/cosmosOutboxStore.ts';
@@ -88,3 +88,35 @@ test('the age of the oldest unknown payment grows from its first unknown answer 
   expect((await world.stored(shard, ids))[0]).toMatchObject({ status: 'paid' });
   expect(await oldestUnknown(3_600_000)).toBe(0);
 });
+
+test.each<['invoicesParked' | 'messagesParked' | 'unknownSince' | 'poisonWaiting', Metric]>([
+  ['invoicesParked', metric.parkedWaiting],
+  ['messagesParked', metric.parkedWaiting],
+  ['unknownSince', metric.paymentUnknownOldestMs],
+  ['poisonWaiting', metric.workItemPoisonWaiting],
+])(
+  'a query that fails (%s) hides no other gauge, even one whose query answers later',
+  async (failing, hidden) => {
+    const telemetry = recordedTelemetry();
+    const later = Promise.withResolvers<void>();
+    const answer = async <T>(name: string, value: T): Promise<T> => {
+      if (name === failing) throw new Error('the query failed');
+      await later.promise;
+      return value;
+    };
+    const reported = reportGauges({
+      invoices: {
+        parkedCount: () => answer('invoicesParked', 1),
+        unknownSince: () => answer('unknownSince', undefined),
+      },
+      outbox: { parkedCount: () => answer('messagesParked', 2) },
+      poison: { waiting: () => answer('poisonWaiting', 3) },
+      instance: { clock: hastyClock, telemetry },
+    });
+    await expect(reported).rejects.toThrow('the query failed');
+    later.resolve();
+    const all: Metric[] = [metric.parkedWaiting, metric.paymentUnknownOldestMs, metric.workItemPoisonWaiting];
+    const others = all.filter((name) => name !== hidden).toSorted();
+    await vi.waitFor(() => expect(telemetry.reports.map(({ name }) => name).toSorted()).toEqual(others));
+  },
+);

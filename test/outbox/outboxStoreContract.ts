@@ -192,6 +192,26 @@ export function outboxStoreContract({ open, canFail, onEmulator }: StoreSubject)
       expect(await outbox.countByStatus()).toEqual(new Map([['dispatched', 130]]));
     });
 
+    test.each([
+      ['first', 0],
+      ['last', 1],
+    ])(
+      'a message twice, sent and failed (sent %s): it is dispatched, and so are the others',
+      async (_, sent) => {
+        const { outbox, put, read, now } = await world();
+        const stored = await put({ id: 'm-1' }, { id: 'twice' }, { id: 'm-2' }, { id: 'm-3', shard: '01' });
+        const [first, message, ...others] = stored;
+        if (!first || !message) throw new Error('expected four');
+        const decision = { kind: 'retry', attempts: 1, at: iso(now + 1_000), error: 'down' } as const;
+        const both = [dispatched(message), { message, decision }];
+        if (sent === 1) both.reverse();
+        const marks = [dispatched(first), ...both, ...others.map(dispatched)];
+        expect(await outbox.mark(marks)).toEqual({ unclear: 0 });
+        for (const each of stored)
+          expect(await read(each)).toMatchObject({ status: 'dispatched', attempts: 0 });
+      },
+    );
+
     test('nothing', async () => {
       const { outbox } = await world();
       expect(await outbox.mark([])).toEqual({ unclear: 0 });

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { NewerVersion } from '../../src/documents/storedDocuments.ts';
+import { formatVersion, NewerVersion } from '../../src/documents/storedDocuments.ts';
 import {
   BatchRefused,
   commandFor,
@@ -15,6 +15,11 @@ const batch: PaymentBatch = newPaymentBatch({
   shard: '0a',
   runId: 'run-1',
   commands: [commandFor(anInvoice(), { attempt: 1, at: '2026-01-01T12:00:00.000Z' })],
+});
+
+test('a batch carries a version only once it is above 1: the first release refuses fields it does not know', () => {
+  const first = ['batchId', 'commands', 'runId', 'shard'];
+  expect(Object.keys(batch).toSorted()).toEqual(formatVersion > 1 ? [...first, 'version'] : first);
 });
 
 describe('parseBatch', () => {

@@ -167,6 +167,17 @@ describe('reconciliation', () => {
     } satisfies Partial<Invoice>);
   });
 
+  test('none is found, and a person decides meanwhile: that is what is recorded', async () => {
+    const { id, ids, shard, message } = await parkedUnknown('pm_local_resetBeforeCharge');
+    const find = async (): Promise<FoundPayment> => {
+      await world.container.item(id, shard).patch([{ op: 'set', path: '/status', value: 'pending' }]);
+      return { kind: 'notFound' };
+    };
+    const outcome = await reconcile(id, itemOf(message).input, { find, laterMs: hour });
+    expect(outcome).toEqual({ result: 'decided meanwhile' });
+    expect((await world.stored(shard, ids))[0]?.timeline.at(-1)).toMatchObject({ what: 'parked' });
+  });
+
   test('an invoice that somebody makes pending between the read and the write is left alone', async () => {
     const { id, ids, shard, message } = await parkedUnknown('pm_local_resetAfterCharge');
     const container = withBatch(world.container, (write) => async (...args) => {

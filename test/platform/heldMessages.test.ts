@@ -1,5 +1,6 @@
-import { afterAll, beforeAll, expect, test } from 'vitest';
-import { deadLetter, renewMessageLock } from '../../src/platform/heldMessages.ts';
+import type { ServiceBusMessage, ServiceBusSender } from '@azure/service-bus';
+import { afterAll, beforeAll, expect, onTestFinished, test, vi } from 'vitest';
+import { deadLetter, renewMessageLock, sendAgain } from '../../src/platform/heldMessages.ts';
 import { type ServiceBusForTests, serviceBusForTests } from '../support/serviceBusForTests.ts';
 
 let bus: ServiceBusForTests;
@@ -76,4 +77,27 @@ test('renewal rejects if the service refuses for another reason', async () => {
   });
   await expect(renewMessageLock(receiver, lockToken)).rejects.toMatchObject({ code: 'ServiceBusy' });
   expect(await renewMessageLock(receiver, lockToken)).toBe('renewed');
+});
+
+test('sending again sets a new id, the time to appear and a limit to the wait for the service', async () => {
+  const timeout = vi.spyOn(AbortSignal, 'timeout');
+  onTestFinished(() => timeout.mockRestore());
+  const sendMessages = vi.fn<ServiceBusSender['sendMessages']>(async () => {});
+  const body = { batchId: 'b1' };
+  const before = Date.now();
+  for (const delayMs of [30_000, 0]) await sendAgain({ sendMessages }, body, delayMs);
+  const sent = sendMessages.mock.calls.map(([message]) => message as ServiceBusMessage);
+  expect(sent).toMatchObject([
+    { body, contentType: 'application/json' },
+    { body, contentType: 'application/json' },
+  ]);
+  expect(new Set(sent.map(({ messageId }) => messageId)).size).toBe(2);
+  expect(sent.every(({ messageId }) => typeof messageId === 'string' && messageId !== '')).toBe(true);
+  for (const [n, delayMs] of [30_000, 0].entries()) {
+    const waits = Number(sent[n]?.scheduledEnqueueTimeUtc) - before - delayMs;
+    expect(waits).toBeGreaterThanOrEqual(0);
+    expect(waits).toBeLessThan(5_000);
+    expect(sendMessages.mock.calls[n]?.[1]?.abortSignal).toBe(timeout.mock.results[n]?.value);
+  }
+  expect(timeout.mock.calls).toEqual([[15_000], [15_000]]);
 });

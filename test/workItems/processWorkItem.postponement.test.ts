@@ -4,6 +4,7 @@ import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
 import { z } from 'zod';
 import { formatVersion } from '../../src/documents/storedDocuments.ts';
 import { NotifyFailed } from '../../src/followUps/webhook.ts';
+import { LockTimeout, workItemLockKey } from '../../src/locking/index.ts';
 import { sendToQueue } from '../../src/outbox/storageQueueDestination.ts';
 import { NotReconciled } from '../../src/paying/reconciliation.ts';
 import { metric } from '../../src/platform/telemetry.ts';
@@ -21,12 +22,12 @@ beforeAll(async () => {
 });
 afterAll(() => cosmos[Symbol.asyncDispose]());
 
-/** A consumer with one stage, `ring`, which throws `outside.fault` if it is set. */
+/** A consumer with one stage, `ring`, which throws `outside.fault` if it is set; its queue throws `outside.queueFault`. */
 function worker(container = cosmos.containers.workItems) {
   const world = virtualLocks();
   const { locks, clock, telemetry } = world;
   const rung: string[] = [];
-  const outside = { fault: undefined as Error | undefined };
+  const outside = { fault: undefined as Error | undefined, queueFault: undefined as Error | undefined };
   const ring = defineStage({
     name: 'ring',
     input: z.strictObject({}),
@@ -42,7 +43,10 @@ function worker(container = cosmos.containers.workItems) {
     stages: [ring],
     effects: cosmosEffects(container),
     locks,
-    sendAgain: async (message, delayMs) => void sent.push({ item: message as WorkItem, delayMs }),
+    async sendAgain(message, delayMs) {
+      if (outside.queueFault !== undefined) throw outside.queueFault;
+      sent.push({ item: message as WorkItem, delayMs });
+    },
     poison: { noteFailure: async (message, error) => void noted.push({ message, error }) },
     instance: anInstance({ clock, telemetry }),
   });
@@ -111,6 +115,18 @@ describe('a work item that cannot be done now', () => {
     expect(await work(sent[0]?.item)).toBe('done');
   });
 
+  test('is postponed if the store of locks is away', async () => {
+    const { work, sent, noted, rung, world } = worker();
+    world.network.fault = () => ({ kind: 'status', status: 503 });
+    const working = work(item('lockless'));
+    await world.clock.advance(10_000);
+    expect(await working).toBe('postponed');
+    expect(noted).toEqual([]);
+    expect(rung).toEqual([]);
+    world.network.fault = () => ({ kind: 'none' });
+    expect(await work(sent[0]?.item)).toBe('done');
+  });
+
   test('takes effect once, even if its process dies after sending it again and leaves two copies', async () => {
     const { work, outside, sent, rung } = worker();
     outside.fault = new NotifyFailed('down');
@@ -148,6 +164,32 @@ describe('a work item that cannot be done now', () => {
 });
 
 describe('any other failure', () => {
+  test('a lease that is held elsewhere is left to the queue’s own deliveries', async () => {
+    const { work, sent, noted, world } = worker();
+    const other = virtualLocks({}, world);
+    await using _held = await other.locks.acquire(
+      workItemLockKey('held', 'ring'),
+      { instance: 'host-b', job: 'x' },
+      { waitMs: 0, fenced: false },
+    );
+    const working = work(item('held')).catch((error: unknown) => error);
+    for (let n = 0; n < 10; n++) await world.clock.advance(1_000);
+    expect(await working).toBeInstanceOf(LockTimeout);
+    expect(sent).toEqual([]);
+    expect(noted).toEqual([{ message: item('held'), error: expect.any(LockTimeout) }]);
+  });
+
+  test.each([
+    ['that cannot be done now', { ...item('unsent') }],
+    ['of a newer release', { ...item('unsent'), version: formatVersion + 1 }],
+  ])('a work item %s that cannot be sent again rejects, and the reason is kept', async (_what, message) => {
+    const { work, outside, noted } = worker();
+    outside.fault = new NotifyFailed('down');
+    outside.queueFault = new Error('the queue is away');
+    await expect(work(message)).rejects.toBe(outside.queueFault);
+    expect(noted).toEqual([{ message, error: outside.queueFault }]);
+  });
+
   test.each([
     ['a bug', item('bug'), new TypeError('undefined is no function'), TypeError],
     ['a message that is not a work item', { ...item('x'), stage: 'rnig' }, undefined, WorkItemRefused],

@@ -214,6 +214,22 @@ export function claimContract({
         expect((await read('inv-0'))[0]?.timeline).toHaveLength(2);
       });
 
+      test.each(['before', 'after'] as const)(
+        '%s the creation of a fence: it rejects with StoreAway, and a later claim goes through',
+        async (answer) => {
+          const { put, due, claim, lose, interleave, read } = await world();
+          await put({ id: 'inv-0' });
+          const page = await due();
+          // The first transaction is refused, because the fence is missing. The second one creates it.
+          interleave(async () => interleave(() => lose(answer)));
+          const away = { name: 'StoreAway', reason: 'noAnswer' };
+          await expect(claim('b1', page)).rejects.toMatchObject(away);
+          expect((await read('inv-0'))[0]).toMatchObject({ status: 'pending' });
+          expect(await claim('b2', page)).toMatchObject({ contended: 0 });
+          expect((await read('inv-0'))[0]).toMatchObject({ claim: { batchId: 'b2' } });
+        },
+      );
+
       test('the messages are those of the try that was applied', async () => {
         const { page, claim, documents, lose, failReads, clock } = await worldWithDue(2);
         const at = iso(clock.now());
