@@ -180,9 +180,9 @@ describe('any other failure', () => {
   });
 
   test.each([
-    ['that cannot be done now', { ...item('unsent') }],
-    ['of a newer release', { ...item('unsent'), version: formatVersion + 1 }],
-  ])('a work item %s that cannot be sent again rejects, and the reason is kept', async (_what, message) => {
+    ['to postpone', item('unsent')],
+    ['to put off', { ...item('unsent'), version: formatVersion + 1 }],
+  ])('a work item %s that cannot be sent again rejects, and the error is kept', async (_what, message) => {
     const { work, outside, noted } = worker();
     outside.fault = new NotifyFailed('down');
     outside.queueFault = new Error('the queue is away');
