@@ -1,14 +1,16 @@
+import { randomUUID } from 'node:crypto';
 import type { FollowUps } from '../followUps/followUps.ts';
 import type { Invoice } from '../invoice/invoice.ts';
-import { maxAttempts } from '../invoice/maxAttempts.ts';
 import { shardsOfGroup } from '../invoice/shard.ts';
 import type { InvoiceStore } from '../invoice/store/invoiceStore.ts';
+import type { Lease } from '../locking/index.ts';
 import { FencedOut } from '../locking/index.ts';
 import type { Dispatcher } from '../outbox/dispatcher.ts';
+import type { OutboxMessage } from '../outbox/outboxMessage.ts';
 import type { Instance } from '../platform/instance.ts';
 import { metric } from '../platform/telemetry.ts';
 import { type Counts, defineJob, type GroupRun, type Job, type Processed } from '../runs/job.ts';
-import { claimBatch } from './claimBatch.ts';
+import { type ClaimCounts, decideClaim, noClaims, planClaims } from './planClaims.ts';
 
 /** Batches in one page of due invoices: more means fewer queries and slightly older data. */
 const batchesPerPage = 4;
@@ -97,6 +99,53 @@ export function processInvoicesJob(parts: ProcessInvoicesParts, policy: Claiming
 
 const previewName = { claim: 'claimed', reclaim: 'reclaimed', park: 'parked', skip: 'notDue' } as const;
 
+export interface ClaimedBatch {
+  counts: ClaimCounts;
+  /** The order of the payments, to be dispatched now; absent if nothing was claimed. */
+  message?: OutboxMessage;
+}
+
+/** On whose behalf a batch is claimed: a run, under the lease of its group. */
+export interface ClaimingRun {
+  runId: string;
+  instance: string;
+  lease: Pick<Lease, 'key' | 'fence' | 'assertHeld'>;
+}
+
+export interface ClaimingParts {
+  invoices: Pick<InvoiceStore, 'claim'>;
+  followUps: FollowUps;
+  claimStaleMs: number;
+}
+
+/**
+ * Claims up to a batch of invoices of one shard in one transaction: each claim conditional on the invoice as it was read,
+ * the outbox message with a command for each, and the check of the fence.
+ *
+ * @throws {FencedOut} another holder of the lease has written to this shard already
+ */
+export async function claimBatch(
+  { invoices, followUps, claimStaleMs }: ClaimingParts,
+  shard: string,
+  read: readonly Invoice[],
+  { runId, instance, lease }: ClaimingRun,
+): Promise<ClaimedBatch> {
+  const batchId = randomUUID();
+  const claimant = { runId, instance, fence: lease.fence };
+  const { written, contended } = await invoices.claim({
+    shard,
+    batchId,
+    invoices: read,
+    fence: { lockKey: lease.key, token: lease.fence },
+    plan: (unchanged, now) =>
+      planClaims(unchanged, { batchId, shard, now, claimStaleMs, claimant, followUps }),
+    assertHeld: () => lease.assertHeld(),
+  });
+  if (written === undefined) return { counts: { ...noClaims, contended } };
+  const message = written.messages.find(({ id }) => id === batchId);
+  return { counts: { ...written.plan.counts, contended }, ...(message === undefined ? {} : { message }) };
+}
+
 /**
  * Bytes for the commands of one batch: a Service Bus message holds 256 KB in the standard tier
  * (https://learn.microsoft.com/azure/service-bus-messaging/service-bus-quotas), and the envelope needs some of it.
@@ -127,37 +176,4 @@ export function batchesOf(page: readonly Invoice[], batchSize: number): Invoice[
 /** Size as JSON, in which a quote or a line feed counts twice. */
 function textBytes({ id, customerId, paymentMethod, description }: Invoice): number {
   return Buffer.byteLength(JSON.stringify([id, customerId, paymentMethod, description]));
-}
-
-/** What a run does with an invoice that it has read. */
-export type ClaimDecision =
-  /** Nobody has it and it is due. */
-  | { kind: 'claim'; attempt: number }
-  /** Its claim is stale: no sign of life until `actionableAt`. `called`: it may have been charged. */
-  | { kind: 'reclaim'; attempt: number; from: string; called: boolean }
-  /** Too many claims have ended without an outcome. */
-  | { kind: 'park'; reason: string }
-  | { kind: 'skip'; why: 'notDue' | 'settled' };
-
-/**
- * Decides on one invoice at time `now` (ISO 8601, UTC). Pure: the write that follows is conditional on what was read.
- *
- * A stale claim whose batch never started charged nothing, because the start is written before the first call and is
- * refused once another batch has the claim. It does not count as an attempt, so a queue that carries no messages for hours
- * parks no good invoice.
- */
-export function decideClaim(invoice: Invoice, now: string): ClaimDecision {
-  const { status, actionableAt, attempts, claim } = invoice;
-  if (status !== 'pending' && status !== 'claimed') return { kind: 'skip', why: 'settled' };
-  if (actionableAt === undefined || actionableAt > now) return { kind: 'skip', why: 'notDue' };
-  if (status === 'claimed' && claim?.phase === 'claimed') {
-    return { kind: 'reclaim', attempt: claim.attempt, from: claim.by, called: false };
-  }
-  if (attempts >= maxAttempts) {
-    return { kind: 'park', reason: `${attempts} attempts ended without a known outcome` };
-  }
-  if (status === 'claimed' && claim !== undefined) {
-    return { kind: 'reclaim', attempt: attempts + 1, from: claim.by, called: true };
-  }
-  return { kind: 'claim', attempt: attempts + 1 };
 }

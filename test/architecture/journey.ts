@@ -55,7 +55,7 @@ async function pay(id: string): Promise<string> {
   await app.processInvoices();
   const [message] = await receiver.receiveMessages(1, { maxWaitTimeInMs: 10_000 });
   await app.executePayments(message?.body);
-  return await app.processWorkItem(await nextWorkItem());
+  return app.processWorkItem(await nextWorkItem());
 }
 
 /** Rejects after ten seconds. */

@@ -86,7 +86,7 @@ test('no file has more than 200 lines, and the composition root is a page', () =
 test('the key of a lock and the name of a queue are each spelled in one place', () => {
   const spelled = (pattern: RegExp) =>
     files
-      .filter(({ text }) => pattern.test(text.replaceAll(/\/\*[^]*?\*\/|\/\/.*/g, '')))
+      .filter(({ text }) => pattern.test(text.replaceAll(/\/\*[\s\S]*?\*\/|\/\/.*/g, '')))
       .map(({ file }) => file);
   expect(spelled(/['"`]jobs\//)).toEqual(['locking/lockKeys.ts']);
   expect(spelled(/['"`]work-items\//)).toEqual(['locking/lockKeys.ts']);

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { decideClaim } from '../../src/claiming/processInvoices.ts';
+import { decideClaim } from '../../src/claiming/planClaims.ts';
 import { invoiceStatuses } from '../../src/invoice/invoice.ts';
 import { maxAttempts } from '../../src/invoice/maxAttempts.ts';
 import { aClaimedInvoice, anInvoice } from '../support/anInvoice.ts';

@@ -8,7 +8,7 @@
  * delivered twice, and another process may act between any two steps.
  */
 import { z } from 'zod';
-import { planClaims } from '../../src/claiming/claimBatch.ts';
+import { planClaims } from '../../src/claiming/planClaims.ts';
 import type { Patch } from '../../src/documents/documentStore.ts';
 import { followUpsOf } from '../../src/followUps/followUps.ts';
 import type { Invoice } from '../../src/invoice/invoice.ts';

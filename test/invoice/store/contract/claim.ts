@@ -164,7 +164,7 @@ export function claimContract({
         }),
       );
 
-      test('of one lock is none of another', async () => {
+      test('belongs to one lock only', async () => {
         const { page, claim } = await worldWithDue(2);
         const [first, second] = page.map((invoice) => [invoice]);
         await claim('b1', first ?? [], { fence: { ...fence, token: 9 } });

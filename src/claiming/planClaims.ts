@@ -1,64 +1,19 @@
-import { randomUUID } from 'node:crypto';
 import type { Patch } from '../documents/documentStore.ts';
 import type { Ended, FollowUps } from '../followUps/followUps.ts';
 import { type Claim, type Invoice, type PaymentState, unknownSince } from '../invoice/invoice.ts';
 import { ifUnchanged } from '../invoice/invoiceChange.ts';
-import type { InvoiceStore, Writes } from '../invoice/store/invoiceStore.ts';
-import type { Lease } from '../locking/index.ts';
-import { newOutboxMessage, type OutboxMessage } from '../outbox/outboxMessage.ts';
+import { maxAttempts } from '../invoice/maxAttempts.ts';
+import type { Writes } from '../invoice/store/invoiceStore.ts';
+import { newOutboxMessage } from '../outbox/outboxMessage.ts';
 import { commandFor, newPaymentBatch, type PaymentCommand } from '../paying/paymentBatch.ts';
 import { serviceBusQueues } from '../platform/azureNames.ts';
-import { type ClaimDecision, decideClaim } from './processInvoices.ts';
 
-export interface ClaimedBatch {
-  counts: ClaimCounts;
-  /** The order of the payments, to be dispatched now; absent if nothing was claimed. */
-  message?: OutboxMessage;
-}
-
-/** On whose behalf a batch is claimed: a run, under the lease of its group. */
-export interface ClaimingRun {
+/** On whose behalf a batch is claimed. `fence` is the fencing token of the lease under which the run claims. */
+export interface Claimant {
   runId: string;
   instance: string;
-  lease: Pick<Lease, 'key' | 'fence' | 'assertHeld'>;
+  fence: number;
 }
-
-export interface ClaimingParts {
-  invoices: Pick<InvoiceStore, 'claim'>;
-  followUps: FollowUps;
-  claimStaleMs: number;
-}
-
-/**
- * Claims up to a batch of invoices of one shard in one transaction: each claim conditional on the invoice as it was read,
- * the outbox message with a command for each, and the check of the fence.
- *
- * @throws {FencedOut} another holder of the lease has written to this shard already
- */
-export async function claimBatch(
-  { invoices, followUps, claimStaleMs }: ClaimingParts,
-  shard: string,
-  read: readonly Invoice[],
-  { runId, instance, lease }: ClaimingRun,
-): Promise<ClaimedBatch> {
-  const batchId = randomUUID();
-  const claimant = { runId, instance, fence: lease.fence };
-  const { written, contended } = await invoices.claim({
-    shard,
-    batchId,
-    invoices: read,
-    fence: { lockKey: lease.key, token: lease.fence },
-    plan: (unchanged, now) =>
-      planClaims(unchanged, { batchId, shard, now, claimStaleMs, claimant, followUps }),
-    assertHeld: () => lease.assertHeld(),
-  });
-  if (written === undefined) return { counts: { ...noClaims, contended } };
-  const message = written.messages.find(({ id }) => id === batchId);
-  return { counts: { ...written.plan.counts, contended }, ...(message === undefined ? {} : { message }) };
-}
-
-/** The same, as a plan needs it: `fence` is the fencing token of the lease. */
-export type Claimant = Omit<ClaimingRun, 'lease'> & { fence: number };
 
 export interface ClaimCounts {
   claimed: number;
@@ -171,4 +126,37 @@ export function planClaims(
 function paymentAfter({ payment, claim }: Invoice, decision: ClaimDecision): PaymentState {
   const called = decision.kind === 'reclaim' ? decision.called : claim?.phase === 'calling';
   return called && claim !== undefined ? unknownSince(payment, claim.at) : payment;
+}
+
+/** What a run does with an invoice that it has read. */
+export type ClaimDecision =
+  /** Nobody has it and it is due. */
+  | { kind: 'claim'; attempt: number }
+  /** Its claim is stale: no sign of life until `actionableAt`. `called`: it may have been charged. */
+  | { kind: 'reclaim'; attempt: number; from: string; called: boolean }
+  /** Too many claims have ended without an outcome. */
+  | { kind: 'park'; reason: string }
+  | { kind: 'skip'; why: 'notDue' | 'settled' };
+
+/**
+ * Decides on one invoice at time `now` (ISO 8601, UTC). Pure: the write that follows is conditional on what was read.
+ *
+ * A stale claim whose batch never started charged nothing, because the start is written before the first call and is
+ * refused once another batch has the claim. It does not count as an attempt, so a queue that carries no messages for hours
+ * parks no good invoice.
+ */
+export function decideClaim(invoice: Invoice, now: string): ClaimDecision {
+  const { status, actionableAt, attempts, claim } = invoice;
+  if (status !== 'pending' && status !== 'claimed') return { kind: 'skip', why: 'settled' };
+  if (actionableAt === undefined || actionableAt > now) return { kind: 'skip', why: 'notDue' };
+  if (status === 'claimed' && claim?.phase === 'claimed') {
+    return { kind: 'reclaim', attempt: claim.attempt, from: claim.by, called: false };
+  }
+  if (attempts >= maxAttempts) {
+    return { kind: 'park', reason: `${attempts} attempts ended without a known outcome` };
+  }
+  if (status === 'claimed' && claim !== undefined) {
+    return { kind: 'reclaim', attempt: attempts + 1, from: claim.by, called: true };
+  }
+  return { kind: 'claim', attempt: attempts + 1 };
 }
