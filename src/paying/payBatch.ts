@@ -25,7 +25,7 @@ export interface PayingPolicy {
   /** Provider calls at the same time in one process. The provider's own rate limit is the other bound. */
   concurrentCalls: number;
   claimStaleMs: number;
-  /** How long after its start calls of a batch may begin, in milliseconds (callWindow.ts). */
+  /** How long after its start calls of a batch may begin, in milliseconds (paymentTimeout.ts). */
   callWindowMs: number;
   /** How long settled outcomes wait for others of their batch, in milliseconds. */
   lingerMs: number;

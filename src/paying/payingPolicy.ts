@@ -1,6 +1,6 @@
-import { callWindowMs } from './callWindow.ts';
 import { defaultSettlementPolicy } from './decideSettlement.ts';
 import type { PayingPolicy } from './payBatch.ts';
+import { callWindowMs } from './paymentTimeout.ts';
 
 /** The policy of one process: what the settings say, and what they need not. */
 export function payingPolicy({

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { callWindowMs } from '../../src/paying/callWindow.ts';
+import { callWindowMs } from '../../src/paying/paymentTimeout.ts';
 import { readSettings } from '../../src/settings/readSettings.ts';
 import { BadSettings } from '../../src/settings/settings.ts';
 
