@@ -72,6 +72,8 @@ function describeBatch(operations: readonly BatchOperation[]): string {
   if (sets('/status', 'paid')) return `settlement${created.length > 0 ? ' + outbox message' : ''}`;
   if (sets('/status', 'pending')) return 'settlement (retry)';
   if (created.includes('invoice')) return 'import of invoices';
+  if (created.includes('deployment')) return 'creation of the deployment record';
+  if (created.includes('fence')) return 'creation of a fence';
   return `batch of ${[...new Set(operations.map(({ operationType }) => operationType))].join(', ')}`;
 }
 
