@@ -71,7 +71,7 @@ export function azureCloud(settings: Connections & { shards: number }, instance:
     lockStore: blobLockStore(locks),
     runs: cosmosRunStore(containers.runs, onUnreadable),
     effects: cosmosEffects(containers.workItems),
-    poison: cosmosPoisonStore(containers.workItems),
+    poison: cosmosPoisonStore(containers.workItems, onUnreadable),
     audit: cosmosAudit(containers.audit, clock, onUnreadable),
     receipts: blobReceipts(blobs.getContainerClient(blobContainers.receipts)),
     destinations: {

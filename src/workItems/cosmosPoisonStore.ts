@@ -1,6 +1,7 @@
 import type { Container } from '@azure/cosmos';
 import { cosmosStatus, createUnlessThere, fromCosmos, statusOf } from '../documents/cosmosDocuments.ts';
 import { queryAll, queryCount } from '../documents/cosmosQueries.ts';
+import { type OnUnreadable, readableDocuments } from '../documents/storedDocuments.ts';
 import { type PoisonStore, poisonSchema } from './poison.ts';
 import { effectName, type WorkItem } from './workItem.ts';
 
@@ -8,7 +9,7 @@ import { effectName, type WorkItem } from './workItem.ts';
 const failureTtl = 30 * 24 * 3600;
 
 /** Failures and poison records in the Cosmos container `workItems`, whose partition key is the resource. */
-export function cosmosPoisonStore(container: Container): PoisonStore {
+export function cosmosPoisonStore(container: Container, onUnreadable?: OnUnreadable): PoisonStore {
   return {
     async keepFailure(item, { error, at }) {
       const { resourceId, stage } = item;
@@ -31,7 +32,7 @@ export function cosmosPoisonStore(container: Container): PoisonStore {
     async list(limit) {
       const query = `SELECT * FROM c WHERE c.status = 'poison' OFFSET 0 LIMIT @limit`;
       const found = await queryAll(container, { query, parameters: [{ name: '@limit', value: limit }] });
-      return found.map((item) => poisonSchema.parse(item));
+      return readableDocuments(found, poisonSchema, 'poison', onUnreadable);
     },
 
     waiting: () => queryCount(container, `SELECT VALUE COUNT(1) FROM c WHERE c.status = 'poison'`),
