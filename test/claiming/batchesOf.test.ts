@@ -5,13 +5,13 @@ import { commandFor } from '../../src/paying/paymentBatch.ts';
 import { anInvoice } from '../support/anInvoice.ts';
 
 describe('batchesOf', () => {
-  test('cuts a page into full batches and a rest', () => {
+  test('cuts a page into full batches and a remainder', () => {
     const page = Array.from({ length: 120 }, (_, n) => anInvoice({ id: `inv-${n}` }));
     expect(batchesOf(page, 50).map(({ length }) => length)).toEqual([50, 50, 20]);
     expect(batchesOf([], 50)).toEqual([]);
   });
 
-  test('the message of a batch fits Service Bus, nothing is lost, and the order stays', () => {
+  test('every batch fits in a Service Bus message, nothing is lost, and the order is kept', () => {
     const text = (maxLength: number) => fc.string({ unit: 'binary', maxLength });
     const invoice = fc.record({
       id: text(60),

@@ -22,7 +22,7 @@ const claimStaleMs = 300_000;
 
 let shardNumber = 0;
 
-/** Stores `count` due invoices in a shard of their own and reads them as a run does. */
+/** Stores `count` due invoices in their own shard and reads them as a run does. */
 async function dueInvoices(
   count: number,
   changes: Partial<Invoice> = {},
@@ -48,7 +48,7 @@ async function readDue(shard: string): Promise<Invoice[]> {
   return (await Array.fromAsync(pages)).flat();
 }
 
-/** What claims with a staleness and a clock. */
+/** What `claimBatch` needs, with the given staleness (milliseconds) and clock. */
 function parts(staleMs = claimStaleMs, by: Clock = clock) {
   const invoices = cosmosInvoiceStore(cosmos.containers.invoices, { clock: by, shards: 1 });
   return { invoices, followUps: followUpsForTests, claimStaleMs: staleMs };
@@ -58,7 +58,7 @@ function claim(shard: string, page: Invoice[], run: ClaimingRun = aRun()) {
   return claimBatch(parts(), shard, page, run);
 }
 
-/** The fence is there, so the first try of a claim is applied. */
+/** Creates the fence, so that the first try of a claim is applied. */
 async function fenced(shard: string) {
   const { lease } = aRun();
   await cosmosDocuments(cosmos.containers.invoices).transact(shard, [newFence(lease.key, shard)]);
@@ -140,7 +140,7 @@ describe('claimBatch', () => {
     expect((await stored(shard, page)).every((invoice) => invoice.claim?.batchId === message?.id)).toBe(true);
   });
 
-  test('so is one that only parked, and each of them is counted', async () => {
+  test('a batch that only parked is settled by rereading too, and every parked invoice is counted', async () => {
     const { shard, page } = await dueInvoices(3, { attempts: maxAttempts });
     await fenced(shard);
     const filter = { operation: 'batch', partitionKey: shard };
@@ -153,7 +153,7 @@ describe('claimBatch', () => {
     }
   });
 
-  test('so is one whose invoices have been settled by the time of the rereading', async () => {
+  test('a batch whose invoices are settled before the reread still counts as claimed', async () => {
     const { shard, page } = await dueInvoices(2);
     const { invoices } = cosmos.containers;
     await fenced(shard);
@@ -179,7 +179,7 @@ describe('claimBatch', () => {
     expect((await stored(shard, page)).map(({ status }) => status)).toEqual(['paid', 'paid']);
   });
 
-  test('a batch that was never applied is tried again', async () => {
+  test('a batch that was never applied is retried', async () => {
     const { shard, page } = await dueInvoices(5);
     await cosmos.fault({ kind: '503', count: 2, filter: { operation: 'batch', partitionKey: shard } });
     expect((await claim(shard, page)).counts.claimed).toBe(5);
@@ -206,7 +206,7 @@ describe('claimBatch', () => {
     expect((await stored(shard, page)).every(({ status }) => status === 'pending')).toBe(true);
   });
 
-  test('a store that is away for the re-reading too is outlasted', async () => {
+  test('an outage that also covers the reread is outlasted', async () => {
     const { shard, page } = await dueInvoices(3);
     await cosmos.fault({ kind: '503', count: 8, filter: { partitionKey: shard } });
     expect((await claim(shard, page)).counts).toMatchObject({ claimed: 3, contended: 0 });
@@ -257,7 +257,7 @@ describe('claimBatch', () => {
     expect(parked).not.toHaveProperty('claim');
   });
 
-  test('a queue that carries nothing for hours: claims go stale again and again, and no invoice is parked', async () => {
+  test('a queue that delivers nothing for hours: claims keep going stale, and no invoice is parked', async () => {
     const { shard, page } = await dueInvoices(2);
     let due = page;
     for (let claims = 0; claims < 3 * maxAttempts; claims++) {

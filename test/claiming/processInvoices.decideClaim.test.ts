@@ -8,12 +8,12 @@ import { aClaimedInvoice, anInvoice } from '../support/anInvoice.ts';
 describe('decideClaim', () => {
   const noon = '2026-01-01T12:00:00.000Z';
 
-  test('a pending invoice is claimed from the moment on that it is due', () => {
+  test('a pending invoice is claimed from the moment it is due', () => {
     expect(decideClaim(anInvoice(), noon)).toEqual({ kind: 'claim', attempt: 1 });
     expect(decideClaim(anInvoice(), '2026-01-01T11:59:59.999Z')).toEqual({ kind: 'skip', why: 'notDue' });
   });
 
-  test('a claim is left alone until it is stale, then taken over as one more attempt', () => {
+  test('a claim is left alone until it is stale, then taken over as another attempt', () => {
     const invoice = aClaimedInvoice();
     expect(decideClaim(invoice, '2026-01-01T12:05:01.000Z')).toEqual({
       kind: 'reclaim',
@@ -24,12 +24,12 @@ describe('decideClaim', () => {
     expect(decideClaim(invoice, '2026-01-01T12:05:00.999Z')).toEqual({ kind: 'skip', why: 'notDue' });
   });
 
-  test('after the last attempt a person has to look', () => {
+  test('after the last attempt it is parked for a person', () => {
     const invoice = aClaimedInvoice({ attempts: maxAttempts });
     expect(decideClaim(invoice, '2026-01-01T12:05:01.000Z')).toMatchObject({ kind: 'park' });
   });
 
-  test('a claim whose calls never began surely charged nothing, so it counts for nothing', () => {
+  test('a claim whose calls never began charged nothing, so it does not count as an attempt', () => {
     for (const attempts of [1, maxAttempts]) {
       const invoice = aClaimedInvoice({ attempts }, { phase: 'claimed' });
       expect(decideClaim(invoice, '2026-01-01T12:05:01.000Z')).toEqual({
@@ -42,13 +42,13 @@ describe('decideClaim', () => {
   });
 
   test.each(['paid', 'declined', 'parked'] as const)(
-    '%s is the end, even with a time to act left behind',
+    '%s is final, even with an `actionableAt` left behind',
     (status) => {
       expect(decideClaim(anInvoice({ status }), noon)).toEqual({ kind: 'skip', why: 'settled' });
     },
   );
 
-  test('whatever is claimed was open, due and within its attempts', () => {
+  test('every claimed invoice was open, due and within its attempts', () => {
     const times = fc.integer({ min: 0, max: 10 }).map((minute) => new Date(minute * 60_000).toISOString());
     fc.assert(
       fc.property(

@@ -24,10 +24,10 @@ const run: GroupRun = {
   lease: { key, fence: 5, signal: new AbortController().signal, assertHeld() {} },
 };
 
-/** The invoices of the first test, for the later ones to copy. */
+/** Ids of the first test's invoices; later tests copy them. */
 let stored: string[] = [];
 
-/** Works through the one shard of a job piece by piece, until a piece ends it. */
+/** Works through the job's only shard piece by piece, until a piece stops it. */
 async function work(dispatcher: Dispatcher = sends) {
   const telemetry = recordedTelemetry();
   const instance = anInstance({ clock: hastyClock, telemetry });
@@ -53,7 +53,7 @@ async function work(dispatcher: Dispatcher = sends) {
 }
 
 describe('process-invoices', () => {
-  test('what is planned is claimed, and a preview says the same', async () => {
+  test('every planned piece is claimed, and the preview matches', async () => {
     const { shard, ids } = await world.dueInvoices(12);
     stored = ids;
     expect(shard).toBe('00');
@@ -64,7 +64,7 @@ describe('process-invoices', () => {
     expect((await world.stored(shard, ids)).every(({ status }) => status === 'claimed')).toBe(true);
   });
 
-  test('where no message gets through it claims no more', async () => {
+  test('it stops claiming once no message gets through', async () => {
     const { container } = world;
     const due = Array.from({ length: 30 }, (_, n) => `jam-${n}`);
     const [like] = await world.stored('00', stored.slice(0, 1));
@@ -87,7 +87,7 @@ describe('process-invoices', () => {
     expect((await work()).done.map(({ counts }) => counts.claimed)).toEqual([10, 10]);
   });
 
-  test('a fence token that the store has outgrown: what was refused is counted, and the group is lost', async () => {
+  test('a stale fence token: the refused claim is counted, and the group is lost', async () => {
     await cosmosDocuments(world.container).transact('00', [newFence(key, '00')]);
     const [fence] = (
       await world.container.items

@@ -13,13 +13,13 @@ function provider(charge: ChargeOutcome, find: FoundPayment): PaymentProvider {
   return { charge: async () => charge, find: async () => find };
 }
 
-test('a failure that the provider remembers under the key: the payment is looked up', async () => {
+test('a failure the provider remembers under the key: the payment is looked up', async () => {
   const found = provider(remembered, { kind: 'found', paymentId: 'pi_1' });
   expect(await chargeUnderKey(found, command, now)).toEqual({ kind: 'succeeded', paymentId: 'pi_1' });
 });
 
 test.each<FoundPayment>([{ kind: 'notFound' }, { kind: 'unknown', message: 'busy' }])(
-  'what the look-up does not find proves nothing while the key lives: %o',
+  'a look-up that finds nothing proves nothing while the key is alive: %o',
   async (find) => {
     expect(await chargeUnderKey(provider(remembered, find), command, now)).toEqual(remembered);
   },
@@ -35,7 +35,7 @@ test.each([
   expect(outcome).toEqual({ kind: 'unclear', message: 'pi_1 over 1 usd' });
 });
 
-test('an unknown outcome that is news is asked for again, not looked up', async () => {
+test('a new unknown outcome is retried, not looked up', async () => {
   const unknown: ChargeOutcome = { kind: 'unknown', message: 'time-out' };
   const paid = provider(unknown, { kind: 'found', paymentId: 'pi_1' });
   expect(await chargeUnderKey(paid, command, now)).toEqual(unknown);

@@ -22,11 +22,11 @@ const heldBack = {
   find: { kind: 'unknown', message: 'calls are held back, since the provider fails broadly' },
 };
 
-// The breaker takes the time from `Date`.
+// The breaker reads the time from `Date`.
 beforeEach(() => void vi.useFakeTimers({ toFake: ['Date'] }));
 afterEach(() => void vi.useRealTimers());
 
-/** A provider behind a breaker. What it answers, and when, can be changed; `calls` has those that came through. */
+/** A provider behind a breaker. Tests change its answers and their timing; `calls` counts the calls that got through. */
 function guarded(answers: { charge?: ChargeOutcome; find?: FoundPayment } = {}) {
   const telemetry = recordedTelemetry();
   const calls = { charge: 0, find: 0 };
@@ -51,14 +51,14 @@ function guarded(answers: { charge?: ChargeOutcome; find?: FoundPayment } = {}) 
   return { call, calls, given, telemetry };
 }
 
-/** What the last of so many calls, one after the other, answers. */
+/** Calls `times` times in sequence and returns the last answer. */
 async function callTimes(times: number, call: () => Promise<unknown>): Promise<unknown> {
   let last: unknown;
   for (let n = 0; n < times; n++) last = await call();
   return last;
 }
 
-/** Behind a breaker that has opened, since the provider gave no answer. */
+/** A provider behind a breaker that timeouts have opened. */
 async function opened() {
   const world = guarded({ charge: timeOut, find: timeOut });
   await callTimes(50, () => world.call('charge'));
@@ -78,7 +78,7 @@ test.each<ChargeOutcome>([
   expect(telemetry.values(metric.paymentBreakerOpen)).toEqual([1]);
 });
 
-test('look-ups that fail count too, and hold charges back', async () => {
+test('failed look-ups count too, and hold charges back', async () => {
   const { call, calls } = guarded({ find: timeOut });
   expect(await callTimes(50, () => call('find'))).toEqual(heldBack.find);
   expect(calls.find).toBeLessThan(50);
@@ -86,7 +86,7 @@ test('look-ups that fail count too, and hold charges back', async () => {
   expect(calls.charge).toBe(0);
 });
 
-test('while it is open look-ups call nobody, and say why', async () => {
+test('while the breaker is open, look-ups make no call and say why', async () => {
   const { call, since } = await opened();
   expect(await call('find')).toEqual(heldBack.find);
   expect(since()).toEqual({ charge: 0, find: 0 });
@@ -96,7 +96,7 @@ test.each<ChargeOutcome>([
   charged,
   { kind: 'declined', severity: 'soft', code: 'insufficient_funds', message: 'no' },
   { kind: 'unknown', message: '500', remembered: true },
-])('what is an answer, remembered ones too, does not open the circuit: $kind', async (answer) => {
+])('an answer, even a remembered one, does not open the circuit: $kind', async (answer) => {
   const { call, calls } = guarded({ charge: answer });
   expect(await callTimes(50, () => call('charge'))).toEqual(answer);
   expect(calls.charge).toBe(50);
@@ -106,14 +106,14 @@ test.each<FoundPayment>([
   { kind: 'found', paymentId: 'pi_1' },
   notFound,
   { kind: 'differs', message: 'pi_1 over 1 usd' },
-])('what a look-up finds, or that it finds nothing, does not open the circuit: $kind', async (answer) => {
+])('a look-up that gets an answer, even "not found", does not open the circuit: $kind', async (answer) => {
   const { call, calls } = guarded({ find: answer });
   expect(await callTimes(50, () => call('find'))).toEqual(answer);
   expect(calls.find).toBe(50);
 });
 
 test.each(['charge', 'find'] as const)(
-  'when its time is over one %s tries, and the others are held back until it has an answer',
+  'when the open time is over, one %s goes through as a trial and holds the others back until it is answered',
   async (kind) => {
     const { call, given, since } = await opened();
     const answer = Promise.withResolvers<void>();
@@ -130,7 +130,7 @@ test.each(['charge', 'find'] as const)(
   },
 );
 
-test.each(['charge', 'find'] as const)('a %s that tries and fails opens it again', async (kind) => {
+test.each(['charge', 'find'] as const)('a trial %s that fails opens it again', async (kind) => {
   const { call, given, since } = await opened();
   vi.setSystemTime(Date.now() + policy.openMs);
   expect(await call(kind)).toEqual(timeOut);

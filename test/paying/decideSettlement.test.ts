@@ -32,14 +32,14 @@ const transient: CommandOutcome = { kind: 'transient', code: 'rate_limit', messa
 const unknown: CommandOutcome = { kind: 'unknown', message: 'timed out' };
 
 describe('decideSettlement', () => {
-  test('a success is the end, with the provider’s id', () => {
+  test('a success is final and keeps the provider’s id', () => {
     expect(decideSettlement(command(), { kind: 'succeeded', paymentId: 'pi_1' }, policy, now)).toEqual({
       kind: 'paid',
       paymentId: 'pi_1',
     });
   });
 
-  test('soft declines follow the schedule with a new key each, then it is declined', () => {
+  test('each soft decline follows the schedule with a new key; after the last one the invoice is declined', () => {
     const waits = [0, 1, 2].map((declines) => {
       const settlement = decideSettlement(
         command({ payment: { declines, keyNumber: declines + 1 } }),
@@ -59,11 +59,11 @@ describe('decideSettlement', () => {
     });
   });
 
-  test('a hard decline ends it at once', () => {
+  test('a hard decline is final at once', () => {
     expect(decideSettlement(command(), hard, policy, now).kind).toBe('declined');
   });
 
-  test('what surely charged nothing does not count as an attempt and backs off', () => {
+  test('a call that definitely charged nothing does not count as an attempt and backs off', () => {
     const settlement = decideSettlement(
       command({ attempt: maxAttempts, payment: { deferrals: 3 } }),
       transient,
@@ -78,12 +78,12 @@ describe('decideSettlement', () => {
     expect(settlement).toMatchObject({ at: new Date(now + 40_000).toISOString() });
   });
 
-  test('the provider’s own retry-after is kept', () => {
+  test('the provider’s retry-after is honoured', () => {
     const later = decideSettlement(command(), { ...transient, retryAfterMs: 90_000 }, policy, now);
     expect(later).toMatchObject({ at: new Date(now + 90_000).toISOString() });
   });
 
-  test('an unknown outcome is asked for again with the same key, and parked after the last attempt', () => {
+  test('an unknown outcome is retried with the same key, and parked after the last attempt', () => {
     const again = decideSettlement(command({ attempt: 2 }), unknown, policy, now);
     expect(again).toMatchObject({ kind: 'retry', attempts: 2, payment: { keyNumber: 1 } });
     expect(again).toMatchObject({ payment: { keyCreatedAt: '2026-01-01T11:59:00.000Z' } });
@@ -93,7 +93,7 @@ describe('decideSettlement', () => {
     });
   });
 
-  test('a failure that the provider remembers is not asked for again before the look-up can know', () => {
+  test('a failure the provider remembers is not retried before the look-up can see the payment', () => {
     const remembered: CommandOutcome = { ...unknown, remembered: true };
     expect(decideSettlement(command(), remembered, policy, now)).toMatchObject({
       kind: 'retry',
@@ -105,7 +105,7 @@ describe('decideSettlement', () => {
     });
   });
 
-  test('a key that grew too old unused starts anew, under the same number, and nothing counts', () => {
+  test('a key that grew too old unused starts fresh under the same number, and no attempt is counted', () => {
     const before = command({ attempt: maxAttempts, payment: { keyNumber: 2, declines: 1, deferrals: 9 } });
     expect(decideSettlement(before, { kind: 'unused' }, policy, now)).toMatchObject({
       kind: 'retry',
@@ -121,14 +121,14 @@ describe('decideSettlement', () => {
   test.each<[string, CommandOutcome, string | undefined]>([
     ['an unknown outcome', unknown, '2026-01-01T12:00:00.000Z'],
     [
-      'a key too old to be sent, without a payment to be found',
+      'a key too old to send and no payment found',
       { kind: 'unclear', message: 'x' },
       '2026-01-01T12:00:00.000Z',
     ],
     ['a success', { kind: 'succeeded', paymentId: 'pi_1' }, undefined],
     ['a soft decline', soft, undefined],
     ['a hard decline', hard, undefined],
-  ])('since when the payment is unknown, after %s', (_, outcome, since) => {
+  ])('when the payment became unknown, after %s', (_, outcome, since) => {
     const stored = (before: PaymentCommand) => {
       const settlement = decideSettlement(before, outcome, policy, now);
       const names = { batchId: 'b', shard: '00', settlementId: 's', by: 'host', followUps: () => [] };
@@ -144,21 +144,21 @@ describe('decideSettlement', () => {
   test.each<CommandOutcome>([
     { kind: 'keyReused', message: 'x' },
     { kind: 'refused', code: 'invalid', message: 'x' },
-  ])('$kind: parked, and looked up where an earlier call may have charged', (outcome) => {
+  ])('$kind: parked, and looked up if an earlier call may have charged', (outcome) => {
     const parked = (before: PaymentCommand) => decideSettlement(before, outcome, policy, now);
     expect(parked(command())).toMatchObject({ kind: 'parked', unknown: false });
     const already = command({ payment: { unknownSince: '2026-01-01T11:00:00.000Z' } });
     expect(parked(already)).toMatchObject({ kind: 'parked', unknown: true });
   });
 
-  test('what was unknown stays so where the provider cannot be asked', () => {
+  test('an unknown payment stays unknown while the provider cannot be asked', () => {
     const before = command({ payment: { unknownSince: '2026-01-01T11:00:00.000Z' } });
     expect(decideSettlement(before, transient, policy, now)).toMatchObject({
       payment: { unknownSince: '2026-01-01T11:00:00.000Z' },
     });
   });
 
-  test('the key’s number rises after a definite decline and never else', () => {
+  test('the key’s number rises only after a definite decline', () => {
     const outcomes = fc.constantFrom<CommandOutcome>(soft, hard, transient, unknown, {
       kind: 'keyReused',
       message: 'x',

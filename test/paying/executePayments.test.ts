@@ -42,7 +42,7 @@ function consume(message: unknown, delivery?: unknown, signal?: AbortSignal) {
   return execute({ message, delivery, ...(signal === undefined ? {} : { signal }) });
 }
 
-/** An instance that reports to this test. */
+/** An instance whose telemetry and log this test reads. */
 function reporting() {
   return anInstance({ name: 'host-b', clock: hastyClock, telemetry });
 }
@@ -57,14 +57,14 @@ function messages(changes: Partial<HeldMessages> = {}): HeldMessages {
 }
 
 describe('executePayments', () => {
-  test('a batch is paid, whatever else the trigger tells', async () => {
+  test('a batch is paid, whatever else the trigger passes', async () => {
     const { batch } = await world.claimedBatch(2);
     const metadata = { lockToken: 'token', deliveryCount: 1, sequenceNumber: 7, subject: null };
     expect(await consume(batch, metadata)).toMatchObject({ settled: { paid: 2 } });
     expect(dead).toEqual([]);
   });
 
-  test('what is no batch is dead-lettered at once, with the field as the reason', async () => {
+  test('a message that is not a batch is dead-lettered at once, with the faulty field as the reason', async () => {
     const outcome = await consume({ batchId: 'b' }, { lockToken: 'token', deliveryCount: 1 });
     expect(outcome).toEqual({ refused: expect.stringContaining('shard') });
     expect(dead).toEqual([
@@ -73,12 +73,12 @@ describe('executePayments', () => {
     expect(telemetry.values(metric.batchRejected)).toEqual([1]);
   });
 
-  test('without a token it comes again, until the queue gives it up', async () => {
+  test('without a lock token the message is redelivered until the queue dead-letters it', async () => {
     await expect(consume('no batch')).rejects.toThrow(BatchRefused);
     expect(dead).toEqual([]);
   });
 
-  test('a store that is away: the message comes again, and after five deliveries the claims do without it', async () => {
+  test('a store outage: the message is redelivered, and after five deliveries it is left to the stale claims', async () => {
     const { batch, shard, ids } = await world.claimedBatch(2);
     await world.cosmos.fault({ kind: '503', count: 10_000, filter: { partitionKey: shard } });
     await expect(consume(batch, { lockToken: 'token', deliveryCount: 4 })).rejects.toThrow(NoClearAnswer);
@@ -95,7 +95,7 @@ describe('executePayments', () => {
     expect(await world.charges(ids)).toHaveLength(2);
   });
 
-  test('a store that does not let the app in is left to in the same way: no good batch becomes a dead letter', async () => {
+  test('a store that denies access is handled the same way: no valid batch becomes a dead letter', async () => {
     const { batch, shard, ids } = await world.claimedBatch(2);
     const denied = cosmosInvoiceStore(world.cosmos.denied.invoices, { clock: hastyClock, shards });
     const { parts, policy } = world.consumer({ instance: reporting(), invoices: denied });
@@ -125,7 +125,7 @@ describe('executePayments', () => {
     expect(await world.stored(shard, ids)).toMatchObject([{ claim: { phase: 'claimed' } }]);
   });
 
-  test('a stopping host leaves the message to others, however often it has come', async () => {
+  test('a stopping host leaves the message to others, however often it was delivered', async () => {
     const { batch } = await world.claimedBatch(1);
     const stopped = consume(batch, { lockToken: 'token', deliveryCount: 9 }, AbortSignal.abort());
     await expect(stopped).rejects.toThrow(BatchUnfinished);
@@ -140,7 +140,7 @@ describe('the lock of the message', () => {
   });
   afterAll(() => bus[Symbol.asyncDispose]());
 
-  /** Takes the next message as a host does, on a connection of its own. */
+  /** Receives the next message as a host does, on its own connection. */
   async function received() {
     const host = bus.connect().createReceiver('commands', { maxAutoLockRenewalDurationInMs: 0 });
     const [message] = await host.receiveMessages(1, { maxWaitTimeInMs: 2_000 });
@@ -148,7 +148,7 @@ describe('the lock of the message', () => {
     return { host, message, lockToken: message.lockToken };
   }
 
-  /** Works on it as the app does: with nothing but its body and its lock token. The clock is in a hurry: it renews often. */
+  /** Processes the message as the app does, from its body and lock token alone. The hasty clock makes renewals frequent. */
   function work(
     { message, lockToken }: Awaited<ReturnType<typeof received>>,
     { duringFirstCall, renewals }: { duringFirstCall?: () => Promise<void>; renewals: LockRenewal[] },
@@ -186,7 +186,7 @@ describe('the lock of the message', () => {
         for (let part = 1; part <= 4; part++) {
           bus.clock.advance(50_000);
           const before = renewals.length;
-          // One that was under way counts from before the advance, so the second from now on is waited for.
+          // A renewal already in flight counts from before the advance, so wait for the second one from here.
           await expect.poll(() => renewals.length).toBeGreaterThan(before + 1);
         }
       },

@@ -7,7 +7,7 @@ import { virtualClock } from '../support/virtualClock.ts';
 
 const second = 1_000;
 
-/** A lock that is kept on a virtual clock, the service's answers in turn (the last one from then on). */
+/** A lock kept on a virtual clock. The service gives `answers` in turn, then repeats the last one. */
 function keptLock(...answers: (LockRenewal | Error | Promise<LockRenewal>)[]) {
   const clock = virtualClock();
   const telemetry = recordedTelemetry();
@@ -23,7 +23,7 @@ function keptLock(...answers: (LockRenewal | Error | Promise<LockRenewal>)[]) {
 }
 
 describe('keepMessageLock', () => {
-  test('work that ends soon costs no request', async () => {
+  test('short work costs no request', async () => {
     const { lock, clock, asked } = keptLock('renewed');
     await clock.advance(19 * second);
     expect(lock.held()).toBe(true);
@@ -33,14 +33,14 @@ describe('keepMessageLock', () => {
     expect(clock.sleepers()).toBe(0);
   });
 
-  test('while work goes on it is renewed three times as often as it must be, also past the host’s five minutes', async () => {
+  test('during long work it is renewed three times as often as needed, even past the host’s five minutes', async () => {
     const { lock, clock, asked } = keptLock('renewed');
     await clock.advance(400 * second);
     expect(asked).toEqual(Array.from({ length: 20 }, (_, n) => 20 * (n + 1)));
     expect(lock.held()).toBe(true);
   });
 
-  test('lost is lost: said once, counted, and never asked again', async () => {
+  test('a lost lock is reported once, counted, and never renewed again', async () => {
     const { lock, clock, asked, telemetry } = keptLock('renewed', 'lost', 'renewed');
     await clock.advance(39 * second);
     expect(lock.held()).toBe(true);
@@ -52,7 +52,7 @@ describe('keepMessageLock', () => {
     expect(telemetry.values(metric.messageLockLost)).toEqual([1]);
   });
 
-  test('a message that is completed while a renewal is on its way is no loss', async () => {
+  test('completing the message while a renewal is in flight is not a loss', async () => {
     const late = Promise.withResolvers<LockRenewal>();
     const { lock, clock, telemetry } = keptLock(late.promise);
     await clock.advance(20 * second);
@@ -63,7 +63,7 @@ describe('keepMessageLock', () => {
     expect(clock.sleepers()).toBe(0);
   });
 
-  test('a service that does not answer is asked again sooner, and believed to keep the lock only for its time', async () => {
+  test('a service that does not answer is asked again sooner, and the lock is trusted only until it expires', async () => {
     const { lock, clock, asked } = keptLock('renewed', new Error('no connection'));
     await clock.advance(20 * second + messageLockMs - 1);
     expect(lock.held()).toBe(true);
@@ -72,7 +72,7 @@ describe('keepMessageLock', () => {
     expect(asked).toEqual([20, 40, 45, 50, 55, 60, 65, 70, 75, 80]);
   });
 
-  test('once it answers again the lock is known to have been held all the time', async () => {
+  test('once the service answers again, the lock is known to have been held throughout', async () => {
     const error = new Error('no connection');
     const { lock, clock } = keptLock(error, error, error, 'renewed');
     await clock.advance(34 * second);
@@ -81,7 +81,7 @@ describe('keepMessageLock', () => {
     expect(lock.held()).toBe(true);
   });
 
-  test('the time of an answer counts from its question: a slow one is worth less', async () => {
+  test('a renewal counts from its request: a slow answer is worth less', async () => {
     const slow = Promise.withResolvers<LockRenewal>();
     const { lock, clock, asked } = keptLock(slow.promise, new Error('no connection'));
     await clock.advance(50 * second);
@@ -94,7 +94,7 @@ describe('keepMessageLock', () => {
     expect(asked.slice(0, 2)).toEqual([20, 70]);
   });
 
-  test('before the first answer half the time is believed, since nobody says how old the lock is', async () => {
+  test('before the first answer only half the lock time is trusted, as the age of the lock is unknown', async () => {
     const { lock, clock } = keptLock(new Promise<LockRenewal>(() => {}));
     await clock.advance(messageLockMs / 2 - 1);
     expect(lock.held()).toBe(true);

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { settleAsTheyCome } from '../../src/paying/payBatch.ts';
 import { systemClock } from '../../src/platform/clock.ts';
 
-/** A clock whose sleeps end when the test says so. */
+/** A clock whose sleeps end when the test tells them to. */
 function heldClock() {
   const sleeping: (() => void)[] = [];
   return {
@@ -23,7 +23,7 @@ function heldClock() {
 }
 
 describe('settleAsTheyCome', () => {
-  test('what comes at once is settled in one group', async () => {
+  test('outcomes that arrive together are settled in one group', async () => {
     const { clock } = heldClock();
     const groups: number[][] = [];
     const settle = async (group: number[]) => void groups.push(group);
@@ -34,7 +34,7 @@ describe('settleAsTheyCome', () => {
     expect(groups).toEqual([[1, 2, 3]]);
   });
 
-  test('a slow one does not hold up the others', async () => {
+  test('a slow outcome does not delay the others', async () => {
     const { clock, elapse } = heldClock();
     const slow = Promise.withResolvers<number>();
     const groups: number[][] = [];
@@ -51,7 +51,7 @@ describe('settleAsTheyCome', () => {
     expect(groups).toEqual([[1, 3], [2]]);
   });
 
-  test('what needs no settling is passed by, also when nothing does', async () => {
+  test('items with nothing to settle are skipped, even if that is all of them', async () => {
     const { clock } = heldClock();
     const groups: unknown[] = [];
     const settle = async (group: unknown[]) => void groups.push(group);
@@ -60,7 +60,7 @@ describe('settleAsTheyCome', () => {
     expect(groups).toEqual([]);
   });
 
-  test('one that rejects is reported after the others are settled', async () => {
+  test('a rejection is reported after the others are settled', async () => {
     const { clock } = heldClock();
     const groups: number[][] = [];
     const settle = async (group: number[]) => void groups.push(group);
@@ -69,7 +69,7 @@ describe('settleAsTheyCome', () => {
     expect(groups).toEqual([[2]]);
   });
 
-  test('a group that could not be settled is reported after the others have been', async () => {
+  test('a group that fails to settle is reported after the others are settled', async () => {
     const { clock, elapse } = heldClock();
     const slow = Promise.withResolvers<number>();
     const groups: number[][] = [];

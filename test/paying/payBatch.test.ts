@@ -24,7 +24,7 @@ afterAll(() => world[Symbol.asyncDispose]());
 const never = { staleClaim: 0, settled: 0, missing: 0 };
 const nothing = { paid: 0, retry: 0, declined: 0, parked: 0 };
 
-/** Pays one claimed invoice with a payment method and gives back what became of it. */
+/** Pays one claimed invoice with the payment method and returns what became of it. */
 async function payOne(paymentMethod: string, changes: Partial<Invoice> = {}) {
   const { batch, shard, ids } = await world.claimedBatch(1, { paymentMethod, ...changes });
   const { pay, handedOn } = world.consumer();
@@ -33,7 +33,7 @@ async function payOne(paymentMethod: string, changes: Partial<Invoice> = {}) {
   return { result, invoice, handedOn, shard, ids, charges: await world.charges(ids) };
 }
 
-/** How many milliseconds from now an invoice is due again. */
+/** Milliseconds from now until the invoice is due again. */
 function wait(invoice: Invoice | undefined): number {
   return Date.parse(invoice?.actionableAt ?? '') - Date.now();
 }
@@ -89,7 +89,7 @@ describe('outcomes', () => {
     );
   });
 
-  test('transient: the same key again soon, and no attempt is used up', async () => {
+  test('transient: retried soon with the same key, and no attempt is used up', async () => {
     const { invoice, charges } = await payOne('pm_local_rateLimit');
     expect(invoice).toMatchObject({
       status: 'pending',
@@ -112,7 +112,7 @@ describe('outcomes', () => {
     expect(await world.charges(ids)).toHaveLength(1);
   });
 
-  test('unknown in the last attempt: parked, with the reason', async () => {
+  test('unknown on the last attempt: parked, with the reason', async () => {
     const { invoice } = await payOne('pm_local_resetBeforeCharge', { attempts: maxAttempts - 1 });
     expect(invoice).toMatchObject({
       status: 'parked',
@@ -128,7 +128,7 @@ describe('outcomes', () => {
     });
   });
 
-  test('a key that the provider has seen with other parameters: parked, and nothing charged twice', async () => {
+  test('a key the provider has seen with other parameters: parked, and nothing charged twice', async () => {
     const { batch, shard, ids } = await world.claimedBatch(1);
     const [command] = batch.commands;
     await world.provider.charge({
@@ -158,7 +158,7 @@ describe('outcomes', () => {
     expect(calls.charge).toEqual([`invoice-${second.invoiceId}-1`]);
   });
 
-  test('each invoice of a batch has its own fate', async () => {
+  test('each invoice of a batch gets its own outcome', async () => {
     const { shard, ids } = await world.dueInvoices(3);
     for (const [n, method] of ['pm_card_visa', 'pm_card_chargeDeclinedLostCard', 'pm_no_such'].entries()) {
       await world.container
@@ -177,7 +177,7 @@ describe('outcomes', () => {
   });
 });
 
-describe('messages that come twice', () => {
+describe('messages delivered twice', () => {
   test('a message that comes again after it was settled calls nobody', async () => {
     const { batch, shard, ids } = await world.claimedBatch(5);
     await world.consumer().pay(batch);
@@ -200,11 +200,11 @@ describe('messages that come twice', () => {
     expect(receipts).toHaveLength(paid);
   });
 
-  test('one delivery asks while the other is charging: the answer comes by the same key later', async () => {
+  test('one delivery calls while the other is charging: the same key gets the answer later', async () => {
     const { batch, shard, ids } = await world.claimedBatch(1);
     await world.paymentFault({ kind: 'delay', delayMs: 150, filter: { invoiceId: ids[0] } });
     const both = await Promise.all([1, 2].map(() => world.consumer().pay(batch)));
-    // The second is told that the first is under way, and puts the invoice back before the first can settle it.
+    // The second call is told that the first is in flight, and puts the invoice back before the first can settle it.
     const told = both.map(({ settled, lost }) => ({ paid: settled.paid, retry: settled.retry, lost }));
     expect(told).toContainEqual({ paid: 0, retry: 1, lost: 0 });
     expect(told).toContainEqual({ paid: 0, retry: 0, lost: 1 });
@@ -216,10 +216,10 @@ describe('messages that come twice', () => {
   });
 });
 
-describe('since when a payment is unknown', () => {
+describe('when a payment became unknown', () => {
   const busy = watchedProviderOf({ kind: 'transient', code: 'busy', message: '' });
 
-  test('a message that comes again after its calls began: since the claim', async () => {
+  test('a redelivered message whose calls had begun: at the claim', async () => {
     const { batch, shard, ids } = await world.claimedBatch(2);
     await startBatch(world.invoices, batch, { claimStaleMs: 5 * minute });
     const claims = (await world.stored(shard, ids)).map(({ claim }) => claim?.at);
@@ -228,7 +228,7 @@ describe('since when a payment is unknown', () => {
     expect(unknown).toEqual(claims);
   });
 
-  test('one whose every call charged nothing is not', async () => {
+  test('never, if every call charged nothing', async () => {
     const { batch, shard, ids } = await world.claimedBatch(2);
     await world.consumer({ provider: busy }).pay(batch);
     for (const { payment } of await world.stored(shard, ids))
@@ -258,7 +258,7 @@ describe('stale claims', () => {
   });
 
   test.each(['older', 'newer'] as const)(
-    'ordering per invoice: of two orders for it only the newer pays, also when the %s comes first',
+    'ordering per invoice: of two commands only the newer pays, even if the %s one comes first',
     async (first) => {
       const older = await world.claimedBatch(2, {}, { claimStaleMs: -minute });
       const { message } = await world.claimDue(older.shard, { run: aRun({ runId: 'run-2' }) });
@@ -282,7 +282,7 @@ describe('stale claims', () => {
     },
   );
 
-  test('where one of a batch was taken the others are paid', async () => {
+  test('if one claim of a batch was taken over, the others are paid', async () => {
     const { batch, shard, ids } = await world.claimedBatch(3);
     await world.makeDue(shard, ids.slice(0, 1));
     await world.claimDue(shard, { run: aRun({ lease: { fence: 2 } }) });
@@ -312,7 +312,7 @@ describe('stale claims', () => {
     expect(await world.charges(ids)).toHaveLength(2);
   });
 
-  test('an invoice that is not there is dropped', async () => {
+  test('a missing invoice is dropped', async () => {
     const { batch, shard, ids } = await world.claimedBatch(2);
     await world.container.item(ids[0] ?? '', shard).delete();
     const result = await world.consumer().pay(batch);
@@ -320,7 +320,7 @@ describe('stale claims', () => {
   });
 });
 
-describe('answers of the store that are lost', () => {
+describe('lost answers of the store', () => {
   const kinds = ['reset-after', 'reset-before', '503', '408'];
 
   test.each(kinds)('at the start (%s): every invoice is charged once', async (kind) => {
@@ -351,13 +351,13 @@ describe('answers of the store that are lost', () => {
       expect(stored.map(({ status }) => status)).toEqual(['paid', 'paid', 'paid']);
       const messages = await world.workItemMessages(shard);
       expect(messages.flatMap(({ body }) => body as object[])).toHaveLength(3);
-      // What is dispatched is what was stored, to the letter.
+      // The dispatched message equals the stored one exactly.
       const content = ({ id, body }: { id: string; body: unknown }) => [id, body] as const;
       expect(new Map(handedOn.map(content))).toEqual(new Map(messages.map(content)));
     },
   );
 
-  test.each(kinds)('to every request for a while (%s): the tries outlast it', async (kind) => {
+  test.each(kinds)('to every request for a while (%s): the retries outlast it', async (kind) => {
     const { batch, shard, ids } = await world.claimedBatch(3);
     let armed: Promise<void> | undefined;
     await world.cosmos.fault({ kind, count: 6, filter: { partitionKey: shard } });
@@ -373,7 +373,7 @@ describe('answers of the store that are lost', () => {
     expect(await world.charges(ids)).toHaveLength(3);
   });
 
-  test('a settlement that never gets through: the message comes again and charges nothing more', async () => {
+  test('a settlement that never gets through: the message is redelivered and charges nothing more', async () => {
     const { batch, shard, ids } = await world.claimedBatch(2);
     const filter = { operation: 'batch', partitionKey: shard };
     let armed: Promise<void> | undefined;
@@ -429,7 +429,7 @@ describe('old keys', () => {
     });
   });
 
-  test('where none is found, and surely nothing was charged, the key is as good as new', async () => {
+  test('if none is found and definitely nothing was charged, the key starts fresh', async () => {
     const { batch, shard, ids } = await world.claimedBatch(1, { payment: oldKey(content) });
     const { provider, calls } = watchedProvider(world.provider);
     await world.consumer({ provider }).pay(batch);
@@ -449,7 +449,7 @@ describe('old keys', () => {
     expect((await world.stored(shard, ids))[0]).toMatchObject({ status: 'parked' });
   });
 
-  test('where the provider cannot say it is asked again later', async () => {
+  test('if the provider cannot say, it is asked again later', async () => {
     const { batch, shard, ids } = await world.claimedBatch(1, { payment: oldKey(content) });
     const { provider, calls } = watchedProvider(world.provider, {
       find: async () => ({ kind: 'unknown', message: 'down' }),
@@ -470,7 +470,7 @@ describe('old keys', () => {
 });
 
 describe('time', () => {
-  test('a slow call does not hold up the others', async () => {
+  test('a slow call does not delay the others', async () => {
     const { batch, shard, ids } = await world.claimedBatch(3);
     const slow = Promise.withResolvers<ChargeOutcome>();
     const { provider } = watchedProvider(world.provider, {
@@ -485,7 +485,7 @@ describe('time', () => {
     expect((await world.stored(shard, ids))[1]).toMatchObject({ status: 'paid', payment: { id: 'pi_slow' } });
   });
 
-  test('a start is a sign of life: the claim goes stale that much later', async () => {
+  test('starting a batch is a sign of life: its claims go stale that much later', async () => {
     const { batch, shard, ids } = await world.claimedBatch(1);
     const slow = Promise.withResolvers<ChargeOutcome>();
     const { provider } = watchedProvider(world.provider, { charge: () => slow.promise });
@@ -497,7 +497,7 @@ describe('time', () => {
     await running;
   });
 
-  test('no leave before the call: nothing is charged, and the message comes again', async () => {
+  test('permission to call withdrawn beforehand: nothing is charged, and the message is redelivered', async () => {
     const { batch, shard, ids } = await world.claimedBatch(3);
     const { provider, calls } = watchedProvider(world.provider);
     await expect(world.consumer({ provider }).pay(batch, () => false)).rejects.toThrow(BatchUnfinished);
@@ -508,7 +508,7 @@ describe('time', () => {
     expect((await world.consumer().pay(batch)).settled.paid).toBe(3);
   });
 
-  test('the leave ends during a call: its answer is still taken, the rest is left', async () => {
+  test('permission withdrawn during a call: its answer is still taken, the rest is left', async () => {
     const { batch, shard, ids } = await world.claimedBatch(3);
     let mayCall = true;
     const { provider, calls } = watchedProvider(world.provider, {
@@ -538,7 +538,7 @@ describe('time', () => {
     expect(calls.charge.length).toBeLessThan(2);
   });
 
-  test('a provider that breaks its promise leaves the others settled, and the message comes again', async () => {
+  test('a provider that rejects leaves the other invoices settled, and the message is redelivered', async () => {
     const { batch, shard, ids } = await world.claimedBatch(2);
     const { provider } = watchedProvider(world.provider, {
       async charge(request) {

@@ -17,13 +17,13 @@ const batch: PaymentBatch = newPaymentBatch({
   commands: [commandFor(anInvoice(), { attempt: 1, at: '2026-01-01T12:00:00.000Z' })],
 });
 
-test('a batch carries a version only once it is above 1: the first release refuses fields it does not know', () => {
+test('a batch carries a version only above 1: the first release refuses unknown fields', () => {
   const first = ['batchId', 'commands', 'runId', 'shard'];
   expect(Object.keys(batch).toSorted()).toEqual(formatVersion > 1 ? [...first, 'version'] : first);
 });
 
 describe('parseBatch', () => {
-  test('a batch comes through as it is', () => {
+  test('a batch is passed through unchanged', () => {
     expect(parseBatch(batch)).toEqual(batch);
   });
 
@@ -32,7 +32,7 @@ describe('parseBatch', () => {
     ['no commands', { ...batch, commands: [] }, /commands: /],
     ['a shard that is none', { ...batch, shard: 'zz' }, /shard: two hex digits/],
     [
-      'a batch id that would end a string of a condition',
+      'a batch id that would close a string literal in a condition',
       { ...batch, batchId: `x' or c.status = 'claimed` },
       /batchId: expected 1 to 64 letters/,
     ],
@@ -53,7 +53,7 @@ describe('parseBatch', () => {
     expect(parseBatch(message).commands).toEqual([{ ...command, payment }]);
   });
 
-  test('a batch of a newer version is not refused: it is for a newer process', () => {
+  test('a batch of a newer version is not refused: a newer process handles it', () => {
     expect(() => parseBatch({ ...batch, version: 2, commands: 'in another form' })).toThrow(NewerVersion);
   });
 

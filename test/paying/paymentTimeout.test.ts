@@ -4,7 +4,7 @@ import { expect, test } from 'vitest';
 import { parseTimeSpan } from '../../local/functionsHost/timeSpan.ts';
 import { callWindowMs, lockRenewalMs, longestTimeoutMs } from '../../src/paying/paymentTimeout.ts';
 
-/** Any pair that the settings take (readSettings.test.ts compares). */
+/** Any pair the settings accept (checked in readSettings.test.ts). */
 const accepted = fc.integer({ min: 5_000, max: 86_400_000 }).chain((claimStaleMs) =>
   fc.record({
     claimStaleMs: fc.constant(claimStaleMs),
@@ -12,7 +12,7 @@ const accepted = fc.integer({ min: 5_000, max: 86_400_000 }).chain((claimStaleMs
   }),
 );
 
-test('a payment that begins in time is over before its claim is stale and its message is lost', () => {
+test('a payment that begins in time ends before its claim goes stale or its message lock is lost', () => {
   fc.assert(
     fc.property(accepted, ({ timeoutMs, claimStaleMs }) => {
       const payMs = callWindowMs({ timeoutMs, claimStaleMs });
@@ -29,11 +29,14 @@ test.each([
   [300, 80, 110],
   [20, 4, 10],
   [5, 1, 2.5],
-])('claims of %i s and calls of at most %i s: payments begin for %f s', (stale, timeout, window) => {
-  expect(callWindowMs({ claimStaleMs: stale * 1_000, timeoutMs: timeout * 1_000 })).toBe(window * 1_000);
-});
+])(
+  'claims stale after %i s, calls of at most %i s: payments may begin for %f s',
+  (stale, timeout, window) => {
+    expect(callWindowMs({ claimStaleMs: stale * 1_000, timeoutMs: timeout * 1_000 })).toBe(window * 1_000);
+  },
+);
 
-test('claims that go stale later than the lock ends leave no more time', () => {
+test('claims that outlast the lock allow no more time', () => {
   expect(longestTimeoutMs(86_400_000)).toBe(longestTimeoutMs(lockRenewalMs));
 });
 

@@ -34,7 +34,7 @@ const context = (resourceId: string) => ({
   assertHeld() {},
 });
 
-/** An invoice that is parked because the last answer was lost, after the charge or before it. */
+/** An invoice parked because the last answer was lost, before or after the charge. */
 async function parkedUnknown(paymentMethod: string) {
   const { batch, shard, ids } = await world.claimedBatch(1, { paymentMethod, attempts: maxAttempts - 1 });
   await world.consumer().pay(batch);
@@ -70,8 +70,8 @@ function reconcile(
   return stage.run(input, context(id));
 }
 
-describe('the order of a reconciliation', () => {
-  test('is stored when the invoice is parked, for later: the provider’s search lags', async () => {
+describe('ordering a reconciliation', () => {
+  test('is stored with a delay when the invoice is parked: the provider’s search lags', async () => {
     const { id, shard, message } = await parkedUnknown('pm_local_resetAfterCharge');
     expect(itemOf(message)).toEqual({
       resourceId: id,
@@ -83,13 +83,13 @@ describe('the order of a reconciliation', () => {
     expect(wait).toBe(1.5 * minute);
   });
 
-  test('is not given if the outcome is known', async () => {
+  test('does not happen if the outcome is known', async () => {
     const { batch, shard } = await world.claimedBatch(1, { paymentMethod: 'pm_no_such_method' });
     await world.consumer().pay(batch);
     expect(await world.workItemMessages(shard)).toEqual([]);
   });
 
-  test('also comes with a claim that gives up after the last attempt', async () => {
+  test('also happens when a claim gives up after the last attempt', async () => {
     const { shard, ids } = await world.dueInvoices(2, { attempts: maxAttempts });
     const { counts } = await world.claimDue(shard);
     expect(counts).toMatchObject({ parked: 2 });
@@ -114,7 +114,7 @@ describe('reconciliation', () => {
     expect(await reconcile(id, itemOf(message).input)).toEqual({ result: 'decided meanwhile' });
   });
 
-  test('none is found: the invoice stays parked, its timeline says so, and nothing is charged', async () => {
+  test('no payment is found: the invoice stays parked, its timeline says so, and nothing is charged', async () => {
     const { id, ids, shard, message } = await parkedUnknown('pm_local_resetBeforeCharge');
     expect(await reconcile(id, itemOf(message).input, { laterMs: hour })).toEqual({ result: 'not found' });
     const [invoice] = await world.stored(shard, ids);
@@ -147,13 +147,13 @@ describe('reconciliation', () => {
     expect(invoice?.timeline.at(-1)).toMatchObject({ what: 'looked up', reason });
   });
 
-  test('the provider cannot say: the work item is tried again', async () => {
+  test('the provider cannot say: the work item is retried', async () => {
     const { id, message } = await parkedUnknown('pm_local_resetAfterCharge');
     const silent = async () => ({ kind: 'unknown' as const, message: 'down' });
     await expect(reconcile(id, itemOf(message).input, { find: silent })).rejects.toThrow(NotReconciled);
   });
 
-  test('an invoice that somebody has made pending meanwhile is left alone', async () => {
+  test('an invoice made pending in the meantime is left alone', async () => {
     const { id, ids, shard, message } = await parkedUnknown('pm_local_resetAfterCharge');
     const asPending = async (): Promise<FoundPayment> => {
       await world.container.item(id, shard).patch([{ op: 'set', path: '/status', value: 'pending' }]);
@@ -167,7 +167,7 @@ describe('reconciliation', () => {
     } satisfies Partial<Invoice>);
   });
 
-  test('none is found, and a person decides meanwhile: that is what is recorded', async () => {
+  test('none is found, and a person decides in the meantime: their decision is what is recorded', async () => {
     const { id, ids, shard, message } = await parkedUnknown('pm_local_resetBeforeCharge');
     const find = async (): Promise<FoundPayment> => {
       await world.container.item(id, shard).patch([{ op: 'set', path: '/status', value: 'pending' }]);
@@ -178,7 +178,7 @@ describe('reconciliation', () => {
     expect((await world.stored(shard, ids))[0]?.timeline.at(-1)).toMatchObject({ what: 'parked' });
   });
 
-  test('an invoice that somebody makes pending between the read and the write is left alone', async () => {
+  test('an invoice made pending between the read and the write is left alone', async () => {
     const { id, ids, shard, message } = await parkedUnknown('pm_local_resetAfterCharge');
     const container = withBatch(world.container, (write) => async (...args) => {
       await world.container.item(id, shard).patch([{ op: 'set', path: '/status', value: 'pending' }]);
@@ -194,7 +194,7 @@ describe('reconciliation', () => {
   });
 });
 
-test('with a webhook, every end of an invoice is notified, once per settlement', async () => {
+test('with a webhook, every final status is notified, once per settlement', async () => {
   const { shard, ids } = await world.dueInvoices(3);
   for (const [n, method] of ['pm_card_visa', 'pm_card_chargeDeclinedLostCard', 'pm_no_such'].entries()) {
     await world.container
@@ -218,7 +218,7 @@ test('with a webhook, every end of an invoice is notified, once per settlement',
   expect(notified.every(({ occasion }) => occasion !== undefined)).toBe(true);
 });
 
-test('with a webhook, an invoice parked by a claim is notified, and one found paid after all', async () => {
+test('with a webhook, an invoice parked by a claim is notified, and so is one found paid after all', async () => {
   const { shard, ids } = await world.claimedBatch(
     1,
     { paymentMethod: 'pm_local_resetAfterCharge', attempts: maxAttempts - 1 },

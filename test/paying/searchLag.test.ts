@@ -1,6 +1,6 @@
 /**
- * The provider's search shows a payment only some time after the charge. Until then, finding none proves nothing: code that
- * trusted it would charge again, or record that an invoice was not charged although it was.
+ * The provider's search lags behind the charge. Until it catches up, "not found" proves nothing: code that trusted it
+ * would charge twice, or record a charged invoice as not charged.
  */
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { type Charge, startPayments } from '../../local/stripe/index.ts';
@@ -20,7 +20,7 @@ beforeAll(async () => {
 });
 afterAll(() => world[Symbol.asyncDispose]());
 
-/** One due invoice and a provider whose search lags, both on a clock that starts now, when the key is made. */
+/** One due invoice and a provider whose search lags. Their shared clock starts now, when the key is created. */
 async function anInvoice(paymentMethod = 'pm_card_visa') {
   const clock = virtualClock(Date.now());
   const payments = await startPayments({ searchLagMs, clock });
@@ -41,21 +41,20 @@ async function anInvoice(paymentMethod = 'pm_card_visa') {
   });
   return {
     clock,
-    /** Claims it, however long it was to wait, pays it and reads it. */
+    /** Claims the invoice however long it still had to wait, pays it and reads it. */
     async pay(): Promise<Invoice> {
       await world.makeDue(shard, ids);
       const { message } = await world.claimDue(shard);
       await world.consumer({ provider, clock }).pay(paymentBatchSchema.parse(message?.body));
       return sought();
     },
-    /** Looks it up, as the work item of a parked invoice does. */
+    /** Looks the payment up, as the work item of a parked invoice does. */
     reconcile: () =>
       stage.run(
         { shard, keyNumber: 1 },
         { resourceId: id, signal: new AbortController().signal, assertHeld() {} },
       ),
     stored: sought,
-    /** What the provider's search finds. */
     find: async () => provider.find({ ...(await sought()), invoiceId: id }),
     async charges(): Promise<Charge[]> {
       const rows = (await (await fetch(`${payments.baseUrl}/_local/charges`)).json()) as Charge[];
@@ -69,7 +68,7 @@ async function anInvoice(paymentMethod = 'pm_card_visa') {
   };
 }
 
-test('a remembered failure after the charge: an early "not found" is not trusted, and later it is paid', async () => {
+test('a remembered failure after the charge: an early "not found" is not trusted, and the invoice ends up paid', async () => {
   await using invoice = await anInvoice('pm_local_serverErrorAfterCharge');
   await invoice.pay();
   const [charge] = await invoice.charges();
@@ -80,7 +79,7 @@ test('a remembered failure after the charge: an early "not found" is not trusted
     status: 'pending',
     payment: { keyNumber: 1, declines: 0, unknownSince: expect.any(String) },
   });
-  // The next try comes when the search can find the payment.
+  // The retry is due once the search can find the payment.
   const waitMs = Date.parse(unsure.actionableAt ?? '') - invoice.clock.now();
   expect(waitMs).toBeGreaterThan(searchLagMs);
 
@@ -89,7 +88,7 @@ test('a remembered failure after the charge: an early "not found" is not trusted
   expect(await invoice.charges()).toEqual([charge]);
 });
 
-test('a key that expires right after a charge whose answer was lost: looked up until it is found', async () => {
+test('a key that expires right after a charge whose answer was lost: the payment is looked up until it is found', async () => {
   await using invoice = await anInvoice();
   await invoice.meets('reset-before');
   await invoice.pay();
@@ -107,7 +106,7 @@ test('a key that expires right after a charge whose answer was lost: looked up u
     payment: { keyNumber: 1, unknownSince: expect.any(String) },
   });
   await expect(invoice.reconcile()).rejects.toThrow(NotReconciled);
-  // The timeline gets no entry either.
+  // No timeline entry either.
   expect(await invoice.stored()).toEqual(unsure);
 
   await invoice.clock.advance(searchLagMs);

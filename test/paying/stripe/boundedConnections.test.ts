@@ -14,11 +14,11 @@ afterAll(() => {
   server.close();
 });
 
-// Node's own timers are not touched.
+// Timers inside Node itself stay real.
 beforeEach(() => void vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] }));
 afterEach(() => void vi.useRealTimers());
 
-/** A request that has reached the server, and the way to answer it. */
+/** A request that has reached the server, and a function that answers it. */
 async function underWay() {
   const call = request({ host: '127.0.0.1', port, agent });
   const served = once(server, 'request') as Promise<[unknown, ServerResponse]>;
@@ -30,13 +30,13 @@ async function underWay() {
       response.end('done');
       const [answered] = await once(call, 'response');
       answered.resume();
-      // The agent has it back then.
+      // The connection is then back in the agent's pool.
       await once(agent, 'free');
     },
   };
 }
 
-test('each request has the whole time, also on a connection that was used before; being idle takes none', async () => {
+test('each request gets the full time, even on a reused connection; idle time does not count', async () => {
   const first = await underWay();
   vi.advanceTimersByTime(boundMs - 1);
   await first.answer();

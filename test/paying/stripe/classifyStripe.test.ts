@@ -2,7 +2,7 @@ import Stripe from 'stripe';
 import { describe, expect, test } from 'vitest';
 import { classifyError, classifyIntent } from '../../../src/paying/stripe/classifyStripe.ts';
 
-/** An error as the package makes it of an answer: status, error object, headers. */
+/** An error as the SDK builds it from an answer: status, error object, headers. */
 function answered(statusCode: number, error: object, headers: Record<string, string> = {}) {
   return Stripe.errors.StripeError.generate({ message: 'words', statusCode, headers, ...error });
 }
@@ -48,7 +48,7 @@ describe('declines', () => {
     expect(classifyError(card({ decline_code }))).toEqual(declined('hard', decline_code));
   });
 
-  test('without a decline code the error code tells', () => {
+  test('without a decline code the error code decides', () => {
     expect(classifyError(card({ code: 'expired_card' }))).toEqual(declined('hard', 'expired_card'));
     expect(classifyError(card({ code: 'processing_error' }))).toEqual(declined('soft', 'processing_error'));
     expect(classifyError(card({ code: undefined }))).toEqual(declined('soft', 'card_declined'));
@@ -66,7 +66,7 @@ describe('declines', () => {
   });
 });
 
-describe('surely not charged: transient', () => {
+describe('definitely not charged: transient', () => {
   test.each([
     ['a rate limit', answered(429, { code: 'rate_limit' }), 'rate_limit'],
     ['a lock that was not had', answered(429, { code: 'lock_timeout' }), 'lock_timeout'],
@@ -82,14 +82,14 @@ describe('surely not charged: transient', () => {
     expect(classifyError(error)).toMatchObject({ kind: 'transient', code });
   });
 
-  test('the wait that Stripe asks for, in milliseconds', () => {
+  test('the wait Stripe asks for, in milliseconds', () => {
     const limit = (headers: Record<string, string>) => answered(429, { code: 'rate_limit' }, headers);
     expect(classifyError(limit({ 'retry-after': '7' }))).toMatchObject({ retryAfterMs: 7000 });
     expect(classifyError(limit({ 'retry-after': 'soon' }))).not.toHaveProperty('retryAfterMs');
     expect(classifyError(limit({}))).not.toHaveProperty('retryAfterMs');
   });
 
-  test('what Stripe says of our key is not repeated', () => {
+  test('Stripe’s message about our secret key is not repeated', () => {
     const outcome = classifyError(answered(401, { message: 'Invalid API Key provided: sk_test_secret' }));
     expect(JSON.stringify(outcome)).not.toContain('secret_');
     expect(JSON.stringify(outcome)).not.toContain('sk_test');
@@ -98,7 +98,7 @@ describe('surely not charged: transient', () => {
 
 describe('may have been charged: unknown', () => {
   test.each([
-    ['the first call is under way', answered(409, { code: 'idempotency_key_in_use' })],
+    ['the first call is in flight', answered(409, { code: 'idempotency_key_in_use' })],
     ['500', answered(500, {})],
     ['502', answered(502, {})],
     ['503', answered(503, {})],
@@ -107,22 +107,22 @@ describe('may have been charged: unknown', () => {
     ['a reset', connection({ code: 'ECONNRESET', syscall: 'read' })],
     ['a broken pipe', connection({ code: 'EPIPE', syscall: 'write' })],
     ['an answer that breaks off', connection({ exception: new Error('aborted') })],
-    ['an answer that is no JSON', new Stripe.errors.StripeAPIError({ message: 'Invalid JSON' })],
-    ['an error of no kind that is known', new Error('words')],
+    ['an answer that is not JSON', new Stripe.errors.StripeAPIError({ message: 'Invalid JSON' })],
+    ['an error of an unknown kind', new Error('words')],
     ['no error at all', 'words'],
   ])('%s', (_, error) => {
     expect(classifyError(error).kind).toBe('unknown');
   });
 });
 
-test('a request that Stripe does not take is refused, for a person to see', () => {
+test('a request that Stripe rejects is refused, for a person to see', () => {
   const unknownMethod = answered(400, { type: 'invalid_request_error', code: 'resource_missing' });
   expect(classifyError(unknownMethod)).toEqual({ kind: 'refused', code: 'resource_missing', message });
   expect(classifyError(answered(400, {}))).toEqual({ kind: 'refused', code: 'invalid_request', message });
   expect(classifyError(answered(404, {})).kind).toBe('refused');
 });
 
-test('a key with other parameters is reused', () => {
+test('a key sent with other parameters is `keyReused`', () => {
   expect(classifyError(answered(400, { type: 'idempotency_error' }))).toEqual({ kind: 'keyReused', message });
 });
 
@@ -132,6 +132,6 @@ test.each([
   ['requires_payment_method', { kind: 'declined', severity: 'soft' }],
   ['processing', { kind: 'unknown' }],
   ['a_status_of_tomorrow', { kind: 'unknown' }],
-])('an intent that is %s', (status, outcome) => {
+])('an intent with the status %s', (status, outcome) => {
   expect(classifyIntent({ id: 'pi_1', status })).toMatchObject(outcome);
 });

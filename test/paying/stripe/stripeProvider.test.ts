@@ -9,7 +9,6 @@ const payments = await startPayments({ searchLagMs: 0 });
 afterAll(() => payments.stop());
 const { baseUrl: apiBase, secretKey } = payments;
 const provider = stripeProvider({ secretKey, apiBase, timeoutMs: 10_000 });
-/** For calls that get no answer. */
 const impatient = stripeProvider({ secretKey, apiBase, timeoutMs: 150 });
 
 let invoices = 0;
@@ -31,7 +30,7 @@ async function ledgerOf(invoiceId: string): Promise<Charge[]> {
   return charges.filter((charge) => charge.invoiceId === invoiceId);
 }
 
-/** Charges, and gives the payment's id. */
+/** Charges and returns the payment's id. */
 async function paid(charge: ChargeRequest): Promise<string> {
   const outcome = await provider.charge(charge);
   if (outcome.kind !== 'succeeded') throw new Error(outcome.kind);
@@ -52,14 +51,14 @@ describe('charge', () => {
     ]);
   });
 
-  test('again with the same key gives the same payment and one row in the ledger', async () => {
+  test('a repeat with the same key gives the same payment and one row in the ledger', async () => {
     const charge = request();
     const first = await provider.charge(charge);
     expect(await provider.charge(charge)).toEqual(first);
     expect(await ledgerOf(charge.invoiceId)).toHaveLength(1);
   });
 
-  test('amounts are given as Stripe counts them, or refused without a call', async () => {
+  test('amounts are sent in Stripe’s units, or refused without a call', async () => {
     const whole = request({ currency: 'ISK', amountMinor: 1300 });
     expect((await provider.charge(whole)).kind).toBe('succeeded');
     expect(await ledgerOf(whole.invoiceId)).toMatchObject([{ amount: 130_000, currency: 'isk' }]);
@@ -118,7 +117,7 @@ describe('charge', () => {
     expect(outcome).toMatchObject({ kind: 'transient', code: 'rate_limit', retryAfterMs: 1000 });
   });
 
-  test('a second call while the first is under way is unknown', async () => {
+  test('a second call while the first is in flight is unknown', async () => {
     const charge = request();
     await arm({ kind: 'delay', delayMs: 400, filter: { invoiceId: charge.invoiceId } });
     const both = await Promise.all([provider.charge(charge), provider.charge(charge)]);
@@ -126,7 +125,7 @@ describe('charge', () => {
     expect(await ledgerOf(charge.invoiceId)).toHaveLength(1);
   });
 
-  test('the same key with other parameters is reused', async () => {
+  test('the same key with other parameters is `keyReused`', async () => {
     const charge = request();
     await provider.charge(charge);
     expect(await provider.charge({ ...charge, amountMinor: 2000 })).toMatchObject({ kind: 'keyReused' });
@@ -145,7 +144,7 @@ describe('charge', () => {
     expect(JSON.stringify(outcome)).not.toContain('sk_test');
   });
 
-  test('a closed connection is not tried again behind our back', async () => {
+  test('the SDK does not retry a closed connection by itself', async () => {
     const charge = request();
     await arm({ kind: 'reset-before', count: 2, filter: { invoiceId: charge.invoiceId } });
     for (let n = 0; n < 2; n++) expect((await provider.charge(charge)).kind).toBe('unknown');
@@ -153,8 +152,8 @@ describe('charge', () => {
   });
 });
 
-describe('a provider that is not there', () => {
-  test('refuses connections: transient', async () => {
+describe('a provider that is down or broken', () => {
+  test('refused connections: transient', async () => {
     const server = createServer().listen(0, '127.0.0.1');
     await once(server, 'listening');
     const { port } = server.address() as AddressInfo;
@@ -183,10 +182,10 @@ describe('a provider that is not there', () => {
   });
 });
 
-describe('a provider that never comes to an end', () => {
+describe('a provider whose answer never ends', () => {
   const timeoutMs = 200;
 
-  /** Listens and does with each connection what `serve` says; `ended` resolves when the first one is over. */
+  /** Listens and passes each connection to `serve`; `ended` resolves when the first one closes. */
   async function serving(serve: (socket: Socket) => void) {
     const ended = Promise.withResolvers<void>();
     const server = createServer((socket) => {
@@ -220,7 +219,7 @@ describe('a provider that never comes to an end', () => {
     await server.ended;
   });
 
-  test('find, with pages without end: unknown, and no more pages are asked for', async () => {
+  test('find, with endless pages: unknown, and no more pages are requested', async () => {
     const page = JSON.stringify({
       object: 'search_result',
       data: [{ id: 'pi_1', object: 'payment_intent', amount: 1, currency: 'usd', metadata: {} }],
@@ -232,13 +231,13 @@ describe('a provider that never comes to an end', () => {
       socket.on('data', () => void setTimeout(() => socket.write(answer), 20));
     });
     expect((await server.endless.find(request())).kind).toBe('unknown');
-    // Nobody uses it any more.
+    // The connection is no longer in use.
     await server.ended;
   });
 });
 
 describe('find', () => {
-  test('a payment, by an id with any sign in it', async () => {
+  test('a payment, by an id with any characters in it', async () => {
     for (const invoiceId of [`it's "7" \\ 8`, 'счёт-☕']) {
       const charge = request({ invoiceId, idempotencyKey: crypto.randomUUID() });
       const paymentId = await paid(charge);
@@ -253,7 +252,7 @@ describe('find', () => {
     const before = await Promise.all(others.map((id) => paid(request({ invoiceId: id }))));
     expect(await provider.find(mine)).toEqual({ kind: 'notFound' });
     const paymentId = await paid(mine);
-    // More than one page of newer ones.
+    // More than one page of newer payments.
     await Promise.all(
       Array.from({ length: 101 }, (_, n) =>
         paid(request({ invoiceId: others[0] ?? '', idempotencyKey: `${invoiceId}-other-${n}` })),
@@ -264,7 +263,7 @@ describe('find', () => {
   });
 
   test.each([{ amountMinor: 2999 }, { currency: 'EUR' }, { currency: 'KWD', amountMinor: 1999 }])(
-    'a payment under the id that is not %o differs, and says from what',
+    'a payment under the id that does not match %o is `differs`, and the message says what was found',
     async (sought) => {
       const charge = request();
       const paymentId = await paid(charge);
@@ -275,19 +274,19 @@ describe('find', () => {
     },
   );
 
-  test('amounts are compared as Stripe counts them', async () => {
+  test('amounts are compared in Stripe’s units', async () => {
     const charge = request({ currency: 'ISK', amountMinor: 1300 });
     const paymentId = await paid(charge);
     expect(await provider.find(charge)).toEqual({ kind: 'found', paymentId });
   });
 
-  test('nothing where none succeeded', async () => {
+  test('nothing if no payment succeeded', async () => {
     const charge = request({ paymentMethod: 'pm_card_chargeDeclined' });
     await provider.charge(charge);
     expect(await provider.find(charge)).toEqual({ kind: 'notFound' });
   });
 
-  test('unknown where the provider cannot say', async () => {
+  test('unknown if the provider cannot say', async () => {
     await arm({ kind: '429', filter: { operation: 'search' } });
     expect((await provider.find(request())).kind).toBe('unknown');
   });
