@@ -36,7 +36,7 @@ describe('Service Bus', () => {
     return messages;
   }
 
-  test('one message each, with the id of the outbox message; a second send is dropped as a duplicate', async () => {
+  test('one message each, under the outbox message’s id; a second send is dropped as a duplicate', async () => {
     const send = serviceBusDestination(bus.client.createSender('plain'));
     const messages = [command('a', { n: 1 }), command('b', { n: 2 })];
     expect(await send(messages)).toEqual([{ kind: 'sent' }, { kind: 'sent' }]);
@@ -49,7 +49,7 @@ describe('Service Bus', () => {
     ]);
   });
 
-  test('what is larger than Service Bus takes is refused by itself, the others go', async () => {
+  test('a message too large for Service Bus is refused alone, and the others are sent', async () => {
     const send = serviceBusDestination(bus.client.createSender('large'));
     const results = await send([
       command('small', 'x'),
@@ -64,14 +64,14 @@ describe('Service Bus', () => {
     expect((await received('large', 2)).map(({ messageId }) => messageId)).toEqual(['small', 'other']);
   });
 
-  test('messages that are too large together go in several requests', async () => {
+  test('messages too large for one request are split over several', async () => {
     const send = serviceBusDestination(bus.client.createSender('many'));
     const messages = Array.from({ length: 5 }, (_, n) => command(`m${n}`, 'x'.repeat(100 * 1024)));
     expect(await send(messages)).toEqual(Array(5).fill({ kind: 'sent' }));
     expect(await bus.stats('many')).toMatchObject({ active: 5 });
   });
 
-  test('a broker that refuses leaves every message of the request to be tried again', async () => {
+  test('a broker that refuses leaves every message of the request to be retried', async () => {
     const sender = bus.client.createSender('away');
     const send = serviceBusDestination(sender);
     await bus.setFault({ kind: 'refuse', operation: 'send', queue: 'away' });
@@ -110,22 +110,22 @@ describe('Storage Queue', () => {
     );
   }
 
-  test('each element of the body is a message of its own, as base64', async () => {
+  test('each element of the body becomes its own message, in base64', async () => {
     const send = storageQueueDestination(queue);
     expect(await send([message('a', [{ n: 1 }, { n: 2 }], 'work-items')])).toEqual([{ kind: 'sent' }]);
     expect(await received()).toEqual(expect.arrayContaining([{ n: 1 }, { n: 2 }]));
   });
 
-  test('a message waits for as long as it has to', async () => {
+  test('a queued message never expires', async () => {
     await storageQueueDestination(queue)([message('a', [{ n: 1 }], 'work-items')]);
     const { receivedMessageItems } = await queue.receiveMessages();
-    // What the service answers for a message that never expires.
+    // The service's value for a message that never expires.
     expect(receivedMessageItems.map(({ expiresOn }) => expiresOn.getUTCFullYear())).toEqual([9999]);
     for (const { messageId, popReceipt } of receivedMessageItems)
       await queue.deleteMessage(messageId, popReceipt);
   });
 
-  test('an element that a queue never takes is refused, and the other messages go', async () => {
+  test('an element the queue can never accept is refused, and the other messages are sent', async () => {
     const send = storageQueueDestination(queue);
     const results = await send([
       message('a', [{ text: 'x'.repeat(70_000) }], 'work-items'),
@@ -135,13 +135,13 @@ describe('Storage Queue', () => {
     expect(await received()).toEqual([{ n: 3 }]);
   });
 
-  test('a queue that is away leaves the message to be tried again', async () => {
+  test('a queue outage leaves the message to be retried', async () => {
     const gone = QueueServiceClient.fromConnectionString(inject('azurite')).getQueueClient('no-such-queue');
     const results = await storageQueueDestination(gone)([message('a', [{ n: 1 }], 'work-items')]);
     expect(results).toEqual([{ kind: 'failed', error: expect.any(String) }]);
   });
 
-  test('a connection that swallows everything ends the round after one time-out, and the next round goes', async () => {
+  test('a connection that swallows everything ends the round after one timeout, and the next round goes through', async () => {
     await using proxy = await throughBlackHole(inject('azurite'));
     const behind = QueueServiceClient.fromConnectionString(proxy.connectionString).getQueueClient(queue.name);
     const send = storageQueueDestination(behind, { timeoutMs: 300 });
@@ -149,7 +149,7 @@ describe('Storage Queue', () => {
     proxy.swallow(true);
     const results = await send(many);
     expect(results).toEqual(many.map(() => ({ kind: 'failed', error: 'the queue did not take it in time' })));
-    // One send at a time for each of the 16 that go side by side: the others were not tried.
+    // One send for each of the 16 that run in parallel: the others were not tried.
     expect(proxy.swallowed()).toBe(16);
     proxy.swallow(false);
     expect(await send([message('after', [{ n: 'after' }], 'work-items')])).toEqual([{ kind: 'sent' }]);

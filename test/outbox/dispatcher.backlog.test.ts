@@ -8,7 +8,7 @@ import { virtualClock } from '../support/virtualClock.ts';
 
 const message = (id: string) => newOutboxMessage({ id, shard: '00', destination: 'work-items', body: [] }, 0);
 
-/** A dispatcher whose sends end when they are told to. */
+/** A dispatcher whose sends end when the test tells them to. */
 function slowDispatcher() {
   const sends = new Map<string, (decision: DispatchDecision) => void>();
   return {
@@ -20,7 +20,7 @@ function slowDispatcher() {
   };
 }
 
-test('what is added while urgent work goes on is dispatched when the last of it ends', () => {
+test('messages added during urgent work are dispatched when the last of that work ends', () => {
   const { sends, dispatcher } = slowDispatcher();
   const backlog = createBacklog(dispatcher, virtualClock());
   const [first, second] = [backlog.busy(), backlog.busy()];
@@ -32,7 +32,7 @@ test('what is added while urgent work goes on is dispatched when the last of it 
   expect([...sends.keys()]).toEqual(['a', 'b']);
 });
 
-test('drained waits for what is under way, and for what was still waiting', async () => {
+test('drained waits for sends in flight and for messages still queued', async () => {
   const { sends, dispatcher } = slowDispatcher();
   const clock = virtualClock();
   const backlog = createBacklog(dispatcher, clock);
@@ -49,7 +49,7 @@ test('drained waits for what is under way, and for what was still waiting', asyn
   expect(clock.sleepers()).toBe(0);
 });
 
-test('drained does not wait for ever for a send that never ends', async () => {
+test('drained does not wait forever for a send that never ends', async () => {
   const { dispatcher } = slowDispatcher();
   const clock = virtualClock();
   const backlog = createBacklog(dispatcher, clock);
@@ -59,7 +59,7 @@ test('drained does not wait for ever for a send that never ends', async () => {
   await draining;
 });
 
-test('what has been dispatched is not kept in memory', async () => {
+test('dispatched messages are not kept in memory', async () => {
   setFlagsFromString('--expose-gc');
   const collectGarbage = runInNewContext('gc') as () => void;
   const { sends, dispatcher } = slowDispatcher();

@@ -10,7 +10,7 @@ function message(id: string, shard = '00'): OutboxMessage {
   return newOutboxMessage({ id, shard, destination: 'payment-commands', body: { batchId: id } }, 0);
 }
 
-/** A store that records the transactions that mark messages. */
+/** A store that records the transactions marking messages. */
 function recordingOutbox() {
   const batches: { shard: string; ids: string[] }[] = [];
   const documents: DocumentStore = {
@@ -36,7 +36,7 @@ function dispatcherWith(send: SendMessages) {
 }
 
 describe('the dispatcher', () => {
-  test('what gathers while a round is under way goes in one further round', async () => {
+  test('messages that arrive during a round go together in the next one', async () => {
     const rounds: string[][] = [];
     const firstRound = Promise.withResolvers<void>();
     const { dispatcher, batches } = dispatcherWith(async (messages) => {
@@ -61,7 +61,7 @@ describe('the dispatcher', () => {
     ]);
   });
 
-  test('a guard that throws keeps its message back, and only its own', async () => {
+  test('a guard that throws holds back its own message only', async () => {
     const sent: string[] = [];
     const { dispatcher, batches } = dispatcherWith(async (messages, mayGo = () => true) =>
       messages.map((one) => {
@@ -80,7 +80,7 @@ describe('the dispatcher', () => {
     expect(batches).toEqual([{ shard: '00', ids: ['b'] }]);
   });
 
-  test('a failed message waits for the sweeper, the others of its round do not', async () => {
+  test('a failed message waits for the sweeper; the rest of its round does not', async () => {
     const { dispatcher } = dispatcherWith(async (messages) =>
       messages.map(({ id }) =>
         id === 'a' ? { kind: 'failed' as const, error: 'down' } : { kind: 'sent' as const },

@@ -9,7 +9,7 @@ import {
 const now = Date.parse('2026-01-01T12:00:00.000Z');
 
 describe('decideDispatch', () => {
-  test('backs off from 1 s, doubling, up to 5 min, and parks after the tenth try', () => {
+  test('backs off from 1 s, doubling up to 5 min, and parks after the tenth try', () => {
     const waits: number[] = [];
     let attempts = 0;
     for (;;) {
@@ -27,7 +27,7 @@ describe('decideDispatch', () => {
     });
   });
 
-  test('what is refused for good is parked at once', () => {
+  test('a message refused for good is parked at once', () => {
     expect(decideDispatch({ attempts: 0 }, { kind: 'refused', error: 'too large' }, now)).toEqual({
       kind: 'parked',
       attempts: 1,

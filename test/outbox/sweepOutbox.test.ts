@@ -25,7 +25,7 @@ afterAll(() => cosmos[Symbol.asyncDispose]());
 const minute = 60_000;
 const held = { assertHeld() {} };
 
-/** A sweeper on an outbox of its own shard; `send` says what the destination answers. */
+/** A sweeper on an outbox in its own shard; `answers.send` is what the destination answers. */
 async function outbox(shard: string) {
   const container = cosmos.containers.invoices;
   const clock = virtualClock(Date.parse('2026-01-01T00:00:00.000Z'));
@@ -60,7 +60,7 @@ async function outbox(shard: string) {
       const [document] = await cosmosDocuments(container).read(shard, [id]);
       return outboxMessageSchema.parse(document);
     },
-    /** Whoever is due in other shards belongs to another test: each removes what it leaves. */
+    /** Removes this test's messages: a sweep would send what is due in any shard, so each test cleans up. */
     async clear() {
       const { resources } = await container.items
         .query<{ id: string }>('SELECT c.id FROM c', { partitionKey: shard })
@@ -87,7 +87,7 @@ describe('marking', () => {
     await box.clear();
   });
 
-  test('one that could not be sent stays, with its next time and the error, and does not expire', async () => {
+  test('a message that could not be sent is kept with its retry time and the error, and does not expire', async () => {
     const box = await outbox('m1');
     box.answers.send = async (all) => all.map(() => ({ kind: 'failed', error: 'the broker is away' }));
     await box.dispatcher().dispatch(await box.store('failed'));
@@ -116,7 +116,7 @@ describe('marking', () => {
     await box.clear();
   });
 
-  test('one that was marked by another meanwhile does not hold up the marks of the others', async () => {
+  test('a message marked by another process in the meantime does not block marking the others', async () => {
     const box = await outbox('m2');
     const [first, second] = [await box.store('marked'), await box.store('unmarked')];
     box.answers.send = async (all) => {
@@ -133,7 +133,7 @@ describe('marking', () => {
 });
 
 describe('sweepOutbox', () => {
-  test('a message that was stored and never sent is sent, once its writer has had its time', async () => {
+  test('a message stored but never sent is sent once its writer has had time to send it', async () => {
     const box = await outbox('s0');
     await box.store('orphan');
     expect(await box.sweep()).toEqual({ dispatched: 0, retried: 0, parked: 0 });
@@ -146,7 +146,7 @@ describe('sweepOutbox', () => {
     await box.clear();
   });
 
-  test('the oldest counts from its beginning, also while it waits for its next try', async () => {
+  test('the age of the oldest counts from its creation, even while it waits for a retry', async () => {
     const box = await outbox('s10');
     box.answers.send = async (all) => all.map(() => ({ kind: 'failed', error: 'the broker is away' }));
     await box.store('failing');
@@ -160,7 +160,7 @@ describe('sweepOutbox', () => {
     await box.clear();
   });
 
-  test('one that is not to be sent before a time has waited since that time', async () => {
+  test('the age of a delayed message counts from when it may be sent', async () => {
     const box = await outbox('s9');
     const at = box.clock.now();
     const content = { id: 'timed', shard: 's9', destination: 'work-items' as const, body: [] };
@@ -188,7 +188,7 @@ describe('sweepOutbox', () => {
     await box.clear();
   });
 
-  test('a broker that stays away: ten tries with growing waits, then parked with the last error', async () => {
+  test('a broker that stays down: ten tries with growing waits, then parked with the last error', async () => {
     const box = await outbox('s2');
     await box.store('hopeless');
     let tries = 0;
@@ -205,7 +205,7 @@ describe('sweepOutbox', () => {
     await box.clear();
   });
 
-  test('what is refused for good is parked at once', async () => {
+  test('a message refused for good is parked at once', async () => {
     const box = await outbox('s3');
     await box.store('large');
     box.answers.send = async (all) => all.map(() => ({ kind: 'refused', error: 'too large' }));
@@ -215,7 +215,7 @@ describe('sweepOutbox', () => {
     await box.clear();
   });
 
-  test('more than a page is swept in one go', async () => {
+  test('one sweep handles more than a page', async () => {
     const box = await outbox('s4');
     for (let n = 0; n < 130; n++) await box.store(`m${n}`);
     await box.clock.advance(minute);
@@ -224,7 +224,7 @@ describe('sweepOutbox', () => {
     await box.clear();
   });
 
-  test('messages that cannot be read, a page and more of them, hold up no other', async () => {
+  test('more than a page of unreadable messages does not block the others', async () => {
     const box = await outbox('s9');
     for (let n = 0; n < 102; n++) {
       const broken = { id: `bad-${n}`, shard: 's9', type: 'outboxMessage', status: 'pending' };
@@ -239,7 +239,7 @@ describe('sweepOutbox', () => {
     await box.clear();
   });
 
-  test('marks that all fail do not make it send the same again and again', async () => {
+  test('a sweep whose marks all fail does not send the same messages over and over', async () => {
     const box = await outbox('s5');
     for (let n = 0; n < 110; n++) await box.store(`m${n}`);
     await box.clock.advance(minute);
@@ -251,7 +251,7 @@ describe('sweepOutbox', () => {
     await box.clear();
   });
 
-  test('a lease that is lost ends it before the next send', async () => {
+  test('a lost lease ends the sweep before the next send', async () => {
     const box = await outbox('s6');
     await box.store('kept');
     await box.clock.advance(minute);
