@@ -1,10 +1,10 @@
 /**
- * Lease, claim and idempotency key each stand between an invoice and its second charge. Two instances' timers
- * fire at the same moment for the same due invoices, and two consumers pay what was sent, with each of the
- * layers there or taken away: one layer, whichever, is enough, and without any the customer pays twice, so
- * the test would see it.
+ * Lease, claim and idempotency key each stand between an invoice and a second charge. Two instances' timers fire
+ * at the same moment for the same due invoices, and two consumers pay what was sent, with every combination of
+ * layers present or removed. Any one layer is enough. With none the customer pays twice, so the test would see a
+ * double charge.
  *
- * How far the second instance came tells which layer stopped it, so no layer hides behind another.
+ * How far the second instance got shows which layer stopped it, so no layer hides behind another.
  */
 import pLimit from 'p-limit';
 import { describe, expect, test } from 'vitest';
@@ -40,8 +40,7 @@ import { virtualLocks } from './support/virtualLocks.ts';
 
 describe('two timers fire at the same moment', () => {
   /**
-   * By the first layer that is left: the runs that got to work, then per invoice the messages, calls and
-   * charges.
+   * By the first remaining layer: the runs that got to work, then messages, calls and charges per invoice.
    */
   const traces = {
     lease: { runs: 1, messages: 1, calls: 1, charges: 1 },
@@ -74,14 +73,13 @@ describe('two timers fire at the same moment', () => {
       messages: ids.map(() => way.messages),
       calls: ids.map(() => way.calls),
     });
-    // Also without the claim: whoever settles second finds nothing left to settle.
+    // Even without the claim: the second consumer to settle finds nothing left to settle.
     expect((await world.stored(shard, ids)).map(({ status }) => status)).toEqual(ids.map(() => 'paid'));
   });
 });
 
 /**
- * Under one claim there is one token, so it admits both: here the key stands alone, and the lease has no
- * part.
+ * Both consumers hold the same claim, so it admits both. The lease plays no part here: the key stands alone.
  */
 describe('both consumers have the same message at the same moment', () => {
   test.each<{ without: Layer[]; charges: number }>([
@@ -99,8 +97,8 @@ describe('both consumers have the same message at the same moment', () => {
 });
 
 /**
- * Two instances tick. Whoever gets to work has read the due invoices before anybody writes a claim; whoever
- * finds the lease held does so while its holder is at work.
+ * Two instances tick. A run that gets to work has read the due invoices before any claim is written; a run that
+ * finds the lease held does so while the holder is at work.
  */
 async function fireTimers(
   { cosmos, telemetry }: PayingWorld,
@@ -114,7 +112,7 @@ async function fireTimers(
     sent.push(...messages);
     return messages.map(() => ({ kind: 'sent' }));
   };
-  // As it is from the second run on: with the fence there, the first try of a claim is the one that counts.
+  // As from the second run on: the fence exists, so the first try of a claim is the one that counts.
   const { invoices, runs } = cosmos.containers;
   const lockKey = jobLockKey('process-invoices', '0');
   await cosmosDocuments(invoices).transact(shard, [newFence(lockKey, shard)]);
@@ -158,9 +156,9 @@ async function fireTimers(
 }
 
 /**
- * Pays batches side by side, each by a consumer of its own. All have started theirs before one of them calls
- * the provider; the calls go one at a time, so that no outcome hangs on which answer comes first. Gives back
- * the calls that were made.
+ * Pays the batches in parallel, each with its own consumer. All have started before any of them calls the
+ * provider; calls go one at a time, so that no outcome depends on which answer comes first. Returns the calls
+ * made.
  */
 async function consume(
   world: PayingWorld,
@@ -206,8 +204,8 @@ function perInvoice(ids: readonly string[], rows: readonly { invoiceId: string }
 }
 
 /**
- * Each of `parties` joins and is given its way to meet the others: to wait until all have come. Once is for
- * good.
+ * Each of `parties` joins and gets a function that waits until all have arrived. Arriving once counts for every
+ * later call.
  */
 function rendezvous(parties: number) {
   const complete = Promise.withResolvers<void>();

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { isUnclear } from '../../src/paying/reconciliation.ts';
 import { type Fate, hour, minute, World } from './world.ts';
 
-/** A step picks what it works on by a number, so that it fits any state of the world. */
+/** A step picks its target by number, so that it applies to any state of the world. */
 type Step = (world: World) => void | Promise<void>;
 
 class Command implements fc.AsyncCommand<World, object> {
@@ -25,7 +25,7 @@ class Command implements fc.AsyncCommand<World, object> {
   }
 }
 
-/** Counted from the latest, which is picked most: so most ways go on, and some come back to what is long past. */
+/** Counts from the newest, which is picked most often: most runs move on, and some return to what is long past. */
 const pick = <T>(all: readonly T[], n: number): T | undefined => all.at(-1 - (n % Math.max(1, all.length)));
 const which = fc.oneof({ weight: 3, arbitrary: fc.constant(0) }, { weight: 1, arbitrary: fc.nat(9) });
 const fate = fc.oneof(
@@ -94,7 +94,7 @@ const commands = [
     .map((ms) => new Command(`advance(${ms / minute} min)`, (world) => world.advance(ms))),
 ];
 
-/** What holds at every moment, whatever has happened. */
+/** Holds after every step, whatever has happened. */
 function checkInvariants(world: World): void {
   const keys = world.ledger.map(({ key }) => key);
   expect(new Set(keys).size, 'at most one charge per idempotency key').toBe(keys.length);
@@ -109,14 +109,14 @@ function checkInvariants(world: World): void {
     expect(payment.id === undefined || status === 'paid', `${id}: a payment id means paid`).toBe(true);
     if (status === 'parked' && (charge !== undefined || payment.unknownSince !== undefined)) {
       const ordered = world.lookUps.filter(({ invoiceId }) => invoiceId === id);
-      // One that the stage would act upon, not pass over as decided meanwhile.
+      // One that the stage would act on, rather than skip as decided in the meantime.
       const inForce = ordered.some(({ keyNumber }) => isUnclear(invoice, keyNumber));
       expect(inForce, `${id}: parked while it may have been charged means a look-up is ordered`).toBe(true);
     }
   }
 }
 
-/** Lets everything go right from here on, until nothing is left to do. */
+/** Runs on without faults until nothing is left to do. */
 async function drain(world: World): Promise<void> {
   for (let rounds = 0; rounds < 200; rounds++) {
     if ([...world.invoices.values()].every(({ actionableAt }) => actionableAt === undefined)) return;
@@ -137,7 +137,7 @@ async function drain(world: World): Promise<void> {
   throw new Error('it never comes to rest');
 }
 
-/** How often each end was reached: the runs must have seen them all, or they show nothing. */
+/** How often each final state was reached: unless the runs reach all of them, they prove nothing. */
 const ends = new Map<string, number>();
 
 test('whatever dies, comes twice, late or never: one charge at most, paid means charged, money is conserved', async () => {
@@ -155,7 +155,7 @@ test('whatever dies, comes twice, late or never: one charge at most, paid means 
           const end = `${status}${status === 'parked' && charged ? ', charged' : ''}`;
           ends.set(end, (ends.get(end) ?? 0) + 1);
           if (status === 'paid') continue;
-          // Where it was charged all the same, that is not known, it says so, and a look finds the payment.
+          // A charged invoice that is not paid must say that its outcome is unknown, and a look-up finds the payment.
           if (charged) {
             expect(reason).toMatch(/unknown|known outcome|older than 23 h/);
             expect(world.find(id).kind).toBe('found');

@@ -1,11 +1,11 @@
 /**
- * The way from claim to settlement as a state machine without I/O. The decisions and the writes are the app's own
- * (`planClaims`, `standing`, `chargeUnderKey`, `decideSettlement`, `planSettlement`, `decideDispatch` and their patches). The
- * store, the queue and the provider are as simple as they can be: a map with ETags, a list whose messages never go away, a
- * ledger.
+ * The path from claim to settlement as a state machine without I/O. The decisions and the writes are the app's own
+ * (`planClaims`, `standing`, `chargeUnderKey`, `decideSettlement`, `planSettlement`, `decideDispatch` and their patches).
+ * The store, the queue and the provider are as simple as possible: a map with ETags, a list that never loses a message,
+ * and a ledger.
  *
- * Each step is one thing that a process does. A process that takes no further step has died there, a message may be
- * delivered twice, and another process may act between any two steps.
+ * Each step is one action of a process. A process that takes no further step has died there. A message may be delivered
+ * twice, and another process may act between any two steps.
  */
 import { z } from 'zod';
 import { planClaims } from '../../src/claiming/planClaims.ts';
@@ -37,18 +37,18 @@ const searchLagMs = minute;
 const keyNumberSchema = z.object({ keyNumber: z.int() });
 const followUps = followUpsOf([reconciliationFollowUp]);
 
-/** An invoice that is to be looked up, and the number of the key that was sent last. */
+/** An invoice to look up, and the number of the last key sent for it. */
 interface LookUp {
   invoiceId: string;
   keyNumber: number;
 }
 
-/** What the network or the card does to one call. */
+/** What the network or the card does with one call. */
 export type Fate =
   | 'answered'
   /** Never arrived. */
   | 'lostBefore'
-  /** Carried out, and the answer lost. */
+  /** Carried out, but the answer is lost. */
   | 'lostAfter'
   /** The caller gives up; the call arrives a little later. */
   | 'late'
@@ -72,7 +72,7 @@ interface Run {
 interface Consumer {
   batch: PaymentBatch;
   toPay: PaymentCommand[];
-  /** Outcomes that are not settled yet, by invoice. */
+  /** Outcomes not settled yet, by invoice id. */
   settlements: Map<string, ReturnType<typeof decideSettlement>>;
 }
 
@@ -80,12 +80,12 @@ export class World {
   now = Date.parse('2026-01-01T12:00:00.000Z');
   readonly invoices = new Map<string, Invoice>();
   readonly outbox = new Map<string, OutboxMessage>();
-  /** Every message that ever arrived: each may come again, at any time. */
+  /** Every message that ever arrived: each may be redelivered at any time. */
   readonly queue: PaymentBatch[] = [];
   readonly runs: Run[] = [];
   readonly consumers: Consumer[] = [];
   readonly ledger: Charge[] = [];
-  /** The look-ups that were ordered in the transactions that parked invoices. */
+  /** The look-ups ordered by the transactions that parked invoices. */
   readonly lookUps: LookUp[] = [];
   readonly #keys = new Map<string, { at: number; params: string; outcome: ChargeOutcome }>();
   #late: ChargeRequest[] = [];
@@ -99,20 +99,20 @@ export class World {
   }
 
   advance(ms: number): void {
-    // A call that is under way arrives soon or not at all.
+    // A call in flight arrives soon or not at all.
     for (const request of this.#late) this.#carryOut(request);
     this.#late = [];
     this.now += ms;
   }
 
-  /** A run looks at what there is to do. */
+  /** A run reads what is due. */
   read(): void {
     const now = this.#iso();
     const due = [...this.invoices.values()].filter(({ actionableAt }) => (actionableAt ?? 'z') <= now);
     if (due.length > 0) this.runs.push({ snapshot: due, batchId: `batch-${this.#ids++}` });
   }
 
-  /** A run writes the claims of what it has read: all of them, or none where another was faster. */
+  /** A run claims what it has read: all of it, or nothing if another run was faster. */
   claim(run: Run): void {
     const { batchId, snapshot } = run;
     const claimant = { runId: 'r', instance: 'host', fence: 1 };
@@ -136,10 +136,10 @@ export class World {
     run.snapshot = [];
   }
 
-  /** Sends a stored message; `marked` false: whoever sends dies before it writes that down. */
+  /** Sends a stored message. With `marked` false the sender dies before it records the result. */
   dispatch({ id, attempts, body, status }: OutboxMessage, result: SendResult, marked: boolean): void {
     if (status !== 'pending') return;
-    // What failed may have arrived all the same.
+    // A failed send may still have arrived.
     if (result.kind !== 'refused') this.queue.push(paymentBatchSchema.parse(body));
     if (!marked) return;
     const stored = this.outbox.get(id);
@@ -148,7 +148,7 @@ export class World {
     if (patch !== undefined) this.outbox.set(id, patched(stored, patch));
   }
 
-  /** A consumer takes a message and marks what it still holds as being called. */
+  /** A consumer takes a message and marks the claims it still holds as `calling`. */
   start(batch: PaymentBatch): void {
     const toPay = batch.commands.flatMap((command) => {
       const invoice = this.invoices.get(command.invoiceId);
@@ -174,7 +174,7 @@ export class World {
     settlements.set(command.invoiceId, decideSettlement(command, outcome, defaultSettlementPolicy, this.now));
   }
 
-  /** A consumer settles what it has outcomes for, where it still has the claim. */
+  /** A consumer settles its outcomes for the claims it still holds. */
   settle(consumer: Consumer): void {
     for (const [id, settlement] of consumer.settlements) {
       const command = consumer.toPay.find(({ invoiceId }) => invoiceId === id);
@@ -192,7 +192,7 @@ export class World {
     consumer.settlements.clear();
   }
 
-  /** Looks a parked invoice up, as a person or the reconciliation does. */
+  /** Looks up the payment of a parked invoice, as a person or the reconciliation does. */
   find(invoiceId: string): FoundPayment {
     return this.#find(invoiceId, 'answered');
   }
@@ -218,7 +218,7 @@ export class World {
     }
   }
 
-  /** The provider: the same key gives the same result for a day, then it is forgotten. */
+  /** The provider: a key gives the same result for a day, then it is forgotten. */
   #carryOut(request: ChargeRequest, decline?: ChargeOutcome): ChargeOutcome {
     const { idempotencyKey: key, invoiceId, amountMinor } = request;
     const params = JSON.stringify(request);
@@ -241,7 +241,7 @@ export class World {
     return found === undefined ? { kind: 'notFound' } : { kind: 'found', paymentId: found.id };
   }
 
-  /** An outbox message that is stored with a claim or a settlement: of those to the work items the look-ups count here. */
+  /** Takes an outbox message stored with a claim or a settlement, and records the look-ups in it. */
   #order(message: OutboxMessage): void {
     if (message.destination !== 'work-items') return;
     for (const { resourceId: invoiceId, stage, input } of workItemSchema.array().parse(message.body)) {
@@ -254,7 +254,7 @@ export class World {
     return standing(this.invoices.get(id), batchId) === 'held';
   }
 
-  /** A patch without a version is not conditional on it, so a guard that is switched off shows. */
+  /** A patch without a version is unconditional, so a guard that is switched off shows. */
   #holds({ id, version }: Patch): boolean {
     return version === undefined || this.invoices.get(id)?._etag === version;
   }
@@ -274,7 +274,7 @@ export class World {
   }
 }
 
-/** A copy with a patch on it. */
+/** A copy with the patch applied. */
 function patched<T extends object>(item: T, { set = {}, remove = [], append }: Patch): T {
   const copy = structuredClone(item) as Record<string, unknown>;
   for (const [path, value] of Object.entries(set)) {

@@ -1,6 +1,6 @@
 /**
- * Takes the layers that protect money away, one by one and from the outside: what is wrapped here is what a
- * run and a consumer are given, and the code under test does not know.
+ * Removes the layers that protect money, one by one and from the outside: these wrap what a run and a consumer
+ * are given, and the code under test does not know.
  */
 import { randomUUID } from 'node:crypto';
 import type { Container, OperationInput } from '@azure/cosmos';
@@ -8,14 +8,14 @@ import { type Locks, noLease } from '../../src/locking/index.ts';
 import type { PaymentProvider } from '../../src/paying/paymentProvider.ts';
 
 /**
- * In the order in which they are met: who holds the group, who writes the claim, whom the provider has seen.
+ * In the order they apply: who holds the group, who writes the claim, which key the provider has seen.
  */
 export type Layer = 'lease' | 'claim' | 'key';
 
 /**
- * Without the lease: everybody gets it, always. The fence belongs to this layer and goes with it: all have
- * the same token, and the store refuses smaller ones only. A token that still told them apart would be a
- * lease by another name.
+ * Without the lease: every attempt gets it. The fence belongs to this layer and goes with it: all holders have
+ * the same token, and the store refuses only smaller ones. A token that still told them apart would be a lease by
+ * another name.
  */
 export const everybodyHolds: Locks = {
   tryAcquire: async (key, owner) => noLease(key, owner),
@@ -23,8 +23,9 @@ export const everybodyHolds: Locks = {
 };
 
 /**
- * Without the claim: every write of a transaction is unconditional. Claim, start and settlement write in no
- * other way; if claim or start ever did, the row of `test/layers.test.ts` without any layer would show it.
+ * Without the claim: every write of a transaction is unconditional. Claim, start and settlement write only in
+ * transactions. If claim or start ever wrote differently, the row of `test/layers.test.ts` without any layer
+ * would show it.
  */
 export function unconditional(container: Container): Container {
   return withBatch(
@@ -35,7 +36,7 @@ export function unconditional(container: Container): Container {
   );
 }
 
-/** Without the idempotency key: no two calls have the same. */
+/** Without the idempotency key: no two calls share one. */
 export function neverTheSameKey(provider: PaymentProvider): PaymentProvider {
   return {
     charge: (request) =>
@@ -46,7 +47,7 @@ export function neverTheSameKey(provider: PaymentProvider): PaymentProvider {
 
 type SendBatch = Container['items']['batch'];
 
-/** The same container, with something around each of its transactions. */
+/** The same container with `around` wrapped around each of its transactions. */
 export function withBatch(container: Container, around: (send: SendBatch) => SendBatch): Container {
   const batch = around(container.items.batch.bind(container.items));
   const items = Object.create(container.items, { batch: { value: batch } }) as Container['items'];
