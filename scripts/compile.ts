@@ -19,7 +19,7 @@ const packageJson = z.object({
 });
 
 /**
- * Makes the folder anew with the app but without its dependencies: `dist/` compiled from src/ without source maps,
+ * Recreates the folder with the app but without its dependencies: `dist/` compiled from src/ without source maps,
  * `host.json`, and the `package.json` that is deployed.
  */
 export function compileApp(folder: string): void {

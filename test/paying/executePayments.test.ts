@@ -148,7 +148,7 @@ describe('the lock of the message', () => {
     return { host, message, lockToken: message.lockToken };
   }
 
-  /** Processes the message as the app does, from its body and lock token alone. The hasty clock makes renewals frequent. */
+  /** Processes the message as the app does, from its body and lock token alone. Its hasty clock renews often. */
   function work(
     { message, lockToken }: Awaited<ReturnType<typeof received>>,
     { duringFirstCall, renewals }: { duringFirstCall?: () => Promise<void>; renewals: LockRenewal[] },

@@ -2,11 +2,11 @@ import { defineJob, type GroupRun, type Job } from '../../src/runs/job.ts';
 
 export interface JobWatch {
   job: Job;
-  /** The pieces that were processed, as `{group}:{piece}`, in order. */
+  /** The pieces processed, as `{group}:{piece}`, in order. */
   processed: string[];
 }
 
-/** A job whose groups have these numbers of pieces; `during` runs while a piece is processed. */
+/** A job whose groups have the given numbers of pieces; `during` runs while a piece is processed. */
 export function aJob(
   pieces: Record<string, number>,
   during: (piece: string, run: GroupRun) => void | Promise<void> = () => {},

@@ -1,6 +1,6 @@
 import type { Claim, Invoice } from '../../src/invoice/invoice.ts';
 
-/** An invoice that is pending and was due at noon; a test names what matters to it. */
+/** A pending invoice that was due at noon; a test overrides what matters to it. */
 export function anInvoice(changes: Partial<Invoice> = {}): Invoice {
   return {
     id: 'inv-1',
@@ -22,7 +22,7 @@ export function anInvoice(changes: Partial<Invoice> = {}): Invoice {
   };
 }
 
-/** The same, claimed by batch `b1` of instance `host-a`; stale from `actionableAt` on. */
+/** The same invoice, claimed by batch `b1` of instance `host-a`; stale from `actionableAt` on. */
 export function aClaimedInvoice(
   changes: Partial<Invoice> = {},
   { phase }: Pick<Claim, 'phase'> = { phase: 'calling' },

@@ -26,7 +26,7 @@ export interface Call {
   params?: Record<string, string>;
 }
 
-/** The ops calls on a Cosmos and a lock container of their own, for a job with the groups 0 and 1, at 2026-01-01T12:00Z. */
+/** The ops API on its own Cosmos and lock container, for a job with groups 0 and 1, at 2026-01-01T12:00Z. */
 export async function opsForTests({ shardsOfDeployment = 4 } = {}) {
   const cosmos = await payonceCosmos();
   const documents = cosmosDocuments(cosmos.containers.invoices);
@@ -90,10 +90,10 @@ export async function opsForTests({ shardsOfDeployment = 4 } = {}) {
 
 export type OpsForTests = Awaited<ReturnType<typeof opsForTests>>;
 
-/** The signed-in user, as the platform passes it on. */
+/** The signed-in user, as the platform passes it. */
 export const principal = { 'x-ms-client-principal-name': 'ada@example.com' };
 
-/** A request as the host passes it on. A text body goes as it is, anything else as JSON. */
+/** A request as the host passes it. A text body is sent unchanged, anything else as JSON. */
 export function aRequest({
   method = 'GET',
   body,
@@ -112,13 +112,13 @@ export function aRequest({
   });
 }
 
-/** The body of an answer as an object; a problem's too. */
+/** The body of an answer, or of a problem, as an object. */
 export function bodyOf(response: HttpResponseInit): unknown {
   if (typeof response.body !== 'string') return response.jsonBody;
   return JSON.parse(response.body);
 }
 
-/** Goes through all pages of a list, from the first on. */
+/** Reads all pages of a list. */
 export async function allPages(
   list: (request: HttpRequest) => Promise<HttpResponseInit>,
   name: string,

@@ -19,7 +19,7 @@ import { anInstance } from './anInstance.ts';
 import { payonceCosmos } from './payonceCosmos.ts';
 import { recordedTelemetry } from './recordedTelemetry.ts';
 
-/** Real time, but no wait is longer than a moment. */
+/** Real time, but every wait is short. */
 export const hastyClock: Clock = {
   ...systemClock,
   sleep: (ms, signal) => systemClock.sleep(Math.min(ms, 2), signal),
@@ -38,7 +38,7 @@ export function aRun({
   };
 }
 
-/** The follow-ups of an app without a webhook, and of one with a webhook. */
+/** The follow-ups of an app without a webhook, and of one with. */
 export const followUpsForTests: FollowUps = followUpsOf([receiptFollowUp, reconciliationFollowUp]);
 export const followUpsWithWebhook: FollowUps = followUpsOf([
   receiptFollowUp,
@@ -52,21 +52,21 @@ export interface LedgerRow {
   idempotencyKey: string;
 }
 
-/** How the claims of a test are to be. */
+/** How a test claims. */
 export interface ClaimOptions {
   run?: ClaimingRun;
-  /** Negative: the claims are stale from the beginning. */
+  /** Negative: the claims are stale from the start. */
   claimStaleMs?: number;
   followUps?: FollowUps;
 }
 
-/** Of the stores of these tests. */
+/** The number of shards of the stores in these tests. */
 export const shards = 256;
 
 export const minute = 60_000;
 export const hour = 60 * minute;
 
-/** What the way from claim to settlement needs: Cosmos, the payments stand-in with its ledger, and a consumer. */
+/** All it takes to go from claim to settlement: Cosmos, the payments stand-in with its ledger, and a consumer. */
 export async function payingWorld() {
   const cosmos = await payonceCosmos();
   const payments = await startPayments({ searchLagMs: 0 });
@@ -88,14 +88,14 @@ export async function payingWorld() {
     telemetry,
     provider,
 
-    /** Stores due invoices in a shard of their own; their ids are unique in this world. */
+    /** Stores due invoices in their own shard; their ids are unique in this world. */
     async dueInvoices(
       count: number,
       changes: Partial<Invoice> = {},
     ): Promise<{ shard: string; ids: string[] }> {
       const shard = (shardNumber++).toString(16).padStart(2, '0');
       const ids: string[] = [];
-      // A store finds an invoice by the hash of its id.
+      // A store finds an invoice's shard by hashing its id.
       while (ids.length < count) {
         const id = `inv-${name++}`;
         if (shardOf(id, shards) === shard) ids.push(id);
@@ -115,7 +115,7 @@ export async function payingWorld() {
       return { shard, ids };
     },
 
-    /** Claims what is due in a shard at `at` (milliseconds; now if absent), as a run does. */
+    /** Claims what is due in a shard at `at` (milliseconds, default now), as a run does. */
     async claimDue(
       shard: string,
       { run = aRun(), claimStaleMs = 5 * minute, followUps = followUpsForTests }: ClaimOptions = {},
@@ -137,7 +137,7 @@ export async function payingWorld() {
       return { batch: paymentBatchSchema.parse(message?.body), shard, ids };
     },
 
-    /** Makes whatever waits in a shard due now, so that the next run takes it. */
+    /** Makes waiting invoices of a shard due now, so that the next run takes them. */
     async makeDue(shard: string, ids: readonly string[]): Promise<void> {
       for (const { id, actionableAt } of await world.stored(shard, ids)) {
         if (actionableAt === undefined) continue;
@@ -157,7 +157,7 @@ export async function payingWorld() {
       return ids.flatMap((id) => found.get(id) ?? []);
     },
 
-    /** All outbox messages of a shard for the queue of work items. */
+    /** All outbox messages of a shard for the work item queue. */
     async workItemMessages(shard: string): Promise<OutboxMessage[]> {
       const query = `SELECT * FROM c WHERE c.type = 'outboxMessage' AND c.destination = 'work-items'`;
       const { resources } = await container.items
@@ -166,7 +166,7 @@ export async function payingWorld() {
       return resources;
     },
 
-    /** What a consumer works with, and the messages that it passed on. */
+    /** What a consumer works with, and the messages it passed on. */
     consumer(changes: Partial<PayingParts & PayingPolicy & { clock: Clock }> = {}) {
       const { clock = hastyClock, ...rest } = changes;
       const handedOn: OutboxMessage[] = [];
@@ -201,7 +201,7 @@ export async function payingWorld() {
       return rows.filter(({ invoiceId }) => ids.includes(invoiceId));
     },
 
-    /** The next calls that match meet a fault; see local/stripe/faults.ts. */
+    /** Makes the next matching calls fail; see local/stripe/faults.ts. */
     async paymentFault(fault: { kind: string; count?: number; delayMs?: number; filter?: object }) {
       const response = await fetch(`${payments.baseUrl}/_local/faults`, {
         method: 'POST',
@@ -220,7 +220,7 @@ export async function payingWorld() {
 
 export type PayingWorld = Awaited<ReturnType<typeof payingWorld>>;
 
-/** A provider whose calls are written down, and which a test may change. */
+/** A provider that records its calls, and that a test can override. */
 export function watchedProvider(real: PaymentProvider, changes: Partial<PaymentProvider> = {}) {
   const calls: { charge: string[]; find: string[] } = { charge: [], find: [] };
   const chosen = { ...real, ...changes };
