@@ -76,7 +76,7 @@ describe('an invoice in JSON', () => {
     });
   });
 
-  test('with several faults is rejected once, under the first wrong field', () => {
+  test('with several faults is rejected once, under the first faulty field', () => {
     expect(checkJsonInvoice({ ...good, id: 5, currency: 'usd', extra: 1 })).toEqual({
       kind: 'bad',
       field: 'id',
@@ -194,7 +194,7 @@ describe('the due time', () => {
     expect(faultOf({ dueAt })).toEqual({ field: 'dueAt', error: expect.stringMatching(/^expected a time /) });
   });
 
-  test('sorts the same as text and as time', () => {
+  test('sorts the same as text and as a time', () => {
     const min = new Date('1970-01-02T00:00:00Z');
     const time = fc.date({ min, max: new Date('9999-12-30T00:00:00Z'), noInvalidDate: true });
     const offset = fc.constantFrom('Z', '+00:00', '+05:45', '-11:00', '+14:00');
@@ -212,7 +212,7 @@ describe('the due time', () => {
   });
 });
 
-describe('the other texts', () => {
+describe('the other text fields', () => {
   test.each([
     ['description', 'x'.repeat(1001)],
     ['description', ''],

@@ -58,7 +58,7 @@ describe('a body', () => {
     },
   );
 
-  test('above the limit is refused with 413 and the limit', () => {
+  test('above the size limit is refused with 413 and the limit', () => {
     const { status, detail } = problemOf(Buffer.alloc(bodyLimits.bytes + 1, ' '), csv);
     expect({ status, detail }).toEqual({
       status: 413,
@@ -107,7 +107,7 @@ describe('JSON', () => {
   });
 
   test.each(['1999.0', '1.999e3', '1999E0', '19.99', '1e400', '9007199254740993'])(
-    'the amount %s is rejected: a float at its source, or not exact',
+    'the amount %s is rejected: written as a float, or not exact',
     (amount) => {
       const body = JSON.stringify([invoice({ id: 'a' }), invoice({ id: 'b' })]).replace('1999', amount);
       const { rows, rejected } = rowsOf(body, json);
@@ -123,7 +123,7 @@ describe('JSON', () => {
     expect(rowsOf('\ufeff[]', json).rows).toEqual([]);
   });
 
-  test('that is broken is refused with the position of the error', () => {
+  test('that is malformed is refused with the position of the error', () => {
     expect(problemOf('[\n  {"id": "a",}\n]', json)).toMatchObject({
       status: 400,
       detail: 'The body is not JSON: at line 2, column 14: expected a name in double quotes, found "}".',
@@ -200,7 +200,7 @@ describe('CSV', () => {
     });
   });
 
-  test('formulas and scripts are left as they are: cells are data', () => {
+  test('formulas and scripts are left unchanged: cells are data', () => {
     const { rows } = rowsOf(`${header}\n${line('=1+1', '5,JPY,2026-01-31T12:00:00Z,pm,<script>')}`, csv);
     expect(rows[0]?.invoice).toMatchObject({ id: '=1+1', description: '<script>' });
   });

@@ -41,7 +41,7 @@ function store(container = cosmos.containers.invoices, clock = hastyClock) {
 const find = (id: string) => store().find(id);
 
 describe('importInvoices', () => {
-  test('stores each row in its shard, pending and due at its time, with who imported it', async () => {
+  test('stores each row in its shard, pending, due at its time, with the name of the importer', async () => {
     expect(await load(rowsOf('new', 250))).toEqual({ created: 250, duplicates: 0, rejected: [] });
     for (const id of ['new-0', 'new-249']) {
       expect(await find(id)).toMatchObject({
@@ -55,7 +55,7 @@ describe('importInvoices', () => {
     }
   });
 
-  test('nothing to store is no work', async () => {
+  test('an empty import stores nothing', async () => {
     expect(await load([])).toEqual({ created: 0, duplicates: 0, rejected: [] });
   });
 
@@ -70,7 +70,7 @@ describe('importInvoices', () => {
     expect(await find('twice-3')).toEqual(before);
   });
 
-  test('an id that is stored with other content is rejected by its row, and the others are stored', async () => {
+  test('an id stored with other content is rejected under its row, and the other rows are stored', async () => {
     await load([row('fixed', 0)]);
     const result = await load([row('beside', 0), row('fixed', 1, { amountMinor: 1 }), row('also', 2)]);
     expect(result).toEqual({
@@ -81,7 +81,7 @@ describe('importInvoices', () => {
     expect(await find('fixed')).toMatchObject({ amountMinor: 1999 });
   });
 
-  test('an invoice that has moved on since is still the same', async () => {
+  test('an invoice that has moved on since is still a duplicate', async () => {
     await load([row('moved')]);
     await cosmos.containers.invoices
       .item('moved', shardOf('moved', shards))
@@ -90,7 +90,7 @@ describe('importInvoices', () => {
     expect(await find('moved')).toMatchObject({ status: 'paid' });
   });
 
-  test('an id that something else has in its shard is rejected, not tried for ever', async () => {
+  test('an id that another kind of document has in its shard is rejected, not retried forever', async () => {
     const shard = shardOf('taken', shards);
     await cosmos.containers.invoices.items.create({ id: 'taken', shard, type: 'outboxMessage' });
     expect(await load([row('taken', 7), row('free', 8)])).toEqual({
@@ -101,7 +101,7 @@ describe('importInvoices', () => {
   });
 
   test.each(['reset-after', 'reset-before', '503', '408'])(
-    'an answer that is lost (%s): what was stored by it counts as created',
+    'a lost answer (%s): the rows it stored count as created',
     async (kind) => {
       const rows = rowsOf(`lost-${kind}`, 40);
       await cosmos.fault({ kind, count: 6, filter: { operation: 'batch' } });
@@ -111,7 +111,7 @@ describe('importInvoices', () => {
     },
   );
 
-  test('when even the last try stored the rows and only its answer was lost, they are created', async () => {
+  test('if the last try stored the rows and only its answer was lost, they count as created', async () => {
     const rows = [row('last-0')];
     const filter = { operation: 'batch' };
     await cosmos.fault({ kind: '503', count: 5, filter });
@@ -120,7 +120,7 @@ describe('importInvoices', () => {
     await cosmos.clearFaults();
   });
 
-  test('one shard without a clear answer: its rows are to be sent again, the others are stored', async () => {
+  test('one shard without a clear answer: its rows must be sent again, the others are stored', async () => {
     const rows = rowsOf('half', 40);
     const unclear = rows.filter(({ invoice }) => shardOf(invoice.id, shards) === '02');
     await cosmos.fault({ kind: '503', count: 200, filter: { operation: 'batch', partitionKey: '02' } });
@@ -145,7 +145,7 @@ describe('importInvoices', () => {
     });
   });
 
-  test('a look that is refused too is tried again', async () => {
+  test('if the read afterwards is refused too, it is retried', async () => {
     await cosmos.fault({ kind: '503', count: 4, filter: { partitionKey: shardOf('look-0', shards) } });
     expect(await load([row('look-0')])).toMatchObject({ created: 1, rejected: [] });
     await cosmos.clearFaults();
@@ -163,9 +163,9 @@ describe('importInvoices', () => {
     expect(failure).toBeInstanceOf(Error);
   });
 
-  test('rows for which there is no time left before the request is ended are to be sent again', async () => {
+  test('rows with no time left before the request times out must be sent again', async () => {
     let time = 0;
-    // Each transaction that begins finds a minute gone by.
+    // A minute passes before each transaction.
     const slow = { ...hastyClock, monotonic: () => (time += 60_000) };
     const rows = rowsOf('slow', 900);
     const { created, rejected } = await importInvoices(store(undefined, slow), rows, 'tester');

@@ -29,7 +29,7 @@ describe('currencies', () => {
     },
   );
 
-  test('are the 178 codes of ISO 4217 less the 13 without a minor unit', () => {
+  test('are the 178 codes of ISO 4217 minus the 13 without a minor unit', () => {
     expect(new Set(currencies).size).toBe(178 - 13);
     expect(currencies.filter((code) => !/^[A-Z]{3}$/.test(code))).toEqual([]);
   });

@@ -14,14 +14,14 @@ const used: PaymentState = {
 };
 
 describe('decideRetry', () => {
-  test('after a decline the next key, and the schedule from its beginning', () => {
+  test('a declined invoice gets the next key and a fresh schedule', () => {
     expect(decideRetry({ status: 'declined', payment: used })).toEqual({
       kind: 'retry',
       payment: { keyNumber: 3, declines: 0, deferrals: 0 },
     });
   });
 
-  test('what is parked keeps its key, with age and hash', () => {
+  test('a parked invoice keeps its key, with its age and hash', () => {
     const payment = { ...used, unknownSince: '2026-01-01T10:00:01.000Z' };
     for (const one of [payment, used]) {
       expect(decideRetry({ status: 'parked', payment: one })).toEqual({
@@ -31,12 +31,12 @@ describe('decideRetry', () => {
     }
   });
 
-  test('a decline whose key may have charged all the same is not definite: the same key', () => {
+  test('a decline whose key may still have charged is not definite: the same key', () => {
     const payment = { ...used, unknownSince: '2026-01-01T10:00:01.000Z' };
     expect(decideRetry({ status: 'declined', payment })).toMatchObject({ payment });
   });
 
-  test('what is parked gets a new key where somebody vouches that nothing was charged', () => {
+  test('a parked invoice gets a new key if someone vouches that nothing was charged', () => {
     const payment = { ...used, unknownSince: '2026-01-01T10:00:01.000Z' };
     expect(decideRetry({ status: 'parked', payment }, { notCharged: true })).toMatchObject({
       payment: { keyNumber: 3, declines: 0, deferrals: 0 },
@@ -62,7 +62,7 @@ describe('decideRetry', () => {
     { requiredKeys: ['keyNumber', 'declines', 'deferrals'] },
   );
 
-  test('a new key only after a definite decline, else what is sent next is what was sent last', () => {
+  test('a new key only after a definite decline; otherwise the next request repeats the last', () => {
     fc.assert(
       fc.property(fc.constantFrom(...invoiceStatuses), payments, (status, payment) => {
         const decision = decideRetry({ status, payment });

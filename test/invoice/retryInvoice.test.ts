@@ -19,7 +19,7 @@ beforeAll(async () => {
 });
 afterAll(() => world[Symbol.asyncDispose]());
 
-/** An invoice that has come to an end, and what the next run and its consumer make of it after a retry. */
+/** An invoice in a final status, and what the next run and its consumer make of it after a retry. */
 async function ended(changes: Partial<Invoice>) {
   const { shard, ids } = await world.dueInvoices(1, changes);
   const [id = ''] = ids;
@@ -46,7 +46,7 @@ async function ended(changes: Partial<Invoice>) {
   };
 }
 
-/** A payment whose key was claimed so long ago (milliseconds). */
+/** A payment whose key was created `ageMs` milliseconds ago. */
 function keyOf(ageMs: number, changes: Partial<PaymentState> = {}): PaymentState {
   const content = { customerId: 'cus_1', amountMinor: 1_000, currency: 'USD', paymentMethod: 'pm_card_visa' };
   return {
@@ -82,7 +82,7 @@ test('a parked invoice that was charged unknown to us is asked for under its key
   expect(await invoice.charges()).toHaveLength(1);
 });
 
-test('with a key older than 23 h it is looked up, and never sent', async () => {
+test('a payment with a key older than 23 h is looked up and never sent', async () => {
   const invoice = await ended({ ...parked, payment: keyOf(24 * hour) });
   await charge(invoice.id, 'long ago');
   await invoice.retry();
@@ -114,7 +114,7 @@ test('of two at the same time one retries a declined invoice: the key goes up by
   expect(await invoice.stored()).toMatchObject({ payment: { keyNumber: 2 } });
 });
 
-test('what was found paid between the reading and the writing stays paid', async () => {
+test('an invoice found paid between the read and the write stays paid', async () => {
   const invoice = await ended({ ...parked, payment: keyOf(hour) });
   const found = withBatch(world.container, (write) => async (...args) => {
     await world.container

@@ -12,7 +12,7 @@ const content: InvoiceContent = {
   description: 'Hosting',
 };
 
-test('a stored invoice has the content that it was made from, whatever became of it', () => {
+test('a stored invoice keeps the content it was created from, whatever happened to it since', () => {
   const stored = newInvoice(content, { shard: '00', at: '2026-01-01T00:00:00.000Z', by: 'test' });
   const paid: NewInvoice = { ...stored, status: 'paid', attempts: 3 };
   expect(sameContent(paid, content)).toBe(true);
@@ -31,7 +31,7 @@ test.each([
   expect(sameContent({ ...content, ...change }, content)).toBe(false);
 });
 
-test('no description is other content than one', () => {
+test('no description and a description are different content', () => {
   const { description: _, ...without } = content;
   expect(sameContent(content, without)).toBe(false);
   expect(sameContent(without, { ...without })).toBe(true);

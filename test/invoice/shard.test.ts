@@ -8,7 +8,7 @@ test('the shard of an id never changes', () => {
   expect(['inv-1', 'inv-2', 'Rechnung Nº 7'].map((id) => shardOf(id, 16))).toEqual(['0e', '05', '04']);
 });
 
-test('every id has one of the shards', () => {
+test('every id maps to one of the shards', () => {
   fc.assert(
     fc.property(fc.string(), fc.integer({ min: 1, max: 256 }), (id, shards) => {
       expect(shardNames(shards)).toContain(shardOf(id, shards));
@@ -16,7 +16,7 @@ test('every id has one of the shards', () => {
   );
 });
 
-test('the groups share the shards out, each shard to one group', () => {
+test('the groups split the shards, each shard in exactly one group', () => {
   fc.assert(
     fc.property(fc.integer({ min: 1, max: 256 }), fc.integer({ min: 1, max: 16 }), (shards, groups) => {
       const all = Array.from({ length: groups }, (_, group) =>
@@ -27,7 +27,7 @@ test('the groups share the shards out, each shard to one group', () => {
   );
 });
 
-describe('a number of shards that can be neither recorded nor read back', () => {
+describe('a shard count that can be neither recorded nor read back', () => {
   const noAnswer = { name: 'StoreAway', reason: 'noAnswer' };
 
   test.each(['before', 'after'] as const)(
@@ -40,7 +40,7 @@ describe('a number of shards that can be neither recorded nor read back', () => 
     },
   );
 
-  test('(taken, and then gone) is refused, and the next call asks again', async () => {
+  test('(recorded, then gone) is refused, and the next call asks again', async () => {
     const memory = memoryDocuments();
     let hidden = 2;
     const documents: DocumentStore = {

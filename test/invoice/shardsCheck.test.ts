@@ -15,7 +15,7 @@ afterEach(async () => {
 
 const check = (shards: number) => shardsCheck(cosmosDocuments(cosmos.containers.invoices), shards);
 
-test('the first number is kept; another is refused, and the error says which to set', async () => {
+test('the first shard count is kept; a different one is refused, and the error says which to set', async () => {
   await check(16)();
   await expect(check(16)()).resolves.toBeUndefined();
   const changed = check(8)();
@@ -23,7 +23,7 @@ test('the first number is kept; another is refused, and the error says which to 
   await expect(changed).rejects.toThrow(/^SHARDS is 8, but .* stored in 16 shards: set SHARDS to 16/);
 });
 
-test('one number wins if instances start at the same time with different ones', async () => {
+test('one count wins if instances start at the same time with different ones', async () => {
   const given = [4, 8, 16, 4, 8, 16];
   const outcomes = await Promise.allSettled(given.map((shards) => check(shards)()));
   const { resource } = await cosmos.containers.invoices
@@ -34,7 +34,7 @@ test('one number wins if instances start at the same time with different ones', 
   );
 });
 
-test('a process reads it once, even if it is refused', async () => {
+test('a process reads the count once, even if refused', async () => {
   await check(16)();
   const [same, other] = [check(16), check(8)];
   await same();
