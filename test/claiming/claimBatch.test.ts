@@ -103,7 +103,7 @@ describe('claimBatch', () => {
     );
   });
 
-  test('of two runs that read the same page each invoice is claimed by one', async () => {
+  test('two runs read the same page: each invoice is claimed by one of them', async () => {
     const { shard, page } = await dueInvoices(30);
     const results = await Promise.all([claim(shard, page), claim(shard, page, aRun({ instance: 'host-b' }))]);
     expect(results.reduce((sum, { counts }) => sum + counts.claimed, 0)).toBe(30);
@@ -113,7 +113,7 @@ describe('claimBatch', () => {
     expect(new Set(commands.map(({ invoiceId }) => invoiceId)).size).toBe(30);
   });
 
-  test('of two runs that see the same stale claims each is taken over by one', async () => {
+  test('two runs see the same stale claims: each is taken over by one of them', async () => {
     const { shard, page } = await dueInvoices(10);
     await claimBatch(parts(-1), shard, page, aRun());
     const stale = await readDue(shard);
@@ -127,7 +127,7 @@ describe('claimBatch', () => {
     }
   });
 
-  test('a batch whose answer was lost is settled by rereading', async () => {
+  test('a batch whose answer was lost is resolved by rereading', async () => {
     const { shard, page } = await dueInvoices(5);
     await fenced(shard);
     await cosmos.fault({
@@ -140,7 +140,7 @@ describe('claimBatch', () => {
     expect((await stored(shard, page)).every((invoice) => invoice.claim?.batchId === message?.id)).toBe(true);
   });
 
-  test('a batch that only parked is settled by rereading too, and every parked invoice is counted', async () => {
+  test('a batch that only parked is resolved by rereading too, and every parked invoice is counted', async () => {
     const { shard, page } = await dueInvoices(3, { attempts: maxAttempts });
     await fenced(shard);
     const filter = { operation: 'batch', partitionKey: shard };
@@ -193,7 +193,7 @@ describe('claimBatch', () => {
     expect((await claim(shard, page.slice(2), aRun({ lease: { fence: 8 } }))).counts.claimed).toBe(2);
   });
 
-  test('a lease that is gone stops it before it writes', async () => {
+  test('a lost lease stops the claim before it writes', async () => {
     const { shard, page } = await dueInvoices(2);
     const lost = aRun({
       lease: {

@@ -24,7 +24,7 @@ export const guards: readonly Guard[] = [
     from: "const patch = { kind: 'patch' as const, id, version: _etag };",
     to: "const patch = { kind: 'patch' as const, id };",
     tests: claimTests,
-    caughtBy: 'of two runs that read the same page each invoice is claimed by one',
+    caughtBy: 'two runs read the same page: each invoice is claimed by one of them',
   },
   {
     name: 'ETag condition at the reclaim of a stale claim',
@@ -32,7 +32,7 @@ export const guards: readonly Guard[] = [
     from: "const patch = { kind: 'patch' as const, id, version: _etag };",
     to: "const patch = { kind: 'patch' as const, id, ...(invoice.claim === undefined ? { version: _etag } : {}) };",
     tests: claimTests,
-    caughtBy: 'of two runs that see the same stale claims each is taken over by one',
+    caughtBy: 'two runs see the same stale claims: each is taken over by one of them',
   },
   {
     name: 'claim token at the start',
@@ -40,7 +40,7 @@ export const guards: readonly Guard[] = [
     from: "return invoice.claim?.batchId === batchId ? 'held' : 'staleClaim';",
     to: "return 'held';",
     tests: payTests,
-    caughtBy: 'a batch whose claims another has taken pays nothing and says so',
+    caughtBy: 'a batch whose claims were taken over pays nothing and says so',
   },
   {
     name: 'claim token condition of every write of a batch',
@@ -48,7 +48,7 @@ export const guards: readonly Guard[] = [
     from: "{ path: 'claim.batchId', is: '=', value: batchId },",
     to: '',
     tests: payTests,
-    caughtBy: 'a claim that is taken during the call',
+    caughtBy: 'a claim taken over during the call',
   },
   {
     name: 'paid check at the start',
@@ -56,7 +56,7 @@ export const guards: readonly Guard[] = [
     from: "return invoice.status === 'pending' ? 'staleClaim' : 'settled';",
     to: "return invoice.status === 'pending' ? 'staleClaim' : 'held';",
     tests: payTests,
-    caughtBy: 'a message that comes again after it was settled calls nobody',
+    caughtBy: 'a message redelivered after settlement makes no call',
   },
   {
     name: 'fence check in the claiming transaction',
@@ -72,7 +72,7 @@ export const guards: readonly Guard[] = [
     from: 'beforeTry: assertHeld,',
     to: '',
     tests: claimTests,
-    caughtBy: 'a lease that is gone stops it before it writes',
+    caughtBy: 'a lost lease stops the claim before it writes',
   },
   {
     name: 'idempotency key, the same for the same charge',
@@ -104,7 +104,7 @@ export const guards: readonly Guard[] = [
     from: 'if (paramsHash(command) !== payment.paramsHash) {',
     to: 'if (paramsHash(command) === "") {',
     tests: payTests,
-    caughtBy: 'parameters that are not those of the key',
+    caughtBy: 'parameters other than those of the key',
   },
   {
     name: 'age of a key (23 h)',
@@ -144,7 +144,7 @@ export const guards: readonly Guard[] = [
     from: "names(stored, 'batchId', batchId)",
     to: "names(stored, 'batchId', '')",
     tests: claimTests,
-    caughtBy: 'a batch whose answer was lost is settled by rereading',
+    caughtBy: 'a batch whose answer was lost is resolved by rereading',
   },
   {
     name: 'TTL only after the dispatch',
@@ -160,7 +160,7 @@ export const guards: readonly Guard[] = [
     from: "{ path: 'status', is: '=', value: 'pending' },\n      { path: 'attempts', is: '=', value: attempts },",
     to: "{ path: 'type', is: '=', value: 'outboxMessage' },",
     tests: 'test/outbox/sweepOutbox.test.ts',
-    caughtBy: 'a result that comes late changes nothing of what was decided meanwhile',
+    caughtBy: 'a late result does not undo a decision made in the meantime',
   },
   {
     name: 'effect check of a work item',
@@ -184,7 +184,7 @@ export const guards: readonly Guard[] = [
     from: "const patch = { kind: 'patch' as const, id, version: _etag };",
     to: "const patch = { kind: 'patch' as const, id };",
     tests: retryTests,
-    caughtBy: 'of two at the same time one retries a declined invoice',
+    caughtBy: 'two simultaneous retries of a declined invoice: one succeeds',
   },
   {
     name: 'key of a parked invoice, kept when a person retries it',
@@ -192,7 +192,7 @@ export const guards: readonly Guard[] = [
     from: 'payment: notCharged ? nextKey(payment, { declines: 0 }) : payment',
     to: 'payment: nextKey(payment, { declines: 0 })',
     tests: retryTests,
-    caughtBy: 'a parked invoice that was charged unknown to us',
+    caughtBy: 'a parked invoice charged without our knowledge',
   },
   {
     name: 'a retry known by its own name after a lost answer',
@@ -208,7 +208,7 @@ export const guards: readonly Guard[] = [
     from: 'if (metadata.invoiceId !== invoiceId) continue;',
     to: '',
     tests: 'test/paying/stripe/stripeProvider.test.ts',
-    caughtBy: 'never the payment of an id that differs in case only',
+    caughtBy: 'never the payment of an id that differs only in case',
   },
   {
     name: 'calls that had begun before a message came again',
@@ -216,7 +216,7 @@ export const guards: readonly Guard[] = [
     from: 'where: mayBeCharged ? claimedBy(batchId) : [...claimedBy(batchId), untouched],',
     to: 'where: claimedBy(batchId),',
     tests: payTests,
-    caughtBy: 'a message that comes again when its key has grown too old',
+    caughtBy: 'a message redelivered once its key is too old',
   },
   {
     name: 'an old key that may have been used',
@@ -224,7 +224,7 @@ export const guards: readonly Guard[] = [
     from: 'return payment.unknownSince === undefined',
     to: 'return payment !== undefined',
     tests: payTests,
-    caughtBy: 'where none is found, and it may have been charged, a person decides',
+    caughtBy: 'if none is found and it may have been charged, a person decides',
   },
   {
     name: 'what a batch id may consist of',
@@ -232,7 +232,7 @@ export const guards: readonly Guard[] = [
     from: 'regex(/^[\\w-]{1,64}$/,',
     to: 'regex(/^./,',
     tests: 'test/paying/paymentBatch.test.ts',
-    caughtBy: 'whatever batch id is let in stays within its quotes',
+    caughtBy: 'every accepted batch id stays within its quotes',
   },
   {
     name: 'the lock of the message, before each call',
@@ -248,7 +248,7 @@ export const guards: readonly Guard[] = [
     from: 'held: () => clock.monotonic() < heldUntil,',
     to: 'held: () => heldUntil > Number.NEGATIVE_INFINITY,',
     tests: 'test/paying/messageLock.test.ts',
-    caughtBy: 'a process that stood still does not believe in its lock',
+    caughtBy: 'a process that was frozen does not trust its lock',
   },
   {
     name: 'a search that finds nothing while it may lag',
@@ -256,7 +256,7 @@ export const guards: readonly Guard[] = [
     from: "found.kind === 'notFound' && now - parkedAt(invoice) < searchUncertainMs",
     to: "found.kind === 'notFound' && now < searchUncertainMs",
     tests: 'test/paying/reconciliation.test.ts',
-    caughtBy: 'none found within the hour says nothing',
+    caughtBy: 'none found within the hour proves nothing',
   },
   {
     name: 'a message of a newer release, for a newer process',
@@ -264,7 +264,7 @@ export const guards: readonly Guard[] = [
     from: "if (isNewer(message)) throw new NewerVersion('a payment batch');",
     to: '',
     tests: 'test/paying/executePayments.test.ts',
-    caughtBy: 'what a newer release sent is put off as it is',
+    caughtBy: 'a message from a newer release is postponed unchanged',
   },
   {
     name: 'fields of a newer release, kept with the payment',
@@ -272,6 +272,6 @@ export const guards: readonly Guard[] = [
     from: 'return z.looseObject(shape);',
     to: 'return z.object(shape);',
     tests: 'test/paying/paymentBatch.test.ts',
-    caughtBy: 'fields that this release does not know are of no harm',
+    caughtBy: 'unknown fields do no harm',
   },
 ];

@@ -70,7 +70,7 @@ const charge = (invoiceId: string, idempotencyKey: string) =>
     idempotencyKey,
   });
 
-test('a parked invoice that was charged unknown to us is asked for under its key: one charge', async () => {
+test('a parked invoice charged without our knowledge is retried under its key: one charge', async () => {
   const invoice = await ended({ ...parked, payment: keyOf(hour) });
   await charge(invoice.id, `invoice-${invoice.id}-1`);
   expect(await invoice.retry()).toMatchObject({ kind: 'retried', from: 'parked' });
@@ -107,7 +107,7 @@ test('after a decline the next key is charged', async () => {
   expect(await invoice.charges()).toMatchObject([{ idempotencyKey: `invoice-${invoice.id}-2` }]);
 });
 
-test('of two at the same time one retries a declined invoice: the key goes up by one', async () => {
+test('two simultaneous retries of a declined invoice: one succeeds, and the key number rises by one', async () => {
   const invoice = await ended({ status: 'declined', payment: keyOf(hour) });
   const answers = await Promise.all([invoice.retry(), invoice.retry()]);
   expect(answers.map(({ kind }) => kind).toSorted()).toEqual(['refused', 'retried']);

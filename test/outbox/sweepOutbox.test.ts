@@ -102,7 +102,7 @@ describe('marking', () => {
     await box.clear();
   });
 
-  test('a result that comes late changes nothing of what was decided meanwhile', async () => {
+  test('a late result does not undo a decision made in the meantime', async () => {
     const box = await outbox('m3');
     const message = await box.store('late');
     box.answers.send = async (all) => {

@@ -114,7 +114,7 @@ describe('executePayments', () => {
     expect(await consume(message?.body)).toMatchObject({ settled: { paid: 2 } });
   });
 
-  test('what a newer release sent is put off as it is, and neither dead-lettered nor started', async () => {
+  test('a message from a newer release is postponed unchanged, and neither dead-lettered nor started', async () => {
     const { batch, shard, ids } = await world.claimedBatch(1);
     const newer = { ...batch, version: formatVersion + 1, added: 'by a newer release' };
     expect(await consume(newer, { lockToken: 'token', deliveryCount: 9 })).toEqual({
@@ -197,7 +197,7 @@ describe('the lock of the message', () => {
     await delivery.host.completeMessage(delivery.message);
   });
 
-  test('when it is lost the work stops: what was called is settled, the rest is for whoever gets the message next', async () => {
+  test('when it is lost the work stops: completed calls are settled, the rest is left for the next delivery', async () => {
     const { batch, shard, ids } = await world.claimedBatch(4);
     await bus.client.createSender('commands').sendMessages({ body: batch });
     const renewals: LockRenewal[] = [];

@@ -102,7 +102,7 @@ describe('keepMessageLock', () => {
     expect(lock.held()).toBe(false);
   });
 
-  test('a process that stood still does not believe in its lock before it has asked', async () => {
+  test('a process that was frozen does not trust its lock until it has asked', async () => {
     const { lock, clock, asked } = keptLock('renewed', 'renewed', 'lost');
     await clock.advance(41 * second);
     clock.stall(70 * second);

@@ -147,7 +147,7 @@ describe('outcomes', () => {
     expect(await world.charges(ids)).toHaveLength(1);
   });
 
-  test('parameters that are not those of the key: parked without a call', async () => {
+  test('parameters other than those of the key: parked without a call', async () => {
     const { batch, shard, ids } = await world.claimedBatch(2);
     const [first, second] = batch.commands;
     if (first === undefined || second === undefined) throw new Error('no commands');
@@ -178,7 +178,7 @@ describe('outcomes', () => {
 });
 
 describe('messages delivered twice', () => {
-  test('a message that comes again after it was settled calls nobody', async () => {
+  test('a message redelivered after settlement makes no call', async () => {
     const { batch, shard, ids } = await world.claimedBatch(5);
     await world.consumer().pay(batch);
     const before = await world.stored(shard, ids);
@@ -243,7 +243,7 @@ describe('when a payment became unknown', () => {
 describe('stale claims', () => {
   const late = { claimStaleMs: -1 };
 
-  test('a batch whose claims another has taken pays nothing and says so', async () => {
+  test('a batch whose claims were taken over pays nothing and says so', async () => {
     const { batch, shard, ids } = await world.claimedBatch(4, {}, late);
     const { message } = await world.claimDue(shard, {
       run: aRun({ instance: 'host-c', lease: { fence: 2 } }),
@@ -290,7 +290,7 @@ describe('stale claims', () => {
     expect(result).toMatchObject({ settled: { paid: 2 }, dropped: { staleClaim: 1 } });
   });
 
-  test('a claim that is taken during the call: the outcome is lost, and the taker gets it by the same key', async () => {
+  test('a claim taken over during the call: the outcome is dropped, and the new holder gets it under the same key', async () => {
     const { batch, shard, ids } = await world.claimedBatch(2);
     let taken: PaymentBatch | undefined;
     const { provider } = watchedProvider(world.provider, {
@@ -401,7 +401,7 @@ describe('old keys', () => {
   });
   const content = { customerId: 'cus_1', amountMinor: 1_000 };
 
-  test('a key older than 23 h is never sent: a payment that is found is the answer', async () => {
+  test('a key older than 23 h is never sent: the payment found is the answer', async () => {
     const { batch, shard, ids } = await world.claimedBatch(1, { payment: oldKey(content) });
     await world.provider.charge({
       ...content,
@@ -417,7 +417,7 @@ describe('old keys', () => {
     expect(await world.charges(ids)).toHaveLength(1);
   });
 
-  test('where none is found, and it may have been charged, a person decides', async () => {
+  test('if none is found and it may have been charged, a person decides', async () => {
     const payment = { ...oldKey(content), unknownSince: new Date(Date.now() - 20 * hour).toISOString() };
     const { batch, shard, ids } = await world.claimedBatch(1, { payment });
     const { provider, calls } = watchedProvider(world.provider);
@@ -442,7 +442,7 @@ describe('old keys', () => {
     expect(await world.charges(ids)).toHaveLength(1);
   });
 
-  test('a message that comes again when its key has grown too old: calls may have charged, so a person decides', async () => {
+  test('a message redelivered once its key is too old: calls may have charged, so a person decides', async () => {
     const { batch, shard, ids } = await world.claimedBatch(1, { payment: oldKey(content) });
     await startBatch(world.invoices, batch, { claimStaleMs: 5 * minute });
     await world.consumer().pay(batch);

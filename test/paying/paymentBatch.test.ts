@@ -46,7 +46,7 @@ describe('parseBatch', () => {
     expect(parseBatch(first)).toEqual(first);
   });
 
-  test('fields that this release does not know are of no harm, and those of the payment are kept', () => {
+  test('unknown fields do no harm, and those of the payment are kept', () => {
     const [command] = batch.commands;
     const payment = { ...command?.payment, sca: 'exempt' };
     const message = { ...batch, extra: 1, commands: [{ ...command, note: 'x', payment }] };
@@ -57,7 +57,7 @@ describe('parseBatch', () => {
     expect(() => parseBatch({ ...batch, version: 2, commands: 'in another form' })).toThrow(NewerVersion);
   });
 
-  test('whatever batch id is let in stays within its quotes', () => {
+  test('every accepted batch id stays within its quotes', () => {
     fc.assert(
       fc.property(fc.oneof(fc.string(), fc.stringMatching(/^[\\'"\w -]{1,20}$/)), (batchId) => {
         let accepted: string;

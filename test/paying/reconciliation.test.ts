@@ -123,7 +123,7 @@ describe('reconciliation', () => {
     expect(await world.charges(ids)).toEqual([]);
   });
 
-  test('none found within the hour says nothing, because the search lags: the provider is asked again', async () => {
+  test('none found within the hour proves nothing, because the search lags: the provider is asked again', async () => {
     const { id, shard, ids, message } = await parkedUnknown('pm_local_resetAfterCharge');
     const none = async () => ({ kind: 'notFound' as const });
     const { input } = itemOf(message);

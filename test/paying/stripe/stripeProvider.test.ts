@@ -245,7 +245,7 @@ describe('find', () => {
     }
   });
 
-  test('never the payment of an id that differs in case only, wherever it stands among many', async () => {
+  test('never the payment of an id that differs only in case, wherever it stands among many', async () => {
     const invoiceId = `INV-A1-${crypto.randomUUID()}`;
     const others = [invoiceId.toLowerCase(), invoiceId.toUpperCase().replace('INV', 'Inv')];
     const mine = request({ invoiceId });
