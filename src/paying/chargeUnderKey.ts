@@ -51,16 +51,9 @@ export async function chargeUnderKey(
         return { kind: 'transient', code: 'lookup_failed', message: found.message };
     }
   }
-  const { customerId, amountMinor, currency, paymentMethod, description } = command;
-  const outcome = await provider.charge({
-    invoiceId,
-    customerId,
-    amountMinor,
-    currency,
-    paymentMethod,
-    ...(description === undefined ? {} : { description }),
-    idempotencyKey: idempotencyKey(invoiceId, payment.keyNumber),
-  });
+  const { attempt: _, payment: __, ...charge } = command;
+  const key = idempotencyKey(invoiceId, payment.keyNumber);
+  const outcome = await provider.charge({ ...charge, idempotencyKey: key });
   if (outcome.kind !== 'unknown' || outcome.remembered !== true) return outcome;
   // The key will say nothing else for a day. A look-up may: a payment that it finds counts, finding none proves nothing yet.
   const found = await provider.find(command);
