@@ -164,6 +164,16 @@ function codeOf(error: unknown): unknown {
   return error instanceof Error && /^(Abort|Timeout)Error$/.test(error.name) ? error.name : undefined;
 }
 
+/** The answer to a write on a condition; undefined if that does not hold. @throws {StoreAway} */
+export async function unlessChanged<T>(write: () => Promise<T>): Promise<T | undefined> {
+  try {
+    return await fromCosmos(write);
+  } catch (error) {
+    if (statusOf(error) !== cosmosStatus.preconditionFailed) throw error;
+    return undefined;
+  }
+}
+
 /** Creates a document; false if there is one with its id. @throws {StoreAway} */
 export async function createUnlessThere(container: Container, document: { id: string }): Promise<boolean> {
   try {

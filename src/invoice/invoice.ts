@@ -78,7 +78,7 @@ const timelineEntrySchema = z.object({ at: z.string(), what: z.string(), by: z.s
 export type TimelineEntry = z.infer<typeof timelineEntrySchema>;
 
 /** What an importer gives; it never changes. Times are ISO 8601 in UTC with milliseconds, so they sort as text. */
-const contentSchema = z.object({
+export const contentSchema = z.object({
   id: z.string(),
   customerId: z.string(),
   amountMinor: z.number(),

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import type { Clock } from '../platform/clock.ts';
+import type { Instance } from '../platform/instance.ts';
 import { decideRetry } from './decideRetry.ts';
 import type { Invoice, InvoiceStatus } from './invoice.ts';
 import type { InvoiceStore } from './store/invoiceStore.ts';
@@ -16,7 +16,10 @@ export type RetriedInvoice =
  * @throws {NoClearAnswer}
  */
 export async function retryInvoice(
-  { invoices, clock }: { invoices: Pick<InvoiceStore, 'update'>; clock: Clock },
+  {
+    invoices,
+    instance: { clock },
+  }: { invoices: Pick<InvoiceStore, 'update'>; instance: Pick<Instance, 'clock'> },
   id: string,
   { actor, reason, notCharged = false }: { actor: string; reason?: string; notCharged?: boolean },
 ): Promise<RetriedInvoice> {

@@ -99,9 +99,9 @@ export async function retryInvoiceFor(request: OpsRequest, parts: Parts): Promis
   const asked = await readBody(request, retrySchema, { empty: {} });
   if (!asked.ok) return asked.response;
   const { reason, notCharged = false } = asked.value;
-  const { invoices, instance, audit, actor } = parts;
+  const { audit, actor } = parts;
   const why = reason === undefined ? {} : { reason };
-  const retried = await retryInvoice({ invoices, ...instance }, id, { actor, notCharged, ...why });
+  const retried = await retryInvoice(parts, id, { actor, notCharged, ...why });
   switch (retried.kind) {
     case 'notFound':
       return notFound(`invoice "${id}"`);

@@ -1,7 +1,7 @@
 import type { ServiceBusClient, ServiceBusReceivedMessage } from '@azure/service-bus';
 import { isPoisonId } from '../workItems/poison.ts';
 import type { DeadLetterSource } from './deadLetters.ts';
-import { defaultPassLimits, idOf, type PassLimits, redriveFrom } from './redriveFromServiceBus.ts';
+import { defaultPassLimits, idOf, type PassLimits, redriveFrom } from './serviceBusRedrive.ts';
 
 /** Milliseconds. Opening a connection that swallows everything takes the client a minute. */
 const peekTimeoutMs = 15_000;

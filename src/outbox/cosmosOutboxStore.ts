@@ -1,12 +1,6 @@
 import type { Container, SqlParameter } from '@azure/cosmos';
 import { z } from 'zod';
-import {
-  cosmosDocuments,
-  cosmosStatus,
-  fromCosmos,
-  patchBody,
-  statusOf,
-} from '../documents/cosmosDocuments.ts';
+import { cosmosDocuments, patchBody, unlessChanged } from '../documents/cosmosDocuments.ts';
 import { countByStatus, queryAll, queryCount, queryOldest } from '../documents/cosmosQueries.ts';
 import { BadContinuation, fromOpaque, toOpaque } from '../documents/pages.ts';
 import { type OnUnreadable, readableDocument, readableDocuments } from '../documents/storedDocuments.ts';
@@ -88,14 +82,12 @@ export function cosmosOutboxStore(
         // `notBefore`: it has been waiting since now, not since it was written, so its age raises no alarm.
         set: { status: 'pending', attempts: 0, nextAttemptAt: at, notBefore: at },
       });
-      try {
-        const { resource } = await fromCosmos(() => container.item(id, message.shard).patch(patch));
-        return { kind: 'redriven', message: outboxEntrySchema.parse(resource) };
-      } catch (error) {
-        if (statusOf(error) !== cosmosStatus.preconditionFailed) throw error;
-        const after = await find(id);
-        return after === undefined ? { kind: 'notFound' } : { kind: 'refused', status: after.status };
+      const patched = await unlessChanged(() => container.item(id, message.shard).patch(patch));
+      if (patched !== undefined) {
+        return { kind: 'redriven', message: outboxEntrySchema.parse(patched.resource) };
       }
+      const after = await find(id);
+      return after === undefined ? { kind: 'notFound' } : { kind: 'refused', status: after.status };
     },
 
     oldestPending: () =>

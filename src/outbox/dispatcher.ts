@@ -1,5 +1,6 @@
 import type { Clock } from '../platform/clock.ts';
 import type { Instance } from '../platform/instance.ts';
+import { workUnderWay } from '../platform/stopping.ts';
 import { metric } from '../platform/telemetry.ts';
 import {
   type DispatchDecision,
@@ -150,11 +151,10 @@ const maxWaiting = 1_000;
 export function createBacklog(dispatcher: Dispatcher, clock: Clock): Backlog {
   let waiting: OutboxMessage[] = [];
   let underWay = 0;
-  const dispatching = new Set<Promise<unknown>>();
+  const { track, ended } = workUnderWay(clock);
 
   function dispatch(message: OutboxMessage): void {
-    const work = dispatcher.dispatch(message).finally(() => dispatching.delete(work));
-    dispatching.add(work);
+    void track(dispatcher.dispatch(message));
   }
 
   function flush(): void {
@@ -179,10 +179,7 @@ export function createBacklog(dispatcher: Dispatcher, clock: Clock): Backlog {
     },
     async drained(withinMs) {
       flush();
-      const done = new AbortController();
-      const late = clock.sleep(withinMs, done.signal).catch(() => {});
-      await Promise.race([Promise.all(dispatching), late]);
-      done.abort();
+      await ended(withinMs);
     },
   };
 }

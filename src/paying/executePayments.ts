@@ -2,10 +2,9 @@ import { z } from 'zod';
 import { NoClearAnswer, StoreAway } from '../documents/storeAway.ts';
 import { NewerVersion, putOffMs } from '../documents/storedDocuments.ts';
 import { errorText } from '../platform/errorText.ts';
-import type { DeadLetterReason, LockRenewal } from '../platform/heldMessages.ts';
 import type { Instance } from '../platform/instance.ts';
 import { metric } from '../platform/telemetry.ts';
-import { keepMessageLock } from './messageLock.ts';
+import { keepMessageLock, type LockRenewal } from './messageLock.ts';
 import { type BatchResult, createPayBatch, type PayingParts, type PayingPolicy } from './payBatch.ts';
 import { BatchRefused, parseBatch } from './paymentBatch.ts';
 
@@ -17,7 +16,7 @@ const enoughDeliveries = 5;
 
 /** What can be done with a message that the host has received, by its lock token. */
 export interface HeldMessages {
-  deadLetter(lockToken: string, why: DeadLetterReason): Promise<void>;
+  deadLetter(lockToken: string, why: { reason: string; description: string }): Promise<void>;
   renew(lockToken: string): Promise<LockRenewal>;
   /** Sends the message again, to appear after `delayMs`. */
   sendAgain(message: unknown, delayMs: number): Promise<void>;
@@ -30,7 +29,7 @@ export type Consumed =
   | { refused: string }
   /** A newer release sent it: it was sent again, for a process of that release. */
   | { putOff: string }
-  /** The store has been away for so long that the message is given up. */
+  /** The store was away for too long: the message is given up, and its claims go stale. */
   | { left: string };
 
 /** One message of the queue of payment commands, as the host hands it over. */

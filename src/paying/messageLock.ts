@@ -1,5 +1,4 @@
 import type { Clock } from '../platform/clock.ts';
-import type { LockRenewal } from '../platform/heldMessages.ts';
 import { metric, type Telemetry } from '../platform/telemetry.ts';
 
 /** How long a lock lasts from its renewal, in milliseconds: `lockDuration` of the queue (a test compares). */
@@ -10,6 +9,9 @@ const renewEveryMs = messageLockMs / 3;
 
 /** Wait after a renewal without an answer, in milliseconds. */
 const retryMs = 5_000;
+
+/** `lost`: the lock has expired, or the message is gone. Its next receiver works on it. */
+export type LockRenewal = 'renewed' | 'lost';
 
 /** The lock of a message that a host has handed to a function. */
 export interface MessageLock {

@@ -1,11 +1,5 @@
 import type { Container, PatchOperation } from '@azure/cosmos';
-import {
-  cosmosStatus,
-  createUnlessThere,
-  fromCosmos,
-  readDocument,
-  statusOf,
-} from '../documents/cosmosDocuments.ts';
+import { createUnlessThere, readDocument, unlessChanged } from '../documents/cosmosDocuments.ts';
 import { queryPage } from '../documents/cosmosPages.ts';
 import { type OnUnreadable, readableDocument, readableDocuments } from '../documents/storedDocuments.ts';
 import { runRecordSchema } from './runRecord.ts';
@@ -50,14 +44,8 @@ export function cosmosRunStore(container: Container, onUnreadable?: OnUnreadable
   };
 
   async function patchRunning({ job, runId }: RunKey, operations: PatchOperation[]): Promise<boolean> {
-    try {
-      await fromCosmos(() =>
-        container.item(runId, job).patch({ condition: `from c where c.status = 'running'`, operations }),
-      );
-      return true;
-    } catch (error) {
-      if (statusOf(error) === cosmosStatus.preconditionFailed) return false;
-      throw error;
-    }
+    const condition = `from c where c.status = 'running'`;
+    const patched = await unlessChanged(() => container.item(runId, job).patch({ condition, operations }));
+    return patched !== undefined;
   }
 }

@@ -1,6 +1,5 @@
 import { createHash, randomUUID } from 'node:crypto';
 import { z } from 'zod';
-import { formatVersion } from '../documents/storedDocuments.ts';
 import { jobLockKey, type Locks, LockTimeout } from '../locking/index.ts';
 import { errorText } from '../platform/errorText.ts';
 import type { Instance } from '../platform/instance.ts';
@@ -8,7 +7,7 @@ import { timeBudget } from '../platform/stopping.ts';
 import { metric } from '../platform/telemetry.ts';
 import type { Job } from './job.ts';
 import { runGroup } from './runGroup.ts';
-import { type GroupRecord, groupRecordSchema, type RunRecord, statusOfGroups } from './runRecord.ts';
+import { type GroupRecord, groupRecordSchema, newRun, type RunRecord, statusOfGroups } from './runRecord.ts';
 import type { RunStore } from './runStore.ts';
 
 /** What the orchestration of a manual run is started with; its instance id is the run's id. */
@@ -39,17 +38,8 @@ export function runIdFor(idempotencyKey: string | undefined): string {
 
 /** The record of a manual run that begins at `at` (ISO 8601). */
 export function newManualRun({ job, runId, groups, dryRun }: ManualRun, at: string): RunRecord {
-  return {
-    id: runId,
-    job,
-    version: formatVersion,
-    trigger: 'manual',
-    status: 'running',
-    dryRun,
-    startedAt: at,
-    heartbeatAt: at,
-    groups: Object.fromEntries(groups.map((group) => [group, { status: 'pending', counts: {} }])),
-  };
+  const pending = groups.map((group) => [group, { status: 'pending', counts: {} }] as const);
+  return newRun({ id: runId, job, trigger: 'manual', dryRun, groups: Object.fromEntries(pending) }, at);
 }
 
 /** The end of a manual run, as its last activity gets it. */

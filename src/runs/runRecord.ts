@@ -13,6 +13,7 @@
  * bury the others.
  */
 import { z } from 'zod';
+import { formatVersion } from '../documents/storedDocuments.ts';
 import type { Counts } from './job.ts';
 
 export const runStatuses = ['running', 'completed', 'failed', 'cancelled'] as const;
@@ -46,6 +47,14 @@ export const runRecordSchema = z.object({
   reason: z.string().exactOptional(),
 });
 export type RunRecord = z.infer<typeof runRecordSchema>;
+
+/** The record of a run that begins at `at` (ISO 8601). */
+export function newRun(
+  run: Pick<RunRecord, 'id' | 'job' | 'trigger' | 'dryRun' | 'groups'>,
+  at: string,
+): RunRecord {
+  return { ...run, version: formatVersion, status: 'running', startedAt: at, heartbeatAt: at };
+}
 
 /** A run as the outside sees it. */
 export interface RunView {

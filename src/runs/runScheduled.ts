@@ -1,5 +1,4 @@
 import { randomUUID } from 'node:crypto';
-import { formatVersion } from '../documents/storedDocuments.ts';
 import { jobLockKey, type Lease, type Locks } from '../locking/index.ts';
 import { errorText } from '../platform/errorText.ts';
 import type { Instance } from '../platform/instance.ts';
@@ -7,7 +6,7 @@ import { timeBudget } from '../platform/stopping.ts';
 import { metric } from '../platform/telemetry.ts';
 import type { Job } from './job.ts';
 import { runGroup } from './runGroup.ts';
-import { type GroupRecord, type RunStatus, statusOfGroups } from './runRecord.ts';
+import { type GroupRecord, newRun, type RunStatus, statusOfGroups } from './runRecord.ts';
 import type { RunStore } from './runStore.ts';
 
 export interface ScheduledRunParts {
@@ -109,16 +108,6 @@ export async function runScheduled(
 
   function create(): Promise<boolean> {
     const at = new Date(clock.now()).toISOString();
-    return runs.create({
-      id: runId,
-      job: job.name,
-      version: formatVersion,
-      trigger: 'timer',
-      status: 'running',
-      dryRun: false,
-      startedAt: at,
-      heartbeatAt: at,
-      groups: {},
-    });
+    return runs.create(newRun({ id: runId, job: job.name, trigger: 'timer', dryRun: false, groups: {} }, at));
   }
 }

@@ -1,5 +1,5 @@
 import type { Container } from '@azure/cosmos';
-import { cosmosStatus, createUnlessThere, fromCosmos, statusOf } from '../documents/cosmosDocuments.ts';
+import { createUnlessThere, fromCosmos, unlessChanged } from '../documents/cosmosDocuments.ts';
 import { queryAll, queryCount } from '../documents/cosmosQueries.ts';
 import { type OnUnreadable, readableDocuments } from '../documents/storedDocuments.ts';
 import { type PoisonStore, poisonSchema } from './poison.ts';
@@ -45,19 +45,15 @@ export function cosmosPoisonStore(container: Container, onUnreadable?: OnUnreada
     },
 
     async markRedriven({ id, resourceId, _etag }, at) {
-      try {
-        await fromCosmos(() =>
-          container.item(id, resourceId).patch(
-            [
-              { op: 'set', path: '/status', value: 'redriven' },
-              { op: 'set', path: '/redrivenAt', value: at },
-            ],
-            { accessCondition: { type: 'IfMatch', condition: _etag } },
-          ),
-        );
-      } catch (error) {
-        if (statusOf(error) !== cosmosStatus.preconditionFailed) throw error;
-      }
+      await unlessChanged(() =>
+        container.item(id, resourceId).patch(
+          [
+            { op: 'set', path: '/status', value: 'redriven' },
+            { op: 'set', path: '/redrivenAt', value: at },
+          ],
+          { accessCondition: { type: 'IfMatch', condition: _etag } },
+        ),
+      );
     },
   };
 }

@@ -11,8 +11,7 @@ import { StoreAway } from '../documents/storeAway.ts';
 import { exponentialBackoff } from '../platform/backoff.ts';
 import type { Clock } from '../platform/clock.ts';
 import { errorText } from '../platform/errorText.ts';
-import type { Stage } from './workItem.ts';
-import { afresh, readWorkItem, type WorkItem, workItemSchema } from './workItem.ts';
+import { afresh, readWorkItem, type Stage, type WorkItem, workItemSchema } from './workItem.ts';
 
 export const poisonSchema = z.object({
   id: z.string(),

@@ -19,8 +19,7 @@ import { decidePostponement } from './decidePostponement.ts';
 import type { Effects } from './effects.ts';
 import { isNotNow } from './notNow.ts';
 import type { PoisonItems } from './poison.ts';
-import type { Stage } from './workItem.ts';
-import { readWorkItem } from './workItem.ts';
+import { readWorkItem, type Stage } from './workItem.ts';
 
 /** How long a work item waits for the one that has the same lease before it goes back to the queue, in milliseconds. */
 const leaseWaitMs = 5_000;

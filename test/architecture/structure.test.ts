@@ -30,9 +30,9 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
 /** Where the parts are put together: everything is known here. */
 const compositionRoot = ['app.ts', 'cloud.ts', 'payonce.ts'];
 
-/** Files that implement a port with a package of Azure, or make its clients. Their names say so. */
+/** Files that implement a port with a package of Azure, or make its clients. By their names, or listed here. */
 const implementations =
-  /^functions\/|\/(cosmos|blob|serviceBus|storageQueue)[A-Z]\w*\.ts$|^platform\/(azureClients|exportTelemetry|heldMessages|sendToQueue)\.ts$|^runs\/orchestrateRun\.ts$|^ops\/redriveFromServiceBus\.ts$/;
+  /^functions\/|\/(cosmos|blob|serviceBus|storageQueue)[A-Z]\w*\.ts$|^platform\/(azureClients|exportTelemetry)\.ts$|^runs\/orchestrateRun\.ts$/;
 
 function importsOf({ file, text }: (typeof files)[number]): string[] {
   return [...text.matchAll(/(?:from|import\()\s*'([^']+)'/g)].map(([, name = '']) =>

@@ -30,7 +30,10 @@ async function ended(changes: Partial<Invoice>) {
     shard,
     retry: (container = world.container) =>
       retryInvoice(
-        { invoices: cosmosInvoiceStore(container, { clock: hastyClock, shards }), clock: hastyClock },
+        {
+          invoices: cosmosInvoiceStore(container, { clock: hastyClock, shards }),
+          instance: { clock: hastyClock },
+        },
         id,
         { actor: 'ada', reason: 'card renewed' },
       ),

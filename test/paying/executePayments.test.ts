@@ -3,13 +3,10 @@ import { NoClearAnswer, StoreAway } from '../../src/documents/storeAway.ts';
 import { formatVersion } from '../../src/documents/storedDocuments.ts';
 import { cosmosInvoiceStore } from '../../src/invoice/store/cosmosInvoiceStore.ts';
 import { createExecutePayments, type HeldMessages } from '../../src/paying/executePayments.ts';
+import type { LockRenewal } from '../../src/paying/messageLock.ts';
 import { BatchUnfinished } from '../../src/paying/payBatch.ts';
 import { BatchRefused } from '../../src/paying/paymentBatch.ts';
-import {
-  type DeadLetterReason,
-  type LockRenewal,
-  renewMessageLock,
-} from '../../src/platform/heldMessages.ts';
+import { renewMessageLock } from '../../src/platform/serviceBusHeldMessages.ts';
 import { metric } from '../../src/platform/telemetry.ts';
 import { anInstance } from '../support/anInstance.ts';
 import {
@@ -23,7 +20,7 @@ import { recordedTelemetry } from '../support/recordedTelemetry.ts';
 import { type ServiceBusForTests, serviceBusForTests } from '../support/serviceBusForTests.ts';
 
 let world: PayingWorld;
-let dead: [string, DeadLetterReason][];
+let dead: [string, { reason: string; description: string }][];
 let sentAgain: [unknown, number][];
 let telemetry: ReturnType<typeof recordedTelemetry>;
 beforeAll(async () => {

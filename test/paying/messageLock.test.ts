@@ -1,6 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { keepMessageLock, messageLockMs } from '../../src/paying/messageLock.ts';
-import type { LockRenewal } from '../../src/platform/heldMessages.ts';
+import { keepMessageLock, type LockRenewal, messageLockMs } from '../../src/paying/messageLock.ts';
 import { metric } from '../../src/platform/telemetry.ts';
 import { recordedTelemetry } from '../support/recordedTelemetry.ts';
 import { virtualClock } from '../support/virtualClock.ts';

@@ -63,7 +63,9 @@ export function newerFieldsContract({ world }: InvoiceContract): void {
           status: settlement.kind === 'retry' ? 'pending' : settlement.kind,
         });
         if (settlement.kind !== 'declined' && settlement.kind !== 'parked') return;
-        expect(await retryInvoice({ invoices, clock }, 'inv-1', { actor: 'ops' })).toMatchObject({
+        expect(
+          await retryInvoice({ invoices, instance: { clock } }, 'inv-1', { actor: 'ops' }),
+        ).toMatchObject({
           kind: 'retried',
         });
         expect((await read('inv-1'))[0]).toMatchObject({

@@ -1,6 +1,6 @@
 import type { ServiceBusMessage, ServiceBusSender } from '@azure/service-bus';
 import { afterAll, beforeAll, expect, onTestFinished, test, vi } from 'vitest';
-import { deadLetter, renewMessageLock, sendAgain } from '../../src/platform/heldMessages.ts';
+import { deadLetter, renewMessageLock, sendAgain } from '../../src/platform/serviceBusHeldMessages.ts';
 import { type ServiceBusForTests, serviceBusForTests } from '../support/serviceBusForTests.ts';
 
 let bus: ServiceBusForTests;

@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { DeadLetterSource } from '../../src/ops/deadLetters.ts';
-import { defaultPassLimits } from '../../src/ops/redriveFromServiceBus.ts';
 import { serviceBusDeadLetters } from '../../src/ops/serviceBusDeadLetters.ts';
+import { defaultPassLimits } from '../../src/ops/serviceBusRedrive.ts';
 import { type ServiceBusForTests, serviceBusForTests } from '../support/serviceBusForTests.ts';
 
 const names = ['locks', 'capped', 'twice', 'often', 'halfway'];

@@ -20,11 +20,6 @@ import {
  */
 const longestText = 2_000;
 
-export interface DeadLetterReason {
-  reason: string;
-  description: string;
-}
-
 /**
  * Moves the message to the dead-letter queue, with a reason. The host then tries to complete it, is told that the lock
  * is lost, and logs that. The message stays in the dead-letter queue.
@@ -34,7 +29,7 @@ export interface DeadLetterReason {
 export async function deadLetter(
   receiver: Pick<ServiceBusReceiver, 'deadLetterMessage'>,
   lockToken: string,
-  { reason, description }: DeadLetterReason,
+  { reason, description }: { reason: string; description: string },
 ): Promise<void> {
   await receiver.deadLetterMessage(held(lockToken), {
     deadLetterReason: reason.slice(0, longestText),
@@ -42,18 +37,15 @@ export async function deadLetter(
   });
 }
 
-/** `lost`: the lock has expired, or the message is gone. Its next receiver works on it. */
-export type LockRenewal = 'renewed' | 'lost';
-
 /**
- * Renews the message's lock for the queue's full lock duration from now.
+ * Renews the message's lock for the queue's full lock duration from now. `lost`: it has expired, or the message is gone.
  *
  * @throws ServiceBusError if the service does not answer, or fails in any way other than a lost lock
  */
 export async function renewMessageLock(
   receiver: Pick<ServiceBusReceiver, 'renewMessageLock'>,
   lockToken: string,
-): Promise<LockRenewal> {
+): Promise<'renewed' | 'lost'> {
   try {
     await receiver.renewMessageLock(held(lockToken));
     return 'renewed';
@@ -90,7 +82,8 @@ export function heldMessages(
   sender: Pick<ServiceBusSender, 'sendMessages'>,
 ) {
   return {
-    deadLetter: (lockToken: string, why: DeadLetterReason) => deadLetter(receiver, lockToken, why),
+    deadLetter: (lockToken: string, why: { reason: string; description: string }) =>
+      deadLetter(receiver, lockToken, why),
     renew: (lockToken: string) => renewMessageLock(receiver, lockToken),
     sendAgain: (message: unknown, delayMs: number) => sendAgain(sender, message, delayMs),
   };
