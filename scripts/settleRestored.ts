@@ -96,7 +96,7 @@ export async function* settleRestored({
       const recorded = await recordFoundPayment(invoices, invoiceId, found, options);
       return recorded.kind === 'updated' ? 'marked' : 'again';
     } catch (error) {
-      if (error instanceof StoreAway) return 'again';
+      if (error instanceof StoreAway && error.reason === 'noAnswer') return 'again';
       throw error;
     }
   }

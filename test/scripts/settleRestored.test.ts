@@ -2,9 +2,11 @@ import Stripe from 'stripe';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { startPayments } from '../../local/stripe/index.ts';
 import { settleRestored } from '../../scripts/settleRestored.ts';
+import { StoreAway } from '../../src/documents/storeAway.ts';
 import { invoiceSchema, type NewInvoice } from '../../src/invoice/invoice.ts';
 import { shardOf } from '../../src/invoice/shard.ts';
 import { cosmosInvoiceStore } from '../../src/invoice/store/cosmosInvoiceStore.ts';
+import type { InvoiceStore } from '../../src/invoice/store/invoiceStore.ts';
 import { chargeUnderKey } from '../../src/paying/chargeUnderKey.ts';
 import { commandFor } from '../../src/paying/paymentBatch.ts';
 import { stripeProvider } from '../../src/paying/stripe/stripeProvider.ts';
@@ -50,11 +52,16 @@ function charge(invoice: NewInvoice) {
 const store = () => cosmosInvoiceStore(cosmos.containers.invoices, { clock, shards });
 const read = (id: string) => store().find(id);
 
-async function compared(since: number, { apply = true } = {}): Promise<Record<string, string>> {
+type Invoices = Pick<InvoiceStore, 'find' | 'update'>;
+
+async function compared(
+  since: number,
+  { apply = true, invoices = store() }: { apply?: boolean; invoices?: Invoices } = {},
+): Promise<Record<string, string>> {
   const found: Record<string, string> = {};
   for await (const { invoiceId, finding } of settleRestored({
     stripe,
-    invoices: store(),
+    invoices,
     since,
     apply,
     now: clock.now(),
@@ -124,5 +131,26 @@ describe('after a restore', () => {
       'paid-before': 'twice',
     });
     expect(await read('dearer')).toMatchObject({ status: 'pending' });
+  });
+
+  test('a write without a clear answer is reported, to be run again', async () => {
+    const since = clock.now();
+    await charge(await stored('unanswered'));
+    const update = () => Promise.reject(new StoreAway('noAnswer', new Error('busy')));
+    expect(await compared(since, { invoices: { find: read, update } })).toEqual({ unanswered: 'again' });
+    await clock.advance(1_000);
+  });
+
+  test('a store that refuses the writes is an error: running again would not help', async () => {
+    const since = clock.now();
+    await charge(await stored('denied'));
+    const denied = cosmosInvoiceStore(cosmos.denied.invoices, { clock, shards });
+    const invoices: Invoices = {
+      find: read,
+      update: (id, request) => denied.update(id, request),
+    };
+    const refused = { name: 'StoreAway', reason: 'accessDenied' };
+    await expect(compared(since, { invoices })).rejects.toMatchObject(refused);
+    expect(await read('denied')).toMatchObject({ status: 'pending' });
   });
 });
