@@ -77,10 +77,7 @@ export function createApi(parts: ApiParts) {
         `${request.path}?${request.body}`,
         { before: pause(delayMs + beforeMs), execute, after: pause(afterMs) },
       );
-      if (replayed) {
-        stats.countReplay();
-        await pause(beforeMs + afterMs)?.();
-      }
+      if (replayed) stats.countReplay();
       if (incident === 'timeout-after') return { kind: 'silence' };
       if (incident === 'reset-after') return { kind: 'reset' };
       return { kind: 'answer', status, body, headers: replayed ? replayedHeaders : noHeaders };

@@ -24,7 +24,7 @@ export function createIdempotency(store: Store, now: () => number) {
     /**
      * Executes a call once per key. `request` is all that the key stands for: path and parameters. `execute`
      * and storing its result share one transaction, so that a crash leaves both or neither. `before` and
-     * `after` are the call's time around that; a replay skips them.
+     * `after` are the call's time around that, also for a replay.
      *
      * @throws {Refusal} 400, 409, and any error from `execute`
      */
@@ -46,6 +46,8 @@ export function createIdempotency(store: Store, now: () => number) {
       const kept = store.kept(key, now() - keyLifeMs);
       if (kept !== undefined) {
         if (kept.request !== request) throw parametersDiffer(key);
+        await before?.();
+        await after?.();
         return { status: kept.status, body: kept.body, replayed: true };
       }
       inProgress.add(key);

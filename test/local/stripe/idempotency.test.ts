@@ -76,6 +76,17 @@ test('while the first call is in progress, a second one gets 409', async () => {
   expect(await chargesOf(payments, invoiceId)).toHaveLength(1);
 });
 
+test('an armed delay holds a replay up too', async () => {
+  const invoiceId = newInvoiceId();
+  const options = { idempotencyKey: 'delayed-replay' };
+  const { id } = await stripe.paymentIntents.create(charge({ invoiceId }), options);
+  await armFault(payments, { kind: 'delay', delayMs: 5000, filter: { invoiceId } });
+  const replay = stripe.paymentIntents.create(charge({ invoiceId }), options);
+  await expect.poll(() => clock.sleepers()).toBe(1);
+  await clock.advance(5000);
+  expect((await replay).id).toBe(id);
+});
+
 test('after 24 h the key is forgotten and the same call charges again', async () => {
   const invoiceId = newInvoiceId();
   const options = { idempotencyKey: 'old' };
