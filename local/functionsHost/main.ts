@@ -2,6 +2,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { inspect, parseArgs } from 'node:util';
 import { onStopAsked } from '../onStopAsked.ts';
+import { portArgument } from '../portArgument.ts';
 import { HostStartError } from './hostStartError.ts';
 import { parseEnvFile, type Settings } from './settings.ts';
 import { type FunctionsHost, startFunctionsHost } from './startFunctionsHost.ts';
@@ -29,13 +30,10 @@ async function main(): Promise<void> {
     allowNegative: true,
   });
   if (values.help) return console.log(usage);
-  const port = Number(values.port);
-  if (!Number.isInteger(port) || port < 0 || port > 65_535)
-    throw new HostStartError(`--port: expected a port from 0 to 65535, got "${values.port}"`);
 
   const host = await startFunctionsHost({
     appDir: values.app,
-    port,
+    port: portArgument('--port', values.port),
     settings: readSettings(values['env-file']),
     enableAuth: values['enable-auth'],
     timerSingleton: values['timer-singleton'],

@@ -1,5 +1,6 @@
 /** Runs the Service Bus stand-in. Prints its settings as KEY=value lines, then `ready`. */
 import { parseArgs } from 'node:util';
+import { portArgument } from '../portArgument.ts';
 import { ConfigError } from './config.ts';
 import { startServiceBus } from './index.ts';
 
@@ -14,8 +15,8 @@ const { values } = parseArgs({
 
 try {
   const serviceBus = await startServiceBus({
-    port: Number(values.port),
-    httpPort: Number(values['http-port']),
+    port: portArgument('--port', values.port),
+    httpPort: portArgument('--http-port', values['http-port']),
     ...(values.data === undefined ? {} : { data: values.data }),
     ...(values.config === undefined ? {} : { config: values.config }),
   });

@@ -3,7 +3,6 @@
 //   PAYONCE_E2E_HOST=http://127.0.0.1:7071 PAYONCE_E2E_PAYMENTS=http://127.0.0.1:12111 npx vitest run test/e2e/app.test.ts
 // PAYONCE_E2E_PAYMENTS is the address of that host's payment stand-in. Its timer must not claim during the tests
 // (INVOICE_SCHEDULE=0 0 0 1 1 *). If the host requires a key, put it into FUNCTIONS_KEY.
-import { execFile } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { mkdtempSync, readFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -14,6 +13,7 @@ import { freePorts } from '../../local/freePorts.ts';
 import { type Child, startChild } from '../../local/start/child.ts';
 import { noSettings } from '../support/functionsHostProcess.ts';
 import { removeFolder } from '../support/removeFolder.ts';
+import { runProgram } from '../support/runProgram.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'payonce-app-'));
 const children: Child[] = [];
@@ -274,12 +274,8 @@ describe('a manual run', () => {
 
 test('a host with bad settings does not start and names every one', async () => {
   const env = { PATH: process.env.PATH ?? '', SHARDS: '0', INVOICE_SCHEDULE: 'daily' };
-  const args = ['--', 'local/functionsHost/main.ts', '--port', '0', '--env-file', noSettings];
-  const { code, output } = await new Promise<{ code: number | null; output: string }>((resolve) => {
-    const child = execFile(process.execPath, args, { env }, (_error, stdout, stderr) =>
-      resolve({ code: child.exitCode, output: stdout + stderr }),
-    );
-  });
+  const args = ['--port', '0', '--env-file', noSettings];
+  const { code, output } = await runProgram('local/functionsHost/main.ts', args, env);
   expect(code).not.toBe(0);
   for (const name of [
     'AzureWebJobsStorage',

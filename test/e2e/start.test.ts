@@ -1,20 +1,15 @@
-import { execFile } from 'node:child_process';
 import { mkdtempSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, test } from 'vitest';
 import { removeFolder } from '../support/removeFolder.ts';
+import { runProgram } from '../support/runProgram.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'payonce-start-'));
 afterAll(() => removeFolder(folder));
 
-function start(...options: string[]): Promise<{ code: number | null; output: string }> {
-  return new Promise((resolve) => {
-    const args = ['--', 'local/start.ts', '--once', '--folder', folder, ...options];
-    const child = execFile(process.execPath, args, (_error, stdout, stderr) =>
-      resolve({ code: child.exitCode, output: stdout + stderr }),
-    );
-  });
+function start(...options: string[]) {
+  return runProgram('local/start.ts', ['--once', '--folder', folder, ...options]);
 }
 
 describe('npm start -- --once', () => {

@@ -1,8 +1,9 @@
-import { execFile, spawn } from 'node:child_process';
+import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 import { describe, expect, test } from 'vitest';
 import { trafficArguments } from '../../../local/stripe/trafficArguments.ts';
+import { runProgram } from '../../support/runProgram.ts';
 import { clientOf } from './paymentsForTests.ts';
 
 test('reads rates and latency, under names with and without a prefix', () => {
@@ -15,14 +16,6 @@ test('reads rates and latency, under names with and without a prefix', () => {
   expect(trafficArguments({})).toEqual({});
 });
 
-function run(...args: string[]): Promise<{ code: number | null; output: string }> {
-  return new Promise((resolve) => {
-    const child = execFile(process.execPath, ['--', ...args], (_error, stdout, stderr) =>
-      resolve({ code: child.exitCode, output: stdout + stderr }),
-    );
-  });
-}
-
 const calls = 'a whole number of calls per second, 1 or more';
 const milliseconds = 'a whole number of milliseconds, 0 or more';
 describe('a bad value ends the program with code 2 before it starts anything', () => {
@@ -33,7 +26,7 @@ describe('a bad value ends the program with code 2 before it starts anything', (
     ['local/cloud.ts', '--payments-search-rate', '2.5', calls],
     ['local/start.ts', '--search-rate', 'many', calls],
   ])('%s %s=%s', async (program, option, value, expected) => {
-    const { code, output } = await run(program, `${option}=${value}`);
+    const { code, output } = await runProgram(program, [`${option}=${value}`]);
     expect(output).toBe(`${option}: expected ${expected}, got "${value}"\n`);
     expect(code).toBe(2);
   });
@@ -44,7 +37,7 @@ test.each([
   ['local/cloud.ts', ['--payments-rate N', '--payments-search-rate N', '--payments-latency MS']],
   ['local/start.ts', ['--rate N', '--search-rate N', '--latency MS']],
 ])('%s --help lists them', async (program, options) => {
-  const { code, output } = await run(program, '--help');
+  const { code, output } = await runProgram(program, ['--help']);
   for (const option of options) expect(output).toContain(option);
   expect(code).toBe(0);
 });
