@@ -7,6 +7,7 @@ import { type Child, startChild } from './start/child.ts';
 import { addUp, type Figures, isSettled, readFigures, readRefused } from './start/figures.ts';
 import { type Imported, progressLine, report } from './start/report.ts';
 import { trafficArguments } from './stripe/trafficArguments.ts';
+import { wholeNumberArgument } from './wholeNumberArgument.ts';
 
 const usage = `npm start -- [options]
   --instances N         hosts that race for the work (default 3)
@@ -41,11 +42,7 @@ if (values.help) {
   process.exit(0);
 }
 const { folder } = values;
-const instances = Number(values.instances);
-if (!Number.isInteger(instances) || instances < 1 || instances > 20) {
-  console.error(`--instances: expected a whole number from 1 to 20, got "${values.instances}"`);
-  process.exit(2);
-}
+const instances = wholeNumberArgument('--instances', values.instances, { min: 1, max: 20 });
 const { rate, searchRate, latencyMs } = trafficArguments(values);
 const trafficOptions = Object.entries({
   '--payments-rate': rate,

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { runProgram } from '../support/runProgram.ts';
 
-const port = 'a port from 0 to 65535';
+const port = 'a whole number from 0 to 65535';
 
 test.each([
   ['local/cloud.ts', '--cosmos-port', '65536', port],
@@ -9,6 +9,7 @@ test.each([
   ['local/functionsHost/main.ts', '--port', '7071.5', port],
   ['local/serviceBus/main.ts', '--port', '5672x', port],
   ['local/serviceBus/main.ts', '--http-port', '-1', port],
+  ['local/start.ts', '--instances', '21', 'a whole number from 1 to 20'],
   ['local/stripe/main.ts', '--port', '1e3', port],
 ])('%s %s=%s ends with code 2, without a stack trace', async (program, option, value, expected) => {
   const { code, output } = await runProgram(program, [`${option}=${value}`]);
