@@ -55,10 +55,10 @@ export function filesUnder(folder: string): string[] {
     .sort();
 }
 
-/** A zip of the folder. All entries get the same time, so the same content gives the same bytes. */
-export function zipOf(folder: string): Uint8Array {
+/** A zip of the folder's files. All entries get the same time, so the same content gives the same bytes. */
+export function zipOf(folder: string, files = filesUnder(folder)): Uint8Array {
   const entries: Zippable = {};
-  for (const path of filesUnder(folder)) {
+  for (const path of files) {
     entries[path] = [readFileSync(join(folder, path)), { os: 3, attrs: 0o644 << 16 }];
   }
   return zipSync(entries, { level: 6, mtime: new Date(2000, 0, 1) });

@@ -30,7 +30,7 @@ const lockJson = z.object({
 compileApp(folder);
 const packages = copyProductionPackages();
 const files = filesUnder(folder);
-writeFileSync(zip, zipOf(folder));
+writeFileSync(zip, zipOf(folder, files));
 report();
 
 /** Copies every production package in the lock file. Returns the number of packages. */
