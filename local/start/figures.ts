@@ -54,9 +54,9 @@ export async function readFigures({
 /** Calls that the payment stand-in's rate limit has refused since its start, by endpoint. */
 export async function readRefused(payments: string): Promise<Record<string, number>> {
   const stats = (await (await fetch(`${payments}/_local/stats`)).json()) as {
-    refused: Record<string, number>;
+    overRate: Record<string, number>;
   };
-  return stats.refused;
+  return stats.overRate;
 }
 
 /** Wait for invoices actionable within this time, in milliseconds: a retry in a minute, not one tomorrow. */

@@ -60,7 +60,7 @@ export function createApi(parts: ApiParts) {
       const route = routeOf(request.method, request.path);
       stats.count(route.operation);
       if (!rateLimits.admits(route.operation)) {
-        stats.countRefused(route.operation);
+        stats.countOverRate(route.operation);
         throw rateLimited(overRateHeaders);
       }
       const form = readForm(request.method === 'GET' ? request.query : request.body);

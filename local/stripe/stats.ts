@@ -5,26 +5,26 @@ export type Stats = ReturnType<typeof createStats>;
 /** Counts API calls since the start or the last reset. */
 export function createStats() {
   let byOperation = none();
-  let refused = none();
+  let overRate = none();
   let replays = 0;
   return {
     count(operation: Operation): void {
       byOperation[operation] += 1;
     },
     /** A call over the rate limit. */
-    countRefused(operation: Operation): void {
-      refused[operation] += 1;
+    countOverRate(operation: Operation): void {
+      overRate[operation] += 1;
     },
     countReplay(): void {
       replays += 1;
     },
     current() {
       const calls = operations.reduce((sum, operation) => sum + byOperation[operation], 0);
-      return { calls, byOperation, replays, refused };
+      return { calls, byOperation, replays, overRate };
     },
     reset(): void {
       byOperation = none();
-      refused = none();
+      overRate = none();
       replays = 0;
     },
   };

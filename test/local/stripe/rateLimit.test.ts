@@ -35,7 +35,7 @@ test('of 26 calls at once, one is refused the way Stripe does', async () => {
   expect((refusal as Stripe.errors.StripeRateLimitError).headers).not.toHaveProperty('retry-after');
   expect(await (await fetch(stats)).json()).toMatchObject({
     byOperation: { create: rate + 1 },
-    refused: { create: 1, confirm: 0, cancel: 0, retrieve: 0, search: 0, list: 0 },
+    overRate: { create: 1, confirm: 0, cancel: 0, retrieve: 0, search: 0, list: 0 },
   });
 });
 
@@ -87,7 +87,7 @@ test('replays count against the limit too', async () => {
   expect(await refusalOf(create(invoiceId, options))).toMatchObject({ statusCode: 429 });
 });
 
-test('a refused call uses up no fault, and an injected 429 does not count as refused', async () => {
+test('a refused call uses up no fault, and an injected 429 does not count as over the rate', async () => {
   const invoiceId = newInvoiceId();
   await times(rate, () => create());
   await armFault(payments, { kind: '429', filter: { invoiceId } });
@@ -97,7 +97,7 @@ test('a refused call uses up no fault, and an injected 429 does not count as ref
   await clock.advance(1000);
   expect(await refusalOf(create(invoiceId))).toMatchObject({ headers: { 'retry-after': '1' } });
   expect((await create(invoiceId)).status).toBe('succeeded');
-  expect(await (await fetch(stats)).json()).toMatchObject({ refused: { create: 1 } });
+  expect(await (await fetch(stats)).json()).toMatchObject({ overRate: { create: 1 } });
 });
 
 test('without the options there is no limit', async () => {
