@@ -10,7 +10,7 @@ export async function provision({ storage, cosmos }: { storage: string; cosmos: 
 }
 
 /** Creates the blob containers and queues. */
-export async function provisionStorage(connectionString: string): Promise<void> {
+async function provisionStorage(connectionString: string): Promise<void> {
   const blobs = BlobServiceClient.fromConnectionString(connectionString);
   const queueService = QueueServiceClient.fromConnectionString(connectionString);
   await Promise.all([

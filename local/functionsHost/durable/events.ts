@@ -4,7 +4,7 @@ import { z } from 'zod';
  * Durable Task's names and numbers of history events. The SDK takes the numbers; tables and queues hold the
  * names. (durable-functions/lib/src/history/HistoryEventType.js)
  */
-export const eventNumbers = {
+const eventNumbers = {
   ExecutionStarted: 0,
   ExecutionCompleted: 1,
   ExecutionTerminated: 3,
@@ -41,7 +41,7 @@ export const parentInstance = z.object({
 });
 export type ParentInstance = z.infer<typeof parentInstance>;
 
-export const finalStatus = z.enum(['Completed', 'Failed', 'Terminated']);
+const finalStatus = z.enum(['Completed', 'Failed', 'Terminated']);
 export type FinalStatus = z.infer<typeof finalStatus>;
 
 /** Events from clients carry a `MessageId`, which tells a redelivered event from two equal ones. */

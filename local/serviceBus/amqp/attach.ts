@@ -114,7 +114,7 @@ function findNode({ broker }: Namespace, peer: Peer, raw: unknown, end: 'source'
 }
 
 /** Confirms to the client the source and target it asked for. */
-export function echoTerminus(link: IncomingLink | OutgoingLink): void {
+function echoTerminus(link: IncomingLink | OutgoingLink): void {
   link.local.attach.snd_settle_mode = link.snd_settle_mode;
   link.local.attach.rcv_settle_mode = link.rcv_settle_mode;
   link.set_source({ address: link.source?.address ?? '' });

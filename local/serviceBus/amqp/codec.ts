@@ -6,7 +6,7 @@ import { randomUUID } from 'node:crypto';
 import type { IncomingMessage } from '../broker/message.ts';
 import { type Typed, types } from './rhea.ts';
 
-export const sectionCodes = {
+const sectionCodes = {
   header: 0x70,
   deliveryAnnotations: 0x71,
   messageAnnotations: 0x72,
@@ -159,7 +159,7 @@ function decoded<Result>(read: () => Result): Result {
   }
 }
 
-export function encodeSection(code: number, value: Typed): Buffer {
+function encodeSection(code: number, value: Typed): Buffer {
   const writer = new types.Writer();
   writer.write(types.described(types.wrap_ulong(code), value));
   return writer.toBuffer();
