@@ -44,9 +44,30 @@ test('all scenarios share one table; a request that only a later one makes goes 
 });
 
 test('only what is between the markers of the page is replaced', () => {
-  const replaced = replaceTables(page, 'NEW');
-  expect(replaced.slice(0, replaced.indexOf('NEW'))).toBe(page.slice(0, replaced.indexOf('NEW')));
-  expect(page.endsWith(replaced.slice(replaced.indexOf('NEW') + 'NEW'.length))).toBe(true);
+  const before = `# Points
+
+Before.
+
+<!-- Written by \`npm run test:crash -- --write\`: begin -->
+
+| old |
+
+<!-- end -->
+
+After.
+`;
+  expect(replaceTables(before, '| new |')).toBe(`# Points
+
+Before.
+
+<!-- Written by \`npm run test:crash -- --write\`: begin -->
+
+| new |
+
+<!-- end -->
+
+After.
+`);
   expect(() => replaceTables('no markers', 'NEW')).toThrow('the page must have the lines');
 });
 
