@@ -2,7 +2,7 @@ import { cpSync, mkdirSync, readdirSync, readFileSync, rmSync, symlinkSync, writ
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { unzipSync } from 'fflate';
-import { compileApp, zipOf } from '../../scripts/compile.ts';
+import { compileApp } from '../../scripts/compile.ts';
 
 const keptZips = fileURLToPath(new URL('./', import.meta.url));
 const dependencies = fileURLToPath(new URL('../../node_modules', import.meta.url));
@@ -18,7 +18,7 @@ export interface Releases {
   next: string;
 }
 
-/** Builds the app folders in a folder. Without a kept zip, the sources are packed and unpacked as the kept release. */
+/** Builds the app folders in a folder. @throws if no release is kept */
 export function buildReleases(folder: string): Releases {
   const [kept, current, next] = ['kept', 'current', 'next'].map((name) => join(folder, name)) as [
     string,
@@ -26,8 +26,7 @@ export function buildReleases(folder: string): Releases {
     string,
   ];
   compileApp(current);
-  const newest = newestZip();
-  unpack(newest === undefined ? zipOf(current) : readFileSync(newest), kept);
+  unpack(readFileSync(newestZip()), kept);
   cpSync(current, next, { recursive: true });
   edit(next, versioned, /formatVersion = \d+;/, `formatVersion = ${formatVersionOf(current) + 1};`);
   edit(
@@ -55,13 +54,15 @@ export function formatVersionOf(app: string): number {
   return Number(version);
 }
 
-function newestZip(): string | undefined {
+function newestZip(): string {
   const version = (name: string) => name.slice('payonce-'.length, -'.zip'.length);
   const newest = readdirSync(keptZips)
     .filter((name) => /^payonce-\d+\.\d+\.\d+\.zip$/.test(name))
     .toSorted((a, b) => version(a).localeCompare(version(b), 'en', { numeric: true }))
     .at(-1);
-  return newest === undefined ? undefined : join(keptZips, newest);
+  if (newest === undefined)
+    throw new Error(`${keptZips}: expected payonce-VERSION.zip, from npm run release:keep`);
+  return join(keptZips, newest);
 }
 
 function unpack(zip: Uint8Array, folder: string): void {

@@ -1,6 +1,6 @@
 // A rolling deployment between the newest kept release (payonce-VERSION.zip here, from `npm run release:keep`) and the
-// sources, in both directions, and next to a release that raises `formatVersion`. While no zip is kept, the sources are
-// packed into a temporary folder and stand for the kept release. Every release runs with the repository's node_modules.
+// sources, in both directions, and next to a release that raises `formatVersion`. Every release runs with the
+// repository's node_modules.
 import { mkdtempSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
