@@ -5,6 +5,7 @@ import { cosmosDocuments } from '../../src/documents/cosmosDocuments.ts';
 import { cosmosInvoiceStore } from '../../src/invoice/store/cosmosInvoiceStore.ts';
 import { cosmosOutboxStore } from '../../src/outbox/cosmosOutboxStore.ts';
 import { containers, databaseName, indexingPolicy } from '../../src/platform/cosmosContainers.ts';
+import { withBatch } from './layerSwitches.ts';
 import { official, officialAddresses } from './officialEmulators.ts';
 import { type PayonceCosmos, payonceCosmos } from './payonceCosmos.ts';
 import type { LostAnswer, StoreSubject, Stores } from './storeSubject.ts';
@@ -88,13 +89,4 @@ function storesIn(container: Container): Stores {
     invoices: (options) => cosmosInvoiceStore(container, options),
     outbox: (options) => cosmosOutboxStore(container, options),
   };
-}
-
-type SendBatch = Container['items']['batch'];
-
-/** The same container, with something around each of its transactions. */
-function withBatch(container: Container, around: (send: SendBatch) => SendBatch): Container {
-  const batch = around(container.items.batch.bind(container.items));
-  const items = Object.create(container.items, { batch: { value: batch } }) as Container['items'];
-  return Object.create(container, { items: { value: items } }) as Container;
 }
