@@ -232,7 +232,7 @@ export const guards: readonly Guard[] = [
     from: 'regex(/^[\\w-]{1,64}$/,',
     to: 'regex(/^./,',
     tests: 'test/paying/paymentBatch.test.ts',
-    caughtBy: 'every accepted batch id stays within its quotes',
+    caughtBy: 'a batch id is 1 to 64 letters, digits, - or _',
   },
   {
     name: 'the lock of the message, before each call',
