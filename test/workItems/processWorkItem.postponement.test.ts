@@ -165,7 +165,7 @@ describe('a work item that cannot be done now', () => {
 
 describe('any other failure', () => {
   test('a lease that is held elsewhere is left to the queue’s own deliveries', async () => {
-    const { work, sent, noted, world } = worker();
+    const { work, rung, sent, noted, world } = worker();
     const other = virtualLocks({}, world);
     await using _held = await other.locks.acquire(
       workItemLockKey('held', 'ring'),
@@ -175,6 +175,7 @@ describe('any other failure', () => {
     const working = work(item('held')).catch((error: unknown) => error);
     for (let n = 0; n < 10; n++) await world.clock.advance(1_000);
     expect(await working).toBeInstanceOf(LockTimeout);
+    expect(rung).toEqual([]);
     expect(sent).toEqual([]);
     expect(noted).toEqual([{ message: item('held'), error: expect.any(LockTimeout) }]);
   });
