@@ -9,20 +9,20 @@ import { addUp, isSettled } from '../../local/start/figures.ts';
 import type { HostProcess } from '../support/functionsHostProcess.ts';
 import { type LocalCloud, startLocalCloud } from '../support/localCloud.ts';
 import { removeFolder } from '../support/removeFolder.ts';
-import { type Evidence, evidenceIn } from './evidence.ts';
+import { type CloudView, viewOf } from './cloudView.ts';
 import { executionsOf, failuresOf, getFrom, importInvoices, postTo, run, startHost, until } from './hosts.ts';
 import { buildReleases, formatVersionOf, type Releases, without } from './releases.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'payonce-rolling-'));
 let releases: Releases;
 let cloud: LocalCloud;
-let evidence: Evidence;
+let view: CloudView;
 let hosts = new AsyncDisposableStack();
 
 beforeAll(async () => {
   releases = buildReleases(folder);
   cloud = await startLocalCloud();
-  evidence = evidenceIn(cloud);
+  view = viewOf(cloud);
 }, 90_000);
 afterEach(async () => {
   await hosts.disposeAsync();
@@ -62,9 +62,9 @@ async function takeOver(leavingApp: string, joiningApp: string, name: string): P
   });
   for (const fault of silent) await postTo(`${cloud.payments}/_local/faults`, fault);
   await run(leaving, 'processInvoices');
-  await until(evidence.faultHits, (hits) => hits === silent.length);
+  await until(view.faultHits, (hits) => hits === silent.length);
   await until(
-    () => evidence.statusesOf(name),
+    () => view.statusesOf(name),
     ({ paid }) => paid === ids.length - silent.length,
   );
   const later = await importInvoices(leaving, `${name}-later`, 10);
@@ -73,18 +73,18 @@ async function takeOver(leavingApp: string, joiningApp: string, name: string): P
   leaving.kill('SIGKILL');
   await leaving.exited;
   await fetch(`${cloud.payments}/_local/faults`, { method: 'DELETE' });
-  expect(await evidence.statusesOf(name)).toEqual({ paid: 20, claimed: 20, pending: 10 });
+  expect(await view.statusesOf(name)).toEqual({ paid: 20, claimed: 20, pending: 10 });
   // The messages that it held come back now, not after a minute.
   await postTo(`${cloud.serviceBusLocal}/_local/faults`, { kind: 'expire-locks' });
   await until(
     async () => {
       await run(joining, 'processInvoices');
-      return evidence.statusesOf(name);
+      return view.statusesOf(name);
     },
     ({ paid }) => paid === ids.length + later.length,
   );
 
-  expect(await evidence.paidBy(name)).toEqual({ [`${name}-leaving`]: 20, [`${name}-joining`]: 30 });
+  expect(await view.paidBy(name)).toEqual({ [`${name}-leaving`]: 20, [`${name}-joining`]: 30 });
   await expectAllToAddUp(joining);
   expect(failuresOf(joining)).toEqual([]);
 }
@@ -96,7 +96,7 @@ test('a release that raises formatVersion: the kept one leaves its invoices and 
   const first = await start(without(releases.next, ['processWorkItem']), 'next-first');
   const early = await importInvoices(first, 'early', 6);
   await run(first, 'processInvoices');
-  await until(evidence.visibleWorkItems, (visible) => visible === early.length);
+  await until(view.visibleWorkItems, (visible) => visible === early.length);
   first.kill('SIGKILL');
 
   // Claims, but leaves its batches in the queue.
@@ -111,49 +111,49 @@ test('a release that raises formatVersion: the kept one leaves its invoices and 
     (executions) => executions >= early.length,
   );
   expect(failuresOf(kept)).toEqual([]);
-  expect(await evidence.visibleWorkItems()).toBe(0);
+  expect(await view.visibleWorkItems()).toBe(0);
   const newer = await importInvoices(second, 'newer', 24);
   const older = await importInvoices(kept, 'older', 8);
   await until(
     async () => {
       await run(kept, 'processInvoices');
-      return evidence.statusesOf('older');
+      return view.statusesOf('older');
     },
     ({ paid }) => paid === older.length,
   );
-  expect(await evidence.statusesOf('newer')).toEqual({ pending: newer.length });
+  expect(await view.statusesOf('newer')).toEqual({ pending: newer.length });
   const written = formatVersionOf(releases.next);
-  expect(await evidence.versionsOf('newer')).toEqual([written]);
+  expect(await view.versionsOf('newer')).toEqual([written]);
 
   // It puts the batches off. They are scheduled for half a minute later: none is locked, abandoned or dead-lettered.
-  const before = await evidence.commandStats();
+  const before = await view.commandStats();
   await until(
     async () => {
       await run(second, 'processInvoices');
-      return evidence.statusesOf('newer');
+      return view.statusesOf('newer');
     },
     ({ claimed }) => claimed === newer.length,
   );
-  const batches = (await evidence.batchesOf('newer')).length;
+  const batches = (await view.batchesOf('newer')).length;
   expect(batches).toBeGreaterThan(1);
   const waiting = { active: 0, locked: 0, scheduled: batches, deadLettered: 0, abandoned: before.abandoned };
-  await until(evidence.commandStats, ({ scheduled, locked }) => scheduled === batches && locked === 0);
-  expect(await evidence.commandStats()).toMatchObject(waiting);
+  await until(view.commandStats, ({ scheduled, locked }) => scheduled === batches && locked === 0);
+  expect(await view.commandStats()).toMatchObject(waiting);
   expect(kept.lines.filter((line) => line.includes('{"putOff":"a payment batch was'))).toHaveLength(batches);
 
   // Back to the kept release alone: what is newer waits, also a message that a sender left in the outbox.
   second.kill('SIGKILL');
-  const left = await evidence.undoDispatch('early');
+  const left = await view.undoDispatch('early');
   await run(kept, 'sweepOutbox');
   await run(kept, 'processInvoices');
-  expect(await evidence.outboxMessage(left)).toMatchObject({
+  expect(await view.outboxMessage(left)).toMatchObject({
     status: 'pending',
     attempts: 0,
     version: written,
   });
-  expect(await evidence.statusesOf('newer')).toEqual({ claimed: newer.length });
-  expect(await evidence.commandStats()).toMatchObject(waiting);
-  expect(await evidence.receiptsOf('early')).toEqual([]);
+  expect(await view.statusesOf('newer')).toEqual({ claimed: newer.length });
+  expect(await view.commandStats()).toMatchObject(waiting);
+  expect(await view.receiptsOf('early')).toEqual([]);
   const [id = ''] = newer;
   const refused = await fetch(`${kept.address}/api/ops/invoices/${id}`);
   expect(refused.status).toBe(503);
@@ -171,10 +171,10 @@ test('a release that raises formatVersion: the kept one leaves its invoices and 
   const third = await start(releases.next, 'next-third');
   kept.kill('SIGKILL');
   await until(
-    () => evidence.statusesOf('newer'),
+    () => view.statusesOf('newer'),
     ({ paid }) => paid === newer.length,
   );
-  expect(await evidence.paidBy('newer')).toEqual({ 'next-third': newer.length });
+  expect(await view.paidBy('newer')).toEqual({ 'next-third': newer.length });
   await expectAllToAddUp(third);
   expect(failuresOf(third)).toEqual([]);
 });
@@ -182,10 +182,10 @@ test('a release that raises formatVersion: the kept one leaves its invoices and 
 /** Every invoice of every test is paid and charged once, has one receipt, and no message is left or given up. */
 async function expectAllToAddUp(host: HostProcess): Promise<void> {
   const receiptsDue = async () => {
-    await evidence.makeOutboxDue();
+    await view.makeOutboxDue();
     await run(host, 'sweepOutbox');
-    const { invoices, undispatched } = await evidence.figures();
-    const names = (await evidence.receiptsOf('')).map((name) => name.split('/')[0] ?? '').toSorted();
+    const { invoices, undispatched } = await view.figures();
+    const names = (await view.receiptsOf('')).map((name) => name.split('/')[0] ?? '').toSorted();
     return { undispatched, names, paid: invoices.map(({ id }) => id).toSorted() };
   };
   const { names, paid } = await until(
@@ -193,8 +193,8 @@ async function expectAllToAddUp(host: HostProcess): Promise<void> {
     (now) => now.undispatched === 0 && new Set(now.names).size === now.paid.length,
   );
   expect(names).toEqual(paid);
-  await until(evidence.queuedWorkItems, (queued) => queued === 0);
-  const now = await evidence.figures();
+  await until(view.queuedWorkItems, (queued) => queued === 0);
+  const now = await view.figures();
   expect(isSettled(now, Date.now())).toBe(true);
   const { byStatus, problems, chargedTwice } = addUp(now);
   expect({ byStatus, problems, chargedTwice }).toEqual({
@@ -203,7 +203,7 @@ async function expectAllToAddUp(host: HostProcess): Promise<void> {
     chargedTwice: 0,
   });
   expect(now.charges).toHaveLength(paid.length);
-  expect(await evidence.commandStats()).toMatchObject({
+  expect(await view.commandStats()).toMatchObject({
     active: 0,
     locked: 0,
     scheduled: 0,

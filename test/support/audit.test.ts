@@ -15,7 +15,7 @@ const adding: Evidence = {
   receipts: ['inv-1/pi_1.json'],
   effects: 1,
   outbox: { pending: 0, parked: 0 },
-  paymentCommands: { active: 0, scheduled: 0, locked: 0, deadLettered: 0 },
+  paymentCommands: { active: 0, scheduled: 0, locked: 0, deadLettered: 0, abandoned: 0 },
   workItems: { queued: 0, poison: 0 },
 };
 

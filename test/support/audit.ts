@@ -9,6 +9,8 @@ const queueCounts = z.object({
   scheduled: z.number(),
   locked: z.number(),
   deadLettered: z.number(),
+  /** Since the start. */
+  abandoned: z.number(),
 });
 const serviceBusStats = z.object({ queues: z.record(z.string(), queueCounts) });
 
@@ -105,14 +107,16 @@ export function violations(evidence: Evidence): string[] {
   ];
 }
 
-async function listReceipts(cloud: LocalCloud, prefix: string): Promise<string[]> {
+/** Names of the receipts of the invoices whose ids begin with `prefix`. */
+export async function listReceipts(cloud: LocalCloud, prefix: string): Promise<string[]> {
   const names: string[] = [];
   const container = cloud.blobs.getContainerClient(blobContainers.receipts);
   for await (const { name } of container.listBlobsFlat({ prefix })) names.push(name);
   return names;
 }
 
-async function readQueueCounts(cloud: LocalCloud): Promise<z.infer<typeof queueCounts>> {
+/** Messages of the queue of payment commands, by place. */
+export async function readQueueCounts(cloud: LocalCloud): Promise<z.infer<typeof queueCounts>> {
   const response = await fetch(`${cloud.serviceBusLocal}/_local/stats`);
   const stats = serviceBusStats.parse(await response.json());
   const counts = stats.queues[serviceBusQueues.paymentCommands];
@@ -121,7 +125,7 @@ async function readQueueCounts(cloud: LocalCloud): Promise<z.infer<typeof queueC
 }
 
 /** Messages in a queue, including invisible ones. */
-async function queueLength(cloud: LocalCloud, name: string): Promise<number> {
+export async function queueLength(cloud: LocalCloud, name: string): Promise<number> {
   const properties = await cloud.queues.getQueueClient(name).getProperties();
   return properties.approximateMessagesCount ?? 0;
 }

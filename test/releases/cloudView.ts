@@ -1,31 +1,19 @@
 import { ErrorResponse } from '@azure/cosmos';
 import { z } from 'zod';
 import { readFigures } from '../../local/start/figures.ts';
-import { blobContainers, queues, serviceBusQueues } from '../../src/platform/azureNames.ts';
+import { queues } from '../../src/platform/azureNames.ts';
 import { containers, databaseName } from '../../src/platform/cosmosContainers.ts';
+import { listReceipts, queueLength, readQueueCounts } from '../support/audit.ts';
 import type { LocalCloud } from '../support/localCloud.ts';
 
 const outboxSchema = z.looseObject({ id: z.string(), shard: z.string(), body: z.json() });
 
-const statsSchema = z.object({
-  queues: z.record(
-    z.string(),
-    z.object({
-      active: z.number(),
-      locked: z.number(),
-      scheduled: z.number(),
-      deadLettered: z.number(),
-      abandoned: z.number(),
-    }),
-  ),
-});
-
 const longAgo = '2025-01-01T00:00:00.000Z';
 
-export type Evidence = ReturnType<typeof evidenceIn>;
+export type CloudView = ReturnType<typeof viewOf>;
 
 /** What the cloud shows of invoices, by the prefix of their ids, and of messages. */
-export function evidenceIn(cloud: LocalCloud) {
+export function viewOf(cloud: LocalCloud) {
   const figures = () => readFigures({ cosmos: cloud.cosmosClient, payments: cloud.payments });
 
   async function invoicesOf(prefix: string) {
@@ -85,36 +73,16 @@ export function evidenceIn(cloud: LocalCloud) {
     return message.id;
   }
 
-  /** Messages of the queue of payment commands by place; `abandoned` counts from the start. */
-  async function commandStats() {
-    const answer = await fetch(`${cloud.serviceBusLocal}/_local/stats`);
-    const stats = statsSchema.parse(await answer.json()).queues[serviceBusQueues.paymentCommands];
-    if (stats === undefined) throw new Error('the queue of payment commands is missing');
-    return stats;
-  }
-
   async function faultHits(): Promise<number> {
     const answer = await fetch(`${cloud.payments}/_local/faults`);
     const faults = z.array(z.object({ hits: z.number() })).parse(await answer.json());
     return faults.reduce((sum, { hits }) => sum + hits, 0);
   }
 
-  const workItems = () => cloud.queues.getQueueClient(queues.workItems);
-
   /** Work items that a host could take now, at most 32. */
   async function visibleWorkItems(): Promise<number> {
-    return (await workItems().peekMessages({ numberOfMessages: 32 })).peekedMessageItems.length;
-  }
-
-  /** Work items in the queue, also those that are taken or put off. */
-  async function queuedWorkItems(): Promise<number> {
-    return (await workItems().getProperties()).approximateMessagesCount ?? 0;
-  }
-
-  /** Names of the receipts of these invoices. */
-  async function receiptsOf(prefix: string): Promise<string[]> {
-    const blobs = cloud.blobs.getContainerClient(blobContainers.receipts).listBlobsFlat({ prefix });
-    return (await Array.fromAsync(blobs)).map(({ name }) => name);
+    const queue = cloud.queues.getQueueClient(queues.workItems);
+    return (await queue.peekMessages({ numberOfMessages: 32 })).peekedMessageItems.length;
   }
 
   /** Makes pending outbox messages due. The sweeper leaves a new one for 10 s to the instance that wrote it. */
@@ -140,11 +108,11 @@ export function evidenceIn(cloud: LocalCloud) {
     batchesOf,
     outboxMessage,
     undoDispatch,
-    commandStats,
+    commandStats: () => readQueueCounts(cloud),
     faultHits,
     visibleWorkItems,
-    queuedWorkItems,
-    receiptsOf,
+    queuedWorkItems: () => queueLength(cloud, queues.workItems),
+    receiptsOf: (prefix: string) => listReceipts(cloud, prefix),
     makeOutboxDue,
   };
 }
