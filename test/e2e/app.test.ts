@@ -14,6 +14,7 @@ import { type Child, startChild } from '../../local/start/child.ts';
 import { noSettings } from '../support/functionsHostProcess.ts';
 import { removeFolder } from '../support/removeFolder.ts';
 import { runProgram } from '../support/runProgram.ts';
+import { until } from '../support/until.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'payonce-app-'));
 const children: Child[] = [];
@@ -106,15 +107,6 @@ function post(path: string, body: unknown, headers: Record<string, string> = {})
 async function get(path: string): Promise<Record<string, unknown>> {
   const response = await fetch(`${api}/${path}`, { headers: key });
   return z.record(z.string(), z.unknown()).parse(await response.json());
-}
-
-/** Polls until `holds`; the test's time-out is the bound. */
-async function until<T>(look: () => Promise<T>, holds: (value: T) => boolean): Promise<T> {
-  for (;;) {
-    const value = await look();
-    if (holds(value)) return value;
-    await new Promise((resolve) => setTimeout(resolve, 100));
-  }
 }
 
 describe('bad input', () => {
@@ -217,6 +209,7 @@ describe('a manual run', () => {
     until(
       async () => runView.parse(await get(`runs/${runId}`)),
       ({ status }) => status !== 'running',
+      { withinMs: running === undefined ? 50_000 : 200_000 },
     );
   const started = async (response: Response) =>
     z.object({ runId: z.string() }).parse(await response.json()).runId;

@@ -12,6 +12,7 @@ import { databaseName } from '../../src/platform/cosmosContainers.ts';
 import { noTelemetry } from '../../src/platform/telemetry.ts';
 import { type LocalCloud, settingsFor, startLocalCloud } from '../support/localCloud.ts';
 import { removeFolder } from '../support/removeFolder.ts';
+import { until } from '../support/until.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'payonce-ops-'));
 let cloud: LocalCloud;
@@ -62,14 +63,6 @@ async function call(method: 'GET' | 'POST', path: string, body?: unknown): Promi
     ...(body === undefined ? {} : { body: JSON.stringify(body) }),
   });
   return { status: response.status, body: (await response.json()) as Answer['body'] };
-}
-
-async function until<T>(look: () => Promise<T>, holds: (value: T) => boolean): Promise<T> {
-  for (;;) {
-    const value = await look();
-    if (holds(value)) return value;
-    await clock.sleep(100);
-  }
 }
 
 const invoiceUntil = (id: string, wanted: string) =>

@@ -13,6 +13,7 @@ import { type RunRecord, runRecordSchema } from '../../src/runs/runRecord.ts';
 import { type LocalCloud, settingsFor, startLocalCloud } from '../support/localCloud.ts';
 import { removeFolder } from '../support/removeFolder.ts';
 import { noSignals } from '../support/signals.ts';
+import { until } from '../support/until.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'payonce-stalled-'));
 const shards = 2;
@@ -75,14 +76,6 @@ async function tick(address: string): Promise<void> {
   expect((await fetch(url, { method: 'POST', headers, body: '{"input":""}' })).status).toBe(202);
 }
 
-async function until<T>(look: () => Promise<T>, holds: (value: T) => boolean): Promise<T> {
-  for (;;) {
-    const value = await look();
-    if (holds(value)) return value;
-    await new Promise((resolve) => setTimeout(resolve, 100));
-  }
-}
-
 const figures = () => readFigures({ cosmos: cloud.cosmosClient, payments: cloud.payments });
 
 function claimsBy(name: string, invoices: readonly InvoiceFigure[]): string[] {
@@ -141,6 +134,7 @@ test.skipIf(noSignals)(
         return figures();
       },
       ({ invoices }) => invoices.every(({ status }) => status !== 'pending'),
+      { withinMs: 100_000 },
     );
     const sent = async () => {
       const stats = z.object({ queues: z.object({ 'payment-commands': z.object({ sent: z.number() }) }) });
@@ -181,6 +175,7 @@ test.skipIf(noSignals)(
         return figures();
       },
       (now) => isSettled(now, Date.now()) && now.invoices.every(({ status }) => status === 'paid'),
+      { withinMs: 100_000 },
     );
     expect(addUp(settled)).toMatchObject({ problems: [], chargedTwice: 0 });
   },

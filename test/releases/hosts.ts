@@ -1,6 +1,7 @@
 import { expect } from 'vitest';
 import { type HostProcess, startHostProcess } from '../support/functionsHostProcess.ts';
 import { type CloudAddresses, settingsFor } from '../support/localCloud.ts';
+import { until } from '../support/until.ts';
 
 /** Starts a host of a release; its timers never fire by themselves. */
 export function startHost(cloud: CloudAddresses, app: string, name: string): Promise<HostProcess> {
@@ -60,15 +61,4 @@ export async function postTo(url: string, body: unknown): Promise<Response> {
 
 export async function getFrom(host: HostProcess, path: string): Promise<unknown> {
   return (await fetch(`${host.address}/api/ops/${path}`)).json();
-}
-
-/** Polls until `holds`, for at most 50 s. */
-export async function until<T>(look: () => Promise<T>, holds: (value: T) => boolean): Promise<T> {
-  const deadline = performance.now() + 50_000;
-  for (;;) {
-    const value = await look();
-    if (holds(value)) return value;
-    if (performance.now() > deadline) throw new Error(`still ${JSON.stringify(value)} after 50 s`);
-    await new Promise((resolve) => setTimeout(resolve, 100));
-  }
 }

@@ -9,8 +9,9 @@ import { addUp, isSettled } from '../../local/start/figures.ts';
 import type { HostProcess } from '../support/functionsHostProcess.ts';
 import { type LocalCloud, startLocalCloud } from '../support/localCloud.ts';
 import { removeFolder } from '../support/removeFolder.ts';
+import { until } from '../support/until.ts';
 import { type CloudView, viewOf } from './cloudView.ts';
-import { executionsOf, failuresOf, getFrom, importInvoices, postTo, run, startHost, until } from './hosts.ts';
+import { executionsOf, failuresOf, getFrom, importInvoices, postTo, run, startHost } from './hosts.ts';
 import { buildReleases, formatVersionOf, type Releases, without } from './releases.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'payonce-rolling-'));
