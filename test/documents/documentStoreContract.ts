@@ -7,7 +7,7 @@ import {
   type Operation,
   type Patch,
 } from '../../src/documents/documentStore.ts';
-import { deviates } from '../support/officialEmulators.ts';
+import { type Deviation, deviates } from '../support/officialEmulators.ts';
 import type { StoreSubject } from '../support/storeSubject.ts';
 
 const shard = '00';
@@ -16,11 +16,7 @@ const shard = '00';
 export function documentStoreContract(subject: StoreSubject): void {
   const { open, canFail, onEmulator } = subject;
   /** Tests of what the official emulator gets wrong. */
-  const known = (issue: number, body: () => Promise<void>) => deviates(issue, body, onEmulator);
-  const staleVersions = 302;
-  const races = 303;
-  const halfBatches = 319;
-  const conditions = 232;
+  const known = (deviation: Deviation, body: () => Promise<void>) => deviates(deviation, body, onEmulator);
 
   describe('create and read', () => {
     test('a document is read as it was written, with a version', async () => {
@@ -197,7 +193,7 @@ export function documentStoreContract(subject: StoreSubject): void {
 
     test(
       'a patch of a version applies once: the second is refused with 412',
-      known(staleVersions, async () => {
+      known('staleVersions', async () => {
         const { documents } = await stored({ n: 1 });
         const version = await versionOf(documents);
         const write = [patch('a', { version, set: { n: 2 } })];
@@ -208,7 +204,7 @@ export function documentStoreContract(subject: StoreSubject): void {
 
     test(
       'of many patches of one version at once, one is committed',
-      known(races, async () => {
+      known('races', async () => {
         const { documents } = await stored({ log: [] });
         const version = await versionOf(documents);
         const answers = await Promise.all(
@@ -271,7 +267,7 @@ export function documentStoreContract(subject: StoreSubject): void {
         ],
       ],
     ])('%j does not hold: refused with 412', ([where], context) =>
-      known(conditions, async () => {
+      known('conditions', async () => {
         const { documents } = await stored(document);
         const before = await documents.read(shard, ['a']);
         expect(await documents.transact(shard, [patch('a', { where, set: { seen: true } })])).toEqual({
@@ -284,7 +280,7 @@ export function documentStoreContract(subject: StoreSubject): void {
 
     test(
       'the version and all conditions must hold',
-      known(conditions, async () => {
+      known('conditions', async () => {
         const { documents } = await stored(document);
         const where: Condition[] = [{ path: 'fence', is: '=', value: 5 }];
         const wrong: Condition[] = [{ path: 'fence', is: '=', value: 6 }];
@@ -318,7 +314,7 @@ export function documentStoreContract(subject: StoreSubject): void {
       ['an old version', patch('a', { version: '"old"', set: { n: 2 } }), 412],
       ['an impossible patch', patch('a', { remove: ['x'] }), 400],
     ])('%s refuses all of it, and only this operation has its own code', ([, culprit, code], context) =>
-      known(halfBatches, async () => {
+      known('halfBatches', async () => {
         const { documents } = await stored({ n: 1 });
         const before = await documents.read(shard, ['a']);
         const operations = [patch('a', { set: { first: true } }), create({ id: 'b' }), culprit];

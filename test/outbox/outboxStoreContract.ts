@@ -7,7 +7,7 @@ import { newOutboxMessage, type OutboxMessage, type OutboxStatus } from '../../s
 import type { OutboxStore } from '../../src/outbox/outboxStore.ts';
 import { anInvoice } from '../support/anInvoice.ts';
 import { leapingClock } from '../support/leapingClock.ts';
-import { deviates } from '../support/officialEmulators.ts';
+import { type Deviation, deviates } from '../support/officialEmulators.ts';
 import type { StoreSubject } from '../support/storeSubject.ts';
 
 const week = 7 * 24 * 3600;
@@ -15,9 +15,7 @@ const week = 7 * 24 * 3600;
 /** How an outbox store behaves. Each store must pass it. */
 export function outboxStoreContract({ open, canFail, onEmulator }: StoreSubject): void {
   /** Tests of what the official emulator gets wrong. */
-  const known = (issue: number, body: () => Promise<void>) => deviates(issue, body, onEmulator);
-  const conditions = 232;
-  const races = 303;
+  const known = (deviation: Deviation, body: () => Promise<void>) => deviates(deviation, body, onEmulator);
 
   /** An outbox with an invoice beside its messages: that one must never matter. */
   async function world() {
@@ -219,7 +217,7 @@ export function outboxStoreContract({ open, canFail, onEmulator }: StoreSubject)
 
     test(
       'not what somebody else has recorded since; the others are marked',
-      known(conditions, async () => {
+      known('conditions', async () => {
         const { outbox, put, touch, read, now } = await world();
         const stored = await put(
           { id: 'sent' },
@@ -245,7 +243,7 @@ export function outboxStoreContract({ open, canFail, onEmulator }: StoreSubject)
 
     test(
       'of two marks at once one is recorded',
-      known(races, async () => {
+      known('races', async () => {
         const { outbox, put, read, now } = await world();
         const stored = await put({ id: 'm-1' }, { id: 'm-2' });
         const decisions = [
@@ -451,7 +449,7 @@ export function outboxStoreContract({ open, canFail, onEmulator }: StoreSubject)
 
     test(
       'of two at once one redrives it',
-      known(races, async () => {
+      known('races', async () => {
         const { outbox, put } = await world();
         await put({ status: 'parked' });
         const both = await Promise.all([outbox.redrive('m-1', iso(1)), outbox.redrive('m-1', iso(1))]);

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { shardOf } from '../../../../src/invoice/shard.ts';
 import { newOutboxMessage } from '../../../../src/outbox/outboxMessage.ts';
-import { contentsOf, emulatorIssue, type InvoiceContract, iso, lostAnswers, shard, tries } from './world.ts';
+import { contentsOf, type InvoiceContract, iso, lostAnswers, shard, tries } from './world.ts';
 
 /** Storing new invoices. */
 export function addContract({ world, known, canFail }: InvoiceContract): void {
@@ -65,7 +65,7 @@ export function addContract({ world, known, canFail }: InvoiceContract): void {
 
     test(
       'of two at once, each invoice is created once',
-      known(emulatorIssue.races, async () => {
+      known('races', async () => {
         const { invoices } = await world({ shards });
         const contents = contentsOf(40);
         const both = await Promise.all([invoices.add(contents, options), invoices.add(contents, options)]);

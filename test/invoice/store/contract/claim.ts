@@ -1,16 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { anInvoice } from '../../../support/anInvoice.ts';
-import {
-  claimPlan,
-  emulatorIssue,
-  fence,
-  type InvoiceContract,
-  idsOf,
-  iso,
-  lostAnswers,
-  shard,
-  tries,
-} from './world.ts';
+import { claimPlan, fence, type InvoiceContract, idsOf, iso, lostAnswers, shard, tries } from './world.ts';
 
 /** Something was written, and nothing was left to others. */
 const allClaimed = { written: {}, contended: 0 };
@@ -45,7 +35,7 @@ export function claimContract({
 
     test(
       'invoices that somebody else changed are dropped, and the others are claimed',
-      known(emulatorIssue.staleVersions, async () => {
+      known('staleVersions', async () => {
         const { page, claim, touch, read, documents } = await worldWithDue(5);
         await touch('inv-1');
         await touch('inv-3');
@@ -76,7 +66,7 @@ export function claimContract({
 
     test(
       'an invoice that is changed between the plan and the write is dropped',
-      known(emulatorIssue.staleVersions, async () => {
+      known('staleVersions', async () => {
         const { page, claim, touch, interleave, read } = await worldWithDue(3);
         interleave(() => touch('inv-1', { status: 'paid' }));
         expect(await claim('b1', page)).toMatchObject({ contended: 1 });
@@ -86,7 +76,7 @@ export function claimContract({
 
     test(
       'nothing is written if all were changed',
-      known(emulatorIssue.staleVersions, async () => {
+      known('staleVersions', async () => {
         const { page, claim, touch, documents } = await worldWithDue(2);
         for (const { id } of page) await touch(id);
         expect(await claim('b1', page)).toEqual({ contended: 2 });
@@ -96,7 +86,7 @@ export function claimContract({
 
     test(
       'of two that read the same page, each invoice is claimed by one',
-      known(emulatorIssue.races, async () => {
+      known('races', async () => {
         const { page, claim, read } = await worldWithDue(20);
         const batches = ['b1', 'b2'];
         const results = await Promise.all(batches.map((batchId) => claim(batchId, page)));
@@ -113,7 +103,7 @@ export function claimContract({
 
     test(
       'a stale claim is taken over once',
-      known(emulatorIssue.staleVersions, async () => {
+      known('staleVersions', async () => {
         const { due, claim, read } = await worldWithClaimed(3, 'calling');
         const stale = await due();
         expect(await claim('b2', stale)).toMatchObject(allClaimed);
@@ -141,7 +131,7 @@ export function claimContract({
 
       test(
         'refuses a token that is older than one it has seen, and writes nothing',
-        known(emulatorIssue.conditions, async () => {
+        known('conditions', async () => {
           const { page, claim, read, documents } = await worldWithDue(2);
           const [first, second] = page.map((invoice) => [invoice]);
           await claim('b1', first ?? [], { fence: { ...fence, token: 4 } });
@@ -159,7 +149,7 @@ export function claimContract({
 
       test(
         'refuses a claim that is overtaken between the plan and the write',
-        known(emulatorIssue.conditions, async () => {
+        known('conditions', async () => {
           const { page, claim, interleave } = await worldWithDue(2);
           const [first, second] = page.map((invoice) => [invoice]);
           interleave(() => claim('b2', second ?? [], { fence: { ...fence, token: 4 } }));
@@ -257,7 +247,7 @@ export function claimContract({
 
       test(
         'what somebody else takes meanwhile is dropped',
-        known(emulatorIssue.staleVersions, async () => {
+        known('staleVersions', async () => {
           const { page, claim, lose, interleave, touch } = await worldWithDue(3);
           interleave(async () => {
             await touch('inv-2');

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { emulatorIssue, type InvoiceContract, lostAnswers, settlementPlan, shard, tries } from './world.ts';
+import { type InvoiceContract, lostAnswers, settlementPlan, shard, tries } from './world.ts';
 
 /** Writing what became of a batch. */
 export function settleContract({ worldWithClaimed, known, canFail }: InvoiceContract): void {
@@ -29,7 +29,7 @@ export function settleContract({ worldWithClaimed, known, canFail }: InvoiceCont
 
     test(
       'drops what another claim has taken, and settles the rest',
-      known(emulatorIssue.conditions, async () => {
+      known('conditions', async () => {
         const { ids, settle, touch, read, documents } = await worldWithClaimed(5, 'calling');
         await touch('inv-0', { 'claim.batchId': 'b2' });
         await touch('inv-1', { status: 'pending' });
@@ -46,7 +46,7 @@ export function settleContract({ worldWithClaimed, known, canFail }: InvoiceCont
 
     test(
       'writes nothing if all are lost',
-      known(emulatorIssue.conditions, async () => {
+      known('conditions', async () => {
         const { ids, settle, touch, documents } = await worldWithClaimed(2, 'calling');
         for (const id of ids) await touch(id, { 'claim.batchId': 'b2' });
         expect(await settle('s1', ids)).toEqual({ settled: [], messages: [], lost: 2 });
@@ -56,7 +56,7 @@ export function settleContract({ worldWithClaimed, known, canFail }: InvoiceCont
 
     test(
       'of two settlements at once, each invoice has one',
-      known(emulatorIssue.races, async () => {
+      known('races', async () => {
         const { ids, settle, read, documents } = await worldWithClaimed(5, 'calling');
         const both = await Promise.all(['s1', 's2'].map((settlementId) => settle(settlementId, ids)));
         expect(new Set(both.map(({ settled }) => settled.length))).toEqual(new Set([0, 5]));

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { Invoice } from '../../../../src/invoice/invoice.ts';
 import { aClaimedInvoice } from '../../../support/anInvoice.ts';
-import { emulatorIssue, type InvoiceContract, iso, lostAnswers, tries } from './world.ts';
+import { type InvoiceContract, iso, lostAnswers, tries } from './world.ts';
 
 /** Marking a batch as being called. */
 export function startContract({ world, worldWithClaimed, known, canFail }: InvoiceContract): void {
@@ -26,7 +26,7 @@ export function startContract({ world, worldWithClaimed, known, canFail }: Invoi
 
     test(
       'drops what the batch has no claim on any more, and starts the rest',
-      known(emulatorIssue.conditions, async () => {
+      known('conditions', async () => {
         const { put, start, read } = await world();
         const claim = aClaimedInvoice({}, { phase: 'claimed' });
         await put(
@@ -57,7 +57,7 @@ export function startContract({ world, worldWithClaimed, known, canFail }: Invoi
 
     test(
       'says since when calls may have begun under this claim before',
-      known(emulatorIssue.conditions, async () => {
+      known('conditions', async () => {
         const { put, start, read } = await world();
         const at = aClaimedInvoice().claim?.at;
         await put(
@@ -82,7 +82,7 @@ export function startContract({ world, worldWithClaimed, known, canFail }: Invoi
 
     test(
       'of two at once both hold the claims, and one of them knows that calls may have begun',
-      known(emulatorIssue.races, async () => {
+      known('races', async () => {
         const { ids, start } = await worldWithClaimed(3);
         const both = await Promise.all([start('b1', ids), start('b1', ids)]);
         for (const { held } of both) expect(held.map(({ invoiceId }) => invoiceId)).toEqual(ids);
@@ -93,7 +93,7 @@ export function startContract({ world, worldWithClaimed, known, canFail }: Invoi
 
     test(
       'a claim that is taken between the message and the write is dropped',
-      known(emulatorIssue.conditions, async () => {
+      known('conditions', async () => {
         const { ids, start, interleave, touch } = await worldWithClaimed(2);
         interleave(() => touch('inv-0', { 'claim.batchId': 'b2' }));
         expect(await start('b1', ids)).toEqual({

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { formatVersion } from '../../../../src/documents/storedDocuments.ts';
 import type { UpdateRequest } from '../../../../src/invoice/store/invoiceStore.ts';
 import { newOutboxMessage } from '../../../../src/outbox/outboxMessage.ts';
-import { emulatorIssue, type InvoiceContract, lostAnswers, shard, tries } from './world.ts';
+import { type InvoiceContract, lostAnswers, shard, tries } from './world.ts';
 
 /** Changing one invoice. */
 export function updateContract({ world, known, canFail }: InvoiceContract): void {
@@ -58,7 +58,7 @@ export function updateContract({ world, known, canFail }: InvoiceContract): void
 
     test(
       'is decided again if somebody else changed the invoice',
-      known(emulatorIssue.staleVersions, async () => {
+      known('staleVersions', async () => {
         const { put, invoices, interleave, touch, read } = await world();
         await put({ id: 'inv-1' });
         interleave(() => touch('inv-1', { attempts: 5 }));
@@ -75,7 +75,7 @@ export function updateContract({ world, known, canFail }: InvoiceContract): void
 
     test(
       'of several at once, each is applied once',
-      known(emulatorIssue.races, async () => {
+      known('races', async () => {
         const { put, invoices, read } = await world();
         await put({ id: 'inv-1' });
         const touches = ['t1', 't2', 't3', 't4'];

@@ -9,7 +9,7 @@ import { newFence } from '../../../../src/locking/fence.ts';
 import { newOutboxMessage } from '../../../../src/outbox/outboxMessage.ts';
 import { aClaimedInvoice, anInvoice } from '../../../support/anInvoice.ts';
 import { leapingClock } from '../../../support/leapingClock.ts';
-import { deviates } from '../../../support/officialEmulators.ts';
+import { type Deviation, deviates } from '../../../support/officialEmulators.ts';
 import type { LostAnswer, StoreSubject } from '../../../support/storeSubject.ts';
 
 export const shard = '00';
@@ -18,9 +18,6 @@ export const fence = { lockKey: 'jobs/process-invoices/0', token: 3 };
 export const tries = 7;
 export const lostAnswers: readonly LostAnswer[] = ['before', 'after', 'echo'];
 
-/** What the official emulator is known to get wrong, by issue. */
-export const emulatorIssue = { conditions: 232, staleVersions: 302, races: 303 } as const;
-
 export type InvoiceContract = ReturnType<typeof invoiceContract>;
 
 /** What the parts of the contract share: stores in the states that the tests begin with. */
@@ -28,8 +25,8 @@ export function invoiceContract({ open, canFail, onEmulator }: StoreSubject) {
   return { world, worldWithDue, worldWithClaimed, known, canFail };
 
   /** A test of something that the official emulator gets wrong. */
-  function known(issue: number, body: () => Promise<void>) {
-    return deviates(issue, body, onEmulator);
+  function known(deviation: Deviation, body: () => Promise<void>) {
+    return deviates(deviation, body, onEmulator);
   }
 
   /** An empty store whose invoices are all in shard 00, unless there are more shards. */
