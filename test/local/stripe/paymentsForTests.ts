@@ -1,5 +1,8 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { createInterface } from 'node:readline';
 import Stripe from 'stripe';
-import { afterAll } from 'vitest';
+import { afterAll, onTestFinished } from 'vitest';
 import {
   type Charge,
   type Payments,
@@ -14,6 +17,25 @@ export async function paymentsForFile(options: Omit<PaymentsOptions, 'clock'> = 
   const payments = await startPayments({ ...options, clock });
   afterAll(() => payments.stop());
   return { payments, clock, stripe: clientOf(payments) };
+}
+
+/** The stand-in as a program of its own, which does not outlive the test. */
+export async function startProgram(...args: string[]) {
+  const child = spawn(process.execPath, ['--', 'local/stripe/main.ts', ...args]);
+  const exited = once(child, 'exit');
+  onTestFinished(async () => {
+    child.kill('SIGKILL');
+    await exited;
+  });
+  const settings: Record<string, string> = {};
+  for await (const line of createInterface(child.stdout)) {
+    if (line === 'ready') break;
+    const [name = '', value = ''] = line.split('=');
+    settings[name] = value;
+  }
+  const { STRIPE_API_BASE: baseUrl = '', STRIPE_SECRET_KEY: secretKey = '' } = settings;
+  const stripe = clientOf({ port: Number(new URL(baseUrl).port), secretKey });
+  return { child, exited, baseUrl, stripe };
 }
 
 /** The real client, without retries. */

@@ -1,14 +1,11 @@
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
 import { mkdtempSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { createInterface } from 'node:readline';
 import { afterAll, expect, test } from 'vitest';
 import { startPayments } from '../../../local/stripe/index.ts';
 import { removeFolder } from '../../support/removeFolder.ts';
 import { noSignals } from '../../support/signals.ts';
-import { charge, chargesOf, clientOf, newInvoiceId } from './paymentsForTests.ts';
+import { charge, chargesOf, clientOf, newInvoiceId, startProgram } from './paymentsForTests.ts';
 
 const data = mkdtempSync(join(tmpdir(), 'payonce-payments-'));
 afterAll(() => removeFolder(data));
@@ -37,27 +34,15 @@ test('intents, charges, keys and tries survive a restart', async () => {
 test('as a program it prints its settings, then ready; answered calls survive SIGKILL', async () => {
   const folder = join(data, 'alone');
   const invoiceId = newInvoiceId();
-  const start = async () => {
-    const child = spawn(process.execPath, ['local/stripe/main.ts', '--data', folder]);
-    const settings: Record<string, string> = {};
-    for await (const line of createInterface(child.stdout)) {
-      if (line === 'ready') break;
-      const [name = '', value = ''] = line.split('=');
-      settings[name] = value;
-    }
-    const { STRIPE_API_BASE: baseUrl = '', STRIPE_SECRET_KEY: secretKey = '' } = settings;
-    const stripe = clientOf({ port: Number(new URL(baseUrl).port), secretKey });
-    return { child, baseUrl, stripe };
-  };
   const options = { idempotencyKey: 'killed' };
-  const one = await start();
+  const one = await startProgram('--data', folder);
   const { id } = await one.stripe.paymentIntents.create(charge({ invoiceId }), options);
   one.child.kill('SIGKILL');
-  await once(one.child, 'exit');
+  await one.exited;
 
-  const two = await start();
+  const two = await startProgram('--data', folder);
   expect((await two.stripe.paymentIntents.create(charge({ invoiceId }), options)).id).toBe(id);
   expect(await chargesOf(two, invoiceId)).toHaveLength(1);
   two.child.kill('SIGTERM');
-  expect(await once(two.child, 'exit')).toEqual(noSignals ? [null, 'SIGTERM'] : [0, null]);
+  expect(await two.exited).toEqual(noSignals ? [null, 'SIGTERM'] : [0, null]);
 });

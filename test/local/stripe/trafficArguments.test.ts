@@ -1,10 +1,7 @@
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
-import { createInterface } from 'node:readline';
 import { describe, expect, test } from 'vitest';
 import { trafficArguments } from '../../../local/stripe/trafficArguments.ts';
 import { runProgram } from '../../support/runProgram.ts';
-import { clientOf } from './paymentsForTests.ts';
+import { startProgram } from './paymentsForTests.ts';
 
 test('reads rates and latency, under names with and without a prefix', () => {
   expect(trafficArguments({ rate: '25', 'search-rate': '20', latency: '300', port: '1' })).toEqual({
@@ -43,24 +40,11 @@ test.each([
 });
 
 test('npm run payments limits what it is told to', async () => {
-  const child = spawn(process.execPath, ['--', 'local/stripe/main.ts', '--search-rate', '1']);
-  const settings = new Map<string, string>();
-  for await (const line of createInterface(child.stdout)) {
-    if (line === 'ready') break;
-    const [name = '', value = ''] = line.split('=');
-    settings.set(name, value);
-  }
-  const baseUrl = settings.get('STRIPE_API_BASE') ?? '';
-  const stripe = clientOf({
-    port: Number(new URL(baseUrl).port),
-    secretKey: settings.get('STRIPE_SECRET_KEY') ?? '',
-  });
+  const { stripe } = await startProgram('--search-rate', '1');
   const search = () => stripe.paymentIntents.search({ query: 'amount:1' });
   const searches = await Promise.allSettled(Array.from({ length: 20 }, search));
   const lists = await Promise.allSettled(Array.from({ length: 20 }, () => stripe.paymentIntents.list()));
   expect(searches.some(({ status }) => status === 'fulfilled')).toBe(true);
   expect(searches.some(({ status }) => status === 'rejected')).toBe(true);
   expect(lists.every(({ status }) => status === 'fulfilled')).toBe(true);
-  child.kill('SIGTERM');
-  await once(child, 'exit');
 });
