@@ -1,6 +1,7 @@
 import { expect } from 'vitest';
 import type { Patch } from '../../../../src/documents/documentStore.ts';
 import type { Unreadable } from '../../../../src/documents/storedDocuments.ts';
+import { patience } from '../../../../src/documents/writeUntilClear.ts';
 import type { Invoice, InvoiceContent } from '../../../../src/invoice/invoice.ts';
 import { ifClaimedBy, ifUnchanged } from '../../../../src/invoice/invoiceChange.ts';
 import { shardOf } from '../../../../src/invoice/shard.ts';
@@ -15,7 +16,7 @@ import type { LostAnswer, StoreSubject } from '../../../support/storeSubject.ts'
 export const shard = '00';
 export const fence = { lockKey: 'jobs/process-invoices/0', token: 3 };
 /** Tries of one write until the store gives it up. */
-export const tries = 7;
+export const { tries } = patience.thorough;
 export const lostAnswers: readonly LostAnswer[] = ['before', 'after', 'echo'];
 
 export type InvoiceContract = ReturnType<typeof invoiceContract>;
