@@ -71,7 +71,7 @@ describe('one write', () => {
     expect(events).toEqual(['write abc']);
   });
 
-  test('of nothing is not sent', async () => {
+  test('without items is not sent', async () => {
     const { written, events } = await run([], { items: [] });
     expect(written).toEqual({ kind: 'nothingLeft' });
     expect(events).toEqual([]);
@@ -220,7 +220,7 @@ describe('one write', () => {
   });
 });
 
-describe('whatever is lost, and whoever else writes', () => {
+describe('under random faults and competing writers', () => {
   /** How the write knows what is its own: the versions it has read (a claim), or a state (a settlement, a mark). */
   type Kind = 'byVersion' | 'byState' | 'withoutName';
 
@@ -409,7 +409,7 @@ describe('whatever is lost, and whoever else writes', () => {
       }),
       { numRuns: 3_000 },
     );
-    // Nothing that the property is about has been left out.
+    // Every outcome must have occurred, or the property proves little.
     for (const kind of ['byVersion', 'byState']) {
       for (const name of ['written', 'found', 'nothingLeft', 'unclear']) {
         expect([...seen.keys()]).toContain(`${kind} ${name}`);

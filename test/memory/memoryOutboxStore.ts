@@ -12,7 +12,10 @@ import { type MemoryDocuments, type StoredDocument, textIn } from './memoryDocum
 /** Where a page ended: the creation time of its last message, and its place among all documents. */
 const placeSchema = z.tuple([z.iso.datetime(), z.int()]);
 
-/** An outbox in memory, beside the documents that it tells of. Marks are those of every outbox; the reads are its own. */
+/**
+ * An outbox in memory, kept with the documents that its messages are about. Marks are those of every outbox; the reads are
+ * its own.
+ */
 export function memoryOutboxStore(
   documents: MemoryDocuments,
   { clock, onUnreadable }: { clock: Clock; onUnreadable?: OnUnreadable },

@@ -36,7 +36,7 @@ export function addContract({ world, known, canFail }: InvoiceContract): void {
       expect((await invoices.figures(iso(0))).byStatus).toEqual(new Map([['pending', 230]]));
     });
 
-    test('stores nothing of nothing', async () => {
+    test('an empty list stores nothing', async () => {
       const { invoices } = await world();
       expect(await invoices.add([], options)).toEqual({ outcomes: new Map() });
     });
@@ -93,7 +93,8 @@ export function addContract({ world, known, canFail }: InvoiceContract): void {
         const { invoices, lose } = await world();
         await lose(answer);
         const { outcomes, failure } = await invoices.add(contentsOf(3), options);
-        // An echo comes without a word of the first try: it looks as if somebody else had stored the same.
+        // The answer to a repeated write says nothing of the first try: it looks as if somebody else had stored
+        // the same.
         const outcome = answer === 'echo' ? 'duplicate' : 'created';
         expect([...outcomes.values()]).toEqual([outcome, outcome, outcome]);
         expect(failure).toBeUndefined();

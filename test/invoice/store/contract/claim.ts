@@ -27,7 +27,7 @@ export function claimContract({
       }
     });
 
-    test('nothing is claimed of nothing', async () => {
+    test('an empty list claims nothing', async () => {
       const { claim, documents } = await world();
       expect(await claim('b1', [])).toEqual({ contended: 0 });
       expect(await documents.read(shard, ['b1'])).toEqual([]);
