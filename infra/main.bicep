@@ -64,6 +64,11 @@ param shards int = 16
 @maxValue(256)
 param shardGroups int = 4
 
+@minValue(1)
+@maxValue(10000)
+@description('Charges a second that the payment account allows, over all instances. Stripe: 25 unless it was raised.')
+param paymentRate int = 25
+
 @description('Schedule for processing due invoices (NCRONTAB with seconds, UTC).')
 param invoiceSchedule string = '0 */5 * * * *'
 
@@ -216,6 +221,7 @@ module functionApp 'modules/functionApp.bicep' = {
     opsGroupIds: opsGroupIds
     shards: shards
     shardGroups: shardGroups
+    paymentRate: paymentRate
     invoiceSchedule: invoiceSchedule
     outboxSchedule: outboxSchedule
     paymentsPaused: paymentsPaused

@@ -40,6 +40,9 @@ if (values.help) {
   process.exit(0);
 }
 
+/** `PAYMENT_RATE` if the payment provider has no limit: more than one machine can pay. */
+const unlimitedRate = 5_000;
+
 const folder = (name: string) => (values.data === undefined ? {} : { data: join(values.data, name) });
 const config = values['service-bus-config'];
 const traffic = trafficArguments(values, 'payments-');
@@ -65,6 +68,7 @@ const settings = {
   ServiceBus: serviceBus.connectionString,
   STRIPE_SECRET_KEY: payments.secretKey,
   STRIPE_API_BASE: payments.baseUrl,
+  PAYMENT_RATE: `${traffic.rate ?? unlimitedRate}`,
   SERVICE_BUS_LOCAL: serviceBus.localAddress,
 };
 const lines = Object.entries(settings).map(([name, value]) => `${name}=${value}`);

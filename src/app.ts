@@ -11,6 +11,7 @@ import { createBacklog, createDispatcher } from './outbox/dispatcher.ts';
 import { sweepOutbox } from './outbox/sweepOutbox.ts';
 import { withCircuitBreaker } from './paying/circuitBreaker.ts';
 import { createExecutePayments } from './paying/executePayments.ts';
+import { pacedProvider, paymentPace } from './paying/pacedProvider.ts';
 import { payingPolicy } from './paying/payingPolicy.ts';
 import type { PaymentProvider } from './paying/paymentProvider.ts';
 import { reconciliationFollowUp, reconciliationStage } from './paying/reconciliation.ts';
@@ -44,12 +45,12 @@ export function createApp(settings: Settings, parts: AppParts = {}) {
   const { invoices, outbox, runs, lockStore, checkShards } = cloud;
   const claimStaleMs = settings.claimStaleSeconds * 1000;
   const timeoutMs = settings.paymentTimeoutSeconds * 1000;
-
   const locks = createLocks(lockStore, { clock, telemetry, leaseSeconds: settings.leaseSeconds });
   const dispatcher = createDispatcher({ outbox, destinations: cloud.destinations, instance });
   const backlog = createBacklog(dispatcher, clock);
   const stripe = () => stripeProvider({ ...settings.stripe, timeoutMs });
-  const provider = withCircuitBreaker(parts.provider ?? stripe(), instance);
+  const pace = paymentPace({ store: cloud.pace, instance, stopping: locks.stopping }, settings.allowance);
+  const provider = pacedProvider(withCircuitBreaker(parts.provider ?? stripe(), instance), pace, instance);
   const webhook = settings.notify === undefined ? [] : [webhookFollowUp];
   const followUps = followUpsOf([receiptFollowUp, reconciliationFollowUp, ...webhook]);
 

@@ -16,6 +16,8 @@ import type { SendMessages } from './outbox/dispatcher.ts';
 import type { OutboxStore } from './outbox/outboxStore.ts';
 import { serviceBusDestination } from './outbox/serviceBusDestination.ts';
 import { sendToQueue, storageQueueDestination } from './outbox/storageQueueDestination.ts';
+import { cosmosPaceStore } from './pacing/cosmosPaceStore.ts';
+import type { PaceStore } from './pacing/paceStore.ts';
 import type { HeldMessages } from './paying/executePayments.ts';
 import { azureClients } from './platform/azureClients.ts';
 import { blobContainers, queues, serviceBusQueues } from './platform/azureNames.ts';
@@ -35,6 +37,7 @@ export interface Cloud {
   invoices: InvoiceStore;
   outbox: OutboxStore;
   lockStore: LockStore;
+  pace: PaceStore;
   runs: RunStore;
   effects: Effects;
   poison: PoisonStore;
@@ -69,6 +72,7 @@ export function azureCloud(settings: Connections & { shards: number }, instance:
     invoices: cosmosInvoiceStore(containers.invoices, { clock, shards, onUnreadable }),
     outbox: cosmosOutboxStore(containers.invoices, { clock, onUnreadable }),
     lockStore: blobLockStore(locks),
+    pace: cosmosPaceStore(containers.pace),
     runs: cosmosRunStore(containers.runs, onUnreadable),
     effects: cosmosEffects(containers.workItems),
     poison: cosmosPoisonStore(containers.workItems, onUnreadable),

@@ -1,11 +1,11 @@
-// The database. Its four containers match src/platform/cosmosContainers.ts (a test compares the two).
+// The database. Its five containers match src/platform/cosmosContainers.ts (a test compares the two).
 param name string
 param location string
 param tags object
 param appPrincipalId string
 param privateNetworking bool
 
-@description('0: serverless. Otherwise the maximum RU/s, shared by the four containers.')
+@description('0: serverless. Otherwise the maximum RU/s, shared by the five containers.')
 param autoscaleMaxRu int
 
 var databaseName = 'payonce'
@@ -38,6 +38,12 @@ var containers = [
     partitionKey: '/job'
     ttl: null
     indexed: ['/startedAt/?', '/status/?']
+  }
+  {
+    name: 'pace'
+    partitionKey: '/limit'
+    ttl: null
+    indexed: []
   }
   {
     name: 'audit'
@@ -179,6 +185,12 @@ var roles = [
     id: dataContributorId
     scope: '${account.id}/dbs/${databaseName}/colls/runs'
     why: 'Run records are created, patched and listed.'
+  }
+  {
+    name: 'Cosmos DB Built-in Data Contributor'
+    id: dataContributorId
+    scope: '${account.id}/dbs/${databaseName}/colls/pace'
+    why: 'The schedules by which instances share the payment rate are created, read and patched.'
   }
   {
     name: 'payonce audit appender'

@@ -23,6 +23,7 @@ param opsClientId string
 param opsGroupIds array
 param shards int
 param shardGroups int
+param paymentRate int
 param invoiceSchedule string
 param outboxSchedule string
 param paymentsPaused bool
@@ -54,6 +55,7 @@ var appSettings = {
   LEASE_SECONDS: '30'
   CLAIM_STALE_SECONDS: '300'
   PAYMENT_TIMEOUT_SECONDS: '30'
+  PAYMENT_RATE: string(paymentRate)
 }
 
 // Stops claiming and charging, by timer and in manual runs, which would claim too. Everything else keeps

@@ -174,6 +174,16 @@ export async function unlessChanged<T>(write: () => Promise<T>): Promise<T | und
   }
 }
 
+/** The answer to a write on a condition; undefined if that does not hold, or there is no such document. @throws {StoreAway} */
+export async function unlessRefused<T>(write: () => Promise<T>): Promise<T | undefined> {
+  try {
+    return await unlessChanged(write);
+  } catch (error) {
+    if (statusOf(error) !== cosmosStatus.notFound) throw error;
+    return undefined;
+  }
+}
+
 /** Creates a document; false if there is one with its id. @throws {StoreAway} */
 export async function createUnlessThere(container: Container, document: { id: string }): Promise<boolean> {
   try {

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { CommandOutcome } from './decideSettlement.ts';
 import { type PaymentCommand, paramsHash } from './paymentBatch.ts';
-import type { PaymentProvider } from './paymentProvider.ts';
+import type { PaymentCalls } from './paymentProvider.ts';
 
 /**
  * The idempotency key of an invoice's charge number `n`. A header takes ASCII only and Stripe at most 255 characters
@@ -28,7 +28,7 @@ export function isTooOld(createdAt: string, now: number): boolean {
  * failure under it, the payment is looked up instead.
  */
 export async function chargeUnderKey(
-  provider: PaymentProvider,
+  calls: PaymentCalls,
   command: PaymentCommand,
   now: number,
 ): Promise<CommandOutcome> {
@@ -37,7 +37,7 @@ export async function chargeUnderKey(
     return { kind: 'keyReused', message: 'the invoice has changed since its key was first used' };
   }
   if (isTooOld(payment.keyCreatedAt, now)) {
-    const found = await provider.find(command);
+    const found = await calls.find(command);
     switch (found.kind) {
       case 'found':
         return { kind: 'succeeded', paymentId: found.paymentId };
@@ -47,16 +47,19 @@ export async function chargeUnderKey(
           : { kind: 'unclear', message: 'the key is older than 23 h and the provider finds no payment' };
       case 'differs':
         return { kind: 'unclear', message: found.message };
+      case 'notCalled':
+      case 'heldBack':
+        return found;
       case 'unknown':
         return { kind: 'transient', code: 'lookup_failed', message: found.message };
     }
   }
   const { attempt: _, payment: __, ...charge } = command;
   const key = idempotencyKey(invoiceId, payment.keyNumber);
-  const outcome = await provider.charge({ ...charge, idempotencyKey: key });
+  const outcome = await calls.charge({ ...charge, idempotencyKey: key });
   if (outcome.kind !== 'unknown' || outcome.remembered !== true) return outcome;
   // The key will say nothing else for a day. A look-up may: a payment that it finds counts, finding none proves nothing yet.
-  const found = await provider.find(command);
+  const found = await calls.find(command);
   if (found.kind === 'differs') return { kind: 'unclear', message: found.message };
   return found.kind === 'found' ? { kind: 'succeeded', paymentId: found.paymentId } : outcome;
 }

@@ -1,92 +1,147 @@
-import {
-  BrokenCircuitError,
-  CircuitState,
-  circuitBreaker,
-  handleWhenResult,
-  SamplingBreaker,
-} from 'cockatiel';
+import { BrokenCircuitError, CircuitState, circuitBreaker, handleWhenResult, type IBreaker } from 'cockatiel';
 import type { Instance } from '../platform/instance.ts';
 import { metric } from '../platform/telemetry.ts';
-import type { ChargeOutcome, FoundPayment, PaymentProvider } from './paymentProvider.ts';
+import type {
+  ChargeOutcome,
+  FoundPayment,
+  HeldBack,
+  PaymentProvider,
+  RateLimited,
+} from './paymentProvider.ts';
 
+/** All in milliseconds. */
 export interface BreakerPolicy {
-  /** Share of failed calls that opens the circuit. */
-  threshold: number;
-  /** Window in which calls are counted, in milliseconds. */
+  /** Window in which calls are counted. */
   windowMs: number;
-  /** Calls per second below which the share says nothing. */
-  minimumRps: number;
-  /** How long the circuit stays open until one call may try again, in milliseconds. */
+  /**
+   * A call without an answer for this long, and for twice as long as the last answer took, counts as a failure until it is
+   * answered. Whatever it answers then is its outcome all the same.
+   */
+  silentMs: number;
+  /** How long the circuit stays open until one call may try again. */
   openMs: number;
 }
 
-const defaultBreakerPolicy: BreakerPolicy = {
-  threshold: 0.5,
-  windowMs: 10_000,
-  minimumRps: 2,
-  openMs: 10_000,
-};
+const defaultBreakerPolicy: BreakerPolicy = { windowMs: 10_000, silentMs: 5_000, openMs: 10_000 };
+
+/** With an answer within the window, this many failures, and more failures than answers, open the circuit. */
+const fewestFailures = 3;
 
 /**
  * Stops calling a provider when most calls fail, and says so. Charges and look-ups count alike, because both go to the same
- * provider. Declines are answers, not failures, and so is a look-up that finds nothing.
+ * provider. Declines are answers, not failures, and so is a look-up that finds nothing. So is a refusal because there are too
+ * many calls: the pace follows that (src/pacing).
  *
- * - closed: every call is made. When too many fail, the circuit opens.
- * - open, for `openMs`: no call is made. Every charge is `transient`, so the invoices wait and none is declined or parked;
- *   every look-up is `unknown`, so it is repeated later.
+ * - closed: every call is made. It opens when most calls of the last ten seconds have failed; at once, if nothing was
+ *   answered in that time and the provider is unreachable or refuses our key, so that one call in a while is enough.
+ * - open, for `openMs`: no call is made, so the invoices wait and none is declined or parked.
  * - half open: the next call, a charge or a look-up, is made. An answer closes the circuit, a failure opens it again. Until
  *   then the other calls are held back as well: if they waited, a call could take up to twice its time-out.
  */
 export function withCircuitBreaker(
   provider: PaymentProvider,
-  { telemetry, log }: Pick<Instance, 'telemetry' | 'log'>,
+  { clock, telemetry, log }: Pick<Instance, 'clock' | 'telemetry' | 'log'>,
   policy: BreakerPolicy = defaultBreakerPolicy,
 ): PaymentProvider {
-  const breaker = circuitBreaker(handleWhenResult(isFailure), {
-    halfOpenAfter: policy.openMs,
-    breaker: new SamplingBreaker({
-      threshold: policy.threshold,
-      duration: policy.windowMs,
-      minimumRps: policy.minimumRps,
-    }),
-  });
+  const rule = openingRule(() => clock.monotonic(), policy.windowMs);
+  const breaker = circuitBreaker(
+    handleWhenResult((result) => rule.failed(result as Answer)),
+    { halfOpenAfter: policy.openMs, breaker: rule },
+  );
   breaker.onStateChange((state) => {
     if (state === CircuitState.Open) {
       telemetry.count(metric.paymentBreakerOpen);
       log(`the payment provider fails broadly: no calls for ${policy.openMs} ms`);
     } else if (state === CircuitState.Closed) log('the payment provider answers again');
   });
+  let lastMs = 0;
+  const heldBack: HeldBack = {
+    kind: 'heldBack',
+    message: 'calls are held back, since the provider fails broadly',
+    retryAfterMs: policy.openMs,
+  };
   return {
-    charge: (request) =>
-      unlessOpen<ChargeOutcome>(() => provider.charge(request), {
-        kind: 'transient',
-        code: 'circuit_open',
-        message: heldBack,
-        retryAfterMs: policy.openMs,
-      }),
-    find: (sought) =>
-      unlessOpen<FoundPayment>(() => provider.find(sought), { kind: 'unknown', message: heldBack }),
+    charge: (request) => unlessOpen(() => provider.charge(request)),
+    find: (sought) => unlessOpen(() => provider.find(sought)),
   };
 
-  async function unlessOpen<T extends ChargeOutcome | FoundPayment>(
-    call: () => Promise<T>,
-    otherwise: T,
-  ): Promise<T> {
-    if (breaker.state === CircuitState.HalfOpen) return otherwise;
+  async function unlessOpen<T extends Answer>(call: () => Promise<T>): Promise<T | HeldBack> {
+    if (breaker.state === CircuitState.HalfOpen) return heldBack;
+    let answer: Promise<T> | undefined;
     try {
-      return await breaker.execute(call);
+      await breaker.execute(() => {
+        answer = call();
+        return breaker.state === CircuitState.HalfOpen ? answer : orSilent(answer);
+      });
     } catch (error) {
       if (!(error instanceof BrokenCircuitError)) throw error;
-      return otherwise;
     }
+    return answer ?? heldBack;
+  }
+
+  async function orSilent(answer: Promise<Answer>): Promise<Answer> {
+    const began = clock.monotonic();
+    const answered = new AbortController();
+    const silent = clock.sleep(Math.max(policy.silentMs, 2 * lastMs), answered.signal).then(
+      (): Answer => ({ kind: 'unknown', message: 'no answer yet' }),
+      () => answer,
+    );
+    let late = false;
+    const first = Promise.race([answer, silent]);
+    void answer.then(
+      (given) => {
+        answered.abort();
+        if (rule.failed(given)) return;
+        lastMs = clock.monotonic() - began;
+        if (late) rule.answeredAfterAll();
+      },
+      () => answered.abort(),
+    );
+    const given = await first;
+    late = true;
+    return given;
   }
 }
 
-const heldBack = 'calls are held back, since the provider fails broadly';
+type Answer = ChargeOutcome | FoundPayment | RateLimited;
 
-/** An answer that the provider remembers from an earlier call says nothing about its state now. */
-function isFailure(result: unknown): boolean {
-  const outcome = result as ChargeOutcome | FoundPayment;
-  if (outcome.kind === 'transient') return true;
-  return outcome.kind === 'unknown' && !('remembered' in outcome && outcome.remembered);
+interface OpeningRule extends IBreaker {
+  failed(answer: Answer): boolean;
+  /** One of the failures was a call that was only slow. */
+  answeredAfterAll(): void;
+}
+
+/** Decides when the circuit opens, by the calls of the last `windowMs` milliseconds. */
+function openingRule(now: () => number, windowMs: number): OpeningRule {
+  let calls: { at: number; failed: boolean }[] = [];
+  let last: Answer | undefined;
+
+  return {
+    state: undefined,
+    /** An answer that the provider remembers from an earlier call says nothing about its state now. */
+    failed(answer) {
+      last = answer;
+      if (answer.kind === 'transient') return true;
+      return answer.kind === 'unknown' && !('remembered' in answer && answer.remembered);
+    },
+    success: () => add(false),
+    answeredAfterAll() {
+      const oldest = calls.find(({ failed }) => failed);
+      if (oldest !== undefined) oldest.failed = false;
+    },
+    failure(state) {
+      add(true);
+      if (state === CircuitState.HalfOpen) return true;
+      const failures = calls.filter(({ failed }) => failed).length;
+      const answers = calls.length - failures;
+      // Nothing was sent, or the key was refused: the next call would fare no better.
+      if (answers === 0) return last?.kind === 'transient' || failures > 1;
+      return failures >= fewestFailures && failures > answers;
+    },
+  };
+
+  function add(failed: boolean): void {
+    const time = now();
+    calls = [...calls.filter(({ at }) => at > time - windowMs), { at: time, failed }];
+  }
 }

@@ -2,11 +2,12 @@ import { nextKey, type PaymentState, unknownSince, unusedKey } from '../invoice/
 import { maxAttempts } from '../invoice/maxAttempts.ts';
 import { exponentialBackoff } from '../platform/backoff.ts';
 import type { PaymentCommand } from './paymentBatch.ts';
-import type { ChargeOutcome } from './paymentProvider.ts';
+import type { ChargeOutcome, NotCalled } from './paymentProvider.ts';
 
 /** What is known of one command after it has been worked on: the provider's word, or why it was not asked. */
 export type CommandOutcome =
   | ChargeOutcome
+  | NotCalled
   /** The key is too old to be sent again, and the provider finds no payment or cannot say: a person decides. */
   | { kind: 'unclear'; message: string }
   /** The key grew too old to be sent, but no call under it charged anything, and the provider finds no payment. */
@@ -17,7 +18,7 @@ export type Settlement =
   | { kind: 'paid'; paymentId: string }
   | {
       kind: 'retry';
-      why: 'declined' | 'transient' | 'unknown';
+      why: 'declined' | 'transient' | 'unknown' | 'noTurn';
       /** ISO 8601. */
       at: string;
       reason: string;
@@ -57,6 +58,7 @@ export const defaultSettlementPolicy: SettlementPolicy = {
  *   goes again, so that the provider answers with what it did.
  * - A transient failure charged nothing, so it does not count as an attempt: a long outage parks no good payment, not even
  *   one that outlives its key.
+ * - A call whose turn did not come in time is due at once: it waits for nothing but its turn.
  */
 export function decideSettlement(
   command: PaymentCommand,
@@ -77,6 +79,16 @@ export function decideSettlement(
       const next = nextKey(payment, { declines: payment.declines + 1 });
       return { kind: 'retry', why: 'declined', at: iso(now + wait), reason, payment: next, attempts: 0 };
     }
+    case 'notCalled':
+      return {
+        kind: 'retry',
+        why: 'noTurn',
+        at: iso(now),
+        reason: 'its turn to be called did not come in time',
+        payment,
+        attempts: attempt - 1,
+      };
+    case 'heldBack':
     case 'transient': {
       const deferrals = payment.deferrals + 1;
       const wait = Math.max(
@@ -87,7 +99,7 @@ export function decideSettlement(
         kind: 'retry',
         why: 'transient',
         at: iso(now + wait),
-        reason: `${outcome.code}: ${outcome.message}`,
+        reason: outcome.kind === 'heldBack' ? outcome.message : `${outcome.code}: ${outcome.message}`,
         payment: { ...payment, deferrals },
         attempts: attempt - 1,
       };

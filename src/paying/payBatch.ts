@@ -1,4 +1,3 @@
-import pLimit from 'p-limit';
 import type { FollowUps } from '../followUps/followUps.ts';
 import type { InvoiceStore } from '../invoice/store/invoiceStore.ts';
 import type { Backlog } from '../outbox/dispatcher.ts';
@@ -6,14 +5,19 @@ import type { Clock } from '../platform/clock.ts';
 import type { Instance } from '../platform/instance.ts';
 import { metric } from '../platform/telemetry.ts';
 import { chargeUnderKey } from './chargeUnderKey.ts';
-import { decideSettlement, type Settlement, type SettlementPolicy } from './decideSettlement.ts';
+import {
+  type CommandOutcome,
+  decideSettlement,
+  type Settlement,
+  type SettlementPolicy,
+} from './decideSettlement.ts';
+import type { PacedProvider } from './pacedProvider.ts';
 import type { PaymentBatch, PaymentCommand } from './paymentBatch.ts';
-import type { PaymentProvider } from './paymentProvider.ts';
 import { type SettledCommand, type StartedBatch, settleBatch, startBatch } from './startAndSettle.ts';
 
 export interface PayingParts {
   invoices: Pick<InvoiceStore, 'start' | 'settle'>;
-  provider: PaymentProvider;
+  provider: PacedProvider;
   followUps: FollowUps;
   /** Where the messages of follow-ups wait for their dispatch. */
   backlog: Backlog;
@@ -22,10 +26,8 @@ export interface PayingParts {
 
 export interface PayingPolicy {
   settlement: SettlementPolicy;
-  /** Provider calls at the same time in one process. The provider's own rate limit is the other bound. */
-  concurrentCalls: number;
   claimStaleMs: number;
-  /** How long after its start calls of a batch may begin, in milliseconds (paymentTimeout.ts). */
+  /** How long after its delivery calls of a batch may begin, in milliseconds (payingPolicy.ts). */
   callWindowMs: number;
   /** How long settled outcomes wait for others of their batch, in milliseconds. */
   lingerMs: number;
@@ -38,7 +40,7 @@ export interface BatchResult {
   lost: number;
 }
 
-/** Some commands of a batch were not called while its claims were fresh: the message has to be delivered again. */
+/** The batch had to stop before every command was called: the message has to be delivered again. */
 export class BatchUnfinished extends Error {
   override readonly name = 'BatchUnfinished';
 }
@@ -47,44 +49,58 @@ export class BatchUnfinished extends Error {
 export type PayBatch = (batch: PaymentBatch, mayCall?: () => boolean) => Promise<BatchResult>;
 
 /**
- * Creates what pays a batch: start, charge side by side, settle as the outcomes come. Each invoice has its own outcome; a
- * slow call holds up only itself. It is safe to run a batch twice, even at the same time: the claim's token admits one
- * writer, and a repeated call sends the same idempotency key.
+ * Creates what pays a batch: wait until its calls can be made soon, start, charge side by side as their turns come, settle
+ * as the outcomes come. Each invoice has its own outcome; a slow call holds up only itself. It is safe to run a batch twice,
+ * even at the same time: the claim's token admits one writer, and a repeated call sends the same idempotency key.
  *
- * A batch rejects with `BatchUnfinished` if `mayCall` said no, or the time for calls was over, before every command was
- * called, and with `NoClearAnswer` if the store was away for too long.
+ * Calls whose turn did not come within the batch's time go back in one transaction, due at once.
+ *
+ * A batch rejects with `BatchUnfinished` if `mayCall` said no before every command was called, and with `NoClearAnswer` if
+ * the store was away for too long.
  */
 export function createPayBatch(parts: PayingParts, policy: PayingPolicy): PayBatch {
   const { invoices, provider, backlog, instance } = parts;
   const { clock, telemetry } = instance;
-  const limit = pLimit(policy.concurrentCalls);
 
   return async (batch, mayCall = () => true) => {
     if (!mayCall()) throw new BatchUnfinished(`batch ${batch.batchId} was not started`);
     using _busy = backlog.busy();
-    const callBefore = clock.monotonic() + policy.callWindowMs;
-    const { toPay, dropped } = await startBatch(invoices, batch, policy);
+    const before = clock.monotonic() + policy.callWindowMs;
+    const calls = provider.within({ before, mayCall });
+    const dropped = { settled: 0, staleClaim: 0, missing: 0 };
     const result: BatchResult = { settled: { paid: 0, retry: 0, declined: 0, parked: 0 }, dropped, lost: 0 };
     let notCalled = 0;
 
-    await settleAsTheyCome(
-      toPay.map((command) => limit(() => work(command))),
-      { clock, lingerMs: policy.lingerMs, settle },
-    );
+    await settleAsTheyCome(await begin(), { clock, lingerMs: policy.lingerMs, settle });
     if (dropped.staleClaim > 0) telemetry.count(metric.batchStale, {}, dropped.staleClaim);
     if (notCalled > 0)
       throw new BatchUnfinished(`${notCalled} commands of batch ${batch.batchId} were not called`);
     return result;
 
+    /** Starts the batch and asks for the turn of each command. If the batch is not let in in time, nothing is started. */
+    async function begin(): Promise<Promise<SettledCommand | undefined>[]> {
+      using admission = await provider.admit(batch.commands.length, before);
+      if (admission === undefined || !mayCall()) return batch.commands.map(leave);
+      const started = await startBatch(invoices, batch, policy);
+      Object.assign(dropped, started.dropped);
+      return started.toPay.map(work);
+    }
+
     async function work(command: PaymentCommand): Promise<SettledCommand | undefined> {
-      if (!mayCall() || clock.monotonic() >= callBefore) {
-        notCalled++;
-        return undefined;
-      }
-      const before = clock.monotonic();
-      const outcome = await chargeUnderKey(provider, command, clock.now());
+      const outcome = await chargeUnderKey(calls, command, clock.now());
+      if (outcome.kind === 'notCalled') return leave(command);
+      return settled(command, outcome);
+    }
+
+    /** The command goes back, or comes again with the message: then nobody else may take it. */
+    async function leave(command: PaymentCommand): Promise<SettledCommand | undefined> {
+      if (mayCall()) return settled(command, { kind: 'notCalled' });
+      notCalled++;
+      return undefined;
+    }
+
+    function settled(command: PaymentCommand, outcome: CommandOutcome): SettledCommand {
       telemetry.count(metric.paymentOutcome, { outcome: outcome.kind });
-      telemetry.record(metric.paymentCallMs, clock.monotonic() - before);
       const settlement = decideSettlement(command, outcome, policy.settlement, clock.now());
       return { command, settlement };
     }

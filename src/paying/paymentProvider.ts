@@ -11,11 +11,35 @@ export interface ChargeRequest {
   idempotencyKey: string;
 }
 
+/**
+ * The provider takes no more calls at the moment, so it did nothing. It costs only time: the call is made again when its
+ * next turn comes. `overRate`: there were too many calls; otherwise another call is busy with the same object.
+ */
+export interface RateLimited {
+  kind: 'rateLimited';
+  overRate: boolean;
+  message: string;
+  retryAfterMs?: number;
+}
+
+/** No call was made, because most calls fail at the moment. */
+export interface HeldBack {
+  kind: 'heldBack';
+  message: string;
+  retryAfterMs: number;
+}
+
+/** No call was made: its turn did not come in time, or the batch may make no more calls. */
+export interface NotCalled {
+  kind: 'notCalled';
+}
+
 /** What is known after a charge. */
 export type ChargeOutcome =
   | { kind: 'succeeded'; paymentId: string }
   /** Soft: it may work another day. Hard: it never will. */
   | { kind: 'declined'; severity: 'soft' | 'hard'; code: string; message: string }
+  | HeldBack
   /** Certainly not charged. */
   | { kind: 'transient'; code: string; message: string; retryAfterMs?: number }
   /** It may have been charged. Ask again with the same key, and the provider answers with what it did. */
@@ -39,12 +63,19 @@ export type FoundPayment =
   | { kind: 'notFound' }
   /** Paid under this invoice's id, but with another amount or currency: a person decides whether that settles it. */
   | { kind: 'differs'; message: string }
+  | HeldBack
   /** The provider could not say. */
   | { kind: 'unknown'; message: string };
 
 /** The payment provider. Both calls resolve whatever the provider answers; they reject only on a bug in this code. */
 export interface PaymentProvider {
-  charge(request: ChargeRequest): Promise<ChargeOutcome>;
+  charge(request: ChargeRequest): Promise<ChargeOutcome | RateLimited>;
   /** Looks up a successful payment by the invoice's id, for keys that are too old to be sent again. */
-  find(sought: SoughtPayment): Promise<FoundPayment>;
+  find(sought: SoughtPayment): Promise<FoundPayment | RateLimited>;
+}
+
+/** The same calls, each made when its turn comes (pacedProvider.ts). */
+export interface PaymentCalls {
+  charge(request: ChargeRequest): Promise<ChargeOutcome | NotCalled>;
+  find(sought: SoughtPayment): Promise<FoundPayment | NotCalled>;
 }

@@ -6,7 +6,8 @@ import type { InvoiceStore } from '../invoice/store/invoiceStore.ts';
 import type { Instance } from '../platform/instance.ts';
 import { NotNow } from '../workItems/notNow.ts';
 import { defineStage, type Stage } from '../workItems/workItem.ts';
-import type { FoundPayment, PaymentProvider } from './paymentProvider.ts';
+import type { PacedProvider } from './pacedProvider.ts';
+import type { FoundPayment } from './paymentProvider.ts';
 import { recordFoundPayment } from './recordFoundPayment.ts';
 
 /**
@@ -21,6 +22,9 @@ const searchUncertainMs = 3_600_000;
  * a minute (https://docs.stripe.com/search#data-freshness).
  */
 const searchLagMs = 90_000;
+
+/** How long a look-up waits for its turn, in milliseconds, before it is put off like one that the provider cannot do. */
+const lookUpWithinMs = 30_000;
 
 const stageName = 'reconcile';
 
@@ -56,7 +60,7 @@ export function reconciliationStage({
   instance: { clock, name: by },
 }: {
   invoices: Pick<InvoiceStore, 'find' | 'update'>;
-  provider: Pick<PaymentProvider, 'find'>;
+  provider: Pick<PacedProvider, 'within'>;
   followUps: FollowUps;
   instance: Pick<Instance, 'clock' | 'name'>;
 }): Stage {
@@ -66,8 +70,14 @@ export function reconciliationStage({
     async handle({ keyNumber }, { resourceId: id, assertHeld }) {
       const invoice = await invoices.find(id);
       if (invoice === undefined || !isUnclear(invoice, keyNumber)) return { result: 'decided meanwhile' };
-      const found = await provider.find({ ...invoice, invoiceId: id });
-      if (found.kind === 'unknown') throw new NotReconciled(`the provider cannot say: ${found.message}`);
+      const calls = provider.within({
+        before: clock.monotonic() + lookUpWithinMs,
+        mayCall: isHeld(assertHeld),
+      });
+      const found = await calls.find({ ...invoice, invoiceId: id });
+      if (found.kind === 'notCalled') throw new NotReconciled('the turn of its look-up did not come in time');
+      if (found.kind === 'unknown' || found.kind === 'heldBack')
+        throw new NotReconciled(`the provider cannot say: ${found.message}`);
       const now = clock.now();
       if (found.kind === 'notFound' && now - parkedAt(invoice) < searchUncertainMs)
         throw new NotReconciled('the provider finds no payment, but its search may lag');
@@ -115,6 +125,17 @@ export function reconciliationStage({
 /** Whether there is still something to find out: a person may have decided meanwhile. */
 export function isUnclear({ status, payment }: Invoice, keyNumber: number): boolean {
   return status === 'parked' && payment.keyNumber === keyNumber;
+}
+
+function isHeld(assertHeld: () => void): () => boolean {
+  return () => {
+    try {
+      assertHeld();
+      return true;
+    } catch {
+      return false;
+    }
+  };
 }
 
 /** Milliseconds since the epoch; 0 if the timeline does not say, as after an edit by hand. */

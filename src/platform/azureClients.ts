@@ -51,6 +51,7 @@ export function azureClients({ cosmos, serviceBus, storage, clientId }: Connecti
       invoices: database.container(containers.invoices.name),
       workItems: database.container(containers.workItems.name),
       runs: database.container(containers.runs.name),
+      pace: database.container(containers.pace.name),
       audit: database.container(containers.audit.name),
     },
     blobs:

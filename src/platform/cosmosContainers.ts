@@ -31,6 +31,7 @@ export const containers = {
   },
   workItems: { name: 'workItems', partitionKey: '/resourceId', defaultTtl: -1, indexed: ['/status/?'] },
   runs: { name: 'runs', partitionKey: '/job', indexed: ['/startedAt/?', '/status/?'] },
+  pace: { name: 'pace', partitionKey: '/limit', indexed: [] },
   audit: { name: 'audit', partitionKey: '/day', indexed: ['/at/?'] },
 } as const satisfies Record<string, ContainerDefinition>;
 

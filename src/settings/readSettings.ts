@@ -1,6 +1,6 @@
 import { hostname } from 'node:os';
 import { z } from 'zod';
-import { longestTimeoutMs } from '../paying/paymentTimeout.ts';
+import { longestTimeoutMs } from '../paying/payingPolicy.ts';
 import { isLoopback } from './addresses.ts';
 import { clientId, cosmosConnection, serviceBusConnection, storageConnection } from './connections.ts';
 import { type Env, withoutBlanks } from './environment.ts';
@@ -10,6 +10,9 @@ import { BadSettings, type Settings } from './settings.ts';
 import { telemetryConnection } from './telemetryConnection.ts';
 
 const defaultPaymentTimeout = 30;
+
+/** Calls per second that Stripe allows one account by default, by the mode of its key (https://docs.stripe.com/rate-limits). */
+const accountRate = { live: 100, test: 25 };
 
 /** Settings that must fit each other share a schema, so that their rule is checked whatever else is wrong. */
 const settingsSchema = z.object({
@@ -72,6 +75,8 @@ const settingsSchema = z.object({
       }
       return undefined;
     }),
+  // Charges per second that Stripe allows by default (https://docs.stripe.com/rate-limits).
+  PAYMENT_RATE: wholeNumber(25, 1, 10_000),
   INSTANCE_ID: z.string().max(200, { error: 'expected at most 200 characters' }),
 });
 
@@ -98,6 +103,7 @@ export function readSettings(
     LEASE_SECONDS: env.LEASE_SECONDS,
     times: env,
     notify: env,
+    PAYMENT_RATE: env.PAYMENT_RATE,
     INSTANCE_ID:
       env.INSTANCE_ID ??
       env.WEBSITE_INSTANCE_ID ??
@@ -125,6 +131,13 @@ export function readSettings(
     leaseSeconds: parsed.data.LEASE_SECONDS,
     claimStaleSeconds: times.stale,
     paymentTimeoutSeconds: times.timeout,
+    allowance: Object.freeze({
+      rate: parsed.data.PAYMENT_RATE,
+      accountRate: Math.max(
+        parsed.data.PAYMENT_RATE,
+        accountRate[isLiveKey(stripe.secretKey) ? 'live' : 'test'],
+      ),
+    }),
     instanceId: parsed.data.INSTANCE_ID,
     notify: parsed.data.notify,
   });

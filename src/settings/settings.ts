@@ -16,6 +16,8 @@ export interface Settings extends Connections {
   readonly leaseSeconds: number;
   readonly claimStaleSeconds: number;
   readonly paymentTimeoutSeconds: number;
+  /** Calls per second of the payment account: charges, and calls of every kind. */
+  readonly allowance: { readonly rate: number; readonly accountRate: number };
   readonly instanceId: string;
   /** The webhook to tell about invoice outcomes. Undefined: nobody is told. */
   readonly notify: { readonly url: string; readonly secret: string } | undefined;

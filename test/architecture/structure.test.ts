@@ -9,11 +9,12 @@ const files = globSync('**/*.ts', { cwd: src })
   .map((file) => ({ file, text: readFileSync(join(src, file), 'utf8') }));
 
 /** The folders that files of a folder may import from, besides their own. Generic parts know nothing of invoices. */
-const generic = ['platform', 'documents', 'locking', 'outbox', 'workItems', 'runs'];
+const generic = ['platform', 'documents', 'locking', 'pacing', 'outbox', 'workItems', 'runs'];
 const mayImport: Readonly<Record<string, readonly string[]>> = {
   platform: [],
   documents: ['platform'],
   locking: ['platform', 'documents'],
+  pacing: ['platform', 'documents'],
   outbox: ['platform', 'documents', 'locking'],
   workItems: ['platform', 'documents', 'locking'],
   runs: ['platform', 'documents', 'locking'],

@@ -16,7 +16,10 @@ describe('settings', () => {
     notifyWebhookUrl: '',
     applicationInsightsConnectionString: 'InstrumentationKey=11111111-2222-3333-4444-555555555555',
     ...Object.fromEntries(
-      ['shards', 'shardGroups', 'invoiceSchedule', 'outboxSchedule'].map((name) => [name, mainDefault(name)]),
+      ['shards', 'shardGroups', 'paymentRate', 'invoiceSchedule', 'outboxSchedule'].map((name) => [
+        name,
+        mainDefault(name),
+      ]),
     ),
   };
   const appSettings = z

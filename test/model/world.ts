@@ -22,6 +22,7 @@ import type {
   ChargeOutcome,
   ChargeRequest,
   FoundPayment,
+  NotCalled,
   SoughtPayment,
 } from '../../src/paying/paymentProvider.ts';
 import { reconciliationFollowUp } from '../../src/paying/reconciliation.ts';
@@ -197,7 +198,7 @@ export class World {
     return this.#find(invoiceId, 'answered');
   }
 
-  #charge(request: ChargeRequest, fate: Fate): ChargeOutcome {
+  #charge(request: ChargeRequest, fate: Fate): ChargeOutcome | NotCalled {
     switch (fate) {
       case 'lostBefore':
         return { kind: 'unknown', message: 'timed out' };
@@ -208,7 +209,8 @@ export class World {
         this.#late.push(request);
         return { kind: 'unknown', message: 'timed out' };
       case 'rateLimited':
-        return { kind: 'transient', code: 'rate_limit', message: 'too many' };
+        // Its turn does not come again in time.
+        return { kind: 'notCalled' };
       case 'softDecline':
         return this.#carryOut(request, { kind: 'declined', severity: 'soft', code: 'funds', message: '' });
       case 'hardDecline':

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { chargeUnderKey } from '../../src/paying/chargeUnderKey.ts';
 import { commandFor } from '../../src/paying/paymentBatch.ts';
-import type { ChargeOutcome, FoundPayment, PaymentProvider } from '../../src/paying/paymentProvider.ts';
+import type { ChargeOutcome, FoundPayment, PaymentCalls } from '../../src/paying/paymentProvider.ts';
 import { anInvoice } from '../support/anInvoice.ts';
 
 const at = '2026-01-01T12:00:00.000Z';
@@ -9,7 +9,7 @@ const command = commandFor(anInvoice(), { attempt: 2, at });
 const now = Date.parse(at) + 60_000;
 const remembered: ChargeOutcome = { kind: 'unknown', message: '500', remembered: true };
 
-function provider(charge: ChargeOutcome, find: FoundPayment): PaymentProvider {
+function provider(charge: ChargeOutcome, find: FoundPayment): PaymentCalls {
   return { charge: async () => charge, find: async () => find };
 }
 

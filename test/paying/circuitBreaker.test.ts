@@ -1,10 +1,16 @@
-import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { withCircuitBreaker } from '../../src/paying/circuitBreaker.ts';
-import type { ChargeOutcome, ChargeRequest, FoundPayment } from '../../src/paying/paymentProvider.ts';
+import type {
+  ChargeOutcome,
+  ChargeRequest,
+  FoundPayment,
+  RateLimited,
+} from '../../src/paying/paymentProvider.ts';
 import { metric } from '../../src/platform/telemetry.ts';
 import { recordedTelemetry } from '../support/recordedTelemetry.ts';
+import { virtualClock } from '../support/virtualClock.ts';
 
-const policy = { threshold: 0.5, windowMs: 1_000, minimumRps: 1, openMs: 60_000 };
+const policy = { windowMs: 10_000, silentMs: 5_000, openMs: 60_000 };
 const request: ChargeRequest = {
   invoiceId: 'inv-1',
   amountMinor: 1,
@@ -18,8 +24,9 @@ const charged: ChargeOutcome = { kind: 'succeeded', paymentId: 'pi_1' };
 const notFound: FoundPayment = { kind: 'notFound' };
 const timeOut = { kind: 'unknown', message: 'no answer' } as const;
 const heldBack = {
-  charge: { kind: 'transient', code: 'circuit_open', retryAfterMs: 60_000 },
-  find: { kind: 'unknown', message: 'calls are held back, since the provider fails broadly' },
+  kind: 'heldBack',
+  message: 'calls are held back, since the provider fails broadly',
+  retryAfterMs: 60_000,
 };
 
 // The breaker reads the time from `Date`.
@@ -27,10 +34,16 @@ beforeEach(() => void vi.useFakeTimers({ toFake: ['Date'] }));
 afterEach(() => void vi.useRealTimers());
 
 /** A provider behind a breaker. Tests change its answers and their timing; `calls` counts the calls that got through. */
-function guarded(answers: { charge?: ChargeOutcome; find?: FoundPayment } = {}) {
+function guarded(answers: { charge?: ChargeOutcome | RateLimited; find?: FoundPayment } = {}) {
   const telemetry = recordedTelemetry();
+  const clock = virtualClock();
   const calls = { charge: 0, find: 0 };
-  const given = { charge: charged, find: notFound, ready: Promise.resolve(), ...answers };
+  const given: { charge: ChargeOutcome | RateLimited; find: FoundPayment; ready: Promise<void> } = {
+    charge: charged,
+    find: notFound,
+    ready: Promise.resolve(),
+    ...answers,
+  };
   const provider = withCircuitBreaker(
     {
       async charge() {
@@ -44,11 +57,11 @@ function guarded(answers: { charge?: ChargeOutcome; find?: FoundPayment } = {}) 
         return given.find;
       },
     },
-    { telemetry, log() {} },
+    { clock, telemetry, log() {} },
     policy,
   );
   const call = (kind: 'charge' | 'find') => provider[kind](request);
-  return { call, calls, given, telemetry };
+  return { call, calls, given, telemetry, clock };
 }
 
 /** Calls `times` times in sequence and returns the last answer. */
@@ -69,31 +82,32 @@ async function opened() {
 }
 
 test.each<ChargeOutcome>([
-  { kind: 'transient', code: 'rate_limit', message: 'slow down' },
+  { kind: 'transient', code: 'authentication', message: 'the key is refused' },
   { kind: 'unknown', message: '500' },
 ])('a provider that fails broadly is left alone: $kind', async (charge) => {
   const { call, calls, telemetry } = guarded({ charge });
-  expect(await callTimes(50, () => call('charge'))).toMatchObject(heldBack.charge);
+  expect(await callTimes(50, () => call('charge'))).toMatchObject(heldBack);
   expect(calls.charge).toBeLessThan(50);
   expect(telemetry.values(metric.paymentBreakerOpen)).toEqual([1]);
 });
 
 test('failed look-ups count too, and hold charges back', async () => {
   const { call, calls } = guarded({ find: timeOut });
-  expect(await callTimes(50, () => call('find'))).toEqual(heldBack.find);
+  expect(await callTimes(50, () => call('find'))).toEqual(heldBack);
   expect(calls.find).toBeLessThan(50);
-  expect(await call('charge')).toMatchObject(heldBack.charge);
+  expect(await call('charge')).toMatchObject(heldBack);
   expect(calls.charge).toBe(0);
 });
 
 test('while the breaker is open, look-ups make no call and say why', async () => {
   const { call, since } = await opened();
-  expect(await call('find')).toEqual(heldBack.find);
+  expect(await call('find')).toEqual(heldBack);
   expect(since()).toEqual({ charge: 0, find: 0 });
 });
 
-test.each<ChargeOutcome>([
+test.each<ChargeOutcome | RateLimited>([
   charged,
+  { kind: 'rateLimited', overRate: true, message: 'slow down' },
   { kind: 'declined', severity: 'soft', code: 'insufficient_funds', message: 'no' },
   { kind: 'unknown', message: '500', remembered: true },
 ])('an answer, even a remembered one, does not open the circuit: $kind', async (answer) => {
@@ -120,8 +134,8 @@ test.each(['charge', 'find'] as const)(
     Object.assign(given, { charge: charged, find: notFound, ready: answer.promise });
     vi.setSystemTime(Date.now() + policy.openMs);
     const trial = call(kind);
-    expect(await call('charge')).toMatchObject(heldBack.charge);
-    expect(await call('find')).toEqual(heldBack.find);
+    expect(await call('charge')).toMatchObject(heldBack);
+    expect(await call('find')).toEqual(heldBack);
     expect(since()).toEqual({ charge: 0, find: 0, [kind]: 1 });
     answer.resolve();
     expect(await trial).toEqual(kind === 'charge' ? charged : notFound);
@@ -135,7 +149,78 @@ test.each(['charge', 'find'] as const)('a trial %s that fails opens it again', a
   vi.setSystemTime(Date.now() + policy.openMs);
   expect(await call(kind)).toEqual(timeOut);
   Object.assign(given, { charge: charged, find: notFound });
-  expect(await call('charge')).toMatchObject(heldBack.charge);
-  expect(await call('find')).toEqual(heldBack.find);
+  expect(await call('charge')).toMatchObject(heldBack);
+  expect(await call('find')).toEqual(heldBack);
   expect(since()).toEqual({ charge: 0, find: 0, [kind]: 1 });
+});
+
+/** Makes one call a second and says after how many seconds of failing the circuit opened. */
+async function opensAfter(world: ReturnType<typeof guarded>, everyMs: number): Promise<number> {
+  const { call, clock, telemetry } = world;
+  for (let elapsed = 0; elapsed <= 60_000; elapsed += everyMs) {
+    void call('charge');
+    await clock.advance(0);
+    for (let waited = 0; waited < everyMs; waited += 100) {
+      if (telemetry.values(metric.paymentBreakerOpen).length > 0) return (elapsed + waited) / 1000;
+      await clock.advance(100);
+    }
+  }
+  throw new Error('it never opened');
+}
+
+const unreachable: ChargeOutcome = { kind: 'transient', code: 'ECONNREFUSED', message: 'refused' };
+const badKey: ChargeOutcome = { kind: 'transient', code: 'authentication', message: 'refused' };
+
+describe.each([10, 40, 200, 1_000, 4_000])('with a call every %i ms', (everyMs) => {
+  test.each([
+    ['is unreachable', unreachable],
+    ['refuses the key', badKey],
+    ['answers 500', timeOut],
+  ])('it opens within 10 s after a provider that answered %s', async (_, failure) => {
+    const world = guarded();
+    for (let elapsed = 0; elapsed < 20_000; elapsed += everyMs) {
+      await world.call('charge');
+      await world.clock.advance(everyMs);
+    }
+    world.given.charge = failure;
+    expect(await opensAfter(world, everyMs)).toBeLessThanOrEqual(10);
+  });
+
+  test('it opens within 10 s after a provider goes silent', async () => {
+    const world = guarded();
+    for (let elapsed = 0; elapsed < 20_000; elapsed += everyMs) {
+      await world.call('charge');
+      await world.clock.advance(everyMs);
+    }
+    world.given.ready = new Promise(() => {});
+    expect(await opensAfter(world, everyMs)).toBeLessThanOrEqual(10);
+  });
+});
+
+test('one call in a while is enough if the provider refuses the key', async () => {
+  const world = guarded({ charge: badKey });
+  expect(await opensAfter(world, 30_000)).toBe(0);
+});
+
+test('one call in a while that times out is not', async () => {
+  const world = guarded({ charge: timeOut });
+  for (let n = 0; n < 5; n++) {
+    expect(await world.call('charge')).toEqual(timeOut);
+    await world.clock.advance(30_000);
+  }
+});
+
+test('a provider that gets slow is still used: its answers are what counts', async () => {
+  const world = guarded();
+  for (let n = 0; n < 20; n++) {
+    await world.call('charge');
+    await world.clock.advance(500);
+  }
+  const slow = () => world.clock.sleep(6_000);
+  for (let elapsed = 0; elapsed < 60_000; elapsed += 500) {
+    world.given.ready = slow();
+    void world.call('charge');
+    await world.clock.advance(500);
+  }
+  expect(world.calls.charge).toBe(140);
 });

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Invoice } from '../../src/invoice/invoice.ts';
 import { maxAttempts } from '../../src/invoice/maxAttempts.ts';
-import { BatchUnfinished } from '../../src/paying/payBatch.ts';
+import { BatchUnfinished, createPayBatch } from '../../src/paying/payBatch.ts';
 import { type PaymentBatch, paramsHash, paymentBatchSchema } from '../../src/paying/paymentBatch.ts';
 import type { ChargeOutcome } from '../../src/paying/paymentProvider.ts';
 import { startBatch } from '../../src/paying/startAndSettle.ts';
@@ -90,7 +90,12 @@ describe('outcomes', () => {
   });
 
   test('transient: retried soon with the same key, and no attempt is used up', async () => {
-    const { invoice, charges } = await payOne('pm_local_rateLimit');
+    const { batch, shard, ids } = await world.claimedBatch(1);
+    const { provider } = watchedProvider(world.provider, {
+      charge: async () => ({ kind: 'transient', code: 'authentication', message: 'the key is refused' }),
+    });
+    await world.consumer({ provider }).pay(batch);
+    const [invoice] = await world.stored(shard, ids);
     expect(invoice).toMatchObject({
       status: 'pending',
       attempts: 0,
@@ -98,7 +103,7 @@ describe('outcomes', () => {
     });
     expect(invoice?.timeline.at(-1)).toMatchObject({ what: 'retry: transient' });
     expect(wait(invoice)).toBeLessThan(minute);
-    expect(charges).toEqual([]);
+    expect(await world.charges(ids)).toEqual([]);
   });
 
   test('unknown after charging: the same key again, and the provider says that it was paid', async () => {
@@ -529,13 +534,36 @@ describe('time', () => {
     ]);
   });
 
-  test('no call begins when the claims are about to go stale', async () => {
-    const { batch } = await world.claimedBatch(2);
+  test('no call begins when the claims are about to go stale: the rest goes back, due at once, as if never claimed', async () => {
+    const { batch, shard, ids } = await world.claimedBatch(2);
     let elapsed = 0;
-    const clock = { ...hastyClock, monotonic: () => (elapsed += 3 * minute) };
+    const clock = { ...hastyClock, monotonic: () => (elapsed += 5 * minute) };
     const { provider, calls } = watchedProvider(world.provider);
-    await expect(world.consumer({ provider, clock }).pay(batch)).rejects.toThrow(BatchUnfinished);
-    expect(calls.charge.length).toBeLessThan(2);
+    const { settled } = await world.consumer({ provider, clock }).pay(batch);
+    expect(calls.charge).toEqual([]);
+    expect(settled).toEqual({ paid: 0, retry: 2, declined: 0, parked: 0 });
+    const stored = await world.stored(shard, ids);
+    expect(stored).toMatchObject(
+      Array(2).fill({ status: 'pending', attempts: 0, payment: { deferrals: 0 } }),
+    );
+    for (const { actionableAt = '' } of stored)
+      expect(Date.parse(actionableAt)).toBeLessThanOrEqual(Date.now());
+    expect(new Set(stored.map(({ timeline }) => timeline.at(-1)?.settlement)).size).toBe(1);
+  });
+
+  test('a batch that is not let in in time goes back without having been started', async () => {
+    const { batch, shard, ids } = await world.claimedBatch(2);
+    const { parts, policy } = world.consumer();
+    const provider = { ...parts.provider, admit: async () => undefined };
+    const { settled } = await createPayBatch({ ...parts, provider }, policy)(batch);
+    expect(settled.retry).toBe(2);
+    const stored = await world.stored(shard, ids);
+    expect(stored.map(({ status, attempts }) => ({ status, attempts }))).toEqual(
+      Array(2).fill({ status: 'pending', attempts: 0 }),
+    );
+    const { message } = await world.claimDue(shard);
+    const { settled: later } = await world.consumer().pay(paymentBatchSchema.parse(message?.body));
+    expect(later.paid).toBe(2);
   });
 
   test('a provider that rejects leaves the other invoices settled, and the message is redelivered', async () => {

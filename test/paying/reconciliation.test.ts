@@ -21,6 +21,7 @@ import {
   payingWorld,
   shards,
 } from '../support/payingWorld.ts';
+import { unpaced } from '../support/unpaced.ts';
 
 let world: PayingWorld;
 beforeAll(async () => {
@@ -63,8 +64,8 @@ function reconcile(
     laterMs?: number;
   } = {},
 ) {
-  const provider = find === undefined ? world.provider : { find };
   const clock = { ...hastyClock, now: () => hastyClock.now() + laterMs };
+  const provider = unpaced(find === undefined ? world.provider : { ...world.provider, find }, { clock });
   const instance = anInstance({ name: 'host-r', clock });
   const stage = reconciliationStage({ invoices, provider, followUps, instance });
   return stage.run(input, context(id));

@@ -10,6 +10,7 @@ import { NotReconciled, reconciliationStage } from '../../src/paying/reconciliat
 import { stripeProvider } from '../../src/paying/stripe/stripeProvider.ts';
 import { anInstance } from '../support/anInstance.ts';
 import { followUpsForTests, hour, type PayingWorld, payingWorld } from '../support/payingWorld.ts';
+import { unpaced } from '../support/unpaced.ts';
 import { virtualClock } from '../support/virtualClock.ts';
 
 const searchLagMs = 60_000;
@@ -35,7 +36,7 @@ async function anInvoice(paymentMethod = 'pm_card_visa') {
   };
   const stage = reconciliationStage({
     invoices: world.invoices,
-    provider,
+    provider: unpaced(provider, { clock }),
     followUps: followUpsForTests,
     instance: anInstance({ name: 'host-r', clock }),
   });

@@ -12,6 +12,7 @@ import { commandFor } from '../../src/paying/paymentBatch.ts';
 import { stripeProvider } from '../../src/paying/stripe/stripeProvider.ts';
 import { aClaimedInvoice, anInvoice } from '../support/anInvoice.ts';
 import { type PayonceCosmos, payonceCosmos } from '../support/payonceCosmos.ts';
+import { unpaced } from '../support/unpaced.ts';
 import { virtualClock } from '../support/virtualClock.ts';
 
 const shards = 16;
@@ -46,7 +47,8 @@ async function stored(id: string, from: NewInvoice = anInvoice()): Promise<NewIn
 function charge(invoice: NewInvoice) {
   const now = clock.now();
   const read = invoiceSchema.parse({ ...invoice, _etag: '' });
-  return chargeUnderKey(provider, commandFor(read, { attempt: 1, at: new Date(now).toISOString() }), now);
+  const calls = unpaced(provider).within({ before: Number.POSITIVE_INFINITY });
+  return chargeUnderKey(calls, commandFor(read, { attempt: 1, at: new Date(now).toISOString() }), now);
 }
 
 const store = () => cosmosInvoiceStore(cosmos.containers.invoices, { clock, shards });

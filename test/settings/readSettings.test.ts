@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { callWindowMs } from '../../src/paying/paymentTimeout.ts';
+import { callWindowMs } from '../../src/paying/payingPolicy.ts';
 import { readSettings } from '../../src/settings/readSettings.ts';
 import { BadSettings } from '../../src/settings/settings.ts';
 
@@ -92,6 +92,7 @@ describe('readSettings', () => {
       leaseSeconds: 30,
       claimStaleSeconds: 300,
       paymentTimeoutSeconds: 30,
+      allowance: { rate: 25, accountRate: 25 },
       instanceId: 'box-7',
     });
   });
@@ -107,6 +108,7 @@ describe('readSettings', () => {
       LEASE_SECONDS: '15',
       CLAIM_STALE_SECONDS: '600',
       PAYMENT_TIMEOUT_SECONDS: '80',
+      PAYMENT_RATE: '400',
       INSTANCE_ID: 'one',
       AZURE_CLIENT_ID: guid,
     };
@@ -120,6 +122,7 @@ describe('readSettings', () => {
       leaseSeconds: 15,
       claimStaleSeconds: 600,
       paymentTimeoutSeconds: 80,
+      allowance: { rate: 400, accountRate: 400 },
       instanceId: 'one',
       clientId: guid,
     });

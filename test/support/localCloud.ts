@@ -76,5 +76,6 @@ export function settingsFor(cloud: CloudAddresses): Record<string, string> {
     ServiceBus: cloud.serviceBus,
     STRIPE_SECRET_KEY: cloud.paymentsKey,
     STRIPE_API_BASE: cloud.payments,
+    PAYMENT_RATE: '5000',
   };
 }

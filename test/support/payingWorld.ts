@@ -18,6 +18,7 @@ import { type Clock, systemClock } from '../../src/platform/clock.ts';
 import { anInstance } from './anInstance.ts';
 import { payonceCosmos } from './payonceCosmos.ts';
 import { recordedTelemetry } from './recordedTelemetry.ts';
+import { unpaced } from './unpaced.ts';
 
 /** Real time, but every wait is short. */
 export const hastyClock: Clock = {
@@ -167,8 +168,14 @@ export async function payingWorld() {
     },
 
     /** What a consumer works with, and the messages it passed on. */
-    consumer(changes: Partial<PayingParts & PayingPolicy & { clock: Clock }> = {}) {
-      const { clock = hastyClock, ...rest } = changes;
+    consumer(
+      changes: Partial<
+        Omit<PayingParts, 'provider'> &
+          PayingPolicy & { clock: Clock; provider: PaymentProvider; concurrentCalls: number }
+      > = {},
+    ) {
+      const { clock = hastyClock, provider: called = provider, concurrentCalls, ...rest } = changes;
+      const atOnce = concurrentCalls === undefined ? {} : { atOnce: concurrentCalls };
       const handedOn: OutboxMessage[] = [];
       const backlog: Backlog = {
         add: (message) => void handedOn.push(message),
@@ -177,7 +184,7 @@ export async function payingWorld() {
       };
       const parts: PayingParts = {
         invoices,
-        provider,
+        provider: unpaced(called, { clock: rest.instance?.clock ?? clock, ...atOnce }),
         followUps: followUpsForTests,
         backlog,
         instance: anInstance({ name: 'host-b', clock, telemetry }),
@@ -185,7 +192,6 @@ export async function payingWorld() {
       };
       const policy: PayingPolicy = {
         settlement: defaultSettlementPolicy,
-        concurrentCalls: 64,
         claimStaleMs: 5 * minute,
         callWindowMs: 4 * minute,
         lingerMs: 1,

@@ -59,6 +59,7 @@ function containersOf(client: CosmosClient): PayonceCosmos['containers'] {
     invoices: database.container(containers.invoices.name),
     workItems: database.container(containers.workItems.name),
     runs: database.container(containers.runs.name),
+    pace: database.container(containers.pace.name),
     audit: database.container(containers.audit.name),
   };
 }

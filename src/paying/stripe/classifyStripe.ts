@@ -1,6 +1,6 @@
 import Stripe from 'stripe';
 import { errorText } from '../../platform/errorText.ts';
-import type { ChargeOutcome } from '../paymentProvider.ts';
+import type { ChargeOutcome, RateLimited } from '../paymentProvider.ts';
 
 /**
  * Decline codes after which another try cannot work or must not be made
@@ -101,7 +101,7 @@ export function classifyIntent({ id, status }: { id: string; status: string }): 
  * A 409 says that the first call with the key is still under way. It may be charging at this moment, so the outcome is
  * unknown; asking again with the same key will tell.
  */
-export function classifyError(error: unknown): ChargeOutcome {
+export function classifyError(error: unknown): ChargeOutcome | RateLimited {
   if (!(error instanceof Stripe.errors.StripeError)) return { kind: 'unknown', message: errorText(error) };
   const { message, code } = error;
   if (error instanceof Stripe.errors.StripeConnectionError) return classifyConnectionError(error);
@@ -110,9 +110,8 @@ export function classifyError(error: unknown): ChargeOutcome {
     return declined(error.decline_code || code || 'card_declined', message, error.advice_code);
   }
   if (error instanceof Stripe.errors.StripeIdempotencyError) return { kind: 'keyReused', message };
-  if (error instanceof Stripe.errors.StripeRateLimitError) {
-    return { kind: 'transient', code: code ?? 'rate_limit', message, ...retryAfter(error.headers) };
-  }
+  const limited = rateLimited(error);
+  if (limited !== undefined) return limited;
   if (error.statusCode === 401 || error.statusCode === 403 || accountFaults.has(code ?? '')) {
     const what = `Stripe refuses our account or secret key (${code ?? error.statusCode})`;
     return { kind: 'transient', code: 'authentication', message: what };
@@ -140,6 +139,16 @@ function classifyConnectionError({ message, detail }: { message: string; detail?
 function declined(code: string, message: string, advice = ''): ChargeOutcome {
   const severity = hardDeclines.has(code) || hardAdvice.has(advice) ? 'hard' : 'soft';
   return { kind: 'declined', severity, code, message };
+}
+
+/**
+ * What a 429 says; undefined for any other error. With `lock_timeout` another call is at work on the same object
+ * (https://docs.stripe.com/rate-limits#object-lock-timeouts), which slower calls would not help.
+ */
+export function rateLimited(error: unknown): RateLimited | undefined {
+  if (!(error instanceof Stripe.errors.StripeRateLimitError)) return undefined;
+  const { code, message, headers } = error;
+  return { kind: 'rateLimited', overRate: code !== 'lock_timeout', message, ...retryAfter(headers) };
 }
 
 /** The header counts seconds. */

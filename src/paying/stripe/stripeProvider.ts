@@ -5,9 +5,10 @@ import type {
   ChargeRequest,
   FoundPayment,
   PaymentProvider,
+  RateLimited,
   SoughtPayment,
 } from '../paymentProvider.ts';
-import { classifyError, classifyIntent } from './classifyStripe.ts';
+import { classifyError, classifyIntent, rateLimited } from './classifyStripe.ts';
 import { type StripeOptions, stripeClient, withDeadline } from './stripeClient.ts';
 
 /**
@@ -27,7 +28,7 @@ export function stripeProvider(options: StripeOptions): PaymentProvider {
     async charge(request) {
       const amount = stripeAmount(request.amountMinor, request.currency);
       if ('refused' in amount) return { kind: 'refused', code: 'amount', message: amount.refused };
-      return withDeadline<ChargeOutcome>(timeoutMs, late, async () => {
+      return withDeadline<ChargeOutcome | RateLimited>(timeoutMs, late, async () => {
         try {
           const intent = await stripe.paymentIntents.create(parameters(request, amount.amount), {
             idempotencyKey: request.idempotencyKey,
@@ -41,11 +42,11 @@ export function stripeProvider(options: StripeOptions): PaymentProvider {
 
     async find(sought) {
       const query = `metadata['invoiceId']:'${escapeQuery(sought.invoiceId)}' AND status:'succeeded'`;
-      return withDeadline<FoundPayment>(timeoutMs, late, async (signal) => {
+      return withDeadline<FoundPayment | RateLimited>(timeoutMs, late, async (signal) => {
         try {
           return await pick(sought, stripe.paymentIntents.search({ query, limit: 100 }), signal);
         } catch (error) {
-          return { kind: 'unknown', message: errorText(error) };
+          return rateLimited(error) ?? { kind: 'unknown', message: errorText(error) };
         }
       });
     },

@@ -68,8 +68,6 @@ describe('declines', () => {
 
 describe('definitely not charged: transient', () => {
   test.each([
-    ['a rate limit', answered(429, { code: 'rate_limit' }), 'rate_limit'],
-    ['a lock that was not had', answered(429, { code: 'lock_timeout' }), 'lock_timeout'],
     ['a wrong key', answered(401, {}), 'authentication'],
     ['a key without the right', answered(403, {}), 'authentication'],
     ['an account that may not charge', answered(400, { code: 'testmode_charges_only' }), 'authentication'],
@@ -80,6 +78,17 @@ describe('definitely not charged: transient', () => {
     ['a bad certificate', connection({ code: 'CERT_HAS_EXPIRED' }), 'CERT_HAS_EXPIRED'],
   ])('%s', (_, error, code) => {
     expect(classifyError(error)).toMatchObject({ kind: 'transient', code });
+  });
+
+  test('a 429 costs only time: too many calls, or another one at work on the same object', () => {
+    expect(classifyError(answered(429, { code: 'rate_limit' }))).toMatchObject({
+      kind: 'rateLimited',
+      overRate: true,
+    });
+    expect(classifyError(answered(429, { code: 'lock_timeout' }))).toMatchObject({
+      kind: 'rateLimited',
+      overRate: false,
+    });
   });
 
   test('the wait Stripe asks for, in milliseconds', () => {

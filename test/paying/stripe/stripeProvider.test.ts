@@ -114,7 +114,7 @@ describe('charge', () => {
 
   test('a rate limit is transient and says how long to wait', async () => {
     const outcome = await provider.charge(request({ paymentMethod: 'pm_local_rateLimitOnce' }));
-    expect(outcome).toMatchObject({ kind: 'transient', code: 'rate_limit', retryAfterMs: 1000 });
+    expect(outcome).toMatchObject({ kind: 'rateLimited', overRate: true, retryAfterMs: 1000 });
   });
 
   test('a second call while the first is in flight is unknown', async () => {
@@ -286,8 +286,13 @@ describe('find', () => {
     expect(await provider.find(charge)).toEqual({ kind: 'notFound' });
   });
 
-  test('unknown if the provider cannot say', async () => {
+  test('refused if there are too many', async () => {
     await arm({ kind: '429', filter: { operation: 'search' } });
+    expect(await provider.find(request())).toMatchObject({ kind: 'rateLimited', overRate: true });
+  });
+
+  test('unknown if the provider cannot say', async () => {
+    await arm({ kind: '500', filter: { operation: 'search' } });
     expect((await provider.find(request())).kind).toBe('unknown');
   });
 });

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { parseTimeSpan } from '../../local/functionsHost/timeSpan.ts';
-import { callWindowMs, lockRenewalMs, longestTimeoutMs } from '../../src/paying/paymentTimeout.ts';
+import { callWindowMs, lockRenewalMs, longestTimeoutMs } from '../../src/paying/payingPolicy.ts';
 
 /** Any pair the settings accept (checked in readSettings.test.ts). */
 const accepted = fc.integer({ min: 5_000, max: 86_400_000 }).chain((claimStaleMs) =>

@@ -1,0 +1,111 @@
+import type { Instance } from '../platform/instance.ts';
+import { metric } from '../platform/telemetry.ts';
+import { type Admission, createAdmissions } from './admissions.ts';
+import type { PaceStore } from './paceStore.ts';
+import { sharedClock } from './sharedClock.ts';
+import { createSupply } from './supply.ts';
+import { createTurns, type Place, type Turn } from './turns.ts';
+
+export interface PacerPolicy {
+  /** The name of the schedule. */
+  limit: string;
+  /** Calls per second of all instances together: a ceiling, below which the pace follows what the provider takes. */
+  ceiling: number;
+}
+
+/** Hands out turns to make calls, such that all instances together keep to the rate. */
+export interface Pacer {
+  /** The turn of a call; undefined if it has none before `before` (monotonic milliseconds), or the process stops. */
+  turn(before: number, place?: Place): Promise<Turn | undefined>;
+  /**
+   * Lets work with this many calls in when few others wait, in the order in which it was asked, so that work is begun
+   * shortly before its calls can be made. Undefined as for `turn`.
+   */
+  admit(calls: number, before: number): Promise<Admission | undefined>;
+}
+
+/** Work is let in while fewer calls wait than this process makes in this time, in milliseconds. */
+const leadMs = 2_000;
+
+/** How often waits are looked through, in milliseconds. */
+const lookEveryMs = 50;
+
+export function createPacer(
+  { store, instance, stopping }: { store: PaceStore; instance: Instance; stopping?: AbortSignal },
+  policy: PacerPolicy,
+): Pacer {
+  const { clock, telemetry } = instance;
+  const { limit } = policy;
+  const shared = sharedClock(clock);
+  const turns = createTurns(
+    { clock, shared },
+    {
+      onTurn: (waitedMs) => telemetry.record(metric.paceWaitedMs, waitedMs, { limit }),
+      onEnd(end) {
+        telemetry.count(metric.paceCalls, { limit, result: end.kind });
+        supply.report(end);
+      },
+    },
+  );
+  const admissions = createAdmissions(clock);
+  const supply = createSupply({ store, shared, turns, instance }, policy, {
+    waiting: () => turns.waiting + admissions.calls,
+    onSlots: wake,
+  });
+  let running = false;
+  let woken = Promise.withResolvers<void>();
+
+  return {
+    turn(before, place = 'inLine') {
+      if (stopping?.aborted === true) return Promise.resolve(undefined);
+      const turn = turns.wait(before, place);
+      start();
+      return turn;
+    },
+    admit(calls, before) {
+      if (stopping?.aborted === true) return Promise.resolve(undefined);
+      const admission = admissions.wait(calls, before);
+      letIn();
+      start();
+      return admission;
+    },
+  };
+
+  /** Runs while anything waits. */
+  function start(): void {
+    if (running) return;
+    running = true;
+    void run();
+  }
+
+  async function run(): Promise<void> {
+    let lookedAt = Number.NEGATIVE_INFINITY;
+    while (turns.waiting > 0 || admissions.waiting > 0 || admissions.calls > 0) {
+      if (stopping?.aborted === true) break;
+      if (clock.monotonic() - lookedAt >= lookEveryMs) {
+        lookedAt = clock.monotonic();
+        turns.expire();
+        letIn();
+      }
+      const nextMs = turns.go(supply.pace());
+      supply.reserveMore();
+      await Promise.race([clock.sleep(Math.min(nextMs ?? lookEveryMs, lookEveryMs)), woken.promise]);
+    }
+    running = false;
+    if (stopping?.aborted !== true) return;
+    turns.expire(true);
+    admissions.end();
+  }
+
+  function wake(): void {
+    woken.resolve();
+    woken = Promise.withResolvers();
+  }
+
+  function letIn(): void {
+    admissions.go(() => {
+      const ahead = turns.waiting + admissions.calls;
+      return ahead === 0 || ahead < ((turns.rate ?? supply.pace()) * leadMs) / 1000;
+    });
+  }
+}

@@ -1,0 +1,158 @@
+/**
+ * The slots that one process reserves for its calls, one request at a time, and what it reports with them. While the store
+ * gives no answer the process goes on alone.
+ */
+import { errorText } from '../platform/errorText.ts';
+import type { Instance } from '../platform/instance.ts';
+import { metric } from '../platform/telemetry.ts';
+import { emptyReport, sumOf } from './paceReport.ts';
+import type { PaceStore } from './paceStore.ts';
+import { reserve } from './reserve.ts';
+import { type Schedule, slotsOf, slowestShare, stretchOf } from './schedule.ts';
+import type { SharedClock } from './sharedClock.ts';
+import { endOfWindow } from './trim.ts';
+import type { CallEnd, Turns } from './turns.ts';
+
+/** How far ahead slots are reserved, and how often at most, in milliseconds. */
+const aheadMs = 1_000;
+const reserveEveryMs = 100;
+
+/** A store that takes longer than this to answer, in milliseconds, is silent: the process goes on at its last rate. */
+const silentMs = 1_000;
+/** What it takes of its last rate: others may have got a larger share meanwhile. */
+const shareWhenSilent = 0.9;
+
+export interface Supply {
+  /** Reserves slots if those at hand do not last. */
+  reserveMore(): void;
+  /** Reports a call that has ended, with the next reservation. */
+  report(end: CallEnd): void;
+  /** Calls per second that all instances together may make now. */
+  pace(): number;
+  /** The schedule as it was seen last. */
+  readonly schedule: Schedule | undefined;
+}
+
+export function createSupply(
+  {
+    store,
+    shared,
+    turns,
+    instance,
+  }: { store: PaceStore; shared: SharedClock; turns: Turns; instance: Instance },
+  { limit, ceiling }: { limit: string; ceiling: number },
+  {
+    waiting,
+    onSlots,
+  }: {
+    /** Calls that wait or will soon. */
+    waiting: () => number;
+    /** There are new slots. */
+    onSlots: () => void;
+  },
+): Supply {
+  const { clock, telemetry, log } = instance;
+  let schedule: Schedule | undefined;
+  let report = emptyReport(0);
+  let reserving = false;
+  let reservedAt = Number.NEGATIVE_INFINITY;
+  let storeMs = 10;
+  let silent = false;
+  let lastShare = 0;
+
+  return {
+    reserveMore() {
+      if (!needsSlots()) return;
+      const sinceMs = clock.monotonic() - reservedAt;
+      if (reserving) {
+        if (sinceMs >= Math.max(silentMs, 3 * storeMs)) goOnAlone(`no answer within ${silentMs} ms`);
+        return;
+      }
+      if (sinceMs < reserveEveryMs) return;
+      void reserveOnce();
+    },
+    report(end) {
+      if (end.kind === 'refused' && end.holdUntil > 0) turns.dropBefore(end.holdUntil);
+      const refused = end.kind === 'refused' ? { refused: 1, holdUntil: end.holdUntil } : {};
+      report = sumOf(report, { ...emptyReport(end.epoch), answered: 1, ...refused });
+    },
+    pace,
+    get schedule() {
+      return schedule;
+    },
+  };
+
+  function pace(): number {
+    return Math.min(schedule?.pace ?? ceiling, ceiling);
+  }
+
+  function wanted(): number {
+    return waiting() - turns.slots;
+  }
+
+  function needsSlots(): boolean {
+    const { lastSlot = Number.NEGATIVE_INFINITY } = turns;
+    return wanted() > 0 && lastSlot < shared.now() + aheadMs + 2 * storeMs;
+  }
+
+  async function reserveOnce(): Promise<void> {
+    reserving = true;
+    reservedAt = clock.monotonic();
+    const told = report;
+    report = emptyReport(told.epoch);
+    try {
+      const parts = { store, shared, limit, ceiling, storeMs };
+      const reserved = await reserve(parts, schedule, told, ({ pace: slotsPerSecond, next }) =>
+        stretchOf({
+          pace: slotsPerSecond,
+          aheadMs: next - shared.now(),
+          storeMs,
+          wanted: Math.max(1, wanted()),
+        }),
+      );
+      storeMs = mix(storeMs, Math.min(clock.monotonic() - reservedAt, silentMs));
+      silent = false;
+      lastShare = turns.rate ?? lastShare;
+      schedule = reserved.schedule;
+      turns.dropBefore(schedule.holdUntil);
+      turns.add(reserved.slots);
+      reservedAt = clock.monotonic();
+      await endWindow(schedule);
+    } catch (error) {
+      report = sumOf(report, told);
+      goOnAlone(errorText(error));
+    } finally {
+      reserving = false;
+      onSlots();
+    }
+  }
+
+  async function endWindow(from: Schedule): Promise<void> {
+    const ended = endOfWindow(from, ceiling, shared.now());
+    if (ended === undefined) return;
+    const where = { epoch: from.epoch, windowSince: from.window.since };
+    const changed = await store.change(limit, { where, set: ended });
+    if (changed === undefined) return;
+    telemetry.record(metric.paceRate, changed.pace, { limit });
+    if (changed.epoch > from.epoch) {
+      log(`the provider refuses ${limit}: the pace is cut to ${changed.pace.toFixed(1)} a second`);
+    }
+    schedule = changed;
+  }
+
+  /** Slots of its own, at a little less than this process had. */
+  function goOnAlone(why: string): void {
+    if (!silent) log(`the pace of ${limit} is not shared at the moment: ${why}`);
+    silent = true;
+    telemetry.count(metric.paceAlone, { limit });
+    const own = Math.max(pace() * slowestShare, lastShare * shareWhenSilent);
+    const from = Math.max(shared.now(), (turns.lastSlot ?? 0) + 1000 / own);
+    const count = Math.max(0, Math.min(wanted(), Math.ceil((own * aheadMs) / 1000)));
+    turns.add(slotsOf({ pace: own, epoch: schedule?.epoch ?? 0 }, from, count));
+  }
+}
+
+/** The usual time of a request, which the newest one changes a little. */
+function mix(usual: number, newest: number): number {
+  return 0.8 * usual + 0.2 * newest;
+}

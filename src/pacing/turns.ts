@@ -1,0 +1,184 @@
+/**
+ * The calls of one process that wait for their turn, the slots it has reserved for them, and which call goes when. No I/O
+ * and no timers of its own: pacer.ts reserves the slots and says when to look.
+ */
+import type { Clock } from '../platform/clock.ts';
+import { createFlow } from './flow.ts';
+import type { Slot } from './schedule.ts';
+import type { SharedClock } from './sharedClock.ts';
+
+/** A slot that is this late, in milliseconds, is dropped: after a stall, a burst would exceed the rate. */
+const tooLateMs = 300;
+
+/** How fast slots that are late are used up, as a multiple of the pace. */
+const catchUpFactor = 1.4;
+
+/** Slots that may go at once, as a share of a second's: timers are late by a millisecond or two. */
+const burstShare = 0.02;
+
+/** The right to make one call now. Say once what became of it. */
+export interface Turn {
+  /** The provider answered, whatever it said. */
+  answered(): void;
+  /** The provider refused the call, because there are too many. `retryAfterMs`: when it wants the next one. */
+  refused(retryAfterMs?: number): void;
+  /** No call was made. The next in line has the slot. */
+  unused(): void;
+}
+
+/** How a call ended, for the report to the shared schedule. */
+export type CallEnd =
+  | { kind: 'answered'; epoch: number }
+  /** `holdUntil`: on the shared clock; 0 if the provider did not say. */
+  | { kind: 'refused'; epoch: number; holdUntil: number };
+
+/**
+ * Who goes first: calls that were refused, then those in line. `last` has what they leave, but one turn in 25 at least, so
+ * that it is never held up for good.
+ */
+export type Place = 'first' | 'inLine' | 'last';
+
+const lastEvery = 25;
+
+interface Waiter {
+  resolve: (turn: Turn | undefined) => void;
+  /** On the monotonic clock, in milliseconds. */
+  before: number;
+  since: number;
+}
+
+export interface Turns {
+  /** Resolves with the call's turn, or undefined if it has none before `before` (monotonic). */
+  wait(before: number, place: Place): Promise<Turn | undefined>;
+  add(slots: readonly Slot[]): void;
+  /** Gives turns to those whose slots have come, at this pace. Returns how long until the next one, in milliseconds. */
+  go(pace: number): number | undefined;
+  /** Ends the wait of those whose time is over; of all of them, if `all`. */
+  expire(all?: boolean): void;
+  /** Slots before this time (shared clock) are not to be used. */
+  dropBefore(time: number): void;
+  readonly waiting: number;
+  readonly slots: number;
+  /** When the last reserved slot is, on the shared clock; undefined if there is none. */
+  readonly lastSlot: number | undefined;
+  /** Turns per second of this process lately; undefined if there were none. */
+  readonly rate: number | undefined;
+}
+
+export function createTurns(
+  { clock, shared }: { clock: Clock; shared: SharedClock },
+  { onEnd, onTurn }: { onEnd: (end: CallEnd) => void; onTurn: (waitedMs: number) => void },
+): Turns {
+  const flow = createFlow(clock);
+  const lines: Record<Place, Waiter[]> = { first: [], inLine: [], last: [] };
+  let sinceLast = 0;
+  let slots: Slot[] = [];
+  let pace = 1;
+  let credit = 1;
+  let creditAt = clock.monotonic();
+
+  return {
+    wait(before, place) {
+      return new Promise((resolve) => {
+        lines[place].push({ resolve, before, since: clock.monotonic() });
+        go();
+      });
+    },
+    add(granted) {
+      slots.push(...granted);
+      go();
+    },
+    go(at) {
+      pace = at;
+      go();
+      const [next] = slots;
+      if (next === undefined || waiting() === 0) return undefined;
+      return Math.max(1, next.at - shared.now());
+    },
+    expire(all = false) {
+      const now = clock.monotonic();
+      for (const line of Object.values(lines)) {
+        const over = line.filter(({ before }) => all || before <= now);
+        if (over.length === 0) continue;
+        line.splice(0, line.length, ...line.filter((waiter) => !over.includes(waiter)));
+        for (const { resolve } of over) resolve(undefined);
+      }
+    },
+    dropBefore(time) {
+      slots = slots.filter(({ at }) => at >= time);
+    },
+    get waiting() {
+      return waiting();
+    },
+    get slots() {
+      return slots.length;
+    },
+    get lastSlot() {
+      return slots.at(-1)?.at;
+    },
+    get rate() {
+      return flow.rate();
+    },
+  };
+
+  function waiting(): number {
+    return lines.first.length + lines.inLine.length + lines.last.length;
+  }
+
+  function take(): Waiter | undefined {
+    const waited = ++sinceLast >= lastEvery ? lines.last.shift() : undefined;
+    const next = waited ?? lines.first.shift() ?? lines.inLine.shift() ?? lines.last.shift();
+    if (waited !== undefined || lines.last.length === 0) sinceLast = 0;
+    return next;
+  }
+
+  function go(): void {
+    const now = shared.now();
+    earnCredit();
+    let used = 0;
+    for (const slot of slots) {
+      if (slot.at > now) break;
+      if (slot.at >= now - tooLateMs) {
+        if (credit < 1 || !flow.hasRoom(pace)) break;
+        const waiter = take();
+        if (waiter === undefined) break;
+        credit--;
+        give(waiter, slot);
+      }
+      used++;
+    }
+    if (used > 0) slots.splice(0, used);
+  }
+
+  function earnCredit(): void {
+    const now = clock.monotonic();
+    const earned = ((now - creditAt) * pace * catchUpFactor) / 1000;
+    credit = Math.min(Math.max(1, pace * burstShare), credit + earned);
+    creditAt = now;
+  }
+
+  function give({ resolve, since }: Waiter, slot: Slot): void {
+    onTurn(clock.monotonic() - since);
+    const ended = flow.begin();
+    let open = true;
+    const end = (answered: boolean, report: () => void) => {
+      if (!open) return;
+      open = false;
+      ended(answered);
+      report();
+      go();
+    };
+    resolve({
+      answered: () => end(true, () => onEnd({ kind: 'answered', epoch: slot.epoch })),
+      refused: (retryAfterMs = 0) => {
+        const holdUntil = retryAfterMs > 0 ? shared.now() + retryAfterMs : 0;
+        end(false, () => onEnd({ kind: 'refused', epoch: slot.epoch, holdUntil }));
+      },
+      unused: () =>
+        end(false, () => {
+          slots.unshift(slot);
+          credit++;
+        }),
+    });
+  }
+}

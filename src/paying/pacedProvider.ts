@@ -1,0 +1,144 @@
+import type { Admission } from '../pacing/admissions.ts';
+import { createPacer, type Pacer } from '../pacing/pacer.ts';
+import type { PaceStore } from '../pacing/paceStore.ts';
+import type { Place, Turn } from '../pacing/turns.ts';
+import type { Instance } from '../platform/instance.ts';
+import { metric } from '../platform/telemetry.ts';
+import type { NotCalled, PaymentCalls, PaymentProvider, RateLimited } from './paymentProvider.ts';
+
+/** For how long calls may wait for their turn. */
+export interface CallWindow {
+  /** On the monotonic clock, in milliseconds. */
+  before: number;
+  /** Asked right before each call. Absent: yes. */
+  mayCall?: () => boolean;
+}
+
+/** A payment provider whose calls wait for their turn, such that all instances together keep to its allowance. */
+export interface PacedProvider {
+  /** The calls that may be made within a window. */
+  within(window: CallWindow): PaymentCalls;
+  /** Lets a batch with this many calls in, shortly before they can be made; undefined if the window is over by then. */
+  admit(calls: number, before: number): Promise<Admission | undefined>;
+}
+
+/** How soon a call is made again if another one was busy with the same object, in milliseconds. */
+const busyMs = 1_000;
+
+/**
+ * Makes each call when its turn comes. A call that the provider refuses because there are too many is made again at its
+ * next turn, ahead of those that have not been made yet. That costs only time: it is no outcome, and no failure.
+ */
+export function pacedProvider(
+  provider: PaymentProvider,
+  pacers: PaymentPace,
+  { clock, telemetry }: Pick<Instance, 'clock' | 'telemetry'>,
+): PacedProvider {
+  return {
+    within: (window) => ({
+      charge: (request) => inTurn(pacers.charges, window, () => provider.charge(request)),
+      find: (sought) => inTurn(pacers.lookups, window, () => provider.find(sought)),
+    }),
+    admit: (calls, before) => pacers.charges.admit(calls, before),
+  };
+
+  async function inTurn<Outcome extends { kind: string }>(
+    pacer: Pick<Pacer, 'turn'>,
+    { before, mayCall = () => true }: CallWindow,
+    call: () => Promise<Outcome | RateLimited>,
+  ): Promise<Outcome | NotCalled> {
+    for (let place: Place = 'inLine'; ; place = 'first') {
+      const turn = await pacer.turn(before, place);
+      if (turn === undefined) return { kind: 'notCalled' };
+      if (!mayCall()) {
+        turn.unused();
+        return { kind: 'notCalled' };
+      }
+      const began = clock.monotonic();
+      const outcome = await call().catch((error: unknown) => {
+        turn.answered();
+        throw error;
+      });
+      if (outcome.kind === 'heldBack') {
+        turn.unused();
+        return outcome as Outcome;
+      }
+      telemetry.record(metric.paymentCallMs, clock.monotonic() - began);
+      if (!isRateLimited(outcome)) {
+        turn.answered();
+        return outcome;
+      }
+      if (outcome.overRate) turn.refused(outcome.retryAfterMs);
+      else {
+        turn.answered();
+        await clock.sleep(Math.max(0, Math.min(busyMs, before - clock.monotonic())));
+      }
+    }
+  }
+}
+
+function isRateLimited(outcome: { kind: string }): outcome is RateLimited {
+  return outcome.kind === 'rateLimited';
+}
+
+/** The schedules in the store. */
+export const paceLimits = { charges: 'charges', lookups: 'lookups' } as const;
+
+/** Searches per second that Stripe allows (https://docs.stripe.com/rate-limits). */
+const lookupsPerSecond = 20;
+
+export interface PaymentAllowance {
+  /** Charges per second of the whole account, at most. */
+  rate: number;
+  /** Calls of every kind per second of the whole account. */
+  accountRate: number;
+}
+
+/** The turns of one process, by kind of call. */
+export interface PaymentPace {
+  charges: Pacer;
+  lookups: Pick<Pacer, 'turn'>;
+}
+
+/**
+ * Shares an account's allowance among all instances. Look-ups have a limit of their own. Where the account's does not hold
+ * both, as in a sandbox, a look-up needs a turn of the charges too, and takes what they leave.
+ */
+export function paymentPace(
+  parts: { store: PaceStore; instance: Instance; stopping?: AbortSignal },
+  { rate, accountRate }: PaymentAllowance,
+): PaymentPace {
+  const charges = createPacer(parts, { limit: paceLimits.charges, ceiling: Math.min(rate, accountRate) });
+  const ceiling = Math.min(lookupsPerSecond, accountRate);
+  const lookups = createPacer(parts, { limit: paceLimits.lookups, ceiling });
+  if (rate + ceiling <= accountRate) return { charges, lookups };
+  return {
+    charges,
+    lookups: {
+      async turn(before, place) {
+        const own = await lookups.turn(before, place);
+        if (own === undefined) return undefined;
+        const shared = await charges.turn(before, 'last');
+        if (shared === undefined) own.unused();
+        return shared && both(own, shared);
+      },
+    },
+  };
+}
+
+function both(one: Turn, other: Turn): Turn {
+  return {
+    answered() {
+      one.answered();
+      other.answered();
+    },
+    refused(retryAfterMs) {
+      one.refused(retryAfterMs);
+      other.refused(retryAfterMs);
+    },
+    unused() {
+      one.unused();
+      other.unused();
+    },
+  };
+}
