@@ -1,15 +1,6 @@
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { z } from 'zod';
-import { freePorts } from '../local/freePorts.ts';
-import { startChild } from '../local/start/child.ts';
-import { importInvoices } from '../src/intake/importInvoices.ts';
-import { cosmosInvoiceStore } from '../src/invoice/store/cosmosInvoiceStore.ts';
-import { type AzureClients, azureClients } from '../src/platform/azureClients.ts';
-import { systemClock } from '../src/platform/clock.ts';
-import { readSettings } from '../src/settings/readSettings.ts';
+import type { AzureClients } from '../src/platform/azureClients.ts';
 import type { Settings } from '../src/settings/settings.ts';
+import { startLocalApp } from './localApp.ts';
 
 /** Figures from the first claim until the last invoice is paid. */
 export interface Measured {
@@ -40,33 +31,14 @@ const never = '0 0 0 29 2 *';
 const pollMs = 50;
 /** Milliseconds without a new payment after which the run counts as stalled. */
 const stalledMs = 300_000;
-const stopMs = 40_000;
 
 export async function startPayingApp(): Promise<PayingApp> {
-  await using starting = new AsyncDisposableStack();
-  const folder = mkdtempSync(join(tmpdir(), 'payonce-bench-'));
-  starting.defer(() => rmSync(folder, { recursive: true, force: true }));
-  const envFile = join(folder, 'env');
-  const start = async (name: string, args: string[], env: Record<string, string> = {}) => {
-    const logFile = join(folder, `${name}.log`);
-    const child = await startChild(name, [...args, '--env-file', envFile], { env, logFile });
-    children.defer(() => child.stop(stopMs));
-  };
-  const children = starting.use(new AsyncDisposableStack());
-  await start('cloud', ['local/cloud.ts']);
-  const env = readEnv(envFile);
-  const settings = readSettings({ ...env, INSTANCE_ID: 'bench' });
-  const clients = azureClients(settings);
-  starting.defer(() => clients.close());
-  const container = clients.containers.invoices;
-  const cosmos = /AccountEndpoint=(http:\/\/[^/;]+)/.exec(env.Cosmos ?? '')?.[1] ?? '';
-  const [port = 0] = await freePorts(1);
-  const running = starting.move();
+  const app = await startLocalApp();
+  const container = app.clients.containers.invoices;
+  let port = 0;
 
   async function cosmosRequests(): Promise<number> {
-    const stats = z.object({ byContainer: z.record(z.string(), z.object({ requests: z.number() })) });
-    const { byContainer } = stats.parse(await (await fetch(`${cosmos}/_local/stats`)).json());
-    return byContainer.invoices?.requests ?? 0;
+    return (await app.cosmosRequests()).get('invoices') ?? 0;
   }
 
   async function paid(): Promise<number> {
@@ -75,39 +47,19 @@ export async function startPayingApp(): Promise<PayingApp> {
     return resources[0] ?? 0;
   }
 
-  async function charges(): Promise<number> {
-    const stats = z.object({ charges: z.number() });
-    return stats.parse(await (await fetch(`${env.STRIPE_API_BASE}/_local/stats`)).json()).charges;
-  }
+  const charges = async () => (await app.paymentCounts()).charges;
 
   return {
-    settings,
-    clients,
-    serviceBus: env.ServiceBus ?? '',
+    settings: app.settings,
+    clients: app.clients,
+    serviceBus: app.serviceBus,
     cosmosRequests,
+    importDue: (prefix, count) => app.importDue(prefix, count),
 
-    async importDue(prefix, count) {
-      const rows = Array.from({ length: count }, (_, index) => ({
-        index,
-        invoice: {
-          id: `${prefix}-${index}`,
-          customerId: `cus-${index % 100}`,
-          amountMinor: 100 + index,
-          currency: 'USD',
-          dueAt: '2025-01-01T00:00:00.000Z',
-          paymentMethod: 'pm_card_visa',
-        },
-      }));
-      const invoices = cosmosInvoiceStore(container, { clock: systemClock, shards: settings.shards });
-      await importInvoices(invoices, rows, 'bench');
+    async startHost() {
+      const host = await app.startHost('bench-host', { INVOICE_SCHEDULE: never, OUTBOX_SCHEDULE: never });
+      port = host.port;
     },
-
-    startHost: () =>
-      start('host', ['local/functionsHost/main.ts', '--port', `${port}`], {
-        INSTANCE_ID: 'bench-host',
-        INVOICE_SCHEDULE: never,
-        OUTBOX_SCHEDULE: never,
-      }),
 
     async payDue(count) {
       const chargesBefore = await charges();
@@ -130,7 +82,7 @@ export async function startPayingApp(): Promise<PayingApp> {
       return { count, seconds, cosmosRequests: requests, charges: (await charges()) - chargesBefore };
     },
 
-    [Symbol.asyncDispose]: () => running.disposeAsync(),
+    [Symbol.asyncDispose]: () => app[Symbol.asyncDispose](),
   };
 }
 
@@ -148,11 +100,4 @@ async function reached(target: number, poll: () => Promise<number>): Promise<num
     if (performance.now() - movedAt > stalledMs) throw new Error(`stalled at ${now} of ${target}`);
     await new Promise((resolve) => setTimeout(resolve, pollMs));
   }
-}
-
-function readEnv(file: string): Record<string, string> {
-  const lines = readFileSync(file, 'utf8').trim().split('\n');
-  return Object.fromEntries(
-    lines.map((line) => [line.slice(0, line.indexOf('=')), line.slice(line.indexOf('=') + 1)]),
-  );
 }

@@ -17,7 +17,9 @@ const usage = `npm run cloud -- [options]
   --cosmos-port P  --service-bus-port P  --payments-port P
   --azurite-port P           blob port; queue and table take the next two. 0, the default: any port
   --payments-rate N          payment calls per second to each endpoint other than search; more get 429
-  --payments-search-rate N   payment searches per second; more get 429. Default of both rates: no limit
+  --payments-search-rate N   payment searches per second; more get 429
+  --payments-account-rate N  payment calls per second to all endpoints together; more get 429. Default of
+                             each rate: no limit
   --payments-latency MS      median milliseconds a payment call takes (default 0)`;
 
 const { values } = parseArgs({
@@ -31,6 +33,7 @@ const { values } = parseArgs({
     'azurite-port': { type: 'string', default: '0' },
     'payments-rate': { type: 'string' },
     'payments-search-rate': { type: 'string' },
+    'payments-account-rate': { type: 'string' },
     'payments-latency': { type: 'string' },
     help: { type: 'boolean', default: false },
   },

@@ -14,7 +14,9 @@ const usage = `npm start -- [options]
   --no-timer-singleton  every host fires its timers, as if the platform's own lock had failed
   --once                exit after the first run, with code 0 only if every figure adds up
   --rate N              payment calls per second to each endpoint other than search; more get 429
-  --search-rate N       payment searches per second; more get 429. Default of both rates: no limit
+  --search-rate N       payment searches per second; more get 429
+  --account-rate N      payment calls per second to all endpoints together; more get 429. Default of each
+                        rate: no limit
   --latency MS          median milliseconds a payment call takes (default 0)
   --folder DIR          folder for data and logs (default .local)
   --reset               delete the data of earlier runs`;
@@ -31,6 +33,7 @@ const { values } = parseArgs({
     once: { type: 'boolean', default: false },
     rate: { type: 'string' },
     'search-rate': { type: 'string' },
+    'account-rate': { type: 'string' },
     latency: { type: 'string' },
     folder: { type: 'string', default: '.local' },
     reset: { type: 'boolean', default: false },
@@ -43,10 +46,11 @@ if (values.help) {
 }
 const { folder } = values;
 const instances = wholeNumberArgument('--instances', values.instances, { min: 1, max: 20 });
-const { rate, searchRate, latencyMs } = trafficArguments(values);
+const { rate, searchRate, accountRate, latencyMs } = trafficArguments(values);
 const trafficOptions = Object.entries({
   '--payments-rate': rate,
   '--payments-search-rate': searchRate,
+  '--payments-account-rate': accountRate,
   '--payments-latency': latencyMs,
 }).flatMap(([name, value]) => (value === undefined ? [] : [name, `${value}`]));
 

@@ -81,6 +81,8 @@ export interface Sums {
   /** What does not add up, in words; empty if everything does. */
   problems: string[];
   chargedTwice: number;
+  /** Number of pending invoices that wait for another try, by why the last one came to nothing. */
+  retriesLater: Map<string, number>;
 }
 
 /** Checks the store against the ledger: paid ⇔ charged, once, with the right amount. Pure. */
@@ -90,9 +92,12 @@ export function addUp({ invoices, charges }: Figures): Sums {
   const problems: string[] = [];
   const chargesOf = Map.groupBy(charges, ({ invoiceId }) => invoiceId);
   const known = new Set(invoices.map(({ id }) => id));
+  const retriesLater = new Map<string, number>();
   let chargedTwice = 0;
   for (const { id, status, amountMinor, currency, timeline, reason } of invoices) {
     byStatus[status]++;
+    const retry = status === 'pending' ? retryReason(timeline) : undefined;
+    if (retry !== undefined) retriesLater.set(retry, (retriesLater.get(retry) ?? 0) + 1);
     const own = chargesOf.get(id) ?? [];
     if (own.length > 1) {
       chargedTwice++;
@@ -111,5 +116,10 @@ export function addUp({ invoices, charges }: Figures): Sums {
   }
   for (const id of chargesOf.keys())
     if (!known.has(id)) problems.push(`${id} was charged, but there is no such invoice`);
-  return { byStatus, paidBy, problems, chargedTwice };
+  return { byStatus, paidBy, problems, chargedTwice, retriesLater };
+}
+
+/** Why the invoice's last try is to be repeated, from an entry such as `retry: declined`. */
+function retryReason(timeline: InvoiceFigure['timeline']): string | undefined {
+  return /^retry: (.+)$/.exec(timeline.at(-1)?.what ?? '')?.[1];
 }

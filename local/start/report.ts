@@ -32,7 +32,8 @@ export function report({
   chargedBefore: number;
 }): string[] {
   const { created, duplicates, rejected } = imported;
-  const { byStatus, paidBy, problems, chargedTwice } = sums;
+  const { byStatus, paidBy, problems, chargedTwice, retriesLater } = sums;
+  const retries = total(retriesLater.values());
   const charges = figures.charges.length;
   return [
     `Imported    ${created} new, ${duplicates} known already, ${rejected.length} refused:`,
@@ -42,13 +43,19 @@ export function report({
       .toSorted(([a], [b]) => a.localeCompare(b))
       .map(([by, count]) => `              by ${by}: ${count}`),
     `Declined    ${byStatus.declined}`,
-    `Waiting     ${byStatus.pending} (due later, or a retry is due later)`,
+    `Waiting     ${byStatus.pending}: ${byStatus.pending - retries} due later, ${retries} for a later retry`,
+    ...[...retriesLater]
+      .toSorted(([a], [b]) => a.localeCompare(b))
+      .map(([why, count]) => `              ${why}: ${count}`),
     `Parked      ${byStatus.parked} (a person has to look)`,
     `Charges     ${charges} in the payment ledger for ${byStatus.paid} paid invoices, ${charges - chargedBefore} of them new`,
     ...refusals(refused),
     `Charged twice: ${chargedTwice}`,
     ...(problems.length === 0
-      ? ['Everything adds up.']
+      ? [
+          'Everything adds up.',
+          ...(retries === 0 ? [] : [`Not everything is paid: ${retries} wait for a later retry.`]),
+        ]
       : ['It does not add up:', ...problems.map((text) => `  ${text}`)]),
   ];
 }
@@ -57,9 +64,12 @@ export function report({
 function refusals(refused: Readonly<Record<string, number>>): string[] {
   const some = Object.entries(refused).filter(([, count]) => count > 0);
   if (some.length === 0) return [];
-  const total = some.reduce((sum, [, count]) => sum + count, 0);
   return [
-    `Refused     ${total} payment calls over the provider's rate limit (429):`,
+    `Refused     ${total(some.map(([, count]) => count))} payment calls over the provider's rate limit (429):`,
     ...some.map(([endpoint, count]) => `              ${endpoint}: ${count}`),
   ];
+}
+
+function total(counts: Iterable<number>): number {
+  return [...counts].reduce((sum, count) => sum + count, 0);
 }

@@ -42,8 +42,6 @@ export interface ApiParts {
 const failing = { first: 1, firstTwo: 2, all: Number.POSITIVE_INFINITY };
 const replayedHeaders = { 'idempotent-replayed': 'true' };
 const noHeaders = {};
-/** Stripe documents no `Retry-After`. The fault `429` sends one. */
-const overRateHeaders = { 'stripe-rate-limited-reason': 'endpoint-rate' };
 
 /**
  * Answers API requests, checking in Stripe's order: secret key, rate limit, idempotency key, parameters,
@@ -59,9 +57,11 @@ export function createApi(parts: ApiParts) {
       if (request.authorization !== authorization) throw unauthorized(request.authorization);
       const route = routeOf(request.method, request.path);
       stats.count(route.operation);
-      if (!rateLimits.admits(route.operation)) {
+      const reason = rateLimits.refuses(route.operation);
+      if (reason !== undefined) {
         stats.countOverRate(route.operation);
-        throw rateLimited(overRateHeaders);
+        // Stripe documents no `Retry-After`. The fault `429` sends one.
+        throw rateLimited({ 'stripe-rate-limited-reason': reason });
       }
       const form = readForm(request.method === 'GET' ? request.query : request.body);
       const call = { operation: route.operation, invoiceId: invoiceOf(route, form) };

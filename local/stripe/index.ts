@@ -32,6 +32,10 @@ export interface PaymentsOptions {
   /** Searches per second. Stripe: 20. Absent: no limit. */
   searchRate?: number;
   /**
+   * Calls per second to all endpoints together. Stripe: 25 in a sandbox, 100 in live mode. Absent: no limit.
+   */
+  accountRate?: number;
+  /**
    * Median of the time a call takes, in milliseconds. The charge happens at a random point within it. A call
    * refused before it begins (401, 409, 429) is answered at once. Absent: 0.
    */
@@ -60,6 +64,7 @@ export async function startPayments({
   searchLagMs = 60_000,
   rate,
   searchRate,
+  accountRate,
   latencyMs = 0,
   random = Math.random,
   clock = systemClock,
@@ -74,7 +79,7 @@ export async function startPayments({
     store,
     intents: createPaymentIntents(store, { now, searchLagMs }),
     idempotency: createIdempotency(store, now),
-    rateLimits: createRateLimits({ rate, searchRate }, () => clock.monotonic()),
+    rateLimits: createRateLimits({ rate, searchRate, accountRate }, () => clock.monotonic()),
     latency: createLatency(latencyMs, random),
     faults,
     stats,

@@ -6,12 +6,13 @@ import { startPayments } from './index.ts';
 import { trafficArguments } from './trafficArguments.ts';
 
 const usage = `npm run payments -- [options]
-  --port P         port; 0, the default: any
-  --data DIR       keep data under DIR (default: in memory)
-  --search-lag MS  milliseconds until search shows a change (default 60000)
-  --rate N         calls per second to each endpoint other than search; more get 429 (default: no limit)
-  --search-rate N  searches per second; more get 429 (default: no limit)
-  --latency MS     median milliseconds a call takes (default 0)`;
+  --port P          port; 0, the default: any
+  --data DIR        keep data under DIR (default: in memory)
+  --search-lag MS   milliseconds until search shows a change (default 60000)
+  --rate N          calls per second to each endpoint other than search; more get 429 (default: no limit)
+  --search-rate N   searches per second; more get 429 (default: no limit)
+  --account-rate N  calls per second to all endpoints together; more get 429 (default: no limit)
+  --latency MS      median milliseconds a call takes (default 0)`;
 
 const { values } = parseArgs({
   options: {
@@ -20,6 +21,7 @@ const { values } = parseArgs({
     'search-lag': { type: 'string', default: '60000' },
     rate: { type: 'string' },
     'search-rate': { type: 'string' },
+    'account-rate': { type: 'string' },
     latency: { type: 'string' },
     help: { type: 'boolean', default: false },
   },

@@ -51,7 +51,7 @@ export function createSupply(
     onSlots: () => void;
   },
 ): Supply {
-  const { clock, telemetry, log } = instance;
+  const { clock, telemetry } = instance;
   let schedule: Schedule | undefined;
   let report = emptyReport(0);
   let reserving = false;
@@ -135,14 +135,14 @@ export function createSupply(
     if (changed === undefined) return;
     telemetry.record(metric.paceRate, changed.pace, { limit });
     if (changed.epoch > from.epoch) {
-      log(`the provider refuses ${limit}: the pace is cut to ${changed.pace.toFixed(1)} a second`);
+      instance.log(`the provider refuses ${limit}: the pace is cut to ${changed.pace.toFixed(1)} a second`);
     }
     schedule = changed;
   }
 
   /** Slots of its own, at a little less than this process had. */
   function goOnAlone(why: string): void {
-    if (!silent) log(`the pace of ${limit} is not shared at the moment: ${why}`);
+    if (!silent) instance.log(`the pace of ${limit} is not shared at the moment: ${why}`);
     silent = true;
     telemetry.count(metric.paceAlone, { limit });
     const own = Math.max(pace() * slowestShare, lastShare * shareWhenSilent);

@@ -61,7 +61,7 @@ export function pacedProvider(
       });
       if (outcome.kind === 'heldBack') {
         turn.unused();
-        return outcome as Outcome;
+        return outcome;
       }
       telemetry.record(metric.paymentCallMs, clock.monotonic() - began);
       if (!isRateLimited(outcome)) {

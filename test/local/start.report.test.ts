@@ -1,14 +1,14 @@
 import { expect, test } from 'vitest';
-import { addUp, type Figures } from '../../local/start/figures.ts';
+import { addUp, type Figures, type InvoiceFigure } from '../../local/start/figures.ts';
 import { report } from '../../local/start/report.ts';
 
 const figures: Figures = { invoices: [], charges: [], undispatched: 0 };
 
-function linesWith(refused: Record<string, number>): string[] {
+function linesWith(refused: Record<string, number>, invoices: InvoiceFigure[] = []): string[] {
   return report({
     imported: { created: 0, duplicates: 0, rejected: [] },
     figures,
-    sums: addUp(figures),
+    sums: addUp({ ...figures, invoices }),
     refused,
     chargedBefore: 0,
   });
@@ -27,4 +27,35 @@ test('the report says how many payment calls were refused, by endpoint', () => {
 
 test('without a refused call it says nothing of them', () => {
   expect(linesWith({ create: 0, search: 0 }).join('\n')).not.toContain('Refused');
+});
+
+function pending(id: string, ...entries: string[]): InvoiceFigure {
+  const timeline = ['imported', ...entries].map((what) => ({ what, by: 'h1' }));
+  return { id, status: 'pending', amountMinor: 100, currency: 'USD', timeline };
+}
+
+test('the report says how many wait for a later retry, and why', () => {
+  const lines = linesWith({}, [
+    pending('a'),
+    pending('b', 'claimed', 'retry: transient'),
+    pending('c', 'claimed', 'retry: declined'),
+    pending('d', 'claimed', 'retry: declined', 'claimed', 'retry: transient'),
+    pending('e', 'claimed', 'declined', 'retried'),
+  ]);
+  const at = lines.findIndex((line) => line.startsWith('Waiting'));
+  expect(lines.slice(at, at + 3)).toEqual([
+    'Waiting     5: 2 due later, 3 for a later retry',
+    '              declined: 1',
+    '              transient: 2',
+  ]);
+  expect(lines.slice(-2)).toEqual([
+    'Everything adds up.',
+    'Not everything is paid: 3 wait for a later retry.',
+  ]);
+});
+
+test('without a later retry it says so, and ends with the good news', () => {
+  const lines = linesWith({}, [pending('a')]);
+  expect(lines).toContain('Waiting     1: 1 due later, 0 for a later retry');
+  expect(lines.at(-1)).toBe('Everything adds up.');
 });
