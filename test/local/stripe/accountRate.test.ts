@@ -32,7 +32,7 @@ test('all endpoints share the limit of the account, search included', async () =
   for (const call of [create, list, search]) expect(await refusalOf(call())).toMatchObject(overAccount);
   expect(await (await fetch(stats)).json()).toMatchObject({
     calls: 13,
-    refused: { create: 1, list: 1, search: 1, confirm: 0 },
+    overRate: { create: 1, list: 1, search: 1, confirm: 0 },
   });
 });
 
