@@ -47,7 +47,7 @@ const cosmosStats = z.object({ byContainer: z.record(z.string(), z.object({ requ
 const paymentStats = z.object({
   calls: z.number(),
   charges: z.number(),
-  refused: z.record(z.string(), z.number()),
+  overRate: z.record(z.string(), z.number()),
 });
 
 /** @param cloudOptions options for `npm run cloud` */
@@ -113,8 +113,8 @@ export async function startLocalApp(cloudOptions: readonly string[] = []): Promi
     },
 
     async paymentCounts() {
-      const { calls, charges, refused } = paymentStats.parse(await readJson(`${payments}/_local/stats`));
-      return { calls, charges, refused: Object.values(refused).reduce((sum, count) => sum + count, 0) };
+      const { calls, charges, overRate } = paymentStats.parse(await readJson(`${payments}/_local/stats`));
+      return { calls, charges, refused: Object.values(overRate).reduce((sum, count) => sum + count, 0) };
     },
 
     [Symbol.asyncDispose]: () => running.disposeAsync(),

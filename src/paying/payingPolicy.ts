@@ -14,7 +14,7 @@ export function payingPolicy({
     settlement: defaultSettlementPolicy,
     claimStaleMs,
     callWindowMs: callWindowMs({ claimStaleMs, timeoutMs }),
-    lingerMs: 250,
+    lingerMs: 1_000,
   };
 }
 
