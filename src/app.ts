@@ -42,21 +42,22 @@ export function createApp(settings: Settings, parts: AppParts = {}) {
   const { clock = systemClock, telemetry = openTelemetryMetrics(), log = console.warn } = parts;
   const instance: Instance = { name: settings.instanceId, clock, telemetry, log };
   const cloud = parts.cloud?.(instance) ?? azureCloud(settings, instance);
-  const { invoices, outbox, runs, lockStore, checkShards } = cloud;
+  const { invoices, outbox, runs, lockStore, effects, workItems } = cloud;
+  const { shards, shardGroups: groups, batchSize, allowance } = settings;
   const claimStaleMs = settings.claimStaleSeconds * 1000;
   const timeoutMs = settings.paymentTimeoutSeconds * 1000;
   const locks = createLocks(lockStore, { clock, telemetry, leaseSeconds: settings.leaseSeconds });
   const dispatcher = createDispatcher({ outbox, destinations: cloud.destinations, instance });
   const backlog = createBacklog(dispatcher, clock);
   const stripe = () => stripeProvider({ ...settings.stripe, timeoutMs });
-  const pace = paymentPace({ store: cloud.pace, instance, stopping: locks.stopping }, settings.allowance);
+  const pace = paymentPace({ store: cloud.pace, instance, stopping: locks.stopping }, allowance);
   const provider = pacedProvider(withCircuitBreaker(parts.provider ?? stripe(), instance), pace, instance);
   const webhook = settings.notify === undefined ? [] : [webhookFollowUp];
   const followUps = followUpsOf([receiptFollowUp, reconciliationFollowUp, ...webhook]);
 
   const job = processInvoicesJob(
-    { invoices, dispatcher, followUps, checkShards, instance },
-    { shards: settings.shards, groups: settings.shardGroups, batchSize: settings.batchSize, claimStaleMs },
+    { ...cloud, dispatcher, followUps, instance },
+    { shards, groups, batchSize, claimStaleMs, ceiling: allowance.rate },
   );
   const executePayments = createExecutePayments(
     { invoices, provider, followUps, backlog, messages: cloud.commandMessages, instance },
@@ -68,7 +69,6 @@ export function createApp(settings: Settings, parts: AppParts = {}) {
     ...(settings.notify === undefined ? [] : [webhookStage(settings.notify, { clock })]),
   ];
   const poison = poisonItems(cloud.poison, stages, clock);
-  const { effects, workItems } = cloud;
   const processWorkItem = createProcessWorkItem({ ...workItems, stages, effects, locks, poison, instance });
   const running = { jobs: [job], locks, runs, instance };
   const deadLetters = [poisonSource(poison, workItems), ...cloud.deadLetters];

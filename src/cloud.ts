@@ -16,7 +16,9 @@ import type { SendMessages } from './outbox/dispatcher.ts';
 import type { OutboxStore } from './outbox/outboxStore.ts';
 import { serviceBusDestination } from './outbox/serviceBusDestination.ts';
 import { sendToQueue, storageQueueDestination } from './outbox/storageQueueDestination.ts';
+import { cosmosHeadBoard } from './pacing/cosmosHeadBoard.ts';
 import { cosmosPaceStore } from './pacing/cosmosPaceStore.ts';
+import type { HeadBoard } from './pacing/headBoard.ts';
 import type { PaceStore } from './pacing/paceStore.ts';
 import type { HeldMessages } from './paying/executePayments.ts';
 import { azureClients } from './platform/azureClients.ts';
@@ -38,6 +40,7 @@ export interface Cloud {
   outbox: OutboxStore;
   lockStore: LockStore;
   pace: PaceStore;
+  heads: HeadBoard;
   runs: RunStore;
   effects: Effects;
   poison: PoisonStore;
@@ -73,6 +76,7 @@ export function azureCloud(settings: Connections & { shards: number }, instance:
     outbox: cosmosOutboxStore(containers.invoices, { clock, onUnreadable }),
     lockStore: blobLockStore(locks),
     pace: cosmosPaceStore(containers.pace),
+    heads: cosmosHeadBoard(containers.pace),
     runs: cosmosRunStore(containers.runs, onUnreadable),
     effects: cosmosEffects(containers.workItems),
     poison: cosmosPoisonStore(containers.workItems, onUnreadable),

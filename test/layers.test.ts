@@ -36,6 +36,7 @@ import {
   payingWorld,
   shards,
 } from './support/payingWorld.ts';
+import { fastPayments, plentyOfRoom } from './support/plentyOfRoom.ts';
 import { virtualLocks } from './support/virtualLocks.ts';
 
 describe('two timers fire at the same moment', () => {
@@ -139,13 +140,14 @@ async function fireTimers(
     const outbox = cosmosOutboxStore(container, instance);
     const job = processInvoicesJob(
       {
+        ...plentyOfRoom,
         invoices: cosmosInvoiceStore(container, { clock: hastyClock, shards }),
         dispatcher: createDispatcher({ outbox, destinations, instance }),
         followUps: followUpsForTests,
         instance,
         async checkShards() {},
       },
-      { shards: 1, groups: 1, batchSize: 50, claimStaleMs: 5 * minute },
+      { shards: 1, groups: 1, batchSize: 50, claimStaleMs: 5 * minute, ceiling: fastPayments },
     );
     return runScheduled(job, {
       locks: without.includes('lease') ? everybodyHolds : locks,

@@ -23,6 +23,8 @@ var containers = [
       '/actionableAt/?'
       '/nextAttemptAt/?'
       '/createdAt/?'
+      '/customerId/?'
+      '/currency/?'
       '/payment/id/?'
       '/payment/unknownSince/?'
     ]

@@ -3,33 +3,34 @@ import type { FollowUps } from '../followUps/followUps.ts';
 import type { Invoice } from '../invoice/invoice.ts';
 import { shardsOfGroup } from '../invoice/shard.ts';
 import type { InvoiceStore } from '../invoice/store/invoiceStore.ts';
-import { FencedOut, type Lease } from '../locking/index.ts';
+import { FencedOut, type Lease, LeaseLost } from '../locking/index.ts';
 import type { Dispatcher } from '../outbox/dispatcher.ts';
 import type { OutboxMessage } from '../outbox/outboxMessage.ts';
+import { createClaimRoom, type RoomPolicy, unlimitedRoom } from '../pacing/claimRoom.ts';
+import type { HeadBoard } from '../pacing/headBoard.ts';
+import type { PaceStore } from '../pacing/paceStore.ts';
+import { paceLimits } from '../paying/pacedProvider.ts';
+import { errorText } from '../platform/errorText.ts';
 import type { Instance } from '../platform/instance.ts';
 import { metric } from '../platform/telemetry.ts';
 import { type Counts, defineJob, type GroupRun, type Job, type Processed } from '../runs/job.ts';
 import { type ClaimCounts, decideClaim, noClaims, planClaims } from './planClaims.ts';
+import { type ClaimWork, planDue } from './planDue.ts';
+
+type Claim = Extract<ClaimWork, { kind: 'claim' }>;
 
 /** Batches in one page of due invoices: more means fewer queries and slightly older data. */
 const batchesPerPage = 4;
 
-/** Invoices of one shard to be claimed together. */
-interface ClaimWork {
-  shard: string;
-  invoices: readonly Invoice[];
-}
-
-export interface ClaimingPolicy {
+export interface ClaimingPolicy extends RoomPolicy {
   shards: number;
-  /** Groups of shards, each under a lease of its own. */
-  groups: number;
-  batchSize: number;
-  claimStaleMs: number;
 }
 
 export interface ProcessInvoicesParts {
-  invoices: Pick<InvoiceStore, 'due' | 'claim'>;
+  invoices: Pick<InvoiceStore, 'due' | 'claim' | 'openClaims'>;
+  /** The schedule of the payments, by which the claims keep to what can be paid soon. */
+  pace: PaceStore;
+  heads: HeadBoard;
   dispatcher: Dispatcher;
   followUps: FollowUps;
   instance: Instance;
@@ -39,35 +40,49 @@ export interface ProcessInvoicesParts {
 
 /** The job that claims every due invoice and orders its payment through the outbox. The consumer pays it (paying/). */
 export function processInvoicesJob(parts: ProcessInvoicesParts, policy: ClaimingPolicy): Job {
-  const { invoices, dispatcher, instance, checkShards } = parts;
+  const { invoices, dispatcher, pace, heads, instance, checkShards } = parts;
   const { clock, telemetry } = instance;
   const { shards, groups, batchSize } = policy;
   return defineJob<ClaimWork>({
     name: 'process-invoices',
     groups: Array.from({ length: groups }, (_, group) => `${group}`),
 
-    async *plan(group) {
+    async *plan(group, { dryRun }) {
       await checkShards();
-      for (const shard of shardsOfGroup(Number(group), { shards, groups })) {
-        const now = new Date(clock.now()).toISOString();
-        for await (const page of invoices.due({ shard, now, pageSize: batchSize * batchesPerPage })) {
-          for (const batch of batchesOf(page, batchSize)) yield { shard, invoices: batch };
-        }
-      }
+      const room = createClaimRoom(
+        { openClaims: (now) => invoices.openClaims(now), pace, clock },
+        paceLimits.charges,
+        policy,
+      );
+      yield* planDue(
+        { invoices, clock, heads, room: dryRun ? unlimitedRoom(batchSize) : room },
+        {
+          group,
+          shards: shardsOfGroup(Number(group), { shards, groups }),
+          pageSize: batchSize * batchesPerPage,
+          cut: (page, size) => batchesOf(page, size)[0] ?? [],
+        },
+      );
     },
 
     async process(work, run) {
+      if (work.kind === 'unreadable') return { counts: {}, failed: work.error };
       try {
         return await claimAndDispatch(work, run);
       } catch (error) {
-        if (!(error instanceof FencedOut)) throw error;
-        const counts = { fencedOut: work.invoices.length };
-        countOutcomes(counts);
-        return { counts, lost: error.message };
+        if (error instanceof LeaseLost) throw error;
+        if (error instanceof FencedOut) {
+          const counts = { fencedOut: work.invoices.length };
+          countOutcomes(counts);
+          return { counts, lost: error.message };
+        }
+        work.leaveOut();
+        return { counts: {}, failed: `shard ${work.shard}: ${errorText(error)}` };
       }
     },
 
-    preview({ invoices: previewed }) {
+    preview(work) {
+      const previewed = work.kind === 'claim' ? work.invoices : [];
       const now = new Date(clock.now()).toISOString();
       const counts: Record<string, number> = {};
       for (const invoice of previewed) {
@@ -78,7 +93,7 @@ export function processInvoicesJob(parts: ProcessInvoicesParts, policy: Claiming
     },
   });
 
-  async function claimAndDispatch({ shard, invoices: read }: ClaimWork, run: GroupRun): Promise<Processed> {
+  async function claimAndDispatch({ shard, invoices: read }: Claim, run: GroupRun): Promise<Processed> {
     const { counts, message } = await claimBatch({ ...parts, ...policy }, shard, read, run);
     countOutcomes({ ...counts });
     if (counts.parked > 0) telemetry.count(metric.invoiceParked, { unknown: true }, counts.parked);

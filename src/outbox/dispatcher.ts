@@ -131,8 +131,8 @@ function passes(guard: Guard | undefined): boolean {
 
 /**
  * Messages that can wait while more urgent work goes on in this process: receipts, while payments are being made. They are
- * dispatched as soon as no such work is under way. A process that dies first, or stays busy for longer, leaves them to the
- * sweeper, like any message that is not dispatched at once.
+ * dispatched as soon as no such work is under way, and after five seconds in any case. A process that dies first leaves them
+ * to the sweeper, like any message that is not dispatched at once.
  */
 export interface Backlog {
   add(message: OutboxMessage): void;
@@ -148,8 +148,15 @@ export interface Backlog {
 /** Messages held in memory. The sweeper takes the rest from the store. */
 const maxWaiting = 1_000;
 
+/**
+ * How long they wait for urgent work, in milliseconds: payments that wait for their turns can go on for hours. By then the
+ * sweeper would take them, one by one.
+ */
+const longestWaitMs = 5_000;
+
 export function createBacklog(dispatcher: Dispatcher, clock: Clock): Backlog {
   let waiting: OutboxMessage[] = [];
+  let waitingSince = 0;
   let underWay = 0;
   const { track, ended } = workUnderWay(clock);
 
@@ -165,8 +172,14 @@ export function createBacklog(dispatcher: Dispatcher, clock: Clock): Backlog {
 
   return {
     add(message) {
-      if (underWay === 0) dispatch(message);
-      else if (waiting.length < maxWaiting) waiting.push(message);
+      if (underWay === 0) {
+        dispatch(message);
+        return;
+      }
+      const now = clock.monotonic();
+      if (waiting.length === 0) waitingSince = now;
+      if (waiting.length < maxWaiting) waiting.push(message);
+      if (now - waitingSince >= longestWaitMs) flush();
     },
     busy() {
       underWay++;

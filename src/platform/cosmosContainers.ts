@@ -25,6 +25,8 @@ export const containers = {
       '/actionableAt/?',
       '/nextAttemptAt/?',
       '/createdAt/?',
+      '/customerId/?',
+      '/currency/?',
       '/payment/id/?',
       '/payment/unknownSince/?',
     ],

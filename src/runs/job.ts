@@ -6,10 +6,21 @@ export type Counts = Readonly<Record<string, number>>;
 /** What became of one piece of work. */
 export interface Processed {
   counts: Counts;
+  /** Why this piece could not be done. The others are; the group then counts as failed. */
+  failed?: string;
   /** Why the group should not go on now: more work would only pile up. The next run goes on. */
   stop?: string;
   /** How it was noticed that somebody else has the group's lease. */
   lost?: string;
+}
+
+/** In place of a piece of work: there is nothing to do for `ms` milliseconds, and there may be something after that. */
+export class Pause {
+  readonly ms: number;
+
+  constructor(ms: number) {
+    this.ms = ms;
+  }
 }
 
 /** On whose behalf a group is processed. */
@@ -28,8 +39,8 @@ export interface GroupRun {
 export interface Job<Work = unknown> {
   readonly name: string;
   readonly groups: readonly string[];
-  /** Finds the work of a group, piece by piece. It reads only: a dry run uses it too. */
-  plan(group: string): AsyncIterable<Work>;
+  /** Finds the work of a group, piece by piece. It reads only: a dry run uses it too, and must not be made to wait. */
+  plan(group: string, options: { dryRun: boolean }): AsyncIterable<Work | Pause>;
   /** Does one piece of work and says what it did. May throw `LeaseLost` or `FencedOut`, which ends the group. */
   process(work: Work, run: GroupRun): Promise<Processed>;
   /** What `process` would do with a piece of work if nobody interfered. Pure: this is all that a dry run does. */

@@ -3,7 +3,7 @@ import { errorText } from '../platform/errorText.ts';
 import type { Instance } from '../platform/instance.ts';
 import { TimeIsUp } from '../platform/stopping.ts';
 import { metric } from '../platform/telemetry.ts';
-import type { Counts, Job, Processed } from './job.ts';
+import { type Counts, type Job, Pause, type Processed } from './job.ts';
 import { addCounts, type GroupRecord } from './runRecord.ts';
 
 /** Minimum milliseconds between two reports of a group. Records are for people; the work does not need them. */
@@ -41,6 +41,7 @@ export async function runGroup(
   const { clock, telemetry } = instance;
   const owner = { lockOwner: instance.name, fence: lease.fence };
   let counts: Counts = {};
+  let failure: string | undefined;
   let reportedAt = Number.NEGATIVE_INFINITY;
   const record = await work();
   await reported(record);
@@ -57,18 +58,23 @@ export async function runGroup(
 
   async function work(): Promise<GroupRecord> {
     try {
-      for await (const piece of job.plan(group)) {
-        if (signal?.aborted === true) return { ...stoppedBy(signal.reason), ...owner, counts };
+      for await (const piece of job.plan(group, { dryRun })) {
+        if (signal?.aborted === true) return { ...stoppedBy(signal.reason, failure), ...owner, counts };
         lease.assertHeld();
         if (clock.monotonic() - reportedAt >= reportEveryMs) {
           const goOn = await reported({ status: 'running', ...owner, counts });
           if (!goOn) return { status: 'failed', ...owner, counts, reason: 'the run was ended' };
           reportedAt = clock.monotonic();
         }
+        if (piece instanceof Pause) {
+          await pause(piece);
+          continue;
+        }
         const done: Processed = dryRun
           ? { counts: job.preview(piece) }
           : await job.process(piece, { runId, group, instance: instance.name, lease });
         counts = addCounts(counts, done.counts);
+        failure ??= done.failed;
         if (done.lost !== undefined) return { status: 'lost', ...owner, counts, reason: done.lost };
         if (done.stop !== undefined) {
           // A process that stood still loses its connections and its lease: then the lease is the reason.
@@ -76,6 +82,7 @@ export async function runGroup(
           return { status: 'failed', ...owner, counts, reason: done.stop };
         }
       }
+      if (failure !== undefined) return { status: 'failed', ...owner, counts, reason: failure };
       return { status: 'completed', ...owner, counts };
     } catch (error) {
       if (error instanceof LeaseLost || error instanceof FencedOut) {
@@ -84,9 +91,15 @@ export async function runGroup(
       return { status: 'failed', ...owner, counts, reason: errorText(error) };
     }
   }
+
+  async function pause({ ms }: Pause): Promise<void> {
+    // Cut short if the group is to stop: the next look at the signal says why.
+    await clock.sleep(ms, signal).catch(() => {});
+  }
 }
 
-function stoppedBy(reason: unknown): Pick<GroupRecord, 'status' | 'reason'> {
+function stoppedBy(reason: unknown, failure: string | undefined): Pick<GroupRecord, 'status' | 'reason'> {
+  if (failure !== undefined) return { status: 'failed', reason: failure };
   return reason instanceof TimeIsUp
     ? { status: 'partial', reason: 'time is up: the next run goes on' }
     : { status: 'failed', reason: 'the host is stopping' };

@@ -4,9 +4,10 @@ import { cosmosDocuments } from '../../src/documents/cosmosDocuments.ts';
 import { newFence } from '../../src/locking/fence.ts';
 import type { Dispatcher } from '../../src/outbox/dispatcher.ts';
 import { metric } from '../../src/platform/telemetry.ts';
-import type { Counts, GroupRun, Processed } from '../../src/runs/job.ts';
+import { type Counts, type GroupRun, Pause, type Processed } from '../../src/runs/job.ts';
 import { anInstance } from '../support/anInstance.ts';
 import { followUpsForTests, hastyClock, type PayingWorld, payingWorld } from '../support/payingWorld.ts';
+import { fastPayments, plentyOfRoom } from '../support/plentyOfRoom.ts';
 import { recordedTelemetry } from '../support/recordedTelemetry.ts';
 
 let world: PayingWorld;
@@ -33,17 +34,19 @@ async function work(dispatcher: Dispatcher = sends) {
   const instance = anInstance({ clock: hastyClock, telemetry });
   const job = processInvoicesJob(
     {
+      ...plentyOfRoom,
       invoices: world.invoices,
       dispatcher,
       followUps: followUpsForTests,
       instance,
       checkShards: async () => {},
     },
-    { shards: 1, groups: 1, batchSize: 10, claimStaleMs: 300_000 },
+    { shards: 1, groups: 1, batchSize: 10, claimStaleMs: 300_000, ceiling: fastPayments },
   );
   const done: Processed[] = [];
   const previews: Counts[] = [];
-  for await (const piece of job.plan('0')) {
+  for await (const piece of job.plan('0', { dryRun: false })) {
+    if (piece instanceof Pause) throw new Error('there is room');
     previews.push(job.preview(piece));
     const one = await job.process(piece, run);
     done.push(one);

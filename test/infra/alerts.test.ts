@@ -7,6 +7,7 @@ import { functionTimeoutMs } from '../../src/platform/stopping.ts';
 import { metric } from '../../src/platform/telemetry.ts';
 import { groupRecordSchema } from '../../src/runs/runRecord.ts';
 import { anInstance } from '../support/anInstance.ts';
+import { fastPayments, plentyOfRoom } from '../support/plentyOfRoom.ts';
 import { variableValue } from './bicep/evaluate.ts';
 import { infraDir, readInfra } from './bicep/readBicep.ts';
 import { allSources, root } from './sources.ts';
@@ -122,13 +123,14 @@ describe('alerts', () => {
     };
     const { name, groups } = processInvoicesJob(
       {
-        invoices: { due: unused, claim: unused },
+        ...plentyOfRoom,
+        invoices: { due: unused, claim: unused, openClaims: unused },
         dispatcher: { dispatch: unused },
         followUps: unused,
         checkShards: unused,
         instance: anInstance(),
       },
-      { shards: 16, groups: 7, batchSize: 1, claimStaleMs: 1 },
+      { shards: 16, groups: 7, batchSize: 1, claimStaleMs: 1, ceiling: fastPayments },
     );
     expect(groups).toEqual(Array.from({ length: Number(last) + 1 }, (_, group) => `${group}`));
     expect(run?.query).toContain(`"${name}"`);

@@ -24,9 +24,15 @@ export function memoryInvoiceStore(
     add: (contents, options) => addInvoices(parts, contents, options),
 
     // Each page is a query of its own, as in Cosmos: it sees what was written while the page before was worked on.
-    async *due({ shard, now, pageSize }) {
+    async *due({ shard, now, pageSize, except = { customers: [], currencies: [] } }) {
       for (let last: StoredDocument | undefined; ; ) {
-        const due = await documents.query((document) => isDue(document, now), shard);
+        const due = await documents.query(
+          (document) =>
+            isDue(document, now) &&
+            !except.customers.includes(textIn(document, 'customerId')) &&
+            !except.currencies.includes(textIn(document, 'currency')),
+          shard,
+        );
         const behind = due
           .toSorted(byDueTime)
           .filter((one) => last === undefined || byDueTime(one, last) > 0);
@@ -69,6 +75,18 @@ export function memoryInvoiceStore(
         staleClaims: invoices.filter((one) => one.status === 'claimed' && isDue(one, now)).length,
         charges: invoices.filter((one) => paymentOf(one).id !== undefined).length,
       };
+    },
+
+    async openClaims(now) {
+      const claimed = await documents.query(
+        (document) => isInvoice(document) && document.status === 'claimed',
+      );
+      return claimed.filter((one) => !isDue(one, now)).length;
+    },
+
+    async dueCount(now) {
+      const invoices = await documents.query(isInvoice);
+      return invoices.filter((one) => one.status === 'claimed' || isDue(one, now)).length;
     },
 
     async parkedCount() {

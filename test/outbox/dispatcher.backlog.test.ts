@@ -76,3 +76,19 @@ test('dispatched messages are not kept in memory', async () => {
   expect(decided.map((decision) => decision.deref())).toEqual([undefined, undefined]);
   await backlog.drained(1);
 });
+
+test('messages do not wait for longer than five seconds, however long urgent work goes on', async () => {
+  const { sends, dispatcher } = slowDispatcher();
+  const clock = virtualClock();
+  const backlog = createBacklog(dispatcher, clock);
+  using _busy = backlog.busy();
+  backlog.add(message('a'));
+  await clock.advance(4_999);
+  backlog.add(message('b'));
+  expect([...sends.keys()]).toEqual([]);
+  await clock.advance(1);
+  backlog.add(message('c'));
+  expect([...sends.keys()]).toEqual(['a', 'b', 'c']);
+  backlog.add(message('d'));
+  expect([...sends.keys()]).toEqual(['a', 'b', 'c']);
+});

@@ -18,6 +18,7 @@ import { aJob } from '../support/aJob.ts';
 import { anInstance } from '../support/anInstance.ts';
 import { followUpsForTests } from '../support/payingWorld.ts';
 import { type PayonceCosmos, payonceCosmos } from '../support/payonceCosmos.ts';
+import { fastPayments, plentyOfRoom } from '../support/plentyOfRoom.ts';
 import { type VirtualLocks, virtualLocks } from '../support/virtualLocks.ts';
 
 let cosmos: PayonceCosmos;
@@ -325,13 +326,14 @@ test('two instances together claim every invoice once, fenced and dispatched', a
   };
   const job = processInvoicesJob(
     {
+      ...plentyOfRoom,
       invoices: cosmosInvoiceStore(container, { clock: systemClock, shards: options.shards }),
       dispatcher,
       followUps: followUpsForTests,
       checkShards: shardsCheck(cosmosDocuments(container), options.shards),
       instance: anInstance(),
     },
-    options,
+    { ...options, ceiling: fastPayments },
   );
   const first = virtualLocks();
   const second = virtualLocks({}, first);
@@ -352,13 +354,14 @@ test('if SHARDS has changed, nothing is claimed and the run says what to set', a
   await shardsCheck(cosmosDocuments(container), 8)();
   const job = processInvoicesJob(
     {
+      ...plentyOfRoom,
       invoices: cosmosInvoiceStore(container, { clock: systemClock, shards: 16 }),
       dispatcher: { dispatch: () => Promise.reject(new Error('nothing is dispatched')) },
       followUps: followUpsForTests,
       checkShards: shardsCheck(cosmosDocuments(container), 16),
       instance: anInstance(),
     },
-    { shards: 16, groups: 2, batchSize: 10, claimStaleMs: 300_000 },
+    { shards: 16, groups: 2, batchSize: 10, claimStaleMs: 300_000, ceiling: fastPayments },
   );
   const error = await failureOf(runScheduled(job, running(virtualLocks())));
   expect(await recordOf(job, error)).toMatchObject({

@@ -22,11 +22,13 @@ export function cosmosInvoiceStore(
     add: (contents, options) => addInvoices(parts, contents, options),
 
     // One indexed field answers "what is there to do": settled invoices have no `actionableAt`.
-    async *due({ shard, now, pageSize }) {
+    async *due({ shard, now, pageSize, except = { customers: [], currencies: [] } }) {
+      const left = [...leftOut('customerId', except.customers), ...leftOut('currency', except.currencies)];
+      const where = ['c.actionableAt <= @now', ...left.map(({ condition }) => condition)].join(' AND ');
       const pages = container.items.query<unknown>(
         {
-          query: 'SELECT * FROM c WHERE c.actionableAt <= @now ORDER BY c.actionableAt',
-          parameters: [{ name: '@now', value: now }],
+          query: `SELECT * FROM c WHERE ${where} ORDER BY c.actionableAt`,
+          parameters: [{ name: '@now', value: now }, ...left.flatMap(({ parameters }) => parameters)],
         },
         { partitionKey: shard, maxItemCount: pageSize },
       );
@@ -67,6 +69,18 @@ export function cosmosInvoiceStore(
       return { byStatus, staleClaims, charges };
     },
 
+    openClaims: (now) =>
+      queryCount(container, {
+        query: `SELECT VALUE COUNT(1) FROM c WHERE c.status = 'claimed' AND c.actionableAt > @now`,
+        parameters: [{ name: '@now', value: now }],
+      }),
+
+    dueCount: (now) =>
+      queryCount(container, {
+        query: `SELECT VALUE COUNT(1) FROM c WHERE c.status = 'claimed' OR c.actionableAt <= @now`,
+        parameters: [{ name: '@now', value: now }],
+      }),
+
     parkedCount: () =>
       queryCount(container, `SELECT VALUE COUNT(1) FROM c WHERE c.type = 'invoice' AND c.status = 'parked'`),
 
@@ -76,4 +90,12 @@ export function cosmosInvoiceStore(
         'SELECT VALUE MIN(c.payment.unknownSince) FROM c WHERE IS_DEFINED(c.payment.unknownSince)',
       ),
   };
+}
+
+/** The condition that a field has none of these values; none, if there are no values. */
+function leftOut(field: string, values: readonly string[]) {
+  if (values.length === 0) return [];
+  const parameters = values.map((value, index) => ({ name: `@${field}${index}`, value }));
+  const names = parameters.map(({ name }) => name).join(', ');
+  return [{ condition: `c.${field} NOT IN (${names})`, parameters }];
 }

@@ -15,9 +15,14 @@ import type { InvoiceChange, Standing } from '../invoiceChange.ts';
 export interface InvoiceStore {
   /**
    * The invoices of one shard with something to do at `now` (ISO 8601, UTC), longest waiting first, page by page: pending
-   * and due, or claimed and stale.
+   * and due, or claimed and stale. `except`: without those of these customers and currencies.
    */
-  due(query: { shard: string; now: string; pageSize: number }): AsyncIterable<readonly Invoice[]>;
+  due(query: {
+    shard: string;
+    now: string;
+    pageSize: number;
+    except?: { customers: readonly string[]; currencies: readonly string[] };
+  }): AsyncIterable<readonly Invoice[]>;
   /** Claims invoices as a batch. @throws {FencedOut} */
   claim<P extends Writes>(request: ClaimRequest<P>): Promise<Claimed<P>>;
   /** Marks the invoices of a batch as being called. @throws {NoClearAnswer} */
@@ -34,6 +39,10 @@ export interface InvoiceStore {
   list(query: { status?: InvoiceStatus; continuation?: string; pageSize: number }): Promise<Page<Invoice>>;
   /** How many invoices there are, over all shards, at `now` (ISO 8601, UTC). */
   figures(now: string): Promise<InvoiceFigures>;
+  /** How many are claimed and not stale at `now` (ISO 8601, UTC), over all shards. */
+  openClaims(now: string): Promise<number>;
+  /** How many are due at `now` (ISO 8601, UTC), claimed or not, over all shards. */
+  dueCount(now: string): Promise<number>;
   parkedCount(): Promise<number>;
   /** Since when (ISO 8601) the oldest unknown payment has been unknown; undefined if every outcome is known. */
   unknownSince(): Promise<string | undefined>;

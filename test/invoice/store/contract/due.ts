@@ -23,6 +23,38 @@ export function dueContract({ world }: InvoiceContract): void {
       expect(idsOf(await due())).toEqual(['first', 'second', 'stale', 'now']);
     });
 
+    test('without those of some customers and currencies', async () => {
+      const { put, invoices, clock } = await world();
+      await put(
+        { id: 'a', customerId: 'cus-1', currency: 'USD' },
+        { id: 'b', customerId: 'cus-2', currency: 'USD' },
+        { id: 'c', customerId: 'cus-3', currency: 'EUR' },
+        { id: 'd', customerId: "cus-'4", currency: 'JPY' },
+      );
+      const left = async (customers: string[], currencies: string[]) => {
+        const query = { shard, now: iso(clock.now()), pageSize: 10, except: { customers, currencies } };
+        return idsOf((await Array.fromAsync(invoices.due(query))).flat()).toSorted();
+      };
+      expect(await left([], [])).toEqual(['a', 'b', 'c', 'd']);
+      expect(await left(['cus-1', "cus-'4"], [])).toEqual(['b', 'c']);
+      expect(await left([], ['EUR', 'JPY'])).toEqual(['a', 'b']);
+      expect(await left(['cus-1'], ['EUR'])).toEqual(['b', 'd']);
+    });
+
+    test('how many are due, and how many are claimed and not stale', async () => {
+      const { put, invoices, clock } = await world();
+      const now = clock.now();
+      const claim = aClaimedInvoice();
+      await put(
+        { id: 'due', actionableAt: iso(now) },
+        { id: 'later', actionableAt: iso(now + 60_000) },
+        { ...claim, id: 'stale', actionableAt: iso(now - 1_000) },
+        { ...claim, id: 'fresh', actionableAt: iso(now + 60_000) },
+      );
+      expect(await invoices.openClaims(iso(now))).toBe(1);
+      expect(await invoices.dueCount(iso(now))).toBe(3);
+    });
+
     test('settled invoices never are', async () => {
       const { create, due } = await world();
       for (const status of ['paid', 'declined', 'parked'] as const) {

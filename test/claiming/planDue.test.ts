@@ -1,0 +1,213 @@
+import { expect, test } from 'vitest';
+import { planDue } from '../../src/claiming/planDue.ts';
+import type { Invoice } from '../../src/invoice/invoice.ts';
+import { type ClaimRoom, unlimitedRoom } from '../../src/pacing/claimRoom.ts';
+import type { HeadBoard } from '../../src/pacing/headBoard.ts';
+import { Pause } from '../../src/runs/job.ts';
+import { anInvoice } from '../support/anInvoice.ts';
+import { virtualClock } from '../support/virtualClock.ts';
+
+const shards = ['00', '01', '02', '03'];
+
+/** Due invoices by shard, in the order in which they wait; a claim takes them out. */
+function world(invoices: readonly Invoice[]) {
+  const clock = virtualClock();
+  const left = new Set(invoices);
+  const failing = new Set<string>();
+  const queries: string[] = [];
+  const store = {
+    async *due({
+      shard,
+      pageSize,
+      except = { customers: [], currencies: [] },
+    }: {
+      shard: string;
+      pageSize: number;
+      except?: { customers: readonly string[]; currencies: readonly string[] };
+    }) {
+      if (failing.has(shard)) throw new Error('the store is away');
+      queries.push(shard);
+      const due = [...left]
+        .filter((one) => one.shard === shard)
+        .filter(
+          ({ customerId, currency }) =>
+            !except.customers.includes(customerId) && !except.currencies.includes(currency),
+        )
+        .toSorted((a, b) => ((a.actionableAt ?? '') < (b.actionableAt ?? '') ? -1 : 1));
+      for (let from = 0; from < due.length; from += pageSize) yield due.slice(from, from + pageSize);
+    },
+  };
+  /** What is claimed, in order; `room` says how much may be. */
+  async function claimAll(
+    options: {
+      room?: ClaimRoom;
+      heads?: HeadBoard;
+      most?: number;
+      size?: number;
+      onPause?: () => Promise<void>;
+    } = {},
+  ) {
+    const {
+      room = unlimitedRoom(options.size ?? 10),
+      heads = { tell: async () => [] },
+      most = Number.POSITIVE_INFINITY,
+    } = options;
+    const claimed: Invoice[] = [];
+    const errors: string[] = [];
+    let pauses = 0;
+    const plan = planDue(
+      { invoices: store, clock, room, heads },
+      { group: '0', shards, pageSize: 40, cut: (page, size) => page.slice(0, size) },
+    );
+    for await (const piece of plan) {
+      if (piece instanceof Pause) {
+        pauses++;
+        await clock.advance(piece.ms);
+        await options.onPause?.();
+      } else if (piece.kind === 'unreadable') errors.push(piece.error);
+      else {
+        claimed.push(...piece.invoices);
+        for (const invoice of piece.invoices) left.delete(invoice);
+      }
+      if (claimed.length >= most) break;
+    }
+    return { claimed, pauses, errors };
+  }
+  return { clock, left, failing, queries, claimAll };
+}
+
+function due(count: number, make: (n: number) => Partial<Invoice>): Invoice[] {
+  return Array.from({ length: count }, (_, n) => {
+    const changes = make(n);
+    return anInvoice({
+      id: `inv-${changes.customerId ?? 'c'}-${n}`,
+      shard: shards[n % shards.length] ?? '',
+      actionableAt: at(n),
+      ...changes,
+    });
+  });
+}
+
+const at = (seconds: number) => new Date(Date.parse('2026-01-01T00:00:00Z') + seconds * 1000).toISOString();
+
+/** Room for `perSecond` a second, once `start` is used up. */
+function roomFor(perSecond: number, start = 0) {
+  let left = start;
+  const onPause = async () => {
+    left += perSecond;
+  };
+  const room: ClaimRoom = {
+    batch: async () => (left >= 10 ? 10 : 0),
+    taken(count) {
+      left -= count;
+    },
+    crowded: () => true,
+  };
+  return { room, onPause };
+}
+
+test('everything that is due is claimed once, longest waiting first over all shards', async () => {
+  const invoices = due(200, () => ({}));
+  const { claimAll } = world(invoices);
+  const { claimed, pauses } = await claimAll();
+  expect(claimed.map(({ id }) => id).toSorted()).toEqual(invoices.map(({ id }) => id).toSorted());
+  expect(pauses).toBe(0);
+  const waits = claimed.map(({ actionableAt = '' }) => Date.parse(actionableAt) / 1000);
+  // A batch is of one shard, so it may be ahead of the other shards by its own length.
+  for (const [index, time] of waits.entries())
+    expect(time - Math.min(...waits.slice(index))).toBeLessThanOrEqual(40);
+});
+
+test('without room it waits, and goes on when there is some, until nothing is due', async () => {
+  const { claimAll } = world(due(100, () => ({})));
+  const { claimed, pauses } = await claimAll(roomFor(10));
+  expect(claimed).toHaveLength(100);
+  expect(pauses).toBeGreaterThanOrEqual(10);
+});
+
+test('nothing due: nothing is waited for, whether there is room or not', async () => {
+  const { claimAll } = world([]);
+  expect(await claimAll(roomFor(0))).toEqual({ claimed: [], pauses: 0, errors: [] });
+});
+
+test('what becomes due meanwhile is claimed in the same run', async () => {
+  const { claimAll, left } = world(due(50, () => ({})));
+  const { room, onPause } = roomFor(10);
+  let added = false;
+  const { claimed } = await claimAll({
+    room,
+    async onPause() {
+      await onPause();
+      if (!added) left.add(anInvoice({ id: 'late', shard: '02', actionableAt: at(-60) }));
+      added = true;
+    },
+  });
+  expect(claimed).toHaveLength(51);
+});
+
+test('a flood of one customer leaves every second batch to the others', async () => {
+  const flood = due(2_000, () => ({ customerId: 'flood' }));
+  const others = due(100, (n) => ({ customerId: `other-${n}`, actionableAt: at(5_000 + n) }));
+  const { claimAll } = world([...flood, ...others]);
+  const { claimed } = await claimAll({ ...roomFor(20, 200), most: 600 });
+  expect(claimed.filter(({ customerId }) => customerId !== 'flood').length).toBe(100);
+});
+
+test('a flood in one currency leaves every second batch to the others', async () => {
+  const flood = due(2_000, (n) => ({ customerId: `c-${n}`, currency: 'USD' }));
+  const others = due(100, (n) => ({
+    customerId: `other-${n}`,
+    currency: 'EUR',
+    actionableAt: at(5_000 + n),
+  }));
+  const { claimAll } = world([...flood, ...others]);
+  const { claimed } = await claimAll({ ...roomFor(20, 200), most: 600 });
+  expect(claimed.filter(({ currency }) => currency === 'EUR').length).toBe(100);
+});
+
+test('a flood in one shard does not hold up the other shards', async () => {
+  const flood = due(2_000, (n) => ({
+    customerId: `c-${n}`,
+    currency: n % 3 === 0 ? 'USD' : n % 3 === 1 ? 'EUR' : 'GBP',
+    shard: '00',
+  }));
+  const others = due(90, (n) => ({
+    customerId: `other-${n}`,
+    shard: shards[1 + (n % 3)] ?? '',
+    actionableAt: at(5_000 + n),
+  }));
+  const { claimAll } = world([...flood, ...others]);
+  const { claimed } = await claimAll({ ...roomFor(20, 200), most: 600 });
+  expect(claimed.filter(({ shard }) => shard !== '00').length).toBe(90);
+});
+
+test('a group lets others go first while theirs have been waiting for longer', async () => {
+  const { claimAll, clock } = world(due(20, () => ({})));
+  let asked = 0;
+  const heads: HeadBoard = {
+    tell: async (_, own) => (asked++ < 5 ? [own, { since: at(-600), at: clock.now() }] : [own]),
+  };
+  const { claimed, pauses } = await claimAll({ ...roomFor(10, 1_000), heads });
+  expect(claimed).toHaveLength(20);
+  expect(pauses).toBe(5);
+});
+
+test('whoever cannot be asked is not waited for', async () => {
+  const { claimAll } = world(due(20, () => ({})));
+  const heads: HeadBoard = { tell: () => Promise.reject(new Error('the store is away')) };
+  expect((await claimAll({ ...roomFor(10, 1_000), heads })).pauses).toBe(0);
+});
+
+test('a shard that cannot be read is named once, and the others go on', async () => {
+  const { claimAll, failing } = world(due(80, () => ({})));
+  failing.add('00');
+  const { claimed, errors } = await claimAll(roomFor(10));
+  expect(errors).toEqual(['shard 00: the store is away']);
+  expect(claimed).toHaveLength(60);
+});
+
+test('pages are not read again while they are fresh', async () => {
+  const { claimAll, queries } = world(due(120, () => ({})));
+  await claimAll(roomFor(60));
+  expect(queries.length).toBeLessThanOrEqual(3 * shards.length);
+});
