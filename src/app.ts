@@ -88,7 +88,7 @@ export function createApp(settings: Settings, parts: AppParts = {}) {
       await using lease = await locks.tryAcquire(jobLockKey(owner.job), owner);
       if (lease === null) return null;
       const counts = await sweepOutbox({ outbox, dispatcher, instance }, lease);
-      await reportGauges({ invoices, outbox, poison, instance });
+      await reportGauges({ ...cloud, poison, instance });
       return counts;
     },
     /** One message of the queue of payment commands. */

@@ -193,6 +193,23 @@ customMetrics
 '''
   }
   {
+    name: 'backlog-growing'
+    title: 'The backlog of due invoices has been growing for an hour'
+    severity: 2
+    window: 'PT1H'
+    look: 'Look first at GET ops/summary: pace.charges tells what the provider allows, takes and refuses; backlog tells how long the rest takes. If usedPerSecond is at allowedPerSecond, more is due than the allowance pays: ask the provider to raise it, then PAYMENT_RATE. If it is far below, look at payonce.payment.outcome and at the instances of executePayments.'
+    query: '''
+customMetrics
+| where name == "payonce.invoice.backlog"
+| summarize waiting = max(valueMax) by bin(timestamp, 10m)
+| order by timestamp asc
+| extend grew = waiting > prev(waiting, 1, waiting)
+| summarize steps = count(), standing = countif(not(grew)), waiting = max(waiting)
+| extend growing = iff(steps > 5 and standing < 2, waiting, 0)
+| where growing > 0
+'''
+  }
+  {
     name: 'function-failures'
     title: 'A function keeps failing'
     severity: 2

@@ -9,7 +9,7 @@ import type { OutboxMessage } from '../outbox/outboxMessage.ts';
 import { createClaimRoom, type RoomPolicy, unlimitedRoom } from '../pacing/claimRoom.ts';
 import type { HeadBoard } from '../pacing/headBoard.ts';
 import type { PaceStore } from '../pacing/paceStore.ts';
-import { paceLimits } from '../paying/pacedProvider.ts';
+import { paceLimits } from '../platform/azureNames.ts';
 import { errorText } from '../platform/errorText.ts';
 import type { Instance } from '../platform/instance.ts';
 import { metric } from '../platform/telemetry.ts';

@@ -18,7 +18,10 @@ export async function queryCount(container: Container, query: string | SqlQueryS
 }
 
 /** The answer to `SELECT VALUE MIN(…) …` over times (ISO 8601); undefined over no item. @throws {StoreAway} */
-export async function queryOldest(container: Container, query: string): Promise<string | undefined> {
+export async function queryOldest(
+  container: Container,
+  query: string | SqlQuerySpec,
+): Promise<string | undefined> {
   // Over no item the answer is empty, or one value that is undefined.
   return timeSchema.safeParse(await queryAll(container, query)).data?.[0];
 }

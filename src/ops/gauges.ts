@@ -1,11 +1,14 @@
 import type { InvoiceStore } from '../invoice/store/invoiceStore.ts';
 import type { OutboxStore } from '../outbox/outboxStore.ts';
+import type { PaceStore } from '../pacing/paceStore.ts';
 import type { Instance } from '../platform/instance.ts';
 import { metric } from '../platform/telemetry.ts';
 import type { PoisonItems } from '../workItems/poison.ts';
+import { readPace } from './paceFigures.ts';
 
 /**
- * Reports what waits for a person, over all shards. Each sweep does, so an alert stays up for as long as something waits.
+ * Reports what waits, for a person or to be paid, over all shards. Each sweep does, so an alert stays up for as long as it
+ * has to.
  *
  * The age of the oldest unknown payment is minutes after a provider's time-outs. Hours mean that asking again and looking
  * up have told nothing. It is 0 if every payment's outcome is known.
@@ -13,16 +16,18 @@ import type { PoisonItems } from '../workItems/poison.ts';
 export async function reportGauges({
   invoices,
   outbox,
+  pace,
   poison,
   instance: { clock, telemetry },
 }: {
-  invoices: Pick<InvoiceStore, 'parkedCount' | 'unknownSince'>;
+  invoices: Pick<InvoiceStore, 'parkedCount' | 'unknownSince' | 'backlog'>;
   outbox: Pick<OutboxStore, 'parkedCount'>;
+  pace: PaceStore;
   poison: Pick<PoisonItems, 'waiting'>;
   instance: Pick<Instance, 'clock' | 'telemetry'>;
 }): Promise<void> {
   // Each gauge is reported once its own query answers, so that one that fails hides no other.
-  await Promise.all([unknown(), parked(), poisoned()]);
+  await Promise.all([unknown(), parked(), poisoned(), backlog()]);
 
   async function unknown(): Promise<void> {
     const since = await invoices.unknownSince();
@@ -36,6 +41,14 @@ export async function reportGauges({
       outbox.parkedCount(),
     ]);
     telemetry.record(metric.parkedWaiting, parkedInvoices + parkedMessages);
+  }
+
+  async function backlog(): Promise<void> {
+    const { backlog: toPay } = await readPace({ invoices, pace }, clock.now());
+    telemetry.record(metric.invoiceBacklog, toPay.waiting + toPay.claimed);
+    telemetry.record(metric.invoiceOldestDueSeconds, toPay.oldestSeconds);
+    if (toPay.estimatedSeconds !== null)
+      telemetry.record(metric.invoiceBacklogSeconds, toPay.estimatedSeconds);
   }
 
   async function poisoned(): Promise<void> {

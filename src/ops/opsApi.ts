@@ -2,6 +2,7 @@ import { NewerVersion } from '../documents/storedDocuments.ts';
 import type { InvoiceStore } from '../invoice/store/invoiceStore.ts';
 import type { LockStore } from '../locking/index.ts';
 import type { OutboxStore } from '../outbox/outboxStore.ts';
+import type { PaceStore } from '../pacing/paceStore.ts';
 import type { Instance } from '../platform/instance.ts';
 import { problem, problemResponse } from '../platform/problem.ts';
 import type { Job } from '../runs/job.ts';
@@ -25,6 +26,7 @@ export interface OpsParts {
   job: Job;
   runs: RunStore;
   lockStore: LockStore;
+  pace: PaceStore;
   audit: AuditTrail;
   deadLetters: readonly DeadLetterSource[];
   healthChecks: readonly HealthCheck[];

@@ -2,7 +2,9 @@ import { type InvoiceStatus, invoiceStatuses } from '../invoice/invoice.ts';
 import type { InvoiceStore } from '../invoice/store/invoiceStore.ts';
 import type { OutboxStore } from '../outbox/outboxStore.ts';
 import { oldestPendingMs } from '../outbox/sweepOutbox.ts';
+import type { PaceStore } from '../pacing/paceStore.ts';
 import type { Instance } from '../platform/instance.ts';
+import { type BacklogFigures, type PaceFigures, readPace } from './paceFigures.ts';
 
 export interface Summary {
   invoices: Record<InvoiceStatus, number>;
@@ -11,23 +13,30 @@ export interface Summary {
   staleClaims: number;
   /** Invoices with a recorded successful charge. */
   charges: number;
+  /** How the allowance of the payment provider is used; null for a limit that nobody has used yet. */
+  pace: { charges: PaceFigures | null; lookups: PaceFigures | null };
+  /** What is still to be paid. */
+  backlog: BacklogFigures;
 }
 
 /** How everything stands, over all shards. */
 export async function summarize({
   invoices,
   outbox,
+  pace,
   instance,
 }: {
-  invoices: Pick<InvoiceStore, 'figures'>;
+  invoices: Pick<InvoiceStore, 'figures' | 'backlog'>;
+  pace: PaceStore;
   outbox: Pick<OutboxStore, 'countByStatus' | 'oldestPending'>;
   instance: Pick<Instance, 'clock'>;
 }): Promise<Summary> {
   const now = instance.clock.now();
-  const [{ byStatus, staleClaims, charges }, messages, oldest] = await Promise.all([
+  const [{ byStatus, staleClaims, charges }, messages, oldest, paying] = await Promise.all([
     invoices.figures(new Date(now).toISOString()),
     outbox.countByStatus(),
     oldestPendingMs(outbox, now),
+    readPace({ invoices, pace }, now),
   ]);
   const count = (status: InvoiceStatus) => byStatus.get(status) ?? 0;
   return {
@@ -41,5 +50,6 @@ export async function summarize({
     },
     staleClaims,
     charges,
+    ...paying,
   };
 }

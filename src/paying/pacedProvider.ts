@@ -2,6 +2,7 @@ import type { Admission } from '../pacing/admissions.ts';
 import { createPacer, type Pacer } from '../pacing/pacer.ts';
 import type { PaceStore } from '../pacing/paceStore.ts';
 import type { Place, Turn } from '../pacing/turns.ts';
+import { paceLimits } from '../platform/azureNames.ts';
 import type { Instance } from '../platform/instance.ts';
 import { metric } from '../platform/telemetry.ts';
 import type { NotCalled, PaymentCalls, PaymentProvider, RateLimited } from './paymentProvider.ts';
@@ -80,9 +81,6 @@ export function pacedProvider(
 function isRateLimited(outcome: { kind: string }): outcome is RateLimited {
   return outcome.kind === 'rateLimited';
 }
-
-/** The schedules in the store. */
-export const paceLimits = { charges: 'charges', lookups: 'lookups' } as const;
 
 /** Searches per second that Stripe allows (https://docs.stripe.com/rate-limits). */
 const lookupsPerSecond = 20;

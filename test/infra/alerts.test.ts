@@ -111,7 +111,10 @@ describe('alerts', () => {
   ])('no-successful-run with a run every %i s has a window of %s', (invoiceIntervalSeconds, window) => {
     const [run, ...others] = alertsFor({ invoiceIntervalSeconds });
     expect(run).toMatchObject({ name: 'no-successful-run', window });
-    expect(new Set(others.map((alert) => alert.window))).toEqual(new Set(['PT15M']));
+    const growing = others.filter(({ name }) => name === 'backlog-growing');
+    expect(growing.map((alert) => alert.window)).toEqual(['PT1H']);
+    const rest = others.filter((alert) => !growing.includes(alert));
+    expect(new Set(rest.map((alert) => alert.window))).toEqual(new Set(['PT15M']));
     expect(ruleBody()).toMatch(/windowSize: alert\.window\n/);
   });
 

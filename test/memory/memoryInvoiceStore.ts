@@ -84,9 +84,15 @@ export function memoryInvoiceStore(
       return claimed.filter((one) => !isDue(one, now)).length;
     },
 
-    async dueCount(now) {
+    async backlog(now) {
       const invoices = await documents.query(isInvoice);
-      return invoices.filter((one) => one.status === 'claimed' || isDue(one, now)).length;
+      const waiting = invoices.filter((one) => isDue(one, now));
+      const since = waiting.map((one) => textIn(one, 'actionableAt')).toSorted()[0];
+      return {
+        waiting: waiting.length,
+        claimed: invoices.filter((one) => one.status === 'claimed' && !isDue(one, now)).length,
+        ...(since === undefined ? {} : { since }),
+      };
     },
 
     async parkedCount() {

@@ -8,6 +8,7 @@ import { paymentBatchSchema } from '../../src/paying/paymentBatch.ts';
 import { type Metric, metric } from '../../src/platform/telemetry.ts';
 import { cosmosPoisonStore } from '../../src/workItems/cosmosPoisonStore.ts';
 import { poisonItems } from '../../src/workItems/poison.ts';
+import { memoryPaceStore } from '../memory/memoryPaceStore.ts';
 import { hastyClock, type PayingWorld, payingWorld } from '../support/payingWorld.ts';
 import { recordedTelemetry } from '../support/recordedTelemetry.ts';
 
@@ -26,6 +27,7 @@ async function gauge(name: Metric, later = 0): Promise<number | undefined> {
   await reportGauges({
     invoices: world.invoices,
     outbox: cosmosOutboxStore(world.container, { clock }),
+    pace: memoryPaceStore(),
     poison: poison(),
     instance: { clock, telemetry },
   });
@@ -89,11 +91,25 @@ test('the age of the oldest unknown payment grows from its first unknown answer 
   expect(await oldestUnknown(3_600_000)).toBe(0);
 });
 
-test.each<['invoicesParked' | 'messagesParked' | 'unknownSince' | 'poisonWaiting', Metric]>([
-  ['invoicesParked', metric.parkedWaiting],
-  ['messagesParked', metric.parkedWaiting],
-  ['unknownSince', metric.paymentUnknownOldestMs],
-  ['poisonWaiting', metric.workItemPoisonWaiting],
+const backlogGauges: readonly Metric[] = [
+  metric.invoiceBacklog,
+  metric.invoiceOldestDueSeconds,
+  metric.invoiceBacklogSeconds,
+];
+const gauges: readonly Metric[] = [
+  metric.parkedWaiting,
+  metric.paymentUnknownOldestMs,
+  metric.workItemPoisonWaiting,
+  ...backlogGauges,
+];
+
+test.each<[string, readonly Metric[]]>([
+  ['invoicesParked' | 'messagesParked' | 'unknownSince' | 'poisonWaiting', Metric]>([
+  ['invoicesParked', [metric.parkedWaiting]],
+  ['messagesParked', [metric.parkedWaiting]],
+  ['unknownSince', [metric.paymentUnknownOldestMs]],
+  ['poisonWaiting', [metric.workItemPoisonWaiting]],
+  ['backlog', backlogGauges],
 ])(
   'a query that fails (%s) hides no other gauge, even one whose query answers later',
   async (failing, hidden) => {
@@ -108,15 +124,16 @@ test.each<['invoicesParked' | 'messagesParked' | 'unknownSince' | 'poisonWaiting
       invoices: {
         parkedCount: () => answer('invoicesParked', 1),
         unknownSince: () => answer('unknownSince', undefined),
+        backlog: () => answer('backlog', { waiting: 0, claimed: 0 }),
       },
       outbox: { parkedCount: () => answer('messagesParked', 2) },
+      pace: memoryPaceStore(),
       poison: { waiting: () => answer('poisonWaiting', 3) },
       instance: { clock: hastyClock, telemetry },
     });
     await expect(reported).rejects.toThrow('the query failed');
     later.resolve();
-    const all: Metric[] = [metric.parkedWaiting, metric.paymentUnknownOldestMs, metric.workItemPoisonWaiting];
-    const others = all.filter((name) => name !== hidden).toSorted();
+    const others = gauges.filter((name) => !hidden.includes(name)).toSorted();
     await vi.waitFor(() => expect(telemetry.reports.map(({ name }) => name).toSorted()).toEqual(others));
   },
 );

@@ -158,6 +158,8 @@ describe('GET ops/summary', () => {
       outbox: { pending: 0, parked: 0, oldestPendingSeconds: 0 },
       staleClaims: 0,
       charges: 0,
+      pace: { charges: null, lookups: null },
+      backlog: { waiting: 0, claimed: 0, oldestSeconds: 0, estimatedSeconds: 0 },
     });
     const payment = { keyNumber: 1, declines: 0, deferrals: 0, id: 'pi_1' };
     await own.store(
@@ -188,6 +190,8 @@ describe('GET ops/summary', () => {
       outbox: { pending: 2, parked: 1, oldestPendingSeconds: 90 },
       staleClaims: 1,
       charges: 2,
+      pace: { charges: null, lookups: null },
+      backlog: expect.objectContaining({ claimed: 1, estimatedSeconds: null }),
     });
   });
 });

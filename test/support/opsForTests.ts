@@ -11,6 +11,7 @@ import { cosmosAudit } from '../../src/ops/cosmosAudit.ts';
 import { opsApi } from '../../src/ops/opsApi.ts';
 import { cosmosOutboxStore } from '../../src/outbox/cosmosOutboxStore.ts';
 import { cosmosRunStore } from '../../src/runs/cosmosRunStore.ts';
+import { memoryPaceStore } from '../memory/memoryPaceStore.ts';
 import { aJob } from './aJob.ts';
 import { anInstance } from './anInstance.ts';
 import { anInvoice } from './anInvoice.ts';
@@ -44,6 +45,7 @@ export async function opsForTests({ shardsOfDeployment = 4 } = {}) {
     job: aJob({ '0': 1, '1': 1 }).job,
     runs,
     lockStore,
+    pace: memoryPaceStore(),
     checkShards: shardsCheck(documents, 4),
     audit: cosmosAudit(cosmos.containers.audit, clock),
     instance: anInstance({ clock, telemetry }),

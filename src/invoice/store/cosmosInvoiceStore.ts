@@ -69,17 +69,23 @@ export function cosmosInvoiceStore(
       return { byStatus, staleClaims, charges };
     },
 
-    openClaims: (now) =>
-      queryCount(container, {
-        query: `SELECT VALUE COUNT(1) FROM c WHERE c.status = 'claimed' AND c.actionableAt > @now`,
-        parameters: [{ name: '@now', value: now }],
-      }),
+    openClaims,
 
-    dueCount: (now) =>
-      queryCount(container, {
-        query: `SELECT VALUE COUNT(1) FROM c WHERE c.status = 'claimed' OR c.actionableAt <= @now`,
-        parameters: [{ name: '@now', value: now }],
-      }),
+    async backlog(now) {
+      const parameters = [{ name: '@now', value: now }];
+      const [waiting, claimed, since] = await Promise.all([
+        queryCount(container, {
+          query: 'SELECT VALUE COUNT(1) FROM c WHERE c.actionableAt <= @now',
+          parameters,
+        }),
+        openClaims(now),
+        queryOldest(container, {
+          query: 'SELECT VALUE MIN(c.actionableAt) FROM c WHERE c.actionableAt <= @now',
+          parameters,
+        }),
+      ]);
+      return { waiting, claimed, ...(since === undefined ? {} : { since }) };
+    },
 
     parkedCount: () =>
       queryCount(container, `SELECT VALUE COUNT(1) FROM c WHERE c.type = 'invoice' AND c.status = 'parked'`),
@@ -90,6 +96,13 @@ export function cosmosInvoiceStore(
         'SELECT VALUE MIN(c.payment.unknownSince) FROM c WHERE IS_DEFINED(c.payment.unknownSince)',
       ),
   };
+
+  function openClaims(now: string): Promise<number> {
+    return queryCount(container, {
+      query: `SELECT VALUE COUNT(1) FROM c WHERE c.status = 'claimed' AND c.actionableAt > @now`,
+      parameters: [{ name: '@now', value: now }],
+    });
+  }
 }
 
 /** The condition that a field has none of these values; none, if there are no values. */

@@ -41,8 +41,8 @@ export interface InvoiceStore {
   figures(now: string): Promise<InvoiceFigures>;
   /** How many are claimed and not stale at `now` (ISO 8601, UTC), over all shards. */
   openClaims(now: string): Promise<number>;
-  /** How many are due at `now` (ISO 8601, UTC), claimed or not, over all shards. */
-  dueCount(now: string): Promise<number>;
+  /** What is still to be paid at `now` (ISO 8601, UTC), over all shards. */
+  backlog(now: string): Promise<Backlog>;
   parkedCount(): Promise<number>;
   /** Since when (ISO 8601) the oldest unknown payment has been unknown; undefined if every outcome is known. */
   unknownSince(): Promise<string | undefined>;
@@ -140,6 +140,15 @@ export interface Added {
   outcomes: ReadonlyMap<string, AddOutcome>;
   /** Why something was not stored: the last error of the store. */
   failure?: unknown;
+}
+
+export interface Backlog {
+  /** Due, and claimed by nobody or by a claim that is stale. */
+  waiting: number;
+  /** Claimed, and not stale. */
+  claimed: number;
+  /** Since when (ISO 8601) the first of those that wait has been due; absent if none waits. */
+  since?: string;
 }
 
 export interface InvoiceFigures {

@@ -41,7 +41,7 @@ export function dueContract({ world }: InvoiceContract): void {
       expect(await left(['cus-1'], ['EUR'])).toEqual(['b', 'd']);
     });
 
-    test('how many are due, and how many are claimed and not stale', async () => {
+    test('how many wait and since when, and how many are claimed and not stale', async () => {
       const { put, invoices, clock } = await world();
       const now = clock.now();
       const claim = aClaimedInvoice();
@@ -52,7 +52,8 @@ export function dueContract({ world }: InvoiceContract): void {
         { ...claim, id: 'fresh', actionableAt: iso(now + 60_000) },
       );
       expect(await invoices.openClaims(iso(now))).toBe(1);
-      expect(await invoices.dueCount(iso(now))).toBe(3);
+      expect(await invoices.backlog(iso(now))).toEqual({ waiting: 2, claimed: 1, since: iso(now - 1_000) });
+      expect(await invoices.backlog(iso(now - 2_000))).toEqual({ waiting: 0, claimed: 2 });
     });
 
     test('settled invoices never are', async () => {
