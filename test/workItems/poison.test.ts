@@ -23,7 +23,18 @@ const unreadable = '(unreadable)';
 
 function poison() {
   const clock = virtualClock();
-  return { clock, items: poisonItems(cosmosPoisonStore(cosmos.containers.workItems), [stamp], clock) };
+  const sent: unknown[] = [];
+  const queue = { away: false };
+  const items = poisonItems({
+    store: cosmosPoisonStore(cosmos.containers.workItems),
+    stages: [stamp],
+    async sendAgain(message) {
+      if (queue.away) throw new Error('the queue is away');
+      sent.push(message);
+    },
+    clock,
+  });
+  return { clock, items, sent, queue };
 }
 async function recorded(resourceId: string, messageId: string) {
   const { resource } = await cosmos.containers.workItems.item(`poison:${messageId}`, resourceId).read();
@@ -69,7 +80,12 @@ test('the store is away for a minute: the record is written when it is back, wit
 
 test('a store that denies access counts as away', async () => {
   const clock = virtualClock();
-  const items = poisonItems(cosmosPoisonStore(cosmos.denied.workItems), [stamp], clock);
+  const items = poisonItems({
+    store: cosmosPoisonStore(cosmos.denied.workItems),
+    stages: [stamp],
+    sendAgain: async () => {},
+    clock,
+  });
   const begun = clock.now();
   let outcome: unknown;
   const recording = items.record(item('a'), randomUUID()).catch((error: unknown) => {
