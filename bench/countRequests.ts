@@ -17,7 +17,8 @@ if (file !== undefined) {
 }
 
 function portOf(event: unknown): string {
-  const request = typeof event === 'object' && event !== null && 'request' in event ? event.request : undefined;
+  const request =
+    typeof event === 'object' && event !== null && 'request' in event ? event.request : undefined;
   if (typeof request !== 'object' || request === null || !('getHeader' in request)) return '';
   const { getHeader } = request;
   const host: unknown = typeof getHeader === 'function' ? getHeader.call(request, 'host') : '';

@@ -21,9 +21,7 @@ const { values } = parseArgs({
 });
 const [receipts = 0, rounds = 0, least = 0] = [values.receipts, values.rounds, values.least].map(Number);
 if (![receipts, rounds].every((count) => Number.isInteger(count) && count > 0) || !(least > 0)) {
-  console.error(
-    'npm run bench:receipts -- [--receipts N] [--rounds N] [--baseline DIR] [--least RATIO]',
-  );
+  console.error('npm run bench:receipts -- [--receipts N] [--rounds N] [--baseline DIR] [--least RATIO]');
   process.exit(2);
 }
 
@@ -61,5 +59,9 @@ function print(name: string, { seconds, written, recorded, requests }: Figures):
 }
 
 function median(values: readonly number[]): number | undefined {
-  return values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)];
+  const inOrder = values.toSorted((a, b) => a - b);
+  const [below, above] = [(values.length - 1) / 2, values.length / 2]
+    .map(Math.floor)
+    .map((at) => inOrder[at]);
+  return below === undefined || above === undefined ? undefined : (below + above) / 2;
 }

@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { z } from 'zod';
+import { freePorts } from '../local/freePorts.ts';
 import { parseEnvFile } from '../local/functionsHost/settings.ts';
 import { startChild } from '../local/start/child.ts';
 import { followUpsOf } from '../src/followUps/followUps.ts';
@@ -43,24 +44,25 @@ export async function receiptsOfOneHost(folder: string, count: number): Promise<
     const logFile = join(own, `${name}.log`);
     const child = await startChild(name, [...args, '--env-file', envFile], { env, logFile });
     running.defer(() => child.stop(stopMs));
-    return logFile;
   };
   await start('cloud', [join(import.meta.dirname, '../local/cloud.ts')], {});
   const env = parseEnvFile(readFileSync(envFile, 'utf8'));
   const clients = azureClients(readSettings({ ...env, INSTANCE_ID: 'bench' }));
   running.defer(() => clients.close());
-  const hostLog = await start('host', [join(folder, 'local/functionsHost/main.ts'), '--port', '0'], {
+  const [port = 0] = await freePorts(1);
+  const address = `http://127.0.0.1:${port}`;
+  await start('host', [join(folder, 'local/functionsHost/main.ts'), '--port', `${port}`], {
     INSTANCE_ID: 'bench-host',
     INVOICE_SCHEDULE: never,
     OUTBOX_SCHEDULE: never,
-    NODE_OPTIONS: `--import ${JSON.stringify(join(import.meta.dirname, 'countRequests.ts'))}`,
+    NODE_OPTIONS: `--import ${import.meta.resolve('./countRequests.ts')}`,
     REQUEST_COUNTS: countsFile,
   });
-  const address = / on (http:\S+)$/m.exec(readFileSync(hostLog, 'utf8'))?.[1] ?? '';
   const cosmosAddress = /AccountEndpoint=(http:\/\/[^/;]+)/.exec(env.Cosmos ?? '')?.[1] ?? '';
   const ports = portsOf(env.AzureWebJobsStorage ?? '');
 
-  await writeAll('warm', warmUp);
+  await order(clients, 'warm', warmUp);
+  await sweepUntilDone();
   await order(clients, 'many', count);
   const before = await requests();
   const seconds = await sweepUntilDone();
@@ -75,11 +77,6 @@ export async function receiptsOfOneHost(folder: string, count: number): Promise<
       cosmos: after.cosmos - before.cosmos,
     },
   };
-
-  async function writeAll(prefix: string, some: number): Promise<void> {
-    await order(clients, prefix, some);
-    await sweepUntilDone();
-  }
 
   /** Seconds until the queue of work items is empty. */
   async function sweepUntilDone(): Promise<number> {
@@ -158,6 +155,7 @@ async function undispatched({ containers }: AzureClients): Promise<number> {
 }
 
 function portsOf(storage: string): { blob: string; queue: string } {
-  const port = (service: string) => new RegExp(`${service}Endpoint=http://[^:]+:(\\d+)`).exec(storage)?.[1] ?? '';
+  const port = (service: string) =>
+    new RegExp(`${service}Endpoint=http://[^:]+:(\\d+)`).exec(storage)?.[1] ?? '';
   return { blob: port('Blob'), queue: port('Queue') };
 }

@@ -3,6 +3,7 @@ import { z } from 'zod';
 import { readFigures } from '../../local/start/figures.ts';
 import { blobContainers, queues, serviceBusQueues } from '../../src/platform/azureNames.ts';
 import { containers, databaseName } from '../../src/platform/cosmosContainers.ts';
+import { itemsOf } from '../../src/workItems/workItem.ts';
 import type { LocalCloud } from '../support/localCloud.ts';
 
 const outboxSchema = z.looseObject({ id: z.string(), shard: z.string(), body: z.json() });
@@ -101,12 +102,17 @@ export function evidenceIn(cloud: LocalCloud) {
 
   const workItems = () => cloud.queues.getQueueClient(queues.workItems);
 
-  /** Work items that a host could take now, at most 32. */
-  async function visibleWorkItems(): Promise<number> {
-    return (await workItems().peekMessages({ numberOfMessages: 32 })).peekedMessageItems.length;
+  /** Work items that a host could take now, and the messages that carry them, at most 32. */
+  async function visibleWorkItems(): Promise<{ messages: number; items: number }> {
+    const { peekedMessageItems } = await workItems().peekMessages({ numberOfMessages: 32 });
+    const items = peekedMessageItems.flatMap(({ messageText }) => {
+      const message: unknown = JSON.parse(Buffer.from(messageText, 'base64').toString());
+      return itemsOf(message) ?? [message];
+    });
+    return { messages: peekedMessageItems.length, items: items.length };
   }
 
-  /** Work items in the queue, also those that are taken or put off. */
+  /** Messages with work items in the queue, also those that are taken or put off. */
   async function queuedWorkItems(): Promise<number> {
     return (await workItems().getProperties()).approximateMessagesCount ?? 0;
   }

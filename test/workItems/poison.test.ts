@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { afterAll, afterEach, beforeAll, expect, test, vi } from 'vitest';
+import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest';
 import { z } from 'zod';
 import { statusOf } from '../../src/documents/cosmosDocuments.ts';
 import { StoreAway } from '../../src/documents/storeAway.ts';
@@ -159,4 +159,29 @@ test('a redriven work item keeps the fields that this release does not know', as
   const sent: string[] = [];
   await items.redrive(found, async (text) => sent.push(text));
   expect(sent.map((text) => JSON.parse(text) as unknown)).toEqual([newer]);
+});
+
+describe('a message of several work items', () => {
+  const items = ['a', 'b'].map(item);
+  const several = { version: 2, items };
+
+  test('is no record: each of them is sent again alone, so that one that ends the process harms no other', async () => {
+    const { items: poisoned, sent } = poison();
+    const id = randomUUID();
+    expect(await poisoned.record(several, id)).toContain('2 work items together failed');
+    expect(sent).toEqual(items);
+    expect(await recorded(unreadable, id)).toBeUndefined();
+  });
+
+  test('is sent apart even if the queue is away for a minute', async () => {
+    const { clock, items: poisoned, sent, queue } = poison();
+    queue.away = true;
+    const recording = poisoned.record(several, randomUUID());
+    await clock.advance(60_000);
+    expect(sent).toEqual([]);
+    queue.away = false;
+    await clock.advance(30_000);
+    await recording;
+    expect(sent).toEqual(items);
+  });
 });
