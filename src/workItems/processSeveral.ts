@@ -3,7 +3,7 @@
  *
  *   done ──► its effect is recorded with those of the others
  *   not now, or of a newer release ──► sent again later, together with the others like it
- *   not begun within two minutes ──► sent again at once, together with the others like it
+ *   not begun within a minute ──► sent again at once, together with the others like it
  *   any other failure ──► sent again alone; from there on it goes the way of a single work item
  *
  * What is sent again is sent before the effects are recorded: the record says that every item has been dealt with. A process
@@ -22,7 +22,7 @@ import { type ReadWorkItem, readWorkItem, type Stage, workItemMessages } from '.
 /** Work items of one stage that this process does at the same time, over all messages: more would only wait for storage. */
 const sideBySide = 16;
 /** How long a message may begin work items, in milliseconds: well within the time of a function, however slow each is. */
-const mostBeginningMs = 120_000;
+const mostBeginningMs = 60_000;
 /** How long a failed work item waits before it is tried alone, in milliseconds: as long as after a failed delivery. */
 const aloneAfterMs = 10_000;
 

@@ -36,6 +36,7 @@ const mostBytes = 48_000;
  * they put it off, unchanged, for a process that knows better.
  */
 const severalVersion = 2;
+const frameBytes = Buffer.byteLength(JSON.stringify({ version: severalVersion, items: [] }));
 const severalSchema = z.object({ version: z.literal(severalVersion), items: z.array(z.unknown()).min(1) });
 
 /**
@@ -69,8 +70,6 @@ function portions(items: readonly unknown[]): unknown[][] {
   }
   return all;
 }
-
-const frameBytes = Buffer.byteLength(JSON.stringify({ version: severalVersion, items: [] }));
 
 function stageNameOf(item: unknown): unknown {
   return typeof item === 'object' && item !== null && 'stage' in item ? item.stage : undefined;

@@ -174,8 +174,8 @@ export const guards: readonly Guard[] = [
   {
     name: 'lease of a work item',
     file: 'src/workItems/processWorkItem.ts',
-    from: 'workItemLockKey(resourceId, name),',
-    to: 'workItemLockKey(`${resourceId}${Math.random()}`, name),',
+    from: 'workItemLockKey(resourceId, name);',
+    to: 'workItemLockKey(`${resourceId}${Math.random()}`, name);',
     tests: 'test/workItems/processWorkItem.test.ts',
     caughtBy: 'the same message in two processes at the same time has its effect once',
   },
@@ -190,8 +190,8 @@ export const guards: readonly Guard[] = [
   {
     name: 'a failing work item, sent on so that it is not lost with the message',
     file: 'src/workItems/processSeveral.ts',
-    from: "if (one.kind === 'alone') await sendAgain",
-    to: "if (one.kind === 'alone') void sendAgain; else if (one.kind === 'recorded') await sendAgain",
+    from: "for (const one of tried) if (one.kind === 'alone') await sendAgain(one.message, aloneAfterMs);",
+    to: '',
     tests: 'test/workItems/nothingLost.property.test.ts',
     caughtBy: 'whatever fails, comes twice or is away',
   },

@@ -58,17 +58,15 @@ async function deliverAll(
       },
     });
   const memory = memoryEffects();
-  const flaky =
-    <A extends unknown[], T>(call: (...args: A) => Promise<T>) =>
-    async (...args: A): Promise<T> => {
-      if (storeIsAway?.() === true) throw new StoreAway('noAnswer', new Error('away'));
-      return call(...args);
-    };
+  const unlessAway = async <T>(call: () => Promise<T>): Promise<T> => {
+    if (storeIsAway?.() === true) throw new StoreAway('noAnswer', new Error('away'));
+    return call();
+  };
   const effects: Effects = {
-    has: flaky(memory.has),
-    record: flaky(memory.record),
-    hasMessage: flaky(memory.hasMessage),
-    recordMessage: flaky(memory.recordMessage),
+    has: (item) => unlessAway(() => memory.has(item)),
+    record: (item, effect) => unlessAway(() => memory.record(item, effect)),
+    hasMessage: (id) => unlessAway(() => memory.hasMessage(id)),
+    recordMessage: (id, done) => unlessAway(() => memory.recordMessage(id, done)),
   };
   const locks = createLocks(
     memoryLockStore(() => clock.monotonic()),
