@@ -1,6 +1,7 @@
 /**
  * Receipts per second of one host, from the outbox to the last record, and requests per receipt, in turns with another
- * checkout of this project on the same stand-ins in the same run. Each turn has a new local cloud.
+ * checkout of this project on the same stand-ins in the same run. Each turn has a new local cloud, and ends with bare uploads
+ * of as many blobs: no host can be faster than those.
  *
  *   npm run bench:receipts -- [--receipts N] [--rounds N] [--baseline DIR] [--least RATIO]
  *
@@ -50,11 +51,11 @@ if (before !== undefined && now !== undefined) {
   if (!enough) process.exitCode = 1;
 }
 
-function print(name: string, { seconds, written, recorded, requests }: Figures): void {
+function print(name: string, { seconds, written, recorded, requests, bareUploads }: Figures): void {
   const each = Object.entries(requests).map(([what, count]) => `${what} ${(count / receipts).toFixed(2)}`);
   console.log(
     `${name.padEnd(9)} ${receipts} receipts in ${seconds.toFixed(1)} s: ${(receipts / seconds).toFixed(0)} per second; ` +
-      `${written} written, ${recorded} recorded; requests per receipt: ${each.join(', ')}`,
+      `${written} written, ${recorded} recorded; requests per receipt: ${each.join(', ')}; bare uploads: ${bareUploads.toFixed(0)} per second`,
   );
 }
 

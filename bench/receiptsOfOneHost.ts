@@ -2,6 +2,7 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
+import pLimit from 'p-limit';
 import { z } from 'zod';
 import { freePorts } from '../local/freePorts.ts';
 import { parseEnvFile } from '../local/functionsHost/settings.ts';
@@ -20,9 +21,13 @@ export interface Figures {
   /** Invoices whose receipt is recorded as done. */
   recorded: number;
   requests: { blob: number; queue: number; cosmos: number };
+  /** Uploads per second that the same storage takes from this process, which does nothing else meanwhile. */
+  bareUploads: number;
 }
 
 const perSettlement = 50;
+/** Bare uploads at the same time, as many as the app's. */
+const sideBySide = 16;
 const warmUp = 500;
 const pollMs = 50;
 /** Milliseconds that the receipts may take. */
@@ -76,7 +81,21 @@ export async function receiptsOfOneHost(folder: string, count: number): Promise<
       queue: after.queue - before.queue,
       cosmos: after.cosmos - before.cosmos,
     },
+    bareUploads: await bareUploads(),
   };
+
+  async function bareUploads(): Promise<number> {
+    const container = clients.blobs.getContainerClient(blobContainers.receipts);
+    const receipt = JSON.stringify({ invoiceId: 'bare', paymentId: 'pi_bare', text: 'x'.repeat(120) });
+    const limit = pLimit(sideBySide);
+    const started = performance.now();
+    await Promise.all(
+      Array.from({ length: count }, (_, n) =>
+        limit(() => container.getBlockBlobClient(`bare-${n}/pi.json`).upload(receipt, receipt.length)),
+      ),
+    );
+    return count / ((performance.now() - started) / 1000);
+  }
 
   /** Seconds until the queue of work items is empty. */
   async function sweepUntilDone(): Promise<number> {
