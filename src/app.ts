@@ -68,7 +68,7 @@ export function createApp(settings: Settings, parts: AppParts = {}) {
     reconciliationStage({ invoices, provider, followUps, instance }),
     ...(settings.notify === undefined ? [] : [webhookStage(settings.notify, { clock })]),
   ];
-  const poison = poisonItems(cloud.poison, stages, clock);
+  const poison = poisonItems({ ...workItems, store: cloud.poison, stages, clock });
   const processWorkItem = createProcessWorkItem({ ...workItems, stages, effects, locks, poison, instance });
   const running = { jobs: [job], locks, runs, instance };
   const deadLetters = [poisonSource(poison, workItems), ...cloud.deadLetters];
@@ -96,7 +96,7 @@ export function createApp(settings: Settings, parts: AppParts = {}) {
       track(executePayments({ message, delivery, signal: locks.stopping })),
     /** One message of the queue of work items. */
     processWorkItem: (message: unknown) => track(processWorkItem(message)),
-    /** One message of the poison queue of work items; the answer says why it is there. */
+    /** One message of the poison queue of work items; the answer says why it is there, or what became of it. */
     recordPoison(message: unknown, messageId: string) {
       telemetry.count(metric.workItemPoison);
       return poison.record(message, messageId);

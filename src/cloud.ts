@@ -31,8 +31,9 @@ import type { RunStore } from './runs/runStore.ts';
 import { cosmosEffects } from './workItems/cosmosEffects.ts';
 import { cosmosPoisonStore } from './workItems/cosmosPoisonStore.ts';
 import type { Effects } from './workItems/effects.ts';
+import type { SendAgain } from './workItems/nextTry.ts';
 import type { PoisonStore } from './workItems/poison.ts';
-import type { SendAgain } from './workItems/processWorkItem.ts';
+import { workItemMessages } from './workItems/workItem.ts';
 
 /** Everything outside the process that the app works with, as the ports that its parts ask for. */
 export interface Cloud {
@@ -84,7 +85,7 @@ export function azureCloud(settings: Connections & { shards: number }, instance:
     receipts: blobReceipts(blobs.getContainerClient(blobContainers.receipts)),
     destinations: {
       [paymentCommands]: serviceBusDestination(commands),
-      [queues.workItems]: storageQueueDestination(workItems),
+      [queues.workItems]: storageQueueDestination(workItems, { messagesOf: workItemMessages }),
     },
     commandMessages: heldMessages(serviceBus.createReceiver(paymentCommands), commands),
     workItems: {

@@ -18,7 +18,8 @@ export type OnUnreadable = (found: Unreadable) => void;
  * handles them.
  *
  * Messages of the queues carry a version only once it is above 1, because the first release refuses fields that it does not
- * know: `messageVersion` for payment batches, and by hand for the work items of a stage that needs it.
+ * know: `messageVersion` for payment batches, and by hand for the work items of a stage that needs it. A message of several
+ * work items has a version of its own (workItems/workItem.ts).
  */
 export const formatVersion: number = 1;
 

@@ -32,10 +32,14 @@ export const receiptFollowUp: FollowUp = {
   },
 };
 
-/** The stage that writes the receipt of a paid invoice. Idempotent by name: one receipt per payment. */
+/**
+ * The stage that writes the receipt of a paid invoice. Idempotent by name: one receipt per payment, the same however often
+ * and by however many processes it is written. So it needs no lease.
+ */
 export function receiptStage(receipts: ReceiptStore): Stage {
   return defineStage({
     name: stageName,
+    lease: false,
     input: z.object({
       customerId: z.string(),
       amountMinor: z.int().positive(),

@@ -6,16 +6,19 @@ import type { SendMessages } from './dispatcher.ts';
 const concurrentSends = 16;
 
 /**
- * Sends each element of a message's body as one Storage Queue message. A storage queue has neither batches nor duplicate
- * detection. If one element fails, the whole outbox message is sent again, and the recorded effect of a work item makes the
- * repetition harmless.
+ * Sends the elements of a message's body: each as one Storage Queue message, or as `messagesOf` puts them together. A storage
+ * queue has neither batches nor duplicate detection. If one send fails, the whole outbox message is sent again, and the
+ * recorded effect of a work item makes the repetition harmless.
  *
  * `timeoutMs` bounds one send. After the first send without an answer in that time the queue is taken for dead and the rest
  * of the round is not tried, so a round of thousands ends as soon as a round of one.
  */
 export function storageQueueDestination(
   queue: QueueSender,
-  options: { timeoutMs?: number } = {},
+  {
+    messagesOf = (elements) => elements,
+    ...options
+  }: { timeoutMs?: number; messagesOf?: (elements: readonly unknown[]) => readonly unknown[] } = {},
 ): SendMessages {
   const limit = pLimit(concurrentSends);
   return (messages, mayGo = () => true) => {
@@ -23,10 +26,10 @@ export function storageQueueDestination(
     return Promise.all(
       messages.map(async (message) => {
         const { body } = message;
-        const items = Array.isArray(body) ? body : [body];
+        const queued = messagesOf(Array.isArray(body) ? body : [body]);
         if (!mayGo(message)) return { kind: 'withheld' as const };
         try {
-          await Promise.all(items.map((item) => limit(() => send(item, dead))));
+          await Promise.all(queued.map((one) => limit(() => send(one, dead))));
           return { kind: 'sent' as const };
         } catch (error) {
           const kind = isTooLarge(error) ? ('refused' as const) : ('failed' as const);
@@ -36,10 +39,10 @@ export function storageQueueDestination(
     );
   };
 
-  async function send(item: unknown, dead: AbortController): Promise<void> {
+  async function send(content: unknown, dead: AbortController): Promise<void> {
     dead.signal.throwIfAborted();
     try {
-      await sendToQueue(queue, JSON.stringify(item), options);
+      await sendToQueue(queue, JSON.stringify(content), options);
     } catch (error) {
       if (!(error instanceof Error) || error.name !== 'AbortError') throw error;
       const silent = new Error('the queue did not take it in time', { cause: error });

@@ -4,17 +4,32 @@ import { formatVersion } from '../documents/storedDocuments.ts';
 import type { Effects } from './effects.ts';
 import { effectName } from './workItem.ts';
 
-/** Effects in the Cosmos container `workItems`, whose partition key is the resource. */
+/**
+ * Effects in the Cosmos container `workItems`, whose partition key is the resource: a document for each work item, or one
+ * for all that came in a message. The latter has a partition to itself, because each of its items is about another resource.
+ */
 export function cosmosEffects(container: Container): Effects {
+  const isThere = async (id: string, partition: string) => {
+    const { statusCode } = await fromCosmos(() => container.item(id, partition).read());
+    return statusCode !== cosmosStatus.notFound;
+  };
+  const recorded = { version: formatVersion, status: 'done' };
   return {
-    async has(item) {
-      const { statusCode } = await fromCosmos(() => container.item(effectName(item), item.resourceId).read());
-      return statusCode !== cosmosStatus.notFound;
-    },
+    has: (item) => isThere(effectName(item), item.resourceId),
     async record(item, effect) {
       const { resourceId, stage } = item;
-      const id = effectName(item);
-      const document = { id, resourceId, stage, version: formatVersion, status: 'done', effect };
+      const document = { id: effectName(item), resourceId, stage, ...recorded, effect };
+      await createUnlessThere(container, document);
+    },
+    hasMessage: (messageId) => isThere(messageId, messageId),
+    async recordMessage(messageId, done) {
+      const effects = done.map(({ item: { resourceId, stage, occasion }, effect }) => ({
+        resourceId,
+        stage,
+        ...(occasion === undefined ? {} : { occasion }),
+        effect,
+      }));
+      const document = { id: messageId, resourceId: messageId, ...recorded, effects };
       await createUnlessThere(container, document);
     },
   };

@@ -5,13 +5,18 @@
  *
  * The queue moves such a message to its poison queue without saying why. So each failure leaves its error behind (one per
  * work item, the last one stays), and the poison record takes it over.
+ *
+ * A message of several work items is no record: each of them is sent again alone, so that one that ends the process at every
+ * delivery takes none of the others with it.
  */
 import { z } from 'zod';
 import { StoreAway } from '../documents/storeAway.ts';
 import { exponentialBackoff } from '../platform/backoff.ts';
 import type { Clock } from '../platform/clock.ts';
 import { errorText } from '../platform/errorText.ts';
-import { afresh, readWorkItem, type Stage, type WorkItem, workItemSchema } from './workItem.ts';
+import type { SendAgain } from './nextTry.ts';
+import { isNotNow, NotNow } from './notNow.ts';
+import { afresh, itemsOf, readWorkItem, type Stage, type WorkItem, workItemSchema } from './workItem.ts';
 
 export const poisonSchema = z.object({
   id: z.string(),
@@ -61,15 +66,28 @@ export function isPoisonId(id: string): boolean {
 export interface PoisonItems {
   /** Keeps the error of a failed delivery, in case the message turns out to be poison. */
   noteFailure(message: unknown, error: unknown): Promise<void>;
-  /** Records a message of the poison queue once, even if the store is away for minutes. `messageId` is the queue's. */
-  record(message: unknown, messageId: string): Promise<PoisonItem['reason']>;
+  /**
+   * Records a message of the poison queue once, even if the store is away for minutes, or sends its work items again one by
+   * one. `messageId` is the queue's. Returns why it is there, or what became of it.
+   */
+  record(message: unknown, messageId: string): Promise<string>;
   list(limit: number): Promise<PoisonItem[]>;
   waiting(): Promise<number>;
   /** Sends a recorded message again as if it had never been tried, then marks it; false if somebody else has. */
   redrive(item: PoisonItem, send: (text: string) => Promise<unknown>): Promise<boolean>;
 }
 
-export function poisonItems(store: PoisonStore, stages: readonly Stage[], clock: Clock): PoisonItems {
+export function poisonItems({
+  store,
+  stages,
+  sendAgain,
+  clock,
+}: {
+  store: PoisonStore;
+  stages: readonly Stage[];
+  sendAgain: SendAgain;
+  clock: Clock;
+}): PoisonItems {
   const iso = () => new Date(clock.now()).toISOString();
 
   return {
@@ -86,10 +104,11 @@ export function poisonItems(store: PoisonStore, stages: readonly Stage[], clock:
       const until = clock.monotonic() + longestRecordingMs;
       for (let tried = 1; ; tried++) {
         try {
-          return await recordOnce(message, messageId);
+          const items = itemsOf(message);
+          return await (items === undefined ? recordOnce(message, messageId) : sendApart(items));
         } catch (error) {
           const waitMs = exponentialBackoff(tried, backoff);
-          if (!(error instanceof StoreAway) || clock.monotonic() + waitMs > until) throw error;
+          if (!isNotNow(error) || clock.monotonic() + waitMs > until) throw error;
           await clock.sleep(waitMs);
         }
       }
@@ -112,6 +131,15 @@ export function poisonItems(store: PoisonStore, stages: readonly Stage[], clock:
     const id = `${idPrefix}${messageId}`;
     await store.create({ id, resourceId, status: 'poison', text, reason, at: iso() });
     return reason;
+  }
+
+  async function sendApart(items: readonly unknown[]): Promise<string> {
+    try {
+      for (const item of items) await sendAgain(item, 0);
+    } catch (cause) {
+      throw new NotNow(`the queue did not take a work item: ${errorText(cause)}`, { cause });
+    }
+    return `every delivery of these ${items.length} work items together failed: each was sent again alone`;
   }
 
   async function whyItFailed(message: unknown): Promise<string> {

@@ -10,22 +10,17 @@
  * done now is sent again, to appear later, and the message at hand is done with. A process that dies between the two leaves
  * two copies: each finds the recorded effect, or waits for the other's lease.
  */
-import { StoreAway } from '../documents/storeAway.ts';
-import { NewerVersion, putOffMs } from '../documents/storedDocuments.ts';
-import { type Locks, workItemLockKey } from '../locking/index.ts';
+import { type Lease, type Locks, noLease, workItemLockKey } from '../locking/index.ts';
 import type { Instance } from '../platform/instance.ts';
 import { metric } from '../platform/telemetry.ts';
-import { decidePostponement } from './decidePostponement.ts';
-import type { Effects } from './effects.ts';
-import { isNotNow } from './notNow.ts';
+import type { Effects, RecordedEffect } from './effects.ts';
+import { nextTry, type SendAgain } from './nextTry.ts';
 import type { PoisonItems } from './poison.ts';
-import { readWorkItem, type Stage } from './workItem.ts';
+import { createProcessSeveral } from './processSeveral.ts';
+import { itemsOf, type ReadWorkItem, readWorkItem, type Stage } from './workItem.ts';
 
 /** How long a work item waits for the one that has the same lease before it goes back to the queue, in milliseconds. */
 const leaseWaitMs = 5_000;
-
-/** Sends a message to the queue, to appear there after `delayMs` milliseconds. */
-export type SendAgain = (message: unknown, delayMs: number) => Promise<void>;
 
 export interface WorkItemParts {
   stages: readonly Stage[];
@@ -40,20 +35,23 @@ export interface WorkItemParts {
 export type WorkItemOutcome = 'done' | 'doneBefore' | 'postponed' | 'putOff';
 
 /**
- * Creates the consumer of the queue of work items. It runs the stage that a work item names, once: under the lease of that
- * item, and only if no effect of it is recorded. If the lease is held elsewhere it waits a little and then rejects, so that
- * the queue delivers the item again.
+ * Creates the consumer of the queue of work items. It runs the stage that a work item names, once: only if no effect of it is
+ * recorded and, unless the stage does without, under the lease of that item. If the lease is held elsewhere it waits a
+ * little and then rejects, so that the queue delivers the item again.
  *
  * A message rejects with `WorkItemRefused` if it is not a work item or its stage is unknown, with `LockTimeout` if the same
- * item is being worked on elsewhere, and with what its stage throws.
+ * item is being worked on elsewhere, and with what its stage throws. A message of several work items is done once all of
+ * them are, or have been sent again.
  */
 export function createProcessWorkItem(parts: WorkItemParts): (message: unknown) => Promise<WorkItemOutcome> {
   const { stages, effects, locks, sendAgain, poison, instance } = parts;
   const { clock, telemetry } = instance;
+  const processSeveral = createProcessSeveral({ ...parts, once, run });
 
   return async (message) => {
     try {
-      return await processOrPutOff(message);
+      const items = itemsOf(message);
+      return await (items === undefined ? processOne(message) : processSeveral(message, items));
     } catch (error) {
       // The queue says nothing about why a message failed, so the error is left where the poison record finds it.
       await poison.noteFailure(message, error).catch(() => {});
@@ -61,55 +59,42 @@ export function createProcessWorkItem(parts: WorkItemParts): (message: unknown) 
     }
   };
 
-  async function processOrPutOff(message: unknown): Promise<WorkItemOutcome> {
+  async function processOne(message: unknown): Promise<WorkItemOutcome> {
     try {
-      return await process(message);
+      return await once(readWorkItem(stages, message));
     } catch (error) {
-      if (error instanceof NewerVersion) {
-        await sendAgain(message, putOffMs);
-        return 'putOff';
+      const next = nextTry(message, error, { stages, now: clock.now() });
+      if (next === undefined) throw error;
+      await sendAgain(next.message, next.delayMs);
+      if (next.kind === 'postponed') {
+        telemetry.count(metric.workItemPostponed, { stage: next.stage, error: next.error });
       }
-      if (isNotNow(error) && (await postponed(message, error))) return 'postponed';
-      throw error;
+      return next.kind;
     }
   }
 
-  async function process(message: unknown): Promise<'done' | 'doneBefore'> {
-    const { item, stage } = readWorkItem(stages, message);
-    const { resourceId, stage: name, input, occasion } = item;
-    await using lease = await locks.acquire(
-      workItemLockKey(resourceId, name),
-      { instance: instance.name, job: `work-item:${name}` },
-      { waitMs: leaseWaitMs, fenced: false, likelyNew: true },
-    );
-    if (await effects.has(item)) return 'doneBefore';
+  async function once(read: ReadWorkItem): Promise<'done' | 'doneBefore'> {
+    const { resourceId, stage: name } = read.item;
+    const owner = { instance: instance.name, job: `work-item:${name}` };
+    const key = workItemLockKey(resourceId, name);
+    await using lease = read.stage.lease
+      ? await locks.acquire(key, owner, { waitMs: leaseWaitMs, fenced: false, likelyNew: true })
+      : noLease(key, owner);
+    if (await effects.has(read.item)) return 'doneBefore';
     lease.assertHeld();
+    await effects.record(read.item, await run(read, lease));
+    telemetry.count(metric.workItemDone, { stage: name });
+    return 'done';
+  }
+
+  async function run({ item, stage }: ReadWorkItem, lease: Lease): Promise<RecordedEffect> {
+    const { resourceId, input, occasion } = item;
     const effect = await stage.run(input, {
       resourceId,
       ...(occasion === undefined ? {} : { occasion }),
       signal: lease.signal,
       assertHeld: () => lease.assertHeld(),
     });
-    const at = new Date(clock.now()).toISOString();
-    await effects.record(item, { ...effect, at, by: instance.name });
-    telemetry.count(metric.workItemDone, { stage: name });
-    return 'done';
+    return { ...effect, at: new Date(clock.now()).toISOString(), by: instance.name };
   }
-
-  /** False if it has been tried for long enough. */
-  async function postponed(message: unknown, error: unknown): Promise<boolean> {
-    const { item } = readWorkItem(stages, message);
-    const decision = decidePostponement(item.retry, clock.now());
-    if (decision.kind === 'giveUp') return false;
-    await sendAgain({ ...item, retry: decision.retry }, decision.delayMs);
-    const { stage } = item;
-    telemetry.count(metric.workItemPostponed, { stage, error: nameOf(error) });
-    return true;
-  }
-}
-
-/** The error of the service behind a store says more than that the store was away. */
-function nameOf(error: unknown): string {
-  const told = error instanceof StoreAway ? error.cause : error;
-  return told instanceof Error ? told.name : 'unknown';
 }

@@ -29,6 +29,52 @@ export const workItemSchema = tolerantObject({
 });
 export type WorkItem = z.infer<typeof workItemSchema>;
 
+/** JSON bytes of one message: a storage queue takes 64 KB of base64, which is 49,152 bytes. */
+const mostBytes = 48_000;
+/**
+ * The version of a message of several work items, whatever `formatVersion` is. Releases up to 0.2.0 know single ones only:
+ * they put it off, unchanged, for a process that knows better.
+ */
+const severalVersion = 2;
+const frameBytes = Buffer.byteLength(JSON.stringify({ version: severalVersion, items: [] }));
+const severalSchema = z.object({ version: z.literal(severalVersion), items: z.array(z.unknown()).min(1) });
+
+/**
+ * The messages that carry these work items: those of one stage travel together, `{version, items}`, as many as a message
+ * holds. One that is alone travels as it is. The same items in the same order give the same messages.
+ */
+export function workItemMessages(items: readonly unknown[]): unknown[] {
+  return [...Map.groupBy(items, stageNameOf).values()].flatMap((ofStage) =>
+    portions(ofStage).map((some) => (some.length > 1 ? { version: severalVersion, items: some } : some[0])),
+  );
+}
+
+/** The work items of a message of several, each still to be read; undefined if the message is something else. */
+export function itemsOf(message: unknown): readonly unknown[] | undefined {
+  return severalSchema.safeParse(message).data?.items;
+}
+
+function portions(items: readonly unknown[]): unknown[][] {
+  const all: unknown[][] = [];
+  let bytes = 0;
+  for (const item of items) {
+    // One more for the comma.
+    const size = Buffer.byteLength(JSON.stringify(item)) + 1;
+    bytes += size;
+    const last = all.at(-1);
+    if (last !== undefined && bytes <= mostBytes - frameBytes) last.push(item);
+    else {
+      all.push([item]);
+      bytes = size;
+    }
+  }
+  return all;
+}
+
+function stageNameOf(item: unknown): unknown {
+  return typeof item === 'object' && item !== null && 'stage' in item ? item.stage : undefined;
+}
+
 /** The text of a work item without its history of retries; any other text as it is. */
 export function afresh(text: string): string {
   const parsed = workItemSchema.safeParse(jsonOf(text));
@@ -55,13 +101,18 @@ export class WorkItemRefused extends Error {
   override readonly name = 'WorkItemRefused';
 }
 
+export interface ReadWorkItem {
+  item: WorkItem;
+  stage: Stage;
+}
+
 /**
  * The work item that a message is, and its stage.
  *
  * @throws {WorkItemRefused} naming what is wrong with it
  * @throws {NewerVersion} a newer release sent it
  */
-export function readWorkItem(stages: readonly Stage[], message: unknown): { item: WorkItem; stage: Stage } {
+export function readWorkItem(stages: readonly Stage[], message: unknown): ReadWorkItem {
   if (isNewer(message)) throw new NewerVersion('a work item');
   const parsed = workItemSchema.safeParse(message);
   if (!parsed.success)
@@ -86,15 +137,17 @@ export interface StageContext {
   resourceId: string;
   /** The work item's; absent for a stage that runs once for a resource. */
   occasion?: string;
-  /** Aborts when the lease of the work item is lost, or the host stops. */
+  /** Aborts when the lease of the work item is lost or the host stops; never for a stage without a lease. */
   signal: AbortSignal;
-  /** Throws once the lease is no longer held for certain: call it before each side effect. */
+  /** Throws once the lease is no longer held for certain: call it before each side effect. Never, without a lease. */
   assertHeld: () => void;
 }
 
 /** A stage of queued work. Its effect is recorded, so a message that comes twice takes effect once. */
 export interface Stage {
   readonly name: string;
+  /** Whether it runs under the lease of its work item. */
+  readonly lease: boolean;
   /** Parses the input and runs the handler; the result is the recorded effect. */
   run(input: unknown, context: StageContext): Promise<Effect>;
   /** Whether the input is what the stage takes; the problems in words, one per field. */
@@ -107,14 +160,19 @@ export type Effect = Record<string, string | number | boolean>;
 /**
  * Declares a stage. The handler must be idempotent in what it does outside (a name, an idempotency key): a process can
  * die after the effect and before its record.
+ *
+ * `lease: false` says that two processes may even run it for one work item at the same moment, as when both write the same
+ * blob. Such items need no lock, and the effects of those that came in one message are recorded in one document.
  */
 export function defineStage<Input extends z.ZodType>(stage: {
   name: string;
+  lease?: boolean;
   input: Input;
   handle(input: z.output<Input>, context: StageContext): Promise<Effect>;
 }): Stage {
   return {
     name: stage.name,
+    lease: stage.lease ?? true,
     run: async (input, context) => stage.handle(stage.input.parse(input), context),
     check(input) {
       const parsed = stage.input.safeParse(input);

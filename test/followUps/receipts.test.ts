@@ -28,6 +28,17 @@ test('a receipt is one blob per payment, however often it is written', async () 
   expect(JSON.parse(text)).toEqual({ invoiceId: 'inv-1', ...input });
 });
 
+test('needs no lease: two processes that write one receipt at the same time leave one', async () => {
+  const service = BlobServiceClient.fromConnectionString(inject('azurite'));
+  const container = service.getContainerClient(`receipts-${crypto.randomUUID()}`);
+  await container.create();
+  const stages = [receiptStage(blobReceipts(container)), receiptStage(blobReceipts(container))];
+  expect(stages.map(({ lease }) => lease)).toEqual([false, false]);
+  await Promise.all(stages.map((stage) => stage.run(input, context)));
+  const names = (await Array.fromAsync(container.listBlobsFlat())).map(({ name }) => name);
+  expect(names).toEqual(['inv-1/pi_1.json']);
+});
+
 test('an id that is not safe in a blob name is replaced by its hash', () => {
   expect(receiptName('Rechnung Nr. 7 ü', 'pi_1')).toMatch(/^[0-9a-f]{64}\/pi_1\.json$/);
   expect(receiptName('..', 'pi_1')).toMatch(/^[0-9a-f]{64}\//);

@@ -15,6 +15,7 @@ export interface Guard {
 const claimTests = 'test/claiming/claimBatch.test.ts';
 const modelTests = 'test/model/payments.test.ts';
 const payTests = 'test/paying/payBatch.test.ts';
+const severalTests = 'test/workItems/processSeveral.test.ts';
 const retryTests = 'test/invoice/retryInvoice.test.ts';
 
 export const guards: readonly Guard[] = [
@@ -173,10 +174,42 @@ export const guards: readonly Guard[] = [
   {
     name: 'lease of a work item',
     file: 'src/workItems/processWorkItem.ts',
-    from: 'workItemLockKey(resourceId, name),',
-    to: 'workItemLockKey(`${resourceId}${Math.random()}`, name),',
+    from: 'workItemLockKey(resourceId, name);',
+    to: 'workItemLockKey(`${resourceId}${Math.random()}`, name);',
     tests: 'test/workItems/processWorkItem.test.ts',
     caughtBy: 'the same message in two processes at the same time has its effect once',
+  },
+  {
+    name: 'effect check of a message of several work items',
+    file: 'src/workItems/processSeveral.ts',
+    from: "if (seen === true) return 'doneBefore';",
+    to: '',
+    tests: severalTests,
+    caughtBy: 'a message that comes twice takes effect once',
+  },
+  {
+    name: 'a failing work item, sent on so that it is not lost with the message',
+    file: 'src/workItems/processSeveral.ts',
+    from: "for (const one of tried) if (one.kind === 'alone') await sendAgain(one.message, aloneAfterMs);",
+    to: '',
+    tests: 'test/workItems/nothingLost.property.test.ts',
+    caughtBy: 'whatever fails, comes twice or is away',
+  },
+  {
+    name: 'work items sent on before the message counts as done',
+    file: 'src/workItems/processSeveral.ts',
+    from: '    await sendOn(tried);\n    await record(id, tried);\n',
+    to: '    await record(id, tried);\n    await sendOn(tried);\n',
+    tests: severalTests,
+    caughtBy: 'are done again if one of them could not be sent on',
+  },
+  {
+    name: 'the version that makes an older release put several work items off',
+    file: 'src/workItems/workItem.ts',
+    from: '{ version: severalVersion, items: some }',
+    to: '{ items: some }',
+    tests: 'test/workItems/workItemMessages.test.ts',
+    caughtBy: 'items of one stage are one message, with the version',
   },
   {
     name: 'ETag condition of a retry',

@@ -76,6 +76,7 @@ describe('alerts', () => {
       'unreadable-document',
       'payment-unknown',
       'breaker-open',
+      'backlog-growing',
       'function-failures',
     ]);
     expect(file.resources.get('deadLetters')?.type).toBe('Microsoft.Insights/metricAlerts@2018-03-01');

@@ -35,7 +35,12 @@ describe('poison work items', () => {
   afterAll(() => cosmos[Symbol.asyncDispose]());
 
   async function poison() {
-    const items = poisonItems(cosmosPoisonStore(cosmos.containers.workItems), [stamp], systemClock);
+    const items = poisonItems({
+      store: cosmosPoisonStore(cosmos.containers.workItems),
+      stages: [stamp],
+      sendAgain: async () => {},
+      clock: systemClock,
+    });
     const queue = QueueServiceClient.fromConnectionString(inject('azurite')).getQueueClient(
       `poison-${crypto.randomUUID()}`,
     );

@@ -18,7 +18,13 @@ beforeAll(async () => {
 });
 afterAll(() => world[Symbol.asyncDispose]());
 
-const poison = () => poisonItems(cosmosPoisonStore(world.cosmos.containers.workItems), [], hastyClock);
+const poison = () =>
+  poisonItems({
+    store: cosmosPoisonStore(world.cosmos.containers.workItems),
+    stages: [],
+    sendAgain: async () => {},
+    clock: hastyClock,
+  });
 
 /** The value of a gauge as it is reported `later` milliseconds from now. */
 async function gauge(name: Metric, later = 0): Promise<number | undefined> {
@@ -104,7 +110,6 @@ const gauges: readonly Metric[] = [
 ];
 
 test.each<[string, readonly Metric[]]>([
-  ['invoicesParked' | 'messagesParked' | 'unknownSince' | 'poisonWaiting', Metric]>([
   ['invoicesParked', [metric.parkedWaiting]],
   ['messagesParked', [metric.parkedWaiting]],
   ['unknownSince', [metric.paymentUnknownOldestMs]],

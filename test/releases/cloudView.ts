@@ -3,6 +3,7 @@ import { z } from 'zod';
 import { readFigures } from '../../local/start/figures.ts';
 import { queues } from '../../src/platform/azureNames.ts';
 import { containers, databaseName } from '../../src/platform/cosmosContainers.ts';
+import { itemsOf } from '../../src/workItems/workItem.ts';
 import { listReceipts, queueLength, readQueueCounts } from '../support/audit.ts';
 import type { LocalCloud } from '../support/localCloud.ts';
 
@@ -79,10 +80,16 @@ export function viewOf(cloud: LocalCloud) {
     return faults.reduce((sum, { hits }) => sum + hits, 0);
   }
 
-  /** Work items that a host could take now, at most 32. */
-  async function visibleWorkItems(): Promise<number> {
-    const queue = cloud.queues.getQueueClient(queues.workItems);
-    return (await queue.peekMessages({ numberOfMessages: 32 })).peekedMessageItems.length;
+  const workItems = () => cloud.queues.getQueueClient(queues.workItems);
+
+  /** Work items that a host could take now, and the messages that carry them, at most 32. */
+  async function visibleWorkItems(): Promise<{ messages: number; items: number }> {
+    const { peekedMessageItems } = await workItems().peekMessages({ numberOfMessages: 32 });
+    const items = peekedMessageItems.flatMap(({ messageText }) => {
+      const message: unknown = JSON.parse(Buffer.from(messageText, 'base64').toString());
+      return itemsOf(message) ?? [message];
+    });
+    return { messages: peekedMessageItems.length, items: items.length };
   }
 
   /** Makes pending outbox messages due. The sweeper leaves a new one for 10 s to the instance that wrote it. */

@@ -54,6 +54,11 @@ export function formatVersionOf(app: string): number {
   return Number(version);
 }
 
+/** Whether an app takes messages of several work items; 0.2.0 does not. */
+export function knowsSeveral(app: string): boolean {
+  return readFileSync(join(app, 'dist/src/workItems/workItem.js'), 'utf8').includes('itemsOf');
+}
+
 function newestZip(): string {
   const version = (name: string) => name.slice('payonce-'.length, -'.zip'.length);
   const newest = readdirSync(keptZips)

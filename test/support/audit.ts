@@ -21,7 +21,7 @@ export interface Evidence {
   charges: Charge[];
   /** Names of receipts, `{invoice}/{payment}.json`. */
   receipts: string[];
-  /** Recorded effects of receipts. */
+  /** Number of invoices with a recorded effect of a receipt. */
   effects: number;
   outbox: { pending: number; parked: number };
   paymentCommands: z.infer<typeof queueCounts>;
@@ -41,10 +41,7 @@ export async function gatherEvidence(cloud: LocalCloud, prefix = ''): Promise<Ev
     await Promise.all([
       readFigures({ cosmos: cloud.cosmosClient, payments: cloud.payments }),
       count(containers.invoices.name, `${messages} 'parked'`),
-      count(
-        containers.workItems.name,
-        `SELECT VALUE COUNT(1) FROM c WHERE c.stage = 'receipt' AND c.status = 'done' AND STARTSWITH(c.resourceId, '${prefix}')`,
-      ),
+      recordedReceipts(cloud, prefix),
       listReceipts(cloud, prefix),
       readQueueCounts(cloud),
       queueLength(cloud, queues.workItems),
@@ -105,6 +102,21 @@ export function violations(evidence: Evidence): string[] {
     ...(paymentCommands.deadLettered > 0 ? [`${paymentCommands.deadLettered} batches are dead letters`] : []),
     ...(workItems.poison > 0 ? [`${workItems.poison} work items are poison`] : []),
   ];
+}
+
+const doneSchema = z.object({ resourceId: z.string(), stage: z.string() });
+/** One work item's effect, or those of a message of several. */
+const effectDocuments = z.array(z.union([z.object({ effects: z.array(doneSchema) }), doneSchema]));
+
+async function recordedReceipts(cloud: LocalCloud, prefix: string): Promise<number> {
+  const container = cloud.cosmosClient.database(databaseName).container(containers.workItems.name);
+  const query = `SELECT c.resourceId, c.stage, c.effects FROM c WHERE c.status = 'done'`;
+  const { resources } = await container.items.query<unknown>(query).fetchAll();
+  const done = effectDocuments.parse(resources).flatMap((one) => ('effects' in one ? one.effects : [one]));
+  const receipts = done.filter(
+    ({ resourceId, stage }) => stage === 'receipt' && resourceId.startsWith(prefix),
+  );
+  return new Set(receipts.map(({ resourceId }) => resourceId)).size;
 }
 
 /** Names of the receipts of the invoices whose ids begin with `prefix`. */

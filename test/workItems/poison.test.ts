@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { afterAll, afterEach, beforeAll, expect, test, vi } from 'vitest';
+import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest';
 import { z } from 'zod';
 import { statusOf } from '../../src/documents/cosmosDocuments.ts';
 import { StoreAway } from '../../src/documents/storeAway.ts';
@@ -23,7 +23,18 @@ const unreadable = '(unreadable)';
 
 function poison() {
   const clock = virtualClock();
-  return { clock, items: poisonItems(cosmosPoisonStore(cosmos.containers.workItems), [stamp], clock) };
+  const sent: unknown[] = [];
+  const queue = { away: false };
+  const items = poisonItems({
+    store: cosmosPoisonStore(cosmos.containers.workItems),
+    stages: [stamp],
+    async sendAgain(message) {
+      if (queue.away) throw new Error('the queue is away');
+      sent.push(message);
+    },
+    clock,
+  });
+  return { clock, items, sent, queue };
 }
 async function recorded(resourceId: string, messageId: string) {
   const { resource } = await cosmos.containers.workItems.item(`poison:${messageId}`, resourceId).read();
@@ -69,7 +80,12 @@ test('the store is away for a minute: the record is written when it is back, wit
 
 test('a store that denies access counts as away', async () => {
   const clock = virtualClock();
-  const items = poisonItems(cosmosPoisonStore(cosmos.denied.workItems), [stamp], clock);
+  const items = poisonItems({
+    store: cosmosPoisonStore(cosmos.denied.workItems),
+    stages: [stamp],
+    sendAgain: async () => {},
+    clock,
+  });
   const begun = clock.now();
   let outcome: unknown;
   const recording = items.record(item('a'), randomUUID()).catch((error: unknown) => {
@@ -143,4 +159,29 @@ test('a redriven work item keeps the fields that this release does not know', as
   const sent: string[] = [];
   await items.redrive(found, async (text) => sent.push(text));
   expect(sent.map((text) => JSON.parse(text) as unknown)).toEqual([newer]);
+});
+
+describe('a message of several work items', () => {
+  const items = ['a', 'b'].map(item);
+  const several = { version: 2, items };
+
+  test('is no record: each of them is sent again alone, so that one that ends the process harms no other', async () => {
+    const { items: poisoned, sent } = poison();
+    const id = randomUUID();
+    expect(await poisoned.record(several, id)).toContain('2 work items together failed');
+    expect(sent).toEqual(items);
+    expect(await recorded(unreadable, id)).toBeUndefined();
+  });
+
+  test('is sent apart even if the queue is away for a minute', async () => {
+    const { clock, items: poisoned, sent, queue } = poison();
+    queue.away = true;
+    const recording = poisoned.record(several, randomUUID());
+    await clock.advance(60_000);
+    expect(sent).toEqual([]);
+    queue.away = false;
+    await clock.advance(30_000);
+    await recording;
+    expect(sent).toEqual(items);
+  });
 });

@@ -1,0 +1,39 @@
+import { StoreAway } from '../documents/storeAway.ts';
+import { NewerVersion, putOffMs } from '../documents/storedDocuments.ts';
+import { decidePostponement } from './decidePostponement.ts';
+import { isNotNow } from './notNow.ts';
+import { readWorkItem, type Stage } from './workItem.ts';
+
+/** Sends a message to the queue, to appear there after `delayMs` milliseconds. */
+export type SendAgain = (message: unknown, delayMs: number) => Promise<void>;
+
+/** How a work item is sent again. */
+export type NextTry =
+  /** As it came: a newer release sent it, and a process of that release has to do it. */
+  | { kind: 'putOff'; message: unknown; delayMs: number }
+  /** With one more try in its history. `stage` and `error` are for the telemetry. */
+  | { kind: 'postponed'; message: unknown; delayMs: number; stage: string; error: string };
+
+/**
+ * How a work item that failed like this at `now` (milliseconds) is sent again; undefined if that is left to the queue's own
+ * few deliveries.
+ */
+export function nextTry(
+  message: unknown,
+  error: unknown,
+  { stages, now }: { stages: readonly Stage[]; now: number },
+): NextTry | undefined {
+  if (error instanceof NewerVersion) return { kind: 'putOff', message, delayMs: putOffMs };
+  if (!isNotNow(error)) return undefined;
+  const { item } = readWorkItem(stages, message);
+  const decision = decidePostponement(item.retry, now);
+  if (decision.kind === 'giveUp') return undefined;
+  const { delayMs, retry } = decision;
+  return { kind: 'postponed', message: { ...item, retry }, delayMs, stage: item.stage, error: nameOf(error) };
+}
+
+/** The error of the service behind a store says more than that the store was away. */
+function nameOf(error: unknown): string {
+  const told = error instanceof StoreAway ? error.cause : error;
+  return told instanceof Error ? told.name : 'unknown';
+}

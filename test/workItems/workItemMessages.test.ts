@@ -1,0 +1,96 @@
+import { QueueServiceClient } from '@azure/storage-queue';
+import fc from 'fast-check';
+import { describe, expect, inject, test } from 'vitest';
+import { newOutboxMessage } from '../../src/outbox/outboxMessage.ts';
+import { storageQueueDestination } from '../../src/outbox/storageQueueDestination.ts';
+import { itemsOf, workItemMessages } from '../../src/workItems/workItem.ts';
+
+/** The largest message of a storage queue, in bytes of base64. */
+const largest = 65_536;
+
+const item = (resourceId: string, stage = 'stamp', input: Record<string, string> = {}) => ({
+  resourceId,
+  stage,
+  input,
+});
+const apart = (message: unknown) => itemsOf(message) ?? [message];
+
+const anItem = fc.record({
+  resourceId: fc.string({ minLength: 1, maxLength: 20 }),
+  stage: fc.constantFrom('stamp', 'ring', 'look up'),
+  input: fc.record({ text: fc.string({ unit: 'grapheme', maxLength: 3_000 }) }),
+});
+
+describe('the messages of work items', () => {
+  test('no item is lost, doubled or changed; each message has one stage and fits into the queue', () => {
+    fc.assert(
+      fc.property(fc.array(anItem, { maxLength: 60 }), (items) => {
+        const messages = workItemMessages(items);
+        for (const stage of ['stamp', 'ring', 'look up']) {
+          const ofStage = messages
+            .flatMap(apart)
+            .filter((one) => JSON.stringify(one).includes(`"stage":"${stage}"`));
+          expect(ofStage).toEqual(items.filter((one) => one.stage === stage));
+        }
+        for (const message of messages) {
+          const stages = apart(message).map((one) => (one as { stage: string }).stage);
+          expect(new Set(stages).size).toBe(1);
+          const text = Buffer.from(JSON.stringify(message)).toString('base64');
+          expect(text.length).toBeLessThanOrEqual(largest);
+        }
+        expect(workItemMessages(items)).toEqual(messages);
+      }),
+      { numRuns: 60 },
+    );
+  });
+
+  test('items of one stage are one message, with the version that makes an older release put it off', () => {
+    const items = [item('a'), item('b'), item('c')];
+    expect(workItemMessages(items)).toEqual([{ version: 2, items }]);
+  });
+
+  test('an item that is alone travels as it is, which every release can do', () => {
+    const items = [item('a'), item('a', 'ring'), item('b')];
+    expect(workItemMessages(items)).toEqual([
+      { version: 2, items: [item('a'), item('b')] },
+      item('a', 'ring'),
+    ]);
+    expect(workItemMessages([])).toEqual([]);
+  });
+
+  test('an item too large for any message takes no other with it', () => {
+    const huge = item('huge', 'stamp', { text: 'x'.repeat(largest) });
+    expect(workItemMessages([item('a'), huge, item('b'), item('c')])).toEqual([
+      item('a'),
+      huge,
+      { version: 2, items: [item('b'), item('c')] },
+    ]);
+  });
+
+  test.each([
+    ['a single item', item('a')],
+    ['a later form', { version: 3, items: [item('a')] }],
+    ['another form of the same version', { version: 2, items: 'a, b' }],
+    ['no items', { version: 2, items: [] }],
+    ['text', 'items'],
+  ])('%s is no message of several items', (_what, message) => {
+    expect(itemsOf(message)).toBeUndefined();
+  });
+
+  test('those of one settlement are as few messages as the queue takes', async () => {
+    const service = QueueServiceClient.fromConnectionString(inject('azurite'));
+    const queue = service.getQueueClient(`several-${crypto.randomUUID()}`);
+    await queue.create();
+    const send = storageQueueDestination(queue, { messagesOf: workItemMessages });
+    const items = Array.from({ length: 96 }, (_, n) => item(`inv-${n}`, 'stamp', { text: 'ü'.repeat(500) }));
+    const message = newOutboxMessage({ id: 's', shard: '00', destination: 'work-items', body: items }, 0);
+    expect(await send([message])).toEqual([{ kind: 'sent' }]);
+    const { receivedMessageItems } = await queue.receiveMessages({ numberOfMessages: 32 });
+    const received = receivedMessageItems.map(
+      ({ messageText }) => JSON.parse(Buffer.from(messageText, 'base64').toString()) as unknown,
+    );
+    expect(received).toHaveLength(3);
+    expect(received.flatMap(apart)).toEqual(expect.arrayContaining(items));
+    expect(received.flatMap(apart)).toHaveLength(items.length);
+  });
+});
