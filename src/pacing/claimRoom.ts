@@ -15,8 +15,8 @@ const growth = 1.25;
 /** Batches that each group may have open, at least: with fewer the consumers would wait for the claimers. */
 const fewestBatches = 4;
 
-/** How long an answer of the store holds, in milliseconds. */
-const freshMs = 1_000;
+/** How often it is counted what is open, in milliseconds: when a group's part of the room is used up, and in any case. */
+const lookEveryMs = { usedUp: 1_000, inAnyCase: 10_000 };
 
 export interface RoomPolicy {
   /** Parts of the work, each under a lease of its own. */
@@ -50,7 +50,7 @@ export interface ClaimRoom {
 
 /**
  * Keeps what is claimed to what can be done soon, so that no claim goes stale before its call has begun. What is open is
- * counted about once a second. Each group takes its part of the room that is left: they never overshoot together, and soon
+ * counted at most once a second. Each group takes its part of the room that is left: they never overshoot together, and soon
  * fill it, since what one leaves is there for the others a second later.
  */
 export function createClaimRoom(
@@ -72,9 +72,10 @@ export function createClaimRoom(
 
   return {
     async batch() {
-      if (clock.monotonic() - known.at >= freshMs) await look();
-      const size = Math.max(1, Math.min(batchSize, Math.floor(known.most / (groups * fewestBatches))));
-      return known.left >= size ? size : 0;
+      const sinceMs = clock.monotonic() - known.at;
+      const usedUp = known.left < size();
+      if (sinceMs >= (usedUp ? lookEveryMs.usedUp : lookEveryMs.inAnyCase)) await look();
+      return known.left >= size() ? size() : 0;
     },
     taken(count) {
       known.left -= count;
@@ -82,6 +83,11 @@ export function createClaimRoom(
     },
     crowded: () => known.open > known.most / 2,
   };
+
+  /** Smaller batches where little may be open, so that every group has some. */
+  function size(): number {
+    return Math.max(1, Math.min(batchSize, Math.floor(known.most / (groups * fewestBatches))));
+  }
 
   async function look(): Promise<void> {
     const [open, schedule] = await Promise.all([

@@ -24,6 +24,9 @@ export interface BreakerPolicy {
 
 const defaultBreakerPolicy: BreakerPolicy = { windowMs: 10_000, silentMs: 5_000, openMs: 10_000 };
 
+/** How often unanswered calls are looked through, in milliseconds. */
+const lookEveryMs = 500;
+
 /** With an answer within the window, this many failures, and more failures than answers, open the circuit. */
 const fewestFailures = 3;
 
@@ -55,6 +58,8 @@ export function withCircuitBreaker(
     } else if (state === CircuitState.Closed) log('the payment provider answers again');
   });
   let lastMs = 0;
+  const unanswered = new Set<{ began: number; silent: boolean; fail: () => void }>();
+  let watching = false;
   const heldBack: HeldBack = {
     kind: 'heldBack',
     message: 'calls are held back, since the provider fails broadly',
@@ -79,27 +84,43 @@ export function withCircuitBreaker(
     return answer ?? heldBack;
   }
 
-  async function orSilent(answer: Promise<Answer>): Promise<Answer> {
+  /** The answer, or a failure once the call has been silent for too long. */
+  function orSilent(answer: Promise<Answer>): Promise<Answer> {
     const began = clock.monotonic();
-    const answered = new AbortController();
-    const silent = clock.sleep(Math.max(policy.silentMs, 2 * lastMs), answered.signal).then(
-      (): Answer => ({ kind: 'unknown', message: 'no answer yet' }),
-      () => answer,
-    );
-    let late = false;
-    const first = Promise.race([answer, silent]);
+    const silent = Promise.withResolvers<Answer>();
+    const call = {
+      began,
+      silent: false,
+      fail: () => silent.resolve({ kind: 'unknown', message: 'no answer yet' }),
+    };
+    unanswered.add(call);
+    watch();
     void answer.then(
       (given) => {
-        answered.abort();
+        unanswered.delete(call);
         if (rule.failed(given)) return;
         lastMs = clock.monotonic() - began;
-        if (late) rule.answeredAfterAll();
+        if (call.silent) rule.answeredAfterAll();
       },
-      () => answered.abort(),
+      () => unanswered.delete(call),
     );
-    const given = await first;
-    late = true;
-    return given;
+    return Promise.race([answer, silent.promise]);
+  }
+
+  /** One timer for all calls, while there are any. */
+  function watch(): void {
+    if (watching) return;
+    watching = true;
+    void clock.sleep(lookEveryMs).then(() => {
+      watching = false;
+      const boundMs = Math.max(policy.silentMs, 2 * lastMs);
+      for (const call of unanswered) {
+        if (call.silent || clock.monotonic() - call.began < boundMs) continue;
+        call.silent = true;
+        call.fail();
+      }
+      if (unanswered.size > 0) watch();
+    });
   }
 }
 
@@ -113,7 +134,7 @@ interface OpeningRule extends IBreaker {
 
 /** Decides when the circuit opens, by the calls of the last `windowMs` milliseconds. */
 function openingRule(now: () => number, windowMs: number): OpeningRule {
-  let calls: { at: number; failed: boolean }[] = [];
+  let seconds: { second: number; answers: number; failures: number }[] = [];
   let last: Answer | undefined;
 
   return {
@@ -124,24 +145,31 @@ function openingRule(now: () => number, windowMs: number): OpeningRule {
       if (answer.kind === 'transient') return true;
       return answer.kind === 'unknown' && !('remembered' in answer && answer.remembered);
     },
-    success: () => add(false),
+    success: () => void thisSecond().answers++,
     answeredAfterAll() {
-      const oldest = calls.find(({ failed }) => failed);
-      if (oldest !== undefined) oldest.failed = false;
+      const oldest = seconds.find(({ failures }) => failures > 0);
+      if (oldest === undefined) return;
+      oldest.failures--;
+      oldest.answers++;
     },
     failure(state) {
-      add(true);
+      thisSecond().failures++;
       if (state === CircuitState.HalfOpen) return true;
-      const failures = calls.filter(({ failed }) => failed).length;
-      const answers = calls.length - failures;
+      const sum = (of: 'answers' | 'failures') => seconds.reduce((total, one) => total + one[of], 0);
+      const [answers, failures] = [sum('answers'), sum('failures')];
       // Nothing was sent, or the key was refused: the next call would fare no better.
       if (answers === 0) return last?.kind === 'transient' || failures > 1;
       return failures >= fewestFailures && failures > answers;
     },
   };
 
-  function add(failed: boolean): void {
-    const time = now();
-    calls = [...calls.filter(({ at }) => at > time - windowMs), { at: time, failed }];
+  /** Counts by second: there can be thousands of calls in a window. */
+  function thisSecond() {
+    const second = Math.floor(now() / 1000);
+    const latest = seconds.at(-1);
+    if (latest?.second === second) return latest;
+    const next = { second, answers: 0, failures: 0 };
+    seconds = [...seconds.filter((one) => one.second > second - windowMs / 1000), next];
+    return next;
   }
 }

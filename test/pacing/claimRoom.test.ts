@@ -63,13 +63,22 @@ test('each group takes its part of what is left, and all of them together never 
   }
 });
 
-test('what is open is counted once a second', async () => {
+test('what is open is counted when the part of a group is used up, once a second at most, and every ten seconds', async () => {
   const { clock, asked, room: claims } = await room();
   for (let n = 0; n < 10; n++) await claims.batch();
   expect(asked.times).toBe(1);
-  await clock.advance(1_000);
+  await clock.advance(9_999);
+  await claims.batch();
+  expect(asked.times).toBe(1);
+  await clock.advance(1);
   await claims.batch();
   expect(asked.times).toBe(2);
+  claims.taken(750);
+  for (let n = 0; n < 10; n++) await claims.batch();
+  expect(asked.times).toBe(2);
+  await clock.advance(1_000);
+  await claims.batch();
+  expect(asked.times).toBe(3);
 });
 
 test('batches are smaller where little may be open', async () => {
