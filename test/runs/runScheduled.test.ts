@@ -10,7 +10,7 @@ import { paymentBatchSchema } from '../../src/paying/paymentBatch.ts';
 import { systemClock } from '../../src/platform/clock.ts';
 import { metric } from '../../src/platform/telemetry.ts';
 import { cosmosRunStore } from '../../src/runs/cosmosRunStore.ts';
-import type { Job } from '../../src/runs/job.ts';
+import { defineJob, type Job, Pause } from '../../src/runs/job.ts';
 import type { RunRecord } from '../../src/runs/runRecord.ts';
 import { runScheduled } from '../../src/runs/runScheduled.ts';
 import type { RunStore } from '../../src/runs/runStore.ts';
@@ -66,6 +66,59 @@ describe('runScheduled', () => {
     const { runId, groups } = await runScheduled(job, running(virtualLocks()));
     expect(groups['0']).toMatchObject({ status: 'completed', counts: {} });
     expect(await runs.read('count', runId)).toBeUndefined();
+  });
+
+  test('a job may wait for work: nothing is done meanwhile, and the wait ends when the process stops', async () => {
+    const world = virtualLocks();
+    const stopping = new AbortController();
+    const times: number[] = [];
+    const job = defineJob<string>({
+      name: 'count',
+      groups: ['0'],
+      async *plan() {
+        yield new Pause(5_000);
+        yield 'piece';
+        yield new Pause(3_600_000);
+        yield 'never';
+      },
+      async process() {
+        times.push(world.clock.monotonic());
+        return { counts: { done: 1 } };
+      },
+      preview: () => ({}),
+    });
+    const started = world.clock.monotonic();
+    const outcome = failureOf(runScheduled(job, running(world), stopping.signal));
+    // Reports go to a real store in real time.
+    await expect
+      .poll(async () => {
+        await world.clock.advance(1_000);
+        return times.length;
+      })
+      .toBe(1);
+    stopping.abort(new Error('stopping'));
+    expect((times[0] ?? 0) - started).toBeGreaterThanOrEqual(5_000);
+    expect(times).toHaveLength(1);
+    expect(await recordOf(job, await outcome)).toMatchObject({
+      groups: { '0': { status: 'failed', counts: { done: 1 }, reason: 'the host is stopping' } },
+    });
+  });
+
+  test('a piece that fails does not stop those after it, and the group counts as failed', async () => {
+    const job = defineJob<string>({
+      name: 'count',
+      groups: ['0'],
+      async *plan() {
+        yield* ['a', 'b', 'c'];
+      },
+      process: async (piece) =>
+        piece === 'b' ? { counts: {}, failed: 'shard 01: away' } : { counts: { done: 1 } },
+      preview: () => ({}),
+    });
+    const error = await failureOf(runScheduled(job, running(virtualLocks())));
+    expect(await recordOf(job, error)).toMatchObject({
+      groups: { '0': { status: 'failed', counts: { done: 2 }, reason: 'shard 01: away' } },
+    });
   });
 
   test('if two instances tick at the same time, each group is processed by one of them', async () => {
