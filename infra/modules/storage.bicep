@@ -59,7 +59,7 @@ resource blobService 'Microsoft.Storage/storageAccounts/blobServices@2025-01-01'
   }
 }
 
-// Every work item has a lock without a fence, so deleting old ones loses nothing: a held lock cannot be
+// Each work item of a stage with a lease has a lock without a fence, so deleting old ones loses nothing: a held lock cannot be
 // deleted, and a deleted one is created again. Locks with a fence are kept.
 resource lifecycle 'Microsoft.Storage/storageAccounts/managementPolicies@2025-01-01' = {
   parent: account

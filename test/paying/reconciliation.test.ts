@@ -5,6 +5,7 @@ import { maxAttempts } from '../../src/invoice/maxAttempts.ts';
 import { cosmosInvoiceStore } from '../../src/invoice/store/cosmosInvoiceStore.ts';
 import type { InvoiceStore } from '../../src/invoice/store/invoiceStore.ts';
 import type { OutboxMessage } from '../../src/outbox/outboxMessage.ts';
+import type { PacedProvider } from '../../src/paying/pacedProvider.ts';
 import { paymentBatchSchema } from '../../src/paying/paymentBatch.ts';
 import type { FoundPayment } from '../../src/paying/paymentProvider.ts';
 import { NotReconciled, reconciliationStage } from '../../src/paying/reconciliation.ts';
@@ -49,6 +50,8 @@ function itemOf(message: OutboxMessage | undefined) {
   return item;
 }
 
+const never = () => Promise.reject(new Error('nothing is charged here'));
+
 function reconcile(
   id: string,
   input: unknown,
@@ -57,15 +60,18 @@ function reconcile(
     invoices = world.invoices,
     followUps = followUpsForTests,
     laterMs = 0,
+    provider: given,
   }: {
     find?: () => Promise<FoundPayment>;
     invoices?: InvoiceStore;
     followUps?: FollowUps;
     laterMs?: number;
+    provider?: Pick<PacedProvider, 'within'>;
   } = {},
 ) {
   const clock = { ...hastyClock, now: () => hastyClock.now() + laterMs };
-  const provider = unpaced(find === undefined ? world.provider : { ...world.provider, find }, { clock });
+  const called = find === undefined ? world.provider : { ...world.provider, find };
+  const provider = given ?? unpaced(called, { clock });
   const instance = anInstance({ name: 'host-r', clock });
   const stage = reconciliationStage({ invoices, provider, followUps, instance });
   return stage.run(input, context(id));
@@ -152,6 +158,17 @@ describe('reconciliation', () => {
     const { id, message } = await parkedUnknown('pm_local_resetAfterCharge');
     const silent = async () => ({ kind: 'unknown' as const, message: 'down' });
     await expect(reconcile(id, itemOf(message).input, { find: silent })).rejects.toThrow(NotReconciled);
+  });
+
+  test.each([
+    ['its turn does not come in time', { kind: 'notCalled' }, 'the turn of its look-up did not come in time'],
+    ['calls are held back', { kind: 'heldBack', message: 'held back', retryAfterMs: 1 }, 'held back'],
+  ] as const)('%s: the work item is retried', async (_, answer, reason) => {
+    const { id, message } = await parkedUnknown('pm_local_resetAfterCharge');
+    const provider = { within: () => ({ ...world.provider, find: async () => answer, charge: never }) };
+    const outcome = reconcile(id, itemOf(message).input, { provider });
+    await expect(outcome).rejects.toThrow(NotReconciled);
+    await expect(outcome).rejects.toThrow(reason);
   });
 
   test('an invoice made pending in the meantime is left alone', async () => {
