@@ -77,13 +77,16 @@ export function createPayBatch(parts: PayingParts, policy: PayingPolicy): PayBat
       throw new BatchUnfinished(`${notCalled} commands of batch ${batch.batchId} were not called`);
     return result;
 
-    /** Starts the batch and asks for the turn of each command. If the batch is not let in in time, nothing is started. */
+    /**
+     * Starts the batch and asks for the turn of each command. A batch that is not let in in time is started too before it
+     * goes back: only the start tells which of its calls an earlier delivery had begun.
+     */
     async function begin(): Promise<Promise<SettledCommand | undefined>[]> {
       using admission = await provider.admit(batch.commands.length, before);
-      if (admission === undefined || !mayCall()) return batch.commands.map(leave);
+      if (!mayCall()) return batch.commands.map(leave);
       const started = await startBatch(invoices, batch, policy);
       Object.assign(dropped, started.dropped);
-      return started.toPay.map(work);
+      return started.toPay.map(admission === undefined ? leave : work);
     }
 
     async function work(command: PaymentCommand): Promise<SettledCommand | undefined> {

@@ -347,4 +347,13 @@ export const guards: readonly Guard[] = [
     tests: 'test/pacing/claimRoom.test.ts',
     caughtBy: 'each group takes its part of what is left, and all of them together never too much',
   },
+  {
+    name: 'calls of an earlier delivery, when a batch goes back',
+    file: 'src/paying/payBatch.ts',
+    from: 'return started.toPay.map(admission === undefined ? leave : work);',
+    to: 'return admission === undefined ? batch.commands.map(leave) : started.toPay.map(work);',
+    tests: payTests,
+    caughtBy:
+      'a batch that is not let in in time goes back, and what an earlier delivery may have charged is not forgotten',
+  },
 ];

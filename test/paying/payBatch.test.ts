@@ -551,7 +551,28 @@ describe('time', () => {
     expect(new Set(stored.map(({ timeline }) => timeline.at(-1)?.settlement)).size).toBe(1);
   });
 
-  test('a batch that is not let in in time goes back without having been started', async () => {
+  test('a batch that is not let in in time goes back, and what an earlier delivery may have charged is not forgotten', async () => {
+    const { batch, shard, ids } = await world.claimedBatch(2);
+    const [first] = batch.commands;
+    if (first === undefined) throw new Error('an empty batch');
+    const started = { ...batch, commands: [first] };
+    await startBatch(world.invoices, started, { claimStaleMs: 5 * minute });
+    const { parts, policy } = world.consumer();
+    const provider = { ...parts.provider, admit: async () => undefined };
+    await createPayBatch({ ...parts, provider }, policy)(batch);
+    const stored = await world.stored(shard, ids);
+    expect(stored.map(({ status }) => status)).toEqual(['pending', 'pending']);
+    const unknown = stored.map(({ id, payment }) => [
+      id === first.invoiceId,
+      payment.unknownSince !== undefined,
+    ]);
+    expect(unknown.toSorted()).toEqual([
+      [false, false],
+      [true, true],
+    ]);
+  });
+
+  test('a batch that is not let in in time goes back as if it had not been claimed', async () => {
     const { batch, shard, ids } = await world.claimedBatch(2);
     const { parts, policy } = world.consumer();
     const provider = { ...parts.provider, admit: async () => undefined };
