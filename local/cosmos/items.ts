@@ -26,8 +26,8 @@ export interface Transaction {
   /** Unix seconds. */
   now: number;
   lsn: number;
-  /** Whether a patch's `condition` holds for an item. */
-  holds(condition: string, row: ItemRow): boolean;
+  /** Whether a patch's `condition` holds for an item: its row, and its text parsed without system properties. */
+  holds(condition: string, row: ItemRow, item: JsonObject): boolean;
 }
 
 /** The target of an operation: canonical partition key and id. */
@@ -92,10 +92,10 @@ export function patchItem(
 ): Done {
   const row = requireRow(transaction, address);
   requireMatch(ifMatch, row.etag);
-  if (condition !== undefined && !transaction.holds(condition, row))
-    throw preconditionFailed(subStatus.patchConditionNotMet);
   // We wrote the stored text from a JSON object.
   const item = JSON.parse(withoutSystemText(row.doc)) as JsonObject;
+  if (condition !== undefined && !transaction.holds(condition, row, item))
+    throw preconditionFailed(subStatus.patchConditionNotMet);
   applyPatch(item, operations, transaction.container.partitionKey.paths);
   return update(transaction, row, item);
 }

@@ -71,10 +71,9 @@ function parseOperation(operation: JsonValue, index: number): PatchOperation {
 function parsePointer(pointer: JsonValue | undefined, index: number): string[] {
   if (typeof pointer !== 'string' || !/^(?:\/[^/]+)+$/.test(pointer))
     throw operationFailed(index, `The path ${JSON.stringify(pointer)} is invalid.`);
-  return pointer
-    .slice(1)
-    .split('/')
-    .map((part) => part.replaceAll('~1', '/').replaceAll('~0', '~'));
+  const parts = pointer.slice(1).split('/');
+  if (!pointer.includes('~')) return parts;
+  return parts.map((part) => part.replaceAll('~1', '/').replaceAll('~0', '~'));
 }
 
 /** Refuses one operation of a patch. Counts operations from 1, as the service does. */

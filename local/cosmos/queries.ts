@@ -1,6 +1,4 @@
-import { DatabaseSync } from 'node:sqlite';
 import { badRequest, CosmosError, notCovered } from './errors.ts';
-import { createItemTable, type ItemRow, tableName } from './itemTable.ts';
 import { isObject, parseObject } from './json.ts';
 import { BadQuery, UnsupportedQuery } from './query/errors.ts';
 import { queryPlan, runQueryToJson } from './query/index.ts';
@@ -38,27 +36,4 @@ function translated<T>(run: () => T): T {
     if (cause instanceof UnsupportedQuery) throw notCovered(`${cause.feature} in queries`);
     throw cause;
   }
-}
-
-/**
- * Checks whether a patch's `condition` (`FROM c WHERE …`) holds for an item. The query runs on a separate
- * table that contains only that item, so neither the container's size nor its indexes matter.
- */
-export function createConditionCheck(): (condition: string, row: ItemRow, now: number) => boolean {
-  const db = new DatabaseSync(':memory:');
-  createItemTable(db, 0, []);
-  const table = tableName(0);
-  const put = db.prepare(
-    `INSERT OR REPLACE INTO "${table}" (rid, pk, id, doc, etag, ts, lsn, expires) VALUES (1, '[]', '', ?, '', 0, 0, NULL)`,
-  );
-  return (condition, { doc }, now) => {
-    put.run(doc);
-    const page = queryToJson(
-      db,
-      { table, partition: undefined, unindexed: true, nowSeconds: now },
-      { query: `SELECT VALUE 1 ${condition}`, parameters: [] },
-      { maxItems: 1, continuation: undefined },
-    );
-    return page.json.length > 0;
-  };
 }

@@ -131,3 +131,17 @@ export async function withDeadline<T>(
     clearTimeout(timer);
   }
 }
+
+/**
+ * Makes a call of Stripe's package without its note of where the call came from. The package writes a whole stack trace for
+ * each call, in case it fails: a seventh of the processor time of a charge.
+ */
+export function withoutCallSite<T>(call: () => T): T {
+  const limit = Error.stackTraceLimit;
+  Error.stackTraceLimit = 0;
+  try {
+    return call();
+  } finally {
+    Error.stackTraceLimit = limit;
+  }
+}

@@ -9,7 +9,7 @@ import type {
   SoughtPayment,
 } from '../paymentProvider.ts';
 import { classifyError, classifyIntent, rateLimited } from './classifyStripe.ts';
-import { type StripeOptions, stripeClient, withDeadline } from './stripeClient.ts';
+import { type StripeOptions, stripeClient, withDeadline, withoutCallSite } from './stripeClient.ts';
 
 /**
  * Charges through Stripe's PaymentIntents: created and confirmed in one call, off-session, under the request's idempotency
@@ -30,9 +30,10 @@ export function stripeProvider(options: StripeOptions): PaymentProvider {
       if ('refused' in amount) return { kind: 'refused', code: 'amount', message: amount.refused };
       return withDeadline<ChargeOutcome | RateLimited>(timeoutMs, late, async () => {
         try {
-          const intent = await stripe.paymentIntents.create(parameters(request, amount.amount), {
-            idempotencyKey: request.idempotencyKey,
-          });
+          const { idempotencyKey } = request;
+          const intent = await withoutCallSite(() =>
+            stripe.paymentIntents.create(parameters(request, amount.amount), { idempotencyKey }),
+          );
           return classifyIntent(intent);
         } catch (error) {
           return classifyError(error);
