@@ -1,13 +1,13 @@
 import type { Clock } from '../platform/clock.ts';
 
 /** Calls that may always be under way at the same time. */
-const fewestInFlight = 16;
+const fewestInFlight = 64;
 
 /**
  * Calls under way may grow to this multiple of what the pace and the usual latency explain (Little's law). The pace is that
  * of all instances: while this one uses a stretch that it has reserved, it has all of it.
  */
-const inFlightFactor = 2;
+const inFlightFactor = 4;
 
 /** Weight of the newest call in the usual latency, and of the newest second in the rate. */
 const weights = { latency: 0.01, rate: 0.3 };
