@@ -160,7 +160,7 @@ async function untilSettled(read: () => Promise<Figures>): Promise<Figures> {
   let shown = '';
   for (;;) {
     const figures = await read();
-    const line = progressLine(figures);
+    const line = progressLine(figures, Date.now());
     if (line !== shown) console.log(line);
     shown = line;
     if (isSettled(figures, Date.now()) || Date.now() > deadline) return figures;

@@ -15,6 +15,8 @@ export interface InvoiceFigure {
 
 /** A charge that moved money, from the payment stand-in's ledger: the only evidence that counts. */
 export interface Charge {
+  /** When it was made: ISO 8601. */
+  createdAt?: string;
   invoiceId: string;
   amount: number;
   currency: string;

@@ -7,13 +7,18 @@ export interface Imported {
   rejected: { index: number; field: string; error: string }[];
 }
 
-/** One line of progress. */
-export function progressLine({ invoices, charges }: Figures): string {
+/** The rate of the charges is that of this time, in milliseconds. */
+const rateOverMs = 5_000;
+
+/** How the first run stands at `now` (milliseconds), in one line. */
+export function progressLine({ invoices, charges }: Figures, now: number): string {
   const count = (status: string) => invoices.filter((invoice) => invoice.status === status).length;
   const parts = ['pending', 'claimed', 'paid', 'declined', 'parked'].map(
     (status) => `${status} ${count(status)}`,
   );
-  return `  ${[...parts, `charges ${charges.length}`].join('   ')}`;
+  const latest = charges.filter(({ createdAt }) => now - Date.parse(createdAt ?? '') < rateOverMs).length;
+  const rate = latest === 0 ? '' : ` (${((latest * 1000) / rateOverMs).toFixed(0)} a second)`;
+  return `  ${[...parts, `charges ${charges.length}${rate}`].join('   ')}`;
 }
 
 /** The summary of the first run. */

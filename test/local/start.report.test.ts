@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { addUp, type Figures, type InvoiceFigure } from '../../local/start/figures.ts';
-import { report } from '../../local/start/report.ts';
+import { progressLine, report } from '../../local/start/report.ts';
 
 const figures: Figures = { invoices: [], charges: [], undispatched: 0 };
 
@@ -58,4 +58,17 @@ test('without a later retry it says so, and ends with the good news', () => {
   const lines = linesWith({}, [pending('a')]);
   expect(lines).toContain('Waiting     1: 1 due later, 0 for a later retry');
   expect(lines.at(-1)).toBe('Everything adds up.');
+});
+
+test('the progress says how many charges there were in a second lately', () => {
+  const now = Date.parse('2026-01-01T12:00:00.000Z');
+  const charge = (secondsAgo: number) => ({
+    invoiceId: 'inv-1',
+    amount: 1,
+    currency: 'usd',
+    createdAt: new Date(now - secondsAgo * 1000).toISOString(),
+  });
+  const charges = [...Array.from({ length: 125 }, () => charge(4.9)), charge(5), charge(60)];
+  expect(progressLine({ ...figures, charges }, now)).toMatch(/charges 127 \(25 a second\)$/);
+  expect(progressLine({ ...figures, charges }, now + 10_000)).toMatch(/charges 127$/);
 });
