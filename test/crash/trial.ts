@@ -226,7 +226,7 @@ async function clearFaults({ serviceBusLocal }: LocalCloud): Promise<void> {
 }
 
 /**
- * Every trial begins like a new deployment, without locks, fences or the deployment document; otherwise their creation
+ * Every trial begins like a new deployment, without locks, fences, schedules or the deployment document; otherwise their creation
  * could be cut only once. The trial's own data is untouched.
  */
 async function forgetDeployment({ blobs, cosmosClient }: LocalCloud): Promise<void> {
@@ -243,4 +243,9 @@ async function forgetDeployment({ blobs, cosmosClient }: LocalCloud): Promise<vo
     )
     .fetchAll();
   for (const { id, shard } of resources) await invoices.item(id, shard).delete();
+  const pace = cosmosClient.database(databaseName).container(containers.pace.name);
+  const { resources: schedules } = await pace.items
+    .query<{ id: string; limit: string }>('SELECT c.id, c["limit"] FROM c')
+    .fetchAll();
+  for (const { id, limit } of schedules) await pace.item(id, limit).delete();
 }
