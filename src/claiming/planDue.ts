@@ -6,11 +6,11 @@
 import type { Invoice } from '../invoice/invoice.ts';
 import type { InvoiceStore } from '../invoice/store/invoiceStore.ts';
 import type { ClaimRoom } from '../pacing/claimRoom.ts';
-import { createFairShare, type LeftOut, nobody } from '../pacing/fairShare.ts';
 import { type HeadBoard, letsOthersFirst } from '../pacing/headBoard.ts';
 import type { Clock } from '../platform/clock.ts';
 import { errorText } from '../platform/errorText.ts';
 import { Pause } from '../runs/job.ts';
+import { createFairShare, type LeftOut, nobody } from './fairShare.ts';
 
 /** Invoices of one shard to be claimed together, or why a shard could not be read. */
 export type ClaimWork =
