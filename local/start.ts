@@ -4,7 +4,7 @@ import { parseArgs } from 'node:util';
 import { CosmosClient } from '@azure/cosmos';
 import { freePorts } from './freePorts.ts';
 import { type Child, startChild } from './start/child.ts';
-import { addUp, type Figures, isSettled, readFigures, readRefused } from './start/figures.ts';
+import { addUp, type Figures, isSettled, readFigures, readOverRate } from './start/figures.ts';
 import { type Imported, progressLine, report } from './start/report.ts';
 import { trafficArguments } from './stripe/trafficArguments.ts';
 import { wholeNumberArgument } from './wholeNumberArgument.ts';
@@ -134,7 +134,7 @@ async function run(): Promise<boolean> {
   const figures = await untilSettled(() => readFigures({ cosmos, payments }));
   cosmos.dispose();
   const sums = addUp(figures);
-  const refused = await readRefused(payments);
+  const refused = await readOverRate(payments);
   const lines = report({ imported, figures, sums, refused, chargedBefore: before.charges.length });
   console.log(`\n${lines.join('\n')}\n`);
   const open = !isSettled(figures, Date.now());

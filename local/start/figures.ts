@@ -54,7 +54,7 @@ export async function readFigures({
 }
 
 /** Calls that the payment stand-in's rate limit has refused since its start, by endpoint. */
-export async function readRefused(payments: string): Promise<Record<string, number>> {
+export async function readOverRate(payments: string): Promise<Record<string, number>> {
   const stats = (await (await fetch(`${payments}/_local/stats`)).json()) as {
     overRate: Record<string, number>;
   };

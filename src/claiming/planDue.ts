@@ -1,7 +1,7 @@
 /**
  * The order in which one group claims what is due: longest waiting first over all its shards, for as long as there is room.
- * While more is due than can be paid, every second batch leaves out whoever has had most of the latest claims, so that a
- * flood of one customer, one currency or one shard does not hold up the others.
+ * While more is due than can be paid, every second batch leaves out the customer or currency with most of the latest
+ * claims, or takes from the least served shard, so that a flood of one does not hold up the others.
  */
 import type { Invoice } from '../invoice/invoice.ts';
 import type { InvoiceStore } from '../invoice/store/invoiceStore.ts';

@@ -18,8 +18,8 @@ const forgottenMs = 5_000;
 /** The calls of one process: how many are under way, how many begin in a second, and how long they usually take. */
 export interface Flow {
   /**
-   * Whether one more call may begin at this pace (calls per second). A provider that gets slower gets no more calls at once than this, so a rate that it
-   * cannot keep up with does not pile up.
+   * Whether one more call may begin at this pace (calls per second). The bound keeps calls from piling up at a provider
+   * that slows down.
    */
   hasRoom(pace: number): boolean;
   /** A call begins. The result is called when it ends; `answered` if its time says something about the provider. */
@@ -73,6 +73,7 @@ export function createFlow(clock: Clock): Flow {
   }
 }
 
-function mix(usual: number, newest: number, weight: number): number {
+/** The usual value, moved towards the newest by `weight` (0 to 1). */
+export function mix(usual: number, newest: number, weight: number): number {
   return usual * (1 - weight) + newest * weight;
 }

@@ -1,6 +1,6 @@
 /**
  * The schedule by which all instances share the rate of one limit, such as the charges of a payment account. It is one
- * document, and whoever has calls to make reserves a stretch of it:
+ * document, and an instance with calls to make reserves a stretch of it:
  *
  *   past ── slots that were granted ──► next ── free ──►
  *

@@ -5,6 +5,7 @@
 import { errorText } from '../platform/errorText.ts';
 import type { Instance } from '../platform/instance.ts';
 import { metric } from '../platform/telemetry.ts';
+import { mix } from './flow.ts';
 import { emptyReport, sumOf } from './paceReport.ts';
 import type { PaceStore } from './paceStore.ts';
 import { reserve } from './reserve.ts';
@@ -22,6 +23,9 @@ const silentMs = 1_000;
 /** What it takes of its last rate: others may have got a larger share meanwhile. */
 const shareWhenSilent = 0.9;
 
+/** Weight of the newest request in the usual time of one. */
+const newestWeight = 0.2;
+
 export interface Supply {
   /** Reserves slots if those at hand do not last. */
   reserveMore(): void;
@@ -29,8 +33,6 @@ export interface Supply {
   report(end: CallEnd): void;
   /** Calls per second that all instances together may make now. */
   pace(): number;
-  /** The schedule as it was seen last. */
-  readonly schedule: Schedule | undefined;
 }
 
 export function createSupply(
@@ -77,9 +79,6 @@ export function createSupply(
       report = sumOf(report, { ...emptyReport(end.epoch), answered: 1, ...refused });
     },
     pace,
-    get schedule() {
-      return schedule;
-    },
   };
 
   function pace(): number {
@@ -110,7 +109,7 @@ export function createSupply(
           wanted: Math.max(1, wanted()),
         }),
       );
-      storeMs = mix(storeMs, Math.min(clock.monotonic() - reservedAt, silentMs));
+      storeMs = mix(storeMs, Math.min(clock.monotonic() - reservedAt, silentMs), newestWeight);
       silent = false;
       lastShare = turns.rate ?? lastShare;
       schedule = reserved.schedule;
@@ -150,9 +149,4 @@ export function createSupply(
     const count = Math.max(0, Math.min(wanted(), Math.ceil((own * aheadMs) / 1000)));
     turns.add(slotsOf({ pace: own, epoch: schedule?.epoch ?? 0 }, from, count));
   }
-}
-
-/** The usual time of a request, which the newest one changes a little. */
-function mix(usual: number, newest: number): number {
-  return 0.8 * usual + 0.2 * newest;
 }

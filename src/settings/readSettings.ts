@@ -12,7 +12,7 @@ import { telemetryConnection } from './telemetryConnection.ts';
 const defaultPaymentTimeout = 30;
 
 /** Calls per second that Stripe allows one account by default, by the mode of its key (https://docs.stripe.com/rate-limits). */
-const accountRate = { live: 100, test: 25 };
+const stripeAccountRate = { live: 100, test: 25 };
 
 /** Settings that must fit each other share a schema, so that their rule is checked whatever else is wrong. */
 const settingsSchema = z.object({
@@ -135,7 +135,7 @@ export function readSettings(
       rate: parsed.data.PAYMENT_RATE,
       accountRate: Math.max(
         parsed.data.PAYMENT_RATE,
-        accountRate[isLiveKey(stripe.secretKey) ? 'live' : 'test'],
+        stripeAccountRate[isLiveKey(stripe.secretKey) ? 'live' : 'test'],
       ),
     }),
     instanceId: parsed.data.INSTANCE_ID,

@@ -192,7 +192,7 @@ test('a group lets others go first while theirs have been waiting for longer', a
   expect(pauses).toBe(5);
 });
 
-test('whoever cannot be asked is not waited for', async () => {
+test('a group that cannot be asked is not waited for', async () => {
   const { claimAll } = world(due(20, () => ({})));
   const heads: HeadBoard = { tell: () => Promise.reject(new Error('the store is away')) };
   expect((await claimAll({ ...roomFor(10, 1_000), heads })).pauses).toBe(0);

@@ -313,7 +313,8 @@ export const guards: readonly Guard[] = [
     from: 'add: { ...counts, next: lengthMs },',
     to: 'add: counts,',
     tests: 'test/pacing/reserve.test.ts',
-    caughtBy: 'slots never overlap, and there are no more than the pace allows, whoever reserves when',
+    caughtBy:
+      'slots never overlap, and there are no more than the pace allows, in whatever order instances reserve',
   },
   {
     name: 'a 429 that costs only time',

@@ -26,7 +26,7 @@ function instances(skews: readonly number[]) {
   return { store, clock, all };
 }
 
-test('slots never overlap, and there are no more than the pace allows, whoever reserves when', async () => {
+test('slots never overlap, and there are no more than the pace allows, in whatever order instances reserve', async () => {
   const step = fc.record({ by: fc.nat(3), count: fc.integer({ min: 1, max: 30 }), waitMs: fc.nat(2_000) });
   await fc.assert(
     fc.asyncProperty(

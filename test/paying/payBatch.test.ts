@@ -562,14 +562,8 @@ describe('time', () => {
     await createPayBatch({ ...parts, provider }, policy)(batch);
     const stored = await world.stored(shard, ids);
     expect(stored.map(({ status }) => status)).toEqual(['pending', 'pending']);
-    const unknown = stored.map(({ id, payment }) => [
-      id === first.invoiceId,
-      payment.unknownSince !== undefined,
-    ]);
-    expect(unknown.toSorted()).toEqual([
-      [false, false],
-      [true, true],
-    ]);
+    const unknown = stored.filter(({ payment }) => payment.unknownSince !== undefined).map(({ id }) => id);
+    expect(unknown).toEqual([first.invoiceId]);
   });
 
   test('a batch that is not let in in time goes back as if it had not been claimed', async () => {
