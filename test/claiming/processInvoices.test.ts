@@ -3,7 +3,7 @@ import { processInvoicesJob } from '../../src/claiming/processInvoices.ts';
 import { cosmosDocuments } from '../../src/documents/cosmosDocuments.ts';
 import { newFence } from '../../src/locking/fence.ts';
 import type { Dispatcher } from '../../src/outbox/dispatcher.ts';
-import { metric } from '../../src/platform/telemetry.ts';
+import { metric } from '../../src/platform/appMetrics.ts';
 import { type Counts, type GroupRun, Pause, type Processed } from '../../src/runs/job.ts';
 import { anInstance } from '../support/anInstance.ts';
 import { followUpsForTests, hastyClock, type PayingWorld, payingWorld } from '../support/payingWorld.ts';
