@@ -1,5 +1,5 @@
-import type { Clock } from '../platform/clock.ts';
-import { metric, type Telemetry } from '../platform/telemetry.ts';
+import { type Clock, systemClock } from '../platform/clock.ts';
+import { metric, noTelemetry, type Telemetry } from '../platform/telemetry.ts';
 import { attemptAcquire, type Wanted } from './acquire.ts';
 import { type Backoff, waitBefore } from './backoff.ts';
 import { LockStoreFailed, LocksClosed, LockTimeout } from './errors.ts';
@@ -62,10 +62,12 @@ export interface ProcessLocks extends Locks {
   drain(graceMs: number): Promise<void>;
 }
 
-/** What leases of this process share. All but `clock` and `telemetry` is optional. */
+/** What leases of this process share. */
 export interface LocksOptions {
-  clock: Clock;
-  telemetry: Telemetry;
+  /** Default: the system's. */
+  clock?: Clock;
+  /** Default: none. */
+  telemetry?: Telemetry;
   /** Whole seconds, 15 to 60 (the limits of the blob service). Default 30. */
   leaseSeconds?: number;
   /** Replaces the timing that follows from `leaseSeconds`. */
@@ -82,8 +84,9 @@ export interface LocksOptions {
  *
  * @throws RangeError unless `leaseSeconds` is a whole number from 15 to 60.
  */
-export function createLocks(store: LockStore, options: LocksOptions): ProcessLocks {
-  const { clock, telemetry, random = Math.random, backoff = { firstMs: 100, mostMs: 1000 } } = options;
+export function createLocks(store: LockStore, options: LocksOptions = {}): ProcessLocks {
+  const { clock = systemClock, telemetry = noTelemetry } = options;
+  const { random = Math.random, backoff = { firstMs: 100, mostMs: 1000 } } = options;
   const timing = options.timing ?? leaseTiming(options.leaseSeconds ?? 30);
   const setting: LeaseSetting = { store, clock, telemetry, timing, random };
   const held = new Set<HeldLease>();

@@ -74,7 +74,7 @@ test('one place runs transactions, and the write loop is the only caller but for
   expect(using('documents.transact(')).toEqual([
     'documents/writeUntilClear.ts',
     'invoice/shard.ts',
-    'invoice/store/invoiceWrites.ts',
+    'locking/fence.ts',
   ]);
 });
 

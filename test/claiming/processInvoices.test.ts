@@ -47,7 +47,7 @@ async function work(dispatcher: Dispatcher = sends) {
   const previews: Counts[] = [];
   for await (const piece of job.plan('0', { dryRun: false })) {
     if (piece instanceof Pause) throw new Error('there is room');
-    previews.push(job.preview(piece));
+    previews.push(job.preview?.(piece) ?? {});
     const one = await job.process(piece, run);
     done.push(one);
     if (one.stop !== undefined || one.lost !== undefined) break;
