@@ -5,7 +5,8 @@
 import { parseArgs } from 'node:util';
 import { ContainerClient } from '@azure/storage-blob';
 import { startAzurite } from '../local/azurite.ts';
-import { blobLockStore, createLocks, type Lease } from '../src/locking/index.ts';
+import { createLocks, type Lease } from '../src/locking/index.ts';
+import { blobLockStore } from '../src/locking/stores/blob/blobLockStore.ts';
 import { systemClock } from '../src/platform/clock.ts';
 import { metric, type Telemetry } from '../src/platform/telemetry.ts';
 

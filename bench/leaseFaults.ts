@@ -6,7 +6,8 @@
 import { parseArgs } from 'node:util';
 import { ContainerClient } from '@azure/storage-blob';
 import { startAzurite } from '../local/azurite.ts';
-import { blobLockStore, createLocks, leaseTiming } from '../src/locking/index.ts';
+import { createLocks, leaseTiming } from '../src/locking/index.ts';
+import { blobLockStore } from '../src/locking/stores/blob/blobLockStore.ts';
 import { systemClock } from '../src/platform/clock.ts';
 import { noTelemetry } from '../src/platform/telemetry.ts';
 import { startFaultProxy } from '../test/support/faultProxy.ts';

@@ -6,7 +6,8 @@
 import { parseArgs } from 'node:util';
 import { ContainerClient } from '@azure/storage-blob';
 import { startAzurite } from '../local/azurite.ts';
-import { blobLockStore, createLocks } from '../src/locking/index.ts';
+import { createLocks } from '../src/locking/index.ts';
+import { blobLockStore } from '../src/locking/stores/blob/blobLockStore.ts';
 import { systemClock } from '../src/platform/clock.ts';
 import { noTelemetry } from '../src/platform/telemetry.ts';
 import { startLockHolder } from '../test/support/startLockHolder.ts';
@@ -30,8 +31,8 @@ const locks = createLocks(blobLockStore(new ContainerClient(connectionString, co
 async function takeover(signal: NodeJS.Signals, trial: number): Promise<number> {
   const key = `${signal}/${trial}`;
   await using holder = await startLockHolder({
-    connectionString,
-    container,
+    store: { kind: 'blob', connectionString, container },
+    leaseMs,
     key,
     instance: `holder-${trial}`,
   });

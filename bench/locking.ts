@@ -9,7 +9,8 @@ import diagnostics from 'node:diagnostics_channel';
 import { parseArgs } from 'node:util';
 import { ContainerClient } from '@azure/storage-blob';
 import { startAzurite } from '../local/azurite.ts';
-import { blobLockStore, createLocks } from '../src/locking/index.ts';
+import { createLocks } from '../src/locking/index.ts';
+import { blobLockStore } from '../src/locking/stores/blob/blobLockStore.ts';
 import { systemClock } from '../src/platform/clock.ts';
 import { noTelemetry } from '../src/platform/telemetry.ts';
 

@@ -19,9 +19,9 @@ export interface Wanted {
 /**
  * Tries once to take the lock. Returns null if another lease holds it.
  *
- * Fenced: look, acquire, raise. The look returns the ETag and the fence that the raise needs, and on a held
- * lock it saves an acquire that would be refused (409). Unfenced: acquire only. A missing lock is created on
- * the way; `likelyNew` creates it without checking first.
+ * Fenced: look, acquire, raise. The look returns the version and the fence that the raise needs, and on a held
+ * lock it saves an acquire that would be refused. Where only the holder can look: acquire, look, raise. Unfenced:
+ * acquire only. A missing lock is created on the way; `likelyNew` creates it without checking first.
  *
  * @throws LockStoreFailed if a request got no answer in `tries` attempts, or if the lease ran out before it
  * could be used. A lease acquired by then is released.
@@ -31,16 +31,17 @@ export async function attemptAcquire(
   setting: Omit<LeaseSetting, 'telemetry'>,
 ): Promise<Acquired | null> {
   const { key, owner } = wanted;
-  const { store, clock, timing } = setting;
+  const { store, clock, timing, fenceFloor } = setting;
   const leaseId = randomUUID();
+  const looksFirst = wanted.fenced && store.traits.looks === 'anyone';
 
-  const view = wanted.fenced ? await lookOrCreate() : undefined;
+  const [view, floor] = await Promise.all([looksFirst ? lookOrCreate() : undefined, readFloor()]);
   if (view?.held) return null;
   if (!wanted.fenced && wanted.likelyNew && (await create()).held) return null;
   try {
     const sentAt = await acquire();
     if (sentAt === null) return null;
-    const fence = view === undefined ? 0 : await raiseFence(view);
+    const fence = wanted.fenced ? await raiseFence(view ?? (await lookOrCreate())) : 0;
     if (fence === null) return null;
     if (clock.monotonic() < trustedUntil(sentAt, timing)) return { key, owner, leaseId, fence, sentAt };
     throw new LockStoreFailed(`Cannot lock "${key}"`, new Error('the lease ran out before it could be used'));
@@ -73,6 +74,11 @@ export async function attemptAcquire(
     return view ?? (await create());
   }
 
+  async function readFloor(): Promise<number> {
+    if (!wanted.fenced || fenceFloor === undefined) return 0;
+    return (await answered((signal) => fenceFloor(key, signal))) ?? 0;
+  }
+
   /** The fence written, or null if the lease was lost first. */
   async function raiseFence(seen: LockView): Promise<number | null> {
     let view: LockView | undefined = seen;
@@ -80,7 +86,7 @@ export async function attemptAcquire(
     for (let left = Math.max(2, wanted.tries); left > 0 && view !== undefined; left--) {
       const { version, record } = view;
       const since = clock.now();
-      const fence = nextFence(record?.fence, since);
+      const fence = nextFence(record?.fence, since, floor);
       try {
         const outcome = await bounded(clock, timing.attemptMs, (signal) =>
           store.raise(key, leaseId, { fence, owner, since, leaseMs: timing.leaseMs }, version, signal),
@@ -111,10 +117,11 @@ export async function attemptAcquire(
 }
 
 /**
- * `last + 1`. A lock without a fence starts at the Unix time in seconds (`now` is in milliseconds). So if
- * someone deletes a lock, its fences still rise, provided it was taken less than once a second. Starting at 1
- * would fence out every holder until the lost number is passed.
+ * One more than the last fence of the lock, and more than `floor`. A lock without a fence starts at the Unix time in
+ * seconds (`now` is in milliseconds). So if someone deletes a lock, its fences still rise, provided it was taken less
+ * than once a second. Starting at 1 would fence out every holder until the lost number is passed.
  */
-export function nextFence(last: number | undefined, now: number): number {
-  return last === undefined ? Math.max(1, Math.floor(now / 1000)) : last + 1;
+export function nextFence(last: number | undefined, now: number, floor = 0): number {
+  const next = last === undefined ? Math.max(1, Math.floor(now / 1000)) : last + 1;
+  return Math.max(next, floor + 1);
 }

@@ -2,9 +2,10 @@ import type { Clock } from '../platform/clock.ts';
 import { metric, noTelemetry, type Telemetry } from '../platform/telemetry.ts';
 import { attemptAcquire } from './acquire.ts';
 import { bounded } from './bounded.ts';
+import type { FenceFloor } from './lease.ts';
 import { longestOwnerPart } from './lockRecord.ts';
 import type { LeaseOwner, LockRecord, LockStore } from './lockStore.ts';
-import { leaseTiming } from './timing.ts';
+import { nearestLease } from './timing.ts';
 
 export interface ForceRelease {
   key: string;
@@ -29,10 +30,12 @@ export type ForceReleaseOutcome =
   /** Free, and the expected owner was not its last holder. */
   | { kind: 'notHeld' }
   /** Held by someone else, or taken by someone else meanwhile. `owner` is undefined if they left no name. */
-  | { kind: 'otherOwner'; owner: LeaseOwner | undefined };
+  | { kind: 'otherOwner'; owner: LeaseOwner | undefined }
+  /** The store cannot take a lock away. The lease ends when its holder stops renewing it. */
+  | { kind: 'unsupported' };
 
-/** The shortest lease that the blob service grants. It leaves enough time to raise the fence. */
-const timing = leaseTiming(15);
+/** Length of the lease that is taken meanwhile, in milliseconds: enough time to raise the fence. */
+const ownLeaseMs = 15_000;
 
 /**
  * Takes a lock away from a holder that will not or cannot let go: break, acquire, raise the fence, release.
@@ -42,7 +45,7 @@ const timing = leaseTiming(15);
  * break and raise is finished by calling again. The caller writes the audit record.
  *
  * `signal` limits the look and the break (default: 20 s); the other requests have their own limits. A lock
- * that could not be given back at the end is counted in `telemetry` and runs out by itself within 15 s.
+ * that could not be given back at the end is counted in `telemetry` and runs out by itself, within 15 s on most stores.
  *
  * @throws RangeError if `actor` or `reason` is blank. Nothing has been done.
  * @throws LockStoreFailed or the store's error if an answer is lost. The lease may then be broken without a
@@ -52,11 +55,15 @@ export async function forceRelease(
   store: LockStore,
   clock: Clock,
   { key, expectedOwner, actor, reason }: ForceRelease,
-  signal: AbortSignal = AbortSignal.timeout(20_000),
-  telemetry: Telemetry = noTelemetry,
+  {
+    signal = AbortSignal.timeout(20_000),
+    telemetry = noTelemetry,
+    fenceFloor,
+  }: { signal?: AbortSignal; telemetry?: Telemetry; fenceFloor?: FenceFloor } = {},
 ): Promise<ForceReleaseOutcome> {
   if (actor.trim() === '' || reason.trim() === '') throw new RangeError('actor and reason must not be blank');
   const owner = { instance: cut(actor), job: cut(`force-release: ${reason}`) };
+  if (store.break === undefined) return { kind: 'unsupported' };
 
   const view = await store.look(key, signal);
   if (view === undefined) return { kind: 'notFound' };
@@ -68,8 +75,10 @@ export async function forceRelease(
   const broken = view.held ? await store.break(key, view.version, signal) : 'notHeld';
   if (broken === 'changed') return nowOwned(store, key, signal);
 
+  const timing = nearestLease(ownLeaseMs, store.traits);
   const wanted = { key, owner, fenced: true, likelyNew: false, tries: 3 };
-  const taken = await attemptAcquire(wanted, { store, clock, timing, random: Math.random });
+  const setting = { store, clock, timing, random: Math.random, fenceFloor };
+  const taken = await attemptAcquire(wanted, setting);
   if (taken === null) return nowOwned(store, key, signal);
   try {
     await bounded(clock, timing.attemptMs, (each) => store.release(key, taken.leaseId, each));

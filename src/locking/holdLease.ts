@@ -24,19 +24,27 @@ import { errorText } from '../platform/errorText.ts';
 import { metric } from '../platform/telemetry.ts';
 import { bounded } from './bounded.ts';
 import { LeaseLost, LeaseReleased, type Loss } from './errors.ts';
+import { keepTaken } from './keepTaken.ts';
 import type { Acquired, HeldLease, LeaseSetting } from './lease.ts';
 import { afterRenewal, type RenewalOutcome, startTenure, timeOver } from './renewal.ts';
 
 type State = 'held' | 'lost' | 'releasing' | 'released';
 
-/**
- * Takes charge of a lease that the store has granted: renews it until it is released or lost, then calls
- * `ended` once.
- */
+/** What is special about one lease. */
+interface HoldChoice {
+  /** How long the lock stays taken at least, in milliseconds; see `LeaseChoice`. */
+  minHoldMs?: number;
+  /** Aborts when the process shuts down. */
+  stopping?: AbortSignal;
+  /** Called once, when the lease is released or lost. */
+  ended?: (lease: HeldLease) => void;
+}
+
+/** Takes charge of a lease that the store has granted: renews it until it is released or lost. */
 export function holdLease(
   acquired: Acquired,
   setting: LeaseSetting,
-  ended: (lease: HeldLease) => void = () => {},
+  { minHoldMs = 0, stopping: shutdown = never, ended = () => {} }: HoldChoice = {},
 ): HeldLease {
   const { key, owner, leaseId, fence } = acquired;
   const { store, clock, telemetry, timing } = setting;
@@ -79,7 +87,7 @@ export function holdLease(
     underWay = true;
     try {
       const ms = Math.min(timing.attemptMs, tenure.giveUpAt - sentAt);
-      return await bounded(clock, ms, (signal) => store.renew(key, leaseId, signal));
+      return await bounded(clock, ms, (signal) => store.renew(key, leaseId, timing.leaseMs, signal));
     } catch (error) {
       return { kind: 'failed', detail: errorText(error) };
     } finally {
@@ -109,6 +117,11 @@ export function holdLease(
     // Requests in flight may arrive in any order: a renewal could land after the release, under the next
     // holder's lease.
     await keeping;
+    const keepUntil = acquired.sentAt + minHoldMs;
+    if (clock.monotonic() < keepUntil) {
+      void keepTaken(acquired, keepUntil, setting, shutdown);
+      return;
+    }
     try {
       await bounded(clock, timing.attemptMs, (signal) => store.release(key, leaseId, signal));
     } catch {
@@ -158,3 +171,4 @@ export function holdLease(
 }
 
 const stopped = new Error('the lease has ended');
+const never = new AbortController().signal;

@@ -1,5 +1,4 @@
 export type { Backoff } from './backoff.ts';
-export { blobLockStore } from './blobLockStore.ts';
 export {
   LeaseLost,
   LeaseReleased,
@@ -13,10 +12,18 @@ export {
 export { type Fence, FencedOut } from './fence.ts';
 export { type ForceRelease, type ForceReleaseOutcome, forceRelease } from './forceRelease.ts';
 export { lead } from './leader.ts';
-export type { Lease } from './lease.ts';
+export type { FenceFloor, Lease } from './lease.ts';
 export { type LockListing, listLocks } from './listLocks.ts';
 export { jobLockKey, jobLockPrefix, shardKeys, workItemLockKey, workItemLockPrefix } from './lockKeys.ts';
-export type { LeaseOwner, LockRecord, LockStore, LockView } from './lockStore.ts';
+export type {
+  LeaseOwner,
+  ListedLock,
+  LockRecord,
+  LockStore,
+  LockView,
+  Refusal,
+  StoreTraits,
+} from './lockStore.ts';
 export { createLocks, type LeaseChoice, type Locks, type LocksOptions, type ProcessLocks } from './locks.ts';
 export { noLease } from './noLease.ts';
 export {

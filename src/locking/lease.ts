@@ -33,7 +33,8 @@ export interface Lease extends AsyncDisposable {
   assertHeld(): void;
   /**
    * Gives the lock back, unless the lease is lost. Idempotent, never rejects, takes at most two request
-   * timeouts (5 s each by default). A lease that cannot be given back runs out by itself.
+   * timeouts (5 s each by default). A lease that cannot be given back runs out by itself. With a minimum hold time the
+   * lock stays taken until that is over; this call does not wait for it.
    */
   release(): Promise<void>;
 }
@@ -55,7 +56,15 @@ export interface LeaseSetting {
   timing: LeaseTiming;
   /** Returns values in [0, 1). */
   random: () => number;
+  /** Undefined: new fences need only exceed the last one of the lock. */
+  fenceFloor?: FenceFloor | undefined;
 }
+
+/**
+ * The highest fence that the store of the protected data has seen for a lock; undefined if it has seen none. New fences are
+ * higher, even if the lock store lost its data or was exchanged for another.
+ */
+export type FenceFloor = (key: string, signal: AbortSignal) => Promise<number | undefined>;
 
 /** A lease that the store has just granted. */
 export interface Acquired {

@@ -24,13 +24,14 @@ export interface LockListing {
 
 /**
  * Lists every lock whose key begins with `prefix`, held or not. `signal` limits the whole listing (default:
- * 30 s). Rejects with the store's error.
+ * 30 s). Undefined if the store cannot list. Rejects with the store's error.
  */
 export async function listLocks(
   store: LockStore,
   clock: Clock,
   { prefix = '', signal = AbortSignal.timeout(30_000) }: { prefix?: string; signal?: AbortSignal } = {},
-): Promise<LockListing[]> {
+): Promise<LockListing[] | undefined> {
+  if (store.list === undefined) return undefined;
   const listings: LockListing[] = [];
   for await (const { key, held, record } of store.list(prefix, signal)) {
     if (record === undefined) {

@@ -1,72 +1,50 @@
-import type { LockRecord } from './lockStore.ts';
+import { z } from 'zod';
+import type { LeaseOwner, LockRecord } from './lockStore.ts';
 
-/**
- * Metadata of a lock's blob. Names are case-insensitive, values travel as HTTP headers, the limit is 8 KB in
- * all.
- */
-export type LockMetadata = Record<string, string>;
+/** Most characters (UTF-16 code units) in the key of a lock, whichever store keeps it. */
+export const longestKey = 1024;
 
 /** Most characters (UTF-16 code units) in each part of a `LeaseOwner`. */
 export const longestOwnerPart = 256;
 
-/**
- * The metadata of a lock, with the record of a holder that took a fence.
- *
- * @throws RangeError if a part of the owner is longer than 256 characters.
- */
-export function toMetadata(key: string, record?: LockRecord): LockMetadata {
-  const metadata: LockMetadata = { key: toHeader(key) };
-  if (record === undefined) return metadata;
-  const { instance, job, runId } = record.owner;
-  for (const part of [instance, job, runId ?? '']) {
+/** @throws RangeError for an empty key, or one longer than 1,024 characters. */
+export function checkKey(key: string): void {
+  if (key.length === 0 || key.length > longestKey) {
+    throw new RangeError(`A lock key has 1 to 1,024 characters, not ${key.length}`);
+  }
+}
+
+/** @throws RangeError if a part of the owner is longer than 256 characters. */
+export function checkOwner({ instance, job, runId = '' }: LeaseOwner): void {
+  for (const part of [instance, job, runId]) {
     if (part.length > longestOwnerPart) {
       throw new RangeError(`Each part of a lease owner has at most ${longestOwnerPart} characters`);
     }
   }
-  return {
-    ...metadata,
-    instance: toHeader(instance),
-    job: toHeader(job),
-    ...(runId === undefined ? {} : { runid: toHeader(runId) }),
-    since: new Date(record.since).toISOString(),
-    leasems: String(record.leaseMs),
-    fence: String(record.fence),
-  };
 }
 
-/** The record in the metadata. Undefined if no holder has left one, or if it is not in our format. */
-export function fromMetadata(metadata: LockMetadata): LockRecord | undefined {
-  const { instance, job, runid, since, leasems, fence } = metadata;
-  if (instance === undefined || job === undefined || since === undefined) return undefined;
-  const record: LockRecord = {
-    fence: Number(fence),
-    owner: {
-      instance: fromHeader(instance),
-      job: fromHeader(job),
-      ...(runid === undefined ? {} : { runId: fromHeader(runid) }),
-    },
-    since: Date.parse(since),
-    leaseMs: Number(leasems),
-  };
-  const valid = Number.isSafeInteger(record.fence) && record.since >= 0 && record.leaseMs > 0;
-  return valid ? record : undefined;
+const recordSchema = z
+  .object({
+    fence: z.int(),
+    owner: z.object({ instance: z.string(), job: z.string(), runId: z.string().exactOptional() }),
+    since: z.number().nonnegative(),
+    leaseMs: z.number().positive(),
+  })
+  .readonly();
+
+/** A record as JSON text, for stores that keep text. @throws RangeError if a part of the owner is too long. */
+export function recordToText(record: LockRecord): string {
+  checkOwner(record.owner);
+  return JSON.stringify(record);
 }
 
-/** The key in a lock's metadata. */
-export function keyOf(metadata: LockMetadata): string | undefined {
-  return metadata.key === undefined ? undefined : fromHeader(metadata.key);
-}
-
-/**
- * Printable ASCII stays as it is, so that people can read it. Anything else becomes `~` and the base64url of
- * its UTF-16 code units.
- */
-function toHeader(text: string): string {
-  return /^[\x21-\x7d][\x21-\x7e]*$/.test(text)
-    ? text
-    : `~${Buffer.from(text, 'utf16le').toString('base64url')}`;
-}
-
-function fromHeader(text: string): string {
-  return text.startsWith('~') ? Buffer.from(text.slice(1), 'base64url').toString('utf16le') : text;
+/** The record in a text; undefined if there is none, or if it is not in our format. */
+export function recordFromText(text: string | null | undefined): LockRecord | undefined {
+  if (text === null || text === undefined || text === '') return undefined;
+  try {
+    const { success, data } = recordSchema.safeParse(JSON.parse(text));
+    return success ? data : undefined;
+  } catch {
+    return undefined;
+  }
 }

@@ -41,21 +41,43 @@ export interface ListedLock extends LockView {
 /** The store says that the lease is not ours, and why. */
 export type Refusal = { kind: 'refused' } & Loss;
 
+/** What a store can do, and how its leases end. */
+export interface StoreTraits {
+  /** Lease lengths that it grants, in milliseconds: from `minMs` to `maxMs`, in whole multiples of `stepMs`. */
+  readonly lease: { readonly minMs: number; readonly maxMs: number; readonly stepMs: number };
+  /**
+   * How long after its end, in milliseconds, a lease may go on holding the lock. It delays the next holder; it is never
+   * early, so it endangers nobody.
+   */
+  readonly expiryLagMs: number;
+  /**
+   * What keeps a lease. `id`: whoever knows its id, in any process. `connection`: only the process that acquired it can
+   * renew or release it, and the end of its connection may end the lease at once.
+   */
+  readonly keptBy: 'id' | 'connection';
+  /** Who can look at a lock: `anyone`, or only its `holder`. */
+  readonly looks: 'anyone' | 'holder';
+}
+
 /**
- * What leases need of a store. A new store must pass the contract suite, `test/locking/contract`.
+ * What leases need of a store. A new store must pass the contract suite, `src/testing/locks/lockStoreContract.ts`.
  *
  * Whatever the store says about a lock is a value. A rejection means that nothing was learned: the request
- * may or may not have been applied. No call retries; each ends when its signal aborts.
+ * may or may not have been applied. No call retries; each ends when its signal aborts. Disposal ends the connections that
+ * the store opened itself, and with them any lease kept by a connection.
  */
-export interface LockStore {
-  /** The lock as it is now; undefined if there is none yet. */
+export interface LockStore extends AsyncDisposable {
+  readonly traits: StoreTraits;
+  /**
+   * The lock as it is now; undefined if there is none yet. Where only the holder can look, another's look is rejected.
+   */
   look(key: string, signal: AbortSignal): Promise<LockView | undefined>;
   /** Creates the lock unless it exists. Resolves with the lock as it is afterwards. */
   create(key: string, signal: AbortSignal): Promise<LockView>;
   /**
    * Takes the lock for `leaseMs` milliseconds. The caller chooses `leaseId`, a UUID. Idempotent per
-   * `leaseId`: repeated by the holder, it extends the lease. `held`: another lease has the lock. `absent`:
-   * there is no such lock, `create` it first.
+   * `leaseId`: repeated by the holder, it restarts the lease with the new length. `held`: another lease has the lock.
+   * `absent`: there is no such lock, `create` it first.
    */
   acquire(
     key: string,
@@ -65,7 +87,7 @@ export interface LockStore {
   ): Promise<'acquired' | 'held' | 'absent'>;
   /**
    * Writes the record under the lease if the lock still has this version. `changed`: it has another, or is
-   * gone.
+   * gone. A version is opaque: any text that the store did not give out is another version.
    */
   raise(
     key: string,
@@ -74,12 +96,22 @@ export interface LockStore {
     version: string,
     signal: AbortSignal,
   ): Promise<'raised' | 'changed' | Refusal>;
-  /** Restarts the time of the lease, which must still be ours. */
-  renew(key: string, leaseId: string, signal: AbortSignal): Promise<'renewed' | Refusal>;
+  /**
+   * Restarts the time of the lease, which must still be ours. `leaseMs` is the length it was acquired with; no store has
+   * to remember it.
+   */
+  renew(key: string, leaseId: string, leaseMs: number, signal: AbortSignal): Promise<'renewed' | Refusal>;
   /** `gone`: this lease no longer held the lock, or never did. That is just as good. */
   release(key: string, leaseId: string, signal: AbortSignal): Promise<'released' | 'gone'>;
-  /** Ends any lease at once if the lock still has this version. `changed`: it has another, or is gone. */
-  break(key: string, version: string, signal: AbortSignal): Promise<'broken' | 'notHeld' | 'changed'>;
-  /** Every lock whose key begins with `prefix`, held or not; all locks if it is empty. */
-  list(prefix: string, signal: AbortSignal): AsyncIterable<ListedLock>;
+  /**
+   * Ends any lease at once if the lock still has this version. `changed`: it has another, or is gone. Undefined if the
+   * store cannot take a lock away.
+   */
+  readonly break?: (
+    key: string,
+    version: string,
+    signal: AbortSignal,
+  ) => Promise<'broken' | 'notHeld' | 'changed'>;
+  /** Every lock whose key begins with `prefix`, held or not; all locks if it is empty. Undefined if the store cannot list. */
+  readonly list?: (prefix: string, signal: AbortSignal) => AsyncIterable<ListedLock>;
 }

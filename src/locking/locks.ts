@@ -4,9 +4,9 @@ import { attemptAcquire, type Wanted } from './acquire.ts';
 import { type Backoff, waitBefore } from './backoff.ts';
 import { LockStoreFailed, LocksClosed, LockTimeout } from './errors.ts';
 import { holdLease } from './holdLease.ts';
-import type { HeldLease, Lease, LeaseSetting } from './lease.ts';
+import type { FenceFloor, HeldLease, Lease, LeaseSetting } from './lease.ts';
 import type { LeaseOwner, LockStore } from './lockStore.ts';
-import { type LeaseTiming, leaseTiming } from './timing.ts';
+import { checkLease, type LeaseTiming, leaseTiming, nearestLease } from './timing.ts';
 
 /** How to take a lease. */
 export interface LeaseChoice {
@@ -20,12 +20,18 @@ export interface LeaseChoice {
    * Default false.
    */
   likelyNew?: boolean;
+  /**
+   * Keeps the lock for at least this many milliseconds from when it was taken, even if it is released sooner. So a job
+   * that ends at once does not run again on an instance whose clock is behind. Default 0. If the process dies, the lock
+   * ends with its lease. Where a connection keeps a lease, it ends with the connection.
+   */
+  minHoldMs?: number;
 }
 
 /**
  * Takes leases on locks by key. The caller must release every lease; `await using` does.
  *
- * A key has 1 to 1,024 characters, and each part of an owner at most 256. The blob store refuses others with
+ * A key has 1 to 1,024 characters, and each part of an owner at most 256. Stores refuse others with
  * a RangeError, which comes as the `cause` of a LockStoreFailed.
  */
 export interface Locks {
@@ -68,7 +74,7 @@ export interface LocksOptions {
   clock?: Clock;
   /** Default: none. */
   telemetry?: Telemetry;
-  /** Whole seconds, 15 to 60 (the limits of the blob service). Default 30. */
+  /** A length that the store grants: 15 to 60 whole seconds for blobs. Default: 30, or what comes closest to it. */
   leaseSeconds?: number;
   /** Replaces the timing that follows from `leaseSeconds`. */
   timing?: LeaseTiming;
@@ -76,19 +82,24 @@ export interface LocksOptions {
   backoff?: Backoff;
   /** Returns values in [0, 1). Default: Math.random. */
   random?: () => number;
+  /** What new fences must exceed. Default: only the last fence of the lock. */
+  fenceFloor?: FenceFloor | undefined;
 }
 
 /**
  * The locks of one process. Call `drain` before the process ends: one that dies without it leaves its locks
  * taken until their leases run out.
  *
- * @throws RangeError unless `leaseSeconds` is a whole number from 15 to 60.
+ * @throws RangeError unless the store grants leases of `leaseSeconds`.
  */
 export function createLocks(store: LockStore, options: LocksOptions = {}): ProcessLocks {
   const { clock = systemClock, telemetry = noTelemetry } = options;
   const { random = Math.random, backoff = { firstMs: 100, mostMs: 1000 } } = options;
-  const timing = options.timing ?? leaseTiming(options.leaseSeconds ?? 30);
-  const setting: LeaseSetting = { store, clock, telemetry, timing, random };
+  const { fenceFloor, leaseSeconds } = options;
+  const chosen = leaseSeconds === undefined ? nearestLease(30_000, store.traits) : leaseTiming(leaseSeconds);
+  const timing = options.timing ?? chosen;
+  checkLease(timing, store.traits);
+  const setting: LeaseSetting = { store, clock, telemetry, timing, random, fenceFloor };
   const held = new Set<HeldLease>();
   const stopping = new AbortController();
   let attempts = 0;
@@ -99,16 +110,17 @@ export function createLocks(store: LockStore, options: LocksOptions = {}): Proce
     if (held.size === 0 && attempts === 0) idle();
   };
 
-  async function attempt(wanted: Wanted): Promise<Lease | null> {
+  async function attempt(wanted: Wanted, minHoldMs: number): Promise<Lease | null> {
     const { owner } = wanted;
     attempts++;
     try {
       const acquired = await attemptAcquire(wanted, setting);
       if (acquired === null) return null;
-      const lease = holdLease(acquired, setting, (ended) => {
-        held.delete(ended);
+      const ended = (lease: HeldLease) => {
+        held.delete(lease);
         ifIdle();
-      });
+      };
+      const lease = holdLease(acquired, setting, { minHoldMs, stopping: stopping.signal, ended });
       held.add(lease);
       telemetry.count(metric.leaseAcquired, { job: owner.job });
       telemetry.record(metric.leaseFence, lease.fence, { job: owner.job });
@@ -133,14 +145,16 @@ export function createLocks(store: LockStore, options: LocksOptions = {}): Proce
   return {
     stopping: stopping.signal,
 
-    async tryAcquire(key, owner, { fenced = true, likelyNew = false } = {}) {
+    async tryAcquire(key, owner, { fenced = true, likelyNew = false, minHoldMs = 0 } = {}) {
+      checkMinHold(minHoldMs);
       if (stopping.signal.aborted) return null;
-      const lease = await attempt({ key, owner, fenced, likelyNew, tries: 3 });
+      const lease = await attempt({ key, owner, fenced, likelyNew, tries: 3 }, minHoldMs);
       if (lease === null) telemetry.count(metric.leaseSkipped, { job: owner.job });
       return lease;
     },
 
-    async acquire(key, owner, { waitMs, fenced = true, likelyNew = false, signal }) {
+    async acquire(key, owner, { waitMs, fenced = true, likelyNew = false, minHoldMs = 0, signal }) {
+      checkMinHold(minHoldMs);
       const startedAt = clock.monotonic();
       const giveUp = signal === undefined ? stopping.signal : AbortSignal.any([signal, stopping.signal]);
       let failure: LockStoreFailed | undefined;
@@ -148,7 +162,8 @@ export function createLocks(store: LockStore, options: LocksOptions = {}): Proce
         if (stopping.signal.aborted) throw new LocksClosed(key);
         signal?.throwIfAborted();
         try {
-          const lease = await attempt({ key, owner, fenced, likelyNew: likelyNew && tries === 0, tries: 1 });
+          const wanted = { key, owner, fenced, likelyNew: likelyNew && tries === 0, tries: 1 };
+          const lease = await attempt(wanted, minHoldMs);
           if (lease !== null && signal?.aborted) await lease.release();
           else if (lease !== null) {
             telemetry.record(metric.leaseWaitedMs, clock.monotonic() - startedAt, { job: owner.job });
@@ -168,4 +183,9 @@ export function createLocks(store: LockStore, options: LocksOptions = {}): Proce
 
     drain: (graceMs) => (draining ??= drain(graceMs)),
   };
+}
+
+/** @throws RangeError unless it is a length of time in milliseconds. */
+function checkMinHold(ms: number): void {
+  if (!(ms >= 0 && Number.isFinite(ms))) throw new RangeError(`minHoldMs is 0 or more, not ${ms}`);
 }

@@ -1,6 +1,6 @@
 import { LockHeld } from './errors.ts';
 import type { Lease } from './lease.ts';
-import type { Locks } from './locks.ts';
+import type { LeaseChoice, Locks } from './locks.ts';
 
 /**
  * What a wrapped handler does if its lock is held:
@@ -38,17 +38,17 @@ export type Singleton = <Input, Context extends Invocation, Output>(
  *
  * `singleton('nightly', handler, { whenHeld: 'skip' })`
  *
- * `instance` names this process as the owner of its leases. The handler must call `lease.assertHeld()` before
+ * `instance` names this process as the owner of its leases, and `choice` says how they are taken. The handler must call `lease.assertHeld()` before
  * each side effect.
  */
-export function createSingleton(locks: Locks, instance: string): Singleton {
+export function createSingleton(locks: Locks, instance: string, choice: LeaseChoice = {}): Singleton {
   return (key, handler, policy) => async (input, context) => {
     const lock = typeof key === 'string' ? key : key(input);
     const owner = { instance, job: context.functionName, runId: context.invocationId };
     await using lease =
       policy.whenHeld === 'wait'
-        ? await locks.acquire(lock, owner, { waitMs: policy.waitMs ?? 30_000 })
-        : await locks.tryAcquire(lock, owner);
+        ? await locks.acquire(lock, owner, { ...choice, waitMs: policy.waitMs ?? 30_000 })
+        : await locks.tryAcquire(lock, owner, choice);
     if (lease !== null) return await handler(input, context, lease);
     if (policy.whenHeld === 'throw') throw new LockHeld(lock);
     return undefined;

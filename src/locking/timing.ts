@@ -1,3 +1,5 @@
+import type { StoreTraits } from './lockStore.ts';
+
 /** The times of a lease, in milliseconds. */
 export interface LeaseTiming {
   /** How long the store keeps a lease without a renewal. */
@@ -23,27 +25,42 @@ export interface LeaseTiming {
 }
 
 /**
- * The timing of a lease of `seconds`. It is renewed at a third of its time, so that two renewals may fail.
- * One request takes at most a sixth of it, and never more than 5 s.
+ * The timing of a lease of `seconds`. It is renewed at a third of its time, so that two renewals may fail. One request
+ * takes at most a sixth of it, and never more than 5 s. The margin is a fifth of a short lease, and 3 s from 15 s on.
  *
- * @throws RangeError unless `seconds` is a whole number from 15 to 60, the limits of the blob service
- * (https://learn.microsoft.com/rest/api/storageservices/lease-blob).
+ * @throws RangeError unless `seconds` is more than 0.
  */
 export function leaseTiming(seconds: number): LeaseTiming {
-  if (!Number.isInteger(seconds) || seconds < 15 || seconds > 60) {
-    throw new RangeError(`A lease lasts 15 to 60 whole seconds, not ${seconds}`);
-  }
+  if (!(seconds > 0)) throw new RangeError(`A lease lasts more than 0 s, not ${seconds} s`);
   const leaseMs = seconds * 1000;
+  const atMost = (ms: number, share: number) => Math.min(ms, leaseMs / share);
   return {
     leaseMs,
-    marginMs: 3000,
-    timerSlackMs: 250,
+    marginMs: atMost(3000, 5),
+    timerSlackMs: atMost(250, 60),
     renewEveryMs: leaseMs / 3,
     renewJitter: 0.2,
-    attemptMs: Math.min(5000, leaseMs / 6),
-    retryMinMs: 1000,
-    retryMaxMs: 2000,
+    attemptMs: atMost(5000, 6),
+    retryMinMs: atMost(1000, 15),
+    retryMaxMs: atMost(2000, 7.5),
   };
+}
+
+/** @throws RangeError unless the store grants leases of this length. */
+export function checkLease({ leaseMs }: LeaseTiming, { lease }: StoreTraits): void {
+  const { minMs, maxMs, stepMs } = lease;
+  if (leaseMs >= minMs && leaseMs <= maxMs && leaseMs % stepMs === 0) return;
+  const step = stepMs === 1000 ? 'whole seconds' : `steps of ${stepMs} ms`;
+  throw new RangeError(
+    `A lease of this store lasts ${minMs / 1000} to ${maxMs / 1000} s in ${step}, not ${leaseMs / 1000} s`,
+  );
+}
+
+/** The lease that this store grants and that comes closest to `ms` milliseconds. */
+export function nearestLease(ms: number, { lease }: StoreTraits): LeaseTiming {
+  const { minMs, maxMs, stepMs } = lease;
+  const steps = Math.ceil(ms / stepMs) * stepMs;
+  return leaseTiming(Math.min(maxMs, Math.max(minMs, steps)) / 1000);
 }
 
 /**

@@ -8,6 +8,7 @@ import {
   listLocks,
 } from '../locking/index.ts';
 import type { Instance } from '../platform/instance.ts';
+import { problem, problemResponse } from '../platform/problem.ts';
 import type { AuditTrail } from './audit.ts';
 import type { OpsRequest, OpsResponse } from './http.ts';
 import { conflict, notFound, readBody, reasonSchema } from './requests.ts';
@@ -35,6 +36,7 @@ export async function listLocksFor({
   instance: { clock },
 }: Pick<Parts, 'lockStore' | 'instance'>): Promise<OpsResponse> {
   const locks = await listLocks(lockStore, clock, { prefix: jobLockPrefix });
+  if (locks === undefined) return notSupported('list its locks');
   const shown = locks.filter(({ held, owner }) => held || owner !== undefined);
   return { jsonBody: { locks: shown.map(lockView) } };
 }
@@ -51,6 +53,11 @@ function lockView({ key, held, owner, acquiredAt, expiry, fence }: LockListing) 
     expiry: expiry ?? null,
     fence,
   };
+}
+
+/** The store of locks that `LOCKS` names lacks this. */
+function notSupported(what: string): OpsResponse {
+  return problemResponse(problem(501, `the store of locks that LOCKS names cannot ${what}`));
 }
 
 /** `POST ops/locks/release` `{key, expectedOwner, reason}`: takes a lock from a holder that cannot let go. */
@@ -71,7 +78,7 @@ export async function releaseLock(
   const asking = { key, expectedOwner, actor, reason };
   let released: ForceReleaseOutcome;
   try {
-    released = await forceRelease(lockStore, clock, asking, undefined, telemetry);
+    released = await forceRelease(lockStore, clock, asking, { telemetry });
   } catch (error) {
     // The lease may be broken already: the attempt is on record whatever came of it.
     await record('unknown');
@@ -81,6 +88,8 @@ export async function releaseLock(
   switch (released.kind) {
     case 'released':
       return { jsonBody: { key, previousOwner: released.previous.owner.instance, fence: released.fence } };
+    case 'unsupported':
+      return notSupported('take a lock away: it ends when its holder stops renewing it');
     case 'notFound':
       return notFound(`lock "${key}"`);
     case 'notHeld':

@@ -26,6 +26,7 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
   ops: [...generic, 'invoice', 'intake'],
   settings: ['platform', 'paying'],
   functions: ['payonce.ts', 'platform', 'runs'],
+  testing: ['platform', 'locking'],
 };
 
 /** Where the parts are put together: everything is known here. */

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { jobLockKey, workItemLockKey, workItemLockPrefix } from '../../src/locking/index.ts';
-import { lockName } from '../../src/locking/lockName.ts';
+import { blobName } from '../../src/locking/stores/blob/blobName.ts';
 import { messageLockMs } from '../../src/paying/messageLock.ts';
 import { blobContainers, queues, serviceBusQueues } from '../../src/platform/azureNames.ts';
 import {
@@ -40,18 +40,18 @@ describe('names', () => {
   });
 
   test('the lifecycle rule deletes old work item locks, and no others', () => {
-    const longest = lockName(workItemLockKey('x'.repeat(900), 'notify'));
-    const deepest = lockName(workItemLockKey('x/'.repeat(400), 'notify'));
+    const longest = blobName(workItemLockKey('x'.repeat(900), 'notify'));
+    const deepest = blobName(workItemLockKey('x/'.repeat(400), 'notify'));
     const rules = JSON.stringify(bodyValue(storage, 'lifecycle'));
     const prefixes = [...rules.matchAll(/"prefixMatch":\[([^\]]*)\]/g)].map((match) => match[1]);
     expect(prefixes).toEqual([`"${blobContainers.locks}/${workItemLockPrefix}"`]);
     // A closed network blocks the rule unless it allows trusted services.
     expect(JSON.stringify(bodyValue(storage, 'account'))).toContain('"bypass":"AzureServices"');
-    for (const name of [longest, deepest, lockName(workItemLockKey('INV #1', 'receipt'))]) {
+    for (const name of [longest, deepest, blobName(workItemLockKey('INV #1', 'receipt'))]) {
       expect(name.startsWith(workItemLockPrefix)).toBe(true);
     }
     for (const key of [jobLockKey('sweep-outbox'), jobLockKey('process-invoices', '0')]) {
-      expect(lockName(key).startsWith(workItemLockPrefix)).toBe(false);
+      expect(blobName(key).startsWith(workItemLockPrefix)).toBe(false);
     }
   });
 

@@ -2,8 +2,8 @@ import { describe, expect, test } from 'vitest';
 import { createLocks } from '../../src/locking/index.ts';
 import { leaseTiming } from '../../src/locking/timing.ts';
 import { noTelemetry } from '../../src/platform/telemetry.ts';
+import { memoryLockStore } from '../../src/testing/locks/memoryLockStore.ts';
 import { type Fault, faultyLockStore } from '../support/faultyLockStore.ts';
-import { memoryLockStore } from '../support/memoryLockStore.ts';
 import { virtualClock } from '../support/virtualClock.ts';
 
 /**

@@ -4,8 +4,8 @@ import { holdLease } from '../../src/locking/holdLease.ts';
 import type { LeaseOwner, LockStore } from '../../src/locking/index.ts';
 import { leaseTiming } from '../../src/locking/timing.ts';
 import { metric } from '../../src/platform/telemetry.ts';
+import { memoryLockStore } from '../../src/testing/locks/memoryLockStore.ts';
 import { type Fault, faultyLockStore, type Operation } from '../support/faultyLockStore.ts';
-import { memoryLockStore } from '../support/memoryLockStore.ts';
 import { recordedTelemetry } from '../support/recordedTelemetry.ts';
 import { virtualClock } from '../support/virtualClock.ts';
 

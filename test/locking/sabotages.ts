@@ -86,10 +86,10 @@ const sabotages: Sabotage[] = [
   },
   {
     name: 'lease id not compared',
-    file: 'src/locking/blobLockStore.ts',
+    file: 'src/locking/stores/blob/blobLockStore.ts',
     from: "if (renewed.leaseId === leaseId) return 'renewed';",
     to: "if (renewed.leaseId !== undefined) return 'renewed';",
-    tests: 'test/locking/contract/blob.test.ts',
+    tests: 'test/locking/stores/blob/contract.test.ts',
     caughtBy: 'an expired lease is free for others, and its old id no longer works',
   },
 ];

@@ -17,14 +17,14 @@ export type Fault =
   /** The service answers with an error and applies nothing. */
   | { kind: 'status'; status: number };
 
-export type Operation = Exclude<keyof LockStore, 'list'>;
+export type Operation = 'look' | 'create' | 'acquire' | 'raise' | 'renew' | 'release' | 'break';
 
 /**
  * A store behind a network: `fault` decides what happens to each request, `applied` is called for each that
  * took effect.
  */
 export function faultyLockStore(
-  store: LockStore,
+  store: LockStore & Required<Pick<LockStore, 'break' | 'list'>>,
   clock: Clock,
   fault: (operation: Operation) => Fault,
   applied: (operation: Operation) => void = () => {},
@@ -63,14 +63,16 @@ export function faultyLockStore(
   }
 
   return {
+    traits: store.traits,
     look: (key, signal) => pass('look', signal, () => store.look(key, signal)),
     create: (key, signal) => pass('create', signal, () => store.create(key, signal)),
     acquire: (key, id, ms, signal) => pass('acquire', signal, () => store.acquire(key, id, ms, signal)),
     raise: (key, id, record, version, signal) =>
       pass('raise', signal, () => store.raise(key, id, record, version, signal)),
-    renew: (key, id, signal) => pass('renew', signal, () => store.renew(key, id, signal)),
+    renew: (key, id, ms, signal) => pass('renew', signal, () => store.renew(key, id, ms, signal)),
     release: (key, id, signal) => pass('release', signal, () => store.release(key, id, signal)),
     break: (key, version, signal) => pass('break', signal, () => store.break(key, version, signal)),
     list: (prefix, signal) => store.list(prefix, signal),
+    [Symbol.asyncDispose]: () => store[Symbol.asyncDispose](),
   };
 }

@@ -2,19 +2,19 @@
  * A process that holds a lock, for tests to kill, stop and end. It takes a step every 100 ms while its lease
  * allows it. `startLockHolder` starts it and receives its messages.
  */
-import { ContainerClient } from '@azure/storage-blob';
-import { blobLockStore, createLocks, LeaseLost } from '../../src/locking/index.ts';
+import { createLocks, LeaseLost } from '../../src/locking/index.ts';
 import { systemClock } from '../../src/platform/clock.ts';
 import { noTelemetry } from '../../src/platform/telemetry.ts';
-import type { HolderMessage } from './startLockHolder.ts';
+import { openLockStore } from './openLockStore.ts';
+import type { HolderMessage, Holding } from './startLockHolder.ts';
 
-const [connectionString = '', container = '', key = '', instance = ''] = process.argv.slice(2);
+const { store, leaseMs, key, instance } = JSON.parse(process.argv[2] ?? '') as Holding;
 const tell = (message: HolderMessage) => process.send?.(message);
 
-const locks = createLocks(blobLockStore(new ContainerClient(connectionString, container)), {
+const locks = createLocks(await openLockStore(store), {
   clock: systemClock,
   telemetry: noTelemetry,
-  leaseSeconds: 15,
+  leaseSeconds: leaseMs / 1000,
 });
 const lease = await locks.acquire(key, { instance, job: 'holder' }, { waitMs: 60_000 });
 tell({ kind: 'held', fence: lease.fence });

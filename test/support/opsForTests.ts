@@ -6,7 +6,7 @@ import { cosmosDocuments } from '../../src/documents/cosmosDocuments.ts';
 import type { Invoice } from '../../src/invoice/invoice.ts';
 import { shardsCheck } from '../../src/invoice/shard.ts';
 import { cosmosInvoiceStore } from '../../src/invoice/store/cosmosInvoiceStore.ts';
-import { blobLockStore } from '../../src/locking/index.ts';
+import { blobLockStore } from '../../src/locking/stores/blob/blobLockStore.ts';
 import { cosmosAudit } from '../../src/ops/cosmosAudit.ts';
 import { opsApi } from '../../src/ops/opsApi.ts';
 import { cosmosOutboxStore } from '../../src/outbox/cosmosOutboxStore.ts';

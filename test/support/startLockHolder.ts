@@ -1,11 +1,21 @@
 import { fork } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import type { LostReason } from '../../src/locking/index.ts';
+import type { ContractHolder } from '../../src/testing/locks/subject.ts';
+import type { StoreAddress } from './openLockStore.ts';
 
 export type HolderMessage =
   | { kind: 'held'; fence: number }
   | { kind: 'step' }
   | { kind: 'refused'; reason: LostReason; signalled: boolean };
+
+/** What the process holds, and where. */
+export interface Holding {
+  store: StoreAddress;
+  leaseMs: number;
+  key: string;
+  instance: string;
+}
 
 export interface LockHolder extends AsyncDisposable {
   fence: number;
@@ -19,17 +29,11 @@ export interface LockHolder extends AsyncDisposable {
 }
 
 /** Starts a process that acquires the lock. Resolves once it holds it. */
-export async function startLockHolder(at: {
-  connectionString: string;
-  container: string;
-  key: string;
-  instance: string;
-}): Promise<LockHolder> {
-  const child = fork(
-    fileURLToPath(new URL('lockHolder.ts', import.meta.url)),
-    [at.connectionString, at.container, at.key, at.instance],
-    { execArgv: [], stdio: ['ignore', 'inherit', 'inherit', 'ipc'] },
-  );
+export async function startLockHolder(holding: Holding): Promise<LockHolder> {
+  const child = fork(fileURLToPath(new URL('lockHolder.ts', import.meta.url)), [JSON.stringify(holding)], {
+    execArgv: [],
+    stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
+  });
   const ended = new Promise<void>((resolve) => child.once('exit', () => resolve()));
   let steps = 0;
   let refuse: (refusal: { reason: LostReason; signalled: boolean }) => void = () => {};
@@ -57,6 +61,26 @@ export async function startLockHolder(at: {
     async [Symbol.asyncDispose]() {
       child.kill('SIGKILL');
       await ended;
+    },
+  };
+}
+
+/** Starts holders for a contract suite, and ends them all when it is disposed. */
+export function contractHolders(store: StoreAddress, leaseMs: number) {
+  const holders: LockHolder[] = [];
+  return {
+    startHolder: async (key: string): Promise<ContractHolder> => {
+      const holder = await startLockHolder({ store, leaseMs, key, instance: 'holder' });
+      holders.push(holder);
+      return {
+        ...holder,
+        kill: () => holder.signal('SIGKILL'),
+        freeze: () => holder.signal('SIGSTOP'),
+        thaw: () => holder.signal('SIGCONT'),
+      };
+    },
+    async [Symbol.asyncDispose]() {
+      await Promise.all(holders.map((holder) => holder[Symbol.asyncDispose]()));
     },
   };
 }

@@ -1,6 +1,6 @@
 import { createLocks, type LocksOptions, type ProcessLocks } from '../../src/locking/index.ts';
+import { type MemoryLockStore, memoryLockStore } from '../../src/testing/locks/memoryLockStore.ts';
 import { type Fault, faultyLockStore, type Operation } from './faultyLockStore.ts';
-import { type MemoryLockStore, memoryLockStore } from './memoryLockStore.ts';
 import { type RecordedTelemetry, recordedTelemetry } from './recordedTelemetry.ts';
 import { type VirtualClock, virtualClock } from './virtualClock.ts';
 

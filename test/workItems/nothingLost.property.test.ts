@@ -4,13 +4,13 @@ import { z } from 'zod';
 import { StoreAway } from '../../src/documents/storeAway.ts';
 import { createLocks } from '../../src/locking/index.ts';
 import { noTelemetry } from '../../src/platform/telemetry.ts';
+import { memoryLockStore } from '../../src/testing/locks/memoryLockStore.ts';
 import type { Effects } from '../../src/workItems/effects.ts';
 import { NotNow } from '../../src/workItems/notNow.ts';
 import { createProcessWorkItem } from '../../src/workItems/processWorkItem.ts';
 import { defineStage, itemsOf, workItemMessages } from '../../src/workItems/workItem.ts';
 import { memoryEffects } from '../memory/memoryEffects.ts';
 import { anInstance } from '../support/anInstance.ts';
-import { memoryLockStore } from '../support/memoryLockStore.ts';
 import { virtualClock } from '../support/virtualClock.ts';
 
 /** What the tries of a work item come to, one after the other; then it succeeds, unless it never does. */

@@ -1,8 +1,9 @@
 import type { Scheduler } from 'fast-check';
 import { bounded, RequestTimedOut } from '../../../src/locking/bounded.ts';
-import { createLocks, LeaseLost, type LockStore, LockTimeout } from '../../../src/locking/index.ts';
+import { createLocks, LeaseLost, LockTimeout } from '../../../src/locking/index.ts';
 import { leaseTiming } from '../../../src/locking/timing.ts';
 import { noTelemetry } from '../../../src/platform/telemetry.ts';
+import type { MemoryLockStore } from '../../../src/testing/locks/memoryLockStore.ts';
 import { fencedRegister } from './fencedRegister.ts';
 import { createWorld, type Machine } from './world.ts';
 
@@ -139,7 +140,7 @@ export async function runSchedule(scheduler: Scheduler, seed: number): Promise<C
 async function disturb(
   machines: Machine[],
   random: () => number,
-  locks: LockStore & { holder(key: string): string | undefined },
+  locks: MemoryLockStore,
   broken: Set<string>,
   note: (what: string) => void,
 ): Promise<void> {

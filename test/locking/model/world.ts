@@ -1,7 +1,7 @@
 import type { Scheduler } from 'fast-check';
 import type { LockStore } from '../../../src/locking/index.ts';
 import type { Clock } from '../../../src/platform/clock.ts';
-import { type MemoryLockStore, memoryLockStore } from '../../support/memoryLockStore.ts';
+import { type MemoryLockStore, memoryLockStore } from '../../../src/testing/locks/memoryLockStore.ts';
 
 /** One machine of the world. */
 export interface Machine {
@@ -145,6 +145,7 @@ export function createWorld(scheduler: Scheduler, seed: number): World {
 
   function storeOf(machine: Machine): LockStore {
     return {
+      traits: locks.traits,
       look: (key, signal) => carry(machine, 'look', () => locks.look(key, signal)),
       create: (key, signal) => carry(machine, 'create', () => locks.create(key, signal)),
       acquire: (key, id, ms, signal) => {
@@ -153,10 +154,11 @@ export function createWorld(scheduler: Scheduler, seed: number): World {
       },
       raise: (key, id, record, version, signal) =>
         carry(machine, `raise ${record.fence}`, () => locks.raise(key, id, record, version, signal)),
-      renew: (key, id, signal) => carry(machine, 'renew', () => locks.renew(key, id, signal)),
+      renew: (key, id, ms, signal) => carry(machine, 'renew', () => locks.renew(key, id, ms, signal)),
       release: (key, id, signal) => carry(machine, 'release', () => locks.release(key, id, signal)),
       break: (key, version, signal) => carry(machine, 'break', () => locks.break(key, version, signal)),
       list: (prefix, signal) => locks.list(prefix, signal),
+      async [Symbol.asyncDispose]() {},
     };
   }
 

@@ -1,5 +1,5 @@
 import { RestError } from '@azure/storage-blob';
-import type { Refusal } from './lockStore.ts';
+import type { Refusal } from '../../lockStore.ts';
 
 /**
  * The blob service's error codes that matter here:

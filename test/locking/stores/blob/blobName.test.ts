@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { commonNamePrefix, lockName } from '../../src/locking/lockName.ts';
+import { blobName, commonNamePrefix } from '../../../../src/locking/stores/blob/blobName.ts';
 
 describe('the blob name of a lock', () => {
   test.each([
@@ -13,18 +13,18 @@ describe('the blob name of a lock', () => {
     ['Zürich €', 'Z=fcrich=20=u20ac'],
     ['\ud800', '=ud800'],
   ])('%s', (key, name) => {
-    expect(lockName(key)).toBe(name);
+    expect(blobName(key)).toBe(name);
   });
 
   test('is a readable beginning and a hash when the key is too long or too deep', () => {
-    expect(lockName(`jobs/${'é'.repeat(1000)}`)).toMatch(/^jobs\/(=e9){64}==[0-9a-f]{64}$/);
-    expect(lockName(`${'a/'.repeat(300)}a`)).toMatch(/^a\/a-a-.*==[0-9a-f]{64}$/);
+    expect(blobName(`jobs/${'é'.repeat(1000)}`)).toMatch(/^jobs\/(=e9){64}==[0-9a-f]{64}$/);
+    expect(blobName(`${'a/'.repeat(300)}a`)).toMatch(/^a\/a-a-.*==[0-9a-f]{64}$/);
   });
 
   test('rejects an empty key and one over 1,024 characters', () => {
-    expect(() => lockName('')).toThrow(RangeError);
-    expect(() => lockName('a'.repeat(1025))).toThrow(RangeError);
-    expect(lockName('a'.repeat(1024))).toHaveLength(1024);
+    expect(() => blobName('')).toThrow(RangeError);
+    expect(() => blobName('a'.repeat(1025))).toThrow(RangeError);
+    expect(blobName('a'.repeat(1024))).toHaveLength(1024);
   });
 
   const unit = fc.integer({ min: 0, max: 0xffff }).map((code) => String.fromCharCode(code));
@@ -54,7 +54,7 @@ describe('the blob name of a lock', () => {
   test('is valid for any key', () => {
     fc.assert(
       fc.property(anyKey, (key) => {
-        const name = lockName(key);
+        const name = blobName(key);
         expect(name.length).toBeGreaterThan(0);
         expect(name.length).toBeLessThanOrEqual(1024);
         expect(name).toMatch(/^[A-Za-z0-9_=./-]+$/);
@@ -67,7 +67,7 @@ describe('the blob name of a lock', () => {
   test('differs for different keys', () => {
     fc.assert(
       fc.property(shortKey, shortKey, (one, two) => {
-        expect(lockName(one) === lockName(two)).toBe(one === two);
+        expect(blobName(one) === blobName(two)).toBe(one === two);
       }),
       { numRuns: 2000 },
     );
@@ -76,7 +76,7 @@ describe('the blob name of a lock', () => {
   test('begins with the common prefix of its folder, whatever part of the key is asked for', () => {
     fc.assert(
       fc.property(fc.oneof(anyKey, shortKey), fc.nat(), (key, length) => {
-        expect(lockName(key).startsWith(commonNamePrefix(key.slice(0, length % (key.length + 1))))).toBe(
+        expect(blobName(key).startsWith(commonNamePrefix(key.slice(0, length % (key.length + 1))))).toBe(
           true,
         );
       }),
@@ -89,7 +89,7 @@ describe('the blob name of a lock', () => {
   test('stays in the folder of its key, however long or deep the rest', () => {
     fc.assert(
       fc.property(anyKey, (key) => {
-        expect(lockName(`work-items/${key.slice(0, 1000)}#x`)).toMatch(/^work-items\//);
+        expect(blobName(`work-items/${key.slice(0, 1000)}#x`)).toMatch(/^work-items\//);
       }),
     );
   });
@@ -99,7 +99,7 @@ describe('the blob name of a lock', () => {
       fc.property(anyKey, fc.nat(), unit, (key, at, other) => {
         const i = at % key.length;
         const changed = key.slice(0, i) + other + key.slice(i + 1);
-        expect(lockName(changed) === lockName(key)).toBe(changed === key);
+        expect(blobName(changed) === blobName(key)).toBe(changed === key);
       }),
     );
   });

@@ -1,14 +1,22 @@
 import { ContainerClient, type StoragePipelineOptions } from '@azure/storage-blob';
+import type { LockStore, LockView, StoreTraits } from '../../lockStore.ts';
 import { blobAnswer, blobError, refusal } from './blobErrors.ts';
-import { commonNamePrefix, lockName } from './lockName.ts';
-import { fromMetadata, keyOf, toMetadata } from './lockRecord.ts';
-import type { LockStore, LockView } from './lockStore.ts';
+import { fromMetadata, keyOf, toMetadata } from './blobMetadata.ts';
+import { blobName, commonNamePrefix } from './blobName.ts';
 
 /**
  * The other states, `available`, `expired` and `broken`, can be acquired
  * (https://learn.microsoft.com/rest/api/storageservices/lease-blob).
  */
 const heldStates: readonly (string | undefined)[] = ['leased', 'breaking'];
+
+/** 15 to 60 whole seconds (https://learn.microsoft.com/rest/api/storageservices/lease-blob). */
+export const blobTraits: StoreTraits = {
+  lease: { minMs: 15_000, maxMs: 60_000, stepMs: 1_000 },
+  expiryLagMs: 500,
+  keptBy: 'id',
+  looks: 'anyone',
+};
 
 /**
  * A lock store on Azure Blob Storage: each lock is the lease of an empty blob in `container`, which is
@@ -23,7 +31,7 @@ export function blobLockStore(container: ContainerClient, pipeline: StoragePipel
     ...pipeline,
     retryOptions: { maxTries: 1 },
   });
-  const blob = remembered((key) => locks.getBlockBlobClient(lockName(key)));
+  const blob = remembered((key) => locks.getBlockBlobClient(blobName(key)));
 
   async function look(key: string, abortSignal: AbortSignal): Promise<LockView | undefined> {
     try {
@@ -56,6 +64,7 @@ export function blobLockStore(container: ContainerClient, pipeline: StoragePipel
   }
 
   return {
+    traits: blobTraits,
     look,
 
     async create(key, abortSignal) {
@@ -89,7 +98,7 @@ export function blobLockStore(container: ContainerClient, pipeline: StoragePipel
     async raise(key, leaseId, record, version, abortSignal) {
       try {
         await blob(key).setMetadata(toMetadata(key, record), {
-          conditions: { leaseId, ifMatch: version },
+          conditions: { leaseId, ifMatch: etag(version) },
           abortSignal,
         });
         return 'raised';
@@ -100,7 +109,7 @@ export function blobLockStore(container: ContainerClient, pipeline: StoragePipel
       }
     },
 
-    async renew(key, leaseId, abortSignal) {
+    async renew(key, leaseId, _leaseMs, abortSignal) {
       try {
         const renewed = await blob(key).getBlobLeaseClient(leaseId).renewLease({ abortSignal });
         if (renewed.leaseId === leaseId) return 'renewed';
@@ -124,7 +133,7 @@ export function blobLockStore(container: ContainerClient, pipeline: StoragePipel
 
     async break(key, version, abortSignal) {
       try {
-        const conditions = { ifMatch: version };
+        const conditions = { ifMatch: etag(version) };
         await blob(key).getBlobLeaseClient().breakLease(0, { conditions, abortSignal });
         return 'broken';
       } catch (error) {
@@ -154,6 +163,8 @@ export function blobLockStore(container: ContainerClient, pipeline: StoragePipel
         if (blobAnswer(error)?.code !== blobError.containerNotFound) throw error;
       }
     },
+
+    async [Symbol.asyncDispose]() {},
   };
 }
 
@@ -168,6 +179,11 @@ function remembered<T>(make: (key: string) => T): (key: string) => T {
     made.set(key, value);
     return value;
   };
+}
+
+/** A version as an ETag. One that this store cannot have given out becomes an ETag that no blob has. */
+function etag(version: string): string {
+  return /^"[\x21\x23-\x7e]+"$/.test(version) ? version : '"none"';
 }
 
 function view(state: string | undefined, metadata: Record<string, string> = {}, version = ''): LockView {

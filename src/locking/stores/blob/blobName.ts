@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { checkKey } from '../../lockRecord.ts';
 
 const longestName = 1024;
 const mostSegments = 50;
@@ -17,10 +18,8 @@ const readablePart = 200;
  *
  * @throws RangeError for an empty key or one longer than 1,024 characters (UTF-16 code units).
  */
-export function lockName(key: string): string {
-  if (key.length === 0 || key.length > 1024) {
-    throw new RangeError(`A lock key has 1 to 1,024 characters, not ${key.length}`);
-  }
+export function blobName(key: string): string {
+  checkKey(key);
   const escaped = escapeKey(key);
   if (escaped.length <= longestName && escaped.split('/').length <= mostSegments) return escaped;
   // Escaped keys never contain `==`, so a hashed name cannot collide with one.

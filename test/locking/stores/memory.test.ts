@@ -2,9 +2,10 @@ import { describe } from 'vitest';
 import { createLocks, LeaseLost, type LostReason } from '../../../src/locking/index.ts';
 import type { Clock } from '../../../src/platform/clock.ts';
 import { noTelemetry } from '../../../src/platform/telemetry.ts';
-import { memoryLockStore } from '../../support/memoryLockStore.ts';
+import { lockStoreContract } from '../../../src/testing/locks/lockStoreContract.ts';
+import { memoryLockStore } from '../../../src/testing/locks/memoryLockStore.ts';
+import type { ContractHolder } from '../../../src/testing/locks/subject.ts';
 import { virtualClock } from '../../support/virtualClock.ts';
-import { type ContractHolder, lockStoreContract } from './lockStoreContract.ts';
 
 const clock = virtualClock();
 const memory = memoryLockStore(() => clock.monotonic());
@@ -47,9 +48,11 @@ describe('the in-memory model', () => {
   lockStoreContract({
     store: memory,
     clock,
+    leaseMs: 15_000,
     pass: (ms) => clock.advance(ms),
     realTime: false,
     canFreeze: true,
+    lose: async (key) => memory.lose(key),
     destroy: async (key) => memory.delete(key),
     startHolder,
   });
