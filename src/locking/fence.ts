@@ -87,7 +87,7 @@ export interface ClaimedDocuments<Item> {
  * @throws {StoreAway} the store refuses the app as such; and what `beforeTry` throws
  */
 export async function claimDocuments<Item extends ReadDocument>(
-  store: { documents: DocumentStore; clock: Clock },
+  store: { documents: DocumentStore; clock?: Clock },
   write: ClaimWrite<Item>,
 ): Promise<ClaimedDocuments<Item>> {
   const { documents } = store;
