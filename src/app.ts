@@ -42,11 +42,12 @@ export function createApp(settings: Settings, parts: AppParts = {}) {
   const { clock = systemClock, telemetry = appTelemetry(), log = console.warn } = parts;
   const instance: Instance = { name: settings.instanceId, clock, telemetry, log };
   const cloud = parts.cloud?.(instance) ?? azureCloud(settings, instance);
-  const { invoices, outbox, runs, lockStore, effects, workItems } = cloud;
-  const { shards, shardGroups: groups, batchSize, allowance } = settings;
+  const { invoices, outbox, runs, effects, workItems } = cloud;
+  const { shards, shardGroups: groups, batchSize, allowance, leaseSeconds } = settings;
   const claimStaleMs = settings.claimStaleSeconds * 1000;
   const timeoutMs = settings.paymentTimeoutSeconds * 1000;
-  const locks = createLocks(lockStore, { clock, telemetry, leaseSeconds: settings.leaseSeconds });
+  const fenceFloor = invoices.highestFence;
+  const locks = createLocks(cloud.lockStore, { clock, telemetry, leaseSeconds, fenceFloor });
   const dispatcher = createDispatcher({ outbox, destinations: cloud.destinations, instance });
   const backlog = createBacklog(dispatcher, clock);
   const stripe = () => stripeProvider({ ...settings.stripe, timeoutMs });

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import type { InvoiceStore } from '../invoice/store/invoiceStore.ts';
 import {
   type ForceReleaseOutcome,
   forceRelease,
@@ -15,6 +16,7 @@ import { conflict, notFound, readBody, reasonSchema } from './requests.ts';
 
 interface Parts {
   lockStore: LockStore;
+  invoices: Pick<InvoiceStore, 'highestFence'>;
   audit: AuditTrail;
   instance: Instance;
   /** Who calls, for the audit trail. */
@@ -63,7 +65,7 @@ function notSupported(what: string): OpsResponse {
 /** `POST ops/locks/release` `{key, expectedOwner, reason}`: takes a lock from a holder that cannot let go. */
 export async function releaseLock(
   request: OpsRequest,
-  { lockStore, audit, actor, instance: { clock, telemetry } }: Parts,
+  { lockStore, invoices, audit, actor, instance: { clock, telemetry } }: Parts,
 ): Promise<OpsResponse> {
   const asked = await readBody(request, releaseSchema);
   if (!asked.ok) return asked.response;
@@ -78,7 +80,11 @@ export async function releaseLock(
   const asking = { key, expectedOwner, actor, reason };
   let released: ForceReleaseOutcome;
   try {
-    released = await forceRelease(lockStore, asking, { clock, telemetry });
+    released = await forceRelease(lockStore, asking, {
+      clock,
+      telemetry,
+      fenceFloor: invoices.highestFence,
+    });
   } catch (error) {
     // The lease may be broken already: the attempt is on record whatever came of it.
     await record('unknown');

@@ -193,3 +193,47 @@ describe('the next fence', () => {
     expect(nextFence(undefined, 0)).toBe(1);
   });
 });
+
+describe('a floor under new fences', () => {
+  /** The highest fence that the protected data has seen. */
+  const floorOf = (seen: number | undefined) => ({ fenceFloor: async () => seen });
+
+  test('a lock store that lost its data, or that is new, goes on above what was seen', async () => {
+    const { locks } = virtualLocks(floorOf(5_000_000_000));
+    const lease = await locks.tryAcquire(key, owner);
+    expect(lease?.fence).toBe(5_000_000_001);
+  });
+
+  test('a lock store that is behind, as after a failover, catches up at once', async () => {
+    const first = virtualLocks();
+    await (await first.locks.tryAcquire(key, owner))?.release();
+    const { locks } = virtualLocks(floorOf(5_000_000_000), first);
+    expect((await locks.tryAcquire(key, owner))?.fence).toBe(5_000_000_001);
+  });
+
+  test('one that is ahead goes on as it is, and so does one whose fences nobody has seen', async () => {
+    const first = virtualLocks();
+    const before = await first.locks.tryAcquire(key, owner);
+    await before?.release();
+    const next = virtualLocks(floorOf(3), first);
+    const lease = await next.locks.tryAcquire(key, owner);
+    expect(lease?.fence).toBe((before?.fence ?? 0) + 1);
+    await lease?.release();
+    const unseen = virtualLocks(floorOf(undefined), first);
+    expect((await unseen.locks.tryAcquire(key, owner))?.fence).toBe((before?.fence ?? 0) + 2);
+  });
+
+  test('a floor that cannot be read takes no lock', async () => {
+    const failing = { fenceFloor: () => Promise.reject(new Error('the invoices are away')) };
+    const { locks, clock, memory } = virtualLocks(failing);
+    const taking = expect(locks.tryAcquire(key, owner)).rejects.toThrow('the invoices are away');
+    await clock.advance(5_000);
+    await taking;
+    expect(memory.holder(key)).toBeUndefined();
+  });
+
+  test('is not asked for a lease without a fence', async () => {
+    const { locks } = virtualLocks({ fenceFloor: () => Promise.reject(new Error('asked')) });
+    expect((await locks.tryAcquire(key, owner, { fenced: false }))?.fence).toBe(0);
+  });
+});

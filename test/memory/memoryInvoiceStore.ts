@@ -9,6 +9,7 @@ import { shardOf } from '../../src/invoice/shard.ts';
 import { addInvoices } from '../../src/invoice/store/addInvoices.ts';
 import type { InvoiceStore } from '../../src/invoice/store/invoiceStore.ts';
 import { invoiceWrites } from '../../src/invoice/store/invoiceWrites.ts';
+import { fenceId, highestFence } from '../../src/locking/fence.ts';
 import type { Clock } from '../../src/platform/clock.ts';
 import { type MemoryDocuments, type StoredDocument, textIn } from './memoryDocuments.ts';
 
@@ -98,6 +99,11 @@ export function memoryInvoiceStore(
     async parkedCount() {
       return (await documents.query((document) => isInvoice(document) && document.status === 'parked'))
         .length;
+    },
+
+    async highestFence(lockKey) {
+      const fences = await documents.query((document) => document.id === fenceId(lockKey));
+      return highestFence(fences.map(({ fence }) => fence));
     },
 
     async unknownSince() {

@@ -1,8 +1,9 @@
 import type { Container } from '@azure/cosmos';
 import { cosmosDocuments, fromCosmos, readDocument } from '../../documents/cosmosDocuments.ts';
 import { queryPage } from '../../documents/cosmosPages.ts';
-import { countByStatus, queryCount, queryOldest } from '../../documents/cosmosQueries.ts';
+import { countByStatus, queryAll, queryCount, queryOldest } from '../../documents/cosmosQueries.ts';
 import { type OnUnreadable, readableDocument, readableDocuments } from '../../documents/storedDocuments.ts';
+import { fenceId, highestFence } from '../../locking/fence.ts';
 import type { Clock } from '../../platform/clock.ts';
 import { invoiceSchema, isInvoice } from '../invoice.ts';
 import { shardOf } from '../shard.ts';
@@ -89,6 +90,12 @@ export function cosmosInvoiceStore(
 
     parkedCount: () =>
       queryCount(container, `SELECT VALUE COUNT(1) FROM c WHERE c.type = 'invoice' AND c.status = 'parked'`),
+
+    async highestFence(lockKey) {
+      const parameters = [{ name: '@id', value: fenceId(lockKey) }];
+      const query = 'SELECT VALUE c.fence FROM c WHERE c.id = @id';
+      return highestFence(await queryAll(container, { query, parameters }));
+    },
 
     unknownSince: () =>
       queryOldest(

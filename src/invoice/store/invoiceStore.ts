@@ -46,6 +46,8 @@ export interface InvoiceStore {
   parkedCount(): Promise<number>;
   /** Since when (ISO 8601) the oldest unknown payment has been unknown; undefined if every outcome is known. */
   unknownSince(): Promise<string | undefined>;
+  /** The largest fencing token that any shard has seen for a lock; undefined if none has seen one. */
+  readonly highestFence: (lockKey: string) => Promise<number | undefined>;
 }
 
 /** The content of one transaction: changes of invoices, and the outbox messages that announce them. */
