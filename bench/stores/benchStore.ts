@@ -1,15 +1,16 @@
-import type { LockStore } from '../../src/locking/index.ts';
+import type { StoreAddress } from '../../test/support/openLockStore.ts';
 
 /** A store of locks on a server of its own, and the same requests on its bare client. */
 export interface BenchStore extends AsyncDisposable {
-  store: LockStore;
-  /** Another client of the same server, for processes that compete. */
-  another: () => Promise<LockStore>;
+  /** Where the server listens, on 127.0.0.1. */
+  port: number;
+  /** The store, if its server is reached at this port: its own, or that of a proxy. */
+  address: (port: number) => StoreAddress;
   /**
    * The requests of one fenced cycle (look, acquire, raise, release) on the bare client, as somebody would write them who
-   * needs no more than that. `key` exists already.
+   * needs no more than that. `prepare` makes whatever the key needs first.
    */
-  raw: (key: string) => Promise<void>;
+  raw: { prepare: (key: string) => Promise<void>; cycle: (key: string) => Promise<void> };
 }
 
 /** How a benchmark starts a store. */

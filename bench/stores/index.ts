@@ -1,0 +1,17 @@
+import type { BenchStoreKind } from './benchStore.ts';
+import { blob } from './blob.ts';
+
+const kinds: readonly BenchStoreKind[] = [blob];
+
+/** Those that are asked for, by a part of their names, and whose programs are installed; says which are left out. */
+export function chosenStores(names: string | undefined): BenchStoreKind[] {
+  const asked = names?.split(',');
+  const chosen = kinds.filter(({ name }) => asked === undefined || asked.some((part) => name.includes(part)));
+  if (chosen.length === 0)
+    throw new Error(`no such store; there are ${kinds.map(({ name }) => name).join(', ')}`);
+  return chosen.filter(({ name, programs }) => {
+    const missing = Object.keys(programs).filter((program) => programs[program] === undefined);
+    if (missing.length > 0) console.log(`${name}: left out, ${missing.join(' and ')} not installed`);
+    return missing.length === 0;
+  });
+}
