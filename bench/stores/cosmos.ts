@@ -1,6 +1,5 @@
 import { randomUUID } from 'node:crypto';
 import type { Container, OperationInput } from '@azure/cosmos';
-import { cosmosLockStore } from '../../src/locking/stores/cosmosLockStore.ts';
 import { lockContainer } from '../../test/support/lockContainer.ts';
 import { startCosmosProcess } from '../../test/support/servers/cosmos.ts';
 import type { BenchStoreKind } from './benchStore.ts';
@@ -12,10 +11,17 @@ export const cosmos: BenchStoreKind = {
   async start() {
     const server = await startCosmosProcess();
     const container = lockContainer(server.connectionString);
+    const { connectionString } = server;
+    const port = Number(/AccountEndpoint=http:\/\/[^:]+:(\d+)/.exec(connectionString)?.[1]);
     return {
-      store: cosmosLockStore(container),
-      another: async () => cosmosLockStore(lockContainer(server.connectionString)),
-      raw: (key) => cycle(container, key),
+      port,
+      address: (to) => ({ kind: 'cosmos', connectionString: connectionString.replace(`:${port}`, `:${to}`) }),
+      raw: {
+        async prepare(key) {
+          await container.items.create({ id: 'record', lock: key, key, version: randomUUID() });
+        },
+        cycle: (key) => cycle(container, key),
+      },
       async [Symbol.asyncDispose]() {
         container.database.client.dispose();
         await server[Symbol.asyncDispose]();
