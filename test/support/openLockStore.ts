@@ -1,13 +1,27 @@
-import { ContainerClient } from '@azure/storage-blob';
 import type { LockStore } from '../../src/locking/index.ts';
-import { blobLockStore } from '../../src/locking/stores/blob/blobLockStore.ts';
 
 /** A store of locks as another process can be told of it. */
-export type StoreAddress = { kind: 'blob'; connectionString: string; container: string };
+export type StoreAddress =
+  | { kind: 'blob'; connectionString: string; container: string }
+  | { kind: 'cosmos'; connectionString: string }
+  | { kind: 'redis'; url: string };
 
+/** Opens a store. Each kind loads only its own client. */
 export async function openLockStore(address: StoreAddress): Promise<LockStore> {
   switch (address.kind) {
-    case 'blob':
+    case 'blob': {
+      const { ContainerClient } = await import('@azure/storage-blob');
+      const { blobLockStore } = await import('../../src/locking/stores/blob/blobLockStore.ts');
       return blobLockStore(new ContainerClient(address.connectionString, address.container));
+    }
+    case 'cosmos': {
+      const { cosmosLockStore } = await import('../../src/locking/stores/cosmosLockStore.ts');
+      const { lockContainer } = await import('./lockContainer.ts');
+      return cosmosLockStore(lockContainer(address.connectionString));
+    }
+    case 'redis': {
+      const { redisLockStore } = await import('../../src/locking/stores/redisLockStore.ts');
+      return redisLockStore(address.url);
+    }
   }
 }

@@ -28,12 +28,12 @@ function isExecutable(path: string): boolean {
 export function describeWith(
   programs: Readonly<Record<string, string | undefined>>,
   name: string,
-  suite: () => void,
+  suite: () => void | Promise<void>,
 ): void {
   const timeout = 60_000;
   const missing = Object.keys(programs).filter((program) => programs[program] === undefined);
   if (missing.length === 0) {
-    describe(name, { timeout }, suite);
+    describe(name, { timeout }, () => suite());
     return;
   }
   const why = `${name}: ${missing.join(' and ')} not installed`;
