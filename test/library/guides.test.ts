@@ -4,6 +4,8 @@ import type { AddressInfo } from 'node:net';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type LocalCloud, startLocalCloud } from '../support/localCloud.ts';
+import { describeWith } from '../support/servers/findProgram.ts';
+import { redisPrograms, startRedis } from '../support/servers/redis.ts';
 import { until } from '../support/until.ts';
 import { type EmptyProject, emptyProject, type PackedLibrary, packLibrary } from './emptyProject.ts';
 import { expectedOutput, importedBy, type Page, readPage, readSubpaths } from './page.ts';
@@ -132,20 +134,29 @@ describe('the README', { concurrent: true, timeout: 60_000 }, () => {
     expect(parts.filter((part) => !used.has(part))).toEqual([]);
   });
 
-  test.each(snippets)(
-    '%s compiles as TypeScript, and runs with no more packages than it names',
-    async (name, code) => {
-      const imported = importedBy(code);
-      const clients = imported.subpaths.flatMap((subpath) => subpaths.get(subpath) ?? []);
-      const files = new Map([
-        [name, code],
-        [name.replace('.mjs', '.ts'), code],
-      ]);
-      const project = await projectOf({ packages: [...clients, ...imported.packages], files });
-      expect(expectedOutput(code)).not.toBe('');
-      expect(await project.run(name, [], settings())).toBe(expectedOutput(code));
-    },
-  );
+  const needsRedis = ([, code]: (typeof snippets)[number]) =>
+    importedBy(code).subpaths.includes('./locks/redis');
+  const what = '%s compiles as TypeScript, and runs with no more packages than it names';
+  test.each(snippets.filter((one) => !needsRedis(one)))(what, (name, code) => compilesAndRuns(name, code));
+
+  describeWith(redisPrograms, 'on Redis', () => {
+    test.each(snippets.filter(needsRedis))(what, async (name, code) => {
+      await using redis = await startRedis();
+      await compilesAndRuns(name, code, { REDIS: redis.url });
+    });
+  });
+
+  async function compilesAndRuns(name: string, code: string, env: NodeJS.ProcessEnv = {}): Promise<void> {
+    const imported = importedBy(code);
+    const clients = imported.subpaths.flatMap((subpath) => subpaths.get(subpath) ?? []);
+    const files = new Map([
+      [name, code],
+      [name.replace('.mjs', '.ts'), code],
+    ]);
+    const project = await projectOf({ packages: [...clients, ...imported.packages], files });
+    expect(expectedOutput(code)).not.toBe('');
+    expect(await project.run(name, [], { ...settings(), ...env })).toBe(expectedOutput(code));
+  }
 });
 
 /** Waits until the next try of an outbox message is due. */

@@ -6,6 +6,8 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { filesUnder } from '../../scripts/compile.ts';
 import { runProgram } from '../support/runProgram.ts';
+import { describeWith } from '../support/servers/findProgram.ts';
+import { redisPrograms, startRedis } from '../support/servers/redis.ts';
 import {
   type EmptyProject,
   emptyProject,
@@ -19,14 +21,14 @@ import { readSubpaths } from './page.ts';
 const root = fileURLToPath(new URL('../../', import.meta.url));
 const stack = new AsyncDisposableStack();
 let library: PackedLibrary;
-/** The tarball as npm installs it into an empty folder. */
+/** The tarball and one client, as npm installs them into an empty folder. */
 let installed: EmptyProject;
 
 beforeAll(async () => {
   library = stack.use(await packLibrary());
   installed = stack.use(projectIn(mkdtempSync(join(tmpdir(), 'payonce-installed-'))));
   writeFileSync(join(installed.folder, 'package.json'), JSON.stringify({ private: true, type: 'module' }));
-  await npmInstall(installed.folder, [library.tarball]);
+  await npmInstall(installed.folder, [library.tarball, 'redis']);
 }, 120_000);
 afterAll(() => stack.disposeAsync());
 
@@ -55,11 +57,10 @@ describe('the tarball', () => {
     expect(files.filter((file) => !file.includes('/'))).toEqual([]);
   });
 
-  test('installs from a registry with two packages and what these need, and no client', () => {
-    const modules = readdirSync(join(installed.folder, 'node_modules')).filter(
-      (name) => !name.startsWith('.'),
-    );
-    expect(modules).toEqual(['p-limit', 'payonce', 'yocto-queue', 'zod']);
+  test('brings two packages and what these need: of clients, only the one that was asked for is there', () => {
+    const modules = readdirSync(join(installed.folder, 'node_modules'));
+    const packages = modules.filter((name) => !name.startsWith('.'));
+    expect(packages).toEqual(['@redis', 'p-limit', 'payonce', 'redis', 'yocto-queue', 'zod']);
   });
 
   test('makes every client optional', () => {
@@ -106,6 +107,21 @@ describe('without any client', { timeout: 60_000 }, () => {
     await expect(installed.run('blob.mjs')).rejects.toThrow(
       `Cannot find package '@azure/storage-blob' imported from`,
     );
+  });
+});
+
+describeWith(redisPrograms, 'with one client', () => {
+  test('its store works', async () => {
+    await using redis = await startRedis();
+    const code = `
+      import { createLocks } from 'payonce/locks';
+      import { redisLockStore } from 'payonce/locks/redis';
+      await using store = redisLockStore('${redis.url}');
+      await using lease = await createLocks(store).tryAcquire('a', { instance: 'one', job: 'test' });
+      console.log(lease.fence > 0);
+    `;
+    installed.write(new Map([['redis.mjs', code]]));
+    expect(await installed.run('redis.mjs')).toBe('true');
   });
 });
 
