@@ -1,7 +1,6 @@
 // npm run pack:library [-- --out DIR]: packs the parts that other teams import, as payonce-VERSION.tgz. The tarball holds
 // JavaScript, type declarations, the guides and a package.json made from the repository's: `exports` there is the one list
 // of subpaths. What each subpath needs is read from the compiled files.
-import { execFileSync } from 'node:child_process';
 import { copyFileSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -10,6 +9,7 @@ import { compiledPath, compileLibrary } from './library/compileLibrary.ts';
 import { clientsAmong, libraryManifest, rootManifest } from './library/manifest.ts';
 import { neededPackages } from './library/neededPackages.ts';
 import { writePages } from './library/pages.ts';
+import { runNpm } from './library/runNpm.ts';
 
 const root = fileURLToPath(new URL('../', import.meta.url));
 const { values } = parseArgs({ options: { out: { type: 'string', default: join(root, 'dist') } } });
@@ -31,7 +31,8 @@ writeFileSync(
 );
 writePages(root, folder);
 copyFileSync(join(root, 'LICENSE'), join(folder, 'LICENSE'));
-const tarball = pack();
+const packed = runNpm(['pack', '--silent', '--pack-destination', values.out], folder);
+const tarball = join(values.out, packed.trim());
 
 for (const [subpath, packages] of needed) {
   const clients = clientsAmong(packages);
@@ -40,16 +41,3 @@ for (const [subpath, packages] of needed) {
   );
 }
 console.log(`${tarball}: ${Math.round(statSync(tarball).size / 1000)} kB`);
-
-/** Packs the folder; returns the path of the tarball. */
-function pack(): string {
-  const npm = process.env.npm_execpath;
-  const args = ['pack', '--silent', '--pack-destination', values.out];
-  const [command, before] = npm === undefined ? ['npm', []] : [process.execPath, [npm]];
-  const options = {
-    cwd: folder,
-    encoding: 'utf8' as const,
-    shell: npm === undefined && process.platform === 'win32',
-  };
-  return join(values.out, execFileSync(command, [...before, ...args], options).trim());
-}

@@ -33,16 +33,6 @@ export async function packLibrary(): Promise<PackedLibrary> {
   };
 }
 
-/** Runs `npm install` in a folder. */
-export async function npmInstall(folder: string, packages: readonly string[]): Promise<void> {
-  const quietly = ['--prefer-offline', '--no-audit', '--no-fund'];
-  const npm = process.platform === 'win32' ? 'npm.cmd' : 'npm';
-  await run(npm, ['install', ...quietly, ...packages], {
-    cwd: folder,
-    shell: process.platform === 'win32',
-  });
-}
-
 const manifest = z.object({ version: z.string(), dependencies: z.record(z.string(), z.string()) });
 
 /** The package.json in a folder. */

@@ -5,13 +5,13 @@ import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { filesUnder } from '../../scripts/compile.ts';
+import { runNpm } from '../../scripts/library/runNpm.ts';
 import { runProgram } from '../support/runProgram.ts';
 import { describeWith } from '../support/servers/findProgram.ts';
 import { redisPrograms, startRedis } from '../support/servers/redis.ts';
 import {
   type EmptyProject,
   emptyProject,
-  npmInstall,
   type PackedLibrary,
   packLibrary,
   projectIn,
@@ -28,7 +28,8 @@ beforeAll(async () => {
   library = stack.use(await packLibrary());
   installed = stack.use(projectIn(mkdtempSync(join(tmpdir(), 'payonce-installed-'))));
   writeFileSync(join(installed.folder, 'package.json'), JSON.stringify({ private: true, type: 'module' }));
-  await npmInstall(installed.folder, [library.tarball, 'redis']);
+  const quietly = ['--prefer-offline', '--no-audit', '--no-fund', '--silent'];
+  runNpm(['install', ...quietly, library.tarball, 'redis'], installed.folder);
 }, 120_000);
 afterAll(() => stack.disposeAsync());
 
