@@ -1,13 +1,21 @@
-import { ContainerClient } from '@azure/storage-blob';
 import type { LockStore } from '../../src/locking/index.ts';
-import { blobLockStore } from '../../src/locking/stores/blob/blobLockStore.ts';
 
 /** A store of locks as another process can be told of it. */
-export type StoreAddress = { kind: 'blob'; connectionString: string; container: string };
+export type StoreAddress =
+  | { kind: 'blob'; connectionString: string; container: string }
+  | { kind: 'etcd'; endpoints: string };
 
+/** Opens a store. Each kind loads only its own client. */
 export async function openLockStore(address: StoreAddress): Promise<LockStore> {
   switch (address.kind) {
-    case 'blob':
+    case 'blob': {
+      const { ContainerClient } = await import('@azure/storage-blob');
+      const { blobLockStore } = await import('../../src/locking/stores/blob/blobLockStore.ts');
       return blobLockStore(new ContainerClient(address.connectionString, address.container));
+    }
+    case 'etcd': {
+      const { etcdLockStore } = await import('../../src/locking/stores/etcdLockStore.ts');
+      return etcdLockStore(address.endpoints);
+    }
   }
 }
