@@ -3,7 +3,9 @@ import type { LockStore } from '../../src/locking/index.ts';
 /** A store of locks as another process can be told of it. */
 export type StoreAddress =
   | { kind: 'blob'; connectionString: string; container: string }
-  | { kind: 'etcd'; endpoints: string };
+  | { kind: 'cosmos'; connectionString: string }
+  | { kind: 'etcd'; endpoints: string }
+  | { kind: 'redis'; url: string };
 
 /** Opens a store. Each kind loads only its own client. */
 export async function openLockStore(address: StoreAddress): Promise<LockStore> {
@@ -13,9 +15,18 @@ export async function openLockStore(address: StoreAddress): Promise<LockStore> {
       const { blobLockStore } = await import('../../src/locking/stores/blob/blobLockStore.ts');
       return blobLockStore(new ContainerClient(address.connectionString, address.container));
     }
+    case 'cosmos': {
+      const { cosmosLockStore } = await import('../../src/locking/stores/cosmosLockStore.ts');
+      const { lockContainer } = await import('./lockContainer.ts');
+      return cosmosLockStore(lockContainer(address.connectionString));
+    }
     case 'etcd': {
       const { etcdLockStore } = await import('../../src/locking/stores/etcdLockStore.ts');
       return etcdLockStore(address.endpoints);
+    }
+    case 'redis': {
+      const { redisLockStore } = await import('../../src/locking/stores/redisLockStore.ts');
+      return redisLockStore(address.url);
     }
   }
 }
