@@ -28,7 +28,7 @@ function isExecutable(path: string): boolean {
 export function describeWith(
   programs: Readonly<Record<string, string | undefined>>,
   name: string,
-  suite: () => void,
+  suite: () => void | Promise<void>,
 ): void {
   const timeout = 60_000;
   const missing = Object.keys(programs).filter((program) => programs[program] === undefined);
