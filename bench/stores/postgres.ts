@@ -10,13 +10,13 @@ export const postgres: BenchStoreKind = {
   leaseMs: 4_000,
   async start() {
     const server = await startPostgres({ max_connections: '300', fsync: 'on' });
-    const client = new Client(server.address);
+    const client = new Client(server.url);
     await client.connect();
     await client.query(`create table raw (
       key text primary key, lease_id text, ends_at timestamptz, fence bigint not null default 0, owner text)`);
     return {
       port: server.port,
-      address: (to) => ({ kind: 'postgres', address: server.address.replace(`:${server.port}/`, `:${to}/`) }),
+      address: (to) => ({ kind: 'postgres', url: server.url.replace(`:${server.port}/`, `:${to}/`) }),
       raw: {
         prepare: async (key) => void (await client.query('insert into raw (key) values ($1)', [key])),
         async cycle(key) {

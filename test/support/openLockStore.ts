@@ -1,19 +1,26 @@
-import { ContainerClient } from '@azure/storage-blob';
 import type { LockStore } from '../../src/locking/index.ts';
-import { blobLockStore } from '../../src/locking/stores/blob/blobLockStore.ts';
 
 /** A store of locks as another process can be told of it. */
 export type StoreAddress =
   | { kind: 'blob'; connectionString: string; container: string }
-  | { kind: 'postgres'; address: string };
+  | { kind: 'redis'; url: string }
+  | { kind: 'postgres'; url: string };
 
+/** Loads only the client that the store needs. */
 export async function openLockStore(address: StoreAddress): Promise<LockStore> {
   switch (address.kind) {
-    case 'blob':
+    case 'blob': {
+      const { ContainerClient } = await import('@azure/storage-blob');
+      const { blobLockStore } = await import('../../src/locking/stores/blob/blobLockStore.ts');
       return blobLockStore(new ContainerClient(address.connectionString, address.container));
+    }
+    case 'redis': {
+      const { redisLockStore } = await import('../../src/locking/stores/redisLockStore.ts');
+      return redisLockStore(address.url);
+    }
     case 'postgres': {
       const { postgresLockStore } = await import('../../src/locking/stores/postgresLockStore.ts');
-      return postgresLockStore(address.address);
+      return postgresLockStore(address.url);
     }
   }
 }

@@ -4,19 +4,17 @@
  */
 export interface FencedRegister {
   write(fence: number): 'accepted' | 'fencedOut';
-  /** The fences of the accepted writes, in order. */
-  accepted: readonly number[];
+  /** The largest fence that it has seen; undefined before the first write. */
+  seen(): number | undefined;
 }
 
 export function fencedRegister(): FencedRegister {
-  const accepted: number[] = [];
-  let seen = 0;
+  let seen: number | undefined;
   return {
-    accepted,
+    seen: () => seen,
     write(fence) {
-      if (fence < seen) return 'fencedOut';
+      if (fence < (seen ?? 0)) return 'fencedOut';
       seen = fence;
-      accepted.push(fence);
       return 'accepted';
     },
   };

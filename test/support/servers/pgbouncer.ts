@@ -8,7 +8,7 @@ import { type ServerProcess, startServer } from './serverProcess.ts';
 export const pgbouncerPrograms = { pgbouncer: findProgram('pgbouncer', ['/usr/sbin']) };
 
 export interface Pgbouncer extends ServerProcess {
-  address: string;
+  url: string;
 }
 
 /** Starts PgBouncer with transaction pooling and one connection to the server, which all its clients share. */
@@ -16,7 +16,7 @@ export async function startPgbouncer(serverPort: number): Promise<Pgbouncer> {
   const { pgbouncer } = pgbouncerPrograms;
   if (pgbouncer === undefined) throw new Error('PgBouncer is not installed');
   const port = await freePort();
-  const address = `postgres://test@127.0.0.1:${port}/postgres`;
+  const url = `postgres://test@127.0.0.1:${port}/postgres`;
   const settings = `
     [databases]
     * = host=127.0.0.1 port=${serverPort} user=test
@@ -35,7 +35,7 @@ export async function startPgbouncer(serverPort: number): Promise<Pgbouncer> {
     args: (folder) => [join(folder, 'pgbouncer.ini')],
     prepare: (folder) => writeFile(join(folder, 'pgbouncer.ini'), settings.replaceAll(/^ +/gm, '')),
     async ready() {
-      const client = new Client({ connectionString: address, connectionTimeoutMillis: 5_000 });
+      const client = new Client({ connectionString: url, connectionTimeoutMillis: 5_000 });
       try {
         await client.connect();
         await client.query('select 1');
@@ -45,5 +45,5 @@ export async function startPgbouncer(serverPort: number): Promise<Pgbouncer> {
     },
     neverRoot: true,
   });
-  return { ...server, address };
+  return { ...server, url };
 }

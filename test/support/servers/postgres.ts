@@ -17,7 +17,7 @@ export const postgresPrograms = {
 export interface PostgresServer extends ServerProcess {
   port: number;
   /** `postgres://test@127.0.0.1:port/postgres` */
-  address: string;
+  url: string;
   /** Runs statements on a connection of its own, for what tests do behind a store's back. */
   run: (text: string, values?: unknown[]) => Promise<unknown[]>;
 }
@@ -29,11 +29,11 @@ export async function startPostgres(
   const { postgres, initdb } = postgresPrograms;
   if (postgres === undefined || initdb === undefined) throw new Error('PostgreSQL is not installed');
   const port = await freePort();
-  const address = `postgres://test@127.0.0.1:${port}/postgres`;
+  const url = `postgres://test@127.0.0.1:${port}/postgres`;
   const data = (folder: string) => join(folder, 'data');
 
   async function run(text: string, values: unknown[] = []): Promise<unknown[]> {
-    const client = new Client({ connectionString: address, connectionTimeoutMillis: 5_000 });
+    const client = new Client({ connectionString: url, connectionTimeoutMillis: 5_000 });
     try {
       await client.connect();
       return (await client.query(text, values)).rows;
@@ -92,7 +92,7 @@ export async function startPostgres(
   return {
     ...server,
     port,
-    address,
+    url,
     run,
     freeze: () => signal('SIGSTOP'),
     thaw: () => signal('SIGCONT'),

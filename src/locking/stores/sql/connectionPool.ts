@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import pLimit from 'p-limit';
+import { untilAborted } from '../untilAborted.ts';
 import type { ConnectSql, SqlConnection } from './sqlConnection.ts';
-import { unlessAborted } from './unlessAborted.ts';
 
 /** Milliseconds that a server has to answer a goodbye. */
 const goodbyeMs = 1_000;
@@ -55,10 +55,7 @@ export function connectionPool(connect: ConnectSql, most: number): ConnectionPoo
     const connection = await take(signal);
     let kept = false;
     try {
-      const result = await unlessAborted(
-        signal,
-        work(connection, () => (kept = true)),
-      );
+      const result = await untilAborted(signal, () => work(connection, () => (kept = true)));
       if (!kept) giveBack(connection);
       return result;
     } catch (error) {
@@ -69,11 +66,7 @@ export function connectionPool(connect: ConnectSql, most: number): ConnectionPoo
   }
 
   return {
-    use: (signal, work) =>
-      unlessAborted(
-        signal,
-        limit(() => run(signal, work)),
-      ),
+    use: (signal, work) => untilAborted(signal, () => limit(() => run(signal, work))),
     giveBack,
     async [Symbol.asyncDispose]() {
       disposed = true;

@@ -1,6 +1,6 @@
 import { Client, type ClientConfig, DatabaseError } from 'pg';
+import { untilAborted } from '../untilAborted.ts';
 import type { SqlConnection } from './sqlConnection.ts';
-import { unlessAborted } from './unlessAborted.ts';
 
 /** How to connect with `pg`, a part of its own options: https://node-postgres.com/apis/client. */
 export interface PostgresConnection {
@@ -52,7 +52,7 @@ export async function connectPostgres(
   }
 
   try {
-    await unlessAborted(signal, client.connect());
+    await untilAborted(signal, () => client.connect());
   } catch (error) {
     destroy();
     throw error;

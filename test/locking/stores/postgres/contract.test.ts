@@ -12,9 +12,9 @@ const leaseMs = 4_000;
 
 describeWith(postgresPrograms, 'rows of PostgreSQL', async () => {
   const server = await startPostgres();
-  const { address } = server;
-  const store = postgresLockStore(address);
-  const holders = contractHolders({ kind: 'postgres', address }, leaseMs);
+  const { url } = server;
+  const store = postgresLockStore(url);
+  const holders = contractHolders({ kind: 'postgres', url }, leaseMs);
   afterAll(async () => {
     await holders[Symbol.asyncDispose]();
     await store[Symbol.asyncDispose]();
@@ -49,6 +49,6 @@ describeWith(postgresPrograms, 'rows of PostgreSQL', async () => {
       await server.kill();
       await server.start();
     },
-    another: async () => postgresLockStore(address),
+    another: async () => postgresLockStore(url),
   });
 });

@@ -37,7 +37,7 @@ describeWith(postgresPrograms, 'hazards of rows in PostgreSQL', async () => {
   const server = toClose(await startPostgres({ synchronous_commit: 'off', wal_writer_delay: '10s' }));
   const open = (options?: PostgresLockOptions, statementTimeout = 5_000) =>
     toClose(
-      postgresLockStore({ connectionString: server.address, statement_timeout: statementTimeout }, options),
+      postgresLockStore({ connectionString: server.url, statement_timeout: statementTimeout }, options),
     );
   const store = open();
 
@@ -66,13 +66,13 @@ describeWith(postgresPrograms, 'hazards of rows in PostgreSQL', async () => {
 
   test('a pool sends an acquire that was given up later; the store does not', async () => {
     const key = await created(store);
-    const busy = new Client(server.address);
+    const busy = new Client(server.url);
     await busy.connect();
     const other = await created(store);
     const id = [keyHash(other)];
 
     // One connection, which waits for a row that an open transaction has changed.
-    const naive = new Pool({ connectionString: server.address, max: 1 });
+    const naive = new Pool({ connectionString: server.url, max: 1 });
     await busy.query('begin');
     await busy.query('update payonce_locks set ends_at = null where id = $1', id);
     const first = naive.query('update payonce_locks set ends_at = null where id = $1', id);
@@ -101,7 +101,7 @@ describeWith(postgresPrograms, 'hazards of rows in PostgreSQL', async () => {
   test('a row that an open transaction has changed holds up its own lock only, and no session for long', async () => {
     const impatient = open({}, 500);
     const [stuck, other] = [await created(store), await created(store)];
-    const operator = new Client(server.address);
+    const operator = new Client(server.url);
     await operator.connect();
     await operator.query('begin');
     await operator.query('update payonce_locks set ends_at = null where id = $1', [keyHash(stuck)]);
@@ -137,7 +137,7 @@ describeWith(postgresPrograms, 'hazards of rows in PostgreSQL', async () => {
   });
 
   test('a table name that is not plain is refused', () => {
-    expect(() => postgresLockStore(server.address, { table: 'a"; drop table b' })).toThrow(RangeError);
+    expect(() => postgresLockStore(server.url, { table: 'a"; drop table b' })).toThrow(RangeError);
   });
 });
 
@@ -146,7 +146,7 @@ describeWith({ ...postgresPrograms, ...pgbouncerPrograms }, 'rows behind PgBounc
   const bouncer = toClose(await startPgbouncer(server.port));
 
   test('transaction pooling does rows no harm', async () => {
-    const [a, b] = [toClose(postgresLockStore(bouncer.address)), toClose(postgresLockStore(bouncer.address))];
+    const [a, b] = [toClose(postgresLockStore(bouncer.url)), toClose(postgresLockStore(bouncer.url))];
     const key = await created(a);
     expect(await a.acquire(key, one, leaseMs, never)).toBe('acquired');
     expect(await b.acquire(key, two, leaseMs, never)).toBe('held');

@@ -1,0 +1,110 @@
+import { randomUUID } from 'node:crypto';
+import { recordFromText, recordToText } from '../lockRecord.ts';
+import type { LockStore, LockView, Refusal, StoreTraits } from '../lockStore.ts';
+import { type RedisServer, redisConnection } from './redis/redisConnection.ts';
+import { keyOfRecord, recordPattern, redisKeys } from './redis/redisKeys.ts';
+import { type RedisScript, redisScripts as scripts } from './redis/redisScripts.ts';
+
+export type { RedisServer };
+
+export interface RedisLockOptions {
+  /** What the name of each key begins with. Default: `payonce:locks:`. */
+  prefix?: string;
+  /**
+   * How many replicas must have a change before it counts; the call rejects if they do not acknowledge it within
+   * `waitMs` milliseconds (default 500). Default: none, and a failover may forget leases and fences.
+   */
+  replicas?: number;
+  waitMs?: number;
+}
+
+/** Any length that Redis can count is fine. An hour is more than a job should need to notice that it lost its lock. */
+const traits: StoreTraits = {
+  lease: { minMs: 100, maxMs: 3_600_000, stepMs: 1 },
+  expiryLagMs: 100,
+  keptBy: 'id',
+  looks: 'anyone',
+};
+
+/**
+ * A lock store on Redis 6 or later, or on what speaks its protocol with Lua scripts. `address` is a URL
+ * (`redis://` or `rediss://`) or the client's own options.
+ */
+export function redisLockStore(
+  address: string | RedisServer,
+  { prefix = 'payonce:locks:', replicas = 0, waitMs = 500 }: RedisLockOptions = {},
+): LockStore {
+  const server = typeof address === 'string' ? { url: address } : address;
+  const redis = redisConnection(server, { replicas, waitMs });
+  /** Runs a script on a lock. */
+  async function run<T>(
+    signal: AbortSignal,
+    script: RedisScript<T>,
+    key: string,
+    ...args: string[]
+  ): Promise<T> {
+    return redis.run(signal, script, redisKeys(prefix, key), ...args);
+  }
+
+  return {
+    traits,
+
+    async look(key, signal) {
+      const found = await run(signal, scripts.look, key);
+      return found === null ? undefined : view(found);
+    },
+
+    async create(key, signal) {
+      return view(await run(signal, scripts.create, key, randomUUID()));
+    },
+
+    acquire: (key, leaseId, leaseMs, signal) => run(signal, scripts.acquire, key, leaseId, String(leaseMs)),
+
+    async raise(key, leaseId, record, version, signal) {
+      const text = recordToText(record);
+      const answer = await run(signal, scripts.raise, key, leaseId, version, text, randomUUID());
+      return answer === 'raised' || answer === 'changed' ? answer : refusals[answer];
+    },
+
+    async renew(key, leaseId, leaseMs, signal) {
+      const answer = await run(signal, scripts.renew, key, leaseId, String(leaseMs));
+      return answer === 'renewed' ? answer : refusals[answer];
+    },
+
+    release: (key, leaseId, signal) => run(signal, scripts.release, key, leaseId),
+
+    break: (key, version, signal) => run(signal, scripts.break, key, version),
+
+    async *list(beginning, signal) {
+      const pattern = { MATCH: recordPattern(prefix, beginning), COUNT: 1000 };
+      // SCAN may name a key more than once.
+      const listed = new Set<string>();
+      let cursor = '0';
+      do {
+        const page = await redis.send(signal, (client) => client.scan(cursor, pattern));
+        cursor = page.cursor;
+        const found = page.keys.map((name) => keyOfRecord(prefix, name)).filter((key) => key !== undefined);
+        const views = await Promise.all(found.map((key) => run(signal, scripts.look, key)));
+        for (const [i, key] of found.entries()) {
+          const there = views[i] ?? null;
+          if (there === null || listed.has(key)) continue;
+          listed.add(key);
+          yield { key, ...view(there) };
+        }
+      } while (cursor !== '0');
+    },
+
+    [Symbol.asyncDispose]: () => redis[Symbol.asyncDispose](),
+  };
+}
+
+const refusals: Readonly<Record<'deleted' | 'taken' | 'broken' | 'ended', Refusal>> = {
+  deleted: { kind: 'refused', reason: 'deleted', detail: 'Redis has no such lock' },
+  taken: { kind: 'refused', reason: 'taken', detail: 'another lease holds the lock' },
+  broken: { kind: 'refused', reason: 'broken', detail: 'the lease was taken away' },
+  ended: { kind: 'refused', reason: 'taken', detail: 'Redis no longer has the lease' },
+};
+
+function view([version, record, leased]: [string, string, number]): LockView {
+  return { held: leased === 1, record: recordFromText(record), version };
+}
