@@ -4,7 +4,9 @@ import type { LockStore } from '../../src/locking/index.ts';
 export type StoreAddress =
   | { kind: 'blob'; connectionString: string; container: string }
   | { kind: 'cosmos'; connectionString: string }
-  | { kind: 'redis'; url: string };
+  | { kind: 'etcd'; endpoints: string }
+  | { kind: 'redis'; url: string }
+  | { kind: 'postgres'; url: string };
 
 /** Opens a store. Each kind loads only its own client. */
 export async function openLockStore(address: StoreAddress): Promise<LockStore> {
@@ -19,9 +21,17 @@ export async function openLockStore(address: StoreAddress): Promise<LockStore> {
       const { lockContainer } = await import('./lockContainer.ts');
       return cosmosLockStore(lockContainer(address.connectionString));
     }
+    case 'etcd': {
+      const { etcdLockStore } = await import('../../src/locking/stores/etcdLockStore.ts');
+      return etcdLockStore(address.endpoints);
+    }
     case 'redis': {
       const { redisLockStore } = await import('../../src/locking/stores/redisLockStore.ts');
       return redisLockStore(address.url);
+    }
+    case 'postgres': {
+      const { postgresLockStore } = await import('../../src/locking/stores/postgresLockStore.ts');
+      return postgresLockStore(address.url);
     }
   }
 }

@@ -1,0 +1,44 @@
+import { createHash } from 'node:crypto';
+import { z } from 'zod';
+import { checkKey } from '../../lockRecord.ts';
+
+/**
+ * Any text as ASCII: what is not is escaped as in JSON. So no character set, collation or normalization of a database
+ * makes two texts equal, or changes one. Each UTF-16 code unit is escaped by itself: a text begins with another
+ * exactly if their ASCII forms do.
+ */
+export function toAscii(text: string): string {
+  return JSON.stringify(text)
+    .slice(1, -1)
+    .replaceAll(/[\u007f-\uffff]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`);
+}
+
+export function fromAscii(ascii: string): string {
+  return z.string().parse(JSON.parse(`"${ascii}"`));
+}
+
+/**
+ * SHA-256 of a key, 32 bytes: an index entry of a database is too short for the longest keys (PostgreSQL: 2,704 bytes,
+ * InnoDB: 3,072).
+ *
+ * @throws RangeError for an empty key, or one longer than 1,024 characters.
+ */
+export function keyHash(key: string): Buffer {
+  checkKey(key);
+  return createHash('sha256').update(toAscii(key)).digest();
+}
+
+/**
+ * A table name as SQL, each part between `quote`s.
+ *
+ * @throws RangeError unless it is `table` or `schema.table`, each of at most 63 lower-case letters, digits and underscores.
+ */
+export function tableName(name: string, quote: '"' | '`'): string {
+  if (!/^[a-z_][a-z0-9_]{0,62}(\.[a-z_][a-z0-9_]{0,62})?$/.test(name)) {
+    throw new RangeError(`A table of locks is named like payonce_locks or app.payonce_locks, not "${name}"`);
+  }
+  return name
+    .split('.')
+    .map((part) => quote + part + quote)
+    .join('.');
+}
