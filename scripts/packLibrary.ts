@@ -2,7 +2,7 @@
 // JavaScript, type declarations, the guides and a package.json made from the repository's: `exports` there is the one list
 // of subpaths. What each subpath needs is read from the compiled files.
 import { copyFileSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { compiledPath, compileLibrary } from './library/compileLibrary.ts';
@@ -13,7 +13,8 @@ import { runNpm } from './library/runNpm.ts';
 
 const root = fileURLToPath(new URL('../', import.meta.url));
 const { values } = parseArgs({ options: { out: { type: 'string', default: join(root, 'dist') } } });
-const folder = join(values.out, 'library');
+const out = resolve(values.out);
+const folder = join(out, 'library');
 
 const manifest = rootManifest.parse(JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')));
 rmSync(folder, { recursive: true, force: true });
@@ -31,8 +32,8 @@ writeFileSync(
 );
 writePages(root, folder);
 copyFileSync(join(root, 'LICENSE'), join(folder, 'LICENSE'));
-const packed = runNpm(['pack', '--silent', '--pack-destination', values.out], folder);
-const tarball = join(values.out, packed.trim());
+const packed = runNpm(['pack', '--silent', '--pack-destination', out], folder);
+const tarball = join(out, packed.trim());
 
 for (const [subpath, packages] of needed) {
   const clients = clientsAmong(packages);
