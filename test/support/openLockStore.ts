@@ -3,16 +3,22 @@ import type { LockStore } from '../../src/locking/index.ts';
 /** A store of locks as another process can be told of it. */
 export type StoreAddress =
   | { kind: 'blob'; connectionString: string; container: string }
+  | { kind: 'cosmos'; connectionString: string }
   | { kind: 'redis'; url: string }
   | { kind: 'postgres'; url: string };
 
-/** Loads only the client that the store needs. */
+/** Opens a store. Each kind loads only its own client. */
 export async function openLockStore(address: StoreAddress): Promise<LockStore> {
   switch (address.kind) {
     case 'blob': {
       const { ContainerClient } = await import('@azure/storage-blob');
       const { blobLockStore } = await import('../../src/locking/stores/blob/blobLockStore.ts');
       return blobLockStore(new ContainerClient(address.connectionString, address.container));
+    }
+    case 'cosmos': {
+      const { cosmosLockStore } = await import('../../src/locking/stores/cosmosLockStore.ts');
+      const { lockContainer } = await import('./lockContainer.ts');
+      return cosmosLockStore(lockContainer(address.connectionString));
     }
     case 'redis': {
       const { redisLockStore } = await import('../../src/locking/stores/redisLockStore.ts');
