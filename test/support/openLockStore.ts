@@ -6,7 +6,7 @@ export type StoreAddress =
   | { kind: 'cosmos'; connectionString: string }
   | { kind: 'etcd'; endpoints: string }
   | { kind: 'redis'; url: string }
-  | { kind: 'postgres'; url: string };
+  | { kind: 'postgres' | 'postgresAdvisory'; url: string };
 
 /** Opens a store. Each kind loads only its own client. */
 export async function openLockStore(address: StoreAddress): Promise<LockStore> {
@@ -32,6 +32,12 @@ export async function openLockStore(address: StoreAddress): Promise<LockStore> {
     case 'postgres': {
       const { postgresLockStore } = await import('../../src/locking/stores/postgresLockStore.ts');
       return postgresLockStore(address.url);
+    }
+    case 'postgresAdvisory': {
+      const { postgresAdvisoryLockStore } = await import(
+        '../../src/locking/stores/postgresAdvisoryLockStore.ts'
+      );
+      return postgresAdvisoryLockStore(address.url);
     }
   }
 }

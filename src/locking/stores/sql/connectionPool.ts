@@ -1,36 +1,37 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import pLimit from 'p-limit';
 import { untilAborted } from '../untilAborted.ts';
-import type { ConnectSql, SqlConnection } from './sqlConnection.ts';
+import type { SqlConnection } from './sqlConnection.ts';
 
 /** Milliseconds that a server has to answer a goodbye. */
 const goodbyeMs = 1_000;
 
-export interface ConnectionPool extends AsyncDisposable {
+export interface ConnectionPool<C extends SqlConnection> extends AsyncDisposable {
   /**
    * Runs `work` on a connection that nobody else uses meanwhile. If it calls `keep`, the connection is its own from then
    * on, and may come back through `giveBack`.
    */
-  use: <T>(
-    signal: AbortSignal,
-    work: (connection: SqlConnection, keep: () => void) => Promise<T>,
-  ) => Promise<T>;
-  giveBack: (connection: SqlConnection) => void;
+  use: <T>(signal: AbortSignal, work: (connection: C, keep: () => void) => Promise<T>) => Promise<T>;
+  giveBack: (connection: C) => void;
 }
 
 /**
- * Connections that are used again, at most `most` at a time. It differs from the drivers' own pools in how it treats a
+ * Connections that are used again, at most `most` at a time. `connect` leaves no connection behind when its signal aborts.
+ * The pool differs from the drivers' own pools in how it treats a
  * failure: work that failed or was given up ends its connection, so that no statement of it runs later under somebody
  * else's call, and ends the idle ones too, since a network that has swallowed one has probably swallowed them all. A driver's
  * pool would hand out one dead connection after the other, and each costs a renewal.
  */
-export function connectionPool(connect: ConnectSql, most: number): ConnectionPool {
-  const idle: SqlConnection[] = [];
-  const open = new Set<SqlConnection>();
+export function connectionPool<C extends SqlConnection>(
+  connect: (signal: AbortSignal) => Promise<C>,
+  most: number,
+): ConnectionPool<C> {
+  const idle: C[] = [];
+  const open = new Set<C>();
   const limit = pLimit(most);
   let disposed = false;
 
-  async function take(signal: AbortSignal): Promise<SqlConnection> {
+  async function take(signal: AbortSignal): Promise<C> {
     signal.throwIfAborted();
     if (disposed) throw new Error('The lock store is disposed');
     for (let kept = idle.pop(); kept !== undefined; kept = idle.pop()) {
@@ -42,7 +43,7 @@ export function connectionPool(connect: ConnectSql, most: number): ConnectionPoo
     return connection;
   }
 
-  function giveBack(connection: SqlConnection): void {
+  function giveBack(connection: C): void {
     if (connection.ended.aborted) return;
     if (idle.length < most && !disposed) idle.push(connection);
     else connection.destroy();
@@ -50,7 +51,7 @@ export function connectionPool(connect: ConnectSql, most: number): ConnectionPoo
 
   async function run<T>(
     signal: AbortSignal,
-    work: (connection: SqlConnection, keep: () => void) => Promise<T>,
+    work: (connection: C, keep: () => void) => Promise<T>,
   ): Promise<T> {
     const connection = await take(signal);
     let kept = false;

@@ -29,6 +29,19 @@ export function keyHash(key: string): Buffer {
 }
 
 /**
+ * A hash of a key and its table, as a number of 64 bits with a sign. Two keys may have the same one.
+ *
+ * @throws RangeError for an empty key, or one longer than 1,024 characters.
+ */
+export function keyNumber(table: string, key: string): bigint {
+  checkKey(key);
+  return createHash('sha256')
+    .update(`${table} ${toAscii(key)}`)
+    .digest()
+    .readBigInt64BE();
+}
+
+/**
  * A table name as SQL, each part between `quote`s.
  *
  * @throws RangeError unless it is `table` or `schema.table`, each of at most 63 lower-case letters, digits and underscores.

@@ -18,6 +18,3 @@ export interface SqlConnection {
   /** Takes leave of the server and closes the connection. */
   close: () => Promise<unknown>;
 }
-
-/** Opens a session. Rejects when the signal aborts, and leaves no connection behind then. */
-export type ConnectSql = (signal: AbortSignal) => Promise<SqlConnection>;
