@@ -6,7 +6,8 @@ export type StoreAddress =
   | { kind: 'cosmos'; connectionString: string }
   | { kind: 'etcd'; endpoints: string }
   | { kind: 'redis'; url: string }
-  | { kind: 'postgres' | 'postgresAdvisory'; url: string };
+  | { kind: 'postgres' | 'postgresAdvisory'; url: string }
+  | { kind: 'serviceBus'; connectionString: string; queue: string; lockDurationMs: number };
 
 /** Opens a store. Each kind loads only its own client. */
 export async function openLockStore(address: StoreAddress): Promise<LockStore> {
@@ -38,6 +39,14 @@ export async function openLockStore(address: StoreAddress): Promise<LockStore> {
         '../../src/locking/stores/postgresAdvisoryLockStore.ts'
       );
       return postgresAdvisoryLockStore(address.url);
+    }
+    case 'serviceBus': {
+      const { ServiceBusClient } = await import('@azure/service-bus');
+      const { serviceBusLockStore } = await import('../../src/locking/stores/serviceBusLockStore.ts');
+      const { connectionString, queue, lockDurationMs } = address;
+      return serviceBusLockStore((options) => new ServiceBusClient(connectionString, options), queue, {
+        lockDurationMs,
+      });
     }
   }
 }
