@@ -21,6 +21,8 @@ interface Session {
   leaseId: string;
   receiver: ServiceBusSessionReceiver;
   connection: ServiceBusConnection;
+  /** When its lock has run out at the latest, in milliseconds on the monotonic clock. */
+  endsBy: number;
   /** Its state, once it is known: nobody else writes it meanwhile. */
   state?: SessionState | undefined;
 }
@@ -57,11 +59,18 @@ export function serviceBusLockStore(
   const lockQueue = { name: queue, lockDurationMs, proven: false };
   const sessions = new Map<string, Session>();
 
-  /** The session of this lock, while this process has it. */
+  /** When a lock that was granted or renewed by now has run out at the latest. */
+  const runOut = () => performance.now() + lockDurationMs;
+
+  /** The session of this lock, while this process may have it. */
   function current(key: string): Session | undefined {
     checkKey(key);
     const session = sessions.get(key);
-    if (session?.receiver.isClosed !== true) return session;
+    if (session === undefined) return undefined;
+    const over = performance.now() > session.endsBy;
+    if (!over && !session.receiver.isClosed) return session;
+    // An open link should have told of its end: this connection has gone silent.
+    if (over) connections.retire(session.connection);
     forget(key, session);
     return undefined;
   }
@@ -86,7 +95,7 @@ export function serviceBusLockStore(
         connections.leave(connection);
         return 'held';
       }
-      sessions.set(key, { leaseId, receiver, connection });
+      sessions.set(key, { leaseId, receiver, connection, endsBy: runOut() });
       return 'acquired';
     } catch (error) {
       connections.retire(connection);
@@ -98,9 +107,13 @@ export function serviceBusLockStore(
   /** False if the session was lost. */
   async function renewed(key: string, session: Session, abortSignal: AbortSignal): Promise<boolean> {
     const renewing = () => unless('SessionLockLost', session.receiver.renewSessionLock({ abortSignal }));
-    if ((await untilAborted(abortSignal, renewing)) !== undefined && current(key) === session) return true;
-    forget(key, session);
-    return false;
+    const until = await untilAborted(abortSignal, renewing);
+    if (until === undefined || current(key) !== session) {
+      forget(key, session);
+      return false;
+    }
+    session.endsBy = runOut();
+    return true;
   }
 
   async function stateOf(session: Session, abortSignal: AbortSignal): Promise<SessionState> {

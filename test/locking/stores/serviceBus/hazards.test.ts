@@ -138,6 +138,20 @@ describe('a client that falls silent', () => {
     expect(performance.now() - sentAt).toBeGreaterThan(2_950);
   });
 
+  test('can lock again on a new connection, though its old one never says a word', async () => {
+    await using silent = await behindProxy(short);
+    const key = randomUUID();
+    await silent.store.acquire(key, one, 3_000, never);
+    silent.fault({ kind: 'blackHole' });
+    const giveUp = AbortSignal.timeout(300);
+    await expect(silent.store.renew(key, one, 3_000, giveUp)).rejects.toThrow('timeout');
+    silent.fault({ kind: 'none' });
+    const again = () => silent.store.acquire(key, two, 3_000, AbortSignal.timeout(2_000)).catch(String);
+    await expect.poll(again, { timeout: 15_000 }).toBe('acquired');
+    expect(await silent.store.renew(key, one, 3_000, never)).toMatchObject({ kind: 'refused' });
+    expect(await silent.store.renew(key, two, 3_000, never)).toBe('renewed');
+  });
+
   test('learns nothing, and every call on its session ends with the signal', async () => {
     await using silent = await behindProxy();
     const { store } = silent;
