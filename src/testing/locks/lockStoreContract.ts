@@ -1,4 +1,5 @@
 import { breakingContract } from './breakingContract.ts';
+import { leaderContract } from './leaderContract.ts';
 import { leaseContract } from './leaseContract.ts';
 import { lossContract } from './lossContract.ts';
 import { recordContract } from './recordContract.ts';
@@ -16,4 +17,6 @@ export function lockStoreContract(subject: ContractSubject): void {
   breakingContract(world);
   timeContract(world);
   lossContract(world);
+  const { another } = subject;
+  if (another !== undefined) leaderContract({ ...subject, open: another });
 }
