@@ -4,6 +4,7 @@ import type { LockStore } from '../../src/locking/index.ts';
 export type StoreAddress =
   | { kind: 'blob'; connectionString: string; container: string }
   | { kind: 'cosmos'; connectionString: string }
+  | { kind: 'etcd'; endpoints: string }
   | { kind: 'redis'; url: string }
   | { kind: 'postgres' | 'postgresAdvisory'; url: string };
 
@@ -19,6 +20,10 @@ export async function openLockStore(address: StoreAddress): Promise<LockStore> {
       const { cosmosLockStore } = await import('../../src/locking/stores/cosmosLockStore.ts');
       const { lockContainer } = await import('./lockContainer.ts');
       return cosmosLockStore(lockContainer(address.connectionString));
+    }
+    case 'etcd': {
+      const { etcdLockStore } = await import('../../src/locking/stores/etcdLockStore.ts');
+      return etcdLockStore(address.endpoints);
     }
     case 'redis': {
       const { redisLockStore } = await import('../../src/locking/stores/redisLockStore.ts');
