@@ -6,7 +6,7 @@ export type StoreAddress =
   | { kind: 'cosmos'; connectionString: string }
   | { kind: 'etcd'; endpoints: string }
   | { kind: 'redis'; url: string }
-  | { kind: 'postgres' | 'postgresAdvisory'; url: string };
+  | { kind: 'postgres' | 'postgresAdvisory' | 'mysql'; url: string };
 
 /** Opens a store. Each kind loads only its own client. */
 export async function openLockStore(address: StoreAddress): Promise<LockStore> {
@@ -38,6 +38,10 @@ export async function openLockStore(address: StoreAddress): Promise<LockStore> {
         '../../src/locking/stores/postgresAdvisoryLockStore.ts'
       );
       return postgresAdvisoryLockStore(address.url);
+    }
+    case 'mysql': {
+      const { mysqlLockStore } = await import('../../src/locking/stores/mysqlLockStore.ts');
+      return mysqlLockStore(address.url);
     }
   }
 }
