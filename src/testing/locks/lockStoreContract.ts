@@ -15,8 +15,9 @@ export function lockStoreContract(subject: ContractSubject): void {
   leaseContract(world);
   recordContract(world);
   breakingContract(world);
-  timeContract(world);
   lossContract(world);
+  // These two wait most of their time. Next to each other they do so together.
+  timeContract(world);
   const { another } = subject;
   if (another !== undefined) leaderContract({ ...subject, open: another });
 }
