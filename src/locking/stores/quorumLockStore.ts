@@ -21,11 +21,13 @@ export interface QuorumOptions {
    */
   memberMs?: number;
   clock?: Clock;
+  /** Returns values in [0, 1). Default: Math.random. */
+  random?: () => number;
 }
 
 export function quorumLockStore(
   stores: readonly LockStore[],
-  { memberMs = 250, clock = systemClock }: QuorumOptions = {},
+  { memberMs = 250, clock = systemClock, random = Math.random }: QuorumOptions = {},
 ): LockStore {
   const traits = quorumTraits(stores, 12 * memberMs);
   const members = quorumMembers(stores, clock, memberMs);
@@ -53,7 +55,7 @@ export function quorumLockStore(
       });
       const views = Map.groupBy(lists.flat(), ({ key }) => key);
       const unknown = stores.length - lists.length;
-      for (const [key, found] of views) yield { key, ...combined(found, unknown, quorum.majority) };
+      for (const [key, found] of views) yield { key, ...combined(found, unknown, quorum, clock.now()) };
     } finally {
       enough.abort();
     }
@@ -69,19 +71,19 @@ export function quorumLockStore(
 
     async create(key, signal) {
       const found = traits.looks === 'anyone' ? await members.survey(key, signal) : 'absent';
-      // A minority that lacks the lock has forgotten it, and must not vote before a holder has brought it up to date.
-      if (found !== 'absent' && (found.views.size >= quorum.majority || found.view.held)) return found.view;
+      // A store that lacks a lock which others have does not get it here: it would have a vote again, too early.
+      if (found !== 'absent') return found.view;
       return members.ask(signal, {
         ask: (store, each) => store.create(key, each),
         decide: ({ answers, pending }) =>
           answers.size < quorum.majority
             ? undefined
-            : combined([...answers.values()], pending, quorum.majority),
+            : combined([...answers.values()], pending, quorum, clock.now()),
       });
     },
 
     acquire: (key, leaseId, leaseMs, signal) =>
-      acquireByVote(members, clock, { key, leaseId }, leaseMs, signal),
+      acquireByVote(members, { clock, random }, { key, leaseId }, leaseMs, signal),
 
     async raise(key, leaseId, record, version, signal) {
       checkOwner(record.owner);
@@ -97,15 +99,18 @@ export function quorumLockStore(
       });
     },
 
-    renew: (key, leaseId, leaseMs, signal) =>
-      members.askInTurn({ key, leaseId }, signal, {
+    renew(key, leaseId, leaseMs, signal) {
+      const lease = { key, leaseId };
+      return members.askInTurn(lease, signal, {
         ask: (store, each) => store.renew(key, leaseId, leaseMs, each),
         decide: (ballot) => decideRenew(ballot, quorum),
         after: async (store, answer, outcome) => {
-          if (outcome !== 'renewed' || answer === 'renewed' || answer.reason === 'broken') return;
-          await members.rejoin(store, { key, leaseId }, leaseMs);
+          if (outcome !== 'renewed') return;
+          const lacking = answer === 'renewed' ? members.behind(store, lease) : answer.reason !== 'broken';
+          if (lacking) await members.rejoin(store, lease, leaseMs);
         },
-      }),
+      });
+    },
 
     release: (key, leaseId, signal) =>
       members.askInTurn({ key, leaseId }, signal, {

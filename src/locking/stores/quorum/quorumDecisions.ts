@@ -16,17 +16,12 @@ const is =
     answer === wanted;
 const isRefusal = (answer: unknown): answer is Refusal => typeof answer === 'object';
 
-/**
- * `held` if somebody is in the way. A member that lacks the lock has forgotten it and says nothing about the leases on it;
- * only if a majority lacks it, and nobody is known to hold it, the lock as a whole is absent.
- */
+/** A member that lacks the lock has forgotten it, and has no vote. If all that answer lack it, nobody has it. */
 export const decideAcquire: Decision<Answer<'acquire'>, Answer<'acquire'>> = (ballot, { majority }) => {
   const acquired = count(ballot, is('acquired'));
   if (acquired >= majority) return 'acquired';
-  if (acquired + ballot.pending >= majority) return undefined;
-  if (ballot.answers.size < majority) return undefined;
-  if (count(ballot, is('held')) > 0) return 'held';
-  return count(ballot, is('absent')) >= majority ? 'absent' : undefined;
+  if (acquired + ballot.pending >= majority || ballot.answers.size < majority) return undefined;
+  return count(ballot, is('absent')) === ballot.answers.size ? 'absent' : 'held';
 };
 
 /** `changed` also if some lost the lease and some have another record: to look again finds out. */

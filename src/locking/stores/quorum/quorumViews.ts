@@ -10,7 +10,7 @@ export interface Ballot<T> {
   readonly pending: number;
 }
 
-/** How many members it takes to decide, and how many to prevent it. */
+/** How many members it takes to decide, and how many can prevent it. */
 export interface Quorum {
   majority: number;
   blocking: number;
@@ -30,31 +30,50 @@ export interface Survey {
   view: LockView;
   /** The views of the members that have the lock. */
   views: ReadonlyMap<number, LockView>;
+  /** Whether the last record is certainly among those seen. */
+  certain: boolean;
 }
 
 /**
- * The lock as a whole, once enough members have answered. A member that has forgotten a lock does not count among those
- * that have it: with them, the last record is always among the answers. If a majority has forgotten it, or never had it,
- * what is left decides.
+ * The lock as a whole, once enough members have answered.
+ *
+ * The last record was written to a majority, so any majority that has records has it among them. A member without one says
+ * nothing: it may have forgotten it. Where such a majority is lacking, all are heard. `now` is in milliseconds since the
+ * epoch: see `combined`.
  */
-export function surveyed(ballot: Ballot<MemberView>, { majority }: Quorum): Survey | 'absent' | undefined {
+export function surveyed(
+  ballot: Ballot<MemberView>,
+  quorum: Quorum,
+  now: number,
+): Survey | 'absent' | undefined {
   const views = new Map<number, LockView>();
   for (const [member, view] of ballot.answers) if (view !== 'absent') views.set(member, view);
-  const absent = ballot.answers.size - views.size;
-  if (views.size < majority && absent < majority) return undefined;
+  const recorded = [...views.values()].filter(({ record }) => record !== undefined).length;
+  const fresh = recorded === 0 && (views.size >= quorum.majority || views.size === 0);
+  const certain = recorded >= quorum.majority;
+  if (ballot.answers.size < quorum.majority) return undefined;
+  if (ballot.pending > 0 && !certain && !fresh) return undefined;
   if (views.size === 0) return 'absent';
-  return { view: combined([...views.values()], ballot.pending, majority), views };
+  return { view: combined([...views.values()], ballot.pending, quorum, now), views, certain };
 }
 
-/** One view of several. `unknown` members may have the lock free. */
-export function combined(views: readonly LockView[], unknown: number, majority: number): LockView {
-  let record: LockRecord | undefined;
-  for (const view of views) {
-    if (view.record !== undefined && view.record.fence > (record?.fence ?? -1)) record = view.record;
-  }
+/**
+ * One view of several. `unknown` members may have the lock free. If only a minority has a record, later ones may be lost: the
+ * fence is then at least the Unix time in seconds, where new fences begin.
+ */
+export function combined(
+  views: readonly LockView[],
+  unknown: number,
+  { majority }: Quorum,
+  now: number,
+): LockView {
+  const records = views.flatMap(({ record }) => record ?? []);
+  const [latest] = records.toSorted((a, b) => b.fence - a.fence);
   const leased = views.filter(({ held }) => held).length;
   const held = leased > 0 && views.length - leased + unknown < majority;
-  return { held, record, version: versionOf(record) };
+  const version = versionOf(latest);
+  if (latest === undefined || records.length >= majority) return { held, record: latest, version };
+  return { held, record: { ...latest, fence: Math.max(latest.fence, Math.floor(now / 1000)) }, version };
 }
 
 /**
