@@ -18,7 +18,7 @@ beforeAll(async () => {
   const [packed, started] = await Promise.all([packLibrary(), startLocalCloud()]);
   library = stack.use(packed);
   cloud = stack.use(started);
-}, 60_000);
+}, 120_000);
 afterAll(() => stack.disposeAsync());
 
 /** The settings of the guides' programs. */
@@ -49,7 +49,7 @@ async function runShown(
   }
 }
 
-describe('the guides', { concurrent: true, timeout: 60_000 }, () => {
+describe('the guides', { concurrent: true, timeout: 180_000 }, () => {
   test('cron-job', async () => {
     const page = readPage('docs/guides/cron-job.md');
     expect(page.shown).toHaveLength(2);
@@ -113,7 +113,7 @@ describe('the guides', { concurrent: true, timeout: 60_000 }, () => {
   });
 });
 
-describe('the README', { concurrent: true, timeout: 60_000 }, () => {
+describe('the README', { concurrent: true, timeout: 180_000 }, () => {
   const snippets = [...readPage('README.md', 'Use the parts').files];
   const subpaths = new Map(readSubpaths('README.md').map(({ subpath, client }) => [subpath, client]));
   beforeAll(async () => {

@@ -77,7 +77,7 @@ describe('the tarball', () => {
   });
 });
 
-describe('without any client', { timeout: 60_000 }, () => {
+describe('without any client', { timeout: 180_000 }, () => {
   const parts = () =>
     readSubpaths('README.md').flatMap(({ subpath, client }) => (client === undefined ? subpath : []));
 
@@ -126,7 +126,7 @@ describeWith(redisPrograms, 'with one client', () => {
   });
 });
 
-describe('with the clients', { timeout: 60_000 }, () => {
+describe('with the clients', { timeout: 180_000 }, () => {
   test.each([true, false])(
     'all declarations compile, with exactOptionalPropertyTypes: %s',
     async (exactOptionalPropertyTypes) => {

@@ -45,7 +45,7 @@ test('the clone compiles', async () => {
   ]);
   expect(output).toBe('');
   expect(code).toBe(0);
-}, 60_000);
+}, 180_000);
 
 test('the app pays through it', async () => {
   await using cloud = await startLocalCloud();
@@ -62,7 +62,7 @@ test('the app pays through it', async () => {
     .items.query<unknown>(`SELECT c.status, c.payment.id FROM c WHERE c.type = 'invoice'`)
     .fetchAll();
   expect(resources).toEqual([{ status: 'paid', id: acme.paid().at(-1)?.id }]);
-}, 60_000);
+}, 180_000);
 
 describe('its outcomes', () => {
   const timeoutMs = 20_000;

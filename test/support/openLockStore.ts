@@ -6,8 +6,9 @@ export type StoreAddress =
   | { kind: 'cosmos'; connectionString: string }
   | { kind: 'etcd'; endpoints: string }
   | { kind: 'redis'; url: string }
-  | { kind: 'postgres' | 'postgresAdvisory'; url: string }
-  | { kind: 'serviceBus'; connectionString: string; queue: string; lockDurationMs: number };
+  | { kind: 'postgres' | 'postgresAdvisory' | 'mysql'; url: string }
+  | { kind: 'serviceBus'; connectionString: string; queue: string; lockDurationMs: number }
+  | { kind: 'quorum'; stores: readonly StoreAddress[]; memberMs: number };
 
 /** Opens a store. Each kind loads only its own client. */
 export async function openLockStore(address: StoreAddress): Promise<LockStore> {
@@ -47,6 +48,14 @@ export async function openLockStore(address: StoreAddress): Promise<LockStore> {
       return serviceBusLockStore((options) => new ServiceBusClient(connectionString, options), queue, {
         lockDurationMs,
       });
+    }
+    case 'mysql': {
+      const { mysqlLockStore } = await import('../../src/locking/stores/mysqlLockStore.ts');
+      return mysqlLockStore(address.url);
+    }
+    case 'quorum': {
+      const { quorumLockStore } = await import('../../src/locking/stores/quorumLockStore.ts');
+      return quorumLockStore(await Promise.all(address.stores.map(openLockStore)), address);
     }
   }
 }

@@ -4,7 +4,7 @@ import type { LockStore, LockView, Refusal, StoreTraits } from '../lockStore.ts'
 import * as sqlOf from './sql/advisoryStatements.ts';
 import { connectionPool } from './sql/connectionPool.ts';
 import { type LeaseSession, leaseSession } from './sql/leaseSession.ts';
-import { fromAscii, keyNumber, tableName, toAscii } from './sql/lockNames.ts';
+import { asciiJson, fromAscii, keyNumber, tableName, toAscii } from './sql/lockNames.ts';
 import { connectPostgres, orCreate, type PostgresConnection } from './sql/postgresConnection.ts';
 import type { SqlValue } from './sql/sqlConnection.ts';
 
@@ -116,7 +116,7 @@ export function postgresAdvisoryLockStore(
 
     async raise(key, leaseId, record, version, signal) {
       signal.throwIfAborted();
-      const values = [toAscii(version), randomUUID(), recordToText(record)];
+      const values = [toAscii(version), randomUUID(), asciiJson(recordToText(record))];
       const session = sessions.get(idOf(key, leaseId));
       if (session === undefined) return noSession;
       const row = await session.ask(signal, sql.raise, numberOf(key), values);

@@ -2,15 +2,21 @@ import { createHash } from 'node:crypto';
 import { z } from 'zod';
 import { checkKey } from '../../lockRecord.ts';
 
+/** JSON in ASCII, for databases of any character set. */
+export function asciiJson(json: string): string {
+  return json.replaceAll(
+    /[\u007f-\uffff]/g,
+    (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`,
+  );
+}
+
 /**
  * Any text as ASCII: what is not is escaped as in JSON. So no character set, collation or normalization of a database
  * makes two texts equal, or changes one. Each UTF-16 code unit is escaped by itself: a text begins with another
  * exactly if their ASCII forms do.
  */
 export function toAscii(text: string): string {
-  return JSON.stringify(text)
-    .slice(1, -1)
-    .replaceAll(/[\u007f-\uffff]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`);
+  return asciiJson(JSON.stringify(text).slice(1, -1));
 }
 
 export function fromAscii(ascii: string): string {

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { z } from 'zod';
 import { recordFromText, recordToText } from '../../lockRecord.ts';
 import type { LockStore, LockView, Refusal } from '../../lockStore.ts';
-import { fromAscii, keyHash, toAscii } from './lockNames.ts';
+import { asciiJson, fromAscii, keyHash, toAscii } from './lockNames.ts';
 import type { SqlAnswer, SqlValue } from './sqlConnection.ts';
 
 /** A table of locks, and how its database writes what SQL dialects write differently. Parameters are question marks. */
@@ -97,7 +97,7 @@ export function rowLockStore(table: LockTable): LockStore {
     },
 
     async raise(key, leaseId, record, version, signal) {
-      const values = [randomUUID(), recordToText(record), keyHash(key), leaseId, toAscii(version)];
+      const values = [randomUUID(), asciiJson(recordToText(record)), keyHash(key), leaseId, toAscii(version)];
       const raised = await matches(
         `update ${name} set version = ?, record = ? where ${ours} and version = ?`,
         values,

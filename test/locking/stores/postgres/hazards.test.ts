@@ -136,6 +136,17 @@ describeWith(postgresPrograms, 'hazards of rows in PostgreSQL', async () => {
     expect(answers.filter((answer) => answer === 'acquired')).toHaveLength(1);
   });
 
+  test('a database of another character set keeps any key and any owner', async () => {
+    await server.run(`create database latin encoding 'LATIN1' locale 'C' template template0`);
+    const latin = toClose(postgresLockStore(server.url.replace(/postgres$/, 'latin')));
+    const key = '\u20ac\ud800\0';
+    const { version } = await latin.create(key, never);
+    await latin.acquire(key, one, leaseMs, never);
+    const odd = { ...record, owner: { instance: '\u20ac', job: '\0' } };
+    expect(await latin.raise(key, one, odd, version, never)).toBe('raised');
+    expect(await latin.look(key, never)).toMatchObject({ held: true, record: odd });
+  });
+
   test('a table name that is not plain is refused', () => {
     expect(() => postgresLockStore(server.url, { table: 'a"; drop table b' })).toThrow(RangeError);
   });
