@@ -2,8 +2,9 @@ import type { BenchStoreKind } from './benchStore.ts';
 import { blob } from './blob.ts';
 import { cosmos } from './cosmos.ts';
 import { etcd } from './etcd.ts';
+import { zooKeeper } from './zooKeeper.ts';
 
-const kinds: readonly BenchStoreKind[] = [blob, cosmos, etcd];
+const kinds: readonly BenchStoreKind[] = [blob, cosmos, etcd, zooKeeper];
 
 /** Those that are asked for, by a part of their names, and whose programs are installed; says which are left out. */
 export function chosenStores(names: string | undefined): BenchStoreKind[] {

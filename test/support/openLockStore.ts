@@ -5,7 +5,8 @@ export type StoreAddress =
   | { kind: 'blob'; connectionString: string; container: string }
   | { kind: 'cosmos'; connectionString: string }
   | { kind: 'etcd'; endpoints: string }
-  | { kind: 'redis'; url: string };
+  | { kind: 'redis'; url: string }
+  | { kind: 'zooKeeper'; connectString: string; tickMs: number };
 
 /** Opens a store. Each kind loads only its own client. */
 export async function openLockStore(address: StoreAddress): Promise<LockStore> {
@@ -27,6 +28,10 @@ export async function openLockStore(address: StoreAddress): Promise<LockStore> {
     case 'redis': {
       const { redisLockStore } = await import('../../src/locking/stores/redisLockStore.ts');
       return redisLockStore(address.url);
+    }
+    case 'zooKeeper': {
+      const { zooKeeperLockStore } = await import('../../src/locking/stores/zooKeeperLockStore.ts');
+      return zooKeeperLockStore(address.connectString, { tickMs: address.tickMs });
     }
   }
 }
