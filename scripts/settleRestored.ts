@@ -5,8 +5,8 @@ import { followUpsOf } from '../src/followUps/followUps.ts';
 import { receiptFollowUp } from '../src/followUps/receipts.ts';
 import type { Invoice } from '../src/invoice/invoice.ts';
 import type { InvoiceStore } from '../src/invoice/store/invoiceStore.ts';
+import { stripeAmount } from '../src/invoice/stripeAmount.ts';
 import { recordFoundPayment } from '../src/paying/recordFoundPayment.ts';
-import { stripeAmount } from '../src/paying/stripe/stripeProvider.ts';
 
 /** The actor in an invoice's timeline. */
 const by = 'after-restore';

@@ -1,11 +1,11 @@
-// The database. Its five containers match src/platform/cosmosContainers.ts (a test compares the two).
+// The database. Its six containers match src/platform/cosmosContainers.ts (a test compares the two).
 param name string
 param location string
 param tags object
 param appPrincipalId string
 param privateNetworking bool
 
-@description('0: serverless. Otherwise the maximum RU/s, shared by the five containers.')
+@description('0: serverless. Otherwise the maximum RU/s, shared by the six containers.')
 param autoscaleMaxRu int
 
 var databaseName = 'payonce'
@@ -52,6 +52,13 @@ var containers = [
     partitionKey: '/day'
     ttl: null
     indexed: ['/at/?']
+  }
+  {
+    // Used only if LOCKS is cosmos. A lease ends with the TTL of its item.
+    name: 'locks'
+    partitionKey: '/lock'
+    ttl: -1
+    indexed: ['/key/?']
   }
 ]
 
@@ -193,6 +200,12 @@ var roles = [
     id: dataContributorId
     scope: '${account.id}/dbs/${databaseName}/colls/pace'
     why: 'The schedules by which instances share the payment rate are created, read and patched.'
+  }
+  {
+    name: 'Cosmos DB Built-in Data Contributor'
+    id: dataContributorId
+    scope: '${account.id}/dbs/${databaseName}/colls/locks'
+    why: 'Leases and their records are created, read, queried, patched and deleted.'
   }
   {
     name: 'payonce audit appender'

@@ -25,6 +25,8 @@ export interface CosmosOptions {
   key?: string;
   /** Wall-clock milliseconds for `_ts` and TTL. Defaults to the system clock. */
   now?: () => number;
+  /** The account says that it has several write regions. It has one all the same. Default: false. */
+  multipleWriteLocations?: boolean;
 }
 
 export interface Cosmos extends AsyncDisposable {
@@ -42,6 +44,7 @@ export async function startCosmos({
   data,
   key = emulatorKey,
   now = Date.now,
+  multipleWriteLocations = false,
 }: CosmosOptions = {}): Promise<Cosmos> {
   const db = openStorage(data);
   const catalog = openCatalog(db, now);
@@ -49,7 +52,7 @@ export async function startCosmos({
   const stats = createStats();
   const faults = createFaults();
   const local = createLocalEndpoints(stats, faults);
-  const metadata = createMetadata(catalog);
+  const metadata = createMetadata(catalog, multipleWriteLocations);
   const dataPlane = createDataPlane(db, now);
 
   const prepare: Prepare = (request, path, body) => {

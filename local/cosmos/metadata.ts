@@ -11,12 +11,15 @@ import type { Route } from './route.ts';
 import { requireResourceId } from './validation.ts';
 
 /** Runs the operations on the account, its definitions and routing. */
-export function createMetadata(catalog: Catalog) {
+export function createMetadata(catalog: Catalog, multipleWriteLocations: boolean) {
   return function answer(operation: MetadataOperation, route: Route, request: CosmosRequest): Answer {
     const { database = '', container = '' } = idsOf(route);
     switch (operation) {
       case 'readAccount':
-        return resource(200, describeAccount(headerOf(request.headers, 'host') ?? 'localhost'));
+        return resource(
+          200,
+          describeAccount(headerOf(request.headers, 'host') ?? 'localhost', multipleWriteLocations),
+        );
       case 'listDatabases':
         return feed('', 'Databases', [...catalog.databases()].map(describeDatabase));
       case 'createDatabase':
@@ -91,7 +94,7 @@ function feed(rid: string, name: string, entries: unknown[]): Answer {
 }
 
 /** One region, at the address that the client used, so a proxy in front of the stand-in stays in front. */
-function describeAccount(host: string) {
+function describeAccount(host: string, multipleWriteLocations: boolean) {
   const locations = [{ name: 'Local', databaseAccountEndpoint: `http://${host}/` }];
   return {
     _self: '',
@@ -102,7 +105,7 @@ function describeAccount(host: string) {
     _dbs: '//dbs/',
     writableLocations: locations,
     readableLocations: locations,
-    enableMultipleWriteLocations: false,
+    enableMultipleWriteLocations: multipleWriteLocations,
     userConsistencyPolicy: { defaultConsistencyLevel: 'Session' },
   };
 }

@@ -8,7 +8,7 @@ const longestId = 1023;
 /** The documents of one Cosmos container. */
 export function cosmosDocuments(container: Container): DocumentStore {
   return {
-    transact: (partition, operations) => transact(container, partition, operations),
+    transact: (partition, operations) => runBatch(container, partition, operations.map(inputOf)),
     read: (partition, ids) =>
       fromCosmos(async () => {
         // `IN ()` is a syntax error.
@@ -34,16 +34,19 @@ export async function readDocument(container: Container, partition: string, id: 
   return statusCode === cosmosStatus.notFound ? undefined : resource;
 }
 
-/** The only caller of `items.batch`, which resolves even if the batch fails: every result code is checked here. */
-async function transact(
+/**
+ * Runs one transaction in the terms of Cosmos. The only caller of `items.batch`, which resolves even if the batch fails:
+ * every result code is checked here. An aborted one is uncertain. @throws {StoreAway} the store refuses the app as such
+ */
+export async function runBatch(
   container: Container,
   partition: string,
-  operations: readonly Operation[],
+  operations: OperationInput[],
+  abortSignal?: AbortSignal,
 ): Promise<Transacted> {
   try {
-    const { result } = await fromCosmos(() =>
-      container.items.batch(operations.map(inputOf), partition, { contentResponseOnWriteEnabled: false }),
-    );
+    const options = { contentResponseOnWriteEnabled: false, ...(abortSignal && { abortSignal }) };
+    const { result } = await fromCosmos(() => container.items.batch(operations, partition, options));
     const codes = (result ?? []).map(({ statusCode }) => statusCode);
     if (codes.length === operations.length && codes.every((code) => code < 300)) return { kind: 'committed' };
     const busy = codes.find(isUncertainStatus);

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { currencies, currencyExponent } from '../invoice/currencies.ts';
 import type { InvoiceContent } from '../invoice/invoice.ts';
 import { amountShapeError, formatAmount, parseAmount } from '../invoice/money.ts';
+import { amountLimits, stripeAmount } from '../invoice/stripeAmount.ts';
 import { expecting, shown, unknownName } from './fieldErrors.ts';
 
 /** A rejected row. `index` counts the rows of the body from 0. A row is rejected once, for all its faults. */
@@ -23,13 +24,6 @@ export type CheckedRow =
  */
 const maxNameBytes = 255;
 const maxDescriptionBytes = 1000;
-
-/**
- * The maximum digits of an amount in minor units
- * (https://docs.stripe.com/currencies#minimum-and-maximum-charge-amounts).
- */
-const maxDigits: Readonly<Record<string, number>> = { IDR: 12, INR: 9 };
-const maxDigitsElse = 8;
 
 const dueFrom = '1970-01-01T00:00:00.000Z';
 
@@ -167,12 +161,20 @@ function idError(id: string): string | undefined {
   return undefined;
 }
 
+/** Why the payment provider would not take an amount. */
 function limitError(amountMinor: number, currency: string): string | undefined {
-  const digits = maxDigits[currency] ?? maxDigitsElse;
-  const most = 10 ** digits - 1;
-  if (amountMinor <= most) return undefined;
-  const [limit, given] = [most, amountMinor].map((amount) => formatAmount(amount, currency));
-  return `expected at most ${limit} ${currency}, the payment provider's limit, not ${given}`;
+  const text = (amount: number) => formatAmount(amount, currency);
+  const { least, most } = amountLimits(currency);
+  if (amountMinor > most) {
+    return `expected at most ${text(most)} ${currency}, the payment provider's limit, not ${text(amountMinor)}`;
+  }
+  if (amountMinor < least) {
+    return `expected at least ${text(least)} ${currency}, the payment provider's limit, not ${text(amountMinor)}`;
+  }
+  const amount = stripeAmount(amountMinor, currency);
+  return 'refused' in amount
+    ? `expected another amount: ${amount.refused}, not ${text(amountMinor)}`
+    : undefined;
 }
 
 function zeroError({ amountMinor }: { amountMinor: number }): string | undefined {

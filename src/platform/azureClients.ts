@@ -53,6 +53,7 @@ export function azureClients({ cosmos, serviceBus, storage, clientId }: Connecti
       runs: database.container(containers.runs.name),
       pace: database.container(containers.pace.name),
       audit: database.container(containers.audit.name),
+      locks: database.container(containers.locks.name),
     },
     blobs:
       storage.kind === 'connectionString'

@@ -35,6 +35,7 @@ export const containers = {
   runs: { name: 'runs', partitionKey: '/job', indexed: ['/startedAt/?', '/status/?'] },
   pace: { name: 'pace', partitionKey: '/limit', indexed: [] },
   audit: { name: 'audit', partitionKey: '/day', indexed: ['/at/?'] },
+  locks: { name: 'locks', partitionKey: '/lock', defaultTtl: -1, indexed: ['/key/?'] },
 } as const satisfies Record<string, ContainerDefinition>;
 
 /** The indexing policy in the form that Cosmos takes it (https://learn.microsoft.com/azure/cosmos-db/index-policy). */

@@ -56,7 +56,7 @@ const needs: readonly Need[] = [
     id: '<metadataReader.id>',
     scope: '<account.id>',
   },
-  ...(['invoices', 'workItems', 'runs', 'pace'] as const).map((name) => ({
+  ...(['invoices', 'workItems', 'runs', 'pace', 'locks'] as const).map((name) => ({
     call: new RegExp(`containers\\.${name}\\b`),
     role: 'Cosmos DB Built-in Data Contributor',
     id: '<account.id>/sqlRoleDefinitions/00000000-0000-0000-0000-000000000002',

@@ -102,7 +102,10 @@ describe('the amount in JSON', () => {
   test.each([
     ['USD', 99_999_999],
     ['JPY', 99_999_999],
-    ['KWD', 99_999_999],
+    ['KWD', 99_999_990],
+    ['ISK', 999_999],
+    ['UGX', 999_999],
+    ['MGA', 9_999_999_900],
     ['INR', 999_999_999],
     ['IDR', 999_999_999_999],
   ])("in %s is at most %i, the provider's limit", (currency, most) => {
@@ -111,6 +114,27 @@ describe('the amount in JSON', () => {
       field: 'amountMinor',
       error: expect.stringContaining("the payment provider's limit"),
     });
+  });
+
+  test.each([
+    ['USD', 49, '0.50 USD'],
+    ['JPY', 49, '50 JPY'],
+    ['HUF', 17_499, '175.00 HUF'],
+    ['KWD', 9, '0.010 KWD'],
+  ])('in %s, %i is too little', (currency, amountMinor, least) => {
+    const error = `expected at least ${least}, the payment provider's limit, not `;
+    expect(faultOf({ currency, amountMinor }).error).toMatch(error);
+  });
+
+  test.each([
+    [
+      'KWD',
+      12_345,
+      'expected another amount: Stripe takes only KWD amounts whose third decimal is 0, not 12.345',
+    ],
+    ['MGA', 12_345, 'expected another amount: Stripe takes only MGA amounts without decimals, not 123.45'],
+  ])('in %s, %i cannot be charged exactly', (currency, amountMinor, error) => {
+    expect(faultOf({ currency, amountMinor })).toEqual({ field: 'amountMinor', error });
   });
 });
 

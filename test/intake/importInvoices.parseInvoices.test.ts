@@ -201,7 +201,7 @@ describe('CSV', () => {
   });
 
   test('formulas and scripts are left unchanged: cells are data', () => {
-    const { rows } = rowsOf(`${header}\n${line('=1+1', '5,JPY,2026-01-31T12:00:00Z,pm,<script>')}`, csv);
+    const { rows } = rowsOf(`${header}\n${line('=1+1', '500,JPY,2026-01-31T12:00:00Z,pm,<script>')}`, csv);
     expect(rows[0]?.invoice).toMatchObject({ id: '=1+1', description: '<script>' });
   });
 });

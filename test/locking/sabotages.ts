@@ -79,8 +79,8 @@ const sabotages: Sabotage[] = [
   {
     name: 'release before the renewal in flight has ended',
     file: 'src/locking/holdLease.ts',
-    from: '    await keeping;\n    try {',
-    to: '    try {',
+    from: '    await keeping;\n    const keepUntil',
+    to: '    const keepUntil',
     tests: 'test/locking/lease.test.ts',
     caughtBy: 'waits for the renewal in flight',
   },

@@ -38,7 +38,7 @@ describe('POST ops/invoices', () => {
   });
 
   test('rejects different content under a stored id', async () => {
-    const body = [{ ...good, amountMinor: 5 }];
+    const body = [{ ...good, amountMinor: 555 }];
     const response = await ops.api.importInvoices(aRequest({ method: 'POST', body }));
     expect(bodyOf(response)).toMatchObject({ created: 0, rejected: [{ index: 0, field: 'id' }] });
   });

@@ -4,7 +4,7 @@ import { paymentMethods } from '../../local/stripe/paymentMethods.ts';
 import { generateSample } from '../../samples/generate.ts';
 import { parseInvoices } from '../../src/intake/importInvoices.ts';
 import { currencyExponent } from '../../src/invoice/currencies.ts';
-import { stripeAmount } from '../../src/paying/stripe/stripeProvider.ts';
+import { stripeAmount } from '../../src/invoice/stripeAmount.ts';
 
 const file = readFileSync('samples/invoices.csv', 'utf8');
 const parsed = parseInvoices(file, 'text/csv');

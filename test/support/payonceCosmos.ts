@@ -1,5 +1,5 @@
 import { type Container, CosmosClient } from '@azure/cosmos';
-import { startCosmos } from '../../local/cosmos/index.ts';
+import { type CosmosOptions, startCosmos } from '../../local/cosmos/index.ts';
 import { provisionCosmos } from '../../local/provision.ts';
 import { containers, databaseName } from '../../src/platform/cosmosContainers.ts';
 
@@ -13,6 +13,7 @@ export interface PayonceCosmos extends AsyncDisposable {
     count: number;
     filter?: Record<string, string>;
     delayMs?: number;
+    retryAfterMs?: number;
   }): Promise<void>;
   /** Disarms all faults. */
   clearFaults(): Promise<void>;
@@ -20,8 +21,8 @@ export interface PayonceCosmos extends AsyncDisposable {
 }
 
 /** A separate in-memory Cosmos stand-in with the app's containers, accessed through the real SDK. */
-export async function payonceCosmos(): Promise<PayonceCosmos> {
-  const server = await startCosmos();
+export async function payonceCosmos(options: CosmosOptions = {}): Promise<PayonceCosmos> {
+  const server = await startCosmos(options);
   await provisionCosmos(server.connectionString);
   const client = new CosmosClient({
     connectionString: server.connectionString,
@@ -61,5 +62,6 @@ function containersOf(client: CosmosClient): PayonceCosmos['containers'] {
     runs: database.container(containers.runs.name),
     pace: database.container(containers.pace.name),
     audit: database.container(containers.audit.name),
+    locks: database.container(containers.locks.name),
   };
 }

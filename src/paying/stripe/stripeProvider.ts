@@ -1,4 +1,5 @@
 import type Stripe from 'stripe';
+import { stripeAmount } from '../../invoice/stripeAmount.ts';
 import { errorText } from '../../platform/errorText.ts';
 import type {
   ChargeOutcome,
@@ -104,28 +105,3 @@ async function pick(
 function escapeQuery(text: string): string {
   return text.replaceAll(/['\\]/g, (character) => `\\${character}`);
 }
-
-/**
- * Stripe's amount for an amount in ISO 4217 minor units. The two agree, with these exceptions
- * (https://docs.stripe.com/currencies):
- * - ISK and UGX have no minor unit, but are sent as if they had two decimals;
- * - MGA has a minor unit, but is sent without it;
- * - currencies with three decimals only take amounts whose last digit is 0.
- */
-export function stripeAmount(
-  amountMinor: number,
-  currency: string,
-): { amount: number } | { refused: string } {
-  if (asIfTwoDecimals.has(currency)) return { amount: amountMinor * 100 };
-  if (currency === 'MGA') {
-    if (amountMinor % 100 !== 0) return { refused: 'Stripe takes whole ariary only' };
-    return { amount: amountMinor / 100 };
-  }
-  if (threeDecimals.has(currency) && amountMinor % 10 !== 0) {
-    return { refused: `Stripe takes ${currency} amounts only if their third decimal is 0` };
-  }
-  return { amount: amountMinor };
-}
-
-const asIfTwoDecimals = new Set(['ISK', 'UGX']);
-const threeDecimals = new Set(['BHD', 'IQD', 'JOD', 'KWD', 'LYD', 'OMR', 'TND']);

@@ -75,7 +75,7 @@ export function lossContract(world: ContractWorld): void {
               () => 'rejected',
             );
             const late = subject.clock.sleep(giveUpMs + lateMs).then(() => 'still waiting');
-            expect(await Promise.race([outcome, late]), name).toBe(silentAnswer(store, name));
+            expect(await Promise.race([outcome, late]), name).toEqual(silentAnswer(store, name));
           }),
         );
       });

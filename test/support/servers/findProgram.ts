@@ -33,7 +33,7 @@ export function describeWith(
   const timeout = 60_000;
   const missing = Object.keys(programs).filter((program) => programs[program] === undefined);
   if (missing.length === 0) {
-    describe(name, { timeout }, suite);
+    describe(name, { timeout }, () => suite());
     return;
   }
   const why = `${name}: ${missing.join(' and ')} not installed`;
