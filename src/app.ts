@@ -16,10 +16,10 @@ import { payingPolicy } from './paying/payingPolicy.ts';
 import type { PaymentProvider } from './paying/paymentProvider.ts';
 import { reconciliationFollowUp, reconciliationStage } from './paying/reconciliation.ts';
 import { stripeProvider } from './paying/stripe/stripeProvider.ts';
+import { appTelemetry, metric } from './platform/appMetrics.ts';
 import { systemClock } from './platform/clock.ts';
 import type { Instance } from './platform/instance.ts';
 import { workUnderWay } from './platform/stopping.ts';
-import { metric, openTelemetryMetrics } from './platform/telemetry.ts';
 import { endManualRun, runManualGroup } from './runs/manualRun.ts';
 import { runScheduled } from './runs/runScheduled.ts';
 import type { Settings } from './settings/settings.ts';
@@ -39,7 +39,7 @@ export type App = ReturnType<typeof createApp>;
 
 /** Puts the parts together. One call per process: the clients keep their connections. */
 export function createApp(settings: Settings, parts: AppParts = {}) {
-  const { clock = systemClock, telemetry = openTelemetryMetrics(), log = console.warn } = parts;
+  const { clock = systemClock, telemetry = appTelemetry(), log = console.warn } = parts;
   const instance: Instance = { name: settings.instanceId, clock, telemetry, log };
   const cloud = parts.cloud?.(instance) ?? azureCloud(settings, instance);
   const { invoices, outbox, runs, effects, workItems } = cloud;

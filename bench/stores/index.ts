@@ -2,9 +2,24 @@ import type { BenchStoreKind } from './benchStore.ts';
 import { blob } from './blob.ts';
 import { cosmos } from './cosmos.ts';
 import { etcd } from './etcd.ts';
+import { mysql } from './mysql.ts';
+import { postgres } from './postgres.ts';
+import { postgresAdvisory } from './postgresAdvisory.ts';
+import { redis } from './redis.ts';
+import { serviceBus } from './serviceBus.ts';
 import { zooKeeper } from './zooKeeper.ts';
 
-const kinds: readonly BenchStoreKind[] = [blob, cosmos, etcd, zooKeeper];
+const kinds: readonly BenchStoreKind[] = [
+  blob,
+  redis,
+  postgres,
+  postgresAdvisory,
+  mysql,
+  etcd,
+  zooKeeper,
+  cosmos,
+  serviceBus,
+];
 
 /** Those that are asked for, by a part of their names, and whose programs are installed; says which are left out. */
 export function chosenStores(names: string | undefined): BenchStoreKind[] {

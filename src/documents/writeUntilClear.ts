@@ -11,7 +11,7 @@
  * One contended item refuses the whole transaction. Dropping it and going again means that it holds up nobody else.
  */
 import { exponentialBackoff } from '../platform/backoff.ts';
-import type { Clock } from '../platform/clock.ts';
+import { type Clock, systemClock } from '../platform/clock.ts';
 import type { DocumentStore, Operation } from './documentStore.ts';
 import { StoreAway } from './storeAway.ts';
 
@@ -75,7 +75,7 @@ export type Written<Item> =
  * @throws {StoreAway} the store refuses the app as such; and what `beforeTry` and `onRefused` throw
  */
 export async function writeUntilClear<Item, Stored>(
-  { documents, clock }: { documents: DocumentStore; clock: Clock },
+  { documents, clock = systemClock }: { documents: DocumentStore; clock?: Clock },
   write: ConditionalWrite<Item, Stored>,
   { tries, delayMs: delay, afterUnclear }: Patience = patience.thorough,
 ): Promise<Written<Item>> {

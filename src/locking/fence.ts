@@ -1,4 +1,12 @@
-import type { Create, Operation } from '../documents/documentStore.ts';
+import {
+  type Create,
+  type DocumentStore,
+  type Operation,
+  refusedBecause,
+} from '../documents/documentStore.ts';
+import { StoreAway } from '../documents/storeAway.ts';
+import { writeUntilClear } from '../documents/writeUntilClear.ts';
+import type { Clock } from '../platform/clock.ts';
 
 /** The fencing token of a lease, as it travels with every write that the lease protects. */
 export interface Fence {
@@ -28,10 +36,90 @@ export function fenceCheck({ lockKey, token }: Fence): Operation {
   };
 }
 
-/** Creates the fence document of a lock in a partition, needed once. A conflict means that it is there. */
-export function newFence(lockKey: string, shard: string): Create {
-  const document = { id: fenceId(lockKey), shard, type: 'fence', fence: 0 };
+/**
+ * Creates the fence document of a lock in a partition, needed once. A conflict means that it is there. `partition` is what
+ * its documents have as their partition key, such as `{ tenantId: 'a' }`; a text stands for `{ shard: text }`.
+ */
+export function newFence(lockKey: string, partition: string | Readonly<Record<string, string>>): Create {
+  const key = typeof partition === 'string' ? { shard: partition } : partition;
+  const document = { id: fenceId(lockKey), ...key, type: 'fence', fence: 0 };
   return { kind: 'create', document };
+}
+
+/** A document as it was read. A claim wins it only if nobody has written it since. */
+export interface ReadDocument {
+  readonly id: string;
+  readonly _etag: string;
+}
+
+/** Documents of one partition that a holder of a lease wants for itself. */
+export interface ClaimWrite<Item extends ReadDocument> {
+  readonly partition: string;
+  /** The partition key and its value, such as `{ tenantId: 'a' }`. Default: `{ shard: partition }`. */
+  readonly partitionKey?: Readonly<Record<string, string>>;
+  readonly items: readonly Item[];
+  /** Of the lease under which they are claimed. */
+  readonly fence: Fence;
+  /** What claims these items: a patch of each, with its ETag as `version`, and whatever belongs in the same transaction. */
+  plan(items: readonly Item[]): readonly Operation[];
+  /** The documents that still have the right shape. */
+  parse(documents: readonly unknown[]): readonly Item[];
+  /** Whether this very claim was applied: some of the items name it. */
+  isApplied(stored: readonly Item[]): boolean;
+  /** Called before each try: throws if the lease is lost. */
+  beforeTry?(): void;
+}
+
+export interface ClaimedDocuments<Item> {
+  /** The items as they were read; none if everything was lost to others. */
+  claimed: readonly Item[];
+  /** The answer was lost. A reread shows that the claim was applied, perhaps by an earlier try. */
+  found: boolean;
+  /** How many were not claimed, because somebody else was first, or the store gave no clear answer. */
+  contended: number;
+}
+
+/**
+ * Claims documents in one transaction, which checks the fence and every ETag. An item that somebody else has changed is
+ * dropped and the rest tried again, so that one contended item does not hold up the others.
+ *
+ * @throws {FencedOut} another holder of the lease has written to this partition already
+ * @throws {StoreAway} the store refuses the app as such; and what `beforeTry` throws
+ */
+export async function claimDocuments<Item extends ReadDocument>(
+  store: { documents: DocumentStore; clock?: Clock },
+  write: ClaimWrite<Item>,
+): Promise<ClaimedDocuments<Item>> {
+  const { documents } = store;
+  const { partition, partitionKey = partition, items: wanted, fence } = write;
+  const written = await writeUntilClear(store, {
+    partition,
+    items: wanted,
+    plan: (items) => [fenceCheck(fence), ...write.plan(items)],
+    reread: async (items) =>
+      write.parse(
+        await documents.read(
+          partition,
+          items.map(({ id }) => id),
+        ),
+      ),
+    isApplied: (stored) => write.isApplied(stored),
+    keep(items, stored) {
+      const etags = new Map(stored.map(({ id, _etag }) => [id, _etag]));
+      return items.filter(({ id, _etag }) => etags.get(id) === _etag);
+    },
+    beforeTry: () => write.beforeTry?.(),
+    async onRefused([ofFence]) {
+      if (ofFence === refusedBecause.changed) throw new FencedOut(fence);
+      if (ofFence !== refusedBecause.missing) return;
+      // Refused if another process has just created it, which is as good.
+      const answer = await documents.transact(partition, [newFence(fence.lockKey, partitionKey)]);
+      if (answer.kind === 'uncertain') throw new StoreAway('noAnswer', answer.cause);
+    },
+  });
+  const claimed = written.kind === 'written' ? written.items : [];
+  const found = written.kind === 'written' && written.found;
+  return { claimed, found, contended: wanted.length - claimed.length };
 }
 
 /** The largest of the tokens that fence documents hold; undefined without one. What is no token is passed over. */

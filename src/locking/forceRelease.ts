@@ -1,4 +1,4 @@
-import type { Clock } from '../platform/clock.ts';
+import { type Clock, systemClock } from '../platform/clock.ts';
 import { metric, noTelemetry, type Telemetry } from '../platform/telemetry.ts';
 import { attemptAcquire } from './acquire.ts';
 import { bounded } from './bounded.ts';
@@ -53,13 +53,13 @@ const ownLeaseMs = 15_000;
  */
 export async function forceRelease(
   store: LockStore,
-  clock: Clock,
   { key, expectedOwner, actor, reason }: ForceRelease,
   {
     signal = AbortSignal.timeout(20_000),
+    clock = systemClock,
     telemetry = noTelemetry,
     fenceFloor,
-  }: { signal?: AbortSignal; telemetry?: Telemetry; fenceFloor?: FenceFloor } = {},
+  }: { signal?: AbortSignal; clock?: Clock; telemetry?: Telemetry; fenceFloor?: FenceFloor } = {},
 ): Promise<ForceReleaseOutcome> {
   if (actor.trim() === '' || reason.trim() === '') throw new RangeError('actor and reason must not be blank');
   const owner = { instance: cut(actor), job: cut(`force-release: ${reason}`) };

@@ -1,4 +1,4 @@
-import type { Clock } from '../platform/clock.ts';
+import { type Clock, systemClock } from '../platform/clock.ts';
 import type { LeaseOwner, LockStore } from './lockStore.ts';
 
 /** One lock, as operators see it. Times are ISO 8601 in UTC. */
@@ -28,8 +28,11 @@ export interface LockListing {
  */
 export async function listLocks(
   store: LockStore,
-  clock: Clock,
-  { prefix = '', signal = AbortSignal.timeout(30_000) }: { prefix?: string; signal?: AbortSignal } = {},
+  {
+    prefix = '',
+    signal = AbortSignal.timeout(30_000),
+    clock = systemClock,
+  }: { prefix?: string; signal?: AbortSignal; clock?: Clock } = {},
 ): Promise<LockListing[] | undefined> {
   if (store.list === undefined) return undefined;
   const listings: LockListing[] = [];

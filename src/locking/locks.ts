@@ -1,5 +1,5 @@
-import type { Clock } from '../platform/clock.ts';
-import { metric, type Telemetry } from '../platform/telemetry.ts';
+import { type Clock, systemClock } from '../platform/clock.ts';
+import { metric, noTelemetry, type Telemetry } from '../platform/telemetry.ts';
 import { attemptAcquire, type Wanted } from './acquire.ts';
 import { type Backoff, waitBefore } from './backoff.ts';
 import { LockStoreFailed, LocksClosed, LockTimeout } from './errors.ts';
@@ -68,10 +68,12 @@ export interface ProcessLocks extends Locks {
   drain(graceMs: number): Promise<void>;
 }
 
-/** What leases of this process share. All but `clock` and `telemetry` is optional. */
+/** What leases of this process share. */
 export interface LocksOptions {
-  clock: Clock;
-  telemetry: Telemetry;
+  /** Default: the system's. */
+  clock?: Clock;
+  /** Default: none. */
+  telemetry?: Telemetry;
   /** A length that the store grants: 15 to 60 whole seconds for blobs. Default: 30, or what comes closest to it. */
   leaseSeconds?: number;
   /** Replaces the timing that follows from `leaseSeconds`. */
@@ -90,8 +92,9 @@ export interface LocksOptions {
  *
  * @throws RangeError unless the store grants leases of `leaseSeconds`.
  */
-export function createLocks(store: LockStore, options: LocksOptions): ProcessLocks {
-  const { clock, telemetry, random = Math.random, backoff = { firstMs: 100, mostMs: 1000 } } = options;
+export function createLocks(store: LockStore, options: LocksOptions = {}): ProcessLocks {
+  const { clock = systemClock, telemetry = noTelemetry } = options;
+  const { random = Math.random, backoff = { firstMs: 100, mostMs: 1000 } } = options;
   const { fenceFloor, leaseSeconds } = options;
   const chosen = leaseSeconds === undefined ? nearestLease(30_000, store.traits) : leaseTiming(leaseSeconds);
   const timing = options.timing ?? chosen;

@@ -1,8 +1,8 @@
 import type { InvoiceStore } from '../invoice/store/invoiceStore.ts';
 import type { OutboxStore } from '../outbox/outboxStore.ts';
 import type { PaceStore } from '../pacing/paceStore.ts';
+import { metric } from '../platform/appMetrics.ts';
 import type { Instance } from '../platform/instance.ts';
-import { metric } from '../platform/telemetry.ts';
 import type { PoisonItems } from '../workItems/poison.ts';
 import { readPace } from './paceFigures.ts';
 

@@ -37,7 +37,7 @@ export async function listLocksFor({
   lockStore,
   instance: { clock },
 }: Pick<Parts, 'lockStore' | 'instance'>): Promise<OpsResponse> {
-  const locks = await listLocks(lockStore, clock, { prefix: jobLockPrefix });
+  const locks = await listLocks(lockStore, { prefix: jobLockPrefix, clock });
   if (locks === undefined) return notSupported('list its locks');
   const shown = locks.filter(({ held, owner }) => held || owner !== undefined);
   return { jsonBody: { locks: shown.map(lockView) } };
@@ -80,7 +80,8 @@ export async function releaseLock(
   const asking = { key, expectedOwner, actor, reason };
   let released: ForceReleaseOutcome;
   try {
-    released = await forceRelease(lockStore, clock, asking, {
+    released = await forceRelease(lockStore, asking, {
+      clock,
       telemetry,
       fenceFloor: invoices.highestFence,
     });

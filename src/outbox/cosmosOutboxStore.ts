@@ -4,7 +4,7 @@ import { cosmosDocuments, patchBody, unlessChanged } from '../documents/cosmosDo
 import { countByStatus, queryAll, queryCount, queryOldest } from '../documents/cosmosQueries.ts';
 import { BadContinuation, fromOpaque, toOpaque } from '../documents/pages.ts';
 import { type OnUnreadable, readableDocument, readableDocuments } from '../documents/storedDocuments.ts';
-import type { Clock } from '../platform/clock.ts';
+import { type Clock, systemClock } from '../platform/clock.ts';
 import { type OutboxEntry, outboxEntrySchema, outboxMessageSchema } from './outboxMessage.ts';
 import type { OutboxStore } from './outboxStore.ts';
 import { outboxWrites } from './outboxWrites.ts';
@@ -17,10 +17,14 @@ const entryProperties = Object.keys(outboxEntrySchema.shape)
 /** Where a page ended: the time of its last message, and how many messages of that time have been shown. */
 const placeSchema = z.tuple([z.iso.datetime(), z.int().min(1)]);
 
-/** The outbox messages in a Cosmos container, in which they stand beside the documents that they announce. */
+/**
+ * The outbox messages in a Cosmos container, in which they stand beside the documents that they announce. Whatever its
+ * partition key is called, a message knows its value as `shard`. Messages that were dispatched expire after a week if the
+ * container has TTL on (`defaultTtl` -1). `onUnreadable` is told of messages that are passed over because they are broken.
+ */
 export function cosmosOutboxStore(
   container: Container,
-  { clock, onUnreadable }: { clock: Clock; onUnreadable?: OnUnreadable },
+  { clock = systemClock, onUnreadable }: { clock?: Clock; onUnreadable?: OnUnreadable } = {},
 ): OutboxStore {
   return {
     ...outboxWrites({ documents: cosmosDocuments(container), clock }),
@@ -28,8 +32,8 @@ export function cosmosOutboxStore(
     async due({ now, limit }) {
       for (let offset = 0; ; offset += limit) {
         const found = await queryAll(container, {
-          query:
-            'SELECT * FROM c WHERE c.nextAttemptAt <= @now ORDER BY c.nextAttemptAt OFFSET @offset LIMIT @limit',
+          query: `SELECT * FROM c WHERE c.type = 'outboxMessage' AND c.nextAttemptAt <= @now
+            ORDER BY c.nextAttemptAt OFFSET @offset LIMIT @limit`,
           parameters: [
             { name: '@now', value: now },
             { name: '@offset', value: offset },

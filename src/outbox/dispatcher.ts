@@ -1,7 +1,7 @@
-import type { Clock } from '../platform/clock.ts';
+import { type Clock, systemClock } from '../platform/clock.ts';
 import type { Instance } from '../platform/instance.ts';
 import { workUnderWay } from '../platform/stopping.ts';
-import { metric } from '../platform/telemetry.ts';
+import { metric, noTelemetry } from '../platform/telemetry.ts';
 import {
   type DispatchDecision,
   decideDispatch,
@@ -50,12 +50,13 @@ interface Entry {
 export function createDispatcher({
   outbox,
   destinations,
-  instance: { clock, telemetry },
+  instance: { clock = systemClock, telemetry = noTelemetry } = {},
 }: {
   outbox: Pick<OutboxStore, 'mark'>;
   /** By the name that messages carry. */
   destinations: Readonly<Record<string, SendMessages>>;
-  instance: Pick<Instance, 'clock' | 'telemetry'>;
+  /** Default: the system's clock, and no telemetry. */
+  instance?: Partial<Pick<Instance, 'clock' | 'telemetry'>>;
 }): Dispatcher {
   const waiting = new Map<string, Entry[]>();
 

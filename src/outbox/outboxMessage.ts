@@ -15,6 +15,7 @@ import { z } from 'zod';
 import type { Patch } from '../documents/documentStore.ts';
 import { formatVersion } from '../documents/storedDocuments.ts';
 import { exponentialBackoff } from '../platform/backoff.ts';
+import { systemClock } from '../platform/clock.ts';
 
 export const outboxStatuses = ['pending', 'dispatched', 'parked'] as const;
 export type OutboxStatus = (typeof outboxStatuses)[number];
@@ -47,18 +48,23 @@ export type OutboxMessage = z.infer<typeof outboxMessageSchema>;
 export const outboxEntrySchema = outboxMessageSchema.omit({ body: true, ttl: true });
 export type OutboxEntry = z.infer<typeof outboxEntrySchema>;
 
+export type NewOutboxMessage = Pick<OutboxMessage, 'id' | 'shard' | 'destination' | 'body'>;
+
 /** How long the sweeper leaves a new message to the instance that wrote it, which dispatches it at once. */
 const inlineDispatchMs = 10_000;
 
 /**
  * A new message, to be created in the transaction of the change that it announces. `now` and `notBefore` are in
  * milliseconds; with `notBefore` the sweeper dispatches it, at that time or soon after.
+ *
+ * `shard` is the value of the container's partition key. Unless the key is called that, too, it belongs among the content
+ * as well: what else is there is stored with the message.
  */
-export function newOutboxMessage(
-  content: Pick<OutboxMessage, 'id' | 'shard' | 'destination' | 'body'>,
-  now: number,
+export function newOutboxMessage<Content extends NewOutboxMessage>(
+  content: Content,
+  now: number = systemClock.now(),
   notBefore?: number,
-): OutboxMessage {
+): Content & OutboxMessage {
   return {
     ...content,
     type: 'outboxMessage',

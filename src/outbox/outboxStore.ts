@@ -14,7 +14,7 @@ export type RedrivenMessage =
 
 /**
  * What the outbox needs of the place where its messages are kept. Messages are created elsewhere: in the transaction of
- * the change that they announce. `test/outbox/outboxStoreContract.ts` says how a store behaves. All methods may reject with
+ * the change that they announce. `src/testing/outbox/outboxStoreContract.ts` says how a store behaves. All methods may reject with
  * `StoreAway`.
  */
 export interface OutboxStore {

@@ -1,6 +1,7 @@
 import type { Lease } from '../locking/index.ts';
+import { systemClock } from '../platform/clock.ts';
 import type { Instance } from '../platform/instance.ts';
-import { metric } from '../platform/telemetry.ts';
+import { metric, noTelemetry } from '../platform/telemetry.ts';
 import type { Dispatcher } from './dispatcher.ts';
 import type { OutboxStore } from './outboxStore.ts';
 
@@ -15,7 +16,8 @@ export interface SweepCounts {
 export interface SweepParts {
   outbox: Pick<OutboxStore, 'due' | 'oldestPending'>;
   dispatcher: Dispatcher;
-  instance: Pick<Instance, 'clock' | 'telemetry'>;
+  /** Default: the system's clock, and no telemetry. */
+  instance?: Partial<Pick<Instance, 'clock' | 'telemetry'>>;
 }
 
 /**
@@ -25,7 +27,7 @@ export interface SweepParts {
  * @throws {LeaseLost} its lease is gone
  */
 export async function sweepOutbox(
-  { outbox, dispatcher, instance: { clock, telemetry } }: SweepParts,
+  { outbox, dispatcher, instance: { clock = systemClock, telemetry = noTelemetry } = {} }: SweepParts,
   lease: Pick<Lease, 'assertHeld'>,
 ): Promise<SweepCounts> {
   const counts: SweepCounts = { dispatched: 0, retried: 0, parked: 0 };

@@ -1,6 +1,6 @@
 import { BrokenCircuitError, CircuitState, circuitBreaker, handleWhenResult, type IBreaker } from 'cockatiel';
+import { metric } from '../platform/appMetrics.ts';
 import type { Instance } from '../platform/instance.ts';
-import { metric } from '../platform/telemetry.ts';
 import type {
   ChargeOutcome,
   FoundPayment,

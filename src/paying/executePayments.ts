@@ -1,9 +1,9 @@
 import { z } from 'zod';
 import { NoClearAnswer, StoreAway } from '../documents/storeAway.ts';
 import { NewerVersion, putOffMs } from '../documents/storedDocuments.ts';
+import { metric } from '../platform/appMetrics.ts';
 import { errorText } from '../platform/errorText.ts';
 import type { Instance } from '../platform/instance.ts';
-import { metric } from '../platform/telemetry.ts';
 import { keepMessageLock, type LockRenewal } from './messageLock.ts';
 import { type BatchResult, createPayBatch, type PayingParts, type PayingPolicy } from './payBatch.ts';
 import { BatchRefused, parseBatch } from './paymentBatch.ts';

@@ -1,5 +1,6 @@
+import { metric } from '../platform/appMetrics.ts';
 import type { Clock } from '../platform/clock.ts';
-import { metric, type Telemetry } from '../platform/telemetry.ts';
+import type { Telemetry } from '../platform/telemetry.ts';
 
 /** How long a lock lasts from its renewal, in milliseconds: `lockDuration` of the queue (a test compares). */
 export const messageLockMs = 60_000;

@@ -2,9 +2,9 @@ import type { Admission } from '../pacing/admissions.ts';
 import { createPacer, type Pacer } from '../pacing/pacer.ts';
 import type { PaceStore } from '../pacing/paceStore.ts';
 import type { Place, Turn } from '../pacing/turns.ts';
+import { metric } from '../platform/appMetrics.ts';
 import { paceLimits } from '../platform/azureNames.ts';
 import type { Instance } from '../platform/instance.ts';
-import { metric } from '../platform/telemetry.ts';
 import type { NotCalled, PaymentCalls, PaymentProvider, RateLimited } from './paymentProvider.ts';
 
 /** For how long calls may wait for their turn. */

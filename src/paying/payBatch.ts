@@ -1,9 +1,9 @@
 import type { FollowUps } from '../followUps/followUps.ts';
 import type { InvoiceStore } from '../invoice/store/invoiceStore.ts';
 import type { Backlog } from '../outbox/dispatcher.ts';
+import { metric } from '../platform/appMetrics.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { Instance } from '../platform/instance.ts';
-import { metric } from '../platform/telemetry.ts';
 import { chargeUnderKey } from './chargeUnderKey.ts';
 import {
   type CommandOutcome,

@@ -9,3 +9,6 @@ export interface Instance {
   readonly telemetry: Telemetry;
   log(message: string): void;
 }
+
+/** What a caller has to say of its process: its name. Default: the system's clock, and no telemetry. */
+export type InstanceOptions = Pick<Instance, 'name'> & Partial<Pick<Instance, 'clock' | 'telemetry'>>;

@@ -17,20 +17,26 @@ export class TimeIsUp extends Error {
   }
 }
 
+/** How long work in a function may go on, in milliseconds: it ends 30 s before the host would kill the process. */
+export const functionBudgetMs = functionTimeoutMs - reserveMs;
+
 /**
- * A signal for long work in a function that starts now. It aborts with `TimeIsUp` 30 s before the host would kill the
- * process, or when `signal` aborts. Dispose of it when the function ends.
+ * A signal for long work that starts now. It aborts with `TimeIsUp` after `limitMs` milliseconds (Infinity: never), or when
+ * `signal` aborts. Dispose of it when the work ends.
  */
 export function timeBudget(
   clock: Clock,
   signal?: AbortSignal,
+  limitMs = functionBudgetMs,
 ): { readonly signal: AbortSignal } & Disposable {
   const timeUp = new AbortController();
   const ended = new AbortController();
-  clock.sleep(functionTimeoutMs - reserveMs, ended.signal).then(
-    () => timeUp.abort(new TimeIsUp()),
-    () => {},
-  );
+  if (limitMs !== Number.POSITIVE_INFINITY) {
+    clock.sleep(limitMs, ended.signal).then(
+      () => timeUp.abort(new TimeIsUp()),
+      () => {},
+    );
+  }
   return {
     signal: signal === undefined ? timeUp.signal : AbortSignal.any([signal, timeUp.signal]),
     [Symbol.dispose]: () => ended.abort(),

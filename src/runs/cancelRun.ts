@@ -1,5 +1,6 @@
+import { systemClock } from '../platform/clock.ts';
 import type { Instance } from '../platform/instance.ts';
-import { metric } from '../platform/telemetry.ts';
+import { metric, noTelemetry } from '../platform/telemetry.ts';
 import type { RunRecord, RunStatus } from './runRecord.ts';
 import type { RunKey, RunStore } from './runStore.ts';
 
@@ -15,8 +16,8 @@ export type CancelledRun =
 export async function cancelRun(
   {
     runs,
-    instance: { clock, telemetry },
-  }: { runs: RunStore; instance: Pick<Instance, 'clock' | 'telemetry'> },
+    instance: { clock = systemClock, telemetry = noTelemetry } = {},
+  }: { runs: RunStore; instance?: Partial<Pick<Instance, 'clock' | 'telemetry'>> },
   key: RunKey,
   reason: string,
 ): Promise<CancelledRun> {

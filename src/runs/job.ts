@@ -43,8 +43,11 @@ export interface Job<Work = unknown> {
   plan(group: string, options: { dryRun: boolean }): AsyncIterable<Work | Pause>;
   /** Does one piece of work and says what it did. May throw `LeaseLost` or `FencedOut`, which ends the group. */
   process(work: Work, run: GroupRun): Promise<Processed>;
-  /** What `process` would do with a piece of work if nobody interfered. Pure: this is all that a dry run does. */
-  preview(work: Work): Counts;
+  /**
+   * What `process` would do with a piece of work if nobody interfered. Pure: this is all that a dry run does. Absent: a dry
+   * run only plans.
+   */
+  preview?(work: Work): Counts;
 }
 
 /** Declares a job, and hides the type of its pieces of work. */

@@ -36,7 +36,7 @@ export async function runGroup(
     lease: Lease;
     signal?: AbortSignal;
   },
-  { instance, report }: { instance: Instance; report: ReportGroup },
+  { instance, report }: { instance: Pick<Instance, 'name' | 'clock' | 'telemetry'>; report: ReportGroup },
 ): Promise<GroupRecord> {
   const { clock, telemetry } = instance;
   const owner = { lockOwner: instance.name, fence: lease.fence };
@@ -71,7 +71,7 @@ export async function runGroup(
           continue;
         }
         const done: Processed = dryRun
-          ? { counts: job.preview(piece) }
+          ? { counts: job.preview?.(piece) ?? {} }
           : await job.process(piece, { runId, group, instance: instance.name, lease });
         counts = addCounts(counts, done.counts);
         failure ??= done.failed;

@@ -1,9 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import { jobLockKey, type Lease, type Locks } from '../locking/index.ts';
+import { systemClock } from '../platform/clock.ts';
 import { errorText } from '../platform/errorText.ts';
-import type { Instance } from '../platform/instance.ts';
+import type { InstanceOptions } from '../platform/instance.ts';
 import { timeBudget } from '../platform/stopping.ts';
-import { metric } from '../platform/telemetry.ts';
+import { metric, noTelemetry } from '../platform/telemetry.ts';
 import type { Job } from './job.ts';
 import { runGroup } from './runGroup.ts';
 import { type GroupRecord, newRun, type RunStatus, statusOfGroups } from './runRecord.ts';
@@ -12,7 +13,12 @@ import type { RunStore } from './runStore.ts';
 export interface ScheduledRunParts {
   locks: Locks;
   runs: RunStore;
-  instance: Instance;
+  instance: InstanceOptions;
+  /**
+   * How long a tick may go on, in milliseconds; Infinity: until its work is done. Default: 9.5 minutes, since Azure Functions
+   * ends a process whose function takes longer than 10.
+   */
+  limitMs?: number;
 }
 
 /** How a tick of the timer ended. */
@@ -25,19 +31,20 @@ export interface ScheduledRun {
 
 /**
  * One tick of a job's timer: works through every group whose lease is free, side by side, and skips those that another
- * instance has. The run record is created with the first thing to do. The tick ends before the host would end the process;
- * the next one has what is left.
+ * instance has. The run record is created with the first thing to do. The tick ends after `limitMs` at the
+ * latest; the next one has what is left.
  *
  * @throws an error with the reason of a failed group, because the platform counts failed executions by that. A run that
  * somebody cancelled has not failed.
  */
 export async function runScheduled(
   job: Job,
-  { locks, runs, instance }: ScheduledRunParts,
+  { locks, runs, limitMs, ...parts }: ScheduledRunParts,
   signal?: AbortSignal,
 ): Promise<ScheduledRun> {
-  const { clock, telemetry } = instance;
-  using budget = timeBudget(clock, signal);
+  const { name, clock = systemClock, telemetry = noTelemetry } = parts.instance;
+  const instance = { name, clock, telemetry };
+  using budget = timeBudget(clock, signal, limitMs);
   const runId = randomUUID();
   const started = clock.monotonic();
   let created: Promise<boolean> | undefined;
@@ -82,7 +89,7 @@ export async function runScheduled(
   }
 
   async function take(group: string): Promise<GroupRecord> {
-    const owner = { instance: instance.name, job: job.name, runId };
+    const owner = { instance: name, job: job.name, runId };
     const lease = await locks.tryAcquire(jobLockKey(job.name, group), owner);
     if (lease === null) return { status: 'skipped', counts: {}, reason: 'held elsewhere' };
     await using held: Lease = lease;

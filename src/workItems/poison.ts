@@ -12,7 +12,7 @@
 import { z } from 'zod';
 import { StoreAway } from '../documents/storeAway.ts';
 import { exponentialBackoff } from '../platform/backoff.ts';
-import type { Clock } from '../platform/clock.ts';
+import { type Clock, systemClock } from '../platform/clock.ts';
 import { errorText } from '../platform/errorText.ts';
 import type { SendAgain } from './nextTry.ts';
 import { isNotNow, NotNow } from './notNow.ts';
@@ -81,12 +81,12 @@ export function poisonItems({
   store,
   stages,
   sendAgain,
-  clock,
+  clock = systemClock,
 }: {
   store: PoisonStore;
   stages: readonly Stage[];
   sendAgain: SendAgain;
-  clock: Clock;
+  clock?: Clock;
 }): PoisonItems {
   const iso = () => new Date(clock.now()).toISOString();
 

@@ -11,8 +11,9 @@
  * two copies: each finds the recorded effect, or waits for the other's lease.
  */
 import { type Lease, type Locks, noLease, workItemLockKey } from '../locking/index.ts';
-import type { Instance } from '../platform/instance.ts';
-import { metric } from '../platform/telemetry.ts';
+import { systemClock } from '../platform/clock.ts';
+import type { InstanceOptions } from '../platform/instance.ts';
+import { metric, noTelemetry } from '../platform/telemetry.ts';
 import type { Effects, RecordedEffect } from './effects.ts';
 import { nextTry, type SendAgain } from './nextTry.ts';
 import type { PoisonItems } from './poison.ts';
@@ -27,8 +28,9 @@ export interface WorkItemParts {
   effects: Effects;
   locks: Locks;
   sendAgain: SendAgain;
-  poison: Pick<PoisonItems, 'noteFailure'>;
-  instance: Instance;
+  /** Where errors are left, for people who look at a poison message. Default: nowhere. */
+  poison?: Pick<PoisonItems, 'noteFailure'>;
+  instance: InstanceOptions;
 }
 
 /** `putOff`: a newer release sent it, and a process of that release has to do it. */
@@ -44,9 +46,10 @@ export type WorkItemOutcome = 'done' | 'doneBefore' | 'postponed' | 'putOff';
  * them are, or have been sent again.
  */
 export function createProcessWorkItem(parts: WorkItemParts): (message: unknown) => Promise<WorkItemOutcome> {
-  const { stages, effects, locks, sendAgain, poison, instance } = parts;
-  const { clock, telemetry } = instance;
-  const processSeveral = createProcessSeveral({ ...parts, once, run });
+  const { stages, effects, locks, sendAgain, poison } = parts;
+  const { name: by, clock = systemClock, telemetry = noTelemetry } = parts.instance;
+  const instance = { name: by, clock, telemetry };
+  const processSeveral = createProcessSeveral({ ...parts, instance, once, run });
 
   return async (message) => {
     try {
@@ -54,7 +57,7 @@ export function createProcessWorkItem(parts: WorkItemParts): (message: unknown) 
       return await (items === undefined ? processOne(message) : processSeveral(message, items));
     } catch (error) {
       // The queue says nothing about why a message failed, so the error is left where the poison record finds it.
-      await poison.noteFailure(message, error).catch(() => {});
+      await poison?.noteFailure(message, error).catch(() => {});
       throw error;
     }
   };
@@ -75,7 +78,7 @@ export function createProcessWorkItem(parts: WorkItemParts): (message: unknown) 
 
   async function once(read: ReadWorkItem): Promise<'done' | 'doneBefore'> {
     const { resourceId, stage: name } = read.item;
-    const owner = { instance: instance.name, job: `work-item:${name}` };
+    const owner = { instance: by, job: `work-item:${name}` };
     const key = workItemLockKey(resourceId, name);
     await using lease = read.stage.lease
       ? await locks.acquire(key, owner, { waitMs: leaseWaitMs, fenced: false, likelyNew: true })
@@ -95,6 +98,6 @@ export function createProcessWorkItem(parts: WorkItemParts): (message: unknown) 
       signal: lease.signal,
       assertHeld: () => lease.assertHeld(),
     });
-    return { ...effect, at: new Date(clock.now()).toISOString(), by: instance.name };
+    return { ...effect, at: new Date(clock.now()).toISOString(), by };
   }
 }

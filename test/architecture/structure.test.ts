@@ -2,6 +2,7 @@ import { globSync, readFileSync } from 'node:fs';
 import { dirname, join, normalize } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect, test } from 'vitest';
+import { z } from 'zod';
 
 const src = fileURLToPath(new URL('../../src/', import.meta.url));
 const files = globSync('**/*.ts', { cwd: src })
@@ -26,7 +27,8 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
   ops: [...generic, 'invoice', 'intake'],
   settings: ['platform', 'paying'],
   functions: ['payonce.ts', 'platform', 'runs'],
-  testing: ['platform', 'locking'],
+  testing: ['platform', 'documents', 'locking', 'outbox'],
+  library: [...generic, 'testing'],
 };
 
 /** Where the parts are put together: everything is known here. */
@@ -68,14 +70,41 @@ test('packages of Azure appear in implementations, triggers and the composition 
   expect(elsewhere).toEqual([]);
 });
 
+test('what the library exports reaches no feature, but for the port of a payment provider', () => {
+  const { exports } = z
+    .object({ exports: z.record(z.string(), z.string()) })
+    .parse(JSON.parse(readFileSync(join(src, '..', 'package.json'), 'utf8')));
+  const mayReach = [...generic, 'library', 'testing'];
+  const reached = Object.entries(exports).flatMap(([subpath, source]) =>
+    closureOf(source.replace('./src/', ''))
+      .filter((file) => !mayReach.includes(folderOf(file)))
+      .map((file) => `${subpath} → ${file}`),
+  );
+  expect(reached).toEqual(['./payments → paying/paymentProvider.ts']);
+});
+
+/** The file, and every file of src that it imports, directly or not. */
+function closureOf(file: string): string[] {
+  const reached = new Set([file]);
+  for (const next of reached) {
+    const found = files.find((one) => one.file === next);
+    if (found === undefined) throw new Error(`there is no src/${next}`);
+    for (const name of importsOf(found)) if (files.some((one) => one.file === name)) reached.add(name);
+  }
+  return [...reached];
+}
+
 test('one place runs transactions, and the write loop is the only caller but for the creation of one document', () => {
   const using = (text: string) =>
-    files.flatMap((one) => (one.text.includes(text) ? [one.file] : [])).toSorted();
+    files
+      .filter((one) => one.text.includes(text) && folderOf(one.file) !== 'testing')
+      .map(({ file }) => file)
+      .toSorted();
   expect(using('.items.batch(')).toEqual(['documents/cosmosDocuments.ts']);
   expect(using('documents.transact(')).toEqual([
     'documents/writeUntilClear.ts',
     'invoice/shard.ts',
-    'invoice/store/invoiceWrites.ts',
+    'locking/fence.ts',
   ]);
 });
 

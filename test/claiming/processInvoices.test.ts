@@ -3,7 +3,7 @@ import { processInvoicesJob } from '../../src/claiming/processInvoices.ts';
 import { cosmosDocuments } from '../../src/documents/cosmosDocuments.ts';
 import { newFence } from '../../src/locking/fence.ts';
 import type { Dispatcher } from '../../src/outbox/dispatcher.ts';
-import { metric } from '../../src/platform/telemetry.ts';
+import { metric } from '../../src/platform/appMetrics.ts';
 import { type Counts, type GroupRun, Pause, type Processed } from '../../src/runs/job.ts';
 import { anInstance } from '../support/anInstance.ts';
 import { followUpsForTests, hastyClock, type PayingWorld, payingWorld } from '../support/payingWorld.ts';
@@ -47,7 +47,7 @@ async function work(dispatcher: Dispatcher = sends) {
   const previews: Counts[] = [];
   for await (const piece of job.plan('0', { dryRun: false })) {
     if (piece instanceof Pause) throw new Error('there is room');
-    previews.push(job.preview(piece));
+    previews.push(job.preview?.(piece) ?? {});
     const one = await job.process(piece, run);
     done.push(one);
     if (one.stop !== undefined || one.lost !== undefined) break;

@@ -1,5 +1,5 @@
 import { describe } from 'vitest';
+import { documentStoreContract } from '../../src/testing/documents/documentStoreContract.ts';
 import { cosmosName, cosmosSubject } from '../support/cosmosSubject.ts';
-import { documentStoreContract } from './documentStoreContract.ts';
 
 describe(`documents in ${cosmosName}`, () => documentStoreContract(cosmosSubject()));

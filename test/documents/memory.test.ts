@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
+import { documentStoreContract } from '../../src/testing/documents/documentStoreContract.ts';
 import { memoryDocuments } from '../memory/memoryDocuments.ts';
 import { memorySubject } from '../support/memorySubject.ts';
-import { documentStoreContract } from './documentStoreContract.ts';
 
 describe('documents in memory', () => documentStoreContract(memorySubject));
 

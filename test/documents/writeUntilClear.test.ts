@@ -9,8 +9,8 @@ import {
   type Written,
   writeUntilClear,
 } from '../../src/documents/writeUntilClear.ts';
+import { leapingClock } from '../../src/testing/leapingClock.ts';
 import { memoryDocuments } from '../memory/memoryDocuments.ts';
-import { leapingClock } from '../support/leapingClock.ts';
 
 const partition = '00';
 

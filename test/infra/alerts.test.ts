@@ -3,8 +3,8 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { processInvoicesJob } from '../../src/claiming/processInvoices.ts';
+import { metric, metricPrefix } from '../../src/platform/appMetrics.ts';
 import { functionTimeoutMs } from '../../src/platform/stopping.ts';
-import { metric } from '../../src/platform/telemetry.ts';
 import { groupRecordSchema } from '../../src/runs/runRecord.ts';
 import { anInstance } from '../support/anInstance.ts';
 import { fastPayments, plentyOfRoom } from '../support/plentyOfRoom.ts';
@@ -12,14 +12,15 @@ import { variableValue } from './bicep/evaluate.ts';
 import { infraDir, readInfra } from './bicep/readBicep.ts';
 import { allSources, root } from './sources.ts';
 
+/** Every metric by its key in the code, with the name that Application Insights knows. */
+const exported = Object.entries(metric).map(([key, name]) => ({ key, name: `${metricPrefix}${name}` }));
+
 /** Names of the metrics that the code actually reports, not just declares. */
-const reported = new Set<string>(
-  Object.entries(metric)
-    .filter(([key]) => allSources.includes(`metric.${key}`))
-    .map(([, name]) => name),
+const reported = new Set(
+  exported.filter(({ key }) => allSources.includes(`metric.${key}`)).map(({ name }) => name),
 );
 
-const keyOf = (name: string) => Object.entries(metric).find(([, value]) => value === name)?.[0] ?? '';
+const keyOf = (name: string) => exported.find((one) => one.name === name)?.key ?? '';
 
 const alertList = z.array(
   z.object({
@@ -147,14 +148,14 @@ describe('alerts', () => {
     const [cut = ''] = attributeValuesIn(query);
     expect(groupRecordSchema.shape.status.options).toContain(cut);
     expect(query).toContain(
-      `(name == "${metric.runGroupEnded}" and tostring(customDimensions.status) == "partial")`,
+      `(name == "${metricPrefix}${metric.runGroupEnded}" and tostring(customDimensions.status) == "partial")`,
     );
     expect(query).toMatch(/extend late = cut \+ /);
   });
 
   test.each([
-    ['parked', metric.parkedWaiting],
-    ['poison-work-item', metric.workItemPoisonWaiting],
+    ['parked', `${metricPrefix}${metric.parkedWaiting}`],
+    ['poison-work-item', `${metricPrefix}${metric.workItemPoisonWaiting}`],
   ])('%s stays active until nothing waits: it uses the latest value of %s', (alert, gauge) => {
     const query = queryOf(alert);
     expect(metricsIn(query)).toEqual([gauge]);

@@ -17,7 +17,7 @@ async function heldLock() {
   const store = faultyLockStore(memory, clock, (operation) => network.fault(operation));
   const look = () => memory.look(key, new AbortController().signal);
   const release = async (request: Partial<typeof asked> = {}) => {
-    const outcome = forceRelease(store, clock, { ...asked, ...request }, { telemetry });
+    const outcome = forceRelease(store, { ...asked, ...request }, { clock, telemetry });
     const settled = outcome.catch((error: unknown) => error);
     await clock.advance(5000);
     return settled;

@@ -1,6 +1,6 @@
 /**
  * An in-memory document store for tests and simulation. It follows Cosmos DB, as far as the app relies on it:
- * test/documents/documentStoreContract.ts runs on both. Not covered: the 2 MB limit of a request, and paths into arrays.
+ * src/testing/documents/documentStoreContract.ts runs on both. Not covered: the 2 MB limit of a request, and paths into arrays.
  */
 import {
   type Condition,

@@ -1,5 +1,5 @@
 import { describe } from 'vitest';
+import { outboxStoreContract } from '../../src/testing/outbox/outboxStoreContract.ts';
 import { cosmosName, cosmosSubject } from '../support/cosmosSubject.ts';
-import { outboxStoreContract } from './outboxStoreContract.ts';
 
 describe(`outbox in ${cosmosName}`, () => outboxStoreContract(cosmosSubject()));

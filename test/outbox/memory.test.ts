@@ -1,5 +1,5 @@
 import { describe } from 'vitest';
+import { outboxStoreContract } from '../../src/testing/outbox/outboxStoreContract.ts';
 import { memorySubject } from '../support/memorySubject.ts';
-import { outboxStoreContract } from './outboxStoreContract.ts';
 
 describe('outbox in memory', () => outboxStoreContract(memorySubject));

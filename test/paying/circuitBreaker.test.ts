@@ -6,7 +6,7 @@ import type {
   FoundPayment,
   RateLimited,
 } from '../../src/paying/paymentProvider.ts';
-import { metric } from '../../src/platform/telemetry.ts';
+import { metric } from '../../src/platform/appMetrics.ts';
 import { recordedTelemetry } from '../support/recordedTelemetry.ts';
 import { virtualClock } from '../support/virtualClock.ts';
 

@@ -6,8 +6,8 @@ import { createExecutePayments, type HeldMessages } from '../../src/paying/execu
 import type { LockRenewal } from '../../src/paying/messageLock.ts';
 import { BatchUnfinished } from '../../src/paying/payBatch.ts';
 import { BatchRefused } from '../../src/paying/paymentBatch.ts';
+import { metric } from '../../src/platform/appMetrics.ts';
 import { renewMessageLock } from '../../src/platform/serviceBusHeldMessages.ts';
-import { metric } from '../../src/platform/telemetry.ts';
 import { anInstance } from '../support/anInstance.ts';
 import {
   hastyClock,

@@ -12,7 +12,7 @@ import type {
   PaymentProvider,
   RateLimited,
 } from '../../src/paying/paymentProvider.ts';
-import { metric } from '../../src/platform/telemetry.ts';
+import { metric } from '../../src/platform/appMetrics.ts';
 import { memoryPaceStore } from '../memory/memoryPaceStore.ts';
 import { anInstance } from '../support/anInstance.ts';
 import { recordedTelemetry } from '../support/recordedTelemetry.ts';

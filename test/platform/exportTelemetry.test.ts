@@ -8,8 +8,9 @@ import {
 } from '@opentelemetry/sdk-metrics';
 import { afterEach, expect, test, vi } from 'vitest';
 import { z } from 'zod';
+import { appTelemetry } from '../../src/platform/appMetrics.ts';
 import { exportMetrics, exportTelemetry } from '../../src/platform/exportTelemetry.ts';
-import { metric, openTelemetryMetrics } from '../../src/platform/telemetry.ts';
+import { metric } from '../../src/platform/telemetry.ts';
 
 afterEach(() => {
   metrics.disable();
@@ -28,7 +29,7 @@ test('counts and records reach the exporter under the names in the code', async 
     done({ code: 0 });
   });
   const stop = await exportMetrics(exporter, 'host-1');
-  const telemetry = openTelemetryMetrics();
+  const telemetry = appTelemetry();
   telemetry.count(metric.leaseLost, { job: 'process-invoices' });
   telemetry.count(metric.leaseLost, { job: 'process-invoices' }, 2);
   telemetry.record(metric.runMs, 40, { job: 'process-invoices' });
@@ -52,7 +53,7 @@ test('Application Insights receives custom metrics with their attributes', async
   const connectionString =
     'InstrumentationKey=11111111-2222-3333-4444-555555555555;IngestionEndpoint=https://ingestion.invalid/';
   const stop = await exportTelemetry({ connectionString, identity: undefined }, 'host-1', ingestion);
-  const telemetry = openTelemetryMetrics();
+  const telemetry = appTelemetry();
   telemetry.count(metric.leaseLost, { job: 'process-invoices', reason: 'expired' });
   telemetry.record(metric.outboxOldestMs, 70_000);
   await stop();

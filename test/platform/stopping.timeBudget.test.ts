@@ -20,6 +20,16 @@ test('it aborts half a minute before the host would kill the process', async () 
   expect(budget.signal.reason).toBeInstanceOf(TimeIsUp);
 });
 
+test('another limit may be given, or none', async () => {
+  const clock = virtualClock();
+  using short = timeBudget(clock, undefined, 5_000);
+  using endless = timeBudget(clock, undefined, Number.POSITIVE_INFINITY);
+  expect(clock.sleepers()).toBe(1);
+  await clock.advance(5_000);
+  expect(short.signal.reason).toBeInstanceOf(TimeIsUp);
+  expect(endless.signal.aborted).toBe(false);
+});
+
 test('it aborts with the given signal, and leaves no timer behind once disposed of', async () => {
   const clock = virtualClock();
   const stop = new AbortController();

@@ -5,10 +5,11 @@ import { cosmosDocuments } from '../../src/documents/cosmosDocuments.ts';
 import { cosmosInvoiceStore } from '../../src/invoice/store/cosmosInvoiceStore.ts';
 import { cosmosOutboxStore } from '../../src/outbox/cosmosOutboxStore.ts';
 import { containers, databaseName, indexingPolicy } from '../../src/platform/cosmosContainers.ts';
+import type { LostAnswer } from '../../src/testing/documents/subject.ts';
 import { withBatch } from './layerSwitches.ts';
-import { official, officialAddresses } from './officialEmulators.ts';
+import { deviates, official, officialAddresses } from './officialEmulators.ts';
 import { type PayonceCosmos, payonceCosmos } from './payonceCosmos.ts';
-import type { LostAnswer, StoreSubject, Stores } from './storeSubject.ts';
+import type { StoreSubject, Stores } from './storeSubject.ts';
 
 /** What the contract suites call it. */
 export const cosmosName = official ? 'the official Cosmos DB emulator' : 'the Cosmos stand-in';
@@ -37,6 +38,7 @@ export function cosmosSubject(): StoreSubject {
   return {
     canFail: !official,
     onEmulator: official,
+    known: (deviation, body) => deviates(deviation, body),
     async open() {
       const { partitionKey, defaultTtl } = containers.invoices;
       const { container } = await database.containers.create({

@@ -1,7 +1,8 @@
+import type { LostAnswer } from '../../src/testing/documents/subject.ts';
 import { type MemoryDocuments, memoryDocuments } from '../memory/memoryDocuments.ts';
 import { memoryInvoiceStore } from '../memory/memoryInvoiceStore.ts';
 import { memoryOutboxStore } from '../memory/memoryOutboxStore.ts';
-import type { LostAnswer, StoreSubject, Stores } from './storeSubject.ts';
+import type { StoreSubject, Stores } from './storeSubject.ts';
 
 /** The stores in memory. */
 export const memorySubject: StoreSubject = {

@@ -1,14 +1,18 @@
 import { readFileSync } from 'node:fs';
-import type { TestContext } from 'vitest';
 import { z } from 'zod';
+import type { Deviation, Skippable } from '../../src/testing/documents/subject.ts';
 
 /** Whether contract tests run against the emulators in compose.yaml instead of the stand-ins. */
 export const official = process.env.PAYONCE_TEST_CLOUD === 'official';
 
 const emulatorIssues = 'https://github.com/Azure/azure-cosmos-db-emulator-docker/issues';
 /** What the official Cosmos DB emulator is known or reported to get wrong, each with the number of its issue there. */
-const issueOf = { conditions: 232, staleVersions: 302, races: 303, halfBatches: 319 };
-export type Deviation = keyof typeof issueOf;
+const issueOf: Record<Deviation, number> = {
+  conditions: 232,
+  staleVersions: 302,
+  races: 303,
+  halfBatches: 319,
+};
 
 /** Connection strings. local.settings.json has the addresses of the emulators in compose.yaml. */
 export function officialAddresses(): { storage: string; cosmos: string; serviceBus: string } {
@@ -23,12 +27,12 @@ export function officialAddresses(): { storage: string; cosmos: string; serviceB
  * the issue, so a red job is always news. `onEmulator`: whether this run uses the emulator.
  */
 export function deviates(deviation: Deviation, body: () => Promise<void>, onEmulator = official) {
-  return async ({ skip }: TestContext) => {
+  return async (context: Skippable) => {
     try {
       await body();
     } catch (error) {
       if (!onEmulator) throw error;
-      skip(`known: ${emulatorIssues}/${issueOf[deviation]}`);
+      context.skip(`known: ${emulatorIssues}/${issueOf[deviation]}`);
     }
   };
 }

@@ -6,6 +6,9 @@ export type StoreAddress =
   | { kind: 'cosmos'; connectionString: string }
   | { kind: 'etcd'; endpoints: string }
   | { kind: 'redis'; url: string }
+  | { kind: 'postgres' | 'postgresAdvisory' | 'mysql'; url: string }
+  | { kind: 'serviceBus'; connectionString: string; queue: string; lockDurationMs: number }
+  | { kind: 'quorum'; stores: readonly StoreAddress[]; memberMs: number }
   | { kind: 'zooKeeper'; connectString: string; tickMs: number };
 
 /** Opens a store. Each kind loads only its own client. */
@@ -28,6 +31,32 @@ export async function openLockStore(address: StoreAddress): Promise<LockStore> {
     case 'redis': {
       const { redisLockStore } = await import('../../src/locking/stores/redisLockStore.ts');
       return redisLockStore(address.url);
+    }
+    case 'postgres': {
+      const { postgresLockStore } = await import('../../src/locking/stores/postgresLockStore.ts');
+      return postgresLockStore(address.url);
+    }
+    case 'postgresAdvisory': {
+      const { postgresAdvisoryLockStore } = await import(
+        '../../src/locking/stores/postgresAdvisoryLockStore.ts'
+      );
+      return postgresAdvisoryLockStore(address.url);
+    }
+    case 'serviceBus': {
+      const { ServiceBusClient } = await import('@azure/service-bus');
+      const { serviceBusLockStore } = await import('../../src/locking/stores/serviceBusLockStore.ts');
+      const { connectionString, queue, lockDurationMs } = address;
+      return serviceBusLockStore((options) => new ServiceBusClient(connectionString, options), queue, {
+        lockDurationMs,
+      });
+    }
+    case 'mysql': {
+      const { mysqlLockStore } = await import('../../src/locking/stores/mysqlLockStore.ts');
+      return mysqlLockStore(address.url);
+    }
+    case 'quorum': {
+      const { quorumLockStore } = await import('../../src/locking/stores/quorumLockStore.ts');
+      return quorumLockStore(await Promise.all(address.stores.map(openLockStore)), address);
     }
     case 'zooKeeper': {
       const { zooKeeperLockStore } = await import('../../src/locking/stores/zooKeeperLockStore.ts');

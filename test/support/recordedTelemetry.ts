@@ -1,15 +1,14 @@
-import type { Attributes } from '@opentelemetry/api';
-import type { Metric, Telemetry } from '../../src/platform/telemetry.ts';
+import type { Attributes, Telemetry } from '../../src/platform/telemetry.ts';
 
 export interface RecordedTelemetry extends Telemetry {
-  readonly reports: { name: Metric; value: number; attributes: Attributes }[];
+  readonly reports: { name: string; value: number; attributes: Attributes }[];
   /** The values reported for a metric. */
-  values(name: Metric): number[];
+  values(name: string): number[];
 }
 
 export function recordedTelemetry(): RecordedTelemetry {
   const reports: RecordedTelemetry['reports'] = [];
-  const add = (name: Metric, value: number, attributes: Attributes = {}) => {
+  const add = (name: string, value: number, attributes: Attributes = {}) => {
     reports.push({ name, value, attributes });
   };
   return {

@@ -1,8 +1,8 @@
-import { type DocumentStore, type Operation, refusedBecause } from '../../documents/documentStore.ts';
-import { NoClearAnswer, StoreAway } from '../../documents/storeAway.ts';
+import type { DocumentStore, Operation } from '../../documents/documentStore.ts';
+import { NoClearAnswer } from '../../documents/storeAway.ts';
 import { readableDocuments } from '../../documents/storedDocuments.ts';
 import { writeUntilClear } from '../../documents/writeUntilClear.ts';
-import { FencedOut, fenceCheck, newFence } from '../../locking/fence.ts';
+import { claimDocuments } from '../../locking/fence.ts';
 import { type OutboxMessage, outboxMessageSchema } from '../../outbox/outboxMessage.ts';
 import type { Clock } from '../../platform/clock.ts';
 import { type Invoice, invoiceSchema } from '../invoice.ts';
@@ -24,33 +24,22 @@ export function invoiceWrites({
 
   return {
     async claim({ shard, batchId, invoices, fence, plan, assertHeld }) {
-      let contended = 0;
       let planned: ReturnType<typeof plan> | undefined;
-      const written = await writeUntilClear(store, {
+      const { claimed, found, contended } = await claimDocuments(store, {
         partition: shard,
         items: invoices,
+        fence,
         plan(items) {
           planned = plan(items, clock.now());
-          return [fenceCheck(fence), ...operationsOf(planned)];
+          return operationsOf(planned);
         },
-        reread: (items) => read(shard, idsOf(items)),
+        parse: readInvoices,
         isApplied: (stored) => names(stored, 'batchId', batchId),
-        keep(items, stored) {
-          const etags = new Map(stored.map(({ id, _etag }) => [id, _etag]));
-          const unchanged = items.filter(({ id, _etag }) => etags.get(id) === _etag);
-          contended += items.length - unchanged.length;
-          return unchanged;
-        },
         beforeTry: assertHeld,
-        async onRefused([ofFence]) {
-          if (ofFence === refusedBecause.changed) throw new FencedOut(fence);
-          if (ofFence === refusedBecause.missing) await createFence(shard, fence.lockKey);
-        },
       });
-      if (written.kind === 'unclear') contended += written.items.length;
-      if (written.kind !== 'written' || planned === undefined) return { contended };
+      if (claimed.length === 0 || planned === undefined) return { contended };
       // An earlier try may have been the one that was applied, a little earlier: what is stored is what counts.
-      const messages = written.found ? await readMessages(shard, idsOf(planned.messages)) : planned.messages;
+      const messages = found ? await readMessages(shard, idsOf(planned.messages)) : planned.messages;
       return { written: { plan: planned, messages }, contended };
     },
 
@@ -126,19 +115,17 @@ export function invoiceWrites({
     update: (id, request) => updateInvoice({ documents, clock, shards }, id, request),
   };
 
-  /** Refused if another process has just created it, which is as good. */
-  async function createFence(shard: string, lockKey: string): Promise<void> {
-    const answer = await documents.transact(shard, [newFence(lockKey, shard)]);
-    if (answer.kind === 'uncertain') throw new StoreAway('noAnswer', answer.cause);
-  }
-
   async function read(shard: string, ids: readonly string[]): Promise<Invoice[]> {
-    return readableDocuments(await documents.read(shard, ids), invoiceSchema, 'invoice');
+    return readInvoices(await documents.read(shard, ids));
   }
 
   async function readMessages(shard: string, ids: readonly string[]): Promise<OutboxMessage[]> {
     return readableDocuments(await documents.read(shard, ids), outboxMessageSchema, 'outboxMessage');
   }
+}
+
+function readInvoices(found: readonly unknown[]): Invoice[] {
+  return readableDocuments(found, invoiceSchema, 'invoice');
 }
 
 /** A transaction is whole: if the timeline of one invoice names it, all of them have been written by it. */

@@ -8,27 +8,44 @@ import { type RedisScript, redisScripts as scripts } from './redis/redisScripts.
 export type { RedisServer };
 
 export interface RedisLockOptions {
-  /** What the name of each key begins with. Default: `payonce:locks:`. */
+  /** What the name of each key in Redis begins with. Default: `payonce:locks:`. */
   prefix?: string;
   /**
-   * How many replicas must have a change before it counts; the call rejects if they do not acknowledge it within
-   * `waitMs` milliseconds (default 500). Default: none, and a failover may forget leases and fences.
+   * How many replicas must have a change before it counts. Give the number of all replicas that a failover may promote. The
+   * default, 0, leaves a lease and its fence to the primary alone.
    */
   replicas?: number;
+  /**
+   * How long to wait for them, in milliseconds; then the call rejects. All calls of the store wait meanwhile. Default: 500.
+   */
   waitMs?: number;
 }
 
-/** Any length that Redis can count is fine. An hour is more than a job should need to notice that it lost its lock. */
+/** Measured: a lease ends 1 ms after its time. The rest of the lag is for busy machines. */
 const traits: StoreTraits = {
   lease: { minMs: 100, maxMs: 3_600_000, stepMs: 1 },
-  expiryLagMs: 100,
+  expiryLagMs: 200,
   keptBy: 'id',
   looks: 'anyone',
 };
 
 /**
- * A lock store on Redis 6 or later, or on what speaks its protocol with Lua scripts. `address` is a URL
- * (`redis://` or `rediss://`) or the client's own options.
+ * A lock store on Redis 6 or later. `address` is a URL (`redis://` or `rediss://`), or options of node-redis.
+ *
+ * A lock is a hash that never expires, with its record and fence, and a key that expires with the lease. Scripts compare
+ * the lease id and write, as one step. A lease ends when Redis says that its time is over, by the clock of the server: a
+ * clock that is set forward ends leases early.
+ *
+ * What the server needs:
+ * - `maxmemory-policy noeviction` if it has a `maxmemory`; any other is refused when connecting, since it drops leases;
+ * - `appendonly yes` and `appendfsync always`, or it forgets leases when it crashes
+ *   (https://redis.io/docs/latest/operate/oss_and_stack/management/persistence/). Fences then start again at the Unix time
+ *   in seconds, so they still rise;
+ * - with failover, the option `replicas`. Replication is asynchronous: without it a promoted replica may hand out the lock,
+ *   and the same fence, once more. It narrows this window but does not close it
+ *   (https://redis.io/docs/latest/commands/wait/#consistency-and-wait). Where that is not enough, use a quorum.
+ *
+ * `test/locking/stores/redis/hazards.test.ts` shows each.
  */
 export function redisLockStore(
   address: string | RedisServer,

@@ -10,7 +10,7 @@ export function breakingContract({ subject, store, record, leaseMs, freshKey, he
   test.runIf(takeAway === undefined)('a lock cannot be taken away, and force-release says so', async () => {
     const { key } = await held();
     const request = { key, expectedOwner: 'web-1', actor: 'ops@example.com', reason: 'stuck' };
-    expect(await forceRelease(store, clock, request)).toEqual({ kind: 'unsupported' });
+    expect(await forceRelease(store, request, { clock })).toEqual({ kind: 'unsupported' });
   });
   if (takeAway === undefined) return;
 
@@ -47,11 +47,11 @@ export function breakingContract({ subject, store, record, leaseMs, freshKey, he
       const { key, version } = await held();
       await store.raise(key, one, record, version, never);
       const request = { key, actor: 'ops@example.com', reason: 'stuck' };
-      expect(await forceRelease(store, clock, { ...request, expectedOwner: 'web-2' })).toEqual({
+      expect(await forceRelease(store, { ...request, expectedOwner: 'web-2' }, { clock })).toEqual({
         kind: 'otherOwner',
         owner: record.owner,
       });
-      expect(await forceRelease(store, clock, { ...request, expectedOwner: 'web-1' })).toEqual({
+      expect(await forceRelease(store, { ...request, expectedOwner: 'web-1' }, { clock })).toEqual({
         kind: 'released',
         previous: record,
         fence: 6,
@@ -62,10 +62,12 @@ export function breakingContract({ subject, store, record, leaseMs, freshKey, he
         held: false,
         record: { fence: 6, owner: { instance: 'ops@example.com', job: 'force-release: stuck' } },
       });
-      expect(await forceRelease(store, clock, { ...request, expectedOwner: 'web-1' })).toEqual({
+      expect(await forceRelease(store, { ...request, expectedOwner: 'web-1' }, { clock })).toEqual({
         kind: 'notHeld',
       });
-      expect(await forceRelease(store, clock, { ...request, key: freshKey(), expectedOwner: 'x' })).toEqual({
+      expect(
+        await forceRelease(store, { ...request, key: freshKey(), expectedOwner: 'x' }, { clock }),
+      ).toEqual({
         kind: 'notFound',
       });
     });

@@ -58,11 +58,12 @@ export function recordContract(world: ContractWorld): void {
   });
 
   test.runIf(store.list !== undefined)('lists keys, holders and fences, held or not', async () => {
+    const { clock } = subject;
     const { key, version } = await held();
     await store.raise(key, one, record, version, never);
     const bare = freshKey();
     await store.create(bare, never);
-    const listings = await listLocks(store, subject.clock, { prefix });
+    const listings = await listLocks(store, { prefix, clock });
     expect(listings?.find((listing) => listing.key === key)).toEqual({
       key,
       held: true,
@@ -72,9 +73,9 @@ export function recordContract(world: ContractWorld): void {
       fence: 5,
     });
     expect(listings?.find((listing) => listing.key === bare)).toEqual({ key: bare, held: false, fence: 0 });
-    expect(await listLocks(store, subject.clock, { prefix: `${prefix}no such` })).toEqual([]);
-    expect(await listLocks(store, subject.clock, { prefix: `${prefix.slice(0, -1)}_` })).toEqual([]);
-    expect((await listLocks(store, subject.clock))?.map((listing) => listing.key)).toContain(key);
+    expect(await listLocks(store, { prefix: `${prefix}no such` })).toEqual([]);
+    expect(await listLocks(store, { prefix: `${prefix.slice(0, -1)}_` })).toEqual([]);
+    expect((await listLocks(store, { clock }))?.map((listing) => listing.key)).toContain(key);
   });
 
   test.runIf(subject.restart !== undefined)(

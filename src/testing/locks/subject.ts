@@ -47,7 +47,7 @@ export interface ContractSubject {
 }
 
 /** A signal that never aborts. */
-export const never = new AbortController().signal;
+export const never: AbortSignal = new AbortController().signal;
 
 /** Two lease ids. */
 export const one = '11111111-1111-4111-8111-111111111111';

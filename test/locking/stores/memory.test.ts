@@ -2,6 +2,7 @@ import { describe } from 'vitest';
 import { createLocks, LeaseLost, type LostReason } from '../../../src/locking/index.ts';
 import type { Clock } from '../../../src/platform/clock.ts';
 import { noTelemetry } from '../../../src/platform/telemetry.ts';
+import { leaderContract } from '../../../src/testing/locks/leaderContract.ts';
 import { lockStoreContract } from '../../../src/testing/locks/lockStoreContract.ts';
 import { memoryLockStore } from '../../../src/testing/locks/memoryLockStore.ts';
 import type { ContractHolder } from '../../../src/testing/locks/subject.ts';
@@ -55,5 +56,14 @@ describe('the in-memory model', () => {
     lose: async (key) => memory.lose(key),
     destroy: async (key) => memory.delete(key),
     startHolder,
+    another: async () => memory,
+  });
+  leaderContract({
+    open: async () => memory,
+    clock,
+    leaseMs: 15_000,
+    pass: (ms) => clock.advance(ms),
+    realTime: false,
+    lose: async (key) => memory.lose(key),
   });
 });

@@ -147,6 +147,8 @@ function newClient(server: RedisServer) {
     socket: { connectTimeout: connectMs, ...server.socket, reconnectStrategy: false },
     // Otherwise a request that its caller gave up is sent once there is a connection.
     disableOfflineQueue: true,
+    // Each call has its own limit.
+    commandOptions: { timeout: 0 },
     // A connection that moves to another server by itself could not answer for its earlier writes.
     maintNotifications: 'disabled',
   });

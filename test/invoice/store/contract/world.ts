@@ -8,10 +8,11 @@ import { shardOf } from '../../../../src/invoice/shard.ts';
 import type { ClaimRequest, SettleRequest, Writes } from '../../../../src/invoice/store/invoiceStore.ts';
 import { newFence } from '../../../../src/locking/fence.ts';
 import { newOutboxMessage } from '../../../../src/outbox/outboxMessage.ts';
+import type { Deviation, LostAnswer } from '../../../../src/testing/documents/subject.ts';
+import { leapingClock } from '../../../../src/testing/leapingClock.ts';
 import { aClaimedInvoice, anInvoice } from '../../../support/anInvoice.ts';
-import { leapingClock } from '../../../support/leapingClock.ts';
-import { type Deviation, deviates } from '../../../support/officialEmulators.ts';
-import type { LostAnswer, StoreSubject } from '../../../support/storeSubject.ts';
+import { deviates } from '../../../support/officialEmulators.ts';
+import type { StoreSubject } from '../../../support/storeSubject.ts';
 
 export const shard = '00';
 export const fence = { lockKey: 'jobs/process-invoices/0', token: 3 };

@@ -1,4 +1,4 @@
-import type { Clock } from '../../src/platform/clock.ts';
+import type { Clock } from '../platform/clock.ts';
 
 export interface LeapingClock extends Clock {
   /** The length of each sleep so far, in milliseconds. */

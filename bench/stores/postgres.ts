@@ -1,0 +1,49 @@
+import { randomUUID } from 'node:crypto';
+import { Client } from 'pg';
+import { postgresPrograms, startPostgres } from '../../test/support/servers/postgres.ts';
+import type { BenchStoreKind } from './benchStore.ts';
+
+/** Rows of PostgreSQL, each commit on disk. */
+export const postgres: BenchStoreKind = {
+  name: 'postgres',
+  programs: postgresPrograms,
+  leaseMs: 4_000,
+  async start() {
+    const server = await startPostgres({ max_connections: '300', fsync: 'on' });
+    const client = new Client(server.url);
+    await client.connect();
+    await client.query(`create table raw (
+      key text primary key, lease_id text, ends_at timestamptz, fence bigint not null default 0, owner text)`);
+    return {
+      port: server.port,
+      address: (to) => ({ kind: 'postgres', url: server.url.replace(`:${server.port}/`, `:${to}/`) }),
+      raw: {
+        prepare: async (key) => void (await client.query('insert into raw (key) values ($1)', [key])),
+        async cycle(key) {
+          const leaseId = randomUUID();
+          await client.query('select fence, ends_at > clock_timestamp() as held from raw where key = $1', [
+            key,
+          ]);
+          await client.query(
+            `update raw set lease_id = $2, ends_at = clock_timestamp() + interval '4 s'
+             where key = $1 and (ends_at is null or ends_at < clock_timestamp())`,
+            [key, leaseId],
+          );
+          await client.query(
+            `update raw set fence = fence + 1, owner = 'bench'
+             where key = $1 and lease_id = $2 and ends_at > clock_timestamp()`,
+            [key, leaseId],
+          );
+          await client.query(
+            'update raw set lease_id = null, ends_at = null where key = $1 and lease_id = $2',
+            [key, leaseId],
+          );
+        },
+      },
+      async [Symbol.asyncDispose]() {
+        await client.end();
+        await server[Symbol.asyncDispose]();
+      },
+    };
+  },
+};

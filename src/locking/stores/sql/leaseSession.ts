@@ -1,0 +1,81 @@
+import type { Refusal } from '../../lockStore.ts';
+import { untilAborted } from '../untilAborted.ts';
+import { type SessionRow, sessionRows } from './advisoryStatements.ts';
+import { type PostgresSession, sqlState } from './postgresConnection.ts';
+import type { SqlValue } from './sqlConnection.ts';
+
+/** A session that keeps one lease: it holds the lock for as long as it lives. */
+export interface LeaseSession {
+  /** How long it may be silent, in milliseconds. Counts from the next answer on. */
+  leaseMs: number;
+  /**
+   * Runs a statement, after those before it. One whose signal aborts while it waits is not sent. One that was sent and given
+   * up leaves the session as it is, since a slow answer does not end a lease. Refused if the session has ended; it ends if
+   * another one answers.
+   */
+  ask: (
+    signal: AbortSignal,
+    statement: string,
+    number: string,
+    values?: readonly SqlValue[],
+  ) => Promise<SessionRow | Refusal>;
+  /** Ends the session, and with it the lock. */
+  end: () => void;
+  /** The connection, once the lock is released. */
+  leave: () => PostgresSession;
+}
+
+/**
+ * `over` is called when the session ends. It ends by itself when it has been silent for the length of its lease: so does the
+ * server, but a broken network may not pass that on.
+ */
+export function leaseSession(connection: PostgresSession, leaseMs: number, over: () => void): LeaseSession {
+  let last: Promise<unknown> = Promise.resolve();
+  let silence = setTimeout(end, leaseMs).unref();
+
+  function end(): void {
+    clearTimeout(silence);
+    connection.destroy();
+    over();
+  }
+
+  const session: LeaseSession = {
+    leaseMs,
+    async ask(signal, statement, number, values = []) {
+      const answered = last.then(() => {
+        signal.throwIfAborted();
+        return connection.run(statement, [number, connection.processId, ...values]);
+      });
+      last = answered.catch(() => {});
+      try {
+        const { rows } = await untilAborted(signal, () => answered);
+        const [row] = sessionRows.parse(rows);
+        if (!row.own) {
+          end();
+          return { kind: 'refused', reason: 'taken', detail: 'a pooler has changed its session' };
+        }
+        clearTimeout(silence);
+        silence = setTimeout(end, session.leaseMs).unref();
+        return row;
+      } catch (error) {
+        if (!connection.ended.aborted) throw error;
+        end();
+        return whyEnded(connection.ended.reason);
+      }
+    },
+    end,
+    leave() {
+      clearTimeout(silence);
+      return connection;
+    },
+  };
+  return session;
+}
+
+/** `pg_terminate_backend`, or a server that shuts down. */
+const adminShutdown = '57P01';
+
+function whyEnded(reason: unknown): Refusal {
+  const detail = `its session has ended: ${reason instanceof Error ? reason.message : String(reason)}`;
+  return { kind: 'refused', reason: sqlState(reason) === adminShutdown ? 'broken' : 'taken', detail };
+}

@@ -1,0 +1,20 @@
+/** What a parameter of a statement may be. */
+export type SqlValue = string | number | null | Uint8Array;
+
+export interface SqlAnswer {
+  rows: readonly unknown[];
+  /** How many rows an insert, an update or a delete has matched. */
+  matched: number;
+}
+
+/** A session on a SQL server. It runs one statement at a time. */
+export interface SqlConnection {
+  /** Rejects with the driver's error. */
+  run: (statement: string, values?: readonly SqlValue[]) => Promise<SqlAnswer>;
+  /** Aborts when the session is over, with the error that ended it as the reason. */
+  readonly ended: AbortSignal;
+  /** Ends the session at once, even in the middle of a statement. */
+  destroy: () => void;
+  /** Takes leave of the server and closes the connection. */
+  close: () => Promise<unknown>;
+}

@@ -1,0 +1,34 @@
+import { metrics } from '@opentelemetry/api';
+import { openTelemetryMetrics } from './openTelemetry.ts';
+import { metric as ofParts, type Telemetry } from './telemetry.ts';
+
+/** Every metric of the app: its own, and those of the parts it is made of. A unit in the name is the unit of the value. */
+export const metric = {
+  ...ofParts,
+  paymentOutcome: 'payment.outcome',
+  paymentCallMs: 'payment.call_ms',
+  paymentUnknownOldestMs: 'payment.unknown_oldest_ms',
+  paymentBreakerOpen: 'payment.breaker_open',
+  batchStale: 'batch.stale',
+  batchLeft: 'batch.left',
+  batchRejected: 'batch.rejected',
+  messageLockLost: 'message.lock_lost',
+  invoiceClaims: 'invoice.claims',
+  invoiceBacklog: 'invoice.backlog',
+  invoiceBacklogSeconds: 'invoice.backlog_seconds',
+  invoiceOldestDueSeconds: 'invoice.oldest_due_seconds',
+  invoiceParked: 'invoice.parked',
+  workItemPoison: 'work_item.poison',
+  workItemPoisonWaiting: 'work_item.poison_waiting',
+  parkedWaiting: 'parked.waiting',
+} as const;
+
+export type Metric = (typeof metric)[keyof typeof metric];
+
+/** Alerts and dashboards know every metric under its name after this. */
+export const metricPrefix = 'payonce.';
+
+/** Reports to the OpenTelemetry provider that the process has registered. Without one, it discards everything. */
+export function appTelemetry(): Telemetry {
+  return openTelemetryMetrics(metrics.getMeter('payonce'), metricPrefix);
+}

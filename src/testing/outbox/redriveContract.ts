@@ -1,0 +1,113 @@
+import { describe, expect, test } from 'vitest';
+import type { OutboxStore } from '../../outbox/outboxStore.ts';
+import { nothingKnown } from '../documents/subject.ts';
+import { idsOf, iso, type OutboxSubject, outboxWorld } from './world.ts';
+
+/** Parked messages go out again; the figures count them; and a store that is away says so. */
+export function redriveContract(subject: OutboxSubject): void {
+  const { canFail, known = nothingKnown } = subject;
+
+  describe('redrive', () => {
+    test('a parked message is pending again, as if it had been written then', async () => {
+      const { outbox, put, read, now } = await outboxWorld(subject);
+      const at = iso(now + 60_000);
+      const [message] = await put({ shard: '01', status: 'parked', attempts: 10, lastError: 'down' });
+      if (!message) throw new Error('expected one');
+      const changed = { status: 'pending', attempts: 0, nextAttemptAt: at, notBefore: at };
+      const { body: _, ...entry } = message;
+      expect(await outbox.redrive('m-1', at)).toEqual({
+        kind: 'redriven',
+        message: { ...entry, ...changed },
+      });
+      expect(await read(message)).toEqual({ ...message, ...changed });
+      expect(idsOf((await outbox.due({ now: at, limit: 10 })).messages)).toEqual(['m-1']);
+      expect(await outbox.oldestPending()).toBe(at);
+    });
+
+    test.each(['pending', 'dispatched'] as const)('a message that is %s is refused', async (status) => {
+      const { outbox, put, read } = await outboxWorld(subject);
+      const [message] = await put({ status });
+      if (!message) throw new Error('expected one');
+      expect(await outbox.redrive('m-1', iso(0))).toEqual({ kind: 'refused', status });
+      expect(await read(message)).toEqual(message);
+    });
+
+    test.each(['missing', 'inv-1', '', 'a/b', 'x'.repeat(2_000)])('there is no message "%s"', async (id) => {
+      const { outbox } = await outboxWorld(subject);
+      expect(await outbox.redrive(id, iso(0))).toEqual({ kind: 'notFound' });
+    });
+
+    test(
+      'of two at once one redrives it',
+      known('races', async () => {
+        const { outbox, put } = await outboxWorld(subject);
+        await put({ status: 'parked' });
+        const both = await Promise.all([outbox.redrive('m-1', iso(1)), outbox.redrive('m-1', iso(1))]);
+        expect(both.map(({ kind }) => kind).toSorted()).toEqual(['redriven', 'refused']);
+        expect(both).toContainEqual({ kind: 'refused', status: 'pending' });
+      }),
+    );
+
+    test.runIf(canFail)('without an answer it rejects, and may have been done', async () => {
+      const { outbox, put, lose } = await outboxWorld(subject);
+      await put({ status: 'parked' });
+      const away = { name: 'StoreAway', reason: 'noAnswer' };
+      await lose('before');
+      await expect(outbox.redrive('m-1', iso(0))).rejects.toMatchObject(away);
+      expect(await outbox.parkedCount()).toBe(1);
+      await lose('after');
+      await expect(outbox.redrive('m-1', iso(0))).rejects.toMatchObject(away);
+      expect(await outbox.redrive('m-1', iso(0))).toEqual({ kind: 'refused', status: 'pending' });
+    });
+  });
+
+  describe('figures', () => {
+    test('of an empty outbox', async () => {
+      const { outbox } = await outboxWorld(subject);
+      expect(await outbox.oldestPending()).toBeUndefined();
+      expect(await outbox.countByStatus()).toEqual(new Map());
+      expect(await outbox.parkedCount()).toBe(0);
+    });
+
+    test('of all partitions', async () => {
+      const { outbox, put, now } = await outboxWorld(subject);
+      const at = (seconds: number) => iso(now + seconds * 1_000);
+      await put(
+        { id: 'redriven', createdAt: at(-90), notBefore: at(-5) },
+        { id: 'oldest', shard: '01', createdAt: at(-60) },
+        { id: 'failed', createdAt: at(-50), attempts: 3, nextAttemptAt: at(60) },
+        { id: 'sent', shard: '02', status: 'dispatched', createdAt: at(-80) },
+        { id: 'parked-1', shard: '01', status: 'parked', createdAt: at(-70) },
+        { id: 'parked-2', shard: '02', status: 'parked' },
+      );
+      expect(await outbox.oldestPending()).toBe(at(-60));
+      expect(await outbox.countByStatus()).toEqual(
+        new Map([
+          ['pending', 3],
+          ['dispatched', 1],
+          ['parked', 2],
+        ]),
+      );
+      expect(await outbox.parkedCount()).toBe(2);
+    });
+  });
+
+  describe.runIf(canFail)('a store that is away', () => {
+    test.each<[string, (outbox: OutboxStore) => Promise<unknown>]>([
+      ['due', (outbox) => outbox.due({ now: iso(0), limit: 1 })],
+      ['list', (outbox) => outbox.list({ pageSize: 1 })],
+      ['redrive', (outbox) => outbox.redrive('m-1', iso(0))],
+      ['oldestPending', (outbox) => outbox.oldestPending()],
+      ['countByStatus', (outbox) => outbox.countByStatus()],
+      ['parkedCount', (outbox) => outbox.parkedCount()],
+    ])('%s rejects with StoreAway', async (_, ask) => {
+      const { outbox, denied, clock, failReads } = await outboxWorld(subject);
+      await failReads();
+      await expect(ask(outbox)).rejects.toMatchObject({ name: 'StoreAway', reason: 'noAnswer' });
+      await expect(ask(denied.outbox({ clock }))).rejects.toMatchObject({
+        name: 'StoreAway',
+        reason: 'accessDenied',
+      });
+    });
+  });
+}

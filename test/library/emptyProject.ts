@@ -1,0 +1,119 @@
+import { execFile } from 'node:child_process';
+import { cpSync, mkdirSync, mkdtempSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { z } from 'zod';
+import { removeFolder } from '../support/removeFolder.ts';
+
+const root = fileURLToPath(new URL('../../', import.meta.url));
+const run = promisify(execFile);
+
+/** The packed library. */
+export interface PackedLibrary extends AsyncDisposable {
+  tarball: string;
+  /** What the tarball holds. */
+  folder: string;
+  /** What the script printed. */
+  printed: string;
+}
+
+/** Packs the library into a temporary folder. */
+export async function packLibrary(): Promise<PackedLibrary> {
+  const out = mkdtempSync(join(tmpdir(), 'payonce-library-'));
+  const script = join(root, 'scripts', 'packLibrary.ts');
+  const { stdout } = await run(process.execPath, [script, '--out', out]);
+  const { version } = manifestIn(root);
+  return {
+    tarball: join(out, `payonce-${version}.tgz`),
+    folder: join(out, 'library'),
+    printed: stdout,
+    [Symbol.asyncDispose]: async () => removeFolder(out),
+  };
+}
+
+const manifest = z.object({ version: z.string(), dependencies: z.record(z.string(), z.string()) });
+
+/** The package.json in a folder. */
+export function manifestIn(folder: string): z.infer<typeof manifest> {
+  return manifest.parse(JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8')));
+}
+
+/** A project of somebody else: it has the library and a few packages, and nothing else. */
+export interface EmptyProject extends AsyncDisposable {
+  folder: string;
+  write(files: ReadonlyMap<string, string>): void;
+  /** Checks the types, strictly and down to the declarations of packages. Returns the compiler's complaints. */
+  complaints(options?: { exactOptionalPropertyTypes: boolean }): Promise<string>;
+  /** Runs one of its files; returns what that printed. Rejects if it fails. */
+  run(file: string, args?: readonly string[], env?: NodeJS.ProcessEnv): Promise<string>;
+}
+
+/**
+ * Makes such a project. The library is copied, so that it finds only the packages of this project; those are links to the
+ * repository's own. `packages` come with what the library depends on.
+ */
+export function emptyProject(library: PackedLibrary, packages: readonly string[] = []): EmptyProject {
+  const folder = mkdtempSync(join(tmpdir(), 'payonce-project-'));
+  const modules = join(folder, 'node_modules');
+  cpSync(library.folder, join(modules, 'payonce'), { recursive: true });
+  const { dependencies } = manifestIn(library.folder);
+  for (const name of new Set([...Object.keys(dependencies), ...packages, '@types/node'])) {
+    mkdirSync(dirname(join(modules, name)), { recursive: true });
+    symlinkSync(join(root, 'node_modules', name), join(modules, name), 'junction');
+  }
+  writeFileSync(join(folder, 'package.json'), JSON.stringify({ private: true, type: 'module' }));
+  return projectIn(folder);
+}
+
+/** A project in a folder that is there already. */
+export function projectIn(folder: string): EmptyProject {
+  return {
+    folder,
+
+    write(files) {
+      for (const [name, text] of files) {
+        mkdirSync(dirname(join(folder, name)), { recursive: true });
+        writeFileSync(join(folder, name), text);
+      }
+    },
+
+    async complaints({ exactOptionalPropertyTypes } = { exactOptionalPropertyTypes: true }) {
+      const config = join(folder, `tsconfig.${exactOptionalPropertyTypes}.json`);
+      writeFileSync(
+        config,
+        JSON.stringify({ compilerOptions: { ...strictest, exactOptionalPropertyTypes } }),
+      );
+      const tsc = join(root, 'node_modules', 'typescript', 'bin', 'tsc');
+      return run(process.execPath, [tsc, '-p', config]).then(
+        () => '',
+        ({ stdout, stderr }: { stdout: string; stderr: string }) => stdout + stderr,
+      );
+    },
+
+    async run(file, args = [], env = {}) {
+      const { stdout } = await run(process.execPath, [file, ...args], {
+        cwd: folder,
+        env: { ...process.env, ...env },
+      });
+      return stdout.trimEnd();
+    },
+
+    [Symbol.asyncDispose]: async () => removeFolder(folder),
+  };
+}
+
+/** No DOM: only what Node has. */
+const strictest = {
+  target: 'ES2024',
+  lib: ['ES2024', 'ESNext.Disposable'],
+  types: ['node'],
+  module: 'NodeNext',
+  strict: true,
+  noUncheckedIndexedAccess: true,
+  skipLibCheck: false,
+  verbatimModuleSyntax: true,
+  allowImportingTsExtensions: true,
+  noEmit: true,
+};

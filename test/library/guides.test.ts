@@ -1,0 +1,192 @@
+import { readdirSync } from 'node:fs';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { fileURLToPath } from 'node:url';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { type LocalCloud, startLocalCloud } from '../support/localCloud.ts';
+import { describeWith } from '../support/servers/findProgram.ts';
+import { redisPrograms, startRedis } from '../support/servers/redis.ts';
+import { until } from '../support/until.ts';
+import { type EmptyProject, emptyProject, type PackedLibrary, packLibrary } from './emptyProject.ts';
+import { expectedOutput, importedBy, type Page, readPage, readSubpaths } from './page.ts';
+
+const stack = new AsyncDisposableStack();
+let library: PackedLibrary;
+let cloud: LocalCloud;
+
+beforeAll(async () => {
+  const [packed, started] = await Promise.all([packLibrary(), startLocalCloud()]);
+  library = stack.use(packed);
+  cloud = stack.use(started);
+}, 120_000);
+afterAll(() => stack.disposeAsync());
+
+/** The settings of the guides' programs. */
+const settings = () => ({ AzureWebJobsStorage: cloud.storage, Cosmos: cloud.cosmos });
+
+/** A project with this code, which compiles, and these packages. */
+async function projectOf({ files, packages }: Pick<Page, 'files' | 'packages'>): Promise<EmptyProject> {
+  const project = stack.use(emptyProject(library, packages));
+  project.write(files);
+  expect(await project.complaints()).toBe('');
+  return project;
+}
+
+/** Runs the commands that a page shows, one after another: each must print what the page says. */
+async function runShown(
+  project: EmptyProject,
+  page: Page,
+  {
+    env = {},
+    before = async () => {},
+  }: { env?: NodeJS.ProcessEnv; before?: (command: string) => Promise<void> } = {},
+): Promise<void> {
+  for (const { command, output } of page.shown) {
+    const [, file = '', args = ''] = /^node (\S+) ?(.*)$/.exec(command) ?? [];
+    await before(command);
+    const printed = await project.run(file, args.split(' ').filter(Boolean), { ...settings(), ...env });
+    expect(`$ ${command}\n${printed}`).toBe(`$ ${command}\n${output}`);
+  }
+}
+
+describe('the guides', { concurrent: true, timeout: 180_000 }, () => {
+  test('cron-job', async () => {
+    const page = readPage('docs/guides/cron-job.md');
+    expect(page.shown).toHaveLength(2);
+    await runShown(await projectOf(page), page);
+  });
+
+  test('scheduled-job', async () => {
+    const page = readPage('docs/guides/scheduled-job.md');
+    expect(page.shown).toHaveLength(3);
+    await runShown(await projectOf(page), page);
+    const { resources } = await cloud.cosmosClient
+      .database('clinics')
+      .container('runs')
+      .items.query<unknown>('SELECT c.job, c.status, c.groups FROM c')
+      .fetchAll();
+    const group = { status: 'completed', counts: { sent: 1, contended: 0 } };
+    expect(resources).toMatchObject([
+      { job: 'send-reminders', status: 'completed', groups: { north: group, south: group } },
+    ]);
+  });
+
+  test('queue-stage', async () => {
+    const page = readPage('docs/guides/queue-stage.md');
+    expect(page.shown).toHaveLength(4);
+    await runShown(await projectOf(page), page);
+    const letter = cloud.blobs.getContainerClient('letters').getBlobClient('customer-1.txt');
+    expect((await letter.downloadToBuffer()).toString()).toBe('Dear Ada, welcome!');
+  });
+
+  test('outbox-destination', async () => {
+    const page = readPage('docs/guides/outbox-destination.md');
+    expect(page.shown).toHaveLength(3);
+    const warehouse = await startWarehouse();
+    await runShown(await projectOf(page), page, {
+      env: { WAREHOUSE: warehouse.url },
+      async before(command) {
+        warehouse.open = !command.includes('order-2');
+        if (command === 'node sweep.ts') await isDue('order-2-placed');
+      },
+    });
+    expect(warehouse.received.map(({ key, body }) => ({ key, ...JSON.parse(body) }) as unknown)).toEqual([
+      { key: 'order-1-placed', id: 'order-1', customerId: 'customer-1', book: 'Middlemarch' },
+      { key: 'order-2-placed', id: 'order-2', customerId: 'customer-1', book: 'Middlemarch' },
+    ]);
+  });
+
+  test('payment-provider', async () => {
+    const { packages, files } = readPage('docs/guides/payment-provider.md');
+    const provider = new Map([...files].filter(([name]) => name !== 'src/payonce.ts'));
+    expect(provider.size).toBe(1);
+    await projectOf({ packages, files: provider });
+  });
+
+  test('each has its test, here or in paymentProvider.test.ts', () => {
+    const folder = fileURLToPath(new URL('../../docs/guides/', import.meta.url));
+    expect(readdirSync(folder).toSorted()).toEqual(
+      ['cron-job', 'outbox-destination', 'payment-provider', 'queue-stage', 'scheduled-job'].map(
+        (name) => `${name}.md`,
+      ),
+    );
+  });
+});
+
+describe('the README', { concurrent: true, timeout: 180_000 }, () => {
+  const snippets = [...readPage('README.md', 'Use the parts').files];
+  const subpaths = new Map(readSubpaths('README.md').map(({ subpath, client }) => [subpath, client]));
+  beforeAll(async () => {
+    const { database } = await cloud.cosmosClient.databases.create({ id: 'bookshop' });
+    const create = async (id: string, partitionKey: string) =>
+      (await database.containers.create({ id, partitionKey, defaultTtl: -1 })).container;
+    const tasks = await create('tasks', '/team');
+    for (const id of ['task-1', 'task-2']) await tasks.items.create({ id, team: 'red' });
+    await create('orders', '/customerId');
+    await create('effects', '/resourceId');
+    await create('runs', '/job');
+    for (const queue of ['billing', 'greetings']) await cloud.queues.getQueueClient(queue).create();
+  });
+
+  test('has a snippet for each part', () => {
+    const used = new Set(snippets.flatMap(([, code]) => importedBy(code).subpaths));
+    const parts = ['./locks', './claims', './outbox', './work-items', './runs', './testing/memory'];
+    expect(parts.filter((part) => !used.has(part))).toEqual([]);
+  });
+
+  const needsRedis = ([, code]: (typeof snippets)[number]) =>
+    importedBy(code).subpaths.includes('./locks/redis');
+  const what = '%s compiles as TypeScript, and runs with no more packages than it names';
+  test.each(snippets.filter((one) => !needsRedis(one)))(what, (name, code) => compilesAndRuns(name, code));
+
+  describeWith(redisPrograms, 'on Redis', () => {
+    test.each(snippets.filter(needsRedis))(what, async (name, code) => {
+      await using redis = await startRedis();
+      await compilesAndRuns(name, code, { REDIS: redis.url });
+    });
+  });
+
+  async function compilesAndRuns(name: string, code: string, env: NodeJS.ProcessEnv = {}): Promise<void> {
+    const imported = importedBy(code);
+    const clients = imported.subpaths.flatMap((subpath) => subpaths.get(subpath) ?? []);
+    const files = new Map([
+      [name, code],
+      [name.replace('.mjs', '.ts'), code],
+    ]);
+    const project = await projectOf({ packages: [...clients, ...imported.packages], files });
+    expect(expectedOutput(code)).not.toBe('');
+    expect(await project.run(name, [], { ...settings(), ...env })).toBe(expectedOutput(code));
+  }
+});
+
+/** Waits until the next try of an outbox message is due. */
+async function isDue(id: string): Promise<void> {
+  const orders = cloud.cosmosClient.database('shop').container('orders');
+  await until(
+    async () => {
+      const { resource } = await orders.item(id, 'customer-1').read<{ nextAttemptAt: string }>();
+      return resource?.nextAttemptAt ?? '';
+    },
+    (at) => at !== '' && Date.parse(at) <= Date.now(),
+  );
+}
+
+/** A receiver of orders; `open`: whether it takes them. */
+async function startWarehouse() {
+  const received: { key: string | undefined; body: string }[] = [];
+  const warehouse = { url: '', open: true, received };
+  const server = createServer((request, response) => void take(request, response));
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  stack.defer(() => {
+    server.close();
+    server.closeAllConnections();
+  });
+  warehouse.url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  return warehouse;
+
+  async function take(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const body = Buffer.concat(await request.toArray()).toString();
+    if (warehouse.open) received.push({ key: String(request.headers['idempotency-key']), body });
+    response.writeHead(warehouse.open ? 204 : 503).end();
+  }
+}

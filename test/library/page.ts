@@ -1,0 +1,96 @@
+import { readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+
+/** A subpath of the library in the README's table, and the client it needs. */
+export interface Listed {
+  subpath: string;
+  client: string | undefined;
+}
+
+/** The table of subpaths: rows such as "`payonce/locks/blob` | what it is | `@azure/storage-blob`". */
+export function readSubpaths(path: string): Listed[] {
+  const rows = textOf(path).matchAll(/^\| `payonce(\/[\w/-]+)` \| [^|]+ \| (?:`([^`]+)` )?\|$/gm);
+  return [...rows].map(([, subpath = '', client]) => ({ subpath: `.${subpath}`, client }));
+}
+
+/** What a program prints, by the comments at the ends of its lines: `console.log(1); // → 1`. */
+export function expectedOutput(code: string): string {
+  return [...code.matchAll(/\/\/ → (.+)$/gm)].map(([, line]) => line).join('\n');
+}
+
+/** The subpaths of the library, and the packages, that code imports. */
+export function importedBy(code: string): { subpaths: string[]; packages: string[] } {
+  const names = [...code.matchAll(/^import .* from '([^']+)';$/gm)].map(([, name = '']) => name);
+  const isPart = (name: string) => name.startsWith('payonce/');
+  return {
+    subpaths: names.filter(isPart).map((name) => name.replace('payonce', '.')),
+    packages: names.filter((name) => !isPart(name) && !name.startsWith('node:')),
+  };
+}
+
+/** A command in a page, and what it prints according to that page. */
+export interface Shown {
+  command: string;
+  output: string;
+}
+
+/** What a page of the documentation asks its reader to install, to write and to run. */
+export interface Page {
+  /** Packages besides payonce itself. */
+  packages: readonly string[];
+  /** By file name. */
+  files: ReadonlyMap<string, string>;
+  shown: readonly Shown[];
+}
+
+/**
+ * Reads a page, or one of its sections (`## …`). Of its fenced blocks, those of code whose first line is a comment with a
+ * file name are files; `npm install` in `sh` names the packages; and `console` shows commands with their output.
+ */
+export function readPage(path: string, section?: string): Page {
+  const whole = textOf(path);
+  const text = section === undefined ? whole : sectionOf(whole, section);
+  const blocks = [...text.matchAll(/^```(\w+)\n([\s\S]*?)^```$/gm)].map(([, kind = '', code = '']) => ({
+    kind,
+    code,
+  }));
+  const of = (kind: string) => blocks.filter((block) => block.kind === kind).map(({ code }) => code);
+  const code = [...of('ts'), ...of('js')];
+  return {
+    packages: of('sh').flatMap(installedBy),
+    files: new Map(code.flatMap((one) => fileIn(one) ?? [])),
+    shown: of('console').flatMap(shownIn),
+  };
+}
+
+function textOf(path: string): string {
+  return readFileSync(fileURLToPath(new URL(`../../${path}`, import.meta.url)), 'utf8');
+}
+
+function sectionOf(text: string, title: string): string {
+  const start = text.indexOf(`\n## ${title}\n`);
+  if (start < 0) throw new Error(`there is no section "${title}"`);
+  const end = text.indexOf('\n## ', start + 1);
+  return text.slice(start, end < 0 ? undefined : end);
+}
+
+function installedBy(commands: string): string[] {
+  return [...commands.matchAll(/^npm install (.+)$/gm)].flatMap(([, names = '']) =>
+    names.split(' ').filter((name) => !name.startsWith('./')),
+  );
+}
+
+function fileIn(code: string): [string, string][] | undefined {
+  const [, name] = /^\/\/ ([\w./-]+\.m?[jt]s)\n/.exec(code) ?? [];
+  return name === undefined ? undefined : [[name, code]];
+}
+
+function shownIn(text: string): Shown[] {
+  return text
+    .split(/^\$ /m)
+    .slice(1)
+    .map((one) => {
+      const [command = '', ...output] = one.trimEnd().split('\n');
+      return { command, output: output.join('\n') };
+    });
+}

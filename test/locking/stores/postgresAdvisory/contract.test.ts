@@ -1,0 +1,58 @@
+import { afterAll } from 'vitest';
+import { postgresAdvisoryLockStore } from '../../../../src/locking/stores/postgresAdvisoryLockStore.ts';
+import { keyNumber } from '../../../../src/locking/stores/sql/lockNames.ts';
+import { systemClock } from '../../../../src/platform/clock.ts';
+import { lockStoreContract } from '../../../../src/testing/locks/lockStoreContract.ts';
+import { describeWith } from '../../../support/servers/findProgram.ts';
+import { postgresPrograms, startPostgres } from '../../../support/servers/postgres.ts';
+import { noSignals } from '../../../support/signals.ts';
+import { contractHolders } from '../../../support/startLockHolder.ts';
+
+const leaseMs = 4_000;
+const table = 'payonce_advisory_locks';
+
+describeWith(postgresPrograms, 'advisory locks of PostgreSQL', async () => {
+  const server = await startPostgres({ max_connections: '300' });
+  const { url } = server;
+  const store = postgresAdvisoryLockStore(url);
+  const holders = contractHolders({ kind: 'postgresAdvisory', url }, leaseMs);
+  afterAll(async () => {
+    await holders[Symbol.asyncDispose]();
+    await store[Symbol.asyncDispose]();
+    await server[Symbol.asyncDispose]();
+  });
+
+  lockStoreContract({
+    store,
+    clock: systemClock,
+    leaseMs,
+    pass: (ms) => systemClock.sleep(ms),
+    realTime: true,
+    canFreeze: !noSignals,
+    lose: async (key) => {
+      const number = keyNumber(table, key);
+      await server.run(
+        `select pg_terminate_backend(pid, 5000) from pg_locks
+         where locktype = 'advisory' and (classid::bigint << 32) | objid::bigint = $1`,
+        [String(number)],
+      );
+    },
+    destroy: async (key) => {
+      await server.run(`delete from ${table} where hash = $1`, [String(keyNumber(table, key))]);
+    },
+    startHolder: holders.startHolder,
+    async withSilentServer(work) {
+      server.freeze();
+      try {
+        await work(store);
+      } finally {
+        server.thaw();
+      }
+    },
+    async restart() {
+      await server.kill();
+      await server.start();
+    },
+    another: async () => postgresAdvisoryLockStore(url),
+  });
+});
