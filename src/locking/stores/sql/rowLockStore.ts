@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { z } from 'zod';
 import { recordFromText, recordToText } from '../../lockRecord.ts';
 import type { LockStore, LockView, Refusal } from '../../lockStore.ts';
-import { asciiJson, fromAscii, keyHash, toAscii } from './lockNames.ts';
+import { asciiJson, fromAscii, keyHash, rowVersion, toAscii } from './lockNames.ts';
 import type { SqlAnswer, SqlValue } from './sqlConnection.ts';
 
 /** A table of locks, and how its database writes what SQL dialects write differently. Parameters are question marks. */
@@ -97,7 +97,13 @@ export function rowLockStore(table: LockTable): LockStore {
     },
 
     async raise(key, leaseId, record, version, signal) {
-      const values = [randomUUID(), asciiJson(recordToText(record)), keyHash(key), leaseId, toAscii(version)];
+      const values = [
+        randomUUID(),
+        asciiJson(recordToText(record)),
+        keyHash(key),
+        leaseId,
+        rowVersion(version),
+      ];
       const raised = await matches(
         `update ${name} set version = ?, record = ? where ${ours} and version = ?`,
         values,
@@ -129,7 +135,7 @@ export function rowLockStore(table: LockTable): LockStore {
     async break(key, version, signal) {
       const broken = await matches(
         `update ${name} set ends_at = null where id = ? and version = ? and ends_at > ${now}`,
-        [keyHash(key), toAscii(version)],
+        [keyHash(key), rowVersion(version)],
         signal,
       );
       if (broken) return 'broken';
@@ -141,7 +147,11 @@ export function rowLockStore(table: LockTable): LockStore {
       const beginning = toAscii(prefix);
       const values = [beginning.length, beginning];
       const { rows } = await run(`${select} where left(lock_key, ?) = ? order by lock_key`, values, signal);
-      for (const row of rowsSchema.parse(rows)) yield { key: fromAscii(row.lock_key), ...view(row) };
+      for (const row of rowsSchema.parse(rows)) {
+        const key = fromAscii(row.lock_key);
+        // MySQL ignores blanks at the end.
+        if (key.startsWith(prefix)) yield { key, ...view(row) };
+      }
     },
 
     [Symbol.asyncDispose]: () => table[Symbol.asyncDispose](),
