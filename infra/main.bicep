@@ -69,6 +69,9 @@ param shardGroups int = 4
 @description('Charges a second that the payment account allows, over all instances. Stripe: 25 unless it was raised.')
 param paymentRate int = 25
 
+@description('The store of the locks: blob, cosmos, service-bus, or the address of another store. One with a password belongs in a vault: pass its Key Vault reference.')
+param locks string = 'blob'
+
 @description('Schedule for processing due invoices (NCRONTAB with seconds, UTC).')
 param invoiceSchedule string = '0 */5 * * * *'
 
@@ -222,6 +225,7 @@ module functionApp 'modules/functionApp.bicep' = {
     shards: shards
     shardGroups: shardGroups
     paymentRate: paymentRate
+    locks: locks
     invoiceSchedule: invoiceSchedule
     outboxSchedule: outboxSchedule
     paymentsPaused: paymentsPaused

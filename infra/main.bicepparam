@@ -12,6 +12,7 @@ var given = {
   shards: readEnvironmentVariable('PAYONCE_SHARDS', '')
   shardGroups: readEnvironmentVariable('PAYONCE_SHARD_GROUPS', '')
   paymentRate: readEnvironmentVariable('PAYONCE_PAYMENT_RATE', '')
+  locks: readEnvironmentVariable('PAYONCE_LOCKS', '')
   invoiceSchedule: readEnvironmentVariable('PAYONCE_INVOICE_SCHEDULE', '')
   invoiceIntervalSeconds: readEnvironmentVariable('PAYONCE_INVOICE_INTERVAL_SECONDS', '')
   outboxSchedule: readEnvironmentVariable('PAYONCE_OUTBOX_SCHEDULE', '')
@@ -43,6 +44,7 @@ param opsClientId = readEnvironmentVariable('PAYONCE_OPS_CLIENT_ID', '')
 param opsGroupIds = empty(given.opsGroupIds) ? [] : split(given.opsGroupIds, ',')
 param shardGroups = empty(given.shardGroups) ? 4 : int(given.shardGroups)
 param paymentRate = empty(given.paymentRate) ? 25 : int(given.paymentRate)
+param locks = !empty(given.locks) ? given.locks : 'blob'
 // The same fact twice, because a template cannot parse NCRONTAB. Alerts use the interval. Change both.
 param invoiceSchedule = !empty(given.invoiceSchedule) ? given.invoiceSchedule : '0 */5 * * * *'
 param invoiceIntervalSeconds = empty(given.invoiceIntervalSeconds) ? 300 : int(given.invoiceIntervalSeconds)

@@ -24,6 +24,7 @@ param opsGroupIds array
 param shards int
 param shardGroups int
 param paymentRate int
+param locks string
 param invoiceSchedule string
 param outboxSchedule string
 param paymentsPaused bool
@@ -53,6 +54,7 @@ var appSettings = {
   SHARD_GROUPS: string(shardGroups)
   BATCH_SIZE: '50'
   LEASE_SECONDS: '30'
+  LOCKS: locks
   CLAIM_STALE_SECONDS: '300'
   PAYMENT_TIMEOUT_SECONDS: '30'
   PAYMENT_RATE: string(paymentRate)

@@ -6,7 +6,8 @@ export type StoreAddress =
   | { kind: 'cosmos'; connectionString: string }
   | { kind: 'etcd'; endpoints: string }
   | { kind: 'redis'; url: string }
-  | { kind: 'postgres' | 'postgresAdvisory' | 'mysql'; url: string };
+  | { kind: 'postgres' | 'postgresAdvisory' | 'mysql'; url: string }
+  | { kind: 'quorum'; stores: readonly StoreAddress[]; memberMs: number };
 
 /** Opens a store. Each kind loads only its own client. */
 export async function openLockStore(address: StoreAddress): Promise<LockStore> {
@@ -42,6 +43,10 @@ export async function openLockStore(address: StoreAddress): Promise<LockStore> {
     case 'mysql': {
       const { mysqlLockStore } = await import('../../src/locking/stores/mysqlLockStore.ts');
       return mysqlLockStore(address.url);
+    }
+    case 'quorum': {
+      const { quorumLockStore } = await import('../../src/locking/stores/quorumLockStore.ts');
+      return quorumLockStore(await Promise.all(address.stores.map(openLockStore)), address);
     }
   }
 }

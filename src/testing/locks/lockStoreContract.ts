@@ -1,4 +1,5 @@
 import { breakingContract } from './breakingContract.ts';
+import { leaderContract } from './leaderContract.ts';
 import { leaseContract } from './leaseContract.ts';
 import { lossContract } from './lossContract.ts';
 import { recordContract } from './recordContract.ts';
@@ -14,6 +15,9 @@ export function lockStoreContract(subject: ContractSubject): void {
   leaseContract(world);
   recordContract(world);
   breakingContract(world);
-  timeContract(world);
   lossContract(world);
+  // These two wait most of their time. Next to each other they do so together.
+  timeContract(world);
+  const { another } = subject;
+  if (another !== undefined) leaderContract({ ...subject, open: another });
 }

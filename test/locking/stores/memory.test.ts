@@ -56,6 +56,7 @@ describe('the in-memory model', () => {
     lose: async (key) => memory.lose(key),
     destroy: async (key) => memory.delete(key),
     startHolder,
+    another: async () => memory,
   });
   leaderContract({
     open: async () => memory,

@@ -1,0 +1,102 @@
+import { randomUUID } from 'node:crypto';
+import type { Clock } from '../../../platform/clock.ts';
+import type { LockStore } from '../../lockStore.ts';
+import { decideAcquire } from './quorumDecisions.ts';
+import type { LeaseOf, QuorumMembers } from './quorumMembers.ts';
+
+/** Candidates that split the vote give back what they got, pause for a random time, and ask again. */
+const rounds = 5;
+/** The longest pause after the first round, in milliseconds. It doubles with each round. */
+const pauseMs = 10;
+
+interface Round {
+  outcome: 'acquired' | 'held' | 'absent';
+  votes: number;
+  /** Stores where another has the lock. */
+  against: number;
+  /** Stores that lack the lock. */
+  forgetful: LockStore[];
+}
+
+/**
+ * Takes the lock on a majority of the stores, or gives back what it got.
+ *
+ * If several candidates ask at once, each may get some stores and none a majority. One that got none knows that others are
+ * ahead, and leaves; the rest ask again, so that not everybody goes away with nothing.
+ */
+export async function acquireByVote(
+  members: QuorumMembers,
+  { clock, random }: { clock: Clock; random: () => number },
+  lease: LeaseOf,
+  leaseMs: number,
+  signal: AbortSignal,
+): Promise<'acquired' | 'held' | 'absent'> {
+  const { key, leaseId } = lease;
+  /** Releases on their way, by store. One that arrives late would undo what a later round acquires there. */
+  const releasing = new Map<number, number>();
+  const count = (member: number, more: number) => {
+    releasing.set(member, (releasing.get(member) ?? 0) + more);
+  };
+
+  for (let round = 1; ; round++) {
+    const { outcome, votes, against, forgetful } = await ask();
+    if (outcome === 'acquired') return outcome;
+    if (round === rounds && votes > 0 && against === 0) await readmit(forgetful);
+    await giveBack();
+    if (outcome === 'absent' || votes === 0 || round === rounds) return outcome;
+    await clock.sleep(random() * pauseMs * 2 ** (round - 1), signal);
+  }
+
+  async function ask(): Promise<Round> {
+    const answered: Omit<Round, 'outcome'> = { votes: 0, against: 0, forgetful: [] };
+    const outcome = await members.askInTurn(lease, signal, {
+      async ask(store, each, member) {
+        if ((releasing.get(member) ?? 0) > 0) throw new Error('a release is still on its way');
+        const answer = await store.acquire(key, leaseId, leaseMs, each);
+        if (answer === 'acquired') answered.votes++;
+        else if (answer === 'held') answered.against++;
+        else answered.forgetful.push(store);
+        return answer;
+      },
+      decide: (ballot) => decideAcquire(ballot, members.quorum),
+      after: async (store, answer, decided) => {
+        if (decided === 'acquired' && answer === 'absent') await members.rejoin(store, lease, leaseMs);
+      },
+    });
+    return { ...answered, outcome };
+  }
+
+  /**
+   * Gives stores a vote again that have forgotten the lock, where it takes their votes. Whoever had a majority with a lease
+   * that one of them has forgotten trusts it for at most a lease from now: so long nobody gets their votes. One at a time:
+   * for a moment it is free, and then what this candidate holds is in the way of a majority.
+   */
+  async function readmit(forgetful: readonly LockStore[]): Promise<void> {
+    try {
+      for (const store of forgetful) {
+        signal.throwIfAborted();
+        await members.limited(async (each) => {
+          await store.create(key, each);
+          await store.acquire(key, randomUUID(), leaseMs, each);
+        });
+      }
+    } catch {
+      // Another candidate, or the next attempt, goes on.
+    }
+  }
+
+  /** Waits for a majority only: the others give it back in their turn, or with the end of the lease. */
+  async function giveBack(): Promise<void> {
+    await members
+      .askInTurn(lease, signal, {
+        async ask(store, each, member) {
+          count(member, 1);
+          await store.release(key, leaseId, each);
+          count(member, -1);
+          return 'released';
+        },
+        decide: ({ answers }) => (answers.size >= members.quorum.majority ? 'done' : undefined),
+      })
+      .catch(() => {});
+  }
+}

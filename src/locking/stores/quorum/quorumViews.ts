@@ -1,0 +1,88 @@
+import { createHash } from 'node:crypto';
+import type { LockRecord, LockView } from '../../lockStore.ts';
+
+/** What a member says of a lock. */
+export type MemberView = LockView | 'absent';
+
+/** The answers so far, by member, and how many may still come. */
+export interface Ballot<T> {
+  readonly answers: ReadonlyMap<number, T>;
+  readonly pending: number;
+}
+
+/** How many members it takes to decide, and how many can prevent it. */
+export interface Quorum {
+  majority: number;
+  blocking: number;
+}
+
+export function quorumOf(members: number): Quorum {
+  const majority = Math.floor(members / 2) + 1;
+  return { majority, blocking: members - majority + 1 };
+}
+
+export function count<T>({ answers }: Ballot<T>, matches: (answer: T) => boolean): number {
+  return [...answers.values()].filter(matches).length;
+}
+
+/** A lock as a quorum has it. */
+export interface Survey {
+  view: LockView;
+  /** The views of the members that have the lock. */
+  views: ReadonlyMap<number, LockView>;
+  /** Whether the last record is certainly among those seen. */
+  certain: boolean;
+}
+
+/**
+ * The lock as a whole, once enough members have answered.
+ *
+ * The last record was written to a majority, so any majority that has records has it among them. A member without one says
+ * nothing: it may have forgotten it. Where such a majority is lacking, all are heard. `now` is in milliseconds since the
+ * epoch: see `combined`.
+ */
+export function surveyed(
+  ballot: Ballot<MemberView>,
+  quorum: Quorum,
+  now: number,
+): Survey | 'absent' | undefined {
+  const views = new Map<number, LockView>();
+  for (const [member, view] of ballot.answers) if (view !== 'absent') views.set(member, view);
+  const recorded = [...views.values()].filter(({ record }) => record !== undefined).length;
+  const fresh = recorded === 0 && (views.size >= quorum.majority || views.size === 0);
+  const certain = recorded >= quorum.majority;
+  if (ballot.answers.size < quorum.majority) return undefined;
+  if (ballot.pending > 0 && !certain && !fresh) return undefined;
+  if (views.size === 0) return 'absent';
+  return { view: combined([...views.values()], ballot.pending, quorum, now), views, certain };
+}
+
+/**
+ * One view of several. `unknown` members may have the lock free. If only a minority has a record, later ones may be lost: the
+ * fence is then at least the Unix time in seconds, where new fences begin.
+ */
+export function combined(
+  views: readonly LockView[],
+  unknown: number,
+  { majority }: Quorum,
+  now: number,
+): LockView {
+  const records = views.flatMap(({ record }) => record ?? []);
+  const [latest] = records.toSorted((a, b) => b.fence - a.fence);
+  const leased = views.filter(({ held }) => held).length;
+  const held = leased > 0 && views.length - leased + unknown < majority;
+  const version = versionOf(latest);
+  if (latest === undefined || records.length >= majority) return { held, record: latest, version };
+  return { held, record: { ...latest, fence: Math.max(latest.fence, Math.floor(now / 1000)) }, version };
+}
+
+/**
+ * The version of a lock follows from its record alone: those of the members would change with who answers first. Stores
+ * keep the parts of a record, not their order.
+ */
+function versionOf(record: LockRecord | undefined): string {
+  if (record === undefined) return 'none';
+  const { fence, owner, since, leaseMs } = record;
+  const parts = [fence, owner.instance, owner.job, owner.runId ?? null, since, leaseMs];
+  return `${fence}-${createHash('sha256').update(JSON.stringify(parts)).digest('base64url').slice(0, 16)}`;
+}

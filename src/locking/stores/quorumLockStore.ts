@@ -1,0 +1,128 @@
+import { type Clock, systemClock } from '../../platform/clock.ts';
+import { checkOwner } from '../lockRecord.ts';
+import type { ListedLock, LockStore, LockView } from '../lockStore.ts';
+import { acquireByVote } from './quorum/acquireByVote.ts';
+import { poll } from './quorum/poll.ts';
+import {
+  type Broken,
+  decideBreak,
+  decideRaise,
+  decideRelease,
+  decideRenew,
+} from './quorum/quorumDecisions.ts';
+import { quorumMembers } from './quorum/quorumMembers.ts';
+import { quorumTraits } from './quorum/quorumTraits.ts';
+import { combined } from './quorum/quorumViews.ts';
+
+export interface QuorumOptions {
+  /**
+   * How long to wait for one store, in milliseconds, where the others do not decide. Some calls ask twice, and a lease
+   * gives each of its requests a sixth of its time: it lasts at least twelve times as long. Default: 250.
+   */
+  memberMs?: number;
+  clock?: Clock;
+  /** Returns values in [0, 1). Default: Math.random. */
+  random?: () => number;
+}
+
+export function quorumLockStore(
+  stores: readonly LockStore[],
+  { memberMs = 250, clock = systemClock, random = Math.random }: QuorumOptions = {},
+): LockStore {
+  const traits = quorumTraits(stores, 12 * memberMs);
+  const members = quorumMembers(stores, clock, memberMs);
+  const { quorum } = members;
+  const fenceOf = (view: LockView) => view.record?.fence ?? -1;
+
+  async function takeAway(key: string, version: string, signal: AbortSignal): Promise<Broken> {
+    const found = await members.survey(key, signal);
+    if (found === 'absent' || found.view.version !== version) return 'changed';
+    return members.ask<Broken, Broken>(signal, {
+      async ask(store, each, member) {
+        const view = found.views.get(member) ?? (await store.look(key, each));
+        return (view && (await store.break?.(key, view.version, each))) ?? 'changed';
+      },
+      decide: (ballot) => decideBreak(ballot, quorum),
+    });
+  }
+
+  async function* list(prefix: string, signal: AbortSignal): AsyncGenerator<ListedLock> {
+    const enough = new AbortController();
+    try {
+      const lists = await poll(stores, clock, undefined, AbortSignal.any([signal, enough.signal]), {
+        ask: async (store, each) => Array.fromAsync(store.list?.(prefix, each) ?? []),
+        decide: ({ answers }) => (answers.size >= quorum.majority ? [...answers.values()] : undefined),
+      });
+      const views = Map.groupBy(lists.flat(), ({ key }) => key);
+      const unknown = stores.length - lists.length;
+      for (const [key, found] of views) yield { key, ...combined(found, unknown, quorum, clock.now()) };
+    } finally {
+      enough.abort();
+    }
+  }
+
+  return {
+    traits,
+
+    async look(key, signal) {
+      const found = await members.survey(key, signal);
+      return found === 'absent' ? undefined : found.view;
+    },
+
+    async create(key, signal) {
+      const found = traits.looks === 'anyone' ? await members.survey(key, signal) : 'absent';
+      // A store that lacks a lock which others have does not get it here: it would have a vote again, too early.
+      if (found !== 'absent') return found.view;
+      return members.ask(signal, {
+        ask: (store, each) => store.create(key, each),
+        decide: ({ answers, pending }) =>
+          answers.size < quorum.majority
+            ? undefined
+            : combined([...answers.values()], pending, quorum, clock.now()),
+      });
+    },
+
+    acquire: (key, leaseId, leaseMs, signal) =>
+      acquireByVote(members, { clock, random }, { key, leaseId }, leaseMs, signal),
+
+    async raise(key, leaseId, record, version, signal) {
+      checkOwner(record.owner);
+      const found = await members.survey(key, signal);
+      if (found === 'absent' || found.view.version !== version) return 'changed';
+      return members.askInTurn({ key, leaseId }, signal, {
+        async ask(store, each, member) {
+          const view = found.views.get(member) ?? (await store.look(key, each));
+          if (view === undefined || fenceOf(view) >= record.fence) return 'changed';
+          return store.raise(key, leaseId, record, view.version, each);
+        },
+        decide: (ballot) => decideRaise(ballot, quorum),
+      });
+    },
+
+    renew(key, leaseId, leaseMs, signal) {
+      const lease = { key, leaseId };
+      return members.askInTurn(lease, signal, {
+        ask: (store, each) => store.renew(key, leaseId, leaseMs, each),
+        decide: (ballot) => decideRenew(ballot, quorum),
+        after: async (store, answer, outcome) => {
+          if (outcome !== 'renewed') return;
+          const lacking = answer === 'renewed' ? members.behind(store, lease) : answer.reason !== 'broken';
+          if (lacking) await members.rejoin(store, lease, leaseMs);
+        },
+      });
+    },
+
+    release: (key, leaseId, signal) =>
+      members.askInTurn({ key, leaseId }, signal, {
+        ask: (store, each) => store.release(key, leaseId, each),
+        decide: (ballot) => decideRelease(ballot, quorum),
+      }),
+
+    ...(stores.every((store) => store.break !== undefined) ? { break: takeAway } : {}),
+    ...(stores.every((store) => store.list !== undefined) ? { list } : {}),
+
+    async [Symbol.asyncDispose]() {
+      await Promise.all(stores.map((store) => store[Symbol.asyncDispose]()));
+    },
+  };
+}

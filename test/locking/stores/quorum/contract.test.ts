@@ -1,0 +1,63 @@
+import { createClient } from 'redis';
+import { afterAll, beforeAll, describe } from 'vitest';
+import { quorumLockStore } from '../../../../src/locking/stores/quorumLockStore.ts';
+import { redisKeys } from '../../../../src/locking/stores/redis/redisKeys.ts';
+import { redisLockStore } from '../../../../src/locking/stores/redisLockStore.ts';
+import { systemClock } from '../../../../src/platform/clock.ts';
+import { lockStoreContract } from '../../../../src/testing/locks/lockStoreContract.ts';
+import { describeWith } from '../../../support/servers/findProgram.ts';
+import { keepsEverything, redisPrograms, startRedis } from '../../../support/servers/redis.ts';
+import { noSignals } from '../../../support/signals.ts';
+import { contractHolders } from '../../../support/startLockHolder.ts';
+
+describeWith(redisPrograms, 'a quorum of three Redis servers', async () => {
+  const leaseMs = 6_000;
+  const memberMs = 500;
+  const servers = await Promise.all([1, 2, 3].map(() => startRedis(keepsEverything)));
+  const open = () =>
+    quorumLockStore(
+      servers.map(({ url }) => redisLockStore(url)),
+      { memberMs },
+    );
+  const store = open();
+  const bare = servers.map(({ url }) => createClient({ url }).on('error', () => {}));
+  const stores = servers.map(({ url }) => ({ kind: 'redis', url }) as const);
+  const holders = contractHolders({ kind: 'quorum', stores, memberMs }, leaseMs);
+  beforeAll(() => Promise.all(bare.map((client) => client.connect())));
+  afterAll(async () => {
+    await holders[Symbol.asyncDispose]();
+    for (const client of bare) client.destroy();
+    await store[Symbol.asyncDispose]();
+    await Promise.all(servers.map((server) => server[Symbol.asyncDispose]()));
+  });
+
+  const remove = async (keys: string[]) => void (await Promise.all(bare.map((client) => client.del(keys))));
+
+  describe('leases', () => {
+    lockStoreContract({
+      store,
+      clock: systemClock,
+      leaseMs,
+      pass: (ms) => systemClock.sleep(ms),
+      realTime: true,
+      canFreeze: !noSignals,
+      lose: (key) => remove([redisKeys('payonce:locks:', key).lease]),
+      destroy: (key) => remove(Object.values(redisKeys('payonce:locks:', key))),
+      startHolder: holders.startHolder,
+      async withSilentServer(work) {
+        const majority = servers.slice(1);
+        for (const server of majority) server.freeze();
+        try {
+          await work(store);
+        } finally {
+          for (const server of majority) server.thaw();
+        }
+      },
+      async restart() {
+        await Promise.all(servers.map((server) => server.kill()));
+        await Promise.all(servers.map((server) => server.start()));
+      },
+      another: async () => open(),
+    });
+  });
+});

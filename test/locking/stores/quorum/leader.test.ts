@@ -1,0 +1,101 @@
+import { createClient } from 'redis';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { createLocks, type Lease, lead } from '../../../../src/locking/index.ts';
+import { quorumLockStore } from '../../../../src/locking/stores/quorumLockStore.ts';
+import { redisKeys } from '../../../../src/locking/stores/redis/redisKeys.ts';
+import { redisLockStore } from '../../../../src/locking/stores/redisLockStore.ts';
+import { systemClock } from '../../../../src/platform/clock.ts';
+import { noTelemetry } from '../../../../src/platform/telemetry.ts';
+import { leaderContract } from '../../../../src/testing/locks/leaderContract.ts';
+import { describeWith } from '../../../support/servers/findProgram.ts';
+import { keepsEverything, redisPrograms, startRedis } from '../../../support/servers/redis.ts';
+import { until } from '../../../support/until.ts';
+
+const leaseMs = 6_000;
+const start = (count: number) =>
+  Promise.all(Array.from({ length: count }, () => startRedis(keepsEverything)));
+const quorumOf = (servers: readonly { url: string }[]) =>
+  quorumLockStore(
+    servers.map(({ url }) => redisLockStore(url)),
+    { memberMs: 500 },
+  );
+
+describeWith(redisPrograms, 'leaders on a quorum', async () => {
+  const servers = await start(3);
+  const bare = servers.map(({ url }) => createClient({ url }));
+  beforeAll(() => Promise.all(bare.map((client) => client.connect())));
+  afterAll(async () => {
+    for (const client of bare) client.destroy();
+    await Promise.all(servers.map((server) => server[Symbol.asyncDispose]()));
+  });
+
+  leaderContract({
+    open: async () => quorumOf(servers),
+    clock: systemClock,
+    leaseMs,
+    pass: (ms) => systemClock.sleep(ms),
+    realTime: true,
+    async lose(key) {
+      await Promise.all(bare.map((client) => client.del(redisKeys('payonce:locks:', key).lease)));
+    },
+  });
+});
+
+describeWith(redisPrograms, 'an election over five masters', () => {
+  describe('with three candidates', () => {
+    test('with two masters killed the leader leads on; with a third nobody leads; once it is back, somebody does', async () => {
+      const masters = await start(5);
+      const stop = new AbortController();
+      const terms: Lease[] = [];
+      let leading = 0;
+      let most = 0;
+      const candidates = ['a', 'b', 'c'].map(async (instance) => {
+        await using store = quorumOf(masters);
+        const locks = createLocks(store, {
+          clock: systemClock,
+          telemetry: noTelemetry,
+          leaseSeconds: leaseMs / 1000,
+        });
+        const work = async (lease: Lease) => {
+          terms.push(lease);
+          most = Math.max(most, ++leading);
+          const over = AbortSignal.any([lease.signal, stop.signal]);
+          await new Promise((resolve) => over.addEventListener('abort', resolve, { once: true }));
+          leading--;
+        };
+        await lead(locks, 'leader', { instance, job: 'election' }, work, stop.signal);
+      });
+      const [first, second, third] = masters;
+      if (first === undefined || second === undefined || third === undefined) throw new Error('too few');
+
+      await until(
+        async () => terms.length,
+        (count) => count === 1,
+      );
+      await Promise.all([first.kill(), second.kill()]);
+      await systemClock.sleep(2 * leaseMs);
+      terms[0]?.assertHeld();
+      expect(terms).toHaveLength(1);
+
+      await third.kill();
+      await until(
+        async () => leading,
+        (count) => count === 0,
+      );
+      expect(terms[0]?.lost?.reason).toBe('unreachable');
+      await systemClock.sleep(2 * leaseMs);
+      expect(terms).toHaveLength(1);
+
+      await third.start();
+      await until(
+        async () => terms.length,
+        (count) => count === 2,
+      );
+      expect(terms[1]?.fence).toBeGreaterThan(terms[0]?.fence ?? 0);
+      expect(most).toBe(1);
+      stop.abort();
+      await Promise.all(candidates);
+      await Promise.all(masters.map((master) => master[Symbol.asyncDispose]()));
+    });
+  });
+});
