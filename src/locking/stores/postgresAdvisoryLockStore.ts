@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { recordFromText, recordToText } from '../lockRecord.ts';
 import type { LockStore, LockView, Refusal, StoreTraits } from '../lockStore.ts';
+import { remembered } from './remembered.ts';
 import {
   advisoryStatements,
   attemptRows,
@@ -53,7 +54,7 @@ export function postgresAdvisoryLockStore(
   const sql = advisoryStatements(tableName(table, '"'));
   const pool = connectionPool((signal) => connectPostgres(address, signal), connections);
   const sessions = new Map<string, LeaseSession>();
-  const numberOf = (key: string) => String(keyNumber(table, key));
+  const numberOf = remembered((key) => String(keyNumber(table, key)));
   const idOf = (key: string, leaseId: string) => `${leaseId} ${key}`;
 
   /** Runs a statement outside the sessions of the leases. */
