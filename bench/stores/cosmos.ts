@@ -5,7 +5,7 @@ import { startCosmosProcess } from '../../test/support/servers/cosmos.ts';
 import type { BenchStoreKind } from './benchStore.ts';
 
 export const cosmos: BenchStoreKind = {
-  name: 'Cosmos item with TTL',
+  name: 'cosmos',
   programs: {},
   leaseMs: 15_000,
   async start() {

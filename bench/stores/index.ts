@@ -6,8 +6,18 @@ import { mysql } from './mysql.ts';
 import { postgres } from './postgres.ts';
 import { postgresAdvisory } from './postgresAdvisory.ts';
 import { redis } from './redis.ts';
+import { serviceBus } from './serviceBus.ts';
 
-const kinds: readonly BenchStoreKind[] = [blob, redis, postgres, postgresAdvisory, mysql, etcd, cosmos];
+const kinds: readonly BenchStoreKind[] = [
+  blob,
+  redis,
+  postgres,
+  postgresAdvisory,
+  mysql,
+  etcd,
+  cosmos,
+  serviceBus,
+];
 
 /** Those that are asked for, by a part of their names, and whose programs are installed; says which are left out. */
 export function chosenStores(names: string | undefined): BenchStoreKind[] {

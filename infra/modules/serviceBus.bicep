@@ -1,5 +1,6 @@
-// The queue of payment commands. Its properties match local/serviceBus/Config.json, which the emulators use,
-// except for the time to live: the emulators allow at most an hour, so only this file sets it.
+// The queue of payment commands, and one whose sessions are locks. Their properties match
+// local/serviceBus/Config.json, which the emulators use, except for the time to live: the emulators allow at most an
+// hour, so only this file sets it.
 param name string
 param location string
 param tags object
@@ -40,6 +41,21 @@ resource paymentCommands 'Microsoft.ServiceBus/namespaces/queues@2024-01-01' = {
   }
 }
 
+@description('Used only if LOCKS is service-bus. Each lock is a session. The queue never has a message.')
+resource locks 'Microsoft.ServiceBus/namespaces/queues@2024-01-01' = {
+  parent: namespace
+  name: 'locks'
+  properties: {
+    // The length of every lease. The app checks it.
+    lockDuration: 'PT30S'
+    maxDeliveryCount: 10
+    requiresSession: true
+    requiresDuplicateDetection: false
+    defaultMessageTimeToLive: 'P14D'
+    deadLetteringOnMessageExpiration: false
+  }
+}
+
 var roles = [
   {
     name: 'Azure Service Bus Data Sender'
@@ -63,6 +79,27 @@ resource roleAssignments 'Microsoft.Authorization/roleAssignments@2022-04-01' = 
   for role in roles: {
     name: guid(paymentCommands.id, appPrincipalId, role.id)
     scope: paymentCommands
+    properties: {
+      roleDefinitionId: subscriptionResourceId('Microsoft.Authorization/roleDefinitions', role.id)
+      principalId: appPrincipalId
+      principalType: 'ServicePrincipal'
+      description: role.why
+    }
+  }
+]
+
+var lockRoles = [
+  {
+    name: 'Azure Service Bus Data Receiver'
+    id: '4f6d3b9b-027b-4f4c-9142-0e5a2a2247e0'
+    why: 'Accepting a session takes a lock; its state keeps the fence.'
+  }
+]
+
+resource lockRoleAssignments 'Microsoft.Authorization/roleAssignments@2022-04-01' = [
+  for role in lockRoles: {
+    name: guid(locks.id, appPrincipalId, role.id)
+    scope: locks
     properties: {
       roleDefinitionId: subscriptionResourceId('Microsoft.Authorization/roleDefinitions', role.id)
       principalId: appPrincipalId

@@ -33,8 +33,12 @@ export const faultSchema = z.discriminatedUnion('kind', [
     /** AMQP error condition. Absent: one that the SDK retries. */
     condition: z.string().optional(),
   }),
-  /** Expires all current locks. */
-  z.strictObject({ kind: z.literal('expire-locks'), queue: z.string().optional() }),
+  /** Expires all current locks, or with `session` the locks of sessions with this id only. */
+  z.strictObject({
+    kind: z.literal('expire-locks'),
+    queue: z.string().optional(),
+    session: z.string().optional(),
+  }),
 ]);
 
 export type Fault = z.infer<typeof faultSchema>;

@@ -102,7 +102,10 @@ function setFault({ broker, faults, dropConnections }: Parts, body: string): Rep
   const fault = parsed.data;
   if (fault.kind === 'expire-locks') {
     const only = fault.queue === undefined ? broker.all() : [broker.find(fault.queue)];
-    const expired = only.reduce((sum, queue) => sum + (queue?.expireLocks(broker.now()) ?? 0), 0);
+    const expired = only.reduce(
+      (sum, queue) => sum + (queue?.expireLocks(broker.now(), fault.session) ?? 0),
+      0,
+    );
     return { status: 200, body: { expired } };
   }
   if (fault.kind === 'drop-connection' && fault.operation === undefined) {

@@ -3,4 +3,5 @@ export const blobContainers = { locks: 'locks', receipts: 'receipts' } as const;
 export const queues = { workItems: 'work-items', workItemsPoison: 'work-items-poison' } as const;
 /** The schedules in the container `pace` (pacing/schedule.ts). */
 export const paceLimits = { charges: 'charges', lookups: 'lookups' } as const;
-export const serviceBusQueues = { paymentCommands: 'payment-commands' } as const;
+/** `locks` never has a message: each lock is a session (locking/stores/serviceBusLockStore.ts). */
+export const serviceBusQueues = { paymentCommands: 'payment-commands', locks: 'locks' } as const;

@@ -51,6 +51,12 @@ const needs: readonly Need[] = [
     scope: 'paymentCommands',
   },
   {
+    call: /\.acceptSession\(/,
+    role: 'Azure Service Bus Data Receiver',
+    id: '4f6d3b9b-027b-4f4c-9142-0e5a2a2247e0',
+    scope: 'locks',
+  },
+  {
     call: /new CosmosClient\(/,
     role: 'payonce metadata reader',
     id: '<metadataReader.id>',

@@ -45,9 +45,14 @@ describe('the comparisons of code and infra/ detect', () => {
       missing: ['work'],
       idle: [queues.workItems],
     });
-    expect(queueDifferences({ ...code, serviceBus: ['commands'] }, created({ storage, serviceBus }))).toEqual(
-      { missing: ['commands'], idle: [serviceBusQueues.paymentCommands] },
-    );
+    const other = {
+      ...code,
+      serviceBus: Object.values({ ...serviceBusQueues, paymentCommands: 'commands' }),
+    };
+    expect(queueDifferences(other, created({ storage, serviceBus }))).toEqual({
+      missing: ['commands'],
+      idle: [serviceBusQueues.paymentCommands],
+    });
   });
 
   test('a queue renamed in infra/', () => {

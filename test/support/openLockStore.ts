@@ -7,6 +7,7 @@ export type StoreAddress =
   | { kind: 'etcd'; endpoints: string }
   | { kind: 'redis'; url: string }
   | { kind: 'postgres' | 'postgresAdvisory' | 'mysql'; url: string }
+  | { kind: 'serviceBus'; connectionString: string; queue: string; lockDurationMs: number }
   | { kind: 'quorum'; stores: readonly StoreAddress[]; memberMs: number };
 
 /** Opens a store. Each kind loads only its own client. */
@@ -39,6 +40,14 @@ export async function openLockStore(address: StoreAddress): Promise<LockStore> {
         '../../src/locking/stores/postgresAdvisoryLockStore.ts'
       );
       return postgresAdvisoryLockStore(address.url);
+    }
+    case 'serviceBus': {
+      const { ServiceBusClient } = await import('@azure/service-bus');
+      const { serviceBusLockStore } = await import('../../src/locking/stores/serviceBusLockStore.ts');
+      const { connectionString, queue, lockDurationMs } = address;
+      return serviceBusLockStore((options) => new ServiceBusClient(connectionString, options), queue, {
+        lockDurationMs,
+      });
     }
     case 'mysql': {
       const { mysqlLockStore } = await import('../../src/locking/stores/mysqlLockStore.ts');

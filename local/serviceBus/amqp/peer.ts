@@ -17,6 +17,9 @@ export interface Namespace {
   consumers: Consumers;
 }
 
+/** How a link ended: its client closed it, or the connection was lost. */
+export type LinkEnd = 'closed' | 'lost';
+
 /** One client connection. */
 export interface Peer {
   /** The client put a valid token on `$cbs`, or gave the key with PLAIN. */
@@ -25,8 +28,8 @@ export interface Peer {
   replies: Set<OutgoingLink>;
   /** Holder ids under which this connection's links hold sessions. */
   sessionHolders: Set<string>;
-  /** The action to run when a link closes, by link. */
-  cleanups: Map<object, () => void>;
+  /** The action to run when a link ends, by link. */
+  cleanups: Map<object, (ended: LinkEnd) => void>;
   /** Cuts the connection without an AMQP close. */
   drop: () => void;
 }

@@ -1,7 +1,7 @@
 import type { AddressInfo, Server, Socket } from 'node:net';
 import { underFault } from '../faults.ts';
 import { attachIncoming, attachOutgoing } from './attach.ts';
-import type { Namespace, Peer } from './peer.ts';
+import type { LinkEnd, Namespace, Peer } from './peer.ts';
 import {
   type AmqpSession,
   type Connection,
@@ -84,7 +84,7 @@ function serveConnections(container: Container, namespace: Namespace, peers: Map
   const linkGone = (context: EventContext) => {
     const link = context.sender ?? context.receiver;
     const peer = peers.get(context.connection);
-    if (link !== undefined && peer !== undefined) cleanUp(peer, link);
+    if (link !== undefined && peer !== undefined) cleanUp(peer, link, 'closed');
   };
 
   container.on('connection_open', (context: EventContext) => {
@@ -115,8 +115,13 @@ function serveConnections(container: Container, namespace: Namespace, peers: Map
     const peer = peers.get(context.connection);
     if (peer === undefined) return;
     for (const link of peer.cleanups.keys() as Iterable<{ session?: unknown }>) {
-      if (link.session === context.session) cleanUp(peer, link);
+      if (link.session === context.session) cleanUp(peer, link, 'closed');
     }
+  });
+  container.on('connection_close', (context: EventContext) => {
+    const peer = peers.get(context.connection);
+    if (peer === undefined) return;
+    for (const link of peer.cleanups.keys()) cleanUp(peer, link, 'closed');
   });
   container.on('disconnected', (context: EventContext) => peers.get(context.connection)?.drop());
   // rhea reports errors in frame handling here, and then closes that client's connection.
@@ -133,7 +138,7 @@ function createPeer(connection: Connection, forget: () => void): Peer {
     cleanups: new Map(),
     drop() {
       forget();
-      for (const link of peer.cleanups.keys()) cleanUp(peer, link);
+      for (const link of peer.cleanups.keys()) cleanUp(peer, link, 'lost');
       const { socket } = connection as unknown as { socket: Socket };
       if (socket.destroyed) return;
       socket.destroy();
@@ -145,10 +150,10 @@ function createPeer(connection: Connection, forget: () => void): Peer {
   return peer;
 }
 
-function cleanUp(peer: Peer, link: object): void {
+function cleanUp(peer: Peer, link: object, ended: LinkEnd): void {
   const action = peer.cleanups.get(link);
   peer.cleanups.delete(link);
-  action?.();
+  action?.(ended);
 }
 
 /**

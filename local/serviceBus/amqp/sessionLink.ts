@@ -91,11 +91,13 @@ function serveAccepted(
     stopServing();
     link.close(lockLost(queue));
   });
-  peer.cleanups.set(link, () => {
+  peer.cleanups.set(link, (ended) => {
     stopServing();
     stopWatching();
     peer.sessionHolders.delete(holder);
-    queue.releaseSession(sessionId, holder, broker.now());
+    // A receiver that is not closed keeps the session until its lock expires
+    // (https://learn.microsoft.com/azure/service-bus-messaging/message-sessions).
+    if (ended === 'closed') queue.releaseSession(sessionId, holder, broker.now());
   });
 }
 

@@ -257,9 +257,15 @@ export class Queue {
     this.#journal.putSessionState(this.name, sessionId, state);
   }
 
-  /** Expires every message and session lock now. Returns how many there were. */
-  expireLocks(now: number): number {
+  /** Expires every message and session lock now, or only that of one session. Returns how many there were. */
+  expireLocks(now: number, sessionId?: string): number {
     this.advance(now);
+    if (sessionId !== undefined) {
+      const session = this.#sessions.get(sessionId);
+      if (session?.holder === undefined) return 0;
+      this.#moves.sessionEnded(session, now);
+      return 1;
+    }
     const entries = this.#moves.shelf.underLock().filter(({ dueAt }) => dueAt < Infinity);
     for (const entry of entries) this.#moves.lockEnded(entry, now);
     const sessions = this.#sessions.held();

@@ -12,17 +12,17 @@ export interface AssignedRole {
   why: string;
 }
 
-/** The roles that a module assigns: its variable `roles`, if a resource assigns each of them. */
+/** The roles that a module assigns: its variable `roles`, or another ending in `Roles`, if a resource assigns each of them. */
 export function rolesOf(file: BicepFile): AssignedRole[] {
   const assignments = [...file.resources.values()].filter(({ type }) =>
     /\/(sqlR|r)oleAssignments@/.test(type),
   );
   return assignments.flatMap(({ body, value }) => {
-    // Every assignment in infra/ loops over the list (`[for role in roles: …]`), so the list is complete.
-    if (!/^\[\s*for role in roles:/.test(value?.text ?? ''))
-      throw new Error(`${file.file}: role assignments must loop over roles`);
+    // Every assignment in infra/ loops over a list (`[for role in roles: …]`), so the list is complete.
+    const variable = /^\[\s*for role in (roles|\w+Roles):/.exec(value?.text ?? '')?.[1];
+    if (variable === undefined) throw new Error(`${file.file}: role assignments must loop over roles`);
     const symbol = propertiesOf(body).get('scope')?.text;
-    const list = variableValue(file, 'roles');
+    const list = variableValue(file, variable);
     return (Array.isArray(list) ? list : []).map((role) => ({
       module: file.file,
       name: textOf(role, 'name'),

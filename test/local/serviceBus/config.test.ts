@@ -15,7 +15,7 @@ const problemsOf = (json: unknown) => {
   return 'none';
 };
 
-test('the default configuration has the payonce queue', () => {
+test('the default configuration has the queues of payonce', () => {
   expect(readConfig(new URL('../../../local/serviceBus/Config.json', import.meta.url))).toEqual([
     {
       name: 'payment-commands',
@@ -26,6 +26,17 @@ test('the default configuration has the payonce queue', () => {
         duplicateWindowMs: 600_000,
         timeToLiveMs: 14 * 86_400_000,
         deadLetterOnExpiry: true,
+      },
+    },
+    {
+      name: 'locks',
+      rules: {
+        lockMs: 30_000,
+        maxDeliveryCount: 10,
+        requiresSession: true,
+        duplicateWindowMs: undefined,
+        timeToLiveMs: 14 * 86_400_000,
+        deadLetterOnExpiry: false,
       },
     },
   ]);

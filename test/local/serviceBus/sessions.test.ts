@@ -3,7 +3,22 @@ import { type ServiceBusForTests, serviceBusForTests } from '../../support/servi
 
 let bus: ServiceBusForTests;
 beforeAll(async () => {
-  const names = ['order', 'next', 'state', 'conflict', 'lost', 'renew', 'wait', 'close', 'defer', 'rules'];
+  const names = [
+    'order',
+    'next',
+    'state',
+    'conflict',
+    'lost',
+    'renew',
+    'wait',
+    'close',
+    'defer',
+    'rules',
+    'cut',
+    'bye',
+    'stale',
+    'expired',
+  ];
   bus = await serviceBusForTests({
     ...Object.fromEntries(names.map((name) => [name, { RequiresSession: true }])),
     plain: {},
@@ -115,4 +130,46 @@ test('sessions are required if configured, and refused otherwise', async () => {
   await expect(bus.client.createSender('rules').sendMessages({ body: 1 })).rejects.toMatchObject(refusal);
   await expect(bus.client.createReceiver('rules').receiveMessages(1)).rejects.toMatchObject(refusal);
   await expect(bus.client.acceptNextSession('plain')).rejects.toMatchObject(refusal);
+});
+
+test('a session whose connection is lost stays locked until its lock expires', async () => {
+  const holder = bus.connect();
+  await (await holder.acceptSession('cut', 'a', noRenewal)).setSessionState('kept');
+  await bus.setFault({ kind: 'drop-connection' });
+  const other = bus.connect();
+  await expect(other.acceptSession('cut', 'a', noRenewal)).rejects.toMatchObject({
+    code: 'SessionCannotBeLocked',
+  });
+  bus.clock.advance(60_000);
+  const next = await other.acceptSession('cut', 'a', noRenewal);
+  expect(await next.getSessionState()).toBe('kept');
+});
+
+test('a client that closes its connection in order frees its sessions', async () => {
+  const holder = bus.connect();
+  await holder.acceptSession('bye', 'a', noRenewal);
+  await holder.close();
+  await bus.client.acceptSession('bye', 'a', noRenewal);
+});
+
+test('a state is refused from a receiver that has lost its session', async () => {
+  const slow = await bus.connect().acceptSession('stale', 'a', noRenewal);
+  await slow.setSessionState('first');
+  bus.clock.advance(60_000);
+  const next = await bus.connect().acceptSession('stale', 'a', noRenewal);
+  await next.setSessionState('second');
+  await expect(slow.setSessionState('late')).rejects.toMatchObject({ code: 'SessionLockLost' });
+  expect(await next.getSessionState()).toBe('second');
+});
+
+test('the lock of one session can be expired by a fault', async () => {
+  const noticed = await bus.connect().acceptSession('expired', 'a', noRenewal);
+  const kept = await bus.connect().acceptSession('expired', 'b', noRenewal);
+  expect(await bus.setFault({ kind: 'expire-locks', queue: 'expired', session: 'a' })).toEqual({
+    expired: 1,
+  });
+  await bus.client.acceptSession('expired', 'a', noRenewal);
+  await expect(noticed.renewSessionLock()).rejects.toMatchObject({ code: 'SessionLockLost' });
+  await kept.renewSessionLock();
+  expect(await bus.setFault({ kind: 'expire-locks', session: 'nobody' })).toEqual({ expired: 0 });
 });

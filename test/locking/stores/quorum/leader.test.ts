@@ -1,12 +1,9 @@
-import { createClient } from 'redis';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { createLocks, type Lease, lead } from '../../../../src/locking/index.ts';
 import { quorumLockStore } from '../../../../src/locking/stores/quorumLockStore.ts';
-import { redisKeys } from '../../../../src/locking/stores/redis/redisKeys.ts';
 import { redisLockStore } from '../../../../src/locking/stores/redisLockStore.ts';
 import { systemClock } from '../../../../src/platform/clock.ts';
 import { noTelemetry } from '../../../../src/platform/telemetry.ts';
-import { leaderContract } from '../../../../src/testing/locks/leaderContract.ts';
 import { describeWith } from '../../../support/servers/findProgram.ts';
 import { keepsEverything, redisPrograms, startRedis } from '../../../support/servers/redis.ts';
 import { until } from '../../../support/until.ts';
@@ -19,27 +16,6 @@ const quorumOf = (servers: readonly { url: string }[]) =>
     servers.map(({ url }) => redisLockStore(url)),
     { memberMs: 500 },
   );
-
-describeWith(redisPrograms, 'leaders on a quorum', async () => {
-  const servers = await start(3);
-  const bare = servers.map(({ url }) => createClient({ url }));
-  beforeAll(() => Promise.all(bare.map((client) => client.connect())));
-  afterAll(async () => {
-    for (const client of bare) client.destroy();
-    await Promise.all(servers.map((server) => server[Symbol.asyncDispose]()));
-  });
-
-  leaderContract({
-    open: async () => quorumOf(servers),
-    clock: systemClock,
-    leaseMs,
-    pass: (ms) => systemClock.sleep(ms),
-    realTime: true,
-    async lose(key) {
-      await Promise.all(bare.map((client) => client.del(redisKeys('payonce:locks:', key).lease)));
-    },
-  });
-});
 
 describeWith(redisPrograms, 'an election over five masters', () => {
   describe('with three candidates', () => {
