@@ -5,9 +5,19 @@ import { etcd } from './etcd.ts';
 import { mysql } from './mysql.ts';
 import { postgres } from './postgres.ts';
 import { postgresAdvisory } from './postgresAdvisory.ts';
+import { quorum } from './quorum.ts';
 import { redis } from './redis.ts';
 
-const kinds: readonly BenchStoreKind[] = [blob, redis, postgres, postgresAdvisory, mysql, etcd, cosmos];
+const kinds: readonly BenchStoreKind[] = [
+  blob,
+  redis,
+  quorum,
+  postgres,
+  postgresAdvisory,
+  mysql,
+  etcd,
+  cosmos,
+];
 
 /** Those that are asked for, by a part of their names, and whose programs are installed; says which are left out. */
 export function chosenStores(names: string | undefined): BenchStoreKind[] {
