@@ -5,8 +5,12 @@ import base from './vitest.config.ts';
 export default defineConfig({
   test: {
     ...base.test,
-    include: ['test/locking/model/*.test.ts', 'test/locking/campaign/*.campaign.ts'],
-    env: { LOCKING_SCHEDULES: '100000' },
+    include: [
+      'test/locking/model/*.test.ts',
+      'test/locking/stores/quorum/schedules.test.ts',
+      'test/locking/campaign/*.campaign.ts',
+    ],
+    env: { LOCKING_SCHEDULES: '100000', LOCKING_QUORUM_SCHEDULES: '2000' },
     testTimeout: 1_800_000,
   },
 });

@@ -5,16 +5,20 @@ import { etcd } from './etcd.ts';
 import { mysql } from './mysql.ts';
 import { postgres } from './postgres.ts';
 import { postgresAdvisory } from './postgresAdvisory.ts';
+import { quorum } from './quorum.ts';
 import { redis } from './redis.ts';
 import { serviceBus } from './serviceBus.ts';
+import { zooKeeper } from './zooKeeper.ts';
 
 const kinds: readonly BenchStoreKind[] = [
   blob,
   redis,
+  quorum,
   postgres,
   postgresAdvisory,
   mysql,
   etcd,
+  zooKeeper,
   cosmos,
   serviceBus,
 ];

@@ -63,7 +63,7 @@ const sabotages: Sabotage[] = [
   {
     name: 'fence not checked by the store in the model',
     file: 'test/locking/model/fencedRegister.ts',
-    from: "if (fence < seen) return 'fencedOut';",
+    from: "if (fence < (seen ?? 0)) return 'fencedOut';",
     to: '',
     tests: 'test/locking/model/schedules.test.ts',
     caughtBy: 'no schedule of',
@@ -91,6 +91,54 @@ const sabotages: Sabotage[] = [
     to: "if (renewed.leaseId !== undefined) return 'renewed';",
     tests: 'test/locking/stores/blob/contract.test.ts',
     caughtBy: 'an expired lease is free for others, and its old id no longer works',
+  },
+  {
+    name: 'Redis: a renewal that does not compare the lease',
+    file: 'src/locking/stores/redis/redisScripts.ts',
+    from: "if holder == ARGV[1] then\n  redis.call('PEXPIRE'",
+    to: "if holder then\n  redis.call('PEXPIRE'",
+    tests: 'test/locking/stores/redis/contract.test.ts',
+    caughtBy: 'is refused to another id',
+  },
+  {
+    name: 'Redis: a record written under an old version',
+    file: 'src/locking/stores/redis/redisScripts.ts',
+    from: "if version ~= ARGV[2] then return 'changed' end\nredis.call('HSET'",
+    to: "redis.call('HSET'",
+    tests: 'test/locking/stores/redis/contract.test.ts',
+    caughtBy: 'is refused for an old version, even under the right lease',
+  },
+  {
+    name: 'SQL rows: a lock that is taken although another lease runs',
+    file: 'src/locking/stores/sql/rowLockStore.ts',
+    from: 'or lease_id = ?)`,',
+    to: 'or ends_at is not null or lease_id = ?)`,',
+    tests: 'test/locking/stores/postgres/contract.test.ts',
+    caughtBy: 'one lease gets it, another does not',
+  },
+  {
+    name: 'SQL rows: a lease that has run out can be renewed',
+    file: 'src/locking/stores/sql/rowLockStore.ts',
+    from: 'const ours = `id = ? and lease_id = ? and',
+    to: 'const ours = `id = ? and lease_id = ?`; void `',
+    tests: 'test/locking/stores/postgres/contract.test.ts',
+    caughtBy: 'an expired lease is free for others, and its old id no longer works',
+  },
+  {
+    name: 'quorum: one member is enough to acquire',
+    file: 'src/locking/stores/quorum/quorumDecisions.ts',
+    from: "if (acquired >= majority) return 'acquired';",
+    to: "if (acquired >= 1) return 'acquired';",
+    tests: 'test/locking/stores/quorum/schedules.test.ts',
+    caughtBy: 'no schedule',
+  },
+  {
+    name: 'quorum: one member is enough to renew',
+    file: 'src/locking/stores/quorum/quorumDecisions.ts',
+    from: "if (count(ballot, is('renewed')) >= majority) return 'renewed';",
+    to: "if (count(ballot, is('renewed')) >= 1) return 'renewed';",
+    tests: 'test/locking/stores/quorum/schedules.test.ts',
+    caughtBy: 'no schedule',
   },
 ];
 
@@ -125,7 +173,7 @@ function failures(dir: string, tests: string): string[] {
 const copy = mkdtempSync(join(tmpdir(), 'payonce-sabotage-'));
 let unnoticed = 0;
 try {
-  for (const part of ['src', 'test', 'local', 'package.json', 'tsconfig.json', 'vitest.config.ts']) {
+  for (const part of ['src', 'test', 'local', 'bench', 'package.json', 'tsconfig.json', 'vitest.config.ts']) {
     cpSync(join(project, part), join(copy, part), { recursive: true });
   }
   // Windows lets any user create a junction; other systems ignore the type and create a plain symlink.

@@ -8,7 +8,8 @@ export type StoreAddress =
   | { kind: 'redis'; url: string }
   | { kind: 'postgres' | 'postgresAdvisory' | 'mysql'; url: string }
   | { kind: 'serviceBus'; connectionString: string; queue: string; lockDurationMs: number }
-  | { kind: 'quorum'; stores: readonly StoreAddress[]; memberMs: number };
+  | { kind: 'quorum'; stores: readonly StoreAddress[]; memberMs: number }
+  | { kind: 'zooKeeper'; connectString: string; tickMs: number };
 
 /** Opens a store. Each kind loads only its own client. */
 export async function openLockStore(address: StoreAddress): Promise<LockStore> {
@@ -56,6 +57,10 @@ export async function openLockStore(address: StoreAddress): Promise<LockStore> {
     case 'quorum': {
       const { quorumLockStore } = await import('../../src/locking/stores/quorumLockStore.ts');
       return quorumLockStore(await Promise.all(address.stores.map(openLockStore)), address);
+    }
+    case 'zooKeeper': {
+      const { zooKeeperLockStore } = await import('../../src/locking/stores/zooKeeperLockStore.ts');
+      return zooKeeperLockStore(address.connectString, { tickMs: address.tickMs });
     }
   }
 }

@@ -1,0 +1,78 @@
+import {
+  connectToZooKeeper,
+  type ZooKeeperConnection,
+} from '../../src/locking/stores/zooKeeper/zooKeeperConnection.ts';
+import {
+  check,
+  closeSession,
+  create,
+  exists,
+  getData,
+  multi,
+  setData,
+  sync,
+} from '../../src/locking/stores/zooKeeper/zooKeeperRequests.ts';
+import { startZooKeeper, zooKeeperPrograms } from '../../test/support/servers/zooKeeper.ts';
+import type { BenchStoreKind } from './benchStore.ts';
+
+const tickMs = 1_000;
+const leaseMs = 5_000;
+const never = new AbortController().signal;
+
+/** A single ZooKeeper server, without a majority to wait for. The bare client is our own: there is no other. */
+export const zooKeeper: BenchStoreKind = {
+  name: 'ZooKeeper',
+  programs: zooKeeperPrograms,
+  leaseMs,
+  async start() {
+    const server = await startZooKeeper(tickMs);
+
+    async function connect(timeoutMs: number, pings: boolean): Promise<ZooKeeperConnection> {
+      const at = { host: '127.0.0.1', port: server.port };
+      const connection = await connectToZooKeeper(at, { timeoutMs, pings }, never);
+      if (connection === 'expired') throw new Error('a new session has ended');
+      return connection;
+    }
+
+    const shared = await connect(10_000, true);
+    const nodesOf = (key: string) => ({ lock: `/${key}`, tenure: `/${key}/tenure`, lease: `/${key}/lease` });
+    return {
+      port: server.port,
+      address: (port) => ({ kind: 'zooKeeper', connectString: `127.0.0.1:${port}`, tickMs }),
+      raw: {
+        async prepare(key) {
+          const { lock, tenure } = nodesOf(key);
+          await shared.send(multi([create(lock, '0', 'for ever'), create(tenure, '', 'for ever')]), never);
+        },
+        async cycle(key) {
+          const { lock, tenure, lease } = nodesOf(key);
+          const read = async () => {
+            const [, found] = await Promise.all([
+              shared.send(sync(lock), never),
+              shared.send(getData(lock), never),
+              shared.send(exists(lease), never),
+            ]);
+            return found;
+          };
+          const found = await read();
+          await read();
+          const session = await connect(leaseMs, false);
+          const take = [create(lease, 'bench', 'with the session'), setData(tenure, 'bench')];
+          const taken = await session.send(multi(take), never);
+          const version = taken.kind === 'done' ? taken.stats[0]?.version : undefined;
+          const stat = await session.send(exists(lock), never);
+          const record = JSON.stringify({ fence: Number(found?.stat.version) + 1, leaseMs });
+          const write = [check(lease), check(tenure, version), setData(lock, record, stat?.version)];
+          const written = await session.send(multi(write), never);
+          if (written.kind === 'refused') throw new Error(`refused: ${written.code}`);
+          await Promise.all([session.send(exists(lease), never), session.send(closeSession, never)]);
+          session.destroy();
+        },
+      },
+      async [Symbol.asyncDispose]() {
+        shared.destroy();
+        await server[Symbol.asyncDispose]();
+      },
+    };
+  },
+};

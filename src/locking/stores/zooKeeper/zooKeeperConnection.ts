@@ -1,0 +1,155 @@
+/**
+ * A connection to one ZooKeeper server, for one session. We wrote our own client of the wire protocol because there is no
+ * kept one: `zookeeper` has no build for Linux, and `node-zookeeper-client` has had no release since 2022. It has what locks
+ * need, and no watches, ACLs, SASL or TLS.
+ */
+import { connect } from 'node:net';
+import { untilAborted } from '../untilAborted.ts';
+import { bool, bytes, int, type JuteReader, juteReader, long, splitMessages } from './jute.ts';
+import type { ZooKeeperRequest } from './zooKeeperRequests.ts';
+
+export interface ZooKeeperServer {
+  host: string;
+  port: number;
+}
+
+/** A session outlives its connections: whoever knows its id and password can go on with it until it ends. */
+export interface ZooKeeperSession {
+  id: bigint;
+  password: Buffer;
+  /** How long it lives on without a word from its client, in milliseconds. The server has the last word. */
+  timeoutMs: number;
+}
+
+export interface ZooKeeperConnection {
+  session: ZooKeeperSession;
+  /** Whether it takes requests. Once it does not, it never does again. */
+  isOpen: () => boolean;
+  /**
+   * Sends a request at once; the server answers in order. Once a request was given up, the connection takes no more.
+   *
+   * @throws ZooKeeperRefused; an Error if the connection ends first; the reason of the signal.
+   */
+  send: <T>(request: ZooKeeperRequest<T>, signal: AbortSignal) => Promise<T>;
+  /** Ends the connection. The session lives on. */
+  destroy: () => void;
+}
+
+/** ZooKeeper answered with an error: one of `KeeperException.Code`. */
+export class ZooKeeperRefused extends Error {
+  override readonly name = 'ZooKeeperRefused';
+  readonly code: number;
+
+  constructor(code: number) {
+    super(`ZooKeeper answered with error ${code}`);
+    this.code = code;
+  }
+}
+
+interface Waiting {
+  resolve: (answer: JuteReader) => void;
+  reject: (why: Error) => void;
+}
+
+/** The number of the first message, which has none in it. Requests begin at 1. */
+const greeting = 0;
+const ping = [int(-2), int(11)];
+
+/**
+ * Connects, and starts a session of `timeoutMs`, or goes on with `session`, whose time begins anew. `expired`: that session
+ * has ended. With `pings` the session lives for as long as the connection does.
+ */
+export async function connectToZooKeeper(
+  { host, port }: ZooKeeperServer,
+  { timeoutMs, session, pings = false }: { timeoutMs: number; session?: ZooKeeperSession; pings?: boolean },
+  signal: AbortSignal,
+): Promise<ZooKeeperConnection | 'expired'> {
+  signal.throwIfAborted();
+  const server = `ZooKeeper at ${host}:${port}`;
+  const socket = connect({ host, port, noDelay: true });
+  const waiting = new Map<number, Waiting>();
+  let open = true;
+  let lastNumber = greeting;
+
+  function close(why: Error): void {
+    open = false;
+    socket.destroy();
+    for (const { reject } of waiting.values()) reject(why);
+  }
+
+  function whyAtOnce(): string {
+    if (!waiting.has(greeting)) return '';
+    return '. It serves nobody now, or has as many connections from here as its maxClientCnxns allows.';
+  }
+
+  async function ask(number: number, message: readonly Buffer[], signal: AbortSignal): Promise<JuteReader> {
+    signal.throwIfAborted();
+    if (!open) throw new Error(`the connection to ${server} has ended`);
+    const { promise, resolve, reject } = Promise.withResolvers<JuteReader>();
+    waiting.set(number, { resolve, reject });
+    socket.ref().write(framed(message));
+    try {
+      return await untilAborted(signal, () => promise);
+    } catch (error) {
+      open = false;
+      throw error;
+    } finally {
+      waiting.delete(number);
+      const idle = waiting.size === 0;
+      // What was given up must not be sent later. An idle connection does not keep the process alive.
+      if (!open && (idle || socket.writableLength > 0)) socket.destroy();
+      else if (idle) socket.unref();
+    }
+  }
+
+  socket.on('error', (error) => {
+    const hungUp = 'code' in error && (error.code === 'ECONNRESET' || error.code === 'EPIPE');
+    close(new Error(`lost ${server}: ${error.message}${hungUp ? whyAtOnce() : ''}`, { cause: error }));
+  });
+  socket.on('close', () => close(new Error(`${server} closed the connection${whyAtOnce()}`)));
+  splitMessages(socket, (message) => {
+    const reader = juteReader(message);
+    const number = waiting.has(greeting) ? greeting : reader.int();
+    waiting.get(number)?.resolve(reader);
+  });
+
+  const asked = [
+    long(0n),
+    int(timeoutMs),
+    long(session?.id ?? 0n),
+    bytes(session?.password ?? Buffer.alloc(16)),
+  ];
+  const answer = await ask(greeting, [int(0), ...asked, bool(false)], signal);
+  answer.int();
+  const given = { timeoutMs: answer.int(), id: answer.long(), password: Buffer.from(answer.bytes()) };
+  if (given.id === 0n || given.timeoutMs <= 0) {
+    close(new Error(`${server} has ended the session`));
+    return 'expired';
+  }
+  if (pings) {
+    const pinging = setInterval(() => socket.write(framed(ping)), given.timeoutMs / 3).unref();
+    socket.on('close', () => clearInterval(pinging));
+  }
+
+  return {
+    session: given,
+    isOpen: () => open,
+
+    async send({ type, body, answer: read, codes = [] }, signal) {
+      const number = ++lastNumber;
+      const answer = await ask(number, [int(number), int(type), body], signal);
+      answer.long();
+      const code = answer.int();
+      if (code === 0) return read(answer);
+      const known = codes.find(([expected]) => expected === code);
+      if (known === undefined) throw new ZooKeeperRefused(code);
+      return known[1];
+    },
+
+    destroy: () => close(new Error(`the connection to ${server} was ended`)),
+  };
+}
+
+function framed(message: readonly Buffer[]): Buffer {
+  return bytes(Buffer.concat(message));
+}
