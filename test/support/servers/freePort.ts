@@ -19,3 +19,10 @@ export async function freePort(): Promise<number> {
     return port;
   }
 }
+
+/** Several, no two of them equal. */
+export async function freePorts(count: number): Promise<number[]> {
+  const ports = new Set<number>();
+  while (ports.size < count) ports.add(await freePort());
+  return [...ports];
+}

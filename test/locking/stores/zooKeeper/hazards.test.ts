@@ -12,6 +12,7 @@ import {
   exists,
   getData,
   multi,
+  remove,
   setData,
   type ZooKeeperOperation,
 } from '../../../../src/locking/stores/zooKeeper/zooKeeperRequests.ts';
@@ -128,6 +129,27 @@ describeWith(zooKeeperPrograms, 'hazards of ZooKeeper', () => {
       lease.assertHeld();
       await lease.release();
       expect((await store.look(key, within(5_000)))?.held).toBe(false);
+    });
+
+    test('a session that lives proves nothing once somebody deleted its node: each write checks the tenure, too', async () => {
+      const leaseMs = 5_000;
+      const [key, leaseId] = [randomUUID(), randomUUID()];
+      const nodes = nodesOf(root, key);
+      const { version } = await store.create(key, within(5_000));
+      expect(await store.acquire(key, leaseId, leaseMs, within(5_000))).toBe('acquired');
+      const other = await plain(server.port, leaseMs);
+      await run(other, remove(nodes.lease));
+      await using next = storeAt(server.address);
+      expect(await next.acquire(key, randomUUID(), leaseMs, within(5_000))).toBe('acquired');
+      // Whoever checks only that there is a lease takes the next holder's for his own.
+      await run(other, check(nodes.lease));
+      other.destroy();
+      const late = { fence: 9, owner, since: 0, leaseMs };
+      expect(await store.raise(key, leaseId, late, version, within(5_000))).toMatchObject({
+        reason: 'taken',
+      });
+      expect(await store.renew(key, leaseId, leaseMs, within(5_000))).toMatchObject({ reason: 'taken' });
+      expect((await next.look(key, within(5_000)))?.held).toBe(true);
     });
 
     test('a holder whose session has ended writes what it likes, unless the write checks the lease', async () => {
