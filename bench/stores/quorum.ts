@@ -1,14 +1,11 @@
 import { randomUUID } from 'node:crypto';
 import { createClient } from 'redis';
+import { redisScripts } from '../../src/locking/stores/redis/redisScripts.ts';
 import { redisPrograms, startRedis } from '../../test/support/servers/redis.ts';
 import type { BenchStoreKind } from './benchStore.ts';
+import { record, send, versionIn } from './redis.ts';
 
 const databases = [0, 1, 2];
-
-const raise = `
-if redis.call('GET', KEYS[2]) == ARGV[1] then return redis.call('HSET', KEYS[1], 'fence', ARGV[2], 'owner', ARGV[3]) end
-`;
-const release = `if redis.call('GET', KEYS[1]) == ARGV[1] then return redis.call('DEL', KEYS[1]) end`;
 
 /** Three stores that are databases of one Redis: it costs what three servers do, and one proxy cuts off all of them. */
 export const quorum: BenchStoreKind = {
@@ -21,9 +18,7 @@ export const quorum: BenchStoreKind = {
       databases.map((database) => createClient({ url: server.url, database }).connect()),
     );
     const each = <T>(ask: (client: (typeof clients)[number]) => Promise<T>) => Promise.all(clients.map(ask));
-    const [raiseSha = '', releaseSha = ''] = await Promise.all(
-      [raise, release].map(async (script) => (await each((client) => client.scriptLoad(script)))[0]),
-    );
+    for (const { lua } of Object.values(redisScripts)) await each((client) => client.scriptLoad(lua));
     return {
       port: server.port,
       address: (port) => ({
@@ -35,19 +30,16 @@ export const quorum: BenchStoreKind = {
         memberMs: 500,
       }),
       raw: {
-        prepare: async () => {},
+        prepare: async (key) => void (await each((client) => send(client, 'create', key, randomUUID()))),
         async cycle(key) {
-          const [record, lease, id] = [`{${key}}`, `{${key}}:lease`, randomUUID()];
-          await each((client) => client.hGet(record, 'fence'));
-          await each((client) =>
-            client.set(lease, id, { condition: 'NX', expiration: { type: 'PX', value: 6_000 } }),
-          );
-          const fences = await each((client) => client.hGet(record, 'fence'));
-          const fence = String(Math.max(...fences.map(Number)) + 1);
-          await each((client) =>
-            client.evalSha(raiseSha, { keys: [record, lease], arguments: [id, fence, 'bench'] }),
-          );
-          await each((client) => client.evalSha(releaseSha, { keys: [lease], arguments: [id] }));
+          const id = randomUUID();
+          await each((client) => send(client, 'look', key));
+          await each((client) => send(client, 'acquire', key, id, '6000'));
+          await each(async (client) => {
+            const version = versionIn(await send(client, 'look', key));
+            await send(client, 'raise', key, id, version, record, randomUUID());
+          });
+          await each((client) => send(client, 'release', key, id));
         },
       },
       async [Symbol.asyncDispose]() {
