@@ -27,7 +27,7 @@ export interface QuorumOptions {
 
 /**
  * A lock store made of several that fail independently, best three or five: Redlock
- * (https://redis.io/docs/latest/develop/clients/patterns/distributed-locks/) with fences, over stores of any kind. It works
+ * (https://redis.io/docs/latest/develop/use/patterns/distributed-locks/) with fences, over stores of any kind. It works
  * while a majority does, and waits for nobody else.
  *
  * A lease holds on a majority of the stores, and ends when it has run out or was lost on so many that no majority is left. A

@@ -45,7 +45,7 @@ const traits: StoreTraits = {
  *   in seconds, so they still rise;
  * - with failover, the option `replicas`. Replication is asynchronous: without it a promoted replica may hand out the lock,
  *   and the same fence, once more. It narrows this window but does not close it
- *   (https://redis.io/docs/latest/commands/wait/#consistency-and-wait). Where that is not enough, use a quorum.
+ *   (https://redis.io/docs/latest/commands/wait/). Where that is not enough, use a quorum.
  *
  * `test/locking/stores/redis/hazards.test.ts` shows each.
  */
@@ -55,6 +55,7 @@ export function redisLockStore(
 ): LockStore {
   const server = typeof address === 'string' ? { url: address } : address;
   const redis = redisConnection(server, { replicas, waitMs });
+
   /** Runs a script on a lock. */
   async function run<T>(
     signal: AbortSignal,
@@ -72,7 +73,6 @@ export function redisLockStore(
 
   return {
     traits,
-
     look,
 
     async create(key, signal) {
