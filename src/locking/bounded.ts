@@ -39,7 +39,8 @@ async function start<T>(request: (signal: AbortSignal) => Promise<T>, signal: Ab
   return request(signal);
 }
 
-function limit(clock: Clock, ms: number, fire: () => void): () => void {
+/** Calls `fire` after `ms` milliseconds, unless the function that it returns is called first. */
+export function limit(clock: Clock, ms: number, fire: () => void): () => void {
   if (clock.after !== undefined) return clock.after(ms, fire);
   const done = new AbortController();
   clock.sleep(ms, done.signal).then(fire, () => {});

@@ -1,6 +1,6 @@
 import type { Clock } from '../../../platform/clock.ts';
 import { errorText } from '../../../platform/errorText.ts';
-import { RequestTimedOut } from '../../bounded.ts';
+import { limit, RequestTimedOut } from '../../bounded.ts';
 import type { LockStore } from '../../lockStore.ts';
 import type { Ballot } from './quorumViews.ts';
 
@@ -32,8 +32,7 @@ export async function poll<T, R>(
   const answers = new Map<number, T>();
   const failures = new Map<number, unknown>();
   const decided = Promise.withResolvers<R>();
-  const limit = new AbortController();
-  const settled = new AbortController();
+  const giving = new AbortController();
 
   function weigh(): void {
     const pending = members.length - answers.size - failures.size;
@@ -44,13 +43,13 @@ export async function poll<T, R>(
       decided.reject(new TooFewAnswers(answers.size, members.length, [...failures.values()]));
     }
     signal.removeEventListener('abort', abort);
-    settled.abort(allSettled);
+    cancel?.();
   }
 
   async function vote(store: LockStore, member: number): Promise<void> {
     try {
-      limit.signal.throwIfAborted();
-      const answer = await ask(store, limit.signal, member);
+      giving.signal.throwIfAborted();
+      const answer = await ask(store, giving.signal, member);
       if (failures.has(member)) return;
       answers.set(member, answer);
       weigh();
@@ -64,7 +63,7 @@ export async function poll<T, R>(
 
   /** Whoever has not answered by now has failed, even if its store does not heed the signal. */
   function giveUp(reason: unknown): void {
-    limit.abort(reason);
+    giving.abort(reason);
     for (const member of members.keys())
       if (!answers.has(member) && !failures.has(member)) failures.set(member, reason);
     weigh();
@@ -77,12 +76,7 @@ export async function poll<T, R>(
 
   decided.promise.catch(() => {});
   signal.addEventListener('abort', abort, { once: true });
-  if (ms !== undefined) {
-    clock.sleep(ms, settled.signal).then(
-      () => giveUp(new RequestTimedOut(ms)),
-      () => {},
-    );
-  }
+  const cancel = ms === undefined ? undefined : limit(clock, ms, () => giveUp(new RequestTimedOut(ms)));
   for (const [member, store] of members.entries()) void turn(member, () => vote(store, member));
   return decided.promise;
 }
@@ -97,5 +91,3 @@ export class TooFewAnswers extends Error {
     super(`the answers of ${answered} of ${members} stores do not decide${why}`, { cause });
   }
 }
-
-const allSettled = new Error('all have answered');
