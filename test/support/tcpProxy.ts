@@ -68,7 +68,7 @@ export async function startTcpProxy(target: { host?: string; port: number }): Pr
     };
     from.on('data', (bytes) => next(() => to.write(bytes)));
     from.once('end', () => next(() => to.end()));
-    from.on('error', () => next(() => to.resetAndDestroy()));
+    from.on('error', () => next(() => resetSocket(to)));
     from.once('close', () => {
       next(() => to.destroy());
       if (to.closed) pairs.delete(pair);
@@ -103,7 +103,7 @@ export async function startTcpProxy(target: { host?: string; port: number }): Pr
 
   function reset(pair: Pair): void {
     pair.cut = true;
-    pair.client.resetAndDestroy();
+    resetSocket(pair.client);
     pair.server.destroy();
   }
 
@@ -131,4 +131,10 @@ export async function startTcpProxy(target: { host?: string; port: number }): Pr
       await closed;
     },
   };
+}
+
+/** Node 24 never exits after the reset of a socket that was ended before: it waits for the end in a busy loop. */
+function resetSocket(socket: Socket): void {
+  if (socket.writableEnded) socket.destroy();
+  else socket.resetAndDestroy();
 }
