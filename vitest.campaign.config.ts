@@ -1,10 +1,12 @@
 import { defineConfig } from 'vitest/config';
-import base from './vitest.config.ts';
 
 /** The long form of the lease model's test, and the same on real servers: minutes, not seconds. */
 export default defineConfig({
   test: {
-    ...base.test,
+    globalSetup: ['test/support/globalAzurite.ts'],
+    pool: 'forks',
+    maxWorkers: 2,
+    hookTimeout: 30_000,
     include: [
       'test/locking/model/*.test.ts',
       'test/locking/stores/quorum/schedules.test.ts',
