@@ -4,6 +4,7 @@ import { followUpsOf } from './followUps/followUps.ts';
 import { receiptFollowUp, receiptStage } from './followUps/receipts.ts';
 import { webhookFollowUp, webhookStage } from './followUps/webhook.ts';
 import { createLocks, jobLockKey } from './locking/index.ts';
+import { blobLocks, type OpenLocks } from './lockStores.ts';
 import { reportGauges } from './ops/gauges.ts';
 import { opsApi } from './ops/opsApi.ts';
 import { poisonSource } from './ops/poisonSource.ts';
@@ -33,6 +34,8 @@ const drainMs = 12_000;
 export interface AppParts extends Partial<Omit<Instance, 'name'>> {
   provider?: PaymentProvider;
   cloud?: (instance: Instance) => Cloud;
+  /** The store that `LOCKS` names. Default: blobs. */
+  openLocks?: OpenLocks;
 }
 
 export type App = ReturnType<typeof createApp>;
@@ -41,7 +44,7 @@ export type App = ReturnType<typeof createApp>;
 export function createApp(settings: Settings, parts: AppParts = {}) {
   const { clock = systemClock, telemetry = appTelemetry(), log = console.warn } = parts;
   const instance: Instance = { name: settings.instanceId, clock, telemetry, log };
-  const cloud = parts.cloud?.(instance) ?? azureCloud(settings, instance);
+  const cloud = parts.cloud?.(instance) ?? azureCloud(settings, instance, parts.openLocks ?? blobLocks);
   const { invoices, outbox, runs, effects, workItems } = cloud;
   const { shards, shardGroups: groups, batchSize, allowance, leaseSeconds } = settings;
   const claimStaleMs = settings.claimStaleSeconds * 1000;

@@ -6,7 +6,7 @@ import { shardsCheck } from './invoice/shard.ts';
 import { cosmosInvoiceStore } from './invoice/store/cosmosInvoiceStore.ts';
 import type { InvoiceStore } from './invoice/store/invoiceStore.ts';
 import type { LockStore } from './locking/index.ts';
-import { blobLockStore } from './locking/stores/blob/blobLockStore.ts';
+import type { OpenLocks } from './lockStores.ts';
 import type { AuditTrail } from './ops/audit.ts';
 import { cosmosAudit } from './ops/cosmosAudit.ts';
 import type { DeadLetterSource } from './ops/deadLetters.ts';
@@ -60,15 +60,26 @@ export interface Cloud {
   close(): Promise<void>;
 }
 
+/** Whether the store of the locks answers. One that only holders can look at is not asked. */
+async function probeLocks(store: LockStore, signal: AbortSignal): Promise<void> {
+  if (store.traits.looks === 'anyone') await store.look('health', signal);
+}
+
 /** Azure: Cosmos DB, Blob and Queue Storage, Service Bus. One per process, because the clients keep their connections. */
-export function azureCloud(settings: Connections & { shards: number }, instance: Instance): Cloud {
+export function azureCloud(
+  settings: Connections & { shards: number },
+  instance: Instance,
+  openLocks: OpenLocks,
+): Cloud {
   const { clock } = instance;
   const { shards } = settings;
-  const { containers, blobs, queues: storageQueues, serviceBus, sender, close } = azureClients(settings);
+  const clients = azureClients(settings);
+  const { containers, blobs, queues: storageQueues, serviceBus, sender, close } = clients;
   const documents = cosmosDocuments(containers.invoices);
   const onUnreadable = unreadableReport(instance);
   const checkShards = shardsCheck(documents, shards);
-  const locks = blobs.getContainerClient(blobContainers.locks);
+  const lockBlobs = blobs.getContainerClient(blobContainers.locks);
+  const lockStore = openLocks({ ...clients, blobs: lockBlobs, container: containers.locks });
   const workItems = storageQueues.getQueueClient(queues.workItems);
   const { paymentCommands } = serviceBusQueues;
   const commands = sender(paymentCommands);
@@ -76,7 +87,7 @@ export function azureCloud(settings: Connections & { shards: number }, instance:
   return {
     invoices: cosmosInvoiceStore(containers.invoices, { clock, shards, onUnreadable }),
     outbox: cosmosOutboxStore(containers.invoices, { clock, onUnreadable }),
-    lockStore: blobLockStore(locks),
+    lockStore,
     pace: cosmosPaceStore(containers.pace),
     heads: cosmosHeadBoard(containers.pace),
     runs: cosmosRunStore(containers.runs, onUnreadable),
@@ -101,10 +112,14 @@ export function azureCloud(settings: Connections & { shards: number }, instance:
         probe: (abortSignal) => containers.invoices.item('health', '00').read({ abortSignal }),
       },
       { name: 'shards', probe: checkShards },
-      { name: 'storage', probe: (abortSignal) => locks.getProperties({ abortSignal }) },
+      { name: 'storage', probe: (abortSignal) => lockBlobs.getProperties({ abortSignal }) },
+      { name: 'locks', probe: (signal) => probeLocks(lockStore, signal) },
       { name: 'serviceBus', probe: (abortSignal) => commands.createMessageBatch({ abortSignal }) },
     ],
     checkShards,
-    close,
+    async close() {
+      await lockStore[Symbol.asyncDispose]();
+      await close();
+    },
   };
 }

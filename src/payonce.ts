@@ -1,4 +1,5 @@
 import { createApp } from './app.ts';
+import { loadLockStore } from './lockStores.ts';
 import { exportTelemetry } from './platform/exportTelemetry.ts';
 import { readSettings } from './settings/readSettings.ts';
 
@@ -7,7 +8,7 @@ const settings = readSettings(process.env);
 const stopTelemetry = await exportTelemetry(settings.telemetry, settings.instanceId);
 
 /** The app of this process. */
-export const payonce = createApp(settings);
+export const payonce = createApp(settings, { openLocks: await loadLockStore(settings.locks) });
 
 /** Ends the app, then sends the last of its metrics. */
 export async function stopPayonce(): Promise<void> {

@@ -46,6 +46,23 @@ test('requires the Node version that these tests and infra/ use', () => {
   expect(readFileSync(functionApp, 'utf8')).toContain(`version: '${major}'`);
 });
 
+test.each([
+  ['redis', 'redis'],
+  ['postgres', 'pg'],
+  ['postgres-advisory', 'pg'],
+  ['mysql', 'mysql2'],
+])('names the client that LOCKS=%s:// needs and that is not in it', async (scheme, client) => {
+  const url = `${scheme}://127.0.0.1:1`;
+  const code = `import { loadLockStore } from './dist/src/lockStores.js';
+    await loadLockStore({ kind: '${scheme}', url: '${url}' }).catch((error) => console.log(String(error)));`;
+  const { stdout } = await promisify(execFile)(process.execPath, ['--input-type=module', '-e', code], {
+    cwd: folder,
+  });
+  expect(stdout).toBe(
+    `ClientMissing: LOCKS needs the npm package "${client}", which is not installed: npm install ${client}\n`,
+  );
+});
+
 test('the zip contains the same files', () => {
   const entries = Object.keys(unzipSync(readFileSync(join(out, 'payonce.zip'))));
   const files = readdirSync(folder, { recursive: true, withFileTypes: true }).filter((entry) =>

@@ -30,6 +30,8 @@ export const cosmos: BenchStoreKind = {
   },
 };
 
+const owner = { owner: { instance: 'bench', job: 'bench' }, since: 0, leaseMs: 15_000 };
+
 /** Two reads, then three transactions. */
 async function cycle(container: Container, key: string): Promise<void> {
   const leaseId = randomUUID();
@@ -59,7 +61,7 @@ async function cycle(container: Container, key: string): Promise<void> {
           condition: `from c where c.version = "${resource?.version}"`,
           operations: [
             { op: 'set', path: '/version', value: leaseId },
-            { op: 'set', path: '/record', value: JSON.stringify({ fence: Date.now() }) },
+            { op: 'set', path: '/record', value: JSON.stringify({ fence: Date.now(), ...owner }) },
           ],
         },
       },

@@ -5,6 +5,7 @@ import { etcd } from './etcd.ts';
 import { mysql } from './mysql.ts';
 import { postgres } from './postgres.ts';
 import { postgresAdvisory } from './postgresAdvisory.ts';
+import { quorum } from './quorum.ts';
 import { redis } from './redis.ts';
 import { serviceBus } from './serviceBus.ts';
 import { zooKeeper } from './zooKeeper.ts';
@@ -12,6 +13,7 @@ import { zooKeeper } from './zooKeeper.ts';
 const kinds: readonly BenchStoreKind[] = [
   blob,
   redis,
+  quorum,
   postgres,
   postgresAdvisory,
   mysql,

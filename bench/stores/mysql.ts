@@ -1,4 +1,4 @@
-import { randomUUID } from 'node:crypto';
+import { createHash, randomUUID } from 'node:crypto';
 import { createConnection } from 'mysql2/promise';
 import { mariadbPrograms, startMariadb } from '../../test/support/servers/mariadb.ts';
 import type { BenchStoreKind } from './benchStore.ts';
@@ -12,32 +12,36 @@ export const mysql: BenchStoreKind = {
     const server = await startMariadb({ max_connections: '300' });
     const client = await createConnection(server.url);
     await client.query(`create table raw (
-      name varchar(100) primary key, lease_id char(36), ends_at datetime(6), fence bigint not null default 0,
-      owner varchar(100)
-    )`);
+      id binary(32) primary key, lock_key text not null, lease_id varchar(100), ends_at datetime(6),
+      version char(36) not null, record text
+    ) engine = InnoDB character set ascii collate ascii_bin`);
     return {
       port: server.port,
       address: (to) => ({ kind: 'mysql', url: server.url.replace(`:${server.port}/`, `:${to}/`) }),
       raw: {
-        prepare: async (key) => void (await client.execute('insert into raw (name) values (?)', [key])),
+        async prepare(key) {
+          const values = [idOf(key), key, randomUUID()];
+          await client.execute('insert into raw (id, lock_key, version) values (?, ?, ?)', values);
+        },
         async cycle(key) {
-          const leaseId = randomUUID();
-          await client.execute('select fence, ends_at > utc_timestamp(6) as held from raw where name = ?', [
-            key,
-          ]);
+          const [id, leaseId] = [idOf(key), randomUUID()];
           await client.execute(
-            `update raw set lease_id = ?, ends_at = utc_timestamp(6) + interval 4 second
-             where name = ? and (ends_at is null or ends_at < utc_timestamp(6))`,
-            [leaseId, key],
+            'select lock_key, lease_id, ends_at > utc_timestamp(6) as runs, version, record from raw where id = ?',
+            [id],
           );
           await client.execute(
-            `update raw set fence = fence + 1, owner = 'bench'
-             where name = ? and lease_id = ? and ends_at > utc_timestamp(6)`,
-            [key, leaseId],
+            `update raw set lease_id = ?, ends_at = utc_timestamp(6) + interval ? * 1000 microsecond
+             where id = ? and (ends_at is null or ends_at <= utc_timestamp(6) or lease_id = ?)`,
+            [leaseId, 4_000, id, leaseId],
           );
           await client.execute(
-            'update raw set lease_id = null, ends_at = null where name = ? and lease_id = ?',
-            [key, leaseId],
+            `update raw set version = ?, record = ? where id = ? and lease_id = ? and ends_at > utc_timestamp(6)`,
+            [randomUUID(), record, id, leaseId],
+          );
+          await client.execute(
+            `update raw set lease_id = null, ends_at = null
+             where id = ? and lease_id = ? and ends_at > utc_timestamp(6)`,
+            [id, leaseId],
           );
         },
       },
@@ -48,3 +52,15 @@ export const mysql: BenchStoreKind = {
     };
   },
 };
+
+/** What a holder leaves. */
+const record = JSON.stringify({
+  fence: 1,
+  owner: { instance: 'bench', job: 'bench' },
+  since: 1,
+  leaseMs: 4_000,
+});
+
+function idOf(key: string): Buffer {
+  return createHash('sha256').update(key).digest();
+}

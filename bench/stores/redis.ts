@@ -1,12 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { createClient } from 'redis';
+import { redisScripts } from '../../src/locking/stores/redis/redisScripts.ts';
 import { redisPrograms, startRedis } from '../../test/support/servers/redis.ts';
 import type { BenchStoreKind } from './benchStore.ts';
-
-const raise = `
-if redis.call('GET', KEYS[2]) == ARGV[1] then return redis.call('HSET', KEYS[1], 'fence', ARGV[2], 'owner', ARGV[3]) end
-`;
-const release = `if redis.call('GET', KEYS[1]) == ARGV[1] then return redis.call('DEL', KEYS[1]) end`;
 
 /** One Redis in memory. */
 export const redis: BenchStoreKind = {
@@ -17,18 +13,18 @@ export const redis: BenchStoreKind = {
     const server = await startRedis();
     const client = createClient({ url: server.url });
     await client.connect();
-    const [raiseSha, releaseSha] = [await client.scriptLoad(raise), await client.scriptLoad(release)];
+    for (const { lua } of Object.values(redisScripts)) await client.scriptLoad(lua);
     return {
       port: server.port,
       address: (port) => ({ kind: 'redis', url: `redis://127.0.0.1:${port}` }),
       raw: {
-        prepare: async () => {},
+        prepare: async (key) => void (await send(client, 'create', key, randomUUID())),
         async cycle(key) {
-          const [record, lease, id] = [`{${key}}`, `{${key}}:lease`, randomUUID()];
-          const fence = Number(await client.hGet(record, 'fence')) + 1;
-          await client.set(lease, id, { condition: 'NX', expiration: { type: 'PX', value: 6_000 } });
-          await client.evalSha(raiseSha, { keys: [record, lease], arguments: [id, String(fence), 'bench'] });
-          await client.evalSha(releaseSha, { keys: [lease], arguments: [id] });
+          const id = randomUUID();
+          const version = versionIn(await send(client, 'look', key));
+          await send(client, 'acquire', key, id, '6000');
+          await send(client, 'raise', key, id, version, record, randomUUID());
+          await send(client, 'release', key, id);
         },
       },
       async [Symbol.asyncDispose]() {
@@ -38,3 +34,25 @@ export const redis: BenchStoreKind = {
     };
   },
 };
+
+/** What a holder leaves. */
+export const record = JSON.stringify({
+  fence: 1,
+  owner: { instance: 'bench', job: 'bench' },
+  since: 1,
+  leaseMs: 6_000,
+});
+
+/** Sends one of the store's own scripts, on the bare client. */
+export function send(
+  client: Pick<ReturnType<typeof createClient>, 'evalSha'>,
+  script: keyof typeof redisScripts,
+  key: string,
+  ...args: string[]
+): Promise<unknown> {
+  return client.evalSha(redisScripts[script].sha, { keys: [`{${key}}`, `{${key}}:lease`], arguments: args });
+}
+
+export function versionIn(found: unknown): string {
+  return Array.isArray(found) ? String(found[0]) : '';
+}

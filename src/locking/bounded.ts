@@ -18,21 +18,31 @@ const answered = new Error('answered');
  *
  * @throws RequestTimedOut after `ms`; before that, whatever the request throws.
  */
-export async function bounded<T>(
+export function bounded<T>(
   clock: Clock,
   ms: number,
   request: (signal: AbortSignal) => Promise<T>,
 ): Promise<T> {
-  const aborting = new AbortController();
-  const done = new AbortController();
-  const timeOut = clock.sleep(ms, done.signal).then(() => {
-    const error = new RequestTimedOut(ms);
-    aborting.abort(error);
-    throw error;
+  return new Promise((resolve, reject) => {
+    const aborting = new AbortController();
+    const cancel = limit(clock, ms, () => {
+      const error = new RequestTimedOut(ms);
+      aborting.abort(error);
+      reject(error);
+    });
+    start(request, aborting.signal).then(resolve, reject).finally(cancel);
   });
-  try {
-    return await Promise.race([(async () => request(aborting.signal))(), timeOut]);
-  } finally {
-    done.abort(answered);
-  }
+}
+
+/** The request as a promise, even if it throws at once. */
+async function start<T>(request: (signal: AbortSignal) => Promise<T>, signal: AbortSignal): Promise<T> {
+  return request(signal);
+}
+
+/** Calls `fire` after `ms` milliseconds, unless the function that it returns is called first. */
+export function limit(clock: Clock, ms: number, fire: () => void): () => void {
+  if (clock.after !== undefined) return clock.after(ms, fire);
+  const done = new AbortController();
+  clock.sleep(ms, done.signal).then(fire, () => {});
+  return () => done.abort(answered);
 }

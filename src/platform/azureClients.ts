@@ -1,6 +1,6 @@
 import { type Container, CosmosClient } from '@azure/cosmos';
 import { DefaultAzureCredential, type TokenCredential } from '@azure/identity';
-import { ServiceBusClient, type ServiceBusSender } from '@azure/service-bus';
+import { ServiceBusClient, type ServiceBusClientOptions, type ServiceBusSender } from '@azure/service-bus';
 import { BlobServiceClient } from '@azure/storage-blob';
 import { QueueServiceClient } from '@azure/storage-queue';
 import type { Connections } from './connections.ts';
@@ -13,6 +13,8 @@ export interface AzureClients {
   queues: QueueServiceClient;
   sender: (queue: string) => ServiceBusSender;
   serviceBus: ServiceBusClient;
+  /** Another client of Service Bus, with connections and options of its own. Whoever makes it closes it. */
+  connectServiceBus: (options: ServiceBusClientOptions) => ServiceBusClient;
   close: () => Promise<void>;
 }
 
@@ -39,11 +41,11 @@ export function azureClients({ cosmos, serviceBus, storage, clientId }: Connecti
       ? { connectionString: cosmos.value, connectionPolicy }
       : { endpoint: cosmos.endpoint, aadCredentials: credential(), connectionPolicy },
   );
-  const retryOptions = serviceBusRetries;
-  const serviceBusClient =
+  const connectServiceBus = (options: ServiceBusClientOptions) =>
     serviceBus.kind === 'connectionString'
-      ? new ServiceBusClient(serviceBus.value, { retryOptions })
-      : new ServiceBusClient(serviceBus.namespace, credential(), { retryOptions });
+      ? new ServiceBusClient(serviceBus.value, options)
+      : new ServiceBusClient(serviceBus.namespace, credential(), options);
+  const serviceBusClient = connectServiceBus({ retryOptions: serviceBusRetries });
   const database = cosmosClient.database(databaseName);
   const senders = new Map<string, ServiceBusSender>();
   return {
@@ -64,6 +66,7 @@ export function azureClients({ cosmos, serviceBus, storage, clientId }: Connecti
         ? QueueServiceClient.fromConnectionString(storage.value)
         : new QueueServiceClient(storage.queueEndpoint, credential()),
     serviceBus: serviceBusClient,
+    connectServiceBus,
     sender(queue) {
       const sender = senders.get(queue) ?? serviceBusClient.createSender(queue);
       senders.set(queue, sender);

@@ -6,6 +6,11 @@ export interface Clock {
   monotonic(): number;
   /** Resolves after `ms` milliseconds. Rejects with the signal's reason if the signal aborts first. */
   sleep(ms: number, signal?: AbortSignal): Promise<void>;
+  /**
+   * Calls `fire` after `ms` milliseconds, unless the function that it returns is called first. For limits, which are seldom
+   * reached and set for every request: it makes no promise and no signal. A clock may do without.
+   */
+  after?(ms: number, fire: () => void): () => void;
 }
 
 export const systemClock: Clock = {
@@ -26,4 +31,8 @@ export const systemClock: Clock = {
       }, ms);
       signal?.addEventListener('abort', abort, { once: true });
     }),
+  after(ms, fire) {
+    const timer = setTimeout(fire, ms);
+    return () => clearTimeout(timer);
+  },
 };

@@ -3,7 +3,8 @@ import { isHttps, isLoopbackHttp } from './addresses.ts';
 import { expected, missing } from './findings.ts';
 import { ncrontabError } from './ncrontab.ts';
 
-const unresolved =
+/** What a setting is whose reference the platform could not resolve. */
+export const unresolved =
   "is an unresolved Key Vault reference: the secret, or the app's role on the vault, is missing";
 
 export function wholeNumber<Default extends number | undefined>(fallback: Default, min: number, max: number) {

@@ -6,6 +6,7 @@ import { clientId, cosmosConnection, serviceBusConnection, storageConnection } f
 import { type Env, withoutBlanks } from './environment.ts';
 import { apiBase, isLiveKey, schedule, stripeKey, webhookSecret, webhookUrl, wholeNumber } from './fields.ts';
 import { expected } from './findings.ts';
+import { lockAddress } from './lockAddress.ts';
 import { BadSettings, type Settings } from './settings.ts';
 import { telemetryConnection } from './telemetryConnection.ts';
 
@@ -45,7 +46,12 @@ const settingsSchema = z.object({
   // A batch is one Cosmos transaction: at most 100 operations, and some of them are not invoices.
   BATCH_SIZE: wholeNumber(50, 1, 96),
   // The lease times that Blob Storage grants (https://learn.microsoft.com/rest/api/storageservices/lease-blob).
-  LEASE_SECONDS: wholeNumber(30, 15, 60),
+  leases: z
+    .object({ LEASE_SECONDS: wholeNumber(30, 15, 60), LOCKS: lockAddress })
+    .refine(({ LEASE_SECONDS, LOCKS }) => LOCKS.kind !== 'service-bus' || LEASE_SECONDS === 30, {
+      path: ['LEASE_SECONDS'],
+      error: 'expected 30, because LOCKS is service-bus: a session lock lasts as long as its queue says',
+    }),
   times: z
     .object({
       CLAIM_STALE_SECONDS: wholeNumber(300, 5, 86_400),
@@ -100,7 +106,7 @@ export function readSettings(
     schedules: env,
     sharding: env,
     BATCH_SIZE: env.BATCH_SIZE,
-    LEASE_SECONDS: env.LEASE_SECONDS,
+    leases: env,
     times: env,
     notify: env,
     PAYMENT_RATE: env.PAYMENT_RATE,
@@ -115,7 +121,7 @@ export function readSettings(
       parsed.error.issues.map(({ path, message }) => `${String(path.at(-1))}: ${message}`),
     );
   }
-  const { storage, cosmos, serviceBus, stripe, schedules, sharding, times } = parsed.data;
+  const { storage, cosmos, serviceBus, stripe, schedules, sharding, leases, times } = parsed.data;
   return Object.freeze({
     storage: Object.freeze(storage),
     cosmos: Object.freeze(cosmos),
@@ -128,7 +134,8 @@ export function readSettings(
     shards: sharding.SHARDS,
     shardGroups: sharding.SHARD_GROUPS,
     batchSize: parsed.data.BATCH_SIZE,
-    leaseSeconds: parsed.data.LEASE_SECONDS,
+    locks: leases.LOCKS,
+    leaseSeconds: leases.LEASE_SECONDS,
     claimStaleSeconds: times.stale,
     paymentTimeoutSeconds: times.timeout,
     allowance: Object.freeze({

@@ -1,4 +1,5 @@
 import type { Connections, TelemetryConnection } from '../platform/connections.ts';
+import type { LockAddress } from './lockAddress.ts';
 
 /** The checked settings of one process. */
 export interface Settings extends Connections {
@@ -13,6 +14,8 @@ export interface Settings extends Connections {
   readonly shards: number;
   readonly shardGroups: number;
   readonly batchSize: number;
+  /** The store of locks. */
+  readonly locks: LockAddress;
   readonly leaseSeconds: number;
   readonly claimStaleSeconds: number;
   readonly paymentTimeoutSeconds: number;

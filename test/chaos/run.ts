@@ -11,6 +11,8 @@ import { exitOnSignals } from '../support/endWithProcess.ts';
 import { startLocalCloud } from '../support/localCloud.ts';
 import { seededRandom } from '../support/seededRandom.ts';
 import { type Fleet, startFleet } from './fleet.ts';
+import { startLockServer } from './lockServer.ts';
+import { pausesAfter, pausesLine, tooLong } from './pauses.ts';
 import { figuresOf } from './report.ts';
 import { chaosSchedule, type Mishap } from './schedule.ts';
 
@@ -19,6 +21,7 @@ const usage = `npm run test:chaos -- [options]
   --seed S       whole number; the same seed gives the same mishaps at the same times (default: from the clock)
   --hosts N      default 5
   --drain S      seconds that everything may then take to come to rest (default 120)
+  --locks KIND   redis, postgres or etcd: the locks are there, on a server that loses its data (default: blobs)
   --invoices N   total, imported evenly over that time (default 500 a minute)`;
 
 const { values } = parseArgs({
@@ -28,6 +31,7 @@ const { values } = parseArgs({
     hosts: { type: 'string', default: '5' },
     drain: { type: 'string', default: '120' },
     invoices: { type: 'string' },
+    locks: { type: 'string' },
     help: { type: 'boolean', default: false },
   },
 });
@@ -71,12 +75,17 @@ process.exitCode = (await run()) ? 0 : 1;
 
 async function run(): Promise<boolean> {
   const durationMs = minutes * 60_000;
-  const mishaps = chaosSchedule({ seed, durationMs, hosts });
+  await using locks = await startLockServer(values.locks);
+  const mishaps = chaosSchedule({ seed, durationMs, hosts, lockServer: locks !== undefined });
   console.log(
     `seed ${seed}: ${mishaps.length} mishaps in ${minutes} min, ${hosts} hosts, ${invoices} invoices`,
   );
   await using cloud = await startLocalCloud({ searchLagMs });
-  await using fleet = await startFleet(cloud, { hosts, env, random: seededRandom(seed) });
+  await using fleet = await startFleet(cloud, {
+    hosts,
+    env: { ...env, ...locks?.env },
+    random: seededRandom(seed),
+  });
   const started = performance.now();
   const faultsOf = {
     cosmos: `${(/AccountEndpoint=([^;]+)\//.exec(cloud.cosmos) ?? [])[1]}/_local/faults`,
@@ -84,14 +93,18 @@ async function run(): Promise<boolean> {
     payments: `${cloud.payments}/_local/faults`,
   };
 
+  /** When the server of the locks was back without its data, in milliseconds since the epoch. */
+  const lockServerBack: number[] = [];
   let over = false;
   const [{ evidence, drained, open }] = await Promise.all([
     inflict().then(comeToRest),
     importAll(),
     showProgress(),
   ]);
-  const problems = [...open, ...violations(evidence)];
+  const pauses = pausesAfter(lockServerBack, evidence.charges);
+  const problems = [...open, ...violations(evidence), ...tooLong(pauses)];
   console.log(figuresOf({ evidence, mishaps, drained }).join('\n'));
+  if (locks !== undefined) console.log(pausesLine(pauses));
   if (problems.length === 0) {
     console.log('Everything adds up.');
     return true;
@@ -117,6 +130,10 @@ async function run(): Promise<boolean> {
         return fleet.terminate(mishap.host, mishap.awayMs);
       case 'pause':
         return fleet.pause(mishap.host, mishap.pauseMs);
+      case 'locks gone':
+        // The other mishaps go on meanwhile.
+        void locks?.loseData(mishap.awayMs).then((backAt) => lockServerBack.push(backAt));
+        return;
       case 'fault': {
         const body = JSON.stringify(mishap.fault);
         const response = await fetch(faultsOf[mishap.service], { method: 'POST', body });

@@ -12,7 +12,7 @@ test('mishaps are in order, within the duration, and hit existing hosts', () => 
   const mishaps = chaosSchedule(options);
   expect(mishaps.map(({ at }) => at)).toEqual(mishaps.map(({ at }) => at).toSorted((a, b) => a - b));
   expect(mishaps.every(({ at }) => at > 0 && at < options.durationMs)).toBe(true);
-  const hosts = mishaps.flatMap((mishap) => (mishap.kind === 'fault' ? [] : [mishap.host]));
+  const hosts = mishaps.flatMap((mishap) => ('host' in mishap ? [mishap.host] : []));
   expect(new Set(hosts)).toEqual(new Set([0, 1, 2, 3, 4]));
 });
 
@@ -33,4 +33,12 @@ test('ten minutes contain every kind of mishap', () => {
   ]) {
     expect(kinds).toContain(kind);
   }
+});
+
+test('a server of locks adds its own mishaps and leaves the others as they are', () => {
+  const alone = chaosSchedule(options);
+  const withLocks = chaosSchedule({ ...options, lockServer: true });
+  const gone = withLocks.filter(({ kind }) => kind === 'locks gone');
+  expect(gone.length).toBeGreaterThan(10);
+  expect(withLocks.filter(({ kind }) => kind !== 'locks gone')).toEqual(alone);
 });

@@ -6,6 +6,8 @@ export type Mishap = { at: number } & (
   /** The process freezes and then continues, unaware of the gap. */
   | { kind: 'pause'; host: number; pauseMs: number }
   /** `fault` is POSTed to a stand-in's `/_local/faults`. */
+  /** The server of the locks dies with all its data, and starts without any. */
+  | { kind: 'locks gone'; awayMs: number }
   | { kind: 'fault'; service: 'cosmos' | 'serviceBus' | 'payments'; fault: Record<string, unknown> }
 );
 
@@ -13,13 +15,15 @@ export interface ScheduleOptions {
   seed: number;
   durationMs: number;
   hosts: number;
+  /** The locks are on a server of their own, which loses its data. */
+  lockServer?: boolean;
 }
 
 /** The mean gap between mishaps of each stream, in milliseconds. */
-const everyMs = { process: 7_000, cosmos: 2_000, serviceBus: 4_000, payments: 1_500 };
+const everyMs = { process: 7_000, cosmos: 2_000, serviceBus: 4_000, payments: 1_500, locks: 15_000 };
 
 /** All mishaps of a run, in order; a function of the seed. Pure. */
-export function chaosSchedule({ seed, durationMs, hosts }: ScheduleOptions): Mishap[] {
+export function chaosSchedule({ seed, durationMs, hosts, lockServer = false }: ScheduleOptions): Mishap[] {
   const random = seededRandom(seed);
   const stream = (meanMs: number, make: (at: number) => Mishap): Mishap[] => {
     const mishaps: Mishap[] = [];
@@ -41,7 +45,12 @@ export function chaosSchedule({ seed, durationMs, hosts }: ScheduleOptions): Mis
       service: 'payments',
       fault: paymentsFault(random),
     })),
+    ...(lockServer ? stream(everyMs.locks, (at) => lockMishap(at, random)) : []),
   ].toSorted((a, b) => a.at - b.at);
+}
+
+function lockMishap(at: number, random: SeededRandom): Mishap {
+  return { at, kind: 'locks gone', awayMs: random.between(200, 5_000) };
 }
 
 function processMishap(at: number, hosts: number, random: SeededRandom): Mishap {

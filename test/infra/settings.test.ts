@@ -16,7 +16,7 @@ describe('settings', () => {
     notifyWebhookUrl: '',
     applicationInsightsConnectionString: 'InstrumentationKey=11111111-2222-3333-4444-555555555555',
     ...Object.fromEntries(
-      ['shards', 'shardGroups', 'paymentRate', 'invoiceSchedule', 'outboxSchedule'].map((name) => [
+      ['shards', 'shardGroups', 'paymentRate', 'locks', 'invoiceSchedule', 'outboxSchedule'].map((name) => [
         name,
         mainDefault(name),
       ]),

@@ -89,6 +89,7 @@ describe('readSettings', () => {
       shards: 16,
       shardGroups: 4,
       batchSize: 50,
+      locks: { kind: 'blob' },
       leaseSeconds: 30,
       claimStaleSeconds: 300,
       paymentTimeoutSeconds: 30,
@@ -419,5 +420,65 @@ describe('the webhook', () => {
   test('a short secret is refused and not repeated', () => {
     const [problem] = problemsOf({ ...good, NOTIFY_WEBHOOK_URL: url, NOTIFY_WEBHOOK_SECRET: 'hunter2' });
     expect(problem).toBe('NOTIFY_WEBHOOK_SECRET: expected at least 24 characters');
+  });
+});
+
+describe('LOCKS', () => {
+  const locks = (address: string) => read({ ...good, LOCKS: address }).locks;
+
+  test.each(['blob', 'cosmos', 'service-bus'])('%s needs no address', (kind) => {
+    expect(locks(kind)).toEqual({ kind });
+  });
+
+  test.each([
+    ['redis://127.0.0.1:6379/1', 'redis'],
+    ['rediss://:p%40ss@cache.example.com:6380', 'redis'],
+    ['postgres://payonce:secret@db/locks', 'postgres'],
+    ['postgresql://db', 'postgres'],
+    ['postgres-advisory://db', 'postgres-advisory'],
+    ['mysql://db', 'mysql'],
+    ['mariadb://db', 'mysql'],
+    ['etcd://a:2379,b:2379,[::1]:2379', 'etcd'],
+    ['etcds://a', 'etcd'],
+    ['zookeeper://a:2181,b:2181', 'zookeeper'],
+  ])('%s is a server of %s', (url, kind) => {
+    expect(locks(` ${url} `)).toEqual({ kind, url });
+  });
+
+  test('several addresses are a quorum', () => {
+    const members = ['redis://a', 'redis://b', 'etcd://c'].map((url) => ({ kind: url.split(':')[0], url }));
+    expect(locks('redis://a redis://b  etcd://c')).toEqual({ kind: 'quorum', members });
+  });
+
+  test.each([
+    'memcached://a',
+    'redis:',
+    'redis://',
+    'Blob',
+    'blob redis://a redis://b',
+    'redis://a redis://b',
+    'redis://a redis://a redis://b',
+    'redis://a,b:1',
+    'etcd://a,,b',
+    '__proto__://a',
+    'redis://user:topsecret@host:port',
+  ])('"%s" is refused, and not repeated: it may hold a password', (address) => {
+    const [problem = '', ...others] = problemsOf({ ...good, LOCKS: address });
+    expect(others).toEqual([]);
+    expect(problem).toMatch(/^LOCKS: expected blob, cosmos, service-bus, an address \(redis:/);
+    expect(problem).not.toContain('topsecret');
+  });
+
+  test('a reference that was not resolved is named as one', () => {
+    const reference = '@Microsoft.KeyVault(SecretUri=https://v/secrets/locks)';
+    expect(problemsOf({ ...good, LOCKS: reference })).toEqual([
+      expect.stringMatching(/^LOCKS: is an unresolved Key Vault reference/),
+    ]);
+  });
+
+  test('on Service Bus leases have the length of a session lock', () => {
+    expect(problemsOf({ ...good, LOCKS: 'service-bus', LEASE_SECONDS: '15' })).toEqual([
+      'LEASE_SECONDS: expected 30, because LOCKS is service-bus: a session lock lasts as long as its queue says',
+    ]);
   });
 });

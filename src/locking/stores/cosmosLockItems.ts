@@ -5,17 +5,23 @@ import { cosmosStatus } from '../../documents/cosmosDocuments.ts';
 import { checkKey, recordFromText } from '../lockRecord.ts';
 import type { LockView } from '../lockStore.ts';
 
-export const recordItem = z.object({ version: z.string(), record: z.string().optional() });
-export type RecordItem = z.infer<typeof recordItem>;
+const recordItem = z.object({ version: z.string(), record: z.string().optional() });
+type RecordItem = z.infer<typeof recordItem>;
 
 /** `leaseId` is empty once the lease was broken. The item then lasts for the rest of the lease, to tell its holder. */
-export const leaseItem = z.object({ leaseId: z.string() });
-export type LeaseItem = z.infer<typeof leaseItem>;
+const leaseItem = z.object({ leaseId: z.string() });
+type LeaseItem = z.infer<typeof leaseItem>;
 
-export const listedItem = z.discriminatedUnion('id', [
-  recordItem.extend({ id: z.literal('record'), key: z.string() }),
-  leaseItem.extend({ id: z.literal('lease'), key: z.string() }),
-]);
+/** The items of one lock, each if it is there. */
+export const lockItems = z.object({ record: recordItem.optional(), lease: leaseItem.optional() });
+
+/** The items of many locks. */
+export const listedItems = z.array(
+  z.discriminatedUnion('id', [
+    recordItem.extend({ id: z.literal('record'), key: z.string() }),
+    leaseItem.extend({ id: z.literal('lease'), key: z.string() }),
+  ]),
+);
 
 /** The lock as its two items show it. */
 export function lockView({ version, record }: RecordItem, lease: LeaseItem | undefined): LockView {

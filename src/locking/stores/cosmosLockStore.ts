@@ -1,6 +1,5 @@
 import { randomUUID } from 'node:crypto';
 import type { Container, OperationInput } from '@azure/cosmos';
-import { z } from 'zod';
 import { cosmosStatus, fromCosmos, runBatch, unlessRefused } from '../../documents/cosmosDocuments.ts';
 import { recordToText } from '../lockRecord.ts';
 import type { LockStore, LockView, Refusal, StoreTraits } from '../lockStore.ts';
@@ -8,15 +7,14 @@ import { checkLockContainer } from './cosmosLockContainer.ts';
 import {
   isRefusal,
   type LockPatch,
-  leaseItem,
   leaseTtl,
-  listedItem,
+  listedItems,
+  lockItems,
   lockPartition,
   lockView,
   patchBody,
   patchIn,
   quoted,
-  recordItem,
 } from './cosmosLockItems.ts';
 import { untilAborted } from './untilAborted.ts';
 
@@ -57,7 +55,7 @@ export function cosmosLockStore(container: Container): LockStore {
       return (await send(abortSignal, () => item.read({ abortSignal }))).resource;
     };
     const [record, lease] = await Promise.all([read('record'), read('lease')]);
-    return { record: recordItem.optional().parse(record), lease: leaseItem.optional().parse(lease) };
+    return lockItems.parse({ record, lease });
   }
 
   async function look(key: string, signal: AbortSignal): Promise<LockView | undefined> {
@@ -173,7 +171,7 @@ export function cosmosLockStore(container: Container): LockStore {
       const found = await send(abortSignal, () =>
         container.items.query<unknown>({ query, parameters }, { abortSignal }).fetchAll(),
       );
-      const listed = z.array(listedItem).parse(found.resources);
+      const listed = listedItems.parse(found.resources);
       const leases = new Map(listed.flatMap((item) => (item.id === 'lease' ? [[item.key, item]] : [])));
       for (const item of listed) {
         if (item.id === 'record') yield { key: item.key, ...lockView(item, leases.get(item.key)) };

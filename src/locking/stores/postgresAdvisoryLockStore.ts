@@ -1,10 +1,17 @@
 import { randomUUID } from 'node:crypto';
 import { recordFromText, recordToText } from '../lockRecord.ts';
 import type { LockStore, LockView, Refusal, StoreTraits } from '../lockStore.ts';
-import * as sqlOf from './sql/advisoryStatements.ts';
+import { remembered } from './remembered.ts';
+import {
+  advisoryStatements,
+  attemptRows,
+  breakRows,
+  type ViewRow,
+  viewRows,
+} from './sql/advisoryStatements.ts';
 import { connectionPool } from './sql/connectionPool.ts';
 import { type LeaseSession, leaseSession } from './sql/leaseSession.ts';
-import { asciiJson, fromAscii, keyNumber, tableName, toAscii } from './sql/lockNames.ts';
+import { asciiJson, fromAscii, keyNumber, rowVersion, tableName, toAscii } from './sql/lockNames.ts';
 import { connectPostgres, orCreate, type PostgresConnection } from './sql/postgresConnection.ts';
 import type { SqlValue } from './sql/sqlConnection.ts';
 
@@ -44,10 +51,10 @@ export function postgresAdvisoryLockStore(
   address: string | PostgresConnection,
   { table = 'payonce_advisory_locks', connections = 4 }: PostgresAdvisoryLockOptions = {},
 ): LockStore {
-  const sql = sqlOf.advisoryStatements(tableName(table, '"'));
+  const sql = advisoryStatements(tableName(table, '"'));
   const pool = connectionPool((signal) => connectPostgres(address, signal), connections);
   const sessions = new Map<string, LeaseSession>();
-  const numberOf = (key: string) => String(keyNumber(table, key));
+  const numberOf = remembered((key) => String(keyNumber(table, key)));
   const idOf = (key: string, leaseId: string) => `${leaseId} ${key}`;
 
   /** Runs a statement outside the sessions of the leases. */
@@ -57,7 +64,7 @@ export function postgresAdvisoryLockStore(
 
   async function look(key: string, signal: AbortSignal): Promise<LockView | undefined> {
     const { rows } = await run(sql.look, [numberOf(key)], signal);
-    const [row] = sqlOf.viewRows.parse(rows);
+    const [row] = viewRows.parse(rows);
     if (row === undefined) return undefined;
     refuseCollision(row, key);
     return view(row);
@@ -97,7 +104,7 @@ export function postgresAdvisoryLockStore(
       return pool.use(signal, async (connection, keep) => {
         const values = [number, connection.processId, toAscii(key), String(leaseMs)];
         const { rows } = await orCreate(connection, sql.schema, () => connection.run(sql.acquire, values));
-        const [row] = sqlOf.attemptRows.parse(rows);
+        const [row] = attemptRows.parse(rows);
         if (row === undefined) return 'absent';
         refuseCollision(row, key);
         if (row.locked === null) throw new Error(pooled);
@@ -116,7 +123,7 @@ export function postgresAdvisoryLockStore(
 
     async raise(key, leaseId, record, version, signal) {
       signal.throwIfAborted();
-      const values = [toAscii(version), randomUUID(), asciiJson(recordToText(record))];
+      const values = [rowVersion(version), randomUUID(), asciiJson(recordToText(record))];
       const session = sessions.get(idOf(key, leaseId));
       if (session === undefined) return noSession;
       const row = await session.ask(signal, sql.raise, numberOf(key), values);
@@ -143,8 +150,8 @@ export function postgresAdvisoryLockStore(
     },
 
     async break(key, version, signal) {
-      const { rows } = await run(sql.break, [numberOf(key), toAscii(version)], signal);
-      const [row] = sqlOf.breakRows.parse(rows);
+      const { rows } = await run(sql.break, [numberOf(key), rowVersion(version)], signal);
+      const [row] = breakRows.parse(rows);
       if (row === undefined) return 'changed';
       if (row.pid === null) return 'notHeld';
       if (row.done) return 'broken';
@@ -154,7 +161,7 @@ export function postgresAdvisoryLockStore(
     async *list(prefix, signal) {
       const beginning = toAscii(prefix);
       const { rows } = await run(sql.list, [beginning, beginning.length], signal);
-      for (const row of sqlOf.viewRows.parse(rows)) yield { key: fromAscii(row.lock_key), ...view(row) };
+      for (const row of viewRows.parse(rows)) yield { key: fromAscii(row.lock_key), ...view(row) };
     },
 
     async [Symbol.asyncDispose]() {
@@ -178,6 +185,6 @@ function refuseCollision({ lock_key }: { lock_key: string }, key: string): void 
   throw new Error(`"${key}" and "${fromAscii(lock_key)}" have the same advisory lock: rename one of them`);
 }
 
-function view({ held, record, version }: sqlOf.ViewRow): LockView {
+function view({ held, record, version }: ViewRow): LockView {
   return { held, record: recordFromText(record), version };
 }

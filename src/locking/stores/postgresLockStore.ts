@@ -1,4 +1,5 @@
 import type { LockStore } from '../lockStore.ts';
+import { remembered } from './remembered.ts';
 import { connectionPool } from './sql/connectionPool.ts';
 import { tableName } from './sql/lockNames.ts';
 import { connectPostgres, orCreate, type PostgresConnection } from './sql/postgresConnection.ts';
@@ -61,7 +62,7 @@ export function postgresLockStore(
 }
 
 /** Question marks as `$1`, `$2` and so on. */
-function numbered(statement: string): string {
+const numbered = remembered((statement) => {
   let count = 0;
   return statement.replaceAll('?', () => `$${++count}`);
-}
+});

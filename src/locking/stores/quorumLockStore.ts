@@ -21,10 +21,29 @@ export interface QuorumOptions {
    */
   memberMs?: number;
   clock?: Clock;
-  /** Returns values in [0, 1). Default: Math.random. */
+  /** Returns values in [0, 1), for the pauses of candidates that split the vote. Default: Math.random. */
   random?: () => number;
 }
 
+/**
+ * A lock store made of several that fail independently, best three or five: Redlock
+ * (https://redis.io/docs/latest/develop/use/patterns/distributed-locks/) with fences, over stores of any kind. It works
+ * while a majority does, and waits for nobody else.
+ *
+ * A lease holds on a majority of the stores, and ends when it has run out or was lost on so many that no majority is left. A
+ * renewal acquires it again where it was lost. The fence is one more than the highest that a majority has seen, and is
+ * written to a majority. All holders of a lock should ask for leases of the same length.
+ *
+ * Each store must keep all of its data when it crashes (for Redis `appendfsync always`), or none of it. One that comes back
+ * with none lacks the lock, and has no vote until the holder has brought it up to date, or, where its vote is needed, until
+ * one lease has passed. What breaks the lock is a store that comes back with an older copy, as from a snapshot or after a
+ * failover to a replica that lags behind; and the loss of all data on a majority. `test/locking/stores/quorum/hazards.test.ts`
+ * shows it. Fences begin at the Unix time in seconds where the last one may be lost, so they still rise.
+ *
+ * Disposal disposes of the stores.
+ *
+ * @throws RangeError if there is no length of a lease that all stores grant.
+ */
 export function quorumLockStore(
   stores: readonly LockStore[],
   { memberMs = 250, clock = systemClock, random = Math.random }: QuorumOptions = {},

@@ -1,11 +1,12 @@
 import { randomUUID } from 'node:crypto';
 import { recordFromText, recordToText } from '../lockRecord.ts';
 import type { LockStore, LockView, Refusal, StoreTraits } from '../lockStore.ts';
-import { type RedisServer, redisConnection } from './redis/redisConnection.ts';
+import type { RedisClusterServers, RedisServer } from './redis/redisClients.ts';
+import { redisConnection } from './redis/redisConnection.ts';
 import { keyOfRecord, recordPattern, redisKeys } from './redis/redisKeys.ts';
 import { type RedisScript, redisScripts as scripts } from './redis/redisScripts.ts';
 
-export type { RedisServer };
+export type { RedisClusterServers, RedisServer };
 
 export interface RedisLockOptions {
   /** What the name of each key in Redis begins with. Default: `payonce:locks:`. */
@@ -30,7 +31,8 @@ const traits: StoreTraits = {
 };
 
 /**
- * A lock store on Redis 6 or later. `address` is a URL (`redis://` or `rediss://`), or options of node-redis.
+ * A lock store on Redis 6 or later. `address` is a URL (`redis://` or `rediss://`), options of node-redis, or the nodes of a
+ * Redis Cluster.
  *
  * A lock is a hash that never expires, with its record and fence, and a key that expires with the lease. Scripts compare
  * the lease id and write, as one step. A lease ends when Redis says that its time is over, by the clock of the server: a
@@ -43,16 +45,17 @@ const traits: StoreTraits = {
  *   in seconds, so they still rise;
  * - with failover, the option `replicas`. Replication is asynchronous: without it a promoted replica may hand out the lock,
  *   and the same fence, once more. It narrows this window but does not close it
- *   (https://redis.io/docs/latest/commands/wait/#consistency-and-wait). Where that is not enough, use a quorum.
+ *   (https://redis.io/docs/latest/commands/wait/). Where that is not enough, use a quorum.
  *
  * `test/locking/stores/redis/hazards.test.ts` shows each.
  */
 export function redisLockStore(
-  address: string | RedisServer,
+  address: string | RedisServer | RedisClusterServers,
   { prefix = 'payonce:locks:', replicas = 0, waitMs = 500 }: RedisLockOptions = {},
 ): LockStore {
   const server = typeof address === 'string' ? { url: address } : address;
   const redis = redisConnection(server, { replicas, waitMs });
+
   /** Runs a script on a lock. */
   async function run<T>(
     signal: AbortSignal,
@@ -63,13 +66,14 @@ export function redisLockStore(
     return redis.run(signal, script, redisKeys(prefix, key), ...args);
   }
 
+  async function look(key: string, signal: AbortSignal): Promise<LockView | undefined> {
+    const found = await run(signal, scripts.look, key);
+    return found === null ? undefined : view(found);
+  }
+
   return {
     traits,
-
-    async look(key, signal) {
-      const found = await run(signal, scripts.look, key);
-      return found === null ? undefined : view(found);
-    },
+    look,
 
     async create(key, signal) {
       return view(await run(signal, scripts.create, key, randomUUID()));
@@ -93,22 +97,17 @@ export function redisLockStore(
     break: (key, version, signal) => run(signal, scripts.break, key, version),
 
     async *list(beginning, signal) {
-      const pattern = { MATCH: recordPattern(prefix, beginning), COUNT: 1000 };
-      // SCAN may name a key more than once.
       const listed = new Set<string>();
-      let cursor = '0';
-      do {
-        const page = await redis.send(signal, (client) => client.scan(cursor, pattern));
-        cursor = page.cursor;
-        const found = page.keys.map((name) => keyOfRecord(prefix, name)).filter((key) => key !== undefined);
-        const views = await Promise.all(found.map((key) => run(signal, scripts.look, key)));
-        for (const [i, key] of found.entries()) {
-          const there = views[i] ?? null;
-          if (there === null || listed.has(key)) continue;
-          listed.add(key);
-          yield { key, ...view(there) };
-        }
-      } while (cursor !== '0');
+      for await (const names of redis.names(signal, recordPattern(prefix, beginning))) {
+        const keys = names
+          .flatMap((name) => keyOfRecord(prefix, name) ?? [])
+          .filter((key) => !listed.has(key));
+        for (const key of keys) listed.add(key);
+        const found = await Promise.all(
+          [...new Set(keys)].map(async (key) => ({ key, lock: await look(key, signal) })),
+        );
+        for (const { key, lock } of found) if (lock !== undefined) yield { key, ...lock };
+      }
     },
 
     [Symbol.asyncDispose]: () => redis[Symbol.asyncDispose](),

@@ -18,6 +18,9 @@ const inMemory = ['--save', '', '--appendonly', 'no'];
 /** Writes every change to its disk before it answers. */
 export const keepsEverything = ['--save', '', '--appendonly', 'yes', '--appendfsync', 'always'];
 
+/** Writes every change before it answers, but to the disk only later: it survives its own end, not that of the machine. */
+export const survivesKill = ['--save', '', '--appendonly', 'yes', '--appendfsync', 'everysec'];
+
 /** Starts a Redis server of its own. Without `settings` it keeps its data in memory only. */
 export async function startRedis(settings: readonly string[] = inMemory): Promise<RedisServerProcess> {
   const port = await freePort();

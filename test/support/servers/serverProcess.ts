@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { chownSync } from 'node:fs';
-import { mkdtemp } from 'node:fs/promises';
+import { mkdtemp, readdir } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -20,6 +20,8 @@ export interface ServerProcess extends AsyncDisposable {
   kill: () => Promise<void>;
   /** Starts it on the data in its folder, after `kill`. */
   start: () => Promise<void>;
+  /** Ends it at once and deletes its data. It starts without any. */
+  loseData: () => Promise<void>;
 }
 
 export interface ServerProgram {
@@ -98,6 +100,12 @@ export async function startServer(program: ServerProgram): Promise<ServerProcess
     await removeFolder(folder);
   }
 
+  async function loseData(): Promise<void> {
+    await kill();
+    for (const entry of await readdir(folder)) await removeFolder(join(folder, entry));
+    await prepare?.(folder, as);
+  }
+
   try {
     await start();
   } catch (error) {
@@ -111,6 +119,7 @@ export async function startServer(program: ServerProgram): Promise<ServerProcess
     thaw: () => void child?.kill('SIGCONT'),
     kill,
     start,
+    loseData,
     [Symbol.asyncDispose]: dispose,
   };
 }

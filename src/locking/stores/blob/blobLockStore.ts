@@ -1,5 +1,6 @@
 import { ContainerClient, type StoragePipelineOptions } from '@azure/storage-blob';
 import type { LockStore, LockView, StoreTraits } from '../../lockStore.ts';
+import { remembered } from '../remembered.ts';
 import { blobAnswer, blobError, refusal } from './blobErrors.ts';
 import { fromMetadata, keyOf, toMetadata } from './blobMetadata.ts';
 import { blobName, commonNamePrefix } from './blobName.ts';
@@ -165,19 +166,6 @@ export function blobLockStore(container: ContainerClient, pipeline: StoragePipel
     },
 
     async [Symbol.asyncDispose]() {},
-  };
-}
-
-/** Caches what `make` returns, for up to 1,000 keys: one lease makes four to six calls on the same blob. */
-function remembered<T>(make: (key: string) => T): (key: string) => T {
-  const made = new Map<string, T>();
-  return (key) => {
-    const known = made.get(key);
-    if (known !== undefined) return known;
-    if (made.size >= 1000) made.clear();
-    const value = make(key);
-    made.set(key, value);
-    return value;
   };
 }
 

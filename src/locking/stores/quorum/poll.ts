@@ -1,8 +1,7 @@
 import type { Clock } from '../../../platform/clock.ts';
 import { errorText } from '../../../platform/errorText.ts';
-import { RequestTimedOut } from '../../bounded.ts';
+import { limit, RequestTimedOut } from '../../bounded.ts';
 import type { LockStore } from '../../lockStore.ts';
-import { untilAborted } from '../untilAborted.ts';
 import type { Ballot } from './quorumViews.ts';
 
 /** What to ask every member of a quorum, and what their answers mean. */
@@ -29,48 +28,57 @@ export async function poll<T, R>(
   signal: AbortSignal,
   { ask, decide, after, turn = (_, task) => task() }: Question<T, R>,
 ): Promise<R> {
+  signal.throwIfAborted();
   const answers = new Map<number, T>();
-  const failures: unknown[] = [];
+  const failures = new Map<number, unknown>();
   const decided = Promise.withResolvers<R>();
-  decided.promise.catch(() => {});
-  const limit = new AbortController();
-  const settled = new AbortController();
+  const giving = new AbortController();
 
   function weigh(): void {
-    const pending = members.length - answers.size - failures.length;
+    const pending = members.length - answers.size - failures.size;
     const outcome = decide({ answers, pending });
     if (outcome !== undefined) decided.resolve(outcome);
     if (pending > 0) return;
-    settled.abort(allSettled);
-    decided.reject(new TooFewAnswers(answers.size, members.length, failures));
+    if (outcome === undefined) {
+      decided.reject(new TooFewAnswers(answers.size, members.length, [...failures.values()]));
+    }
+    signal.removeEventListener('abort', abort);
+    cancel?.();
   }
 
   async function vote(store: LockStore, member: number): Promise<void> {
-    let answer: T;
     try {
-      answer = await untilAborted(limit.signal, () => ask(store, limit.signal, member));
+      giving.signal.throwIfAborted();
+      const answer = await ask(store, giving.signal, member);
+      if (failures.has(member)) return;
+      answers.set(member, answer);
+      weigh();
+      if (after !== undefined) await after(store, answer, await decided.promise);
     } catch (error) {
-      failures.push(error);
-      return weigh();
+      if (answers.has(member) || failures.has(member)) return;
+      failures.set(member, error);
+      weigh();
     }
-    answers.set(member, answer);
-    weigh();
-    if (after === undefined) return;
-    await decided.promise.then((outcome) => after(store, answer, outcome)).catch(() => {});
   }
 
-  const giveUp = () => limit.abort(signal.reason);
-  if (signal.aborted) giveUp();
-  signal.addEventListener('abort', giveUp, { once: true });
-  settled.signal.addEventListener('abort', () => signal.removeEventListener('abort', giveUp));
-  if (ms !== undefined) {
-    clock.sleep(ms, settled.signal).then(
-      () => limit.abort(new RequestTimedOut(ms)),
-      () => {},
-    );
+  /** Whoever has not answered by now has failed, even if its store does not heed the signal. */
+  function giveUp(reason: unknown): void {
+    giving.abort(reason);
+    for (const member of members.keys())
+      if (!answers.has(member) && !failures.has(member)) failures.set(member, reason);
+    weigh();
   }
+
+  function abort(): void {
+    decided.reject(signal.reason);
+    giveUp(signal.reason);
+  }
+
+  decided.promise.catch(() => {});
+  signal.addEventListener('abort', abort, { once: true });
+  const cancel = ms === undefined ? undefined : limit(clock, ms, () => giveUp(new RequestTimedOut(ms)));
   for (const [member, store] of members.entries()) void turn(member, () => vote(store, member));
-  return untilAborted(signal, () => decided.promise);
+  return decided.promise;
 }
 
 /** Nothing was learned: too few members of a quorum answered, or their answers decide nothing. */
@@ -83,5 +91,3 @@ export class TooFewAnswers extends Error {
     super(`the answers of ${answered} of ${members} stores do not decide${why}`, { cause });
   }
 }
-
-const allSettled = new Error('all have answered');

@@ -1,28 +1,25 @@
-import { createClient, ErrorReply, type RedisClientOptions } from 'redis';
+import { ErrorReply } from 'redis';
 import { untilAborted } from '../untilAborted.ts';
+import {
+  connectMs,
+  type RedisClient,
+  type RedisClients,
+  type RedisClusterServers,
+  type RedisServer,
+  redisClients,
+} from './redisClients.ts';
 import { type LockKeys, type RedisScript, runScript } from './redisScripts.ts';
 
-/** What the client's own options can say of a server. The rest follows from how leases use it. */
-export type RedisServer = Pick<
-  RedisClientOptions,
-  'url' | 'socket' | 'username' | 'password' | 'credentialsProvider' | 'name' | 'database'
->;
-
-type Client = ReturnType<typeof newClient>;
-
-/** A client that connects once. */
+/** Clients that connect once. */
 interface Link {
-  client: Client;
-  /** Rejects if it cannot be connected. */
-  ready: Promise<unknown>;
-  /** When the first request was sent that is not answered yet, in milliseconds on the monotonic clock. */
-  unansweredSince?: number | undefined;
-  /** A WAIT that covers every write that was answered before it is sent. */
-  waiting?: Promise<number> | undefined;
+  clients: RedisClients;
+  /** Rejects if they cannot be connected. */
+  ready: Promise<void>;
+  /** When the first request was sent that a node has not answered yet, in milliseconds on the monotonic clock. */
+  unanswered: Map<RedisClient, number>;
+  /** The next WAIT of each node: it covers every write that was answered before. */
+  waiting: Map<RedisClient, Promise<number>>;
 }
-
-/** Limit of an attempt to connect, its handshake included, unless `socket.connectTimeout` is set. In milliseconds. */
-const connectMs = 2_000;
 
 /**
  * A connection that has answered nothing for so many milliseconds is given up: TCP would take up to 15 minutes to find out
@@ -31,18 +28,19 @@ const connectMs = 2_000;
 const silentMs = 10_000;
 
 /**
- * One connection, opened by the first call that needs it. If it is lost, the next call opens another. Nothing happens
- * between calls, and nothing is sent once its caller has given up.
+ * Connections that are opened by the first call that needs them. If one is lost, the next call opens others. Nothing happens
+ * between calls, and nothing is sent once its caller has given up. Each call rejects with the reason of its signal as soon as
+ * that aborts.
  */
 export interface RedisConnection extends AsyncDisposable {
-  /** The answer to what `request` sends. Rejects with the reason of `signal` as soon as that aborts. */
-  send<T>(signal: AbortSignal, request: (client: Client) => Promise<T>): Promise<T>;
   /**
    * Runs a script. If it has changed the lock, waits until enough replicas have acknowledged the change.
    *
    * @throws {Error} if too few acknowledge it in time. It has been made, but a failover may undo it.
    */
   run<T>(signal: AbortSignal, script: RedisScript<T>, keys: LockKeys, ...args: string[]): Promise<T>;
+  /** The names of all keys that match, in pages. A name may come more than once. */
+  names(signal: AbortSignal, pattern: string): AsyncIterable<string[]>;
 }
 
 /** How many replicas must acknowledge a change, and within how many milliseconds. */
@@ -51,47 +49,32 @@ export interface Replication {
   waitMs: number;
 }
 
-export function redisConnection(server: RedisServer, { replicas, waitMs }: Replication): RedisConnection {
+export function redisConnection(
+  server: RedisServer | RedisClusterServers,
+  { replicas, waitMs }: Replication,
+): RedisConnection {
   let current: Link | undefined;
   let disposed = false;
+  const { socket } = 'rootNodes' in server ? (server.defaults ?? {}) : server;
+  const limitMs = socket?.connectTimeout ?? connectMs;
 
   function open(): Link {
     if (disposed) throw new Error('The lock store has been disposed of');
-    const client = newClient(server);
-    const limit = server.socket?.connectTimeout ?? connectMs;
-    const ready = untilAborted(AbortSignal.timeout(limit), () => connect(client));
-    const link: Link = { client, ready };
-    // A listener must be there, or a lost connection ends the process. Whoever waits learns the reason first.
-    client.on('error', () => queueMicrotask(() => drop(link)));
+    // Whoever waits for an answer of the lost connection learns the reason first.
+    const clients = redisClients(server, () => queueMicrotask(() => drop(link)));
+    const ready = untilAborted(AbortSignal.timeout(limitMs), async () => {
+      await clients.connect();
+      // node-redis keeps a socket that was still connecting when it was destroyed.
+      if (current !== link) clients.destroy();
+    });
+    const link: Link = { clients, ready, unanswered: new Map(), waiting: new Map() };
     ready.catch(() => drop(link));
     return link;
   }
 
-  /** Connects, unless the link is dropped meanwhile: node-redis would keep a socket that was still connecting. */
-  async function connect(client: Client): Promise<void> {
-    await client.connect();
-    if (current?.client !== client) return client.destroy();
-    await refuseEviction(client);
-  }
-
   function drop(link: Link): void {
     if (current === link) current = undefined;
-    link.client.destroy();
-  }
-
-  /** Sends a request, and notes that the server answers. An error that the server sends is an answer too. */
-  async function ask<T>(link: Link, request: () => Promise<T>): Promise<T> {
-    link.unansweredSince ??= performance.now();
-    try {
-      const answer = await request();
-      link.unansweredSince = undefined;
-      return answer;
-    } catch (error) {
-      if (error instanceof ErrorReply) link.unansweredSince = undefined;
-      // A primary that has become a replica: its name may already lead to another server.
-      if (error instanceof ErrorReply && error.message.includes('READONLY')) drop(link);
-      throw error;
-    }
+    link.clients.destroy();
   }
 
   async function exchange<T>(signal: AbortSignal, request: (link: Link) => Promise<T>): Promise<T> {
@@ -104,64 +87,73 @@ export function redisConnection(server: RedisServer, { replicas, waitMs }: Repli
         return request(link);
       });
     } catch (error) {
-      const { unansweredSince = Number.POSITIVE_INFINITY } = link;
-      if (signal.aborted && performance.now() - unansweredSince >= silentMs) drop(link);
+      const silentSince = Math.min(...link.unanswered.values());
+      if (signal.aborted && performance.now() - silentSince >= silentMs) drop(link);
+      throw error;
+    }
+  }
+
+  /** Sends a request, and notes that the server answers. An error that the server sends is an answer too. */
+  async function ask<T>(link: Link, client: RedisClient, request: () => Promise<T>): Promise<T> {
+    if (!link.unanswered.has(client)) link.unanswered.set(client, performance.now());
+    try {
+      const answer = await request();
+      link.unanswered.delete(client);
+      return answer;
+    } catch (error) {
+      if (error instanceof ErrorReply) {
+        link.unanswered.delete(client);
+        // The primary is another server now, which a new connection finds.
+        if (/\b(READONLY|MOVED|ASK)\b/.test(error.message)) drop(link);
+      }
       throw error;
     }
   }
 
   /** WAIT counts the writes of its own connection, so it must be this one: another would answer at once. */
-  async function acknowledged(link: Link): Promise<void> {
-    link.waiting ??= new Promise<void>((resolve) => setImmediate(resolve)).then(() => {
-      link.waiting = undefined;
-      return ask(link, () => link.client.wait(replicas, waitMs));
-    });
-    const reached = await link.waiting;
+  async function acknowledged(link: Link, client: RedisClient): Promise<void> {
+    const reached = await (link.waiting.get(client) ?? waitSoon());
     if (reached >= replicas) return;
     throw new Error(`${reached} of ${replicas} replicas acknowledged the change within ${waitMs} ms`);
+
+    function waitSoon(): Promise<number> {
+      const waiting = new Promise<void>((resolve) => setImmediate(resolve)).then(() => {
+        link.waiting.delete(client);
+        return ask(link, client, () => client.wait(replicas, waitMs));
+      });
+      link.waiting.set(client, waiting);
+      return waiting;
+    }
   }
 
   return {
-    send: (signal, request) =>
-      exchange(signal, (link) => ask(link, () => request(link.client.withAbortSignal(signal)))),
-
     run: (signal, script, keys, ...args) =>
       exchange(signal, async (link) => {
-        const answer = await ask(link, () =>
-          runScript(link.client.withAbortSignal(signal), script, keys, ...args),
+        const client = await link.clients.forKey(keys.record);
+        const answer = await ask(link, client, () =>
+          runScript(client.withAbortSignal(signal), script, keys, ...args),
         );
-        if (replicas > 0 && answer === script.changed) await acknowledged(link);
+        if (replicas > 0 && answer === script.changed) await acknowledged(link, client);
         return answer;
       }),
+
+    async *names(signal, pattern) {
+      const options = { MATCH: pattern, COUNT: 1000 };
+      for (const client of await exchange(signal, (link) => link.clients.all())) {
+        let cursor = '0';
+        do {
+          const page = await exchange(signal, (link) =>
+            ask(link, client, () => client.withAbortSignal(signal).scan(cursor, options)),
+          );
+          cursor = page.cursor;
+          yield page.keys;
+        } while (cursor !== '0');
+      }
+    },
 
     async [Symbol.asyncDispose]() {
       disposed = true;
       if (current !== undefined) drop(current);
     },
   };
-}
-
-function newClient(server: RedisServer) {
-  return createClient({
-    ...server,
-    socket: { connectTimeout: connectMs, ...server.socket, reconnectStrategy: false },
-    // Otherwise a request that its caller gave up is sent once there is a connection.
-    disableOfflineQueue: true,
-    // Each call has its own limit.
-    commandOptions: { timeout: 0 },
-    // A connection that moves to another server by itself could not answer for its earlier writes.
-    maintNotifications: 'disabled',
-  });
-}
-
-/** @throws {Error} if the server may evict keys, and with them locks. One that does not say so is trusted. */
-async function refuseEviction(client: Client): Promise<void> {
-  const info = await client.info('memory').catch((error: unknown) => {
-    if (error instanceof ErrorReply) return '';
-    throw error;
-  });
-  const [, policy = 'noeviction'] = /^maxmemory_policy:(\S+)/m.exec(info) ?? [];
-  const [, limit = '0'] = /^maxmemory:(\d+)/m.exec(info) ?? [];
-  if (policy === 'noeviction' || limit === '0') return;
-  throw new Error(`Redis may evict locks: its maxmemory-policy is ${policy}; set it to noeviction`);
 }

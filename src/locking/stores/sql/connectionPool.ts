@@ -67,7 +67,11 @@ export function connectionPool<C extends SqlConnection>(
   }
 
   return {
-    use: (signal, work) => untilAborted(signal, () => limit(() => run(signal, work))),
+    use(signal, work) {
+      const start = () => limit(() => run(signal, work));
+      const free = limit.activeCount < most && limit.pendingCount === 0;
+      return free ? start() : untilAborted(signal, start);
+    },
     giveBack,
     async [Symbol.asyncDispose]() {
       disposed = true;

@@ -44,6 +44,7 @@ export function leaseSession(connection: PostgresSession, leaseMs: number, over:
     async ask(signal, statement, number, values = []) {
       const answered = last.then(() => {
         signal.throwIfAborted();
+        connection.ended.throwIfAborted();
         return connection.run(statement, [number, connection.processId, ...values]);
       });
       last = answered.catch(() => {});

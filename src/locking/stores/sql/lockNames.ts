@@ -23,6 +23,11 @@ export function fromAscii(ascii: string): string {
   return z.string().parse(JSON.parse(`"${ascii}"`));
 }
 
+/** A version as a row has it. One that no row can have becomes a text that none has. */
+export function rowVersion(version: string): string {
+  return /^[0-9a-f-]{36}$/.test(version) ? version : 'none';
+}
+
 /**
  * SHA-256 of a key, 32 bytes: an index entry of a database is too short for the longest keys (PostgreSQL: 2,704 bytes,
  * InnoDB: 3,072).

@@ -2,7 +2,8 @@ import { randomUUID } from 'node:crypto';
 import { z } from 'zod';
 import { recordFromText, recordToText } from '../../lockRecord.ts';
 import type { LockStore, LockView, Refusal } from '../../lockStore.ts';
-import { asciiJson, fromAscii, keyHash, toAscii } from './lockNames.ts';
+import { remembered } from '../remembered.ts';
+import { asciiJson, fromAscii, keyHash, rowVersion, toAscii } from './lockNames.ts';
 import type { SqlAnswer, SqlValue } from './sqlConnection.ts';
 
 /** A table of locks, and how its database writes what SQL dialects write differently. Parameters are question marks. */
@@ -43,11 +44,12 @@ type Row = z.infer<typeof rowSchema>;
  */
 export function rowLockStore(table: LockTable): LockStore {
   const { name, now, later, run } = table;
+  const idOf = remembered(keyHash);
   const select = `select lock_key, lease_id, ends_at > ${now} as runs, version, record from ${name}`;
   const ours = `id = ? and lease_id = ? and ends_at > ${now}`;
 
   async function find(key: string, signal: AbortSignal): Promise<Row | undefined> {
-    const { rows } = await run(`${select} where id = ?`, [keyHash(key)], signal);
+    const { rows } = await run(`${select} where id = ?`, [idOf(key)], signal);
     return rowsSchema.parse(rows)[0];
   }
 
@@ -76,7 +78,7 @@ export function rowLockStore(table: LockTable): LockStore {
     async create(key, signal) {
       for (let tries = 0; tries < 3; tries++) {
         const version = randomUUID();
-        const made = await matches(table.insert, [keyHash(key), toAscii(key), version], signal);
+        const made = await matches(table.insert, [idOf(key), toAscii(key), version], signal);
         if (made) return { held: false, record: undefined, version };
         const row = await find(key, signal);
         if (row !== undefined) return view(row);
@@ -85,7 +87,7 @@ export function rowLockStore(table: LockTable): LockStore {
     },
 
     async acquire(key, leaseId, leaseMs, signal) {
-      const id = keyHash(key);
+      const id = idOf(key);
       const taken = await matches(
         `update ${name} set lease_id = ?, ends_at = ${later}
          where id = ? and (ends_at is null or ends_at <= ${now} or lease_id = ?)`,
@@ -97,7 +99,7 @@ export function rowLockStore(table: LockTable): LockStore {
     },
 
     async raise(key, leaseId, record, version, signal) {
-      const values = [randomUUID(), asciiJson(recordToText(record)), keyHash(key), leaseId, toAscii(version)];
+      const values = [randomUUID(), asciiJson(recordToText(record)), idOf(key), leaseId, rowVersion(version)];
       const raised = await matches(
         `update ${name} set version = ?, record = ? where ${ours} and version = ?`,
         values,
@@ -111,7 +113,7 @@ export function rowLockStore(table: LockTable): LockStore {
     async renew(key, leaseId, leaseMs, signal) {
       const renewed = await matches(
         `update ${name} set ends_at = ${later} where ${ours}`,
-        [leaseMs, keyHash(key), leaseId],
+        [leaseMs, idOf(key), leaseId],
         signal,
       );
       return renewed ? 'renewed' : refusal(await find(key, signal), leaseId);
@@ -120,7 +122,7 @@ export function rowLockStore(table: LockTable): LockStore {
     async release(key, leaseId, signal) {
       const released = await matches(
         `update ${name} set lease_id = null, ends_at = null where ${ours}`,
-        [keyHash(key), leaseId],
+        [idOf(key), leaseId],
         signal,
       );
       return released ? 'released' : 'gone';
@@ -129,7 +131,7 @@ export function rowLockStore(table: LockTable): LockStore {
     async break(key, version, signal) {
       const broken = await matches(
         `update ${name} set ends_at = null where id = ? and version = ? and ends_at > ${now}`,
-        [keyHash(key), toAscii(version)],
+        [idOf(key), rowVersion(version)],
         signal,
       );
       if (broken) return 'broken';
@@ -141,7 +143,11 @@ export function rowLockStore(table: LockTable): LockStore {
       const beginning = toAscii(prefix);
       const values = [beginning.length, beginning];
       const { rows } = await run(`${select} where left(lock_key, ?) = ? order by lock_key`, values, signal);
-      for (const row of rowsSchema.parse(rows)) yield { key: fromAscii(row.lock_key), ...view(row) };
+      for (const row of rowsSchema.parse(rows)) {
+        const key = fromAscii(row.lock_key);
+        // MySQL ignores blanks at the end.
+        if (key.startsWith(prefix)) yield { key, ...view(row) };
+      }
     },
 
     [Symbol.asyncDispose]: () => table[Symbol.asyncDispose](),

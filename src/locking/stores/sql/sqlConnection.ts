@@ -15,6 +15,6 @@ export interface SqlConnection {
   readonly ended: AbortSignal;
   /** Ends the session at once, even in the middle of a statement. */
   destroy: () => void;
-  /** Takes leave of the server and closes the connection. */
+  /** Says goodbye to the server and closes the connection. */
   close: () => Promise<unknown>;
 }

@@ -5,15 +5,17 @@ import { redisKeys } from '../../../../src/locking/stores/redis/redisKeys.ts';
 import { redisLockStore } from '../../../../src/locking/stores/redisLockStore.ts';
 import { systemClock } from '../../../../src/platform/clock.ts';
 import { lockStoreContract } from '../../../../src/testing/locks/lockStoreContract.ts';
+import { never } from '../../../../src/testing/locks/subject.ts';
 import { describeWith } from '../../../support/servers/findProgram.ts';
-import { keepsEverything, redisPrograms, startRedis } from '../../../support/servers/redis.ts';
+import { redisPrograms, startRedis, survivesKill } from '../../../support/servers/redis.ts';
 import { noSignals } from '../../../support/signals.ts';
 import { contractHolders } from '../../../support/startLockHolder.ts';
+import { until } from '../../../support/until.ts';
 
 describeWith(redisPrograms, 'a quorum of three Redis servers', async () => {
   const leaseMs = 6_000;
   const memberMs = 500;
-  const servers = await Promise.all([1, 2, 3].map(() => startRedis(keepsEverything)));
+  const servers = await Promise.all([1, 2, 3].map(() => startRedis(survivesKill)));
   const open = () =>
     quorumLockStore(
       servers.map(({ url }) => redisLockStore(url)),
@@ -23,7 +25,17 @@ describeWith(redisPrograms, 'a quorum of three Redis servers', async () => {
   const bare = servers.map(({ url }) => createClient({ url }).on('error', () => {}));
   const stores = servers.map(({ url }) => ({ kind: 'redis', url }) as const);
   const holders = contractHolders({ kind: 'quorum', stores, memberMs }, leaseMs);
-  beforeAll(() => Promise.all(bare.map((client) => client.connect())));
+  beforeAll(async () => {
+    await Promise.all(bare.map((client) => client.connect()));
+    await until(
+      () =>
+        store.look('connected', never).then(
+          () => true,
+          () => false,
+        ),
+      (connected) => connected,
+    );
+  });
   afterAll(async () => {
     await holders[Symbol.asyncDispose]();
     for (const client of bare) client.destroy();

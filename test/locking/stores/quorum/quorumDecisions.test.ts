@@ -19,7 +19,7 @@ function ballotOf<T>(said: readonly Said<T>[]) {
   let pending = 0;
   for (const [member, answer] of said.entries()) {
     if (answer === 'pending') pending++;
-    else if (answer !== 'failed') answers.set(member, answer as T);
+    else if (answer !== 'failed') answers.set(member, answer);
   }
   return { answers, pending };
 }

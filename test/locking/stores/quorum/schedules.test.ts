@@ -10,7 +10,7 @@ import { quorumLockStore } from '../../../../src/locking/stores/quorumLockStore.
 import { noTelemetry } from '../../../../src/platform/telemetry.ts';
 import { type MemoryLockStore, memoryLockStore } from '../../../../src/testing/locks/memoryLockStore.ts';
 import { never } from '../../../../src/testing/locks/subject.ts';
-import { seededRandom } from '../../../support/seededRandom.ts';
+import { type SeededRandom, seededRandom } from '../../../support/seededRandom.ts';
 import { type VirtualClock, virtualClock } from '../../../support/virtualClock.ts';
 
 const schedules = Number(process.env.LOCKING_QUORUM_SCHEDULES ?? 20);
@@ -83,7 +83,8 @@ function onAbort(signal: AbortSignal, reject: (reason: unknown) => void): void {
  * Candidates compete while at most a minority of the stores is down, or has lost its data and is not up to date yet. At no
  * time do two of them trust a lease; every tenure has a higher fence than those before it; in the end somebody gets in.
  */
-async function runSchedule(size: number, random: () => number): Promise<Coverage> {
+async function runSchedule(size: number, chance: SeededRandom): Promise<Coverage> {
+  const random = () => chance.next();
   const clock = virtualClock(Date.UTC(2026, 0, 1));
   const members = Array.from({ length: size }, (): Member => {
     return { store: memoryLockStore(() => clock.monotonic()), down: false, starts: 0, lostFence: -1 };
@@ -149,10 +150,10 @@ async function runSchedule(size: number, random: () => number): Promise<Coverage
     }
   }
 
-  let failure: unknown;
+  let failure: Error | undefined;
   const candidates = ['a', 'b', 'c'].map((name) =>
     compete(name).catch((error: unknown) => {
-      failure ??= error;
+      failure ??= new Error('a candidate failed', { cause: error });
     }),
   );
   for (let i = 0; i < 120 && failure === undefined; i++) {
@@ -179,7 +180,7 @@ test.each([3, 4, 5])(
     for (let i = 0; i < schedules; i++) {
       const own = seed + i;
       all.push(
-        await runSchedule(size, seededRandom(own).next).catch((error: unknown) => {
+        await runSchedule(size, seededRandom(own)).catch((error: unknown) => {
           throw new Error(`LOCKING_SEED=${own}`, { cause: error });
         }),
       );

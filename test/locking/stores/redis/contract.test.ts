@@ -5,14 +5,14 @@ import { redisLockStore } from '../../../../src/locking/stores/redisLockStore.ts
 import { systemClock } from '../../../../src/platform/clock.ts';
 import { lockStoreContract } from '../../../../src/testing/locks/lockStoreContract.ts';
 import { describeWith } from '../../../support/servers/findProgram.ts';
-import { keepsEverything, redisPrograms, startRedis } from '../../../support/servers/redis.ts';
+import { redisPrograms, startRedis, survivesKill } from '../../../support/servers/redis.ts';
 import { noSignals } from '../../../support/signals.ts';
 import { contractHolders } from '../../../support/startLockHolder.ts';
 
 describeWith(redisPrograms, 'Redis', async () => {
   const leaseMs = 3_000;
   const prefix = 'payonce:locks:';
-  const server = await startRedis(keepsEverything);
+  const server = await startRedis(survivesKill);
   const store = redisLockStore(server.url);
   const bare = createClient({ url: server.url }).on('error', () => {});
   const holders = contractHolders({ kind: 'redis', url: server.url }, leaseMs);

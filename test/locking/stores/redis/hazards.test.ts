@@ -13,6 +13,8 @@ import { startTcpProxy } from '../../../support/tcpProxy.ts';
 import { until } from '../../../support/until.ts';
 
 const leaseMs = 4_000;
+/** A lease that no renewal disturbs while a test restarts servers. */
+const longSeconds = 30;
 const [a, b] = [
   { instance: 'a', job: 'hazards' },
   { instance: 'b', job: 'hazards' },
@@ -30,13 +32,9 @@ function resource() {
 }
 
 /** A process with leases on the server, and how to end it. */
-function processOn(url: string, options: RedisLockOptions = {}) {
+function processOn(url: string, options: RedisLockOptions = {}, leaseSeconds = leaseMs / 1000) {
   const store = redisLockStore(url, options);
-  const locks = createLocks(store, {
-    clock: systemClock,
-    telemetry: noTelemetry,
-    leaseSeconds: leaseMs / 1000,
-  });
+  const locks = createLocks(store, { clock: systemClock, telemetry: noTelemetry, leaseSeconds });
   return { store, locks, [Symbol.asyncDispose]: () => store[Symbol.asyncDispose]() };
 }
 
@@ -115,8 +113,8 @@ describeWith(redisPrograms, 'hazards of Redis', async () => {
   test.concurrent('a server that was started anew without its data lets a second holder in, with a higher fence; with appendfsync always it does not', async () => {
     for (const keeps of [false, true]) {
       await using own = await startRedis(...(keeps ? [keepsEverything] : []));
-      await using first = processOn(own.url);
-      await using second = processOn(own.url);
+      await using first = processOn(own.url, {}, longSeconds);
+      await using second = processOn(own.url, {}, longSeconds);
       const lease = await first.locks.acquire('key', a, { waitMs: 10_000 });
       // Fences begin at the Unix time in seconds.
       await systemClock.sleep(1_100);
@@ -149,7 +147,7 @@ describeWith(redisPrograms, 'hazards of Redis', async () => {
         () => onReplica.info('replication'),
         (info) => info.includes('master_link_status:up'),
       );
-      await using first = processOn(primary.url, { replicas, waitMs: 200 });
+      await using first = processOn(primary.url, { replicas, waitMs: 200 }, longSeconds);
       const before = await first.locks.acquire('key', a, { waitMs: 20_000 });
       await before.release();
       await until(
@@ -169,7 +167,7 @@ describeWith(redisPrograms, 'hazards of Redis', async () => {
       using promoted = await bareClient(replica.url);
       await promoted.sendCommand(['REPLICAOF', 'NO', 'ONE']);
 
-      await using second = processOn(replica.url);
+      await using second = processOn(replica.url, {}, longSeconds);
       const next = await second.locks.acquire('key', b, { waitMs: 20_000 });
       if (lease !== null) {
         lease.assertHeld();

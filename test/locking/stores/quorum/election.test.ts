@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { createLocks, type Lease, lead } from '../../../../src/locking/index.ts';
 import { quorumLockStore } from '../../../../src/locking/stores/quorumLockStore.ts';
 import { redisLockStore } from '../../../../src/locking/stores/redisLockStore.ts';
@@ -9,41 +9,35 @@ import { keepsEverything, redisPrograms, startRedis } from '../../../support/ser
 import { until } from '../../../support/until.ts';
 
 const leaseMs = 6_000;
-const start = (count: number) =>
-  Promise.all(Array.from({ length: count }, () => startRedis(keepsEverything)));
-const quorumOf = (servers: readonly { url: string }[]) =>
-  quorumLockStore(
-    servers.map(({ url }) => redisLockStore(url)),
-    { memberMs: 500 },
-  );
 
 describeWith(redisPrograms, 'an election over five masters', () => {
-  describe('with three candidates', () => {
-    test('with two masters killed the leader leads on; with a third nobody leads; once it is back, somebody does', async () => {
-      const masters = await start(5);
-      const stop = new AbortController();
-      const terms: Lease[] = [];
-      let leading = 0;
-      let most = 0;
-      const candidates = ['a', 'b', 'c'].map(async (instance) => {
-        await using store = quorumOf(masters);
-        const locks = createLocks(store, {
-          clock: systemClock,
-          telemetry: noTelemetry,
-          leaseSeconds: leaseMs / 1000,
-        });
-        const work = async (lease: Lease) => {
-          terms.push(lease);
-          most = Math.max(most, ++leading);
-          const over = AbortSignal.any([lease.signal, stop.signal]);
-          await new Promise((resolve) => over.addEventListener('abort', resolve, { once: true }));
-          leading--;
-        };
-        await lead(locks, 'leader', { instance, job: 'election' }, work, stop.signal);
-      });
-      const [first, second, third] = masters;
-      if (first === undefined || second === undefined || third === undefined) throw new Error('too few');
+  test('with two masters killed the leader leads on; with a third nobody leads; once it is back, somebody does', async () => {
+    const masters = await Promise.all([1, 2, 3, 4, 5].map(() => startRedis(keepsEverything)));
+    const [first, second, third] = masters;
+    if (first === undefined || second === undefined || third === undefined) throw new Error('too few');
+    const stop = new AbortController();
+    const terms: Lease[] = [];
+    let leading = 0;
+    let most = 0;
 
+    async function campaign(instance: string): Promise<void> {
+      await using store = quorumLockStore(
+        masters.map(({ url }) => redisLockStore(url)),
+        { memberMs: 500 },
+      );
+      const options = { clock: systemClock, telemetry: noTelemetry, leaseSeconds: leaseMs / 1000 };
+      const work = async (lease: Lease) => {
+        terms.push(lease);
+        most = Math.max(most, ++leading);
+        const over = AbortSignal.any([lease.signal, stop.signal]);
+        await new Promise((resolve) => over.addEventListener('abort', resolve, { once: true }));
+        leading--;
+      };
+      await lead(createLocks(store, options), 'leader', { instance, job: 'election' }, work, stop.signal);
+    }
+    const candidates = ['a', 'b', 'c'].map(campaign);
+
+    try {
       await until(
         async () => terms.length,
         (count) => count === 1,
@@ -69,9 +63,10 @@ describeWith(redisPrograms, 'an election over five masters', () => {
       );
       expect(terms[1]?.fence).toBeGreaterThan(terms[0]?.fence ?? 0);
       expect(most).toBe(1);
+    } finally {
       stop.abort();
       await Promise.all(candidates);
       await Promise.all(masters.map((master) => master[Symbol.asyncDispose]()));
-    });
-  });
+    }
+  }, 120_000);
 });

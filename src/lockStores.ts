@@ -1,0 +1,112 @@
+import type { Container } from '@azure/cosmos';
+import type { ContainerClient } from '@azure/storage-blob';
+import type { LockStore } from './locking/index.ts';
+import { blobLockStore } from './locking/stores/blob/blobLockStore.ts';
+import type { ConnectServiceBus } from './locking/stores/serviceBusConnections.ts';
+import { serviceBusQueues } from './platform/azureNames.ts';
+import type { LockAddress, ServerLocks } from './settings/lockAddress.ts';
+
+/** The app's own Azure resources that can hold locks. */
+export interface AzureLocks {
+  blobs: ContainerClient;
+  container: Container;
+  connectServiceBus: ConnectServiceBus;
+}
+
+/** Makes a store of locks whose client is loaded. */
+export type OpenLocks = (azure: AzureLocks) => LockStore;
+
+/** The package that a store of locks needs is not installed. */
+export class ClientMissing extends Error {
+  override readonly name = 'ClientMissing';
+}
+
+/** The store that needs nothing but the app's storage account. */
+export const blobLocks: OpenLocks = ({ blobs }) => blobLockStore(blobs);
+
+/**
+ * Loads the store that `LOCKS` names, and its client, which is installed only where it is used.
+ *
+ * @throws {ClientMissing}
+ */
+export async function loadLockStore(address: LockAddress): Promise<OpenLocks> {
+  switch (address.kind) {
+    case 'blob':
+      return blobLocks;
+    case 'cosmos': {
+      const { cosmosLockStore } = await import('./locking/stores/cosmosLockStore.ts');
+      return ({ container }) => cosmosLockStore(container);
+    }
+    case 'service-bus': {
+      const { serviceBusLockStore } = await import('./locking/stores/serviceBusLockStore.ts');
+      return ({ connectServiceBus }) => serviceBusLockStore(connectServiceBus, serviceBusQueues.locks);
+    }
+    case 'quorum': {
+      const { quorumLockStore } = await import('./locking/stores/quorumLockStore.ts');
+      const members = await Promise.all(address.members.map(loadServerStore));
+      return () => quorumLockStore(members.map((open) => open()));
+    }
+    case 'redis':
+    case 'postgres':
+    case 'postgres-advisory':
+    case 'mysql':
+    case 'etcd':
+    case 'zookeeper':
+      return loadServerStore(address);
+  }
+}
+
+async function loadServerStore({ kind, url }: ServerLocks): Promise<() => LockStore> {
+  switch (kind) {
+    case 'redis': {
+      const { redisLockStore } = await installed('redis', () => import('./locking/stores/redisLockStore.ts'));
+      return () => redisLockStore(url);
+    }
+    case 'postgres': {
+      const { postgresLockStore } = await installed(
+        'pg',
+        () => import('./locking/stores/postgresLockStore.ts'),
+      );
+      return () => postgresLockStore(url);
+    }
+    case 'postgres-advisory': {
+      const load = () => import('./locking/stores/postgresAdvisoryLockStore.ts');
+      const { postgresAdvisoryLockStore } = await installed('pg', load);
+      return () => postgresAdvisoryLockStore(url.replace('postgres-advisory://', 'postgres://'));
+    }
+    case 'mysql': {
+      const { mysqlLockStore } = await installed(
+        'mysql2',
+        () => import('./locking/stores/mysqlLockStore.ts'),
+      );
+      return () => mysqlLockStore(url.replace('mariadb://', 'mysql://'));
+    }
+    case 'etcd': {
+      const { etcdLockStore } = await import('./locking/stores/etcdLockStore.ts');
+      return () => etcdLockStore(etcdEndpoints(url));
+    }
+    case 'zookeeper': {
+      const { zooKeeperLockStore } = await import('./locking/stores/zooKeeperLockStore.ts');
+      return () => zooKeeperLockStore(url.replace('zookeeper://', ''));
+    }
+  }
+}
+
+/** A module that needs a package, which may be missing. */
+async function installed<T>(name: string, load: () => Promise<T>): Promise<T> {
+  try {
+    return await load();
+  } catch (error) {
+    if (!(error instanceof Error && 'code' in error && error.code === 'ERR_MODULE_NOT_FOUND')) throw error;
+    const what = `LOCKS needs the npm package "${name}", which is not installed: npm install ${name}`;
+    throw new ClientMissing(what, { cause: error });
+  }
+}
+
+/** `etcd://user:password@a:2379,b` as the endpoints of the gateway; `etcds` is over TLS. */
+function etcdEndpoints(url: string): string[] {
+  const [, secure, user = '', hosts = ''] = /^etcd(s?):\/\/([^@]*@)?(.*)$/.exec(url) ?? [];
+  return hosts
+    .split(',')
+    .map((host) => `http${secure}://${user}${/:\d+$/.test(host) ? host : `${host}:2379`}`);
+}
