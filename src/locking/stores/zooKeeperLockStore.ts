@@ -35,7 +35,7 @@ export function zooKeeperTraits(tickMs: number): StoreTraits {
 }
 
 /**
- * Locks on ZooKeeper 3.5 or later. `connectString` is `host:port,host:port/chroot`, as other clients have it. A failed call
+ * Locks on ZooKeeper (tested: 3.8). `connectString` is `host:port,host:port/chroot`, as other clients have it. A failed call
  * moves the next one to the next server.
  *
  * - A lease is a session of its own, whose timeout is the length of the lease, and a node that ends with it.
@@ -46,8 +46,9 @@ export function zooKeeperTraits(tickMs: number): StoreTraits {
  * - The fence is in the data of the lock's node, written in one transaction that checks the lease and the version.
  * - The servers need a `tickTime` for the leases, and a `maxClientCnxns` (60 by default) above the locks that one machine
  *   holds at once, each with a connection. Whoever reaches the servers may do everything: nodes have no ACLs.
- * - What breaks it: a server's data deleted or restored in a running system brings old fences back, as does an ensemble
- *   with `forceSync=no` that loses its power.
+ * - What breaks it: data deleted or restored in a running system brings old fences back, as does an ensemble with
+ *   `forceSync=no` that loses its power. ClickHouse Keeper does not resume sessions: there a lease is lost at its first
+ *   renewal (https://github.com/ClickHouse/ClickHouse/issues/116690).
  */
 export function zooKeeperLockStore(
   connectString: string,

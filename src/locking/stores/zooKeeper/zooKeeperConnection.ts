@@ -122,7 +122,8 @@ export async function connectToZooKeeper(
   const answer = await ask(greeting, [int(0), ...asked, bool(false)], signal);
   answer.int();
   const given = { timeoutMs: answer.int(), id: answer.long(), password: Buffer.from(answer.bytes()) };
-  if (given.id === 0n || given.timeoutMs <= 0) {
+  // ClickHouse Keeper begins another session in the place of the one that was asked for.
+  if (given.timeoutMs <= 0 || given.id !== (session?.id ?? given.id)) {
     close(new Error(`${server} has ended the session`));
     return 'expired';
   }

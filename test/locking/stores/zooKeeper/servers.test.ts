@@ -1,5 +1,9 @@
 import { randomUUID } from 'node:crypto';
+import { once } from 'node:events';
+import { type AddressInfo, createServer } from 'node:net';
 import { afterAll, expect, test } from 'vitest';
+import { bool, bytes, int, long } from '../../../../src/locking/stores/zooKeeper/jute.ts';
+import { connectToZooKeeper } from '../../../../src/locking/stores/zooKeeper/zooKeeperConnection.ts';
 import { zooKeeperLockStore } from '../../../../src/locking/stores/zooKeeperLockStore.ts';
 import { describeWith } from '../../../support/servers/findProgram.ts';
 import { startZooKeeper, zooKeeperPrograms } from '../../../support/servers/zooKeeper.ts';
@@ -14,6 +18,24 @@ test.each(['', '/chroot', ':2181', 'a,,b', 'a b:2181', 'a:port'])(
     expect(() => zooKeeperLockStore(connectString)).toThrow(RangeError);
   },
 );
+
+test('a server that begins another session in the place of ours has ended it', async () => {
+  const keeper = createServer((socket) => {
+    const another = [int(0), int(leaseMs), long(8n), bytes(Buffer.alloc(16)), bool(false)];
+    socket.once('data', () => socket.write(bytes(Buffer.concat(another))));
+  }).listen(0, '127.0.0.1');
+  await once(keeper, 'listening');
+  const server = { host: '127.0.0.1', port: (keeper.address() as AddressInfo).port };
+  const connect = (id: bigint) => {
+    const session = { id, password: Buffer.alloc(16), timeoutMs: leaseMs };
+    return connectToZooKeeper(server, { timeoutMs: leaseMs, session }, within(5_000));
+  };
+  expect(await connect(7n)).toBe('expired');
+  const connected = await connect(8n);
+  expect(connected).toMatchObject({ session: { id: 8n } });
+  if (connected !== 'expired') connected.destroy();
+  keeper.close();
+});
 
 describeWith(zooKeeperPrograms, 'the servers of ZooKeeper', async () => {
   const server = await startZooKeeper(tickMs);
