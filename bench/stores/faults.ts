@@ -83,7 +83,7 @@ async function trial(
 
 /** The answer to a renewal. None within half a lease says nothing, and is asked for once more. */
 async function renewal(store: LockStore, key: string, id: string, leaseMs: number): Promise<unknown> {
-  const ask = () => store.renew(key, id, leaseMs, AbortSignal.timeout(leaseMs / 3));
+  const ask = () => store.renew(key, id, leaseMs, AbortSignal.timeout(Math.ceil(leaseMs / 2)));
   return ask().catch(() => ask().catch(String));
 }
 
