@@ -26,7 +26,7 @@ const exceptions: Readonly<Record<string, string>> = {
 /**
  * The package.json of the library. `needed`: the packages that each subpath needs.
  *
- * @throws if a subpath needs more than its one client: whoever imports it would have to install the others, too
+ * @throws if a subpath needs more than its one client: its users would have to install the others too
  */
 export function libraryManifest(
   root: RootManifest,

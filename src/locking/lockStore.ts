@@ -51,7 +51,7 @@ export interface StoreTraits {
    */
   readonly expiryLagMs: number;
   /**
-   * What keeps a lease. `id`: whoever knows its id, in any process. `connection`: only the process that acquired it can
+   * What keeps a lease. `id`: any process that knows its id. `connection`: only the process that acquired it can
    * renew or release it, and the end of its connection may end the lease at once.
    */
   readonly keptBy: 'id' | 'connection';

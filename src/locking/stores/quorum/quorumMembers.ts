@@ -26,7 +26,7 @@ export interface QuorumMembers {
   survey(key: string, signal: AbortSignal): Promise<Survey | 'absent'>;
   /**
    * Brings a store up to date that lacks the lock or the lease. Only for a holder that has a majority without this store:
-   * whoever else had one with it has lost that by now.
+   * any other holder that counted on this store has lost its majority by now.
    */
   rejoin(store: LockStore, lease: LeaseOf, leaseMs: number): Promise<void>;
   /** Whether a rejoin for this lease has begun and not succeeded. */

@@ -13,7 +13,7 @@ export interface ZooKeeperServer {
   port: number;
 }
 
-/** A session outlives its connections: whoever knows its id and password can go on with it until it ends. */
+/** A session outlives its connections: a client with its id and password can resume it until it ends. */
 export interface ZooKeeperSession {
   id: bigint;
   password: Buffer;
