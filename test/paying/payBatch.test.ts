@@ -1,8 +1,9 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { paramsHash } from '../../src/invoice/chargeForm.ts';
 import type { Invoice } from '../../src/invoice/invoice.ts';
 import { maxAttempts } from '../../src/invoice/maxAttempts.ts';
 import { BatchUnfinished, createPayBatch } from '../../src/paying/payBatch.ts';
-import { type PaymentBatch, paramsHash, paymentBatchSchema } from '../../src/paying/paymentBatch.ts';
+import { type PaymentBatch, paymentBatchSchema } from '../../src/paying/paymentBatch.ts';
 import type { ChargeOutcome } from '../../src/paying/paymentProvider.ts';
 import { startBatch } from '../../src/paying/startAndSettle.ts';
 import {
