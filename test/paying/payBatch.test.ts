@@ -23,7 +23,7 @@ beforeAll(async () => {
 afterAll(() => world[Symbol.asyncDispose]());
 
 const never = { staleClaim: 0, settled: 0, missing: 0 };
-const nothing = { paid: 0, retry: 0, declined: 0, parked: 0 };
+const nothing = { paid: 0, retry: 0, declined: 0, processing: 0, parked: 0 };
 
 /** Pays one claimed invoice with the payment method and returns what became of it. */
 async function payOne(paymentMethod: string, changes: Partial<Invoice> = {}) {
@@ -542,7 +542,7 @@ describe('time', () => {
     const { provider, calls } = watchedProvider(world.provider);
     const { settled } = await world.consumer({ provider, clock }).pay(batch);
     expect(calls.charge).toEqual([]);
-    expect(settled).toEqual({ paid: 0, retry: 2, declined: 0, parked: 0 });
+    expect(settled).toEqual({ paid: 0, retry: 2, declined: 0, processing: 0, parked: 0 });
     const stored = await world.stored(shard, ids);
     expect(stored).toMatchObject(
       Array(2).fill({ status: 'pending', attempts: 0, payment: { deferrals: 0 } }),

@@ -31,7 +31,11 @@ export function stripeLookups(
         try {
           // Without the status: a payment that is alive must be seen, too.
           const query = `metadata['invoiceId']:'${escapeQuery(sought.invoiceId)}'`;
-          const searched = stripe.paymentIntents.search({ query, limit: 100 });
+          const searched = stripe.paymentIntents.search({
+            query,
+            limit: 100,
+            expand: ['data.latest_charge'],
+          });
           const found = await pick(sought, searched, signal);
           if (found.kind !== 'notFound' || sought.since === undefined) return found;
           return await pick(sought, listed(sought, sought.since), signal);
@@ -44,7 +48,7 @@ export function stripeLookups(
     async retrieve(paymentId) {
       return withDeadline<RetrievedPayment | RateLimited>(timeoutMs, late(timeoutMs), async () => {
         try {
-          return (await readPayment(stripe, paymentId)).payment;
+          return await readPayment(stripe, paymentId);
         } catch (error) {
           if (error instanceof Stripe.errors.StripeError && error.code === 'resource_missing') {
             return { kind: 'notFound' };
@@ -64,7 +68,13 @@ export function stripeLookups(
   async function* listed({ customerId: customer }: SoughtPayment, since: string) {
     const gte = Math.floor(Date.parse(since) / 1000) - clockSkewSeconds;
     let left = mostListed;
-    for await (const intent of stripe.paymentIntents.list({ customer, created: { gte }, limit: 100 })) {
+    const expand = ['data.latest_charge'];
+    for await (const intent of stripe.paymentIntents.list({
+      customer,
+      created: { gte },
+      limit: 100,
+      expand,
+    })) {
       if (left-- === 0) throw new Error(`the customer has more than ${mostListed} payments since ${since}`);
       yield intent;
     }
@@ -96,7 +106,7 @@ export function stripeLookups(
       else if (progress.kind === 'alive')
         alive ??= { kind: 'processing', paymentId: id, state: progress.state };
       else {
-        const { reversed: message } = await readPayment(stripe, id);
+        const message = await reversedText(stripe, intent);
         if (message === undefined) return { kind: 'found', paymentId: id };
         reversed ??= { kind: 'reversed', paymentId: id, message };
       }
@@ -110,37 +120,55 @@ export function stripeLookups(
 }
 
 /**
- * A payment with its refunds and disputes: up to three calls. `reversed` says so if money has gone back or may.
+ * A payment with its refunds and disputes: three calls if it succeeded.
  *
  * @throws what the package throws
  */
-export async function readPayment(
-  stripe: Stripe,
-  paymentId: string,
-): Promise<{ payment: ProviderPayment; reversed?: string }> {
+async function readPayment(stripe: Stripe, paymentId: string): Promise<ProviderPayment> {
   const intent = await stripe.paymentIntents.retrieve(paymentId);
   const { invoiceId } = intent.metadata;
-  const payment = {
-    kind: 'payment' as const,
+  const progress = progressOf(intent);
+  return {
+    kind: 'payment',
     paymentId,
     ...(invoiceId === undefined ? {} : { invoiceId }),
-    progress: progressOf(intent),
+    progress,
+    reversals: progress.kind === 'succeeded' ? await readReversals(stripe, intent) : noReversals,
   };
-  if (payment.progress.kind !== 'succeeded') return { payment: { ...payment, reversals: noReversals } };
+}
+
+async function readReversals(stripe: Stripe, { id, currency }: Stripe.PaymentIntent) {
   const [refunds, disputes] = await Promise.all([
-    stripe.refunds.list({ payment_intent: paymentId, limit: 100 }),
-    stripe.disputes.list({ payment_intent: paymentId, limit: 100 }),
+    stripe.refunds.list({ payment_intent: id, limit: 100 }),
+    stripe.disputes.list({ payment_intent: id, limit: 100 }),
   ]);
-  const reversals = reversalsFrom(refunds.data, disputes.data, intent.currency);
-  const gone = reversals.refunds.filter(({ status }) => status === 'pending' || status === 'succeeded');
-  const disputed = reversals.disputes.filter(({ status }) => status !== 'won');
+  return reversalsFrom(refunds.data, disputes.data, currency);
+}
+
+/**
+ * What has gone back of a payment that succeeded, or may; undefined if nothing. Its charge, which must be expanded, tells
+ * whether there is anything to read.
+ *
+ * @throws what the package throws
+ */
+export async function reversedText(
+  stripe: Stripe,
+  intent: Stripe.PaymentIntent,
+): Promise<string | undefined> {
+  const { latest_charge: charge } = intent;
+  const known = typeof charge === 'object' && charge !== null;
+  if (known && charge.amount_refunded === 0 && !charge.disputed) return undefined;
+  const { refunds, disputes } = await readReversals(stripe, intent);
   const parts = [
-    ...gone.map(({ amountMinor, status }) => `a refund of ${amountMinor} is ${status}`),
-    ...disputed.map(({ amountMinor, status }) => `a dispute over ${amountMinor} is ${status}`),
+    ...refunds
+      .filter(({ status }) => status === 'pending' || status === 'succeeded')
+      .map(({ amountMinor, status }) => `a refund of ${amountMinor} is ${status}`),
+    ...disputes
+      .filter(({ status }) => status !== 'won')
+      .map(({ amountMinor, status }) => `a dispute over ${amountMinor} is ${status}`),
   ];
-  if (parts.length === 0) return { payment: { ...payment, reversals } };
-  const reversed = `the provider has payment ${paymentId} for it, but ${parts.join(', ')} (in minor units)`;
-  return { payment: { ...payment, reversals }, reversed };
+  if (parts.length === 0) return undefined;
+  return `the provider has payment ${intent.id} for it, but ${parts.join(', ')} (in minor units)`;
 }
 
 /**

@@ -5,7 +5,7 @@ import { classifyError, declined } from './classifyStripe.ts';
 import { stripeChanges } from './stripeChanges.ts';
 import { late, type StripeOptions, stripeClient, withDeadline, withoutCallSite } from './stripeClient.ts';
 import { classifyIntent, progressOf } from './stripeIntent.ts';
-import { readPayment, stripeLookups } from './stripeLookups.ts';
+import { reversedText, stripeLookups } from './stripeLookups.ts';
 
 /**
  * Charges through Stripe's PaymentIntents: created and confirmed in one call, off-session, under the request's idempotency
@@ -56,8 +56,9 @@ export function stripeProvider(options: StripeOptions): Required<PaymentProvider
   }
 
   async function unlessReversed(id: string, succeeded: ChargeOutcome): Promise<ChargeOutcome> {
-    const { reversed } = await readPayment(stripe, id);
-    return reversed === undefined ? succeeded : { kind: 'reversed', message: reversed };
+    const intent = await stripe.paymentIntents.retrieve(id, { expand: ['latest_charge'] });
+    const message = await reversedText(stripe, intent);
+    return message === undefined ? succeeded : { kind: 'reversed', message };
   }
 }
 
