@@ -100,8 +100,7 @@ export function classifyError(error: unknown): ChargeOutcome | RateLimited {
   const { message, code } = error;
   if (error instanceof Stripe.errors.StripeConnectionError) return classifyConnectionError(error);
   if (error instanceof Stripe.errors.StripeCardError) {
-    // Where there is no decline code the package gives an empty one.
-    return declined(error.decline_code || code || 'card_declined', message, error.advice_code);
+    return declined(codeOf(error) ?? 'card_declined', message, error.advice_code);
   }
   if (error instanceof Stripe.errors.StripeIdempotencyError) return { kind: 'keyReused', message };
   const limited = rateLimited(error);
@@ -128,6 +127,18 @@ function classifyConnectionError({ message, detail }: { message: string; detail?
     return { kind: 'transient', code: code ?? 'connection', message };
   }
   return { kind: 'unknown', message: code === undefined ? message : `${message} (${code})` };
+}
+
+/**
+ * The code that says most about a decline. A card's decline code is the issuer's reason. A bank debit has its reason as the
+ * code, and a decline code that says nothing. Where there is none the package gives an empty one.
+ */
+export function codeOf(
+  error: { code?: string | undefined; decline_code?: string | undefined } | null | undefined,
+): string | undefined {
+  const { code, decline_code: reason } = error ?? {};
+  const vague = reason === 'generic_decline' && code !== undefined && code !== 'card_declined';
+  return (vague ? code : reason) || code || undefined;
 }
 
 /** A decline with this code, and whether another try could work. Pure. */

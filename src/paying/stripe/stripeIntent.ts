@@ -2,10 +2,11 @@ import type Stripe from 'stripe';
 import type { DisputeStatus, ProviderReversals } from '../../invoice/reversals.ts';
 import { minorAmount } from '../../invoice/stripeAmount.ts';
 import type { ChargeOutcome, PaymentProgress } from '../paymentProvider.ts';
-import { declined } from './classifyStripe.ts';
+import { codeOf, declined } from './classifyStripe.ts';
 
 /** The part of a payment intent that says how far it has come. */
 export type IntentState = Pick<Stripe.PaymentIntent, 'id' | 'status'> & {
+  latest_charge?: string | Pick<Stripe.Charge, 'failure_code'> | null;
   last_payment_error?: Pick<
     NonNullable<Stripe.PaymentIntent['last_payment_error']>,
     'advice_code' | 'code' | 'decline_code' | 'message'
@@ -47,9 +48,11 @@ export function classifyIntent(intent: IntentState): ChargeOutcome {
   }
 }
 
-function failureOf({ last_payment_error: error, status }: IntentState) {
-  const code = error?.decline_code || error?.code;
-  if (!code) return declined(status, `the payment intent is ${status}`);
+function failureOf({ last_payment_error: error, latest_charge: charge, status }: IntentState) {
+  // For some debits only the charge tells the bank's reason.
+  const ofCharge = typeof charge === 'object' ? charge?.failure_code : undefined;
+  const code = error?.code === 'payment_intent_payment_attempt_failed' && ofCharge ? ofCharge : codeOf(error);
+  if (code === undefined) return declined(status, `the payment intent is ${status}`);
   return declined(code, error?.message ?? 'no message given', error?.advice_code);
 }
 

@@ -125,7 +125,7 @@ export function stripeLookups(
  * @throws what the package throws
  */
 async function readPayment(stripe: Stripe, paymentId: string): Promise<ProviderPayment> {
-  const intent = await stripe.paymentIntents.retrieve(paymentId);
+  const intent = await stripe.paymentIntents.retrieve(paymentId, { expand: ['latest_charge'] });
   const { invoiceId } = intent.metadata;
   const progress = progressOf(intent);
   return {
