@@ -84,9 +84,12 @@ export function createRefunds(store: Store, record: RecordEvent) {
       record('refund.updated', refund, moment);
       return;
     }
-    const refund: Refund = { ...before, failure_reason: 'unknown', status: 'failed' };
+    const charge = store.charges.get(before.charge);
+    const isCard = charge?.payment_method_details.type === 'card';
+    // The reason of `pm_card_refundFail` (https://docs.stripe.com/testing#refunds).
+    const failure_reason = isCard ? 'expired_or_canceled_card' : 'unknown';
+    const refund: Refund = { ...before, failure_reason, status: 'failed' };
     store.refunds.change(refund);
-    const charge = store.charges.get(refund.charge);
     if (charge !== undefined) store.charges.change(withRefunded(charge, -refund.amount));
     record('refund.failed', refund, moment);
   }
