@@ -98,6 +98,13 @@ export function withProviderReversals(
   return refunds.length + disputes.length === 0 ? undefined : reversalsOf(refunds, disputes, recorded);
 }
 
+/** Whether all of a payment's money has certainly gone back: refunds that are done, and disputes that are lost. Pure. */
+export function isReversedInFull({ refunds, disputes }: ProviderReversals, amountMinor: number): boolean {
+  const refunded = refunds.filter(({ status }) => status === 'succeeded');
+  const lost = disputes.filter(({ status }) => status === 'lost');
+  return sum([...refunded, ...lost]) >= amountMinor;
+}
+
 /** These refunds and disputes with their sums. Pure. */
 export function reversalsOf(
   refunds: readonly Refund[],

@@ -16,7 +16,7 @@ const claimTests = 'test/claiming/claimBatch.test.ts';
 const modelTests = 'test/model/payments.test.ts';
 const payTests = 'test/paying/payBatch.test.ts';
 const severalTests = 'test/workItems/processSeveral.test.ts';
-const retryTests = 'test/invoice/retryInvoice.test.ts';
+const retryTests = 'test/corrections/retryInvoice.test.ts';
 
 export const guards: readonly Guard[] = [
   {
@@ -229,9 +229,9 @@ export const guards: readonly Guard[] = [
   },
   {
     name: 'a retry known by its own name after a lost answer',
-    file: 'src/invoice/retryInvoice.ts',
-    from: 'entry.retry === retryId',
-    to: "entry.retry === 'nobody’s'",
+    file: 'src/corrections/attempts.ts',
+    from: 'entry.write === write',
+    to: "entry.write === 'nobody’s'",
     tests: retryTests,
     caughtBy: 'a write whose answer is lost counts once',
   },

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { decideRetry } from '../../src/invoice/decideRetry.ts';
+import { decideRetry } from '../../src/corrections/decideRetry.ts';
 import { invoiceStatuses, type PaymentState } from '../../src/invoice/invoice.ts';
 import { commandFor } from '../../src/paying/paymentBatch.ts';
 import { anInvoice } from '../support/anInvoice.ts';
@@ -62,24 +62,31 @@ describe('decideRetry', () => {
     { requiredKeys: ['keyNumber', 'declines', 'deferrals'] },
   );
 
-  test('a new key only after a definite decline; otherwise the next request repeats the last', () => {
+  const wishes = fc.record(
+    { notCharged: fc.boolean(), paymentMethod: fc.constantFrom('pm_1', 'pm_2') },
+    { requiredKeys: [] },
+  );
+
+  test('without a check, a new key only after a definite decline; otherwise the next request repeats the last', () => {
     fc.assert(
-      fc.property(fc.constantFrom(...invoiceStatuses), payments, (status, payment) => {
-        const decision = decideRetry({ status, payment });
-        if (decision.kind === 'refused') {
-          expect(['pending', 'claimed', 'processing', 'paid', 'voided']).toContain(status);
-          return;
-        }
+      fc.property(fc.constantFrom(...invoiceStatuses), payments, wishes, (status, payment, wish) => {
+        const decision = decideRetry({ status, payment }, wish);
+        const isOpen = status === 'parked' || status === 'declined';
+        expect(decision.kind === 'refused').toBe(!isOpen);
+        if (decision.kind === 'refused' || decision.kind === 'mayBeCharged') return;
         const next = commandFor(anInvoice({ payment: decision.payment }), { attempt: 1, at: 'now' }).payment;
-        if (next.keyNumber !== payment.keyNumber) {
-          expect(status).toBe('declined');
-          expect(payment.unknownSince).toBeUndefined();
-          expect(next).toMatchObject({ keyNumber: payment.keyNumber + 1, keyCreatedAt: 'now' });
-        } else {
+        if (next.keyNumber === payment.keyNumber) {
+          expect(decision.kind).toBe('retry');
           expect(next.keyCreatedAt).toBe(payment.keyCreatedAt ?? 'now');
           if (payment.paramsHash !== undefined) expect(next.paramsHash).toBe(payment.paramsHash);
           expect(next.unknownSince).toBe(payment.unknownSince);
+          expect(wish.paymentMethod).toBeUndefined();
+          return;
         }
+        expect(next).toMatchObject({ keyNumber: payment.keyNumber + 1, keyCreatedAt: 'now' });
+        expect(next.unknownSince).toBeUndefined();
+        const isDefinite = status === 'declined' && payment.unknownSince === undefined;
+        expect(decision.kind).toBe(isDefinite ? 'retry' : 'check');
       }),
     );
   });
