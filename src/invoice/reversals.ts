@@ -119,7 +119,11 @@ export function reversalsOf(
     disputes: [...disputes],
     refundedMinor: sum(refunded),
     disputedMinor: sum(disputed),
-    latestAt: [...refunds, ...disputes].map(({ at }) => at).reduce((a, b) => (a > b ? a : b), ''),
+    latestAt:
+      [...refunds, ...disputes]
+        .map(({ at }) => at)
+        .toSorted()
+        .at(-1) ?? '',
   };
 }
 

@@ -101,7 +101,7 @@ export function createPayBatch(parts: PayingParts, policy: PayingPolicy): PayBat
           result.lost++;
           return undefined;
         case 'none':
-          return settled(command, resolved.outcome);
+          return resolved.outcome.kind === 'notCalled' ? leave(command) : settled(command, resolved.outcome);
         case 'resolved': {
           const outcome = await chargeUnderKey(calls, resolved.command, clock.now());
           if (outcome.kind === 'notCalled') return leave(resolved.command);

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { retryInvoice } from '../../src/corrections/retryInvoice.ts';
-import { paramsHash } from '../../src/invoice/chargeForm.ts';
+import { methodTypesOf, paramsHash } from '../../src/invoice/chargeForm.ts';
 import type { Invoice, PaymentState } from '../../src/invoice/invoice.ts';
 import { cosmosInvoiceStore } from '../../src/invoice/store/cosmosInvoiceStore.ts';
 import { paymentBatchSchema } from '../../src/paying/paymentBatch.ts';
@@ -69,6 +69,7 @@ const charge = (invoiceId: string, idempotencyKey: string) =>
     amountMinor: 1_000,
     currency: 'USD',
     paymentMethod: 'pm_card_visa',
+    methodTypes: methodTypesOf('2.'),
     idempotencyKey,
   });
 
