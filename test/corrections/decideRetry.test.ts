@@ -4,6 +4,7 @@ import { decideRetry } from '../../src/corrections/decideRetry.ts';
 import { invoiceStatuses, type PaymentState } from '../../src/invoice/invoice.ts';
 import { commandFor } from '../../src/paying/paymentBatch.ts';
 import { anInvoice } from '../support/anInvoice.ts';
+import { anyPayment } from '../support/anyPayment.ts';
 
 const used: PaymentState = {
   keyNumber: 2,
@@ -49,19 +50,6 @@ describe('decideRetry', () => {
     expect(decideRetry({ status, payment: used })).toEqual({ kind: 'refused', status });
   });
 
-  const time = fc.date({ noInvalidDate: true }).map((date) => date.toISOString());
-  const payments: fc.Arbitrary<PaymentState> = fc.record(
-    {
-      keyNumber: fc.integer({ min: 1, max: 9 }),
-      declines: fc.nat(4),
-      deferrals: fc.nat(9),
-      keyCreatedAt: time,
-      paramsHash: fc.string(),
-      unknownSince: time,
-    },
-    { requiredKeys: ['keyNumber', 'declines', 'deferrals'] },
-  );
-
   const wishes = fc.record(
     { notCharged: fc.boolean(), paymentMethod: fc.constantFrom('pm_1', 'pm_2') },
     { requiredKeys: [] },
@@ -69,7 +57,7 @@ describe('decideRetry', () => {
 
   test('without a check, a new key only after a definite decline; otherwise the next request repeats the last', () => {
     fc.assert(
-      fc.property(fc.constantFrom(...invoiceStatuses), payments, wishes, (status, payment, wish) => {
+      fc.property(fc.constantFrom(...invoiceStatuses), anyPayment, wishes, (status, payment, wish) => {
         const decision = decideRetry({ status, payment }, wish);
         const isOpen = status === 'parked' || status === 'declined';
         expect(decision.kind === 'refused').toBe(!isOpen);
