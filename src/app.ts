@@ -11,6 +11,7 @@ import { poisonSource } from './ops/poisonSource.ts';
 import { createBacklog, createDispatcher } from './outbox/dispatcher.ts';
 import { sweepOutbox } from './outbox/sweepOutbox.ts';
 import { withCircuitBreaker } from './paying/circuitBreaker.ts';
+import { defaultSettlementPolicy } from './paying/decideSettlement.ts';
 import { createExecutePayments } from './paying/executePayments.ts';
 import { pacedProvider, paymentPace } from './paying/pacedProvider.ts';
 import { payingPolicy } from './paying/payingPolicy.ts';
@@ -20,10 +21,11 @@ import { stripeProvider } from './paying/stripe/stripeProvider.ts';
 import { appTelemetry, metric } from './platform/appMetrics.ts';
 import { systemClock } from './platform/clock.ts';
 import type { Instance } from './platform/instance.ts';
-import { workUnderWay } from './platform/stopping.ts';
+import { timeBudget, workUnderWay } from './platform/stopping.ts';
 import { endManualRun, runManualGroup } from './runs/manualRun.ts';
 import { runScheduled } from './runs/runScheduled.ts';
 import type { Settings } from './settings/settings.ts';
+import { checkPayments } from './tracking/checkPayments.ts';
 import { poisonItems } from './workItems/poison.ts';
 import { createProcessWorkItem } from './workItems/processWorkItem.ts';
 
@@ -74,6 +76,7 @@ export function createApp(settings: Settings, parts: AppParts = {}) {
   ];
   const poison = poisonItems({ ...workItems, store: cloud.poison, stages, clock });
   const processWorkItem = createProcessWorkItem({ ...workItems, stages, effects, locks, poison, instance });
+  const tracking = { invoices, provider, followUps, settlement: defaultSettlementPolicy, instance };
   const running = { jobs: [job], locks, runs, instance };
   const deadLetters = [poisonSource(poison, workItems), ...cloud.deadLetters];
   const { track, ended } = workUnderWay(clock);
@@ -94,6 +97,14 @@ export function createApp(settings: Settings, parts: AppParts = {}) {
       const counts = await sweepOutbox({ outbox, dispatcher, instance }, lease);
       await reportGauges({ ...cloud, poison, instance });
       return counts;
+    },
+    /** The other tick of that timer: asks about payments in progress; null if another instance does. */
+    async trackPayments() {
+      const owner = { instance: instance.name, job: 'track-payments' };
+      await using lease = await locks.tryAcquire(jobLockKey(owner.job), owner);
+      if (lease === null) return null;
+      using budget = timeBudget(clock, locks.stopping);
+      return await checkPayments(tracking, lease, budget.signal);
     },
     /** One message of the queue of payment commands. */
     executePayments: (message: unknown, delivery?: unknown) =>

@@ -17,7 +17,7 @@ import type { Result } from './store/keys.ts';
 const confirmParameters = new Set(['payment_method', 'off_session', 'return_url']);
 const cancelParameters = new Set(['cancellation_reason']);
 const searchParameters = new Set(['query', 'limit', 'page']);
-const listParameters = new Set(['limit', 'starting_after', 'created[gte]']);
+const listParameters = new Set(['limit', 'starting_after', 'created[gte]', 'customer']);
 
 /** What a call is made with, besides its parameters. */
 export interface CallContext {
@@ -105,7 +105,10 @@ export function createPaymentIntents({
   function list(form: Form, { moment, expand }: CallContext): Result {
     onlyKnown(form, listParameters, ['expand']);
     const since = integer('created[gte]', children(form, 'created').gte ?? '0');
-    const all = store.intents.asOf(moment.at).filter(({ created }) => created >= since);
+    const of = form.get('customer');
+    const all = store.intents
+      .asOf(moment.at)
+      .filter(({ created, customer }) => created >= since && (of === undefined || customer === of));
     return ok(expand(pageOf(form, '/v1/payment_intents', all)));
   }
 

@@ -23,7 +23,9 @@ export function decideRetry(
   switch (status) {
     case 'pending':
     case 'claimed':
+    case 'processing':
     case 'paid':
+    case 'voided':
       return { kind: 'refused', status };
     case 'parked':
       return { kind: 'retry', payment: notCharged ? nextKey(payment, { declines: 0 }) : payment };

@@ -6,6 +6,7 @@ import type { InvoiceStore } from '../invoice/store/invoiceStore.ts';
 import type { Instance } from '../platform/instance.ts';
 import { NotNow } from '../workItems/notNow.ts';
 import { defineStage, type Stage } from '../workItems/workItem.ts';
+import { soughtOf } from './chargeUnderKey.ts';
 import type { PacedProvider } from './pacedProvider.ts';
 import type { FoundPayment } from './paymentProvider.ts';
 import { recordFoundPayment } from './recordFoundPayment.ts';
@@ -46,12 +47,13 @@ export class NotReconciled extends NotNow {
 }
 
 /** The provider has no payment that settles the invoice. */
-type NoneFound = Extract<FoundPayment, { kind: 'notFound' | 'differs' }>;
+type NoneFound = Extract<FoundPayment, { kind: 'notFound' | 'differs' | 'reversed' }>;
 
 /**
  * The stage that looks a parked invoice up at the provider. If a payment is found, the invoice was charged, so it becomes
- * paid and its receipt is ordered. If none is found for an hour, or one with another amount, it stays parked, and its
- * timeline says so; to try again is then for a person to decide. Nothing is ever charged here.
+ * paid and its receipt is ordered; if the payment is alive, it is followed. If none is found for an hour, or one with
+ * another amount, or one whose money has gone back, the invoice stays parked, and its timeline says so; to try again is
+ * then for a person to decide. Nothing is ever charged here.
  */
 export function reconciliationStage({
   invoices,
@@ -74,7 +76,7 @@ export function reconciliationStage({
         before: clock.monotonic() + lookUpWithinMs,
         mayCall: isHeld(assertHeld),
       });
-      const found = await calls.find({ ...invoice, invoiceId: id });
+      const found = await calls.find(soughtOf({ ...invoice, invoiceId: id }));
       if (found.kind === 'notCalled') throw new NotReconciled('the turn of its look-up did not come in time');
       if (found.kind === 'unknown' || found.kind === 'heldBack')
         throw new NotReconciled(`the provider cannot say: ${found.message}`);
@@ -83,28 +85,38 @@ export function reconciliationStage({
         throw new NotReconciled('the provider finds no payment, but its search may lag');
       assertHeld();
       try {
-        if (found.kind === 'found') return await becomesPaid(invoice, found.paymentId, now);
+        if (found.kind === 'found' || found.kind === 'processing') return await recordFound(found, now);
         return await staysParked(invoice, found, now);
       } catch (error) {
         if (!(error instanceof StoreAway)) throw error;
         throw new NotReconciled(error.message, { cause: error });
       }
 
-      async function becomesPaid({ id: invoiceId }: Invoice, paymentId: string, at: number) {
-        const payment = {
-          paymentId,
-          paidAt: new Date(at).toISOString(),
-          found: 'by reconciliation',
-          occasion: `reconciled-${paymentId}`,
-        };
-        const mayRecord = (stored: Invoice) => isUnclear(stored, keyNumber);
-        const options = { now: at, by, followUps, mayRecord, assertHeld };
-        const recorded = await recordFoundPayment(invoices, invoiceId, payment, options);
-        return recorded.kind === 'updated' ? { result: 'paid', paymentId } : { result: 'decided meanwhile' };
+      async function recordFound(
+        payment: Extract<FoundPayment, { kind: 'found' | 'processing' }>,
+        at: number,
+      ) {
+        const { paymentId } = payment;
+        const recorded = await recordFoundPayment(
+          invoices,
+          id,
+          payment.kind === 'found' ? { ...payment, paidAt: new Date(at).toISOString() } : payment,
+          {
+            now: at,
+            by,
+            found: 'by reconciliation',
+            occasion: `reconciled-${paymentId}`,
+            followUps,
+            mayRecord: (stored) => isUnclear(stored, keyNumber),
+            assertHeld,
+          },
+        );
+        if (recorded.kind !== 'updated') return { result: 'decided meanwhile' };
+        return { result: payment.kind === 'found' ? 'paid' : 'processing', paymentId };
       }
 
       async function staysParked({ id: invoiceId }: Invoice, none: NoneFound, at: number) {
-        const reason = none.kind === 'differs' ? none.message : 'the provider finds no payment';
+        const reason = none.kind === 'notFound' ? 'the provider finds no payment' : none.message;
         const entry = { at: new Date(at).toISOString(), what: 'looked up', by, reason };
         const updated = await invoices.update(invoiceId, {
           decide: (stored) =>
@@ -116,7 +128,7 @@ export function reconciliationStage({
           beforeTry: assertHeld,
         });
         if (updated.kind !== 'updated') return { result: 'decided meanwhile' };
-        return { result: none.kind === 'differs' ? 'differs' : 'not found' };
+        return { result: none.kind === 'notFound' ? 'not found' : none.kind };
       }
     },
   });

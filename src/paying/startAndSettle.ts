@@ -1,7 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import type { Ended, FollowUps } from '../followUps/followUps.ts';
-import { known, unknownSince } from '../invoice/invoice.ts';
+import { nextCheckAt } from '../invoice/checkSchedule.ts';
+import { type InvoiceStatus, known, unknownSince } from '../invoice/invoice.ts';
 import { type InvoiceChange, ifClaimedBy } from '../invoice/invoiceChange.ts';
+import { invoiceVersion } from '../invoice/invoiceVersion.ts';
 import type { InvoiceStore, Settled, Started, Writes } from '../invoice/store/invoiceStore.ts';
 import type { Instance } from '../platform/instance.ts';
 import type { Settlement } from './decideSettlement.ts';
@@ -113,7 +115,9 @@ export function planSettlement(
   return {
     patches: items.map(({ command, settlement }) => {
       const entry = { at, by, batchId, settlement: settlementId, ...timelineOf(settlement) };
-      return ifClaimedBy(batchId, command.invoiceId, { ...changeOf(settlement, command, at), entry });
+      const { set, clear } = changeOf(settlement, command, at);
+      const version = invoiceVersion({ ...command, ...set });
+      return ifClaimedBy(batchId, command.invoiceId, { set: { ...set, version }, clear, entry });
     }),
     messages: followUps(
       items.flatMap(({ command, settlement }) => endOf(command, settlement, at)),
@@ -127,7 +131,10 @@ function changeOf(
   settlement: Settlement,
   { payment }: PaymentCommand,
   at: string,
-): Omit<InvoiceChange, 'entry'> {
+): {
+  set: { status: InvoiceStatus } & NonNullable<InvoiceChange['set']>;
+  clear: ('claim' | 'actionableAt')[];
+} {
   switch (settlement.kind) {
     case 'paid': {
       const paid = { ...known(payment), id: settlement.paymentId, paidAt: at };
@@ -140,7 +147,19 @@ function changeOf(
     case 'declined': {
       const { reason } = settlement;
       return {
-        set: { status: 'declined', reason, payment: known(payment) },
+        set: { status: 'declined', reason, declinedAt: at, payment: known(payment) },
+        clear: ['claim', 'actionableAt'],
+      };
+    }
+    case 'processing': {
+      const { paymentId: id, state } = settlement;
+      const inProgress = { id, state, since: at, checks: 0 };
+      return {
+        set: {
+          status: 'processing',
+          checkAt: nextCheckAt(0, Date.parse(at)),
+          payment: { ...known(payment), inProgress },
+        },
         clear: ['claim', 'actionableAt'],
       };
     }
@@ -159,6 +178,8 @@ function timelineOf(settlement: Settlement): { what: string } & Record<string, s
       return { what: 'paid', paymentId: settlement.paymentId };
     case 'retry':
       return { what: `retry: ${settlement.why}`, reason: settlement.reason, nextAt: settlement.at };
+    case 'processing':
+      return { what: 'processing', paymentId: settlement.paymentId, state: settlement.state };
     case 'declined':
     case 'parked':
       return { what: settlement.kind, reason: settlement.reason };
@@ -169,6 +190,7 @@ function endOf(command: PaymentCommand, settlement: Settlement, at: string): End
   const invoice = { ...command, keyNumber: command.payment.keyNumber };
   switch (settlement.kind) {
     case 'retry':
+    case 'processing':
       return [];
     case 'paid':
       return [{ invoice, end: { kind: 'paid', paymentId: settlement.paymentId, paidAt: at } }];

@@ -41,11 +41,11 @@ describe('decideRetry', () => {
     expect(decideRetry({ status: 'parked', payment }, { notCharged: true })).toMatchObject({
       payment: { keyNumber: 3, declines: 0, deferrals: 0 },
     });
-    for (const status of ['pending', 'claimed', 'paid'] as const)
+    for (const status of ['pending', 'claimed', 'processing', 'paid', 'voided'] as const)
       expect(decideRetry({ status, payment }, { notCharged: true }).kind).toBe('refused');
   });
 
-  test.each(['pending', 'claimed', 'paid'] as const)('%s is refused', (status) => {
+  test.each(['pending', 'claimed', 'processing', 'paid', 'voided'] as const)('%s is refused', (status) => {
     expect(decideRetry({ status, payment: used })).toEqual({ kind: 'refused', status });
   });
 
@@ -67,7 +67,7 @@ describe('decideRetry', () => {
       fc.property(fc.constantFrom(...invoiceStatuses), payments, (status, payment) => {
         const decision = decideRetry({ status, payment });
         if (decision.kind === 'refused') {
-          expect(['pending', 'claimed', 'paid']).toContain(status);
+          expect(['pending', 'claimed', 'processing', 'paid', 'voided']).toContain(status);
           return;
         }
         const next = commandFor(anInvoice({ payment: decision.payment }), { attempt: 1, at: 'now' }).payment;

@@ -1,8 +1,9 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { methodTypesOf, paramsHash } from '../../src/invoice/chargeForm.ts';
 import type { Invoice, PaymentState } from '../../src/invoice/invoice.ts';
 import { retryInvoice } from '../../src/invoice/retryInvoice.ts';
 import { cosmosInvoiceStore } from '../../src/invoice/store/cosmosInvoiceStore.ts';
-import { paramsHash, paymentBatchSchema } from '../../src/paying/paymentBatch.ts';
+import { paymentBatchSchema } from '../../src/paying/paymentBatch.ts';
 import { withBatch } from '../support/layerSwitches.ts';
 import {
   hastyClock,
@@ -70,6 +71,7 @@ const charge = (invoiceId: string, idempotencyKey: string) =>
     amountMinor: 1_000,
     currency: 'USD',
     paymentMethod: 'pm_card_visa',
+    methodTypes: methodTypesOf('2.'),
     idempotencyKey,
   });
 

@@ -165,7 +165,16 @@ describe('reconciliation', () => {
     ['calls are held back', { kind: 'heldBack', message: 'held back', retryAfterMs: 1 }, 'held back'],
   ] as const)('%s: the work item is retried', async (_, answer, reason) => {
     const { id, message } = await parkedUnknown('pm_local_resetAfterCharge');
-    const provider = { within: () => ({ ...world.provider, find: async () => answer, charge: never }) };
+    const provider = {
+      within: () => ({
+        find: async () => answer,
+        charge: never,
+        retrieve: never,
+        cancel: never,
+        refund: never,
+        defaultMethod: never,
+      }),
+    };
     const outcome = reconcile(id, itemOf(message).input, { provider });
     await expect(outcome).rejects.toThrow(NotReconciled);
     await expect(outcome).rejects.toThrow(reason);

@@ -21,7 +21,7 @@ describe('samples/invoices.csv', () => {
     expect([invoices.length, duplicates, rejected.length]).toEqual([384, 2, 14]);
     const due = invoices.filter(({ dueAt }) => dueAt < '2026');
     const counts = Map.groupBy(due, ({ paymentMethod }) => {
-      const behaviour = testMethod(paymentMethod)?.charged;
+      const behaviour = testMethod(paymentMethod ?? '')?.charged;
       return behaviour?.kind === 'requiresAction' ? 'declines' : behaviour?.kind;
     });
     expect(Object.fromEntries([...counts].map(([kind, { length }]) => [kind, length]))).toEqual({
@@ -36,7 +36,7 @@ describe('samples/invoices.csv', () => {
 
   test('has only temporary faults, so that every affected invoice is paid in the end', () => {
     const faults = invoices.flatMap(({ paymentMethod }) => {
-      const behaviour = testMethod(paymentMethod)?.charged;
+      const behaviour = testMethod(paymentMethod ?? '')?.charged;
       return behaviour?.kind === 'fails' ? [behaviour] : [];
     });
     expect(faults.every(({ calls, fault }) => calls === 'first' && fault !== '500-after')).toBe(true);
