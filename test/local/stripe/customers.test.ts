@@ -109,7 +109,7 @@ describe('the account', () => {
 describe('expand', () => {
   const pay = (expand?: string[]) =>
     stripe.paymentIntents.create({
-      ...charge({ invoiceId: newInvoiceId(), customer: 'cus_9' }),
+      ...charge({ invoiceId: newInvoiceId(), customer: 'CUST 9' }),
       ...(expand === undefined ? {} : { expand }),
     });
 
@@ -138,7 +138,7 @@ describe('expand', () => {
     expect(refund).toMatchObject({
       charge: {
         refunded: true,
-        payment_intent: { id, customer: { id: 'cus_9', object: 'customer' } },
+        payment_intent: { id, customer: { id: 'CUST 9', object: 'customer' } },
         payment_method: { type: 'card' },
       },
     });

@@ -234,6 +234,15 @@ describe('payment method types', () => {
     );
   });
 
+  test.each(['pm_usBankAccount_riskLevelHighest', 'pm_usBankAccount_failMicrodeposits'])(
+    '%s is 501',
+    async (method) => {
+      const refusal = await refusalOf(stripe.paymentIntents.create(debit('us_bank_account', method)));
+      expect(refusal).toMatchObject({ statusCode: 501 });
+      expect(refusal.message).toContain(`'${method}'`);
+    },
+  );
+
   test('others are 501', async () => {
     const refusal = await refusalOf(
       stripe.paymentIntents.create({
