@@ -24,6 +24,7 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
   followUps: [...generic, 'invoice'],
   paying: [...generic, 'invoice', 'followUps'],
   claiming: [...generic, 'invoice', 'followUps', 'paying'],
+  tracking: [...generic, 'invoice', 'followUps', 'paying'],
   ops: [...generic, 'invoice', 'intake'],
   settings: ['platform', 'paying'],
   functions: ['payonce.ts', 'platform', 'runs'],
