@@ -1,6 +1,6 @@
 import type { Invoice } from '../invoice/invoice.ts';
-import { isReversedInFull } from '../invoice/reversals.ts';
 import { soughtOf } from '../paying/chargeUnderKey.ts';
+import { isReversedInFull } from '../paying/mergeReversals.ts';
 import type { FoundPayment, NotCalled, PaymentCalls, RetrievedPayment } from '../paying/paymentProvider.ts';
 
 /** What the provider has for an invoice. */

@@ -13,8 +13,9 @@ import {
 } from './decideSettlement.ts';
 import type { PacedProvider } from './pacedProvider.ts';
 import type { PaymentBatch, PaymentCommand } from './paymentBatch.ts';
+import type { SettledCommand } from './planSettlement.ts';
 import { resolveMethod } from './resolveMethod.ts';
-import { type SettledCommand, type StartedBatch, settleBatch, startBatch } from './startAndSettle.ts';
+import { type StartedBatch, settleBatch, startBatch } from './startAndSettle.ts';
 
 export interface PayingParts {
   invoices: Pick<InvoiceStore, 'start' | 'settle' | 'update'>;

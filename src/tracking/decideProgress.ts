@@ -2,8 +2,9 @@ import type { InvoiceEnd } from '../followUps/followUps.ts';
 import { nextCheckAt } from '../invoice/checkSchedule.ts';
 import { type Invoice, known } from '../invoice/invoice.ts';
 import type { InvoiceChange } from '../invoice/invoiceChange.ts';
-import { type Reversals, withProviderReversals } from '../invoice/reversals.ts';
+import type { Reversals } from '../invoice/reversals.ts';
 import { decideDecline, type SettlementPolicy } from '../paying/decideSettlement.ts';
+import { withProviderReversals } from '../paying/mergeReversals.ts';
 import type { ProviderPayment } from '../paying/paymentProvider.ts';
 
 /** What the provider's view of a payment means for its invoice. */

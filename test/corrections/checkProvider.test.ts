@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { checkProvider, paymentIdsOf } from '../../src/corrections/checkProvider.ts';
-import { noReversals } from '../../src/invoice/reversals.ts';
+import { noReversals } from '../../src/paying/mergeReversals.ts';
 import type { FoundPayment, RetrievedPayment, SoughtPayment } from '../../src/paying/paymentProvider.ts';
 import { anInvoice } from '../support/anInvoice.ts';
 

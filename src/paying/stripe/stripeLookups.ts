@@ -1,11 +1,12 @@
 import Stripe from 'stripe';
-import { isReversedInFull, noReversals, type ProviderReversals } from '../../invoice/reversals.ts';
 import { stripeAmount } from '../../invoice/stripeAmount.ts';
 import { errorText } from '../../platform/errorText.ts';
+import { isReversedInFull, noReversals } from '../mergeReversals.ts';
 import type {
   FoundPayment,
   PaymentProvider,
   ProviderPayment,
+  ProviderReversals,
   RateLimited,
   RetrievedPayment,
   SoughtPayment,

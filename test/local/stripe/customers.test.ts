@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { startPayments } from '../../../local/stripe/index.ts';
 import {
   charge,
+  chargeIdOf,
   clientOf,
   newInvoiceId,
   paymentsForFile,
@@ -108,7 +109,7 @@ describe('the account', () => {
 describe('expand', () => {
   const pay = (expand?: string[]) =>
     stripe.paymentIntents.create({
-      ...charge({ invoiceId: newInvoiceId(), customer: 'cus_9' }),
+      ...charge({ invoiceId: newInvoiceId(), customer: 'CUST 9' }),
       ...(expand === undefined ? {} : { expand }),
     });
 
@@ -137,7 +138,7 @@ describe('expand', () => {
     expect(refund).toMatchObject({
       charge: {
         refunded: true,
-        payment_intent: { id, customer: { id: 'cus_9', object: 'customer' } },
+        payment_intent: { id, customer: { id: 'CUST 9', object: 'customer' } },
         payment_method: { type: 'card' },
       },
     });
@@ -168,11 +169,11 @@ describe('expand', () => {
 
 test('each operation is an endpoint of its own, and counted', async () => {
   await fetch(`${payments.baseUrl}/_local/stats`, { method: 'DELETE' });
-  const { id, latest_charge } = await stripe.paymentIntents.create(charge({ invoiceId: newInvoiceId() }));
-  const refund = await stripe.refunds.create({ payment_intent: id, amount: 1 });
+  const paid = await stripe.paymentIntents.create(charge({ invoiceId: newInvoiceId() }));
+  const refund = await stripe.refunds.create({ payment_intent: paid.id, amount: 1 });
   await stripe.refunds.retrieve(refund.id);
   await stripe.refunds.list();
-  await stripe.charges.retrieve(String(latest_charge));
+  await stripe.charges.retrieve(chargeIdOf(paid));
   await stripe.disputes.list();
   await stripe.events.list();
   await stripe.accounts.retrieveCurrent();

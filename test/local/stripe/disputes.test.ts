@@ -1,13 +1,12 @@
 import { describe, expect, test } from 'vitest';
-import { charge, newInvoiceId, paymentsForFile, refusalOf } from './paymentsForTests.ts';
+import { charge, chargeIdOf, newInvoiceId, paymentsForFile, refusalOf } from './paymentsForTests.ts';
 
 const { payments, clock, stripe } = await paymentsForFile();
 const day = 24 * 3600 * 1000;
 
 const local = async (path: string, body?: object) => {
-  const response = await fetch(`${payments.baseUrl}/_local/${path}`, {
-    ...(body === undefined ? {} : { method: 'POST', body: JSON.stringify(body) }),
-  });
+  const options = body === undefined ? {} : { method: 'POST', body: JSON.stringify(body) };
+  const response = await fetch(`${payments.baseUrl}/_local/${path}`, options);
   return { status: response.status, body: (await response.json()) as Record<string, unknown> };
 };
 const paidWith = (payment_method: string) =>
@@ -35,8 +34,9 @@ describe('a test card', () => {
     ],
     ['pm_card_createDisputeInquiry', 'fraudulent', 'warning_needs_response', ['created']],
   ])('%s is disputed as %s with status %s', async (method, reason, status, events) => {
-    const { id, latest_charge, status: paid } = await paidWith(method);
-    expect(paid).toBe('succeeded');
+    const intent = await paidWith(method);
+    const { id, latest_charge } = intent;
+    expect(intent.status).toBe('succeeded');
     expect(await disputesOf(id)).toMatchObject([
       {
         object: 'dispute',
@@ -50,7 +50,7 @@ describe('a test card', () => {
         status,
       },
     ]);
-    expect(await stripe.charges.retrieve(String(latest_charge))).toMatchObject({ disputed: true });
+    expect(await stripe.charges.retrieve(chargeIdOf(intent))).toMatchObject({ disputed: true });
     expect(await eventsOf(id)).toEqual(events);
   });
 });

@@ -1,16 +1,23 @@
 import { describe, expect, test } from 'vitest';
-import { armFault, charge, newInvoiceId, paymentsForFile, refusalOf } from './paymentsForTests.ts';
+import {
+  armFault,
+  charge,
+  chargeIdOf,
+  newInvoiceId,
+  paymentsForFile,
+  refusalOf,
+} from './paymentsForTests.ts';
 
 const { payments, clock, stripe } = await paymentsForFile();
 const day = 24 * 3600 * 1000;
 
 async function paid(payment_method = 'pm_card_visa', invoiceId = newInvoiceId()) {
-  const { id, latest_charge } = await stripe.paymentIntents.create(charge({ invoiceId, payment_method }));
-  return { invoiceId, payment_intent: id, chargeId: String(latest_charge) };
+  const intent = await stripe.paymentIntents.create(charge({ invoiceId, payment_method }));
+  return { invoiceId, payment_intent: intent.id, chargeId: chargeIdOf(intent) };
 }
 
 async function paidByDebit(invoiceId = newInvoiceId()) {
-  const { id, latest_charge } = await stripe.paymentIntents.create(
+  const intent = await stripe.paymentIntents.create(
     charge({
       invoiceId,
       payment_method: 'pm_usBankAccount_success',
@@ -18,7 +25,7 @@ async function paidByDebit(invoiceId = newInvoiceId()) {
     }),
   );
   await clock.advance(4 * day);
-  return { invoiceId, payment_intent: id, chargeId: String(latest_charge) };
+  return { invoiceId, payment_intent: intent.id, chargeId: chargeIdOf(intent) };
 }
 
 async function ledgerOf(invoiceId: string): Promise<unknown[]> {

@@ -8,6 +8,7 @@ import Stripe from 'stripe';
 import { afterAll, expect, onTestFinished, test } from 'vitest';
 import { startPayments } from '../../../local/stripe/index.ts';
 import { removeFolder } from '../../support/removeFolder.ts';
+import { runProgram } from '../../support/runProgram.ts';
 import { virtualClock } from '../../support/virtualClock.ts';
 import { charge, clientOf, newInvoiceId, startProgram } from './paymentsForTests.ts';
 
@@ -162,4 +163,14 @@ test('as a program it takes the options', async () => {
   const { stripe } = await startProgram('--webhook-url', url, '--webhook-secret', secret);
   await stripe.paymentIntents.create(charge({ invoiceId: newInvoiceId() }));
   await expect.poll(types, patient).toEqual(paidTypes);
+});
+
+test.each([
+  [['--webhook-url=http://127.0.0.1:1/']],
+  [['--webhook-secret=whsec_1']],
+  [['--webhook-url=nowhere', '--webhook-secret=whsec_1']],
+])('as a program it refuses %j', async (options) => {
+  const { code, output } = await runProgram('local/stripe/main.ts', options);
+  expect(output).toBe('--webhook-url and --webhook-secret: expected a URL and its secret, both or neither\n');
+  expect(code).toBe(2);
 });
