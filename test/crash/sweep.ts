@@ -129,7 +129,7 @@ async function findPoints(scenario: Scenario): Promise<CrashPoint[]> {
     .flatMap(([label, count]) => {
       const only = gates.flatMap((gate) => gate.only.get(label) ?? []);
       const cuts = only.length === 0 ? positions : only.slice(0, 1);
-      return spread(count, occurrences).flatMap((occurrence) =>
+      return spread(count, Math.min(occurrences, scenario.occurrences ?? occurrences)).flatMap((occurrence) =>
         cuts.map((position) => ({ label, occurrence, position })),
       );
     });

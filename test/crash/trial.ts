@@ -17,6 +17,11 @@ export interface Scenario {
   sweeper?: boolean;
   /** Races or timing decide which requests are made, so a trial may never pass its point. */
   races?: boolean;
+  /**
+   * At most so many of the occurrences of each kind of request are cut: what is repeated until something else has happened
+   * is the same each time.
+   */
+  occurrences?: number;
   /** Default: a card that is charged at once. */
   paymentMethod?: string;
   /**
@@ -183,10 +188,10 @@ export async function runTrial(
       const done =
         ended && unfinished(evidence, Date.now()).length === 0 && (await otherProblems(world)).length === 0;
       if (done || signal?.aborted === true || performance.now() - started > settleTimeoutMs) return evidence;
-      // A killed host does not answer.
-      await scenario.meanwhile?.(world).catch(() => {});
       if (performance.now() - lastSweep > sweepEveryMs) {
         lastSweep = performance.now();
+        // A killed host does not answer.
+        await scenario.meanwhile?.(world).catch(() => {});
         await meanwhile(lastSweep - started);
       }
       await delay(pollMs);
