@@ -10,8 +10,8 @@ import { lockRenewalMs } from './payingPolicy.ts';
  * other has begun before that, and from its beginning all its calls are made and abandoned within 9/10 of `lockRenewalMs`,
  * however the settings are (payingPolicy.ts). That much again is for what our deadlines do not end: a provider that works on
  * after its caller hung up, clocks of machines that differ, a process that stands still. A process that stands still for
- * longer finds its window over when it wakes. Only one that stops within the fraction of a millisecond between its last look
- * at the clock and the sending of the request is not covered.
+ * longer finds its window over when it wakes, by one clock or the other (payBatch.ts). Only one that stops within the
+ * fraction of a millisecond between its last look at the clocks and the sending of the request is not covered.
  */
 export const callsOverMs = 2 * lockRenewalMs;
 
