@@ -83,7 +83,7 @@ export function createApp(settings: Settings, parts: AppParts = {}) {
 
   return {
     settings,
-    ops: opsApi({ ...cloud, job, deadLetters, instance }),
+    ops: opsApi({ ...cloud, job, deadLetters, corrections: tracking, instance }),
     /** A tick of the job's timer. */
     async processInvoices() {
       using _busy = backlog.busy();

@@ -29,3 +29,12 @@ export function withProviderReversals(
   }
   return refunds.length + disputes.length === 0 ? undefined : reversalsOf(refunds, disputes, recorded);
 }
+
+/** Whether all of a payment's money has certainly gone back: refunds that are done, and disputes that are lost. Pure. */
+export function isReversedInFull({ refunds, disputes }: ProviderReversals, amountMinor: number): boolean {
+  const gone = [
+    ...refunds.filter(({ status }) => status === 'succeeded'),
+    ...disputes.filter(({ status }) => status === 'lost'),
+  ];
+  return gone.reduce((sum, part) => sum + part.amountMinor, 0) >= amountMinor;
+}

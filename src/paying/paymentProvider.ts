@@ -71,8 +71,11 @@ export type FoundPayment =
   | { kind: 'found'; paymentId: string }
   /** It has not ended yet. `state` is the provider's word for it. */
   | { kind: 'processing'; paymentId: string; state: string }
-  /** It succeeded, and money has gone back since or may: it makes no invoice a newly paid one. */
-  | { kind: 'reversed'; paymentId: string; message: string }
+  /**
+   * It succeeded, and money has gone back since or may: it makes no invoice a newly paid one. `inFull`: all of it has
+   * certainly gone back, of every such payment.
+   */
+  | { kind: 'reversed'; paymentId: string; message: string; inFull?: true }
   | { kind: 'notFound' }
   /** Paid under this invoice's id, but with another amount or currency: a person decides whether that settles it. */
   | { kind: 'differs'; message: string }

@@ -16,7 +16,9 @@ const claimTests = 'test/claiming/claimBatch.test.ts';
 const modelTests = 'test/model/payments.test.ts';
 const payTests = 'test/paying/payBatch.test.ts';
 const severalTests = 'test/workItems/processSeveral.test.ts';
-const retryTests = 'test/invoice/retryInvoice.test.ts';
+const retryTests = 'test/corrections/retryInvoice.test.ts';
+const voidTests = 'test/corrections/voidInvoice.test.ts';
+const notChargedTests = 'test/corrections/notCharged.test.ts';
 
 export const guards: readonly Guard[] = [
   {
@@ -228,10 +230,34 @@ export const guards: readonly Guard[] = [
     caughtBy: 'a parked invoice charged without our knowledge',
   },
   {
+    name: 'a correction holds only for what was read',
+    file: 'src/corrections/attempts.ts',
+    from: 'stored._etag === _etag ?',
+    to: 'stored.id === id ?',
+    tests: voidTests,
+    caughtBy: 'the claim is first: the void meets it',
+  },
+  {
+    name: 'a check before a new key for what may have been charged',
+    file: 'src/corrections/decideRetry.ts',
+    from: "if (wish.notCharged === true) return { kind: 'check', payment: newCharge() };",
+    to: "if (wish.notCharged === true) return { kind: 'retry', payment: newCharge() };",
+    tests: notChargedTests,
+    caughtBy: 'a payment in progress that 0.2.0 parked',
+  },
+  {
+    name: 'a wait until no call can be on its way',
+    file: 'src/corrections/decideAfterCheck.ts',
+    from: 'askedAt < callsOverAt',
+    to: 'askedAt < 0',
+    tests: notChargedTests,
+    caughtBy: 'a call that was still on its way',
+  },
+  {
     name: 'a retry known by its own name after a lost answer',
-    file: 'src/invoice/retryInvoice.ts',
-    from: 'entry.retry === retryId',
-    to: "entry.retry === 'nobody’s'",
+    file: 'src/corrections/attempts.ts',
+    from: 'entry.write === write',
+    to: "entry.write === 'nobody’s'",
     tests: retryTests,
     caughtBy: 'a write whose answer is lost counts once',
   },
