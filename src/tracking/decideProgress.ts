@@ -19,7 +19,7 @@ export type ProgressDecision =
   | { kind: 'nothing' }
   /** The invoice is not settled yet: what has to be recorded comes when it is. */
   | { kind: 'notYet' }
-  /** The invoice is parked, or ended without this payment: its own look-up decides. */
+  /** The invoice waits for its next try, is parked or ended without this payment: its own look-up decides. */
   | { kind: 'lookUp' };
 
 /**
@@ -44,9 +44,9 @@ export function decideProgress(
       return payment.inProgress?.id === paymentId ? ofOneInProgress() : { kind: 'nothing' };
     case 'paid':
       return payment.id === paymentId ? ofOnePaid() : { kind: 'nothing' };
-    case 'pending':
     case 'claimed':
       return reversed ? { kind: 'notYet' } : { kind: 'nothing' };
+    case 'pending':
     case 'parked':
     case 'declined':
     case 'voided':

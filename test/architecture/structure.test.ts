@@ -23,6 +23,8 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
   intake: [...generic, 'invoice'],
   followUps: [...generic, 'invoice'],
   paying: [...generic, 'invoice', 'followUps'],
+  tracking: [...generic, 'invoice', 'followUps', 'paying'],
+  events: [...generic, 'invoice', 'followUps', 'paying', 'tracking'],
   claiming: [...generic, 'invoice', 'followUps', 'paying'],
   ops: [...generic, 'invoice', 'intake'],
   settings: ['platform', 'paying'],

@@ -84,6 +84,7 @@ describe('readSettings', () => {
       telemetry: undefined,
       clientId: undefined,
       stripe: { secretKey: good.STRIPE_SECRET_KEY, apiBase: 'https://api.stripe.com' },
+      webhookSecrets: [],
       invoiceSchedule: '0 */5 * * * *',
       outboxSchedule: '*/30 * * * * *',
       shards: 16,
