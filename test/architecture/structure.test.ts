@@ -26,7 +26,6 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
   tracking: [...generic, 'invoice', 'followUps', 'paying'],
   events: [...generic, 'invoice', 'followUps', 'paying', 'tracking'],
   claiming: [...generic, 'invoice', 'followUps', 'paying'],
-  tracking: [...generic, 'invoice', 'followUps', 'paying'],
   ops: [...generic, 'invoice', 'intake'],
   settings: ['platform', 'paying'],
   functions: ['payonce.ts', 'platform', 'runs'],
