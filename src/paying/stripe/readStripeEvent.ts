@@ -40,7 +40,7 @@ const otherEvent = z.object({
     object: z.object({
       object: z.string().optional(),
       payment_intent: reference,
-      charge: z.unknown(),
+      charge: z.unknown().optional(),
       metadata: metadataSchema,
     }),
   }),
