@@ -13,8 +13,8 @@ const hour = 3_600;
 const day = 24 * hour;
 /** How much of what was read is read again: nobody promises that an event is listed the moment it happens. */
 const overlap = 120;
-/** How far back the first look goes: what is in progress is checked anyway, and months of events would take hours. */
-const firstLook = day;
+/** How far back the first look goes: as long as Stripe keeps delivering to a webhook (https://docs.stripe.com/webhooks). */
+const firstLook = 3 * day;
 /** Stripe lists events for 30 days (https://docs.stripe.com/api/events). */
 const kept = 30 * day;
 /** A backlog is read in parts of this length, so that a failure costs no more than one of them. */

@@ -85,13 +85,13 @@ function reader(changes: Partial<EventListParts> = {}) {
 }
 
 describe('the list of events', () => {
-  test('is read from a day ago at first, then on from the last event: one call a tick if nothing happened', async () => {
+  test('is read from three days ago at first, then on from the last event: one call a tick if nothing happened', async () => {
     const { tick, queued, asked, cursor } = reader();
     const ids = await pay(3);
     await pay(2, '');
     expect(await tick()).toEqual({ queued: 3 });
     expect(queued).toEqual(ids);
-    expect(asked[0]?.from).toBe(start / 1000 - 24 * 3600 - 120);
+    expect(asked[0]?.from).toBe(start / 1000 - 72 * 3600 - 120);
     expect(cursor.at).toBe(start / 1000);
 
     asked.length = 0;
