@@ -2,8 +2,9 @@
 //
 // Run this before the app pays from a restored database; docs/deploy.md says when. It checks every payment
 // that Stripe made since then (use a day before the backup time) against the database. With --apply it marks
-// as paid every invoice that Stripe has charged and the database does not have as paid. Exits with 0 if
-// nothing needs a human decision, and without --apply only if nothing has to be marked either. Environment
+// as paid every invoice that Stripe has charged and the database does not have as paid, and as processing every
+// invoice whose payment is in progress. Exits with 0 if nothing needs a human decision, and without --apply only
+// if nothing has to be marked either. Environment
 // variables, as for the app: Cosmos or Cosmos__accountEndpoint, SHARDS, STRIPE_SECRET_KEY, STRIPE_API_BASE.
 import { parseArgs } from 'node:util';
 import { CosmosClient } from '@azure/cosmos';
@@ -43,7 +44,16 @@ if (!read.success) {
 const { since, cosmos, STRIPE_SECRET_KEY: secretKey, STRIPE_API_BASE: apiBase, SHARDS: shards } = read.data;
 const client = new CosmosClient(cosmos);
 const container = client.database(databaseName).container(containers.invoices.name);
-const counts: Record<Finding, number> = { known: 0, marked: 0, missing: 0, differs: 0, twice: 0, again: 0 };
+const counts: Record<Finding, number> = {
+  known: 0,
+  marked: 0,
+  following: 0,
+  reversed: 0,
+  missing: 0,
+  differs: 0,
+  twice: 0,
+  again: 0,
+};
 for await (const { finding, invoiceId, paymentId } of settleRestored({
   stripe: stripeClient({ secretKey, apiBase, timeoutMs: 30_000 }),
   invoices: cosmosInvoiceStore(container, { clock: systemClock, shards }),
@@ -55,9 +65,12 @@ for await (const { finding, invoiceId, paymentId } of settleRestored({
   if (finding !== 'known') console.log(`${finding}\t${invoiceId}\t${paymentId}`);
 }
 client.dispose();
-const { known, marked, missing, differs, twice, again } = counts;
-console.log(`${known} known, ${marked} ${values.apply ? 'marked paid' : 'to be marked paid'}`);
+const { known, marked, following, reversed, missing, differs, twice, again } = counts;
+const done = values.apply ? '' : 'to be ';
+console.log(`${known} known, ${marked} ${done}marked paid, ${following} in progress ${done}followed`);
 console.log(
-  `${missing} without an invoice, ${differs} with a different amount, ${twice} charged twice, ${again} to run again`,
+  `${missing} without an invoice, ${differs} with a different amount, ${reversed} paid and reversed, ` +
+    `${twice} charged twice, ${again} to run again`,
 );
-process.exitCode = missing + differs + twice + again + (values.apply ? 0 : marked) === 0 ? 0 : 1;
+const forPeople = missing + differs + reversed + twice + again;
+process.exitCode = forPeople + (values.apply ? 0 : marked + following) === 0 ? 0 : 1;

@@ -6,7 +6,9 @@ import { receiptFollowUp } from '../src/followUps/receipts.ts';
 import type { Invoice } from '../src/invoice/invoice.ts';
 import type { InvoiceStore } from '../src/invoice/store/invoiceStore.ts';
 import { stripeAmount } from '../src/invoice/stripeAmount.ts';
-import { recordFoundPayment } from '../src/paying/recordFoundPayment.ts';
+import { type PaymentFound, recordFoundPayment } from '../src/paying/recordFoundPayment.ts';
+import { progressOf } from '../src/paying/stripe/stripeIntent.ts';
+import { goneBack } from '../src/paying/stripe/stripeLookups.ts';
 
 /** The actor in an invoice's timeline. */
 const by = 'after-restore';
@@ -21,6 +23,10 @@ export type Finding =
   | 'known'
   /** The invoice was unpaid and is now marked as paid; without `apply` it only would be. */
   | 'marked'
+  /** The payment is in progress and is now followed; without `apply` it only would be. */
+  | 'following'
+  /** Its money has gone back, or may: a person decides what becomes of the invoice. */
+  | 'reversed'
   /** The database has no such invoice: it arrived after the backup time, or SHARDS is wrong. */
   | 'missing'
   /** The payment has a different amount or currency than the invoice. */
@@ -37,8 +43,8 @@ export interface Found {
 }
 
 /**
- * Checks every successful Stripe payment since `since` against a database restored from a backup, and marks
- * as paid the invoices that were charged after the backup time. The database does not know their keys: once
+ * Checks every Stripe payment since `since` that succeeded or is in progress against a database restored from a backup. It
+ * marks as paid the invoices that were charged after the backup time, and as processing those whose payment is alive. The database does not know their keys: once
  * Stripe has forgotten them too (after 24 h), the app would charge again.
  *
  * Uses Stripe's list, not its search: the search lags (https://docs.stripe.com/search#data-freshness), and
@@ -65,9 +71,11 @@ export async function* settleRestored({
   for await (const payment of stripe.paymentIntents.list({
     created: { gte: Math.floor(since / 1000) },
     limit: 100,
+    expand: ['data.latest_charge'],
   })) {
     const { invoiceId } = payment.metadata;
-    if (payment.status !== 'succeeded' || invoiceId === undefined) continue;
+    const progress = progressOf(payment);
+    if (progress.kind === 'failed' || progress.kind === 'canceled' || invoiceId === undefined) continue;
     page.push(
       limit(async () => ({ finding: await settle(payment, invoiceId), invoiceId, paymentId: payment.id })),
     );
@@ -85,16 +93,22 @@ export async function* settleRestored({
     const invoice = await invoices.find(invoiceId);
     if (invoice === undefined) return 'missing';
     if (invoice.status === 'paid') return invoice.payment.id === payment.id ? 'known' : 'twice';
+    if (invoice.status === 'processing' && invoice.payment.inProgress?.id === payment.id) return 'known';
     if (!isOf(payment, invoice)) return 'differs';
-    if (!apply) return 'marked';
+    const alive = payment.status !== 'succeeded';
+    if (!alive && (await goneBack(stripe, payment)) !== undefined) return 'reversed';
+    const finding = alive ? 'following' : 'marked';
+    if (!apply) return finding;
     const paidAt = new Date(payment.created * 1000).toISOString();
-    const occasion = `restored-${payment.id}`;
-    const found = { paymentId: payment.id, paidAt, found: 'after a restore', occasion };
-    const unpaid = ({ status }: Invoice) => status !== 'paid';
+    const found: PaymentFound = alive
+      ? { kind: 'processing', paymentId: payment.id, state: payment.status }
+      : { kind: 'found', paymentId: payment.id, paidAt };
+    const mayRecord = ({ status }: Invoice) => status !== 'paid' && status !== 'processing';
     try {
-      const options = { now, by, followUps, mayRecord: unpaid };
+      const occasion = `restored-${payment.id}`;
+      const options = { now, by, found: 'after a restore', occasion, followUps, mayRecord };
       const recorded = await recordFoundPayment(invoices, invoiceId, found, options);
-      return recorded.kind === 'updated' ? 'marked' : 'again';
+      return recorded.kind === 'updated' ? finding : 'again';
     } catch (error) {
       if (error instanceof StoreAway && error.reason === 'noAnswer') return 'again';
       throw error;

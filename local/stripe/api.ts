@@ -1,15 +1,18 @@
+import type { Dispatch } from './dispatch.ts';
+import { type Expand, expandAs } from './expand.ts';
 import type { Faults } from './faults.ts';
 import { type Form, readForm } from './form.ts';
 import type { Idempotency } from './idempotency.ts';
+import { newId } from './ids.ts';
 import type { Incident } from './incident.ts';
 import type { Latency } from './latency.ts';
 import { type Operation, type Route, routeOf } from './operation.ts';
-import type { PaymentIntents } from './paymentIntents.ts';
-import { paymentMethod } from './paymentMethods.ts';
+import { testMethod } from './paymentMethods.ts';
 import type { RateLimits } from './rateLimits.ts';
+import { lookUp } from './reads.ts';
 import { Refusal, rateLimited } from './refusal.ts';
 import type { Stats } from './stats.ts';
-import type { Result, Store } from './store.ts';
+import type { Store } from './store/index.ts';
 
 /** An API request, its body read. */
 export interface ApiRequest {
@@ -30,29 +33,34 @@ export type Answer =
 export interface ApiParts {
   secretKey: string;
   store: Store;
-  intents: PaymentIntents;
+  now: () => number;
+  dispatch: Dispatch;
   idempotency: Idempotency;
   rateLimits: RateLimits;
   latency: Latency;
   faults: Faults;
   stats: Stats;
   sleep: (ms: number) => Promise<void>;
+  /** Settles what is due. */
+  settle: () => void;
+  /** Called after each call that may have changed something. */
+  changed: () => void;
 }
 
 const failing = { first: 1, firstTwo: 2, all: Number.POSITIVE_INFINITY };
-const replayedHeaders = { 'idempotent-replayed': 'true' };
-const noHeaders = {};
 
 /**
  * Answers API requests, checking in Stripe's order: secret key, rate limit, idempotency key, parameters,
  * charge (https://docs.stripe.com/error-low-level#idempotency).
  */
 export function createApi(parts: ApiParts) {
-  const { secretKey, store, intents, idempotency, rateLimits, latency, faults, stats, sleep } = parts;
+  const { secretKey, store, now, idempotency, rateLimits, latency, faults, stats, sleep } = parts;
   const authorization = `Bearer ${secretKey}`;
   const pause = (ms: number) => (ms > 0 ? () => sleep(ms) : undefined);
 
   return async function answer(request: ApiRequest): Promise<Answer> {
+    const requestId = newId('req');
+    const responseHeaders = { 'request-id': requestId };
     try {
       if (request.authorization !== authorization) throw unauthorized(request.authorization);
       const route = routeOf(request.method, request.path);
@@ -63,6 +71,7 @@ export function createApi(parts: ApiParts) {
         // Stripe documents no `Retry-After`. The fault `429` sends one.
         throw rateLimited({ 'stripe-rate-limited-reason': reason });
       }
+      parts.settle();
       const form = readForm(request.method === 'GET' ? request.query : request.body);
       const call = { operation: route.operation, invoiceId: invoiceOf(route, form) };
       const delayMs = faults.takeDelay(call);
@@ -70,48 +79,36 @@ export function createApi(parts: ApiParts) {
       const early = failEarly(incident);
       if (early !== undefined) return early;
 
-      const execute = () => dispatch(route, form, { idempotencyKey: request.idempotencyKey, incident });
+      const expand: Expand = expandAs(form, (id, field) => lookUp(store, id, field));
+      const idempotencyKey = request.idempotencyKey ?? null;
+      const execute = () =>
+        parts.dispatch(route, form, { moment: { at: now(), requestId, idempotencyKey }, incident, expand });
       const { beforeMs, afterMs } = latency();
       const { status, body, replayed } = await idempotency.once(
         request.method === 'GET' ? undefined : request.idempotencyKey,
         `${request.path}?${request.body}`,
-        { before: pause(delayMs + beforeMs), execute, after: pause(afterMs) },
+        { before: pause(delayMs + beforeMs), execute, executed: parts.changed, after: pause(afterMs) },
       );
       if (replayed) stats.countReplay();
       if (incident === 'timeout-after') return { kind: 'silence' };
       if (incident === 'reset-after') return { kind: 'reset' };
-      return { kind: 'answer', status, body, headers: replayed ? replayedHeaders : noHeaders };
+      const headers = replayed ? { ...responseHeaders, 'idempotent-replayed': 'true' } : responseHeaders;
+      return { kind: 'answer', status, body, headers };
     } catch (error) {
       if (!(error instanceof Refusal)) throw error;
       const { status, headers } = error;
-      return { kind: 'answer', status, body: JSON.stringify({ error: error.error }), headers };
+      const body = JSON.stringify({ error: error.error });
+      return { kind: 'answer', status, body, headers: { ...responseHeaders, ...headers } };
     }
   };
 
-  function dispatch(
-    { operation, id }: Route,
-    form: Form,
-    context: { idempotencyKey: string | undefined; incident: Incident | undefined },
-  ): Result {
-    switch (operation) {
-      case 'create':
-        return intents.create(form, context);
-      case 'confirm':
-        return intents.confirm(id, form, context);
-      case 'cancel':
-        return intents.cancel(id, form);
-      case 'retrieve':
-        return intents.retrieve(id);
-      case 'search':
-        return intents.search(form);
-      case 'list':
-        return intents.list(form);
-    }
-  }
-
   function invoiceOf({ operation, id }: Route, form: Form): string | undefined {
     if (operation === 'create') return form.get('metadata[invoiceId]');
-    return id === '' ? undefined : store.intent(id)?.metadata.invoiceId;
+    const intentId =
+      operation === 'refund'
+        ? (form.get('payment_intent') ?? store.charges.get(form.get('charge') ?? '')?.payment_intent ?? '')
+        : id;
+    return intentId === '' ? undefined : store.intents.get(intentId)?.metadata.invoiceId;
   }
 
   /** Failing payment methods fail the first calls for an invoice. Replayed calls count. */
@@ -121,9 +118,9 @@ export function createApi(parts: ApiParts) {
   ): Incident | undefined {
     if (operation !== 'create' && operation !== 'confirm') return undefined;
     const name = form.get('payment_method') ?? '';
-    const method = paymentMethod(name);
-    if (method?.kind !== 'fails') return undefined;
-    return store.countTry(invoiceId, name) <= failing[method.calls] ? method.fault : undefined;
+    const charged = testMethod(name)?.charged;
+    if (charged?.kind !== 'fails') return undefined;
+    return store.tries.count(invoiceId, name) <= failing[charged.calls] ? charged.fault : undefined;
   }
 }
 
@@ -140,6 +137,7 @@ function failEarly(incident: Incident | undefined): Answer | undefined {
       throw rateLimited({ 'retry-after': '1' });
     case '500-after':
     case 'decline':
+    case 'refund-fails':
     case 'reset-after':
     case 'timeout-after':
     case undefined:

@@ -12,6 +12,7 @@ const armed = z.strictObject({
     '500-after',
     '429',
     'decline',
+    'refund-fails',
     'delay',
   ]),
   count: z.int().min(1).default(1),
@@ -27,7 +28,7 @@ const armed = z.strictObject({
 
 /**
  * An injected fault. It hits the next `count` calls that match `filter`. Without an operation it matches the
- * calls that charge: create and confirm.
+ * calls that charge, create and confirm; `refund-fails` matches refunds.
  */
 export interface Fault extends z.infer<typeof armed> {
   /** How many calls it has hit so far, out of `count`. */
@@ -72,11 +73,10 @@ export function createFaults() {
   };
 }
 
-function matches({ filter }: Fault, { operation, invoiceId }: FaultableCall): boolean {
+function matches({ kind, filter }: Fault, { operation, invoiceId }: FaultableCall): boolean {
+  const usual: readonly Operation[] = kind === 'refund-fails' ? ['refund'] : ['create', 'confirm'];
   return (
-    (filter.operation === undefined
-      ? operation === 'create' || operation === 'confirm'
-      : filter.operation === operation) &&
+    (filter.operation === undefined ? usual.includes(operation) : filter.operation === operation) &&
     (filter.invoiceId === undefined || filter.invoiceId === invoiceId)
   );
 }

@@ -1,5 +1,6 @@
 import { invalid, Refusal } from './refusal.ts';
-import type { Result, Store } from './store.ts';
+import type { Store } from './store/index.ts';
+import type { Result } from './store/keys.ts';
 
 /** Milliseconds after which Stripe may forget a key. This server always does. */
 const keyLifeMs = 24 * 3600 * 1000;
@@ -23,19 +24,25 @@ export function createIdempotency(store: Store, now: () => number) {
   return {
     /**
      * Executes a call once per key. `request` is all that the key stands for: path and parameters. `execute`
-     * and storing its result share one transaction, so that a crash leaves both or neither. `before` and
-     * `after` are the call's time around that, also for a replay.
+     * and storing its result share one transaction, so that a crash leaves both or neither; `executed` is called
+     * after it. `before` and `after` are the call's time around that, also for a replay.
      *
      * @throws {Refusal} 400, 409, and any error from `execute`
      */
     async once(
       key: string | undefined,
       request: string,
-      { before, execute, after }: { before: Wait; execute: () => Result; after: Wait },
+      {
+        before,
+        execute,
+        executed,
+        after,
+      }: { before: Wait; execute: () => Result; executed: () => void; after: Wait },
     ): Promise<Result & { replayed: boolean }> {
       if (key === undefined) {
         await before?.();
         const result = store.transaction(execute);
+        executed();
         await after?.();
         return { ...result, replayed: false };
       }
@@ -43,7 +50,7 @@ export function createIdempotency(store: Store, now: () => number) {
         throw invalid(undefined, `Idempotency keys may not be longer than ${longestKey} characters.`);
       }
       if (inProgress.has(key)) throw inUse(key);
-      const kept = store.kept(key, now() - keyLifeMs);
+      const kept = store.keys.kept(key, now() - keyLifeMs);
       if (kept !== undefined) {
         if (kept.request !== request) throw parametersDiffer(key);
         await before?.();
@@ -55,9 +62,10 @@ export function createIdempotency(store: Store, now: () => number) {
         await before?.();
         const result = store.transaction(() => {
           const done = execute();
-          store.keep(key, request, done, now());
+          store.keys.keep(key, request, done, now());
           return done;
         });
+        executed();
         await after?.();
         return { ...result, replayed: false };
       } finally {

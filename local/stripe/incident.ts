@@ -14,5 +14,7 @@ export type Incident =
   /** Charges, then fails. The key keeps the 500, as at Stripe. */
   | '500-after'
   | '429'
-  /** Declines any card. */
-  | 'decline';
+  /** Declines any payment method. */
+  | 'decline'
+  /** The refund is accepted and fails later. */
+  | 'refund-fails';

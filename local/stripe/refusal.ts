@@ -5,7 +5,7 @@ export interface ErrorBody {
   decline_code?: string;
   message: string;
   param?: string;
-  /** For a card error: the intent. */
+  /** For a card error, or an intent in the wrong state: the intent. */
   payment_intent?: unknown;
 }
 
@@ -30,6 +30,16 @@ export function invalid(param: string | undefined, message: string, code?: strin
     ...(code === undefined ? {} : { code }),
     message,
     ...(param === undefined ? {} : { param }),
+  });
+}
+
+/** 404. `kind` is a Stripe object's name: `payment_intent`. */
+export function notFound(kind: string, id: string, param = 'id'): Refusal {
+  return new Refusal(404, {
+    type: 'invalid_request_error',
+    code: 'resource_missing',
+    message: `No such ${kind}: '${id}'`,
+    param,
   });
 }
 

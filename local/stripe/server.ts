@@ -1,6 +1,5 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { Answer, ApiRequest } from './api.ts';
-import { newId } from './intent.ts';
 
 /** Longer than any client keeps an idle connection, so that the client always closes first. */
 const keepAliveMs = 10 * 60_000;
@@ -67,7 +66,6 @@ function send(response: ServerResponse, answer: Answer): void {
       const { status, body, headers } = answer;
       response.writeHead(status, {
         'content-type': 'application/json',
-        'request-id': newId('req'),
         ...(status === 204 ? {} : { 'content-length': Buffer.byteLength(body) }),
         ...headers,
       });

@@ -30,11 +30,5 @@ export function createStats() {
   };
 }
 
-const none = (): Record<Operation, number> => ({
-  create: 0,
-  confirm: 0,
-  cancel: 0,
-  retrieve: 0,
-  search: 0,
-  list: 0,
-});
+const none = () =>
+  Object.fromEntries(operations.map((operation) => [operation, 0])) as Record<Operation, number>;

@@ -12,19 +12,28 @@ export interface Unreadable {
 export type OnUnreadable = (found: Unreadable) => void;
 
 /**
- * The version that this release writes into invoices, outbox messages, effects, run records and audit records, and the
- * newest that it understands; what has none is version 1. A release that changes what a document or message means raises
- * it. During a rolling deployment an older process leaves newer documents alone: they are not broken, and a newer process
- * handles them.
+ * The newest version of documents and messages that this release understands; what has none is version 1. A release that
+ * changes what a document or message means raises it, and writes it into those that older releases would get wrong. During
+ * a rolling deployment an older process leaves them alone: they are not broken, and a newer process handles them.
  *
- * Messages of the queues carry a version only once it is above 1, because the first release refuses fields that it does not
- * know: `messageVersion` for payment batches, and by hand for the work items of a stage that needs it. A message of several
- * work items has a version of its own (workItems/workItem.ts).
+ * Version 2: an invoice that is processing or voided, that has no payment method of its own, or whose key stands for
+ * more than a card payment (invoice/invoiceVersion.ts); its payment commands and its work items.
  */
-export const formatVersion: number = 1;
+export const formatVersion: number = 2;
 
-/** The version as a message of a queue carries it. */
-export const messageVersion: { version?: number } = formatVersion > 1 ? { version: formatVersion } : {};
+/**
+ * The version of everything else that this release writes: invoices, outbox messages, effects, run records, audit records.
+ * So older processes go on with them, and so do those of the previous release after going back.
+ */
+export const plainVersion: number = 1;
+
+/**
+ * The version as a message of a queue carries it: only once it is above 1, because the first release refuses fields that it
+ * does not know. A message of several work items has a version of its own (workItems/workItem.ts).
+ */
+export function messageVersion(version: number = plainVersion): { version?: number } {
+  return version > 1 ? { version } : {};
+}
 
 /** How long a message of a newer release is put off, in milliseconds: by then a newer process may be there to take it. */
 export const putOffMs = 30_000;

@@ -18,7 +18,18 @@ export type InvoiceEnd =
   | { kind: 'paid'; paymentId: string; paidAt: string }
   | { kind: 'declined'; reason: string }
   /** `unknown`: it may have been charged. */
-  | { kind: 'parked'; reason: string; unknown: boolean };
+  | { kind: 'parked'; reason: string; unknown: boolean }
+  | ReversalEnd;
+
+/** Money of a paid invoice has gone back, or may. Amounts in minor units. */
+export interface ReversalEnd {
+  kind: 'refunded' | 'disputed' | 'disputeLost';
+  paymentId: string;
+  /** The id of the refund or dispute. */
+  reversalId: string;
+  reversedMinor: number;
+  reason?: string;
+}
 
 export interface Ended {
   invoice: EndedInvoice;

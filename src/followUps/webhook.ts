@@ -4,7 +4,7 @@ import type { Clock } from '../platform/clock.ts';
 import { errorText } from '../platform/errorText.ts';
 import { NotNow } from '../workItems/notNow.ts';
 import { defineStage, type Stage } from '../workItems/workItem.ts';
-import type { FollowUp } from './followUps.ts';
+import type { FollowUp, InvoiceEnd, ReversalEnd } from './followUps.ts';
 
 export interface WebhookSettings {
   url: string;
@@ -25,14 +25,40 @@ const stageName = 'notify';
 /** Orders a notification of every end. A second end of the same kind is a separate event: its occasion differs. */
 export const webhookFollowUp: FollowUp = {
   name: stageName,
-  on: ['paid', 'declined', 'parked'],
+  on: ['paid', 'declined', 'parked', 'refunded', 'disputed', 'disputeLost'],
   order({ invoice, end }, { at, occasion }) {
     const { invoiceId, customerId, amountMinor, currency } = invoice;
-    const why = end.kind === 'paid' ? { paymentId: end.paymentId } : { reason: end.reason };
-    const input = { type: `invoice.${end.kind}`, at, customerId, amountMinor, currency, ...why };
-    return { resourceId: invoiceId, stage: stageName, occasion, input };
+    const input = { type: typeOf[end.kind], at, customerId, amountMinor, currency, ...detailsOf(end) };
+    const item = { resourceId: invoiceId, stage: stageName, input };
+    if (!isReversal(end)) return { ...item, occasion };
+    // One transaction may record several reversals of an invoice.
+    return { version: reversalVersion, ...item, occasion: `${occasion}-${end.reversalId}` };
   },
 };
+
+/** Releases before 0.3 know no reversals: they leave these items to a process that does. */
+const reversalVersion = 2;
+
+const typeOf = {
+  paid: 'invoice.paid',
+  declined: 'invoice.declined',
+  parked: 'invoice.parked',
+  refunded: 'invoice.refunded',
+  disputed: 'invoice.disputed',
+  disputeLost: 'invoice.dispute_lost',
+} as const satisfies Record<InvoiceEnd['kind'], string>;
+
+function isReversal(end: InvoiceEnd): end is ReversalEnd {
+  return 'reversalId' in end;
+}
+
+/** What a notification says apart from the invoice itself. */
+function detailsOf(end: InvoiceEnd): Record<string, string | number> {
+  if (end.kind === 'paid') return { paymentId: end.paymentId };
+  if (!isReversal(end)) return { reason: end.reason };
+  const { paymentId, reversalId, reversedMinor, reason } = end;
+  return { paymentId, reversalId, reversedMinor, ...(reason === undefined ? {} : { reason }) };
+}
 
 /**
  * The stage that tells a webhook how an invoice ended. Signed as https://www.standardwebhooks.com describes. The id stays
@@ -48,13 +74,15 @@ export function webhookStage(
   return defineStage({
     name: stageName,
     input: z.object({
-      type: z.enum(['invoice.paid', 'invoice.declined', 'invoice.parked']),
+      type: z.enum(Object.values(typeOf)),
       /** When it ended. */
       at: z.string(),
       customerId: z.string(),
       amountMinor: z.int().positive(),
       currency: z.string(),
       paymentId: z.string().exactOptional(),
+      reversalId: z.string().exactOptional(),
+      reversedMinor: z.int().positive().exactOptional(),
       reason: z.string().exactOptional(),
     }),
     async handle({ type, at, ...data }, { resourceId, occasion = '', signal, assertHeld }) {

@@ -1,21 +1,36 @@
 /**
  * An invoice as it is stored, and its states:
  *
- *   pending ──claim──► claimed ──settle──► paid | declined | parked
- *      ▲                  │ │
- *      └──── settle ──────┘ └─ claim stale ─► claimed again (one attempt more if calls had begun), or parked
- *                                               after the last attempt
+ *   pending ──claim──► claimed ──settle──► paid | declined | parked | processing
+ *      ▲                  │ │                                             │
+ *      └──── settle ──────┘ └─ claim stale ─► claimed again       paid | declined | pending
+ *                                             (one attempt more if calls had begun), or parked after the last
+ *
+ *   pending | declined | parked | processing ──a person──► voided
  *
  * A run that holds the lease of the shard's group moves `pending → claimed` and `claimed → claimed` (claiming/). The
- * consumer whose batch the claim names moves everything out of `claimed` (paying/). A person puts a parked or declined
- * invoice back to `pending` (retryInvoice.ts), and a reconciliation makes a parked one `paid` if it finds the payment
- * (paying/). `actionableAt` says when there is something to do next: when a pending invoice is due, or when a claim goes
- * stale. Otherwise it is absent.
+ * consumer whose batch the claim names moves everything out of `claimed` (paying/). `processing` is a payment that is alive
+ * at the provider: tracking/ asks the provider until it ends, and moves it on. A person puts a parked or declined invoice
+ * back to `pending`, or voids one that is unpaid (corrections/). A look-up makes a parked one `paid` or `processing` if it
+ * finds the payment (paying/). Refunds and disputes are recorded on the invoice (`reversals`) and change no status.
+ *
+ * `actionableAt` says when there is something to claim: when a pending invoice is due, or when a claim goes stale. `checkAt`
+ * says when to ask the provider about a payment in progress. Otherwise they are absent.
  */
 import { z } from 'zod';
-import { formatVersion, tolerantObject } from '../documents/storedDocuments.ts';
+import { tolerantObject } from '../documents/storedDocuments.ts';
+import { invoiceVersion } from './invoiceVersion.ts';
+import { reversalsSchema } from './reversals.ts';
 
-export const invoiceStatuses = ['pending', 'claimed', 'paid', 'declined', 'parked'] as const;
+export const invoiceStatuses = [
+  'pending',
+  'claimed',
+  'processing',
+  'paid',
+  'declined',
+  'parked',
+  'voided',
+] as const;
 export type InvoiceStatus = (typeof invoiceStatuses)[number];
 
 /** Who works on an invoice. The batch id is the claim's token: only that batch may settle the invoice. */
@@ -44,6 +59,21 @@ export const paymentStateSchema = tolerantObject({
   deferrals: z.number().int(),
   /** Since when (ISO 8601) a charge under this key may have gone through. Absent once the outcome is known. */
   unknownSince: z.string().exactOptional(),
+  /**
+   * The payment method to charge instead of the imported one: the customer's default, resolved for this key, or one that a
+   * person gave with a retry.
+   */
+  method: tolerantObject({ id: z.string(), from: z.enum(['customer', 'retry']) }).exactOptional(),
+  /** The payment that is alive at the provider; only of an invoice that is processing. */
+  inProgress: tolerantObject({
+    id: z.string(),
+    /** The provider's word for its state. */
+    state: z.string(),
+    /** ISO 8601. */
+    since: z.string(),
+    /** How often the provider has been asked about it. */
+    checks: z.number().int(),
+  }).exactOptional(),
   /** The provider's id of the payment, once it succeeded. */
   id: z.string().exactOptional(),
   paidAt: z.string().exactOptional(),
@@ -57,9 +87,9 @@ export function unknownSince<State extends PaymentState>(payment: State, at: str
   return { ...payment, unknownSince: payment.unknownSince ?? at };
 }
 
-/** The state of a payment whose outcome under its key is known. */
+/** The state of a payment whose outcome under its key is known, or that is about to be followed by its id. */
 export function known(payment: PaymentState): PaymentState {
-  const { unknownSince: _, ...state } = payment;
+  const { unknownSince: _, inProgress: __, ...state } = payment;
   return state;
 }
 
@@ -68,23 +98,27 @@ export function nextKey(payment: PaymentState, { declines }: { declines: number 
   return { ...unusedKey(payment), keyNumber: payment.keyNumber + 1, declines, deferrals: 0 };
 }
 
-/** The state with the key as good as new, for a key that certainly charged nothing. */
+/**
+ * The state with the key as good as new, for a key that certainly charged nothing. A customer's default was that of this
+ * key: the next one asks again.
+ */
 export function unusedKey(payment: PaymentState): PaymentState {
-  const { keyCreatedAt: _, paramsHash: __, ...state } = known(payment);
-  return state;
+  const { keyCreatedAt: _, paramsHash: __, method, ...state } = known(payment);
+  return method?.from === 'retry' ? { ...state, method } : state;
 }
 
 const timelineEntrySchema = z.object({ at: z.string(), what: z.string(), by: z.string() }).catchall(z.json());
 export type TimelineEntry = z.infer<typeof timelineEntrySchema>;
 
-/** What an importer gives; it never changes. Times are ISO 8601 in UTC with milliseconds, so they sort as text. */
+/** What an importer gives. Times are ISO 8601 in UTC with milliseconds, so they sort as text. */
 export const contentSchema = z.object({
   id: z.string(),
   customerId: z.string(),
   amountMinor: z.number(),
   currency: z.string(),
   dueAt: z.string(),
-  paymentMethod: z.string(),
+  /** Absent: the customer's default at the provider. */
+  paymentMethod: z.string().exactOptional(),
   description: z.string().exactOptional(),
 });
 export type InvoiceContent = z.infer<typeof contentSchema>;
@@ -92,24 +126,33 @@ export type InvoiceContent = z.infer<typeof contentSchema>;
 export const invoiceSchema = contentSchema.extend({
   shard: z.string(),
   type: z.literal('invoice'),
-  /** Absent in invoices of the first release; see documents/storedDocuments.ts. */
+  /** Absent: 1. See invoiceVersion.ts. */
   version: z.int().exactOptional(),
   status: z.enum(invoiceStatuses),
   actionableAt: z.string().exactOptional(),
+  checkAt: z.string().exactOptional(),
   createdAt: z.string(),
   /** Claims so far that may have charged. */
   attempts: z.number().int(),
   claim: claimSchema.exactOptional(),
   payment: paymentStateSchema,
-  /** Why a person has to look at it (`parked`), or why it ended (`declined`). */
+  /** Why a person has to look at it (`parked`), or why it ended (`declined`, `voided`). */
   reason: z.string().exactOptional(),
+  /** When it was declined for good: ISO 8601. */
+  declinedAt: z.string().exactOptional(),
+  /** What has gone back to the customer, or may. */
+  reversals: reversalsSchema.exactOptional(),
+  /** The due date as it was imported, if a person has moved it since. */
+  importedDueAt: z.string().exactOptional(),
   timeline: z.array(timelineEntrySchema),
   _etag: z.string(),
 });
 export type Invoice = z.infer<typeof invoiceSchema>;
 
 /** The part of a stored invoice that an import compares; a newer release keeps these fields as they are. */
-export const importedSchema = contentSchema.extend({ type: z.literal('invoice'), createdAt: z.string() });
+export const importedSchema = contentSchema
+  .extend({ type: z.literal('invoice'), createdAt: z.string(), importedDueAt: z.string().exactOptional() })
+  .transform(({ importedDueAt, ...invoice }) => ({ ...invoice, dueAt: importedDueAt ?? invoice.dueAt }));
 export type Imported = z.infer<typeof importedSchema>;
 
 export type NewInvoice = Omit<Invoice, '_etag'>;
@@ -128,7 +171,7 @@ export function newInvoice(
     ...content,
     shard,
     type: 'invoice',
-    version: formatVersion,
+    version: invoiceVersion({ ...content, status: 'pending', payment: firstPaymentState }),
     status: 'pending',
     actionableAt: content.dueAt,
     createdAt: at,

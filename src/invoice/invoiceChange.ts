@@ -1,10 +1,27 @@
 import type { Condition, Create, Operation, Patch } from '../documents/documentStore.ts';
 import type { Invoice, TimelineEntry } from './invoice.ts';
+import { invoiceVersion } from './invoiceVersion.ts';
 
 /** What happens to an invoice in one step. Its timeline says so in the same write. */
 export interface InvoiceChange {
-  set?: Partial<Pick<Invoice, 'status' | 'claim' | 'actionableAt' | 'attempts' | 'payment' | 'reason'>>;
-  clear?: readonly ('claim' | 'actionableAt' | 'reason')[];
+  set?: Partial<
+    Pick<
+      Invoice,
+      | 'status'
+      | 'claim'
+      | 'actionableAt'
+      | 'checkAt'
+      | 'attempts'
+      | 'payment'
+      | 'reason'
+      | 'declinedAt'
+      | 'reversals'
+      | 'dueAt'
+      | 'importedDueAt'
+      | 'version'
+    >
+  >;
+  clear?: readonly ('claim' | 'actionableAt' | 'checkAt' | 'reason' | 'declinedAt')[];
   entry: TimelineEntry;
 }
 
@@ -12,9 +29,14 @@ export interface InvoiceChange {
 const maxEntries = 100;
 
 /** Changes an invoice if it is still as it was read. Past the limit its timeline keeps the first entry and the latest. */
-export function ifUnchanged(invoice: Invoice, { set = {}, clear = [], entry }: InvoiceChange): Patch {
+export function ifUnchanged(
+  invoice: Invoice,
+  { set: changed = {}, clear = [], entry }: InvoiceChange,
+): Patch {
   const { id, _etag, timeline } = invoice;
   const patch = { kind: 'patch' as const, id, version: _etag };
+  const version = invoiceVersion({ ...invoice, ...changed });
+  const set = version === (invoice.version ?? 1) ? changed : { ...changed, version };
   const remove = clear.filter((field) => invoice[field] !== undefined);
   if (timeline.length < maxEntries) {
     return { ...patch, set, remove, append: { path: 'timeline', value: entry } };
@@ -58,7 +80,10 @@ export function claimedBy(batchId: string): Condition[] {
   ];
 }
 
-/** How an invoice stands towards a batch that claimed it: `held` if the claim still names the batch. */
+/**
+ * How an invoice stands towards a batch that claimed it: `held` if the claim still names the batch; `settled` if nobody is
+ * going to call for it.
+ */
 export type Standing = 'held' | 'settled' | 'staleClaim' | 'missing';
 
 export function standing(invoice: Invoice | undefined, batchId: string): Standing {

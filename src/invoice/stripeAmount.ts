@@ -46,6 +46,12 @@ export function stripeAmount(
   return { amount: withoutMinorUnit.has(currency) ? amountMinor / step : amountMinor };
 }
 
+/** The amount in minor units that Stripe has as `amount`; the other way round, nothing is lost. */
+export function minorAmount(amount: number, currency: string): number {
+  if (asIfTwoDecimals.has(currency)) return Math.round(amount / 100);
+  return withoutMinorUnit.has(currency) ? amount * stepOf(currency) : amount;
+}
+
 /** The smallest and the largest amount that Stripe takes, in minor units. */
 export function amountLimits(currency: string): { least: number; most: number } {
   const mostForStripe = 10 ** (mostDigits[currency] ?? mostDigitsElse) - 1;

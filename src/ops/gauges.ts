@@ -11,7 +11,8 @@ import { readPace } from './paceFigures.ts';
  * has to.
  *
  * The age of the oldest unknown payment is minutes after a provider's time-outs. Hours mean that asking again and looking
- * up have told nothing. It is 0 if every payment's outcome is known.
+ * up have told nothing. It is 0 if every payment's outcome is known. A payment in progress is no unknown one; a bank debit
+ * takes up to 14 days.
  */
 export async function reportGauges({
   invoices,
@@ -20,19 +21,25 @@ export async function reportGauges({
   poison,
   instance: { clock, telemetry },
 }: {
-  invoices: Pick<InvoiceStore, 'parkedCount' | 'unknownSince' | 'backlog'>;
+  invoices: Pick<InvoiceStore, 'parkedCount' | 'unknownSince' | 'inProgressSince' | 'backlog'>;
   outbox: Pick<OutboxStore, 'parkedCount'>;
   pace: PaceStore;
   poison: Pick<PoisonItems, 'waiting'>;
   instance: Pick<Instance, 'clock' | 'telemetry'>;
 }): Promise<void> {
   // Each gauge is reported once its own query answers, so that one that fails hides no other.
-  await Promise.all([unknown(), parked(), poisoned(), backlog()]);
+  await Promise.all([unknown(), inProgress(), parked(), poisoned(), backlog()]);
 
   async function unknown(): Promise<void> {
     const since = await invoices.unknownSince();
     const unknownMs = since === undefined ? 0 : clock.now() - Date.parse(since);
     telemetry.record(metric.paymentUnknownOldestMs, Math.max(0, unknownMs));
+  }
+
+  async function inProgress(): Promise<void> {
+    const since = await invoices.inProgressSince();
+    const ms = since === undefined ? 0 : clock.now() - Date.parse(since);
+    telemetry.record(metric.paymentInProgressOldestMs, Math.max(0, ms));
   }
 
   async function parked(): Promise<void> {

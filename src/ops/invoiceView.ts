@@ -2,7 +2,7 @@ import type { Invoice } from '../invoice/invoice.ts';
 
 /** An invoice as ops shows it: what was imported, and its state. */
 export function invoiceView(invoice: Invoice) {
-  const { id, customerId, amountMinor, currency, dueAt, paymentMethod, description = null } = invoice;
+  const { id, customerId, amountMinor, currency, dueAt, paymentMethod = null, description = null } = invoice;
   const {
     status,
     shard,
@@ -11,6 +11,9 @@ export function invoiceView(invoice: Invoice) {
     payment,
     attempts,
     reason = null,
+    reversals = null,
+    checkAt = null,
+    importedDueAt = null,
     createdAt,
   } = invoice;
   return {
@@ -28,6 +31,9 @@ export function invoiceView(invoice: Invoice) {
     payment,
     attempts,
     reason,
+    reversals,
+    checkAt,
+    importedDueAt,
     createdAt,
   };
 }

@@ -13,7 +13,7 @@
  */
 import { z } from 'zod';
 import type { Patch } from '../documents/documentStore.ts';
-import { formatVersion } from '../documents/storedDocuments.ts';
+import { plainVersion } from '../documents/storedDocuments.ts';
 import { exponentialBackoff } from '../platform/backoff.ts';
 import { systemClock } from '../platform/clock.ts';
 
@@ -68,7 +68,7 @@ export function newOutboxMessage<Content extends NewOutboxMessage>(
   return {
     ...content,
     type: 'outboxMessage',
-    version: formatVersion,
+    version: plainVersion,
     status: 'pending',
     createdAt: new Date(now).toISOString(),
     ...(notBefore === undefined ? {} : { notBefore: new Date(notBefore).toISOString() }),

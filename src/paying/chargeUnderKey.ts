@@ -1,7 +1,8 @@
 import { createHash } from 'node:crypto';
+import { methodTypesOf, paramsHash } from '../invoice/chargeForm.ts';
 import type { CommandOutcome } from './decideSettlement.ts';
-import { type PaymentCommand, paramsHash } from './paymentBatch.ts';
-import type { PaymentCalls } from './paymentProvider.ts';
+import { methodOf, type PaymentCommand } from './paymentBatch.ts';
+import type { FoundPayment, NotCalled, PaymentCalls, SoughtPayment } from './paymentProvider.ts';
 
 /**
  * The idempotency key of an invoice's charge number `n`. A header takes ASCII only and Stripe at most 255 characters
@@ -28,38 +29,78 @@ export function isTooOld(createdAt: string, now: number): boolean {
  * failure under it, the payment is looked up instead.
  */
 export async function chargeUnderKey(
-  calls: PaymentCalls,
+  calls: Pick<PaymentCalls, 'charge' | 'find'>,
   command: PaymentCommand,
   now: number,
 ): Promise<CommandOutcome> {
   const { invoiceId, payment } = command;
-  if (paramsHash(command) !== payment.paramsHash) {
+  const paymentMethod = methodOf(command);
+  if (paymentMethod === undefined || payment.paramsHash === undefined) {
+    throw new Error(`the payment method of invoice ${invoiceId} was not resolved`);
+  }
+  if (paramsHash({ ...command, paymentMethod }, payment.paramsHash) !== payment.paramsHash) {
     return { kind: 'keyReused', message: 'the invoice has changed since its key was first used' };
   }
   if (isTooOld(payment.keyCreatedAt, now)) {
-    const found = await calls.find(command);
+    const found = await calls.find(soughtOf(command));
     switch (found.kind) {
-      case 'found':
-        return { kind: 'succeeded', paymentId: found.paymentId };
       case 'notFound':
         return payment.unknownSince === undefined
           ? { kind: 'unused' }
           : { kind: 'unclear', message: 'the key is older than 23 h and the provider finds no payment' };
-      case 'differs':
-        return { kind: 'unclear', message: found.message };
       case 'notCalled':
       case 'heldBack':
         return found;
       case 'unknown':
         return { kind: 'transient', code: 'lookup_failed', message: found.message };
+      default:
+        return asOutcome(found);
     }
   }
   const { attempt: _, payment: __, ...charge } = command;
-  const key = idempotencyKey(invoiceId, payment.keyNumber);
-  const outcome = await calls.charge({ ...charge, idempotencyKey: key });
+  const outcome = await calls.charge({
+    ...charge,
+    paymentMethod,
+    methodTypes: methodTypesOf(payment.paramsHash),
+    idempotencyKey: idempotencyKey(invoiceId, payment.keyNumber),
+  });
   if (outcome.kind !== 'unknown' || outcome.remembered !== true) return outcome;
   // The key will say nothing else for a day. A look-up may: a payment that it finds counts, finding none proves nothing yet.
-  const found = await calls.find(command);
-  if (found.kind === 'differs') return { kind: 'unclear', message: found.message };
-  return found.kind === 'found' ? { kind: 'succeeded', paymentId: found.paymentId } : outcome;
+  const found = await calls.find(soughtOf(command));
+  switch (found.kind) {
+    case 'notFound':
+    case 'notCalled':
+    case 'heldBack':
+    case 'unknown':
+      return outcome;
+    default:
+      return asOutcome(found);
+  }
+}
+
+/** What a payment must match to be the payment of this invoice. */
+export function soughtOf({
+  invoiceId,
+  amountMinor,
+  currency,
+  customerId,
+  payment,
+}: Omit<SoughtPayment, 'since'> & { payment: { keyCreatedAt?: string } }): SoughtPayment {
+  const since = payment.keyCreatedAt;
+  return { invoiceId, amountMinor, currency, customerId, ...(since === undefined ? {} : { since }) };
+}
+
+/** What a payment that was found means for the charge. */
+function asOutcome(
+  found: Exclude<FoundPayment | NotCalled, { kind: 'notFound' | 'notCalled' | 'heldBack' | 'unknown' }>,
+): CommandOutcome {
+  switch (found.kind) {
+    case 'found':
+      return { kind: 'succeeded', paymentId: found.paymentId };
+    case 'differs':
+      return { kind: 'unclear', message: found.message };
+    case 'processing':
+    case 'reversed':
+      return found;
+  }
 }

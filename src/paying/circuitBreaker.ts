@@ -1,13 +1,7 @@
 import { BrokenCircuitError, CircuitState, circuitBreaker, handleWhenResult, type IBreaker } from 'cockatiel';
 import { metric } from '../platform/appMetrics.ts';
 import type { Instance } from '../platform/instance.ts';
-import type {
-  ChargeOutcome,
-  FoundPayment,
-  HeldBack,
-  PaymentProvider,
-  RateLimited,
-} from './paymentProvider.ts';
+import type { HeldBack, PaymentProvider } from './paymentProvider.ts';
 
 /** All in milliseconds. */
 export interface BreakerPolicy {
@@ -68,7 +62,19 @@ export function withCircuitBreaker(
   return {
     charge: (request) => unlessOpen(() => provider.charge(request)),
     find: (sought) => unlessOpen(() => provider.find(sought)),
+    ...whereOffered('retrieve'),
+    ...whereOffered('cancel'),
+    ...whereOffered('refund'),
+    ...whereOffered('defaultMethod'),
   };
+
+  /** A call that not every provider has. */
+  function whereOffered<Name extends 'retrieve' | 'cancel' | 'refund' | 'defaultMethod'>(name: Name) {
+    const call = provider[name];
+    if (call === undefined) return {};
+    const guarded = (...given: never[]) => unlessOpen(() => Reflect.apply(call, provider, given));
+    return { [name]: guarded };
+  }
 
   async function unlessOpen<T extends Answer>(call: () => Promise<T>): Promise<T | HeldBack> {
     if (breaker.state === CircuitState.HalfOpen) return heldBack;
@@ -124,7 +130,12 @@ export function withCircuitBreaker(
   }
 }
 
-type Answer = ChargeOutcome | FoundPayment | RateLimited;
+/** What the breaker looks at in the answer of any call. */
+interface Answer {
+  kind: string;
+  message?: string;
+  remembered?: true;
+}
 
 interface OpeningRule extends IBreaker {
   failed(answer: Answer): boolean;

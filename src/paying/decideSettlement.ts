@@ -26,6 +26,8 @@ export type Settlement =
       attempts: number;
     }
   | { kind: 'declined'; reason: string }
+  /** The payment is alive at the provider, and is followed until it ends. */
+  | { kind: 'processing'; paymentId: string; state: string }
   /** `unknown`: it may have been charged, and has to be looked up. */
   | { kind: 'parked'; reason: string; unknown: boolean };
 
@@ -72,13 +74,10 @@ export function decideSettlement(
   switch (outcome.kind) {
     case 'succeeded':
       return { kind: 'paid', paymentId: outcome.paymentId };
-    case 'declined': {
-      const wait = policy.softDeclineRetryMs[payment.declines];
-      const reason = `${outcome.code}: ${outcome.message}`;
-      if (outcome.severity === 'hard' || wait === undefined) return { kind: 'declined', reason };
-      const next = nextKey(payment, { declines: payment.declines + 1 });
-      return { kind: 'retry', why: 'declined', at: iso(now + wait), reason, payment: next, attempts: 0 };
-    }
+    case 'processing':
+      return outcome;
+    case 'declined':
+      return decideDecline(payment, outcome, policy, now);
     case 'notCalled':
       return {
         kind: 'retry',
@@ -134,7 +133,27 @@ export function decideSettlement(
       return { kind: 'parked', reason: `${outcome.code}: ${outcome.message}`, unknown: mayBeCharged };
     case 'unclear':
       return { kind: 'parked', reason: outcome.message, unknown: true };
+    case 'reversed':
+      return { kind: 'parked', reason: outcome.message, unknown: false };
   }
+}
+
+/** What a definite decline means, whether it came at once or after days: another try under the next key, or the end. Pure. */
+export function decideDecline(
+  payment: PaymentState,
+  {
+    severity,
+    code,
+    message,
+  }: Pick<Extract<ChargeOutcome, { kind: 'declined' }>, 'severity' | 'code' | 'message'>,
+  { softDeclineRetryMs }: Pick<SettlementPolicy, 'softDeclineRetryMs'>,
+  now: number,
+): Extract<Settlement, { kind: 'retry' | 'declined' }> {
+  const wait = softDeclineRetryMs[payment.declines];
+  const reason = `${code}: ${message}`;
+  if (severity === 'hard' || wait === undefined) return { kind: 'declined', reason };
+  const next = nextKey(payment, { declines: payment.declines + 1 });
+  return { kind: 'retry', why: 'declined', at: iso(now + wait), reason, payment: next, attempts: 0 };
 }
 
 /** Repeating the call only repeats a remembered failure, so nothing is gained before a look-up can know. */

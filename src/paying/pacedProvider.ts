@@ -23,6 +23,8 @@ export interface PacedProvider {
   admit(calls: number, before: number): Promise<Admission | undefined>;
 }
 
+const lacks = 'the payment provider does not offer this';
+
 /** How soon a call is made again if another one was busy with the same object, in milliseconds. */
 const busyMs = 1_000;
 
@@ -38,10 +40,31 @@ export function pacedProvider(
   return {
     within: (window) => ({
       charge: (request) => inTurn(pacers.charges, window, () => provider.charge(request)),
-      find: (sought) => inTurn(pacers.lookups, window, () => provider.find(sought)),
+      ...lookups((call) => inTurn(pacers.lookups, window, call)),
     }),
     admit: (calls, before) => pacers.charges.admit(calls, before),
   };
+
+  /** Every call but a charge. A provider that lacks one gives the answer of one that cannot do it. */
+  function lookups(
+    turn: <Outcome extends { kind: string }>(
+      call: () => Promise<Outcome | RateLimited>,
+    ) => Promise<Outcome | NotCalled>,
+  ): Omit<PaymentCalls, 'charge'> {
+    return {
+      find: (sought) => turn(() => provider.find(sought)),
+      retrieve: (id) =>
+        turn(async () => (await provider.retrieve?.(id)) ?? { kind: 'unknown', message: lacks }),
+      cancel: (id) => turn(async () => (await provider.cancel?.(id)) ?? { kind: 'refused', message: lacks }),
+      refund: (request) =>
+        turn(
+          async () =>
+            (await provider.refund?.(request)) ?? { kind: 'refused', code: 'unsupported', message: lacks },
+        ),
+      defaultMethod: (customerId) =>
+        turn(async () => (await provider.defaultMethod?.(customerId)) ?? { kind: 'none', message: lacks }),
+    };
+  }
 
   async function inTurn<Outcome extends { kind: string }>(
     pacer: Pick<Pacer, 'turn'>,

@@ -13,10 +13,12 @@ import {
 } from './decideSettlement.ts';
 import type { PacedProvider } from './pacedProvider.ts';
 import type { PaymentBatch, PaymentCommand } from './paymentBatch.ts';
-import { type SettledCommand, type StartedBatch, settleBatch, startBatch } from './startAndSettle.ts';
+import type { SettledCommand } from './planSettlement.ts';
+import { resolveMethod } from './resolveMethod.ts';
+import { type StartedBatch, settleBatch, startBatch } from './startAndSettle.ts';
 
 export interface PayingParts {
-  invoices: Pick<InvoiceStore, 'start' | 'settle'>;
+  invoices: Pick<InvoiceStore, 'start' | 'settle' | 'update'>;
   provider: PacedProvider;
   followUps: FollowUps;
   /** Where the messages of follow-ups wait for their dispatch. */
@@ -66,9 +68,16 @@ export function createPayBatch(parts: PayingParts, policy: PayingPolicy): PayBat
     if (!mayCall()) throw new BatchUnfinished(`batch ${batch.batchId} was not started`);
     using _busy = backlog.busy();
     const before = clock.monotonic() + policy.callWindowMs;
-    const calls = provider.within({ before, mayCall });
+    const startedAt = clock.now();
+    // By the wall clock too: on a machine that was frozen, the monotonic clock may have stood still (callsOver.ts).
+    const isInTime = () => mayCall() && clock.now() - startedAt < policy.callWindowMs;
+    const calls = provider.within({ before, mayCall: isInTime });
     const dropped = { settled: 0, staleClaim: 0, missing: 0 };
-    const result: BatchResult = { settled: { paid: 0, retry: 0, declined: 0, parked: 0 }, dropped, lost: 0 };
+    const result: BatchResult = {
+      settled: { paid: 0, retry: 0, declined: 0, processing: 0, parked: 0 },
+      dropped,
+      lost: 0,
+    };
     let notCalled = 0;
 
     await settleAsTheyCome(await begin(), { clock, lingerMs: policy.lingerMs, settle });
@@ -90,9 +99,19 @@ export function createPayBatch(parts: PayingParts, policy: PayingPolicy): PayBat
     }
 
     async function work(command: PaymentCommand): Promise<SettledCommand | undefined> {
-      const outcome = await chargeUnderKey(calls, command, clock.now());
-      if (outcome.kind === 'notCalled') return leave(command);
-      return settled(command, outcome);
+      const resolved = await resolveMethod({ invoices, calls, instance }, batch.batchId, command);
+      switch (resolved.kind) {
+        case 'lost':
+          result.lost++;
+          return undefined;
+        case 'none':
+          return resolved.outcome.kind === 'notCalled' ? leave(command) : settled(command, resolved.outcome);
+        case 'resolved': {
+          const outcome = await chargeUnderKey(calls, resolved.command, clock.now());
+          if (outcome.kind === 'notCalled') return leave(resolved.command);
+          return settled(resolved.command, outcome);
+        }
+      }
     }
 
     /** The command goes back, or comes again with the message: then nobody else may take it. */

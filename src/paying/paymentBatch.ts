@@ -1,7 +1,8 @@
-import { createHash } from 'node:crypto';
 import { z } from 'zod';
 import { isNewer, messageVersion, NewerVersion } from '../documents/storedDocuments.ts';
+import { paramsHash } from '../invoice/chargeForm.ts';
 import { type Invoice, paymentStateSchema } from '../invoice/invoice.ts';
+import { invoiceVersion } from '../invoice/invoiceVersion.ts';
 
 /**
  * The order to pay one invoice, as the outbox carries it to the consumer. It holds all that the charge needs, so the
@@ -12,11 +13,13 @@ const paymentCommandSchema = z.object({
   customerId: z.string(),
   amountMinor: z.int().positive(),
   currency: z.string().length(3),
-  paymentMethod: z.string().min(1),
+  /** Absent: the customer's default at the provider, which is resolved before the charge (resolveMethod.ts). */
+  paymentMethod: z.string().min(1).exactOptional(),
   description: z.string().exactOptional(),
   /** Which claim of the invoice this is, from 1. */
   attempt: z.int().min(1),
-  payment: paymentStateSchema.required({ keyCreatedAt: true, paramsHash: true }),
+  /** Without a hash until the payment method is resolved. */
+  payment: paymentStateSchema.required({ keyCreatedAt: true }),
 });
 export type PaymentCommand = z.infer<typeof paymentCommandSchema>;
 
@@ -36,8 +39,10 @@ export class BatchRefused extends Error {
   override readonly name = 'BatchRefused';
 }
 
+/** Its version is that of its newest invoice: older releases would send a key of theirs with other parameters. */
 export function newPaymentBatch(batch: Omit<PaymentBatch, 'version'>): PaymentBatch {
-  return { ...messageVersion, ...batch };
+  const versions = batch.commands.map((command) => invoiceVersion({ ...command, status: 'claimed' }));
+  return { ...messageVersion(Math.max(...versions)), ...batch };
 }
 
 /**
@@ -58,31 +63,31 @@ export function parseBatch(message: unknown): PaymentBatch {
 
 /** The command that claims an invoice at time `at` (ISO 8601). A key in use already keeps its age and hash. */
 export function commandFor(
-  invoice: Invoice,
+  { id: invoiceId, customerId, amountMinor, currency, paymentMethod, description, payment }: Invoice,
   { attempt, at }: { attempt: number; at: string },
 ): PaymentCommand {
-  const { id: invoiceId, customerId, amountMinor, currency, paymentMethod, description, payment } = invoice;
-  return {
+  const command: PaymentCommand = {
     invoiceId,
     customerId,
     amountMinor,
     currency,
-    paymentMethod,
+    ...(paymentMethod === undefined ? {} : { paymentMethod }),
     ...(description === undefined ? {} : { description }),
     attempt,
-    payment: {
-      ...payment,
-      keyCreatedAt: payment.keyCreatedAt ?? at,
-      paramsHash: payment.paramsHash ?? paramsHash(invoice),
-    },
+    payment: { ...payment, keyCreatedAt: payment.keyCreatedAt ?? at },
   };
+  const method = methodOf(command);
+  if (method === undefined || payment.paramsHash !== undefined) return command;
+  return withMethod(command, method);
 }
 
-/** Hash of everything that is sent under an idempotency key. */
-export function paramsHash(
-  charge: Pick<PaymentCommand, 'customerId' | 'amountMinor' | 'currency' | 'paymentMethod' | 'description'>,
-): string {
-  const { customerId, amountMinor, currency, paymentMethod, description = null } = charge;
-  const canonical = JSON.stringify([customerId, amountMinor, currency, paymentMethod, description]);
-  return createHash('sha256').update(canonical).digest('base64url');
+/** The payment method that a command charges; undefined until the customer's default is resolved. */
+export function methodOf({ paymentMethod, payment }: Pick<PaymentCommand, 'paymentMethod' | 'payment'>) {
+  return payment.method?.id ?? paymentMethod;
+}
+
+/** The command with the hash of all that its key stands for, once its payment method is known. */
+export function withMethod(command: PaymentCommand, paymentMethod: string): PaymentCommand {
+  const hash = paramsHash({ ...command, paymentMethod });
+  return { ...command, payment: { ...command.payment, paramsHash: hash } };
 }

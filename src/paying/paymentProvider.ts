@@ -7,6 +7,8 @@ export interface ChargeRequest {
   currency: string;
   customerId: string;
   paymentMethod: string;
+  /** The types of payment methods that may be used, in Stripe's words. Absent: cards only. */
+  methodTypes?: readonly string[];
   description?: string;
   idempotencyKey: string;
 }
@@ -37,6 +39,10 @@ export interface NotCalled {
 /** What is known after a charge. */
 export type ChargeOutcome =
   | { kind: 'succeeded'; paymentId: string }
+  /** The payment is alive: it will end some day, without another call. `state` is the provider's word for it. */
+  | { kind: 'processing'; paymentId: string; state: string }
+  /** It was charged once, and money has gone back since or may. */
+  | { kind: 'reversed'; message: string }
   /** Soft: it may work another day. Hard: it never will. */
   | { kind: 'declined'; severity: 'soft' | 'hard'; code: string; message: string }
   | HeldBack
@@ -55,11 +61,21 @@ export type ChargeOutcome =
   | { kind: 'keyReused'; message: string };
 
 /** What a payment must match to be the payment of an invoice. */
-export type SoughtPayment = Pick<ChargeRequest, 'invoiceId' | 'amountMinor' | 'currency'>;
+export type SoughtPayment = Pick<ChargeRequest, 'invoiceId' | 'amountMinor' | 'currency' | 'customerId'> & {
+  /** ISO 8601: no call for this invoice was made before. Absent: unknown. */
+  since?: string;
+};
 
 /** The result of a look-up by metadata. */
 export type FoundPayment =
   | { kind: 'found'; paymentId: string }
+  /** It has not ended yet. `state` is the provider's word for it. */
+  | { kind: 'processing'; paymentId: string; state: string }
+  /**
+   * It succeeded, and money has gone back since or may: it makes no invoice a newly paid one. `inFull`: all of it has
+   * certainly gone back, of every such payment.
+   */
+  | { kind: 'reversed'; paymentId: string; message: string; inFull?: true }
   | { kind: 'notFound' }
   /** Paid under this invoice's id, but with another amount or currency: a person decides whether that settles it. */
   | { kind: 'differs'; message: string }
@@ -67,15 +83,112 @@ export type FoundPayment =
   /** The provider could not say. */
   | { kind: 'unknown'; message: string };
 
-/** The payment provider. Both calls resolve whatever the provider answers; they reject only on a bug in this code. */
-export interface PaymentProvider {
-  charge(request: ChargeRequest): Promise<ChargeOutcome | RateLimited>;
-  /** Looks up a successful payment by the invoice's id, for keys that are too old to be sent again. */
-  find(sought: SoughtPayment): Promise<FoundPayment | RateLimited>;
+/** The provider could not say. */
+export interface ProviderSilent {
+  kind: 'unknown';
+  message: string;
 }
 
-/** The same calls, each made when its turn comes (pacedProvider.ts). */
+/** How far a payment has come. `failed`: it ended without moving money, and why. */
+export type PaymentProgress =
+  | { kind: 'succeeded' }
+  /** `waitsForCustomer`: it goes on only if the customer acts, and there is none present. */
+  | { kind: 'alive'; state: string; waitsForCustomer?: true }
+  | { kind: 'failed'; severity: 'soft' | 'hard'; code: string; message: string }
+  | { kind: 'canceled' };
+
+/** What the provider knows of a payment's refunds and disputes. Times are ISO 8601, UTC. */
+export interface ProviderReversals {
+  refunds: readonly {
+    providerId: string;
+    /** Our own id, if it was asked for through ops. */
+    refundId?: string;
+    amountMinor: number;
+    status: 'pending' | 'succeeded' | 'failed' | 'canceled';
+    at: string;
+    reason?: string;
+  }[];
+  disputes: readonly {
+    id: string;
+    amountMinor: number;
+    status: 'open' | 'won' | 'lost';
+    at: string;
+    reason: string;
+  }[];
+}
+
+/** A payment as the provider has it now. */
+export interface ProviderPayment {
+  kind: 'payment';
+  paymentId: string;
+  /** The invoice that it was made for, by its metadata. Absent: it is none of ours. */
+  invoiceId?: string;
+  progress: PaymentProgress;
+  reversals: ProviderReversals;
+}
+
+export type RetrievedPayment = ProviderPayment | { kind: 'notFound' } | HeldBack | ProviderSilent;
+
+/** `refused`: it can no longer be canceled, or has ended; `message` says how it stands. */
+export type CancelOutcome =
+  | { kind: 'canceled' }
+  | { kind: 'refused'; message: string }
+  | HeldBack
+  | ProviderSilent;
+
+export interface RefundRequest {
+  paymentId: string;
+  invoiceId: string;
+  /** Ours; it comes back with the refund wherever the provider shows it. */
+  refundId: string;
+  amountMinor: number;
+  currency: string;
+  idempotencyKey: string;
+}
+
+export type RefundOutcome =
+  | { kind: 'refunded'; providerId: string; status: 'pending' | 'succeeded' | 'failed' | 'canceled' }
+  /** The provider does not make this refund: more than is left, disputed, too old. Nothing has gone back. */
+  | { kind: 'refused'; code: string; message: string }
+  /** Nothing has gone back, and later it may work. */
+  | { kind: 'transient'; code: string; message: string }
+  | HeldBack
+  /** It may have been made: ask again with the same key. */
+  | ProviderSilent;
+
+export type DefaultMethod =
+  | { kind: 'method'; id: string }
+  /** The customer has none, or there is no such customer. */
+  | { kind: 'none'; message: string }
+  | HeldBack
+  | ProviderSilent;
+
+/**
+ * The payment provider. Every call resolves whatever the provider answers; they reject only on a bug in this code. A
+ * provider whose payments end at once needs only the first two.
+ */
+export interface PaymentProvider {
+  charge(request: ChargeRequest): Promise<ChargeOutcome | RateLimited>;
+  /**
+   * Looks a payment up by the invoice's id, for keys that are too old to be sent again. Whatever is alive or was ever paid
+   * counts; a payment that has failed or was canceled does not.
+   */
+  find(sought: SoughtPayment): Promise<FoundPayment | RateLimited>;
+  /** A payment by its id, as it is now. */
+  retrieve?(paymentId: string): Promise<RetrievedPayment | RateLimited>;
+  /** Cancels a payment that has not ended. */
+  cancel?(paymentId: string): Promise<CancelOutcome | RateLimited>;
+  refund?(request: RefundRequest): Promise<RefundOutcome | RateLimited>;
+  /** The payment method that a customer has chosen to be charged with. */
+  defaultMethod?(customerId: string): Promise<DefaultMethod | RateLimited>;
+}
+
+/** The same calls, each made when its turn comes (pacedProvider.ts). A call that the provider lacks is refused. */
 export interface PaymentCalls {
   charge(request: ChargeRequest): Promise<ChargeOutcome | NotCalled>;
   find(sought: SoughtPayment): Promise<FoundPayment | NotCalled>;
+  retrieve(paymentId: string): Promise<RetrievedPayment | NotCalled>;
+  cancel(paymentId: string): Promise<CancelOutcome | NotCalled>;
+  refund(request: RefundRequest): Promise<RefundOutcome | NotCalled>;
+  defaultMethod(customerId: string): Promise<DefaultMethod | NotCalled>;
 }

@@ -13,7 +13,7 @@
  * bury the others.
  */
 import { z } from 'zod';
-import { formatVersion } from '../documents/storedDocuments.ts';
+import { plainVersion } from '../documents/storedDocuments.ts';
 import type { Counts } from './job.ts';
 
 export const runStatuses = ['running', 'completed', 'failed', 'cancelled'] as const;
@@ -53,7 +53,7 @@ export function newRun(
   run: Pick<RunRecord, 'id' | 'job' | 'trigger' | 'dryRun' | 'groups'>,
   at: string,
 ): RunRecord {
-  return { ...run, version: formatVersion, status: 'running', startedAt: at, heartbeatAt: at };
+  return { ...run, version: plainVersion, status: 'running', startedAt: at, heartbeatAt: at };
 }
 
 /** A run as the outside sees it. */

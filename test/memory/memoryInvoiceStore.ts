@@ -106,6 +106,22 @@ export function memoryInvoiceStore(
       return highestFence(fences.map(({ fence }) => fence));
     },
 
+    async toCheck({ now, limit }) {
+      const due = await documents.query(
+        ({ checkAt }) => typeof checkAt === 'string' && checkAt !== '' && checkAt <= now,
+      );
+      const first = due.toSorted((a, b) => (textIn(a, 'checkAt') < textIn(b, 'checkAt') ? -1 : 1));
+      return readableDocuments(first.slice(0, limit), invoiceSchema, 'invoice', onUnreadable);
+    },
+
+    async inProgressSince() {
+      const invoices = await documents.query(isInvoice);
+      return invoices
+        .flatMap((invoice) => paymentOf(invoice).inProgress?.since ?? [])
+        .toSorted()
+        .at(0);
+    },
+
     async unknownSince() {
       const invoices = await documents.query(isInvoice);
       return invoices
@@ -127,7 +143,11 @@ function byDueTime(one: StoredDocument, other: StoredDocument): number {
 }
 
 /** As much of the payment as is looked at; of any invoice, readable or not. */
-function paymentOf({ payment }: StoredDocument): { id?: string; unknownSince?: string } {
+function paymentOf({ payment }: StoredDocument): {
+  id?: string;
+  unknownSince?: string;
+  inProgress?: { since?: string };
+} {
   return typeof payment === 'object' && payment !== null ? payment : {};
 }
 

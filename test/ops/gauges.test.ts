@@ -105,6 +105,7 @@ const backlogGauges: readonly Metric[] = [
 const gauges: readonly Metric[] = [
   metric.parkedWaiting,
   metric.paymentUnknownOldestMs,
+  metric.paymentInProgressOldestMs,
   metric.workItemPoisonWaiting,
   ...backlogGauges,
 ];
@@ -113,6 +114,7 @@ test.each<[string, readonly Metric[]]>([
   ['invoicesParked', [metric.parkedWaiting]],
   ['messagesParked', [metric.parkedWaiting]],
   ['unknownSince', [metric.paymentUnknownOldestMs]],
+  ['inProgressSince', [metric.paymentInProgressOldestMs]],
   ['poisonWaiting', [metric.workItemPoisonWaiting]],
   ['backlog', backlogGauges],
 ])(
@@ -129,6 +131,7 @@ test.each<[string, readonly Metric[]]>([
       invoices: {
         parkedCount: () => answer('invoicesParked', 1),
         unknownSince: () => answer('unknownSince', undefined),
+        inProgressSince: () => answer('inProgressSince', undefined),
         backlog: () => answer('backlog', { waiting: 0, claimed: 0 }),
       },
       outbox: { parkedCount: () => answer('messagesParked', 2) },

@@ -9,7 +9,7 @@ const command = commandFor(anInvoice(), { attempt: 2, at });
 const now = Date.parse(at) + 60_000;
 const remembered: ChargeOutcome = { kind: 'unknown', message: '500', remembered: true };
 
-function provider(charge: ChargeOutcome, find: FoundPayment): PaymentCalls {
+function provider(charge: ChargeOutcome, find: FoundPayment): Pick<PaymentCalls, 'charge' | 'find'> {
   return { charge: async () => charge, find: async () => find };
 }
 

@@ -17,9 +17,26 @@ const batch: PaymentBatch = newPaymentBatch({
   commands: [commandFor(anInvoice(), { attempt: 1, at: '2026-01-01T12:00:00.000Z' })],
 });
 
-test('a batch carries a version only above 1: the first release refuses unknown fields', () => {
-  const first = ['batchId', 'commands', 'runId', 'shard'];
-  expect(Object.keys(batch).toSorted()).toEqual(formatVersion > 1 ? [...first, 'version'] : first);
+describe('the version of a batch', () => {
+  const at = '2026-01-01T12:00:00.000Z';
+  const { version: _, ...plain } = batch;
+  const batchOf = (...invoices: Parameters<typeof anInvoice>[0][]) =>
+    newPaymentBatch({
+      ...plain,
+      commands: invoices.map((changes) => commandFor(anInvoice(changes), { attempt: 1, at })),
+    });
+  /** As the first claim of a release up to 0.2.0 leaves it. */
+  const older = { keyNumber: 1, keyCreatedAt: at, paramsHash: 'theirs', declines: 0, deferrals: 0 };
+
+  test('is 2 for new keys: a release up to 0.2.0 would send them for cards only', () => {
+    expect(batchOf({}).version).toBe(2);
+    expect(batchOf({ payment: older }, {}).version).toBe(2);
+  });
+
+  test('is absent if all keys are older: those releases go on with them, and refuse unknown fields', () => {
+    const keys = ['batchId', 'commands', 'runId', 'shard'];
+    expect(Object.keys(batchOf({ payment: older })).toSorted()).toEqual(keys);
+  });
 });
 
 describe('parseBatch', () => {
@@ -54,7 +71,9 @@ describe('parseBatch', () => {
   });
 
   test('a batch of a newer version is not refused: a newer process handles it', () => {
-    expect(() => parseBatch({ ...batch, version: 2, commands: 'in another form' })).toThrow(NewerVersion);
+    expect(() => parseBatch({ ...batch, version: formatVersion + 1, commands: 'in another form' })).toThrow(
+      NewerVersion,
+    );
   });
 
   test('a batch id is 1 to 64 letters, digits, - or _', () => {

@@ -5,10 +5,11 @@ import { maxAttempts } from '../../src/invoice/maxAttempts.ts';
 import { cosmosInvoiceStore } from '../../src/invoice/store/cosmosInvoiceStore.ts';
 import type { InvoiceStore } from '../../src/invoice/store/invoiceStore.ts';
 import type { OutboxMessage } from '../../src/outbox/outboxMessage.ts';
+import { NotReconciled } from '../../src/paying/lookUpInvoice.ts';
 import type { PacedProvider } from '../../src/paying/pacedProvider.ts';
 import { paymentBatchSchema } from '../../src/paying/paymentBatch.ts';
 import type { FoundPayment } from '../../src/paying/paymentProvider.ts';
-import { NotReconciled, reconciliationStage } from '../../src/paying/reconciliation.ts';
+import { reconciliationStage } from '../../src/paying/reconciliation.ts';
 import { workItemSchema } from '../../src/workItems/workItem.ts';
 import { anInstance } from '../support/anInstance.ts';
 import { withBatch } from '../support/layerSwitches.ts';
@@ -165,7 +166,16 @@ describe('reconciliation', () => {
     ['calls are held back', { kind: 'heldBack', message: 'held back', retryAfterMs: 1 }, 'held back'],
   ] as const)('%s: the work item is retried', async (_, answer, reason) => {
     const { id, message } = await parkedUnknown('pm_local_resetAfterCharge');
-    const provider = { within: () => ({ ...world.provider, find: async () => answer, charge: never }) };
+    const provider = {
+      within: () => ({
+        find: async () => answer,
+        charge: never,
+        retrieve: never,
+        cancel: never,
+        refund: never,
+        defaultMethod: never,
+      }),
+    };
     const outcome = reconcile(id, itemOf(message).input, { provider });
     await expect(outcome).rejects.toThrow(NotReconciled);
     await expect(outcome).rejects.toThrow(reason);

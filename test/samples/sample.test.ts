@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
-import { paymentMethods } from '../../local/stripe/paymentMethods.ts';
+import { testMethod } from '../../local/stripe/paymentMethods.ts';
 import { generateSample } from '../../samples/generate.ts';
 import { parseInvoices } from '../../src/intake/importInvoices.ts';
 import { currencyExponent } from '../../src/invoice/currencies.ts';
@@ -21,7 +21,7 @@ describe('samples/invoices.csv', () => {
     expect([invoices.length, duplicates, rejected.length]).toEqual([384, 2, 14]);
     const due = invoices.filter(({ dueAt }) => dueAt < '2026');
     const counts = Map.groupBy(due, ({ paymentMethod }) => {
-      const behaviour = paymentMethods[paymentMethod];
+      const behaviour = testMethod(paymentMethod ?? '')?.charged;
       return behaviour?.kind === 'requiresAction' ? 'declines' : behaviour?.kind;
     });
     expect(Object.fromEntries([...counts].map(([kind, { length }]) => [kind, length]))).toEqual({
@@ -36,7 +36,7 @@ describe('samples/invoices.csv', () => {
 
   test('has only temporary faults, so that every affected invoice is paid in the end', () => {
     const faults = invoices.flatMap(({ paymentMethod }) => {
-      const behaviour = paymentMethods[paymentMethod];
+      const behaviour = testMethod(paymentMethod ?? '')?.charged;
       return behaviour?.kind === 'fails' ? [behaviour] : [];
     });
     expect(faults.every(({ calls, fault }) => calls === 'first' && fault !== '500-after')).toBe(true);

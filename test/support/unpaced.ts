@@ -3,6 +3,8 @@ import type { PacedProvider } from '../../src/paying/pacedProvider.ts';
 import type { PaymentProvider } from '../../src/paying/paymentProvider.ts';
 import { type Clock, systemClock } from '../../src/platform/clock.ts';
 
+const silent = { kind: 'unknown', message: 'not offered' } as const;
+
 /**
  * A provider whose calls have their turn at once, but no more than `atOnce` at the same time; their window still ends. Calls
  * that are refused because there are too many are not expected.
@@ -26,6 +28,11 @@ export function unpaced(
       return {
         charge: (request) => inTurn(() => provider.charge(request)),
         find: (sought) => inTurn(() => provider.find(sought)),
+        retrieve: (id) => inTurn(async () => (await provider.retrieve?.(id)) ?? silent),
+        cancel: (id) =>
+          inTurn(async () => (await provider.cancel?.(id)) ?? { kind: 'refused' as const, message: '' }),
+        refund: (request) => inTurn(async () => (await provider.refund?.(request)) ?? silent),
+        defaultMethod: (id) => inTurn(async () => (await provider.defaultMethod?.(id)) ?? silent),
       };
     },
   };

@@ -97,6 +97,23 @@ export function cosmosInvoiceStore(
       return highestFence(await queryAll(container, { query, parameters }));
     },
 
+    async toCheck({ now, limit }) {
+      const found = await queryAll(container, {
+        query: `SELECT * FROM c WHERE c.checkAt <= @now ORDER BY c.checkAt OFFSET 0 LIMIT @limit`,
+        parameters: [
+          { name: '@now', value: now },
+          { name: '@limit', value: limit },
+        ],
+      });
+      return readableDocuments(found, invoiceSchema, 'invoice', onUnreadable);
+    },
+
+    inProgressSince: () =>
+      queryOldest(
+        container,
+        'SELECT VALUE MIN(c.payment.inProgress.since) FROM c WHERE IS_DEFINED(c.payment.inProgress.since)',
+      ),
+
     unknownSince: () =>
       queryOldest(
         container,

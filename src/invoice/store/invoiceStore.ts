@@ -44,6 +44,10 @@ export interface InvoiceStore {
   /** What is still to be paid at `now` (ISO 8601, UTC), over all shards. */
   backlog(now: string): Promise<Backlog>;
   parkedCount(): Promise<number>;
+  /** Invoices in progress whose next check is due at `now` (ISO 8601, UTC), longest due first, over all shards. */
+  toCheck(query: { now: string; limit: number }): Promise<readonly Invoice[]>;
+  /** Since when (ISO 8601) the oldest payment has been in progress; undefined if none is. */
+  inProgressSince(): Promise<string | undefined>;
   /** Since when (ISO 8601) the oldest unknown payment has been unknown; undefined if every outcome is known. */
   unknownSince(): Promise<string | undefined>;
   /** The largest fencing token that any shard has seen for a lock; undefined if none has seen one. */

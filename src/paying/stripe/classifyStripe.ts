@@ -9,17 +9,26 @@ import type { ChargeOutcome, RateLimited } from '../paymentProvider.ts';
  * the retry schedule limits what that can cost.
  */
 const hardDeclines: ReadonlySet<string> = new Set([
+  'account_closed',
+  'account_frozen',
   'authentication_required',
+  'bank_account_restricted',
+  'bank_ownership_changed',
+  'canceled',
   'card_not_supported',
+  'charge_exceeds_source_limit',
   'currency_not_supported',
+  'debit_not_authorized',
   'do_not_try_again',
   'expired_card',
   'fraudulent',
   'highest_risk_level',
+  'incorrect_account_holder_name',
   'incorrect_cvc',
   'incorrect_number',
   'incorrect_pin',
   'invalid_account',
+  'invalid_account_number',
   'invalid_cvc',
   'invalid_expiry_month',
   'invalid_expiry_year',
@@ -28,9 +37,11 @@ const hardDeclines: ReadonlySet<string> = new Set([
   'lost_card',
   'merchant_blacklist',
   'new_account_information_available',
+  'no_account',
   'not_permitted',
   'offline_pin_required',
   'online_or_offline_pin_required',
+  'payment_intent_mandate_invalid',
   'pickup_card',
   'pin_try_exceeded',
   'restricted_card',
@@ -54,7 +65,6 @@ const hardAdvice: ReadonlySet<string> = new Set(['confirm_card_data', 'do_not_tr
  * would be wrong: they wait until somebody fixes it.
  */
 const accountFaults: ReadonlySet<string> = new Set([
-  'account_closed',
   'account_invalid',
   'api_key_expired',
   'livemode_mismatch',
@@ -78,22 +88,6 @@ const beforeSending: ReadonlySet<string> = new Set([
   'UNABLE_TO_VERIFY_LEAF_SIGNATURE',
 ]);
 
-/** What the status of a payment intent means for a charge that was created and confirmed in one call. Pure. */
-export function classifyIntent({ id, status }: { id: string; status: string }): ChargeOutcome {
-  switch (status) {
-    case 'succeeded':
-      return { kind: 'succeeded', paymentId: id };
-    case 'requires_action':
-    case 'requires_confirmation':
-      return declined('authentication_required', 'the customer has to confirm the payment');
-    case 'requires_payment_method':
-    case 'canceled':
-      return declined(status, `the payment intent is ${status}`);
-    default:
-      return { kind: 'unknown', message: `the payment intent is ${status}` };
-  }
-}
-
 /**
  * What an error of the `stripe` package means. An error is transient or refused only if it certainly charged nothing. A
  * time-out or reset after sending, every 5xx, and anything not understood may have charged. Pure.
@@ -106,8 +100,7 @@ export function classifyError(error: unknown): ChargeOutcome | RateLimited {
   const { message, code } = error;
   if (error instanceof Stripe.errors.StripeConnectionError) return classifyConnectionError(error);
   if (error instanceof Stripe.errors.StripeCardError) {
-    // Where there is no decline code the package gives an empty one.
-    return declined(error.decline_code || code || 'card_declined', message, error.advice_code);
+    return declined(codeOf(error) ?? 'card_declined', message, error.advice_code);
   }
   if (error instanceof Stripe.errors.StripeIdempotencyError) return { kind: 'keyReused', message };
   const limited = rateLimited(error);
@@ -136,7 +129,24 @@ function classifyConnectionError({ message, detail }: { message: string; detail?
   return { kind: 'unknown', message: code === undefined ? message : `${message} (${code})` };
 }
 
-function declined(code: string, message: string, advice = ''): ChargeOutcome {
+/**
+ * The code that says most about a decline. A card's decline code is the issuer's reason. A bank debit has its reason as the
+ * code, and a decline code that says nothing. Where there is none the package gives an empty one.
+ */
+export function codeOf(
+  error: { code?: string | undefined; decline_code?: string | undefined } | null | undefined,
+): string | undefined {
+  const { code, decline_code: reason } = error ?? {};
+  const vague = reason === 'generic_decline' && code !== undefined && code !== 'card_declined';
+  return (vague ? code : reason) || code || undefined;
+}
+
+/** A decline with this code, and whether another try could work. Pure. */
+export function declined(
+  code: string,
+  message: string,
+  advice = '',
+): Extract<ChargeOutcome, { kind: 'declined' }> {
   const severity = hardDeclines.has(code) || hardAdvice.has(advice) ? 'hard' : 'soft';
   return { kind: 'declined', severity, code, message };
 }

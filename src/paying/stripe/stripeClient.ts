@@ -110,6 +110,11 @@ class ConnectionTooLong extends Error {
   }
 }
 
+/** The answer to a call that took too long. */
+export function late(timeoutMs: number): { kind: 'unknown'; message: string } {
+  return { kind: 'unknown', message: `the provider had not answered in full after ${timeoutMs} ms` };
+}
+
 /**
  * The result of `work`, or `late` after `boundMs` milliseconds. The signal then aborts, and the result of late work is
  * dropped.

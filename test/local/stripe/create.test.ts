@@ -106,9 +106,9 @@ describe('create and confirm in one call', () => {
     );
     expect(refusal).toMatchObject({ statusCode: 501 });
     expect(refusal.message).toContain("'capture_method'");
-    const other = await refusalOf(stripe.customers.create({}));
+    const other = await refusalOf(stripe.setupIntents.create({}));
     expect(other).toMatchObject({ statusCode: 501 });
-    expect(other.message).toContain('POST /v1/customers');
+    expect(other.message).toContain('POST /v1/setup_intents');
   });
 
   test('a wrong secret key is 401', async () => {

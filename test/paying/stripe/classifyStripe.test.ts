@@ -1,6 +1,6 @@
 import Stripe from 'stripe';
 import { describe, expect, test } from 'vitest';
-import { classifyError, classifyIntent } from '../../../src/paying/stripe/classifyStripe.ts';
+import { classifyError } from '../../../src/paying/stripe/classifyStripe.ts';
 
 /** An error as the SDK builds it from an answer: status, error object, headers. */
 function answered(statusCode: number, error: object, headers: Record<string, string> = {}) {
@@ -133,14 +133,4 @@ test('a request that Stripe rejects is refused, for a person to see', () => {
 
 test('a key sent with other parameters is `keyReused`', () => {
   expect(classifyError(answered(400, { type: 'idempotency_error' }))).toEqual({ kind: 'keyReused', message });
-});
-
-test.each([
-  ['succeeded', { kind: 'succeeded', paymentId: 'pi_1' }],
-  ['requires_action', { kind: 'declined', severity: 'hard', code: 'authentication_required' }],
-  ['requires_payment_method', { kind: 'declined', severity: 'soft' }],
-  ['processing', { kind: 'unknown' }],
-  ['a_status_of_tomorrow', { kind: 'unknown' }],
-])('an intent with the status %s', (status, outcome) => {
-  expect(classifyIntent({ id: 'pi_1', status })).toMatchObject(outcome);
 });

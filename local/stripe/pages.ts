@@ -1,0 +1,36 @@
+import { type Form, integer } from './form.ts';
+import { invalid } from './refusal.ts';
+
+/** How many objects a page has at most: https://docs.stripe.com/api/pagination. @throws {Refusal} */
+export function pageSize(form: Form): number {
+  const limit = integer('limit', form.get('limit') ?? '10');
+  if (limit < 1 || limit > 100) throw invalid('limit', 'limit must be between 1 and 100.');
+  return limit;
+}
+
+export interface Page {
+  object: 'list';
+  url: string;
+  has_more: boolean;
+  data: object[];
+}
+
+/**
+ * The page of `all` (newest first) that follows `starting_after`.
+ *
+ * @throws {Refusal} if that object is not in the list
+ */
+export function pageOf(form: Form, url: string, all: readonly { id: string }[]): Page {
+  const limit = pageSize(form);
+  const after = form.get('starting_after');
+  const start = after === undefined ? 0 : all.findIndex(({ id }) => id === after) + 1;
+  if (after !== undefined && start === 0) {
+    throw invalid('starting_after', `No such object: '${after}'`, 'resource_missing');
+  }
+  return {
+    object: 'list',
+    url,
+    has_more: all.length > start + limit,
+    data: all.slice(start, start + limit),
+  };
+}

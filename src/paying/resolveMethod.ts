@@ -1,0 +1,80 @@
+import { randomUUID } from 'node:crypto';
+import type { Invoice } from '../invoice/invoice.ts';
+import type { InvoiceStore } from '../invoice/store/invoiceStore.ts';
+import type { Instance } from '../platform/instance.ts';
+import type { CommandOutcome } from './decideSettlement.ts';
+import { methodOf, type PaymentCommand, withMethod } from './paymentBatch.ts';
+import type { PaymentCalls } from './paymentProvider.ts';
+
+/** What becomes of a command whose payment method has to be known. */
+export type Resolved =
+  | { kind: 'resolved'; command: PaymentCommand }
+  /** It cannot be charged now, or at all. */
+  | { kind: 'none'; outcome: CommandOutcome }
+  /** Another claim has the invoice. */
+  | { kind: 'lost' };
+
+/**
+ * The command with its payment method: the invoice's own, or the customer's default at the provider. A default is stored
+ * with the key before the first call, because a key may never be sent with another method, even if the customer changes
+ * theirs meanwhile. Whoever stores first decides; a batch that comes again finds it stored.
+ *
+ * @throws {NoClearAnswer}
+ */
+export async function resolveMethod(
+  {
+    invoices,
+    calls,
+    instance: { clock, name: by },
+  }: {
+    invoices: Pick<InvoiceStore, 'update'>;
+    calls: Pick<PaymentCalls, 'defaultMethod'>;
+    instance: Pick<Instance, 'clock' | 'name'>;
+  },
+  batchId: string,
+  command: PaymentCommand,
+): Promise<Resolved> {
+  if (methodOf(command) !== undefined) return { kind: 'resolved', command };
+  const found = await calls.defaultMethod(command.customerId);
+  switch (found.kind) {
+    case 'none':
+      return {
+        kind: 'none',
+        outcome: { kind: 'declined', severity: 'hard', code: 'no_payment_method', message: found.message },
+      };
+    case 'unknown':
+      return { kind: 'none', outcome: { ...found, kind: 'transient', code: 'lookup_failed' } };
+    case 'notCalled':
+    case 'heldBack':
+      return { kind: 'none', outcome: found };
+    case 'method':
+      return storeMethod(found.id);
+  }
+
+  async function storeMethod(id: string): Promise<Resolved> {
+    const payment = { ...command.payment, method: { id, from: 'customer' as const } };
+    const resolved = withMethod({ ...command, payment }, id);
+    const entry = {
+      at: new Date(clock.now()).toISOString(),
+      what: 'payment method resolved',
+      by,
+      batchId,
+      method: id,
+      write: randomUUID(),
+    };
+    const written = await invoices.update<'lost' | Invoice>(command.invoiceId, {
+      decide(invoice) {
+        if (invoice.status !== 'claimed' || invoice.claim?.batchId !== batchId) {
+          return { kind: 'refuse', why: 'lost' };
+        }
+        if (invoice.payment.method !== undefined) return { kind: 'refuse', why: invoice };
+        return { kind: 'change', change: { set: { payment: resolved.payment }, entry } };
+      },
+      isApplied: ({ timeline }) => timeline.some(({ write }) => write === entry.write),
+    });
+    if (written.kind === 'updated') return { kind: 'resolved', command: resolved };
+    if (written.kind === 'notFound' || written.why === 'lost') return { kind: 'lost' };
+    const { keyCreatedAt = command.payment.keyCreatedAt, ...stored } = written.why.payment;
+    return { kind: 'resolved', command: { ...command, payment: { ...stored, keyCreatedAt } } };
+  }
+}

@@ -1,0 +1,109 @@
+import type Stripe from 'stripe';
+import type { DisputeStatus } from '../../invoice/reversals.ts';
+import { minorAmount } from '../../invoice/stripeAmount.ts';
+import type { ChargeOutcome, PaymentProgress, ProviderReversals } from '../paymentProvider.ts';
+import { codeOf, declined } from './classifyStripe.ts';
+
+/** The part of a payment intent that says how far it has come. */
+export type IntentState = Pick<Stripe.PaymentIntent, 'id' | 'status'> & {
+  latest_charge?: string | Pick<Stripe.Charge, 'failure_code'> | null;
+  last_payment_error?: Pick<
+    NonNullable<Stripe.PaymentIntent['last_payment_error']>,
+    'advice_code' | 'code' | 'decline_code' | 'message'
+  > | null;
+};
+
+/**
+ * How far an intent has come (https://docs.stripe.com/payments/paymentintents/lifecycle). What Stripe may add one day counts
+ * as alive: that is followed, and never charged again. Pure.
+ */
+export function progressOf(intent: IntentState): PaymentProgress {
+  switch (intent.status) {
+    case 'succeeded':
+      return { kind: 'succeeded' };
+    case 'canceled':
+      return { kind: 'canceled' };
+    case 'requires_payment_method':
+      return { ...failureOf(intent), kind: 'failed' };
+    case 'requires_action':
+    case 'requires_confirmation':
+      return { kind: 'alive', state: intent.status, waitsForCustomer: true };
+    default:
+      return { kind: 'alive', state: intent.status };
+  }
+}
+
+/** What the state of an intent means for a charge that was created and confirmed in one call. Pure. */
+export function classifyIntent(intent: IntentState): ChargeOutcome {
+  const progress = progressOf(intent);
+  switch (progress.kind) {
+    case 'succeeded':
+      return { kind: 'succeeded', paymentId: intent.id };
+    case 'alive':
+      return { kind: 'processing', paymentId: intent.id, state: progress.state };
+    case 'failed':
+      return { ...progress, kind: 'declined' };
+    case 'canceled':
+      return declined('canceled', 'the payment intent is canceled');
+  }
+}
+
+function failureOf({ last_payment_error: error, latest_charge: charge, status }: IntentState) {
+  // For some debits only the charge tells the bank's reason.
+  const ofCharge = typeof charge === 'object' ? charge?.failure_code : undefined;
+  const code = error?.code === 'payment_intent_payment_attempt_failed' && ofCharge ? ofCharge : codeOf(error);
+  if (code === undefined) return declined(status, `the payment intent is ${status}`);
+  return declined(code, error?.message ?? 'no message given', error?.advice_code);
+}
+
+/** Refunds and disputes in our terms; amounts in minor units of the payment's currency. Pure. */
+export function reversalsFrom(
+  refunds: readonly Stripe.Refund[],
+  disputes: readonly Stripe.Dispute[],
+  currency: string,
+): ProviderReversals {
+  const minor = (amount: number) => minorAmount(amount, currency.toUpperCase());
+  return {
+    refunds: refunds.map(({ id, amount, status, created, reason, metadata, failure_reason: failure }) => {
+      const why = failure ?? reason;
+      const refundId = metadata?.refundId;
+      return {
+        providerId: id,
+        ...(refundId === undefined ? {} : { refundId }),
+        amountMinor: minor(amount),
+        status: refundStatus(status),
+        at: isoOf(created),
+        ...(why ? { reason: why } : {}),
+      };
+    }),
+    disputes: disputes.map(({ id, amount, status, created, reason }) => ({
+      id,
+      amountMinor: minor(amount),
+      status: disputeStatus(status),
+      at: isoOf(created),
+      reason,
+    })),
+  };
+}
+
+/** A refund that waits for somebody to act is under way, too (https://docs.stripe.com/api/refunds/object). */
+export function refundStatus(status: string | null): 'pending' | 'succeeded' | 'failed' | 'canceled' {
+  switch (status) {
+    case 'succeeded':
+    case 'failed':
+    case 'canceled':
+      return status;
+    default:
+      return 'pending';
+  }
+}
+
+/** An inquiry that was closed took no money (https://docs.stripe.com/disputes/how-disputes-work). */
+function disputeStatus(status: string): DisputeStatus {
+  if (status === 'lost') return 'lost';
+  return status === 'won' || status === 'warning_closed' || status === 'prevented' ? 'won' : 'open';
+}
+
+function isoOf(seconds: number): string {
+  return new Date(seconds * 1000).toISOString();
+}

@@ -1,0 +1,187 @@
+import Stripe from 'stripe';
+import { stripeAmount } from '../../invoice/stripeAmount.ts';
+import { errorText } from '../../platform/errorText.ts';
+import { isReversedInFull, noReversals } from '../mergeReversals.ts';
+import type {
+  FoundPayment,
+  PaymentProvider,
+  ProviderPayment,
+  ProviderReversals,
+  RateLimited,
+  RetrievedPayment,
+  SoughtPayment,
+} from '../paymentProvider.ts';
+import { rateLimited } from './classifyStripe.ts';
+import { late, withDeadline } from './stripeClient.ts';
+import { progressOf, reversalsFrom } from './stripeIntent.ts';
+
+/** Payments of one customer that a look-up reads at most. */
+const mostListed = 2_000;
+
+/** How far our clock may be ahead of Stripe's, in seconds. */
+const clockSkewSeconds = 3_600;
+
+/** Reads payments: none of these calls changes anything. */
+export function stripeLookups(
+  stripe: Stripe,
+  { timeoutMs }: { timeoutMs: number },
+): Required<Pick<PaymentProvider, 'find' | 'retrieve'>> {
+  return {
+    async find(sought) {
+      return withDeadline<FoundPayment | RateLimited>(timeoutMs, late(timeoutMs), async (signal) => {
+        try {
+          // Without the status: a payment that is alive must be seen, too.
+          const query = `metadata['invoiceId']:'${escapeQuery(sought.invoiceId)}'`;
+          const searched = stripe.paymentIntents.search({
+            query,
+            limit: 100,
+            expand: ['data.latest_charge'],
+          });
+          const found = await pick(sought, searched, signal);
+          const isOver = found.kind === 'notFound' || (found.kind === 'reversed' && found.inFull === true);
+          if (!isOver || sought.since === undefined) return found;
+          const latest = await pick(sought, listed(sought, sought.since), signal);
+          return latest.kind === 'notFound' ? found : latest;
+        } catch (error) {
+          return rateLimited(error) ?? { kind: 'unknown', message: errorText(error) };
+        }
+      });
+    },
+
+    async retrieve(paymentId) {
+      return withDeadline<RetrievedPayment | RateLimited>(timeoutMs, late(timeoutMs), async () => {
+        try {
+          return await readPayment(stripe, paymentId);
+        } catch (error) {
+          if (error instanceof Stripe.errors.StripeError && error.code === 'resource_missing') {
+            return { kind: 'notFound' };
+          }
+          return rateLimited(error) ?? { kind: 'unknown', message: errorText(error) };
+        }
+      });
+    },
+  };
+
+  /**
+   * The payments of a customer since a time. Stripe's search lags, up to a minute and longer during an outage; its lists do
+   * not (https://docs.stripe.com/search#data-freshness).
+   *
+   * @throws if there are more than can be read in time
+   */
+  async function* listed({ customerId: customer }: SoughtPayment, since: string) {
+    const gte = Math.floor(Date.parse(since) / 1000) - clockSkewSeconds;
+    let left = mostListed;
+    const expand = ['data.latest_charge'];
+    for await (const intent of stripe.paymentIntents.list({
+      customer,
+      created: { gte },
+      limit: 100,
+      expand,
+    })) {
+      if (left-- === 0) throw new Error(`the customer has more than ${mostListed} payments since ${since}`);
+      yield intent;
+    }
+  }
+
+  /**
+   * The invoice's payment among those found. They may be of other invoices: Stripe's exact match ignores case
+   * (https://docs.stripe.com/search), our ids do not.
+   *
+   * @throws the reason of `signal`, if it aborts between two payments
+   */
+  async function pick(
+    { invoiceId, amountMinor, currency }: SoughtPayment,
+    intents: AsyncIterable<Stripe.PaymentIntent>,
+    signal: AbortSignal,
+  ): Promise<FoundPayment> {
+    const wanted = stripeAmount(amountMinor, currency);
+    const others: string[] = [];
+    let alive: FoundPayment | undefined;
+    let reversed: Extract<FoundPayment, { kind: 'reversed' }> | undefined;
+    for await (const intent of intents) {
+      signal.throwIfAborted();
+      const { id, amount, currency: paidIn, metadata } = intent;
+      if (metadata.invoiceId !== invoiceId) continue;
+      const progress = progressOf(intent);
+      if (progress.kind === 'failed' || progress.kind === 'canceled') continue;
+      const equal = 'amount' in wanted && amount === wanted.amount && paidIn === currency.toLowerCase();
+      if (!equal) others.push(`${id} over ${amount} ${paidIn}`);
+      else if (progress.kind === 'alive')
+        alive ??= { kind: 'processing', paymentId: id, state: progress.state };
+      else {
+        const gone = await goneBack(stripe, intent);
+        if (gone === undefined) return { kind: 'found', paymentId: id };
+        const { message, reversals } = gone;
+        const isWhole = isReversedInFull(reversals, amountMinor);
+        if (!isWhole) reversed = { kind: 'reversed', paymentId: id, message };
+        else reversed ??= { kind: 'reversed', paymentId: id, message, inFull: true };
+      }
+    }
+    if (alive !== undefined) return alive;
+    if (reversed !== undefined && (reversed.inFull !== true || others.length === 0)) return reversed;
+    if (others.length === 0) return { kind: 'notFound' };
+    const why = `the provider has ${others.join(', ')} in its own units, not ${amountMinor} ${currency} in minor units`;
+    return { kind: 'differs', message: why };
+  }
+}
+
+/**
+ * A payment with its refunds and disputes: three calls if it succeeded.
+ *
+ * @throws what the package throws
+ */
+async function readPayment(stripe: Stripe, paymentId: string): Promise<ProviderPayment> {
+  const intent = await stripe.paymentIntents.retrieve(paymentId, { expand: ['latest_charge'] });
+  const { invoiceId } = intent.metadata;
+  const progress = progressOf(intent);
+  return {
+    kind: 'payment',
+    paymentId,
+    ...(invoiceId === undefined ? {} : { invoiceId }),
+    progress,
+    reversals: progress.kind === 'succeeded' ? await readReversals(stripe, intent) : noReversals,
+  };
+}
+
+async function readReversals(stripe: Stripe, { id, currency }: Stripe.PaymentIntent) {
+  const [refunds, disputes] = await Promise.all([
+    stripe.refunds.list({ payment_intent: id, limit: 100 }),
+    stripe.disputes.list({ payment_intent: id, limit: 100 }),
+  ]);
+  return reversalsFrom(refunds.data, disputes.data, currency);
+}
+
+/**
+ * What has gone back of a payment that succeeded, or may; undefined if nothing. Its charge, which must be expanded, tells
+ * whether there is anything to read.
+ *
+ * @throws what the package throws
+ */
+export async function goneBack(
+  stripe: Stripe,
+  intent: Stripe.PaymentIntent,
+): Promise<{ message: string; reversals: ProviderReversals } | undefined> {
+  const { latest_charge: charge } = intent;
+  const known = typeof charge === 'object' && charge !== null;
+  if (known && charge.amount_refunded === 0 && !charge.disputed) return undefined;
+  const reversals = await readReversals(stripe, intent);
+  const { refunds, disputes } = reversals;
+  const parts = [
+    ...refunds
+      .filter(({ status }) => status === 'pending' || status === 'succeeded')
+      .map(({ amountMinor, status }) => `a refund of ${amountMinor} is ${status}`),
+    ...disputes
+      .filter(({ status }) => status !== 'won')
+      .map(({ amountMinor, status }) => `a dispute over ${amountMinor} is ${status}`),
+  ];
+  if (parts.length === 0) return undefined;
+  const message = `the provider has payment ${intent.id} for it, but ${parts.join(', ')} (in minor units)`;
+  return { message, reversals };
+}
+
+/**
+ * Stripe's query language escapes quotes and backslashes with a backslash (https://docs.stripe.com/search).
+ */
+function escapeQuery(text: string): string {
+  return text.replaceAll(/['\\]/g, (character) => `\\${character}`);
+}

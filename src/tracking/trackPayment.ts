@@ -1,0 +1,113 @@
+import { randomUUID } from 'node:crypto';
+import type { Ended, FollowUps } from '../followUps/followUps.ts';
+import type { Invoice } from '../invoice/invoice.ts';
+import type { InvoiceStore } from '../invoice/store/invoiceStore.ts';
+import type { SettlementPolicy } from '../paying/decideSettlement.ts';
+import type { PacedProvider } from '../paying/pacedProvider.ts';
+import type { ProviderPayment } from '../paying/paymentProvider.ts';
+import { metric } from '../platform/appMetrics.ts';
+import type { Instance } from '../platform/instance.ts';
+import { decideProgress, type ProgressDecision } from './decideProgress.ts';
+
+export interface TrackingParts {
+  invoices: Pick<InvoiceStore, 'find' | 'update' | 'toCheck'>;
+  provider: Pick<PacedProvider, 'within'>;
+  followUps: FollowUps;
+  settlement: Pick<SettlementPolicy, 'softDeclineRetryMs'>;
+  instance: Pick<Instance, 'clock' | 'name' | 'telemetry'>;
+}
+
+/** What came of asking about a payment. */
+export type Tracked =
+  /** `status`: that of the invoice now. */
+  | { kind: 'changed'; status: Invoice['status'] }
+  | { kind: 'nothing' | 'notYet' }
+  | { kind: 'lookUp'; invoiceId: string }
+  /** There is no such payment, or it belongs to no invoice that we have. */
+  | { kind: 'notOurs'; message: string }
+  /** The provider could not say, or the turn of the call did not come. */
+  | { kind: 'notAsked'; message: string };
+
+/** How long a call waits for its turn, in milliseconds. */
+const turnWithinMs = 30_000;
+
+/**
+ * Retrieves a payment and records on its invoice what the provider says now. Whoever asks for it (a timer, an event) only
+ * gives a hint: nothing but the retrieved payment counts.
+ *
+ * @throws {NoClearAnswer} {NewerVersion}
+ */
+export async function trackPayment(
+  parts: TrackingParts,
+  paymentId: string,
+  assertHeld: () => void = () => {},
+): Promise<Tracked> {
+  const { clock } = parts.instance;
+  const calls = parts.provider.within({ before: clock.monotonic() + turnWithinMs });
+  let payment = await calls.retrieve(paymentId);
+  // There is no customer who could act: canceled, the payment can never charge after all.
+  if (payment.kind === 'payment' && payment.progress.kind === 'alive' && payment.progress.waitsForCustomer) {
+    await calls.cancel(paymentId);
+    payment = await calls.retrieve(paymentId);
+  }
+  switch (payment.kind) {
+    case 'notCalled':
+      return { kind: 'notAsked', message: 'the turn of the call did not come in time' };
+    case 'heldBack':
+    case 'unknown':
+      return { kind: 'notAsked', message: payment.message };
+    case 'notFound':
+      return { kind: 'notOurs', message: `the provider has no payment ${paymentId}` };
+    case 'payment': {
+      const { invoiceId } = payment;
+      if (invoiceId === undefined)
+        return { kind: 'notOurs', message: `payment ${paymentId} names no invoice` };
+      return recordProgress(parts, invoiceId, payment, assertHeld);
+    }
+  }
+}
+
+/** Writes what a retrieved payment means for its invoice, and orders what follows, in one transaction. */
+async function recordProgress(
+  { invoices, followUps, settlement, instance: { clock, name: by, telemetry } }: TrackingParts,
+  invoiceId: string,
+  payment: ProviderPayment,
+  assertHeld: () => void,
+): Promise<Tracked> {
+  const now = clock.now();
+  const at = new Date(now).toISOString();
+  const write = `${payment.paymentId}-${randomUUID().slice(0, 8)}`;
+  let ends: Extract<ProgressDecision, { kind: 'change' }>['ends'] = [];
+  const updated = await invoices.update<Exclude<ProgressDecision['kind'], 'change'>>(invoiceId, {
+    decide(invoice) {
+      const decision = decideProgress(invoice, payment, settlement, now);
+      if (decision.kind !== 'change') return { kind: 'refuse', why: decision.kind };
+      const { change, entry } = decision;
+      ends = decision.ends;
+      const ended = ends.map(
+        (end): Ended => ({ invoice: { ...invoice, invoiceId, keyNumber: invoice.payment.keyNumber }, end }),
+      );
+      return {
+        kind: 'change',
+        change: { ...change, entry: { at, by, ...entry, write } },
+        messages: followUps(ended, { shard: invoice.shard, occasion: write, now }),
+      };
+    },
+    isApplied: ({ timeline }) => timeline.some((entry) => entry.write === write),
+    beforeTry: assertHeld,
+  });
+  switch (updated.kind) {
+    case 'notFound':
+      return {
+        kind: 'notOurs',
+        message: `payment ${payment.paymentId} names invoice ${invoiceId}, which is not here`,
+      };
+    case 'refused':
+      return updated.why === 'lookUp' ? { kind: 'lookUp', invoiceId } : { kind: updated.why };
+    case 'updated':
+      for (const { kind } of ends) {
+        if (kind === 'disputed' || kind === 'disputeLost') telemetry.count(metric.invoiceDisputed, { kind });
+      }
+      return { kind: 'changed', status: updated.invoice.status };
+  }
+}
