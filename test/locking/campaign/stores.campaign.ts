@@ -1,6 +1,7 @@
 /**
  * The model's schedules on real servers, in real time: part of `npm run test:locking:campaign`. `LOCKING_STORES` names the
- * stores (`quorum,redis,postgres` unless told), `LOCKING_REAL_SCHEDULES` says how many schedules each gets, `LOCKING_SEED` repeats their chances.
+ * stores (`quorum,redis,postgres` unless told), `LOCKING_REAL_SCHEDULES` says how many schedules each gets, `LOCKING_SEED`
+ * repeats their chances.
  */
 import { describe, expect, test } from 'vitest';
 import { chosenStores } from '../../../bench/stores/index.ts';
