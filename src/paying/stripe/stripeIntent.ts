@@ -28,6 +28,8 @@ export function progressOf(intent: IntentState): PaymentProgress {
     case 'requires_action':
     case 'requires_confirmation':
       return { kind: 'alive', state: intent.status, waitsForCustomer: true };
+    case 'processing':
+    case 'requires_capture':
     default:
       return { kind: 'alive', state: intent.status };
   }
@@ -93,6 +95,7 @@ export function refundStatus(status: string | null): 'pending' | 'succeeded' | '
     case 'failed':
     case 'canceled':
       return status;
+    case null:
     default:
       return 'pending';
   }
