@@ -45,7 +45,7 @@ export function stripeChanges(
             },
             { idempotencyKey },
           );
-          return { kind: 'refunded', providerId: id, status: refundStatus(status) };
+          return { kind: 'refunded', providerId: id, status: refundStatus(status ?? 'pending') };
         } catch (error) {
           return refusedRefund(error);
         }
