@@ -22,6 +22,7 @@ import { appTelemetry, metric } from './platform/appMetrics.ts';
 import { systemClock } from './platform/clock.ts';
 import type { Instance } from './platform/instance.ts';
 import { timeBudget, workUnderWay } from './platform/stopping.ts';
+import { refundStage } from './refunds/refundStage.ts';
 import { endManualRun, runManualGroup } from './runs/manualRun.ts';
 import { runScheduled } from './runs/runScheduled.ts';
 import type { Settings } from './settings/settings.ts';
@@ -69,14 +70,15 @@ export function createApp(settings: Settings, parts: AppParts = {}) {
     { invoices, provider, followUps, backlog, messages: cloud.commandMessages, instance },
     payingPolicy({ claimStaleMs, timeoutMs }),
   );
+  const tracking = { invoices, provider, followUps, settlement: defaultSettlementPolicy, instance };
   const stages = [
     receiptStage(cloud.receipts),
     reconciliationStage({ invoices, provider, followUps, instance }),
+    refundStage(tracking),
     ...(settings.notify === undefined ? [] : [webhookStage(settings.notify, { clock })]),
   ];
   const poison = poisonItems({ ...workItems, store: cloud.poison, stages, clock });
   const processWorkItem = createProcessWorkItem({ ...workItems, stages, effects, locks, poison, instance });
-  const tracking = { invoices, provider, followUps, settlement: defaultSettlementPolicy, instance };
   const running = { jobs: [job], locks, runs, instance };
   const deadLetters = [poisonSource(poison, workItems), ...cloud.deadLetters];
   const { track, ended } = workUnderWay(clock);

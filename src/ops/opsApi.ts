@@ -17,6 +17,7 @@ import type { OpsRequest, OpsResponse } from './http.ts';
 import { getInvoice, importInvoicesFrom, listInvoices, retryInvoiceFor } from './invoicesApi.ts';
 import { listLocksFor, releaseLock } from './locksApi.ts';
 import { listOutboxFor, redriveOutboxFor } from './outboxApi.ts';
+import { refundInvoiceFor } from './refundsApi.ts';
 import { cancelRunFor, getRun, listRuns, startRunFor } from './runsApi.ts';
 import { summarize } from './summary.ts';
 
@@ -54,6 +55,7 @@ export function opsApi(parts: OpsParts) {
     listInvoices: (request: OpsRequest) => listInvoices(request, parts),
     getInvoice: (request: OpsRequest) => getInvoice(request, parts),
     retryInvoice: (request: OpsRequest) => retryInvoiceFor(request, onBehalfOf(request)),
+    refundInvoice: (request: OpsRequest) => refundInvoiceFor(request, onBehalfOf(request)),
     startRun: (request: OpsRequest, orchestrations: Orchestrations) =>
       startRunFor(request, orchestrations, onBehalfOf(request)),
     listRuns: (request: OpsRequest) => listRuns(request, parts),

@@ -139,7 +139,8 @@ export function isUnclear({ status, payment }: Invoice, keyNumber: number): bool
   return status === 'parked' && payment.keyNumber === keyNumber;
 }
 
-function isHeld(assertHeld: () => void): () => boolean {
+/** The same as an answer, for calls that wait for their turn. */
+export function isHeld(assertHeld: () => void): () => boolean {
   return () => {
     try {
       assertHeld();
