@@ -157,7 +157,11 @@ export function reversalsOf(
     disputes: inOrder(disputes, ({ id }) => id),
     refundedMinor: sum(refunded),
     disputedMinor: sum(disputed),
-    latestAt: [...refunds, ...disputes].map(({ at }) => at).reduce((a, b) => (a > b ? a : b), ''),
+    latestAt:
+      [...refunds, ...disputes]
+        .map(({ at }) => at)
+        .toSorted()
+        .at(-1) ?? '',
   };
 }
 

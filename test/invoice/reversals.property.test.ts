@@ -120,7 +120,7 @@ test('every refund of the provider is recorded once, with its own amount, and th
         amountMinor,
         status,
       }));
-      const byId = (a: { providerId?: string }, b: { providerId?: string }) =>
+      const byId = (a: { providerId: string | undefined }, b: { providerId: string | undefined }) =>
         String(a.providerId).localeCompare(String(b.providerId));
       expect(recorded.toSorted(byId)).toEqual(
         last.refunds
