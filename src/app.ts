@@ -10,6 +10,7 @@ import { opsApi } from './ops/opsApi.ts';
 import { poisonSource } from './ops/poisonSource.ts';
 import { createBacklog, createDispatcher } from './outbox/dispatcher.ts';
 import { sweepOutbox } from './outbox/sweepOutbox.ts';
+import { checkedAccount } from './paying/checkedAccount.ts';
 import { withCircuitBreaker } from './paying/circuitBreaker.ts';
 import { defaultSettlementPolicy } from './paying/decideSettlement.ts';
 import { createExecutePayments } from './paying/executePayments.ts';
@@ -56,9 +57,11 @@ export function createApp(settings: Settings, parts: AppParts = {}) {
   const locks = createLocks(cloud.lockStore, { clock, telemetry, leaseSeconds, fenceFloor });
   const dispatcher = createDispatcher({ outbox, destinations: cloud.destinations, instance });
   const backlog = createBacklog(dispatcher, clock);
-  const stripe = () => stripeProvider({ ...settings.stripe, timeoutMs });
+  const given = parts.provider ?? stripeProvider({ ...settings.stripe, timeoutMs });
+  const account = checkedAccount(given, cloud.account, instance);
   const pace = paymentPace({ store: cloud.pace, instance, stopping: locks.stopping }, allowance);
-  const provider = pacedProvider(withCircuitBreaker(parts.provider ?? stripe(), instance), pace, instance);
+  const called = account.guard(withCircuitBreaker(given, instance));
+  const provider = pacedProvider(called, pace, instance);
   const webhook = settings.notify === undefined ? [] : [webhookFollowUp];
   const followUps = followUpsOf([receiptFollowUp, reconciliationFollowUp, ...webhook]);
 
@@ -81,11 +84,13 @@ export function createApp(settings: Settings, parts: AppParts = {}) {
   const processWorkItem = createProcessWorkItem({ ...workItems, stages, effects, locks, poison, instance });
   const running = { jobs: [job], locks, runs, instance };
   const deadLetters = [poisonSource(poison, workItems), ...cloud.deadLetters];
+  const healthChecks = [...cloud.healthChecks, ...account.healthChecks];
+  const refunds = given.refund !== undefined && given.retrieve !== undefined;
   const { track, ended } = workUnderWay(clock);
 
   return {
     settings,
-    ops: opsApi({ ...cloud, job, deadLetters, instance }),
+    ops: opsApi({ ...cloud, job, deadLetters, refunds, healthChecks, instance }),
     /** A tick of the job's timer. */
     async processInvoices() {
       using _busy = backlog.busy();

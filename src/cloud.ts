@@ -21,6 +21,7 @@ import { cosmosHeadBoard } from './pacing/cosmosHeadBoard.ts';
 import { cosmosPaceStore } from './pacing/cosmosPaceStore.ts';
 import type { HeadBoard } from './pacing/headBoard.ts';
 import type { PaceStore } from './pacing/paceStore.ts';
+import { type AccountRecord, accountRecord } from './paying/accountRecord.ts';
 import type { HeldMessages } from './paying/executePayments.ts';
 import { azureClients } from './platform/azureClients.ts';
 import { blobContainers, queues, serviceBusQueues } from './platform/azureNames.ts';
@@ -57,6 +58,7 @@ export interface Cloud {
   healthChecks: readonly HealthCheck[];
   /** @throws {ShardsChanged} */
   checkShards: () => Promise<void>;
+  account: AccountRecord;
   close(): Promise<void>;
 }
 
@@ -117,6 +119,7 @@ export function azureCloud(
       { name: 'serviceBus', probe: (abortSignal) => commands.createMessageBatch({ abortSignal }) },
     ],
     checkShards,
+    account: accountRecord(documents, clock),
     async close() {
       await lockStore[Symbol.asyncDispose]();
       await close();

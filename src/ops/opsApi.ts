@@ -32,6 +32,8 @@ export interface OpsParts {
   deadLetters: readonly DeadLetterSource[];
   healthChecks: readonly HealthCheck[];
   checkShards: () => Promise<void>;
+  /** Whether the payment provider offers refunds. */
+  refunds: boolean;
   instance: Instance;
 }
 

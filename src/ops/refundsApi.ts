@@ -9,6 +9,8 @@ import { badRequest, conflict, notFound, readBody, reasonSchema } from './reques
 
 interface Parts {
   invoices: InvoiceStore;
+  /** Whether the payment provider offers refunds. */
+  refunds: boolean;
   audit: AuditTrail;
   instance: Instance;
   /** Who calls, for the audit trail. */
@@ -38,7 +40,8 @@ export async function refundInvoiceFor(request: OpsRequest, parts: Parts): Promi
   }
   const asked = await readBody(request, refundSchema);
   if (!asked.ok) return asked.response;
-  const { audit, actor } = parts;
+  const { audit, actor, refunds } = parts;
+  if (!refunds) return conflict('the payment provider offers no refunds: expected one that does');
   const requested = await refundInvoice(parts, id, { ...asked.value, by: actor, idempotencyKey });
   if (requested.kind !== 'requested') return refusal(id, requested, asked.value);
   const { refund, created } = requested;

@@ -143,11 +143,22 @@ export type DefaultMethod =
   | HeldBack
   | ProviderSilent;
 
+/** Where calls go to: idempotency keys mean something only within one account and mode. */
+export type AccountAnswer =
+  /** `id` absent: the key may not read it; `message` says why. */
+  { kind: 'account'; id?: string; mode: AccountMode; message?: string } | ProviderSilent;
+export type AccountMode = 'live' | 'test';
+
+export interface ProviderAccount {
+  account(): Promise<AccountAnswer | RateLimited>;
+}
+
 /**
  * The payment provider. Every call resolves whatever the provider answers; they reject only on a bug in this code. A
- * provider whose payments end at once needs only the first two.
+ * provider whose payments end at once needs only `charge` and `find`. One without `account` may be given another account
+ * without anybody noticing.
  */
-export interface PaymentProvider {
+export interface PaymentProvider extends Partial<ProviderAccount> {
   charge(request: ChargeRequest): Promise<ChargeOutcome | RateLimited>;
   /**
    * Looks a payment up by the invoice's id, for keys that are too old to be sent again. Whatever is alive or was ever paid

@@ -1,10 +1,11 @@
 import { hostname } from 'node:os';
 import { z } from 'zod';
 import { longestTimeoutMs } from '../paying/payingPolicy.ts';
+import { isLiveKey } from '../paying/stripe/secretKey.ts';
 import { isLoopback } from './addresses.ts';
 import { clientId, cosmosConnection, serviceBusConnection, storageConnection } from './connections.ts';
 import { type Env, withoutBlanks } from './environment.ts';
-import { apiBase, isLiveKey, schedule, stripeKey, webhookSecret, webhookUrl, wholeNumber } from './fields.ts';
+import { apiBase, schedule, stripeKey, webhookSecret, webhookUrl, wholeNumber } from './fields.ts';
 import { expected } from './findings.ts';
 import { lockAddress } from './lockAddress.ts';
 import { BadSettings, type Settings } from './settings.ts';

@@ -104,8 +104,8 @@ test('one place runs transactions, and the write loop is the only caller but for
       .toSorted();
   expect(using('.items.batch(')).toEqual(['documents/cosmosDocuments.ts']);
   expect(using('documents.transact(')).toEqual([
+    'documents/keepFirst.ts',
     'documents/writeUntilClear.ts',
-    'invoice/shard.ts',
     'locking/fence.ts',
   ]);
 });

@@ -49,6 +49,7 @@ export async function opsForTests({ shardsOfDeployment = 4 } = {}) {
     checkShards: shardsCheck(documents, 4),
     audit: cosmosAudit(cosmos.containers.audit, clock),
     instance: anInstance({ clock, telemetry }),
+    refunds: true,
     healthChecks: [],
     deadLetters: [],
   });
