@@ -59,7 +59,10 @@ describe('the account that a deployment began with', () => {
   });
 
   test('one wins if processes of two accounts start at the same time', async () => {
-    const processes = ['acct_1', 'acct_2', 'acct_1', 'acct_2'].map((id) => ({ id, ...aProcess(() => acct(id)) }));
+    const processes = ['acct_1', 'acct_2', 'acct_1', 'acct_2'].map((id) => ({
+      id,
+      ...aProcess(() => acct(id)),
+    }));
     const states = await Promise.all(processes.map(({ check }) => check()));
     const winner = (await stored())?.account;
     expect(states.map(({ kind }) => kind)).toEqual(
