@@ -13,8 +13,9 @@ import {
 } from './decideSettlement.ts';
 import type { PacedProvider } from './pacedProvider.ts';
 import type { PaymentBatch, PaymentCommand } from './paymentBatch.ts';
+import type { SettledCommand } from './planSettlement.ts';
 import { resolveMethod } from './resolveMethod.ts';
-import { type SettledCommand, type StartedBatch, settleBatch, startBatch } from './startAndSettle.ts';
+import { type StartedBatch, settleBatch, startBatch } from './startAndSettle.ts';
 
 export interface PayingParts {
   invoices: Pick<InvoiceStore, 'start' | 'settle' | 'update'>;
@@ -101,7 +102,7 @@ export function createPayBatch(parts: PayingParts, policy: PayingPolicy): PayBat
           result.lost++;
           return undefined;
         case 'none':
-          return settled(command, resolved.outcome);
+          return resolved.outcome.kind === 'notCalled' ? leave(command) : settled(command, resolved.outcome);
         case 'resolved': {
           const outcome = await chargeUnderKey(calls, resolved.command, clock.now());
           if (outcome.kind === 'notCalled') return leave(resolved.command);

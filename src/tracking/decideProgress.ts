@@ -3,8 +3,8 @@ import type { InvoiceEnd } from '../followUps/followUps.ts';
 import { nextCheckAt } from '../invoice/checkSchedule.ts';
 import { type Invoice, known } from '../invoice/invoice.ts';
 import type { InvoiceChange } from '../invoice/invoiceChange.ts';
-import { withProviderReversals } from '../invoice/reversals.ts';
 import { decideDecline, type SettlementPolicy } from '../paying/decideSettlement.ts';
+import { withProviderReversals } from '../paying/mergeReversals.ts';
 import type { ProviderPayment } from '../paying/paymentProvider.ts';
 import { newReversals, reversalChanges } from './reversalChanges.ts';
 

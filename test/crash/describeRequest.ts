@@ -103,6 +103,7 @@ export function describeBlob({ method, path, headers }: HttpExchange): string | 
 
 function kindOfLock(lock: string): string {
   if (lock.includes('sweep-outbox')) return 'of the sweeper';
+  if (lock.includes('track-payments')) return 'of the tracker';
   return lock.includes('process-invoices') ? 'of the group' : 'of the work item';
 }
 

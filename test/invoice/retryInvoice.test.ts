@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { paramsHash } from '../../src/invoice/chargeForm.ts';
+import { methodTypesOf, paramsHash } from '../../src/invoice/chargeForm.ts';
 import type { Invoice, PaymentState } from '../../src/invoice/invoice.ts';
 import { retryInvoice } from '../../src/invoice/retryInvoice.ts';
 import { cosmosInvoiceStore } from '../../src/invoice/store/cosmosInvoiceStore.ts';
@@ -71,6 +71,7 @@ const charge = (invoiceId: string, idempotencyKey: string) =>
     amountMinor: 1_000,
     currency: 'USD',
     paymentMethod: 'pm_card_visa',
+    methodTypes: methodTypesOf('2.'),
     idempotencyKey,
   });
 

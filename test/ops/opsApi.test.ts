@@ -186,7 +186,7 @@ describe('GET ops/summary', () => {
     ])
       await own.cosmos.containers.invoices.items.create(item);
     expect(bodyOf(await own.api.getSummary(aRequest()))).toEqual({
-      invoices: { pending: 1, claimed: 2, paid: 2, declined: 0, parked: 1 },
+      invoices: { pending: 1, claimed: 2, paid: 2, declined: 0, parked: 1, processing: 0, voided: 0 },
       outbox: { pending: 2, parked: 1, oldestPendingSeconds: 90 },
       staleClaims: 1,
       charges: 2,

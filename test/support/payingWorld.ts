@@ -88,6 +88,8 @@ export async function payingWorld() {
     invoices,
     telemetry,
     provider,
+    secretKey: payments.secretKey,
+    apiBase: payments.baseUrl,
 
     /** Stores due invoices in their own shard; their ids are unique in this world. */
     async dueInvoices(

@@ -1,7 +1,7 @@
 import Stripe from 'stripe';
-import { noReversals } from '../../invoice/reversals.ts';
 import { stripeAmount } from '../../invoice/stripeAmount.ts';
 import { errorText } from '../../platform/errorText.ts';
+import { noReversals } from '../mergeReversals.ts';
 import type {
   FoundPayment,
   PaymentProvider,

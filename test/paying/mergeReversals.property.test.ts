@@ -1,13 +1,8 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import {
-  type ProviderReversals,
-  type Refund,
-  type Reversals,
-  refundStatuses,
-  reversalsOf,
-  withProviderReversals,
-} from '../../src/invoice/reversals.ts';
+import { type Refund, type Reversals, refundStatuses, reversalsOf } from '../../src/invoice/reversals.ts';
+import { withProviderReversals } from '../../src/paying/mergeReversals.ts';
+import type { ProviderReversals } from '../../src/paying/paymentProvider.ts';
 
 type ProviderRefund = ProviderReversals['refunds'][number];
 type ProviderDispute = ProviderReversals['disputes'][number];
