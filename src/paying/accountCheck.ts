@@ -2,7 +2,7 @@ import { metric } from '../platform/appMetrics.ts';
 import { errorText } from '../platform/errorText.ts';
 import type { Instance } from '../platform/instance.ts';
 import type { AccountRecord, RecordedAccount } from './accountRecord.ts';
-import type { AccountAnswer, ProviderAccount, RateLimited } from './paymentProvider.ts';
+import type { AccountAnswer, HeldBack, PaymentProvider, RateLimited } from './paymentProvider.ts';
 
 /** The secret key belongs to another account or mode than the one that this deployment began with. */
 export class ProviderAccountChanged extends Error {
@@ -40,7 +40,7 @@ const againMs = 1_000;
  * A key that may not read its account is checked for its mode only, and a line in the log says so.
  */
 export function accountCheck(
-  provider: ProviderAccount,
+  provider: Required<Pick<PaymentProvider, 'account'>>,
   record: AccountRecord,
   { clock, telemetry, log }: Pick<Instance, 'clock' | 'telemetry' | 'log'>,
 ): () => Promise<AccountState> {
@@ -86,5 +86,62 @@ export function accountCheck(
       if (tries >= mostTries) return { kind: 'unknown', message: answer.message };
       await clock.sleep(answer.retryAfterMs ?? againMs);
     }
+  }
+}
+
+/** How soon a call that was held back is worth another try, in milliseconds. */
+const againAfterMs = { changed: 60_000, unclear: 5_000 };
+
+/**
+ * Keeps a provider's calls to the account that the deployment began with. Elsewhere keys mean nothing and no payment would be
+ * found, so look-ups are held back like charges: invoices wait, and none is declined or parked. A provider that cannot name
+ * its account is not checked.
+ */
+export function checkedAccount(
+  given: Pick<PaymentProvider, 'account'>,
+  record: AccountRecord,
+  instance: Pick<Instance, 'clock' | 'telemetry' | 'log'>,
+) {
+  const { account } = given;
+  if (account === undefined) return { guard: (provider: PaymentProvider) => provider, healthChecks: [] };
+  const check = accountCheck({ account: () => account.call(given) }, record, instance);
+  return {
+    /** The same provider, whose calls are made only in that account. */
+    guard: (provider: PaymentProvider) => guarded(provider, check),
+    /** Fails if the account has changed. A provider that does not answer is no failure of ours. */
+    healthChecks: [
+      {
+        name: 'paymentAccount',
+        async probe() {
+          const state = await check();
+          if (state.kind === 'changed') throw state.error;
+        },
+      },
+    ],
+  };
+}
+
+function guarded(provider: PaymentProvider, check: () => Promise<AccountState>): PaymentProvider {
+  return {
+    charge: (request) => inAccount(() => provider.charge(request)),
+    find: (sought) => inAccount(() => provider.find(sought)),
+    ...whereOffered('retrieve'),
+    ...whereOffered('cancel'),
+    ...whereOffered('refund'),
+    ...whereOffered('defaultMethod'),
+  };
+
+  /** A call that not every provider has. */
+  function whereOffered<Name extends 'retrieve' | 'cancel' | 'refund' | 'defaultMethod'>(name: Name) {
+    const call = provider[name];
+    if (call === undefined) return {};
+    return { [name]: (...args: never[]) => inAccount(() => Reflect.apply(call, provider, args)) };
+  }
+
+  async function inAccount<Answer>(call: () => Promise<Answer>): Promise<Answer | HeldBack> {
+    const state = await check();
+    if (state.kind === 'same') return call();
+    const why = state.kind === 'changed' ? state.error.message : `the account is not known: ${state.message}`;
+    return { kind: 'heldBack', message: why, retryAfterMs: againAfterMs[state.kind] };
   }
 }

@@ -162,22 +162,16 @@ export type DefaultMethod =
   | HeldBack
   | ProviderSilent;
 
-/** Where calls go to: idempotency keys mean something only within one account and mode. */
+/** Where calls go to. Without `id`, the key may not read it, and `message` says why. */
 export type AccountAnswer =
-  /** `id` absent: the key may not read it; `message` says why. */
-  { kind: 'account'; id?: string; mode: AccountMode; message?: string } | ProviderSilent;
-export type AccountMode = 'live' | 'test';
-
-export interface ProviderAccount {
-  account(): Promise<AccountAnswer | RateLimited>;
-}
+  | { kind: 'account'; id?: string; mode: 'live' | 'test'; message?: string }
+  | ProviderSilent;
 
 /**
  * The payment provider. Every call resolves whatever the provider answers; they reject only on a bug in this code. A
- * provider whose payments end at once needs only `charge` and `find`. One without `account` may be given another account
- * without anybody noticing.
+ * provider whose payments end at once needs only the first two.
  */
-export interface PaymentProvider extends Partial<ProviderAccount> {
+export interface PaymentProvider {
   charge(request: ChargeRequest): Promise<ChargeOutcome | RateLimited>;
   /**
    * Looks a payment up by the invoice's id, for keys that are too old to be sent again. Whatever is alive or was ever paid
@@ -191,6 +185,8 @@ export interface PaymentProvider extends Partial<ProviderAccount> {
   refund?(request: RefundRequest): Promise<RefundOutcome | RateLimited>;
   /** The payment method that a customer has chosen to be charged with. */
   defaultMethod?(customerId: string): Promise<DefaultMethod | RateLimited>;
+  /** The account: idempotency keys mean something only within one, and in one mode. Absent: a change goes unnoticed. */
+  account?(): Promise<AccountAnswer | RateLimited>;
 }
 
 /** The same calls, each made when its turn comes (pacedProvider.ts). A call that the provider lacks is refused. */

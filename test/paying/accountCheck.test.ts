@@ -1,9 +1,8 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { startPayments } from '../../local/stripe/index.ts';
 import { cosmosDocuments } from '../../src/documents/cosmosDocuments.ts';
-import { accountCheck } from '../../src/paying/accountCheck.ts';
+import { accountCheck, checkedAccount } from '../../src/paying/accountCheck.ts';
 import { accountRecord } from '../../src/paying/accountRecord.ts';
-import { checkedAccount } from '../../src/paying/checkedAccount.ts';
 import type { AccountAnswer, PaymentProvider, RateLimited } from '../../src/paying/paymentProvider.ts';
 import { stripeProvider } from '../../src/paying/stripe/stripeProvider.ts';
 import { metric } from '../../src/platform/appMetrics.ts';
@@ -119,8 +118,8 @@ describe('the account that a deployment began with', () => {
     expect(states.map(({ kind }) => kind)).toEqual(ids.map((id) => (id === winner ? 'same' : 'changed')));
   });
 
-  test.each([
-    ['the provider gives no answer', { kind: 'unknown', message: 'down' } as AccountAnswer, false],
+  test.each<[string, AccountAnswer, boolean]>([
+    ['the provider gives no answer', { kind: 'unknown', message: 'down' }, false],
     ['the store gives none', acct('acct_1'), true],
   ])('%s: it is unclear, and soon asked again', async (_, answer, storeAway) => {
     let now = answer;
@@ -161,16 +160,15 @@ describe('a provider of another account', () => {
     const { provider, record, instance } = aProcess(() => acct('acct_2'));
     const account = checkedAccount(provider, record, instance);
     const guarded = account.guard(silent);
-    const answers = await Promise.all(
-      [
-        guarded.charge,
-        guarded.find,
-        guarded.retrieve,
-        guarded.cancel,
-        guarded.refund,
-        guarded.defaultMethod,
-      ].map((call) => call?.({} as never)),
-    );
+    const given = {} as never;
+    const answers = await Promise.all([
+      guarded.charge(given),
+      guarded.find(given),
+      guarded.retrieve?.('pi_1'),
+      guarded.cancel?.('pi_1'),
+      guarded.refund?.(given),
+      guarded.defaultMethod?.('cus_1'),
+    ]);
     const both = expect.stringMatching(/acct_1 \(live mode\).*acct_2 \(live mode\)/);
     expect(answers).toEqual(
       Array.from({ length: 6 }, () => ({ kind: 'heldBack', message: both, retryAfterMs: 60_000 })),

@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
+import { z } from 'zod';
 import { NoClearAnswer } from '../../src/documents/storeAway.ts';
 import { followUpsOf } from '../../src/followUps/followUps.ts';
 import { webhookFollowUp } from '../../src/followUps/webhook.ts';
@@ -150,7 +151,7 @@ test('each refund reaches the provider once, whatever crashes, answers are lost,
       // Each end is announced once.
       const announced = (await itemsIn())
         .filter(({ stage: name }) => name === 'notify')
-        .map(({ occasion, input }) => ({ occasion, type: input.type, reversalId: input.reversalId }));
+        .map(({ occasion, input }) => ({ occasion, type: input.type, reversalId: z.string().parse(input.reversalId) }));
       expect(new Set(announced.map(({ occasion }) => occasion)).size).toBe(announced.length);
       const told = (type: string) =>
         announced

@@ -43,7 +43,14 @@ export function providerWithRefunds({
 }) {
   const made: (MadeRefund & { fails: boolean })[] = [];
   const keys = new Map<string, { at: number; answer: RefundOutcome }>();
-  const refunds = (): MadeRefund[] => made.map(({ fails: _, ...refund }) => refund);
+  const refunds = (): MadeRefund[] =>
+    made.map(({ providerId, refundId, amountMinor, status, at }) => ({
+      providerId,
+      refundId,
+      amountMinor,
+      status,
+      at,
+    }));
   const unknown = (message: string): RefundOutcome => ({ kind: 'unknown', message });
 
   const provider: PaymentProvider = {

@@ -40,7 +40,8 @@ afterAll(() => payments.stop());
 
 const local = async (path: string, body?: unknown) => {
   const response = await fetch(`${payments.baseUrl}/_local/${path}`, {
-    ...(body === undefined ? {} : { method: 'POST', body: JSON.stringify(body) }),
+    method: body === undefined ? 'GET' : 'POST',
+    body: body === undefined ? null : JSON.stringify(body),
   });
   if (!response.ok) throw new Error(await response.text());
   return response.json();
@@ -316,7 +317,7 @@ describe('a refund', () => {
     await one.later(2 * day);
     await one.track();
     expect(await one.reversals()).toMatchObject({
-      refunds: [{ id: refundId, status: 'failed', failure: 'unknown' }],
+      refunds: [{ id: refundId, status: 'failed', failure: 'expired_or_canceled_card' }],
       refundedMinor: 0,
     });
     expect((await one.items('notify')).map(({ input }) => input.type)).toEqual([

@@ -2,8 +2,7 @@ import Stripe from 'stripe';
 import { errorText } from '../../platform/errorText.ts';
 import type { AccountAnswer, RateLimited } from '../paymentProvider.ts';
 import { rateLimited } from './classifyStripe.ts';
-import { isLiveKey } from './secretKey.ts';
-import { late, type StripeOptions, withDeadline } from './stripeClient.ts';
+import { isLiveKey, late, type StripeOptions, withDeadline } from './stripeClient.ts';
 
 /**
  * The account and the mode that a key belongs to (https://docs.stripe.com/api/accounts). A restricted key may not read its
