@@ -77,6 +77,8 @@ function describeBatch(operations: readonly BatchOperation[]): string {
   if (sets('/lastError')) return 'mark not dispatched';
   if (sets('/status', 'paid')) return `settlement${created.length > 0 ? ' + outbox message' : ''}`;
   if (sets('/status', 'pending')) return 'settlement (retry)';
+  if (sets('/reversals')) return `record of a refund${created.length > 0 ? ' + outbox message' : ''}`;
+  if (created.includes('providerAccount')) return 'creation of the account record';
   if (created.includes('invoice')) return 'import of invoices';
   if (created.includes('deployment')) return 'creation of the deployment record';
   if (created.includes('fence')) return 'creation of a fence';

@@ -151,7 +151,11 @@ test('each refund reaches the provider once, whatever crashes, answers are lost,
       // Each end is announced once.
       const announced = (await itemsIn())
         .filter(({ stage: name }) => name === 'notify')
-        .map(({ occasion, input }) => ({ occasion, type: input.type, reversalId: z.string().parse(input.reversalId) }));
+        .map(({ occasion, input }) => ({
+          occasion,
+          type: input.type,
+          reversalId: z.string().parse(input.reversalId),
+        }));
       expect(new Set(announced.map(({ occasion }) => occasion)).size).toBe(announced.length);
       const told = (type: string) =>
         announced
