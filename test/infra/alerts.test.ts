@@ -77,6 +77,8 @@ describe('alerts', () => {
       'unreadable-document',
       'payment-unknown',
       'breaker-open',
+      'payment-account',
+      'refund-failed',
       'backlog-growing',
       'function-failures',
     ]);
