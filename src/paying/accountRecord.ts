@@ -13,6 +13,8 @@ export interface RecordedAccount {
 }
 
 export interface AccountRecord {
+  /** @throws {StoreAway} */
+  find(): Promise<RecordedAccount | undefined>;
   /**
    * Records the account unless one is recorded; returns the recorded one. One that is recorded without its id, in the same
    * mode, gets it.
@@ -34,18 +36,22 @@ const schema = tolerantObject({
 
 /** The record beside the invoices, in the partition of what is true of the whole deployment. */
 export function accountRecord(documents: DocumentStore, clock: Pick<Clock, 'now'>): AccountRecord {
+  const stored = async () => {
+    const [document] = await documents.read(place.shard, [place.id]);
+    return document === undefined ? undefined : read(document);
+  };
   return {
+    find: stored,
     async keep(given) {
       const at = new Date(clock.now()).toISOString();
-      const stored = read(await keepFirst(documents, { ...place, type: 'providerAccount', ...given, at }));
+      const kept = read(await keepFirst(documents, { ...place, type: 'providerAccount', ...given, at }));
       const { account } = given;
-      if (stored.account !== undefined || account === undefined || stored.mode !== given.mode) return stored;
+      if (kept.account !== undefined || account === undefined || kept.mode !== given.mode) return kept;
       const { id, shard } = place;
-      const version = stored._etag === undefined ? {} : { version: stored._etag };
+      const version = kept._etag === undefined ? {} : { version: kept._etag };
       await documents.transact(shard, [{ kind: 'patch', id, ...version, set: { account } }]);
       // Whoever was first, or if the answer was lost: what is stored now counts.
-      const [now] = await documents.read(shard, [id]);
-      return now === undefined ? stored : read(now);
+      return (await stored()) ?? kept;
     },
   };
 }

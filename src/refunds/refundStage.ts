@@ -55,12 +55,11 @@ export function refundStage(parts: RefundingParts): Stage {
     async handle({ refundId }, { resourceId: id, assertHeld }) {
       const invoice = await invoices.find(id);
       const refund = refundOf(invoice, refundId);
-      const paymentId = invoice?.payment.id;
       // As after a restore from a backup: nobody is asking for it any more.
-      if (invoice === undefined || refund === undefined || paymentId === undefined) {
-        return { result: 'not requested' };
-      }
+      if (invoice === undefined || refund === undefined) return { result: 'not requested' };
       if (refund.status !== 'requested') return { result: refund.status };
+      const { id: paymentId } = invoice.payment;
+      if (paymentId === undefined) throw new Error(`invoice ${id} is to be refunded and names no payment`);
       const calls = provider.within({
         before: clock.monotonic() + turnWithinMs,
         mayCall: isHeld(assertHeld),

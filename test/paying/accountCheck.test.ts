@@ -177,6 +177,14 @@ describe('a provider of another account', () => {
     await expect(health?.probe()).rejects.toThrow(/acct_1 \(live mode\).*acct_2 \(live mode\)/);
   });
 
+  test('is no matter of health before anything was paid: a look records nothing', async () => {
+    const { provider, record, instance, asked } = aProcess(() => acct('acct_1'));
+    const account = checkedAccount(provider, record, instance);
+    await expect(account.healthChecks[0]?.probe()).resolves.toBeUndefined();
+    expect(asked()).toBe(0);
+    expect(await stored()).toBeUndefined();
+  });
+
   test('while the account is not known, calls are held back, but nothing is wrong with the app', async () => {
     const { provider, record, instance } = aProcess(() => ({ kind: 'unknown', message: 'down' }));
     const account = checkedAccount(provider, record, instance);
@@ -184,6 +192,7 @@ describe('a provider of another account', () => {
       kind: 'heldBack',
       message: 'the account is not known: down',
     });
+    await aProcess(() => acct('acct_1')).check();
     await expect(account.healthChecks[0]?.probe()).resolves.toBeUndefined();
   });
 
