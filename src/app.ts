@@ -1,5 +1,8 @@
 import { processInvoicesJob } from './claiming/processInvoices.ts';
 import { azureCloud, type Cloud } from './cloud.ts';
+import { eventIntake } from './events/eventIntake.ts';
+import { paymentEventStage } from './events/eventStage.ts';
+import type { EventRequest } from './events/receiveEvent.ts';
 import { followUpsOf } from './followUps/followUps.ts';
 import { receiptFollowUp, receiptStage } from './followUps/receipts.ts';
 import { webhookFollowUp, webhookStage } from './followUps/webhook.ts';
@@ -17,6 +20,7 @@ import { createExecutePayments } from './paying/executePayments.ts';
 import { pacedProvider, paymentPace } from './paying/pacedProvider.ts';
 import { payingPolicy } from './paying/payingPolicy.ts';
 import type { PaymentProvider } from './paying/paymentProvider.ts';
+import type { ProviderEvents } from './paying/providerEvents.ts';
 import { reconciliationFollowUp, reconciliationStage } from './paying/reconciliation.ts';
 import { stripeProvider } from './paying/stripe/stripeProvider.ts';
 import { appTelemetry, metric } from './platform/appMetrics.ts';
@@ -37,6 +41,8 @@ const drainMs = 12_000;
 /** What a test or a simulation may replace. */
 export interface AppParts extends Partial<Omit<Instance, 'name'>> {
   provider?: PaymentProvider;
+  /** The list of its events, for those who have no webhook. Default: Stripe's, unless `provider` is given. */
+  events?: ProviderEvents;
   cloud?: (instance: Instance) => Cloud;
   /** The store that `LOCKS` names. Default: blobs. */
   openLocks?: OpenLocks;
@@ -57,7 +63,8 @@ export function createApp(settings: Settings, parts: AppParts = {}) {
   const locks = createLocks(cloud.lockStore, { clock, telemetry, leaseSeconds, fenceFloor });
   const dispatcher = createDispatcher({ outbox, destinations: cloud.destinations, instance });
   const backlog = createBacklog(dispatcher, clock);
-  const given = parts.provider ?? stripeProvider({ ...settings.stripe, timeoutMs });
+  const stripe = { ...settings.stripe, timeoutMs };
+  const given = parts.provider ?? stripeProvider(stripe);
   const account = checkedAccount(given, cloud.account, instance);
   const pace = paymentPace({ store: cloud.pace, instance, stopping: locks.stopping }, allowance);
   const called = account.guard(withCircuitBreaker(given, instance));
@@ -78,6 +85,7 @@ export function createApp(settings: Settings, parts: AppParts = {}) {
     receiptStage(cloud.receipts),
     reconciliationStage({ invoices, provider, followUps, instance }),
     refundStage(tracking),
+    paymentEventStage(tracking),
     ...(settings.notify === undefined ? [] : [webhookStage(settings.notify, { clock })]),
   ];
   const poison = poisonItems({ ...workItems, store: cloud.poison, stages, clock });
@@ -87,10 +95,14 @@ export function createApp(settings: Settings, parts: AppParts = {}) {
   const healthChecks = [...cloud.healthChecks, ...account.healthChecks];
   const refunds = given.refund !== undefined && given.retrieve !== undefined;
   const { track, ended } = workUnderWay(clock);
+  const { webhookSecrets } = settings;
+  const events = parts.events ?? (parts.provider && ('none' as const));
+  const list = { events, cursor: cloud.eventCursor, pacer: pace.lookups };
+  const intake = eventIntake({ ...list, send: workItems.send, webhookSecrets, stripe, instance });
 
   return {
     settings,
-    ops: opsApi({ ...cloud, job, deadLetters, refunds, healthChecks, instance }),
+    ops: opsApi({ ...cloud, job, deadLetters, corrections: tracking, refunds, healthChecks, instance }),
     /** A tick of the job's timer. */
     async processInvoices() {
       using _busy = backlog.busy();
@@ -105,14 +117,20 @@ export function createApp(settings: Settings, parts: AppParts = {}) {
       await reportGauges({ ...cloud, poison, instance });
       return counts;
     },
-    /** The other tick of that timer: asks about payments in progress; null if another instance does. */
+    /**
+     * The other tick of that timer: without a webhook it reads the list of events, then it asks about payments in progress;
+     * null if another instance does.
+     */
     async trackPayments() {
       const owner = { instance: instance.name, job: 'track-payments' };
       await using lease = await locks.tryAcquire(jobLockKey(owner.job), owner);
       if (lease === null) return null;
       using budget = timeBudget(clock, locks.stopping);
-      return await checkPayments(tracking, lease, budget.signal);
+      const listed = await intake.readList(lease, budget.signal);
+      return { ...listed, ...(await checkPayments(tracking, lease, budget.signal)) };
     },
+    /** A request of the payment provider, which tells of an event. */
+    receiveEvent: (request: EventRequest) => track(intake.receive(request)),
     /** One message of the queue of payment commands. */
     executePayments: (message: unknown, delivery?: unknown) =>
       track(executePayments({ message, delivery, signal: locks.stopping })),

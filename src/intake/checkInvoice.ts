@@ -61,6 +61,9 @@ const fields = {
   description: text('a description', maxDescriptionBytes, /[^\P{Cc}\n\r\t]/u).exactOptional(),
 };
 
+/** Checks of single fields, for those who change an invoice later. */
+export const { dueAt: dueAtSchema, paymentMethod: paymentMethodSchema } = fields;
+
 /**
  * An invoice as a JSON object. The limit is looked up only for a valid amount and currency: both of their checks abort.
  * Unknown fields are refused, because a misspelt one would be dropped silently.

@@ -1,3 +1,4 @@
+import type { CorrectionParts } from '../corrections/corrections.ts';
 import { NewerVersion } from '../documents/storedDocuments.ts';
 import type { InvoiceStore } from '../invoice/store/invoiceStore.ts';
 import type { LockStore } from '../locking/index.ts';
@@ -10,11 +11,12 @@ import type { RunStore } from '../runs/runStore.ts';
 import type { Orchestrations } from '../runs/startRun.ts';
 import type { AuditTrail } from './audit.ts';
 import { listAudit } from './auditApi.ts';
+import { moveDueDateFor, retryInvoiceFor, voidInvoiceFor } from './correctionsApi.ts';
 import type { DeadLetterSource } from './deadLetters.ts';
 import { listDeadLetters, redriveDeadLetters } from './deadLettersApi.ts';
 import { checkHealth, type HealthCheck } from './health.ts';
 import type { OpsRequest, OpsResponse } from './http.ts';
-import { getInvoice, importInvoicesFrom, listInvoices, retryInvoiceFor } from './invoicesApi.ts';
+import { getInvoice, importInvoicesFrom, listInvoices } from './invoicesApi.ts';
 import { listLocksFor, releaseLock } from './locksApi.ts';
 import { listOutboxFor, redriveOutboxFor } from './outboxApi.ts';
 import { refundInvoiceFor } from './refundsApi.ts';
@@ -29,6 +31,7 @@ export interface OpsParts {
   lockStore: LockStore;
   pace: PaceStore;
   audit: AuditTrail;
+  corrections: CorrectionParts;
   deadLetters: readonly DeadLetterSource[];
   healthChecks: readonly HealthCheck[];
   checkShards: () => Promise<void>;
@@ -58,6 +61,8 @@ export function opsApi(parts: OpsParts) {
     getInvoice: (request: OpsRequest) => getInvoice(request, parts),
     retryInvoice: (request: OpsRequest) => retryInvoiceFor(request, onBehalfOf(request)),
     refundInvoice: (request: OpsRequest) => refundInvoiceFor(request, onBehalfOf(request)),
+    voidInvoice: (request: OpsRequest) => voidInvoiceFor(request, onBehalfOf(request)),
+    moveDueDate: (request: OpsRequest) => moveDueDateFor(request, onBehalfOf(request)),
     startRun: (request: OpsRequest, orchestrations: Orchestrations) =>
       startRunFor(request, orchestrations, onBehalfOf(request)),
     listRuns: (request: OpsRequest) => listRuns(request, parts),

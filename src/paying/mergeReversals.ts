@@ -57,3 +57,12 @@ function later(one: RefundStatus, other: RefundStatus): RefundStatus {
   const order: readonly RefundStatus[] = ['requested', 'pending', 'succeeded', 'canceled', 'failed'];
   return order.indexOf(one) > order.indexOf(other) ? one : other;
 }
+
+/** Whether all of a payment's money has certainly gone back: refunds that are done, and disputes that are lost. Pure. */
+export function isReversedInFull({ refunds, disputes }: ProviderReversals, amountMinor: number): boolean {
+  const gone = [
+    ...refunds.filter(({ status }) => status === 'succeeded'),
+    ...disputes.filter(({ status }) => status === 'lost'),
+  ];
+  return gone.reduce((sum, part) => sum + part.amountMinor, 0) >= amountMinor;
+}

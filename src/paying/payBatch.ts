@@ -68,7 +68,10 @@ export function createPayBatch(parts: PayingParts, policy: PayingPolicy): PayBat
     if (!mayCall()) throw new BatchUnfinished(`batch ${batch.batchId} was not started`);
     using _busy = backlog.busy();
     const before = clock.monotonic() + policy.callWindowMs;
-    const calls = provider.within({ before, mayCall });
+    const startedAt = clock.now();
+    // By the wall clock too: on a machine that was frozen, the monotonic clock may have stood still (callsOver.ts).
+    const isInTime = () => mayCall() && clock.now() - startedAt < policy.callWindowMs;
+    const calls = provider.within({ before, mayCall: isInTime });
     const dropped = { settled: 0, staleClaim: 0, missing: 0 };
     const result: BatchResult = {
       settled: { paid: 0, retry: 0, declined: 0, processing: 0, parked: 0 },

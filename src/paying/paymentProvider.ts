@@ -71,14 +71,16 @@ export type FoundPayment =
   | { kind: 'found'; paymentId: string }
   /** It has not ended yet. `state` is the provider's word for it. */
   | { kind: 'processing'; paymentId: string; state: string }
-  /** It succeeded, and money has gone back since or may: it makes no invoice a newly paid one. */
-  | { kind: 'reversed'; paymentId: string; message: string }
+  /**
+   * It succeeded, and money has gone back since or may: it makes no invoice a newly paid one. `inFull`: all of it has
+   * certainly gone back, of every such payment.
+   */
+  | { kind: 'reversed'; paymentId: string; message: string; inFull?: true }
   | { kind: 'notFound' }
   /** Paid under this invoice's id, but with another amount or currency: a person decides whether that settles it. */
   | { kind: 'differs'; message: string }
   | HeldBack
-  /** The provider could not say. */
-  | { kind: 'unknown'; message: string };
+  | ProviderSilent;
 
 /** The provider could not say. */
 export interface ProviderSilent {
@@ -104,7 +106,6 @@ export interface ProviderReversals {
     status: 'pending' | 'succeeded' | 'failed' | 'canceled';
     at: string;
     reason?: string;
-    /** Why it failed. */
     failure?: string;
   }[];
   disputes: readonly {
@@ -162,7 +163,7 @@ export type DefaultMethod =
   | HeldBack
   | ProviderSilent;
 
-/** Where calls go to. Without `id`, the key may not read it, and `message` says why. */
+/** Account and mode of the calls, in which alone a key means something. No `id`: the key may not read it; `message` says why. */
 export type AccountAnswer =
   | { kind: 'account'; id?: string; mode: 'live' | 'test'; message?: string }
   | ProviderSilent;
@@ -185,7 +186,6 @@ export interface PaymentProvider {
   refund?(request: RefundRequest): Promise<RefundOutcome | RateLimited>;
   /** The payment method that a customer has chosen to be charged with. */
   defaultMethod?(customerId: string): Promise<DefaultMethod | RateLimited>;
-  /** The account: idempotency keys mean something only within one, and in one mode. Absent: a change goes unnoticed. */
   account?(): Promise<AccountAnswer | RateLimited>;
 }
 

@@ -49,6 +49,39 @@ export const scenarios: readonly Scenario[] = [
     },
     problems: refundProblems,
   },
+  {
+    // Somebody voids two invoices while a batch pays them, and asks again until that is settled: one is charged or voided, never
+    // both, and one is declined and can be voided then.
+    name: 'void',
+    invoices: 2,
+    hosts: 1,
+    // A void that comes before the claim, or before its look, makes other requests.
+    races: true,
+    paymentMethod: ['pm_card_visa', 'pm_card_chargeDeclinedExpiredCard'],
+    before: slowCharges,
+    ends: ['paid', 'voided'],
+    async meanwhile({ invoices, call }) {
+      const open = invoices.filter(({ status }) => status !== 'paid' && status !== 'voided');
+      for (const { id } of open) await call('POST', `ops/invoices/${id}/void`, { reason: 'sent by mistake' });
+    },
+  },
+  {
+    // The first card is declined for good, so somebody gives another one.
+    name: 'retry-method',
+    invoices: 1,
+    hosts: 1,
+    // Timing decides how often the job runs before everything is done.
+    races: true,
+    paymentMethod: 'pm_card_chargeDeclinedExpiredCard',
+    async meanwhile({ invoices, call, run }) {
+      for (const { id, status } of invoices) {
+        if (status === 'declined')
+          await call('POST', `ops/invoices/${id}/retry`, { paymentMethod: 'pm_card_visa' });
+      }
+      if (invoices.some(({ status }) => status === 'pending' || status === 'declined'))
+        await run('processInvoices');
+    },
+  },
 ];
 
 /** Longer than a card stays in progress at the stand-in, in milliseconds. */
@@ -80,4 +113,11 @@ async function makeChecksDue({ cosmosClient }: LocalCloud, ids: readonly string[
       .patch({ condition, operations })
       .catch(() => {});
   }
+}
+
+/** The next charges take a while, so that a claim can be met while it is being paid. */
+async function slowCharges({ payments }: LocalCloud): Promise<void> {
+  const faults = `${payments}/_local/faults`;
+  await fetch(faults, { method: 'DELETE' });
+  await fetch(faults, { method: 'POST', body: JSON.stringify({ kind: 'delay', delayMs: 600, count: 2 }) });
 }

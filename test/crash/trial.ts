@@ -22,15 +22,17 @@ export interface Scenario {
    * is the same each time.
    */
   occurrences?: number;
-  /** Default: a card that is charged at once. */
-  paymentMethod?: string;
+  /** One for all, or one for each invoice. Default: a card that is charged at once. */
+  paymentMethod?: string | readonly string[];
+  /** What is set up before each trial. */
+  before?: (cloud: LocalCloud) => Promise<void>;
   /**
    * What somebody does besides importing, and the provider besides answering: called again and again, with the host that
    * lives, until nothing is left to do. It may be killed in the middle, so each step has to be one that may be repeated.
    */
   meanwhile?: (world: TrialWorld) => Promise<void>;
-  /** How every invoice ends. Default: paid. */
-  ends?: InvoiceStatus;
+  /** How every invoice may end. Default: paid. */
+  ends?: readonly InvoiceStatus[];
   /** What else has to add up in the end, in words; empty if it does. */
   problems?: (world: TrialWorld) => Promise<string[]>;
 }
@@ -98,7 +100,7 @@ export async function runTrial(
   const gate = createGate(point);
   const crashed = Promise.withResolvers<TappedHost>();
   const work = invoicesOf(scenario, id);
-  const { ends = 'paid' } = scenario;
+  const { ends = ['paid'] } = scenario;
   const logs = new Map<string, readonly string[]>();
 
   const victims = await Promise.all(
@@ -119,6 +121,7 @@ export async function runTrial(
     }),
   );
   if (scenario.sweeper === true) await refuseSends(cloud);
+  await scenario.before?.(cloud);
 
   gate.open();
   const running = new AbortController();
@@ -183,7 +186,7 @@ export async function runTrial(
     for (;;) {
       const evidence = await gatherEvidence(cloud, id);
       const { invoices } = evidence;
-      const ended = invoices.length === work.length && invoices.every(({ status }) => status === ends);
+      const ended = invoices.length === work.length && invoices.every(({ status }) => ends.includes(status));
       const world = worldOf(invoices, host);
       const done =
         ended && unfinished(evidence, Date.now()).length === 0 && (await otherProblems(world)).length === 0;
@@ -200,7 +203,7 @@ export async function runTrial(
 
   async function findProblems(evidence: Evidence): Promise<string[]> {
     const missing = work.length - evidence.invoices.length;
-    const others = evidence.invoices.filter(({ status }) => status !== ends);
+    const others = evidence.invoices.filter(({ status }) => !ends.includes(status));
     return [
       ...(missing > 0 ? [`${missing} invoices are not in the store`] : []),
       ...others.map((invoice) => `${invoice.id} is ${invoice.status}`),
@@ -243,13 +246,14 @@ interface InvoiceRow {
 }
 
 function invoicesOf({ invoices, paymentMethod = 'pm_card_visa' }: Scenario, id: string): InvoiceRow[] {
+  const methods = [paymentMethod].flat();
   return Array.from({ length: invoices }, (_, index) => ({
     id: `${id}-${index + 1}`,
     customerId: 'cus_Trial',
     amountMinor: 1_000 + index,
     currency: 'USD',
     dueAt: '2025-01-01T00:00:00Z',
-    paymentMethod,
+    paymentMethod: methods[index % methods.length] ?? 'pm_card_visa',
   }));
 }
 

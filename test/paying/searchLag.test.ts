@@ -5,9 +5,10 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { type Charge, startPayments } from '../../local/stripe/index.ts';
 import type { Invoice } from '../../src/invoice/invoice.ts';
+import { NotReconciled } from '../../src/paying/lookUpInvoice.ts';
 import { paymentBatchSchema } from '../../src/paying/paymentBatch.ts';
 import type { PaymentProvider } from '../../src/paying/paymentProvider.ts';
-import { NotReconciled, reconciliationStage } from '../../src/paying/reconciliation.ts';
+import { reconciliationStage } from '../../src/paying/reconciliation.ts';
 import { stripeProvider } from '../../src/paying/stripe/stripeProvider.ts';
 import { anInstance } from '../support/anInstance.ts';
 import { followUpsForTests, hour, type PayingWorld, payingWorld } from '../support/payingWorld.ts';

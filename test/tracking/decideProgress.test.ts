@@ -151,11 +151,15 @@ test.each(['pending', 'claimed'] as const)(
   (status) => {
     const early = anInvoice({ status, payment: key });
     expect(decide(early, seen({ kind: 'succeeded' }, refund('succeeded')))).toEqual({ kind: 'notYet' });
-    expect(decide(early, seen({ kind: 'succeeded' }))).toEqual({ kind: 'nothing' });
   },
 );
 
-test.each(['parked', 'declined', 'voided'] as const)(
+test('a payment of an invoice that is claimed is recorded by its settlement', () => {
+  const claimed = anInvoice({ status: 'claimed', payment: key });
+  expect(decide(claimed, seen({ kind: 'succeeded' }))).toEqual({ kind: 'nothing' });
+});
+
+test.each(['pending', 'parked', 'declined', 'voided'] as const)(
   'a payment of an invoice that is %s is looked up',
   (status) => {
     const ended = anInvoice({ status, payment: key });
