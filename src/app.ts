@@ -97,8 +97,8 @@ export function createApp(settings: Settings, parts: AppParts = {}) {
   const { track, ended } = workUnderWay(clock);
   const { webhookSecrets } = settings;
   const events = parts.events ?? (parts.provider && ('none' as const));
-  const list = { events, cursor: cloud.eventCursor, pacer: pace.lookups };
-  const intake = eventIntake({ ...list, send: workItems.send, webhookSecrets, stripe, instance });
+  const list = { ...workItems, events, cursor: cloud.eventCursor, pacer: pace.lookups };
+  const intake = eventIntake({ ...list, webhookSecrets, stripe, instance });
 
   return {
     settings,

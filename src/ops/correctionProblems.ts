@@ -2,6 +2,7 @@ import type { NotCorrected } from '../corrections/corrections.ts';
 import type { MovedInvoice } from '../corrections/moveDueDate.ts';
 import type { RetriedInvoice } from '../corrections/retryInvoice.ts';
 import type { VoidedInvoice } from '../corrections/voidInvoice.ts';
+import type { InvoiceStatus } from '../invoice/invoice.ts';
 import { problem, problemResponse } from '../platform/problem.ts';
 import type { OpsResponse } from './http.ts';
 import { conflict, notFound } from './requests.ts';
@@ -21,7 +22,11 @@ export function whyNotRetried(id: string, why: Exclude<RetriedInvoice, { kind: '
       return conflict(
         `${recorded(id, why)}: ${why.status === 'paid' ? 'there is nothing to retry' : 'wait for its outcome'}`,
       );
-    default:
+    case 'notFound':
+    case 'wait':
+    case 'unclear':
+    case 'silent':
+    case 'contended':
       return whyNotCorrected(id, why);
   }
 }
@@ -30,25 +35,18 @@ export function whyNotRetried(id: string, why: Exclude<RetriedInvoice, { kind: '
 export function whyNotVoided(id: string, why: Exclude<VoidedInvoice, { kind: 'voided' }>): OpsResponse {
   switch (why.kind) {
     case 'refused':
-      switch (why.status) {
-        case 'claimed':
-          return conflict(
-            `invoice "${id}" is claimed: it is being paid right now, ask again in a few minutes`,
-          );
-        case 'paid':
-          return conflict(`invoice "${id}" is paid: refund it instead`);
-        case 'voided':
-          return conflict(`invoice "${id}" is voided already`);
-        default:
-          return conflict(`invoice "${id}" is ${why.status}: wait for the outcome`);
-      }
+      return conflict(`invoice "${id}" is ${adviceFor(why.status)}`);
     case 'recorded':
       return conflict(`${recorded(id, why)}: refund it instead`);
     case 'notCanceled':
       return conflict(
         `the provider does not cancel payment ${why.paymentId} of invoice "${id}" (${why.message}): wait for the outcome, then refund`,
       );
-    default:
+    case 'notFound':
+    case 'wait':
+    case 'unclear':
+    case 'silent':
+    case 'contended':
       return whyNotCorrected(id, why);
   }
 }
@@ -62,7 +60,8 @@ export function whyNotMoved(id: string, why: Exclude<MovedInvoice, { kind: 'move
       );
     case 'mayBeCharged':
       return conflict(`invoice "${id}" may have been charged: its outcome has to be known first`);
-    default:
+    case 'notFound':
+    case 'contended':
       return whyNotCorrected(id, why);
   }
 }
@@ -95,4 +94,21 @@ function whyNotCorrected(
 
 function recorded(id: string, { status, paymentId }: Extract<NotCorrected, { kind: 'recorded' }>): string {
   return `the provider has payment ${paymentId} for invoice "${id}", which is ${status} now`;
+}
+
+/** How an invoice stands that is not voided, and what to do. */
+function adviceFor(status: InvoiceStatus): string {
+  switch (status) {
+    case 'claimed':
+      return 'claimed: it is being paid right now, ask again in a few minutes';
+    case 'paid':
+      return 'paid: refund it instead';
+    case 'voided':
+      return 'voided already';
+    case 'pending':
+    case 'processing':
+    case 'declined':
+    case 'parked':
+      return `${status}: wait for the outcome`;
+  }
 }

@@ -60,7 +60,13 @@ export async function retryInvoiceFor(request: OpsRequest, parts: Parts): Promis
       await record({ from, ...detail, outcome: status, paymentId });
       return whyNotRetried(id, retried);
     }
-    default:
+    case 'notFound':
+    case 'refused':
+    case 'mayBeCharged':
+    case 'wait':
+    case 'unclear':
+    case 'silent':
+    case 'contended':
       return whyNotRetried(id, retried);
   }
 }
@@ -89,7 +95,12 @@ export async function voidInvoiceFor(request: OpsRequest, parts: Parts): Promise
     case 'notCanceled':
       await record({ reason, outcome: 'not canceled', paymentId: result.paymentId });
       return whyNotVoided(id, result);
-    default:
+    case 'notFound':
+    case 'refused':
+    case 'wait':
+    case 'unclear':
+    case 'silent':
+    case 'contended':
       return whyNotVoided(id, result);
   }
 }

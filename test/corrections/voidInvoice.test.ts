@@ -194,7 +194,7 @@ describe('a void and a claim at the same moment', () => {
     for (let round = 0; round < 20; round++) {
       const { id, shard, stored } = await app.invoice();
       const [made, { message }] = await Promise.all([corrected.void(id), app.world.claimDue(shard)]);
-      expect([made.kind === 'voided', message !== undefined].toSorted()).toEqual([false, true]);
+      expect(made.kind === 'voided').toBe(message === undefined);
       expect(await stored()).toMatchObject({ status: made.kind === 'voided' ? 'voided' : 'claimed' });
     }
   });

@@ -7,7 +7,8 @@ import type { longPayments } from './longPayments.ts';
 type LongPayments = Awaited<ReturnType<typeof longPayments>>;
 
 /** What a person does to the invoices of a world whose payments take days. */
-export function correctedInvoices({ parts, world, provider, clock, invoice, pass }: LongPayments) {
+export function correctedInvoices(app: LongPayments) {
+  const { parts, world, provider, clock } = app;
   const actor = 'ada';
   return {
     void: (id: string, reason = 'sent by mistake', changed: Partial<typeof parts> = {}) =>
@@ -20,7 +21,9 @@ export function correctedInvoices({ parts, world, provider, clock, invoice, pass
      * charged, and parked. `charged`: the payment method that was charged under its key.
      */
     async parked({ charged, ...changes }: Partial<Invoice> & { charged?: string } = {}) {
-      const made = await invoice(charged === undefined ? changes : { ...changes, paymentMethod: charged });
+      const made = await app.invoice(
+        charged === undefined ? changes : { ...changes, paymentMethod: charged },
+      );
       const at = new Date(clock.now()).toISOString();
       const { amountMinor, currency, customerId } = await made.stored();
       const payment = { keyNumber: 1, declines: 0, deferrals: 0, keyCreatedAt: at, unknownSince: at };
@@ -50,6 +53,5 @@ export function correctedInvoices({ parts, world, provider, clock, invoice, pass
       const paymentId = outcome !== undefined && 'paymentId' in outcome ? outcome.paymentId : '';
       return { ...made, paymentId, /** The call of a process that stood still. */ lateCall: call };
     },
-    pass,
   };
 }

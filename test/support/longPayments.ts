@@ -69,7 +69,7 @@ export async function longPayments({ searchLagMs = 60_000 }: { searchLagMs?: num
         shard,
         stored,
         /** Claims it, however long it still had to wait, and pays it. */
-        async pay(): Promise<Invoice> {
+        pay: async (): Promise<Invoice> => {
           await world.makeDue(shard, ids);
           const now = new Date(clock.now()).toISOString();
           const due = (await Array.fromAsync(invoices.due({ shard, now, pageSize: 100 }))).flat();
@@ -82,7 +82,7 @@ export async function longPayments({ searchLagMs = 60_000 }: { searchLagMs?: num
           return stored();
         },
         /** What follows, by stage. */
-        async ordered(): Promise<string[]> {
+        ordered: async (): Promise<string[]> => {
           const messages = await world.workItemMessages(shard);
           return messages.flatMap(({ body }) =>
             (body as { stage: string; input: { type?: string } }[]).map(
@@ -90,7 +90,7 @@ export async function longPayments({ searchLagMs = 60_000 }: { searchLagMs?: num
             ),
           );
         },
-        async charges(): Promise<Charge[]> {
+        charges: async (): Promise<Charge[]> => {
           const rows = (await local('charges')) as Charge[];
           return rows.filter(({ invoiceId }) => invoiceId === id);
         },

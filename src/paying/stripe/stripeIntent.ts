@@ -5,7 +5,8 @@ import type { ChargeOutcome, PaymentProgress, ProviderReversals } from '../payme
 import { codeOf, declined } from './classifyStripe.ts';
 
 /** The part of a payment intent that says how far it has come. */
-export type IntentState = Pick<Stripe.PaymentIntent, 'id' | 'status'> & {
+export type IntentState = Pick<Stripe.PaymentIntent, 'id'> & {
+  status: string;
   latest_charge?: string | Pick<Stripe.Charge, 'failure_code'> | null;
   last_payment_error?: Pick<
     NonNullable<Stripe.PaymentIntent['last_payment_error']>,
@@ -70,7 +71,7 @@ export function reversalsFrom(
         providerId: id,
         ...(refundId !== undefined && isRefundId(refundId) ? { refundId } : {}),
         amountMinor: minor(amount),
-        status: refundStatus(status),
+        status: refundStatus(status ?? 'pending'),
         at: isoOf(created),
         ...(reason ? { reason } : {}),
         ...(failure ? { failure } : {}),
@@ -87,7 +88,7 @@ export function reversalsFrom(
 }
 
 /** A refund that waits for somebody to act is under way, too (https://docs.stripe.com/api/refunds/object). */
-export function refundStatus(status: string | null): 'pending' | 'succeeded' | 'failed' | 'canceled' {
+export function refundStatus(status: string): 'pending' | 'succeeded' | 'failed' | 'canceled' {
   switch (status) {
     case 'succeeded':
     case 'failed':
