@@ -19,6 +19,7 @@ import type { OpsRequest, OpsResponse } from './http.ts';
 import { getInvoice, importInvoicesFrom, listInvoices } from './invoicesApi.ts';
 import { listLocksFor, releaseLock } from './locksApi.ts';
 import { listOutboxFor, redriveOutboxFor } from './outboxApi.ts';
+import { refundInvoiceFor } from './refundsApi.ts';
 import { cancelRunFor, getRun, listRuns, startRunFor } from './runsApi.ts';
 import { summarize } from './summary.ts';
 
@@ -34,6 +35,8 @@ export interface OpsParts {
   deadLetters: readonly DeadLetterSource[];
   healthChecks: readonly HealthCheck[];
   checkShards: () => Promise<void>;
+  /** Whether the payment provider offers refunds. */
+  refunds: boolean;
   instance: Instance;
 }
 
@@ -57,6 +60,7 @@ export function opsApi(parts: OpsParts) {
     listInvoices: (request: OpsRequest) => listInvoices(request, parts),
     getInvoice: (request: OpsRequest) => getInvoice(request, parts),
     retryInvoice: (request: OpsRequest) => retryInvoiceFor(request, onBehalfOf(request)),
+    refundInvoice: (request: OpsRequest) => refundInvoiceFor(request, onBehalfOf(request)),
     voidInvoice: (request: OpsRequest) => voidInvoiceFor(request, onBehalfOf(request)),
     moveDueDate: (request: OpsRequest) => moveDueDateFor(request, onBehalfOf(request)),
     startRun: (request: OpsRequest, orchestrations: Orchestrations) =>
