@@ -1,3 +1,4 @@
+import { z } from 'zod';
 import { NewerVersion } from '../documents/storedDocuments.ts';
 import type { InvoiceStore } from '../invoice/store/invoiceStore.ts';
 import type { LockStore } from '../locking/index.ts';
@@ -17,6 +18,7 @@ import type { OpsRequest, OpsResponse } from './http.ts';
 import { getInvoice, importInvoicesFrom, listInvoices, retryInvoiceFor } from './invoicesApi.ts';
 import { listLocksFor, releaseLock } from './locksApi.ts';
 import { listOutboxFor, redriveOutboxFor } from './outboxApi.ts';
+import { readQuery } from './requests.ts';
 import { cancelRunFor, getRun, listRuns, startRunFor } from './runsApi.ts';
 import { summarize } from './summary.ts';
 
@@ -52,29 +54,35 @@ export function opsApi(parts: OpsParts) {
   return leavingNewer({
     importInvoices: (request: OpsRequest) => importInvoicesFrom(request, onBehalfOf(request)),
     listInvoices: (request: OpsRequest) => listInvoices(request, parts),
-    getInvoice: (request: OpsRequest) => getInvoice(request, parts),
+    getInvoice: withoutQuery((request: OpsRequest) => getInvoice(request, parts)),
     retryInvoice: (request: OpsRequest) => retryInvoiceFor(request, onBehalfOf(request)),
     startRun: (request: OpsRequest, orchestrations: Orchestrations) =>
       startRunFor(request, orchestrations, onBehalfOf(request)),
     listRuns: (request: OpsRequest) => listRuns(request, parts),
-    getRun: (request: OpsRequest) => getRun(request, parts),
+    getRun: withoutQuery((request: OpsRequest) => getRun(request, parts)),
     cancelRun: (request: OpsRequest, orchestrations: Orchestrations) =>
       cancelRunFor(request, orchestrations, onBehalfOf(request)),
-    listLocks: (_request: OpsRequest) => listLocksFor(parts),
+    listLocks: withoutQuery(() => listLocksFor(parts)),
     releaseLock: (request: OpsRequest) => releaseLock(request, onBehalfOf(request)),
     listOutbox: (request: OpsRequest) => listOutboxFor(request, parts),
     redriveOutbox: (request: OpsRequest) => redriveOutboxFor(request, onBehalfOf(request)),
     listAudit: (request: OpsRequest) => listAudit(request, parts),
-    listDeadLetters: (_request: OpsRequest) => listDeadLetters(parts),
+    listDeadLetters: withoutQuery(() => listDeadLetters(parts)),
     redriveDeadLetters: (request: OpsRequest) => redriveDeadLetters(request, onBehalfOf(request)),
-    getSummary: async (_request: OpsRequest): Promise<OpsResponse> => ({
-      jsonBody: await summarize(parts),
-    }),
+    getSummary: withoutQuery(async () => ({ jsonBody: await summarize(parts) })),
     getHealth: async (_request: OpsRequest): Promise<OpsResponse> => {
       const health = await checkHealth(parts.healthChecks, parts.instance.clock);
       return { status: health.status === 'ok' ? 200 : 503, jsonBody: health };
     },
   });
+}
+
+/** A call that takes no parameters: whoever gives one expects an effect that it has not. */
+function withoutQuery(call: (request: OpsRequest) => Promise<OpsResponse>) {
+  return async (request: OpsRequest): Promise<OpsResponse> => {
+    const query = readQuery(request, z.object({}));
+    return query.ok ? call(request) : query.response;
+  };
 }
 
 type Call = (...args: never[]) => Promise<OpsResponse>;

@@ -1,4 +1,3 @@
-import { BadContinuation, fromOpaque, toOpaque } from '../../src/documents/pages.ts';
 import {
   type OnUnreadable,
   readableDocument,
@@ -7,8 +6,10 @@ import {
 import { invoiceSchema, isInvoice } from '../../src/invoice/invoice.ts';
 import { shardOf } from '../../src/invoice/shard.ts';
 import { addInvoices } from '../../src/invoice/store/addInvoices.ts';
+import type { InvoiceFilter } from '../../src/invoice/store/invoiceFilter.ts';
 import type { InvoiceStore } from '../../src/invoice/store/invoiceStore.ts';
 import { invoiceWrites } from '../../src/invoice/store/invoiceWrites.ts';
+import { pageByShard } from '../../src/invoice/store/pageByShard.ts';
 import { fenceId, highestFence } from '../../src/locking/fence.ts';
 import type { Clock } from '../../src/platform/clock.ts';
 import { type MemoryDocuments, type StoredDocument, textIn } from './memoryDocuments.ts';
@@ -50,22 +51,19 @@ export function memoryInvoiceStore(
       return isInvoice(document) ? readableDocument(document, invoiceSchema, 'invoice') : undefined;
     },
 
-    async list({ status, continuation, pageSize }) {
-      const after = continuation === undefined ? 0 : ridOf(continuation);
-      const found = await documents.query(
-        (document) =>
-          isInvoice(document) &&
-          (status === undefined || document.status === status) &&
-          document._rid > after,
-      );
-      const page = found.slice(0, pageSize);
-      const last = page.at(-1);
-      return {
-        items: readableDocuments(page, invoiceSchema, 'invoice'),
-        ...(last === undefined || page.length === found.length
-          ? {}
-          : { continuation: toOpaque(`${last._rid}`) }),
-      };
+    async list({ pageSize, continuation, ...filter }) {
+      const page = { shards, pageSize, ...(continuation === undefined ? {} : { continuation }) };
+      const { items, ...rest } = await pageByShard(page, async ({ shard, behind, limit }) => {
+        const found = await documents.query(
+          (document) =>
+            isInvoice(document) &&
+            (behind === undefined || document.id > behind) &&
+            matches(document, filter),
+          shard,
+        );
+        return found.toSorted((a, b) => (a.id < b.id ? -1 : 1)).slice(0, limit);
+      });
+      return { items: readableDocuments(items, invoiceSchema, 'invoice'), ...rest };
     },
 
     async figures(now) {
@@ -151,8 +149,14 @@ function paymentOf({ payment }: StoredDocument): {
   return typeof payment === 'object' && payment !== null ? payment : {};
 }
 
-function ridOf(continuation: string): number {
-  const text = fromOpaque(continuation);
-  if (!/^\d+$/.test(text)) throw new BadContinuation('not a place in the list of invoices');
-  return Number(text);
+function matches(document: StoredDocument, filter: InvoiceFilter): boolean {
+  const { customer, currency, status, dueAfter, dueBefore } = filter;
+  const dueAt = textIn(document, 'dueAt');
+  return (
+    (customer === undefined || document.customerId === customer) &&
+    (currency === undefined || document.currency === currency) &&
+    (status === undefined || document.status === status) &&
+    (dueAfter === undefined || dueAt >= dueAfter) &&
+    (dueBefore === undefined || dueAt < dueBefore)
+  );
 }

@@ -1,6 +1,5 @@
 import type { Container } from '@azure/cosmos';
 import { cosmosDocuments, fromCosmos, readDocument } from '../../documents/cosmosDocuments.ts';
-import { queryPage } from '../../documents/cosmosPages.ts';
 import { countByStatus, queryAll, queryCount, queryOldest } from '../../documents/cosmosQueries.ts';
 import { type OnUnreadable, readableDocument, readableDocuments } from '../../documents/storedDocuments.ts';
 import { fenceId, highestFence } from '../../locking/fence.ts';
@@ -8,8 +7,10 @@ import type { Clock } from '../../platform/clock.ts';
 import { invoiceSchema, isInvoice } from '../invoice.ts';
 import { shardOf } from '../shard.ts';
 import { addInvoices } from './addInvoices.ts';
+import { listShard } from './cosmosInvoiceList.ts';
 import type { InvoiceStore } from './invoiceStore.ts';
 import { invoiceWrites } from './invoiceWrites.ts';
+import { pageByShard } from './pageByShard.ts';
 
 /** Invoices in the Cosmos container `invoices`, whose partition key is the shard. */
 export function cosmosInvoiceStore(
@@ -45,13 +46,9 @@ export function cosmosInvoiceStore(
       return isInvoice(document) ? readableDocument(document, invoiceSchema, 'invoice') : undefined;
     },
 
-    async list({ status, ...page }) {
-      const where = status === undefined ? '' : ' AND c.status = @status';
-      const query = {
-        query: `SELECT * FROM c WHERE c.type = 'invoice'${where}`,
-        parameters: status === undefined ? [] : [{ name: '@status', value: status }],
-      };
-      const { items, ...rest } = await queryPage(container, query, page);
+    async list({ pageSize, continuation, ...filter }) {
+      const page = { shards, pageSize, ...(continuation === undefined ? {} : { continuation }) };
+      const { items, ...rest } = await pageByShard(page, (query) => listShard(container, filter, query));
       return { items: readableDocuments(items, invoiceSchema, 'invoice'), ...rest };
     },
 

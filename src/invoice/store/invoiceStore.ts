@@ -9,8 +9,9 @@ import type { Patch } from '../../documents/documentStore.ts';
 import type { Page } from '../../documents/pages.ts';
 import type { Fence } from '../../locking/fence.ts';
 import type { OutboxMessage } from '../../outbox/outboxMessage.ts';
-import type { Invoice, InvoiceContent, InvoiceStatus } from '../invoice.ts';
+import type { Invoice, InvoiceContent } from '../invoice.ts';
 import type { InvoiceChange, Standing } from '../invoiceChange.ts';
+import type { InvoiceFilter } from './invoiceFilter.ts';
 
 export interface InvoiceStore {
   /**
@@ -35,8 +36,11 @@ export interface InvoiceStore {
   add(contents: readonly InvoiceContent[], options: { by: string; withinMs: number }): Promise<Added>;
   /** @throws {NewerVersion} */
   find(id: string): Promise<Invoice | undefined>;
-  /** A page of invoices of all shards, in no particular order. @throws {BadContinuation} */
-  list(query: { status?: InvoiceStatus; continuation?: string; pageSize: number }): Promise<Page<Invoice>>;
+  /**
+   * A page of the invoices that match, in the order of shard and id, which no change of an invoice affects: what happens
+   * between two pages hides none and repeats none. @throws {BadContinuation}
+   */
+  list(query: InvoiceFilter & { continuation?: string; pageSize: number }): Promise<Page<Invoice>>;
   /** How many invoices there are, over all shards, at `now` (ISO 8601, UTC). */
   figures(now: string): Promise<InvoiceFigures>;
   /** How many are claimed and not stale at `now` (ISO 8601, UTC), over all shards. */
