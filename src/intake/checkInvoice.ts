@@ -3,7 +3,7 @@ import { currencies, currencyExponent } from '../invoice/currencies.ts';
 import type { InvoiceContent } from '../invoice/invoice.ts';
 import { amountShapeError, formatAmount, parseAmount } from '../invoice/money.ts';
 import { amountLimits, stripeAmount } from '../invoice/stripeAmount.ts';
-import { utcTime } from '../invoice/utcTime.ts';
+import { utcTime } from '../platform/clock.ts';
 import { expecting, shown, unknownName } from './fieldErrors.ts';
 
 /** A rejected row. `index` counts the rows of the body from 0. A row is rejected once, for all its faults. */

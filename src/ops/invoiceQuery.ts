@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { currencies } from '../invoice/currencies.ts';
 import { invoiceStatuses } from '../invoice/invoice.ts';
-import { utcTime } from '../invoice/utcTime.ts';
+import { utcTime } from '../platform/clock.ts';
 import { oneOf } from './requests.ts';
 
 /** An ISO 4217 code, as it is stored. */

@@ -18,6 +18,7 @@ import type { OpsRequest, OpsResponse } from './http.ts';
 import { getInvoice, importInvoicesFrom, listInvoices, retryInvoiceFor } from './invoicesApi.ts';
 import { listLocksFor, releaseLock } from './locksApi.ts';
 import { listOutboxFor, redriveOutboxFor } from './outboxApi.ts';
+import { getReport } from './reportApi.ts';
 import { readQuery } from './requests.ts';
 import { cancelRunFor, getRun, listRuns, startRunFor } from './runsApi.ts';
 import { summarize } from './summary.ts';
@@ -70,6 +71,7 @@ export function opsApi(parts: OpsParts) {
     listDeadLetters: withoutQuery(() => listDeadLetters(parts)),
     redriveDeadLetters: (request: OpsRequest) => redriveDeadLetters(request, onBehalfOf(request)),
     getSummary: withoutQuery(async () => ({ jsonBody: await summarize(parts) })),
+    getReport: (request: OpsRequest) => getReport(request, parts),
     getHealth: async (_request: OpsRequest): Promise<OpsResponse> => {
       const health = await checkHealth(parts.healthChecks, parts.instance.clock);
       return { status: health.status === 'ok' ? 200 : 503, jsonBody: health };

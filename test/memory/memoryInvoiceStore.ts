@@ -9,6 +9,7 @@ import { addInvoices } from '../../src/invoice/store/addInvoices.ts';
 import type { InvoiceFilter } from '../../src/invoice/store/invoiceFilter.ts';
 import type { InvoiceStore } from '../../src/invoice/store/invoiceStore.ts';
 import { invoiceWrites } from '../../src/invoice/store/invoiceWrites.ts';
+import { movementsOf } from '../../src/invoice/store/movements.ts';
 import { pageByShard } from '../../src/invoice/store/pageByShard.ts';
 import { fenceId, highestFence } from '../../src/locking/fence.ts';
 import type { Clock } from '../../src/platform/clock.ts';
@@ -64,6 +65,24 @@ export function memoryInvoiceStore(
         return found.toSorted((a, b) => (a.id < b.id ? -1 : 1)).slice(0, limit);
       });
       return { items: readableDocuments(items, invoiceSchema, 'invoice'), ...rest };
+    },
+
+    async *movements(query) {
+      const invoices = await documents.query(
+        (document) =>
+          isInvoice(document) && (query.currency === undefined || document.currency === query.currency),
+      );
+      const declined = invoices.filter(({ status }) => status === 'declined');
+      const found = {
+        paid: invoices.filter((one) => paymentOf(one).paidAt !== undefined),
+        declined: declined.filter(({ declinedAt }) => declinedAt !== undefined),
+        declinedWithoutTime: declined.filter(({ declinedAt }) => declinedAt === undefined),
+        reversed: invoices.filter(({ reversals }) => reversals !== undefined),
+      };
+      yield movementsOf('paid', found.paid, query);
+      yield movementsOf('declined', found.declined, query);
+      yield movementsOf('declinedWithoutTime', found.declinedWithoutTime, query);
+      yield movementsOf('reversed', found.reversed, query);
     },
 
     async figures(now) {
@@ -144,6 +163,7 @@ function byDueTime(one: StoredDocument, other: StoredDocument): number {
 function paymentOf({ payment }: StoredDocument): {
   id?: string;
   unknownSince?: string;
+  paidAt?: string;
   inProgress?: { since?: string };
 } {
   return typeof payment === 'object' && payment !== null ? payment : {};

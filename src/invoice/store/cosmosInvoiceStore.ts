@@ -8,6 +8,7 @@ import { invoiceSchema, isInvoice } from '../invoice.ts';
 import { shardOf } from '../shard.ts';
 import { addInvoices } from './addInvoices.ts';
 import { listShard } from './cosmosInvoiceList.ts';
+import { cosmosMovements } from './cosmosMovements.ts';
 import type { InvoiceStore } from './invoiceStore.ts';
 import { invoiceWrites } from './invoiceWrites.ts';
 import { pageByShard } from './pageByShard.ts';
@@ -51,6 +52,8 @@ export function cosmosInvoiceStore(
       const { items, ...rest } = await pageByShard(page, (query) => listShard(container, filter, query));
       return { items: readableDocuments(items, invoiceSchema, 'invoice'), ...rest };
     },
+
+    movements: (query) => cosmosMovements(container, query),
 
     async figures(now) {
       const [byStatus, staleClaims, charges] = await Promise.all([

@@ -12,6 +12,7 @@ import type { OutboxMessage } from '../../outbox/outboxMessage.ts';
 import type { Invoice, InvoiceContent } from '../invoice.ts';
 import type { InvoiceChange, Standing } from '../invoiceChange.ts';
 import type { InvoiceFilter } from './invoiceFilter.ts';
+import type { Movement, MovementQuery } from './movements.ts';
 
 export interface InvoiceStore {
   /**
@@ -41,6 +42,11 @@ export interface InvoiceStore {
    * between two pages hides none and repeats none. @throws {BadContinuation}
    */
   list(query: InvoiceFilter & { continuation?: string; pageSize: number }): Promise<Page<Invoice>>;
+  /**
+   * What was paid, declined, refunded and disputed in a time, over all shards, page by page. What changes meanwhile counts as
+   * it is when its page is read. @throws {NewerVersion} {UnreadableInvoice}
+   */
+  movements(query: MovementQuery): AsyncIterable<readonly Movement[]>;
   /** How many invoices there are, over all shards, at `now` (ISO 8601, UTC). */
   figures(now: string): Promise<InvoiceFigures>;
   /** How many are claimed and not stale at `now` (ISO 8601, UTC), over all shards. */
