@@ -74,7 +74,7 @@ if (provider !== undefined && isLoopback(provider)) {
   found.push(...differences(['report', overall(reported)], ['ledger', ledger.figures]), ...ledger.missing);
   console.log(`${ledger.figures.size} totals compared with the ledger of the local payment provider`);
 }
-for (const [name, { count, minor }] of [...overall(reported)].toSorted())
+for (const [name, { count, minor }] of [...overall(reported)].toSorted(([a], [b]) => (a < b ? -1 : 1)))
   console.log(`${name}\t${minor}\t(${count})`);
 for (const line of found) console.log(`differs\t${line}`);
 console.log(found.length === 0 ? 'Everything adds up.' : `${found.length} differences`);

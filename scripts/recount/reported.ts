@@ -10,7 +10,7 @@ const rowSchema = z.looseObject({ day: z.string(), currency: z.string() }).catch
 /** The CSV that a running app answers. @throws if it does not answer with a report */
 export async function askForReport(address: string, query: URLSearchParams): Promise<string> {
   const { FUNCTIONS_KEY: key, BEARER_TOKEN: token } = process.env;
-  const response = await fetch(`${address}/ops/report?${query}`, {
+  const response = await fetch(`${address}/ops/report?${query.toString()}`, {
     headers: {
       accept: 'text/csv',
       ...(key === undefined ? {} : { 'x-functions-key': key }),

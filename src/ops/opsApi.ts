@@ -13,6 +13,7 @@ import type { AuditTrail } from './audit.ts';
 import { listAudit } from './auditApi.ts';
 import type { DeadLetterSource } from './deadLetters.ts';
 import { listDeadLetters, redriveDeadLetters } from './deadLettersApi.ts';
+import { exportInvoices } from './exportApi.ts';
 import { checkHealth, type HealthCheck } from './health.ts';
 import type { OpsRequest, OpsResponse } from './http.ts';
 import { getInvoice, importInvoicesFrom, listInvoices, retryInvoiceFor } from './invoicesApi.ts';
@@ -71,6 +72,7 @@ export function opsApi(parts: OpsParts) {
     listDeadLetters: withoutQuery(() => listDeadLetters(parts)),
     redriveDeadLetters: (request: OpsRequest) => redriveDeadLetters(request, onBehalfOf(request)),
     getSummary: withoutQuery(async () => ({ jsonBody: await summarize(parts) })),
+    exportInvoices: (request: OpsRequest) => exportInvoices(request, parts),
     getReport: (request: OpsRequest) => getReport(request, parts),
     getHealth: async (_request: OpsRequest): Promise<OpsResponse> => {
       const health = await checkHealth(parts.healthChecks, parts.instance.clock);

@@ -146,7 +146,7 @@ test.each([
   [{ currency: 'XXX' }, 'currency', /ISO 4217/],
   [{ format: 'csv' }, 'format', /unknown parameter/],
 ])('%j is a problem of %s', async (query, field, error) => {
-  const response = await report(query as Record<string, string>);
+  const response = await report(query);
   expect(response.status).toBe(400);
   expect(bodyOf(response)).toMatchObject({ errors: [{ field, error: expect.stringMatching(error) }] });
 });

@@ -31,28 +31,28 @@ async function store(changes: Partial<Invoice> & { id: string }, into = cosmos):
 }
 
 test('the recount and the report agree on 400 invoices of every kind', async () => {
-  const { between, pick } = seededRandom(7);
+  const random = seededRandom(7);
   const first = Date.UTC(2026, 0, 1);
-  const at = () => new Date(between(first, first + 10 * 86_400_000)).toISOString();
-  const amount = () => between(1, 100_000);
+  const at = () => new Date(random.between(first, first + 10 * 86_400_000)).toISOString();
+  const amount = () => random.between(1, 100_000);
   for (let n = 0; n < 400; n++) {
-    const status = pick(['pending', 'paid', 'paid', 'declined', 'parked'] as const);
+    const status = random.pick(['pending', 'paid', 'paid', 'declined', 'parked'] as const);
     const refunds = Array.from(
-      { length: pick([0, 0, 1, 3]) },
+      { length: random.pick([0, 0, 1, 3]) },
       (_, index): Refund => ({
         id: `re_${n}_${index}`,
         providerId: `re_${n}_${index}`,
         amountMinor: amount(),
-        status: pick(['succeeded', 'pending', 'failed', 'canceled', 'requested'] as const),
+        status: random.pick(['succeeded', 'pending', 'failed', 'canceled', 'requested'] as const),
         at: at(),
       }),
     );
     const disputes = Array.from(
-      { length: pick([0, 0, 1]) },
+      { length: random.pick([0, 0, 1]) },
       (_, index): Dispute => ({
         id: `dp_${n}_${index}`,
         amountMinor: amount(),
-        status: pick(['open', 'won', 'lost'] as const),
+        status: random.pick(['open', 'won', 'lost'] as const),
         at: at(),
         reason: 'fraudulent',
       }),
@@ -60,11 +60,11 @@ test('the recount and the report agree on 400 invoices of every kind', async () 
     await store({
       id: `inv-${n}`,
       status,
-      currency: pick(['USD', 'JPY', 'KWD']),
+      currency: random.pick(['USD', 'JPY', 'KWD']),
       amountMinor: amount(),
       ...(status === 'paid' ? { payment: { ...anInvoice().payment, id: `pi_${n}`, paidAt: at() } } : {}),
       ...(status === 'declined'
-        ? pick([{ declinedAt: at() }, { timeline: [{ at: at(), what: 'declined', by: 'x' }] }])
+        ? random.pick([{ declinedAt: at() }, { timeline: [{ at: at(), what: 'declined', by: 'x' }] }])
         : {}),
       ...(status === 'paid' && refunds.length + disputes.length > 0
         ? { reversals: reversalsOf(refunds, disputes) }
