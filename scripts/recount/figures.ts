@@ -23,6 +23,11 @@ export function overall(figures: Figures): Figures {
   return sums;
 }
 
+/** The figures that a provider's ledger has too: it knows nothing of invoices that were never paid. */
+export function moved(figures: Figures): Figures {
+  return new Map([...figures].filter(([name]) => !name.endsWith(' declined')));
+}
+
 /** A line for each figure that is not the same on both sides. */
 export function differences(
   [oneName, one]: readonly [string, Figures],

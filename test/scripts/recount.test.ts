@@ -184,6 +184,7 @@ test('the command compares report, documents and ledger, and fails on a payment 
       { id: 'inv-1', status: 'paid', payment: { ...anInvoice().payment, id, paidAt }, reversals },
       own,
     );
+    await store({ id: 'inv-3', status: 'declined', declinedAt: paidAt }, own);
     const recount = () =>
       runProgram(program, ['--from', '2026-01-01', '--to', '2026-01-31'], {
         PATH: process.env.PATH,
@@ -192,7 +193,9 @@ test('the command compares report, documents and ledger, and fails on a payment 
       });
     expect(await recount()).toMatchObject({
       code: 0,
-      output: expect.stringMatching(/USD paid\t1999\t\(1\)[\s\S]*USD refunded\t500[\s\S]*Everything adds up/),
+      output: expect.stringMatching(
+        /USD declined\t1999\t\(1\)[\s\S]*USD paid\t1999\t\(1\)[\s\S]*USD refunded\t500[\s\S]*Everything adds up/,
+      ),
     });
     const other = await pay('inv-2');
     expect(await recount()).toMatchObject({
