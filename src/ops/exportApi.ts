@@ -1,4 +1,3 @@
-import { requiredColumns } from '../intake/checkInvoice.ts';
 import type { Invoice } from '../invoice/invoice.ts';
 import { formatAmount } from '../invoice/money.ts';
 import type { InvoiceFilter } from '../invoice/store/invoiceFilter.ts';
@@ -12,21 +11,27 @@ import { readQuery } from './requests.ts';
 const pageSize = 500;
 
 /** Those of an import. */
-const importColumns = [...requiredColumns, 'description'] as const;
+const importColumns = [
+  'id',
+  'customerId',
+  'amount',
+  'currency',
+  'dueAt',
+  'paymentMethod',
+  'description',
+] as const;
 /** The same, then what has become of the invoice. */
 const exportColumns = [
   ...importColumns,
-  ...[
-    'status',
-    'reason',
-    'attempts',
-    'createdAt',
-    'paidAt',
-    'paymentId',
-    'declinedAt',
-    'refunded',
-    'disputed',
-  ],
+  'status',
+  'reason',
+  'attempts',
+  'createdAt',
+  'paidAt',
+  'paymentId',
+  'declinedAt',
+  'refunded',
+  'disputed',
 ];
 
 type Invoices = Pick<InvoiceStore, 'list'>;

@@ -4,10 +4,11 @@ import {
   readableDocuments,
 } from '../../src/documents/storedDocuments.ts';
 import { invoiceSchema, isInvoice } from '../../src/invoice/invoice.ts';
+import { type Reversals, reversalsSchema } from '../../src/invoice/reversals.ts';
 import { shardOf } from '../../src/invoice/shard.ts';
 import { addInvoices } from '../../src/invoice/store/addInvoices.ts';
 import type { InvoiceFilter } from '../../src/invoice/store/invoiceFilter.ts';
-import type { InvoiceStore } from '../../src/invoice/store/invoiceStore.ts';
+import type { InvoiceStore, ReversedFigure } from '../../src/invoice/store/invoiceStore.ts';
 import { invoiceWrites } from '../../src/invoice/store/invoiceWrites.ts';
 import { movementsOf } from '../../src/invoice/store/movements.ts';
 import { pageByShard } from '../../src/invoice/store/pageByShard.ts';
@@ -92,6 +93,10 @@ export function memoryInvoiceStore(
         byStatus: new Map([...byStatus].map(([status, of]) => [status, of.length])),
         staleClaims: invoices.filter((one) => one.status === 'claimed' && isDue(one, now)).length,
         charges: invoices.filter((one) => paymentOf(one).id !== undefined).length,
+        refunded: byCurrency(invoices, ({ refundedMinor }) => (refundedMinor > 0 ? [refundedMinor] : [])),
+        openDisputes: byCurrency(invoices, ({ disputes }) =>
+          disputes.filter(({ status }) => status === 'open').map(({ amountMinor }) => amountMinor),
+        ),
       };
     },
 
@@ -179,4 +184,23 @@ function matches(document: StoredDocument, filter: InvoiceFilter): boolean {
     (dueAfter === undefined || dueAt >= dueAfter) &&
     (dueBefore === undefined || dueAt < dueBefore)
   );
+}
+
+/** Counts and adds up amounts of the invoices that have reversals. */
+function byCurrency(
+  invoices: readonly StoredDocument[],
+  amountsOf: (reversals: Reversals) => readonly number[],
+): ReversedFigure[] {
+  const amounts = invoices.flatMap((invoice) => {
+    const reversals = reversalsSchema.safeParse(invoice.reversals).data;
+    const currency = textIn(invoice, 'currency');
+    return reversals === undefined ? [] : amountsOf(reversals).map((minor) => ({ currency, minor }));
+  });
+  return [...Map.groupBy(amounts, ({ currency }) => currency)]
+    .map(([currency, of]) => ({
+      currency,
+      count: of.length,
+      amountMinor: of.reduce((sum, { minor }) => sum + minor, 0),
+    }))
+    .toSorted((a, b) => (a.currency < b.currency ? -1 : 1));
 }

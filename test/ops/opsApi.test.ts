@@ -158,6 +158,8 @@ describe('GET ops/summary', () => {
       outbox: { pending: 0, parked: 0, oldestPendingSeconds: 0 },
       staleClaims: 0,
       charges: 0,
+      refunded: [],
+      openDisputes: [],
       pace: { charges: null, lookups: null },
       backlog: { waiting: 0, claimed: 0, oldestSeconds: 0, estimatedSeconds: 0 },
     });
@@ -190,6 +192,8 @@ describe('GET ops/summary', () => {
       outbox: { pending: 2, parked: 1, oldestPendingSeconds: 90 },
       staleClaims: 1,
       charges: 2,
+      refunded: [],
+      openDisputes: [],
       pace: { charges: null, lookups: null },
       backlog: expect.objectContaining({ claimed: 1, estimatedSeconds: null }),
     });

@@ -9,6 +9,7 @@ import { shardOf } from '../shard.ts';
 import { addInvoices } from './addInvoices.ts';
 import { listShard } from './cosmosInvoiceList.ts';
 import { cosmosMovements } from './cosmosMovements.ts';
+import { cosmosReversed } from './cosmosReversed.ts';
 import type { InvoiceStore } from './invoiceStore.ts';
 import { invoiceWrites } from './invoiceWrites.ts';
 import { pageByShard } from './pageByShard.ts';
@@ -56,7 +57,7 @@ export function cosmosInvoiceStore(
     movements: (query) => cosmosMovements(container, query),
 
     async figures(now) {
-      const [byStatus, staleClaims, charges] = await Promise.all([
+      const [byStatus, staleClaims, charges, reversed] = await Promise.all([
         countByStatus(container, 'invoice'),
         queryCount(container, {
           query: `SELECT VALUE COUNT(1) FROM c WHERE c.status = 'claimed' AND c.actionableAt <= @now`,
@@ -66,8 +67,9 @@ export function cosmosInvoiceStore(
           container,
           `SELECT VALUE COUNT(1) FROM c WHERE c.type = 'invoice' AND IS_DEFINED(c.payment.id)`,
         ),
+        cosmosReversed(container),
       ]);
-      return { byStatus, staleClaims, charges };
+      return { byStatus, staleClaims, charges, ...reversed };
     },
 
     openClaims,

@@ -173,4 +173,15 @@ export interface InvoiceFigures {
   staleClaims: number;
   /** Invoices with a recorded successful charge. */
   charges: number;
+  /** Invoices of which something is refunded or about to be, by currency. */
+  refunded: readonly ReversedFigure[];
+  /** Disputes that the bank has not decided, by currency. */
+  openDisputes: readonly ReversedFigure[];
+}
+
+export interface ReversedFigure {
+  currency: string;
+  count: number;
+  /** Their sum in minor units; exact up to 2⁵³. A report counts without that limit. */
+  amountMinor: number;
 }

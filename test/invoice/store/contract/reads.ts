@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { toOpaque } from '../../../../src/documents/pages.ts';
 import { formatVersion } from '../../../../src/documents/storedDocuments.ts';
+import { reversalsOf } from '../../../../src/invoice/reversals.ts';
 import type { InvoiceFilter } from '../../../../src/invoice/store/invoiceFilter.ts';
 import type { InvoiceStore } from '../../../../src/invoice/store/invoiceStore.ts';
 import { newFence } from '../../../../src/locking/fence.ts';
@@ -175,6 +176,8 @@ export function readsContract({ world }: InvoiceContract): void {
         byStatus: new Map(),
         staleClaims: 0,
         charges: 0,
+        refunded: [],
+        openDisputes: [],
       });
       expect(await invoices.parkedCount()).toBe(0);
       expect(await invoices.unknownSince()).toBeUndefined();
@@ -209,9 +212,55 @@ export function readsContract({ world }: InvoiceContract): void {
         ]),
         staleClaims: 1,
         charges: 2,
+        refunded: [],
+        openDisputes: [],
       });
       expect(await invoices.parkedCount()).toBe(2);
       expect(await invoices.unknownSince()).toBe(iso(now - 180_000));
+    });
+
+    test('of refunds and open disputes, by currency', async () => {
+      const { invoices, put, clock } = await world({ shards: 4 });
+      const at = '2026-01-01T00:00:00.000Z';
+      const refund = (amountMinor: number, status: 'succeeded' | 'pending' | 'failed') => ({
+        id: `r${amountMinor}`,
+        amountMinor,
+        status,
+        at,
+      });
+      const dispute = (amountMinor: number, status: 'open' | 'won' | 'lost') => ({
+        id: `d${amountMinor}`,
+        amountMinor,
+        status,
+        at,
+        reason: 'fraudulent',
+      });
+      const paid = { status: 'paid' } as const;
+      await put(
+        { id: 'a', ...paid, reversals: reversalsOf([refund(100, 'succeeded'), refund(20, 'pending')], []) },
+        { id: 'b', ...paid, reversals: reversalsOf([refund(7, 'succeeded')], [dispute(30, 'open')]) },
+        { id: 'c', ...paid, currency: 'EUR', reversals: reversalsOf([refund(5, 'failed')], []) },
+        {
+          id: 'd',
+          ...paid,
+          currency: 'EUR',
+          reversals: reversalsOf([], [dispute(1, 'won'), dispute(2, 'lost')]),
+        },
+        {
+          id: 'e',
+          ...paid,
+          currency: 'EUR',
+          reversals: reversalsOf([], [dispute(3, 'open'), dispute(4, 'open')]),
+        },
+        { id: 'f', ...paid },
+      );
+      expect(await invoices.figures(iso(clock.now()))).toMatchObject({
+        refunded: [{ currency: 'USD', count: 2, amountMinor: 127 }],
+        openDisputes: [
+          { currency: 'EUR', count: 2, amountMinor: 7 },
+          { currency: 'USD', count: 1, amountMinor: 30 },
+        ],
+      });
     });
   });
 }
