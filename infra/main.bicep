@@ -14,6 +14,13 @@ param location string
 @secure()
 param stripeSecretKey string = ''
 
+@description('True: Stripe delivers its events to payments/events, and the secrets that sign them are in Key Vault. False: the app reads the list of events.')
+param stripeWebhook bool = false
+
+@description('Signing secrets of the Stripe webhook endpoint (whsec_…, comma-separated), stored in Key Vault. Empty: leaves the secret unchanged.')
+@secure()
+param stripeWebhookSecrets string = ''
+
 @description('Webhook URL that is notified of invoice outcomes. Empty: no notifications.')
 param notifyWebhookUrl string = ''
 
@@ -179,6 +186,7 @@ module keyVault 'modules/keyVault.bicep' = {
     tags: tags
     appPrincipalId: identity.outputs.principalId
     stripeSecretKey: stripeSecretKey
+    stripeWebhookSecrets: stripeWebhookSecrets
     notifyWebhookSecret: notifyWebhookSecret
     privateNetworking: privateNetworking
   }
@@ -214,6 +222,8 @@ module functionApp 'modules/functionApp.bicep' = {
     cosmosEndpoint: cosmos.outputs.endpoint
     serviceBusHost: serviceBus.outputs.host
     stripeSecretUri: keyVault.outputs.stripeSecretUri
+    stripeWebhook: stripeWebhook
+    stripeWebhookSecretsUri: keyVault.outputs.stripeWebhookSecretsUri
     notifySecretUri: keyVault.outputs.notifySecretUri
     notifyWebhookUrl: notifyWebhookUrl
     applicationInsightsConnectionString: monitoring.outputs.connectionString

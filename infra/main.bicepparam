@@ -23,7 +23,10 @@ param environmentName = readEnvironmentVariable('AZURE_ENV_NAME', 'dev')
 param location = readEnvironmentVariable('AZURE_LOCATION', 'westeurope')
 // Needed only for the first deployment and for a rotation. Empty leaves the secrets in the vault unchanged.
 param stripeSecretKey = readEnvironmentVariable('STRIPE_SECRET_KEY', '')
+param stripeWebhookSecrets = readEnvironmentVariable('STRIPE_WEBHOOK_SECRETS', '')
 param notifyWebhookSecret = readEnvironmentVariable('NOTIFY_WEBHOOK_SECRET', '')
+// Whether Stripe delivers events; its secrets then have to be in the vault, or the app does not start.
+param stripeWebhook = readEnvironmentVariable('PAYONCE_STRIPE_WEBHOOK', '') == 'true'
 param notifyWebhookUrl = readEnvironmentVariable('PAYONCE_NOTIFY_WEBHOOK_URL', '')
 param alertEmail = readEnvironmentVariable('PAYONCE_ALERT_EMAIL', '')
 

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { mkdirSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
@@ -94,6 +95,7 @@ async function run(): Promise<boolean> {
 
   console.log(`Starting ${instances} instances of the app …`);
   const ports = await freePorts(instances);
+  const webhookSecret = `whsec_${randomUUID().replaceAll('-', '')}`;
   const hosts = await Promise.all(
     ports.map((port, index) =>
       startChild(
@@ -112,6 +114,7 @@ async function run(): Promise<boolean> {
             INVOICE_SCHEDULE: '*/2 * * * * *',
             OUTBOX_SCHEDULE: '*/5 * * * * *',
             PAYMENT_TIMEOUT_SECONDS: '3',
+            STRIPE_WEBHOOK_SECRETS: webhookSecret,
           },
           logFile: join(folder, 'logs', `host-${index + 1}.log`),
         },
@@ -128,6 +131,7 @@ async function run(): Promise<boolean> {
   }
 
   const address = `http://127.0.0.1:${ports[0]}/api`;
+  await deliverEvents(payments, { url: `${address}/payments/events`, secret: webhookSecret });
   const cosmos = new CosmosClient(cosmosConnection);
   const before = await readFigures({ cosmos, payments });
   const imported = await importSample(address);
@@ -141,6 +145,15 @@ async function run(): Promise<boolean> {
   if (open) console.error(`Not everything was settled within ${firstRunTimeoutMs / 1000} s.`);
   if (!values.once) console.log(`Summary: ${address}/ops/summary   Ctrl-C ends everything.`);
   return !open && sums.problems.length === 0;
+}
+
+/** Lets the payment provider tell a host of its events. Any host may take them: they go to the queue. */
+async function deliverEvents(payments: string, target: { url: string; secret: string }): Promise<void> {
+  const response = await fetch(`${payments}/_local/webhook`, {
+    method: 'POST',
+    body: JSON.stringify(target),
+  });
+  if (!response.ok) throw new Error(`setting the webhook: ${response.status} ${await response.text()}`);
 }
 
 async function importSample(address: string): Promise<Imported> {

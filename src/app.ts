@@ -1,5 +1,8 @@
 import { processInvoicesJob } from './claiming/processInvoices.ts';
 import { azureCloud, type Cloud } from './cloud.ts';
+import { eventIntake } from './events/eventIntake.ts';
+import { paymentEventStage } from './events/eventStage.ts';
+import type { EventRequest } from './events/receiveEvent.ts';
 import { followUpsOf } from './followUps/followUps.ts';
 import { receiptFollowUp, receiptStage } from './followUps/receipts.ts';
 import { webhookFollowUp, webhookStage } from './followUps/webhook.ts';
@@ -16,6 +19,7 @@ import { createExecutePayments } from './paying/executePayments.ts';
 import { pacedProvider, paymentPace } from './paying/pacedProvider.ts';
 import { payingPolicy } from './paying/payingPolicy.ts';
 import type { PaymentProvider } from './paying/paymentProvider.ts';
+import type { ProviderEvents } from './paying/providerEvents.ts';
 import { reconciliationFollowUp, reconciliationStage } from './paying/reconciliation.ts';
 import { stripeProvider } from './paying/stripe/stripeProvider.ts';
 import { appTelemetry, metric } from './platform/appMetrics.ts';
@@ -35,6 +39,8 @@ const drainMs = 12_000;
 /** What a test or a simulation may replace. */
 export interface AppParts extends Partial<Omit<Instance, 'name'>> {
   provider?: PaymentProvider;
+  /** The list of its events, for those who have no webhook. Default: Stripe's, unless `provider` is given. */
+  events?: ProviderEvents;
   cloud?: (instance: Instance) => Cloud;
   /** The store that `LOCKS` names. Default: blobs. */
   openLocks?: OpenLocks;
@@ -55,9 +61,13 @@ export function createApp(settings: Settings, parts: AppParts = {}) {
   const locks = createLocks(cloud.lockStore, { clock, telemetry, leaseSeconds, fenceFloor });
   const dispatcher = createDispatcher({ outbox, destinations: cloud.destinations, instance });
   const backlog = createBacklog(dispatcher, clock);
-  const stripe = () => stripeProvider({ ...settings.stripe, timeoutMs });
+  const stripe = { ...settings.stripe, timeoutMs };
   const pace = paymentPace({ store: cloud.pace, instance, stopping: locks.stopping }, allowance);
-  const provider = pacedProvider(withCircuitBreaker(parts.provider ?? stripe(), instance), pace, instance);
+  const provider = pacedProvider(
+    withCircuitBreaker(parts.provider ?? stripeProvider(stripe), instance),
+    pace,
+    instance,
+  );
   const webhook = settings.notify === undefined ? [] : [webhookFollowUp];
   const followUps = followUpsOf([receiptFollowUp, reconciliationFollowUp, ...webhook]);
 
@@ -69,21 +79,26 @@ export function createApp(settings: Settings, parts: AppParts = {}) {
     { invoices, provider, followUps, backlog, messages: cloud.commandMessages, instance },
     payingPolicy({ claimStaleMs, timeoutMs }),
   );
+  const tracking = { invoices, provider, followUps, settlement: defaultSettlementPolicy, instance };
   const stages = [
     receiptStage(cloud.receipts),
     reconciliationStage({ invoices, provider, followUps, instance }),
+    paymentEventStage(tracking),
     ...(settings.notify === undefined ? [] : [webhookStage(settings.notify, { clock })]),
   ];
   const poison = poisonItems({ ...workItems, store: cloud.poison, stages, clock });
   const processWorkItem = createProcessWorkItem({ ...workItems, stages, effects, locks, poison, instance });
-  const tracking = { invoices, provider, followUps, settlement: defaultSettlementPolicy, instance };
   const running = { jobs: [job], locks, runs, instance };
   const deadLetters = [poisonSource(poison, workItems), ...cloud.deadLetters];
   const { track, ended } = workUnderWay(clock);
+  const { webhookSecrets } = settings;
+  const events = parts.events ?? (parts.provider && ('none' as const));
+  const list = { events, cursor: cloud.eventCursor, pacer: pace.lookups };
+  const intake = eventIntake({ ...list, send: workItems.send, webhookSecrets, stripe, instance });
 
   return {
     settings,
-    ops: opsApi({ ...cloud, job, deadLetters, instance }),
+    ops: opsApi({ ...cloud, job, deadLetters, corrections: tracking, instance }),
     /** A tick of the job's timer. */
     async processInvoices() {
       using _busy = backlog.busy();
@@ -98,14 +113,20 @@ export function createApp(settings: Settings, parts: AppParts = {}) {
       await reportGauges({ ...cloud, poison, instance });
       return counts;
     },
-    /** The other tick of that timer: asks about payments in progress; null if another instance does. */
+    /**
+     * The other tick of that timer: without a webhook it reads the list of events, then it asks about payments in progress;
+     * null if another instance does.
+     */
     async trackPayments() {
       const owner = { instance: instance.name, job: 'track-payments' };
       await using lease = await locks.tryAcquire(jobLockKey(owner.job), owner);
       if (lease === null) return null;
       using budget = timeBudget(clock, locks.stopping);
-      return await checkPayments(tracking, lease, budget.signal);
+      const listed = await intake.readList(lease, budget.signal);
+      return { ...listed, ...(await checkPayments(tracking, lease, budget.signal)) };
     },
+    /** A request of the payment provider, which tells of an event. */
+    receiveEvent: (request: EventRequest) => track(intake.receive(request)),
     /** One message of the queue of payment commands. */
     executePayments: (message: unknown, delivery?: unknown) =>
       track(executePayments({ message, delivery, signal: locks.stopping })),

@@ -1,5 +1,7 @@
 import { cosmosDocuments } from './documents/cosmosDocuments.ts';
 import { unreadableReport } from './documents/storedDocuments.ts';
+import { cosmosEventCursor } from './events/cosmosEventCursor.ts';
+import type { EventCursor } from './events/eventCursor.ts';
 import { blobReceipts } from './followUps/blobReceipts.ts';
 import type { ReceiptStore } from './followUps/receipts.ts';
 import { shardsCheck } from './invoice/shard.ts';
@@ -43,6 +45,7 @@ export interface Cloud {
   lockStore: LockStore;
   pace: PaceStore;
   heads: HeadBoard;
+  eventCursor: EventCursor;
   runs: RunStore;
   effects: Effects;
   poison: PoisonStore;
@@ -90,6 +93,7 @@ export function azureCloud(
     lockStore,
     pace: cosmosPaceStore(containers.pace),
     heads: cosmosHeadBoard(containers.pace),
+    eventCursor: cosmosEventCursor(containers.pace),
     runs: cosmosRunStore(containers.runs, onUnreadable),
     effects: cosmosEffects(containers.workItems),
     poison: cosmosPoisonStore(containers.workItems, onUnreadable),

@@ -180,6 +180,59 @@ customMetrics
 '''
   }
   {
+    name: 'payment-in-progress'
+    title: 'A payment has been in progress for more than 21 days'
+    severity: 2
+    window: quarter
+    look: 'Look first at GET ops/invoices?status=processing: payment.inProgress has the id and since when. Look the payment up at the provider by that id: a bank debit ends within 14 days. The invoice is neither charged again nor given up until the payment ends.'
+    // The latest value, in milliseconds. The holder of the sweeper lease reports it every 30 s.
+    query: '''
+customMetrics
+| where name == "payonce.payment.in_progress_oldest_ms"
+| summarize arg_max(timestamp, valueMax)
+| where valueMax > 1814400000
+'''
+  }
+  {
+    name: 'payment-disputed'
+    title: 'A customer disputes a payment, or a dispute was lost'
+    severity: 2
+    window: quarter
+    look: 'Look first at the dispute at the provider: evidence has a deadline. GET ops/invoices/{id} shows it in reversals; the webhook names the invoice. A "disputeLost" in the result means that the money is gone.'
+    query: '''
+customMetrics
+| where name == "payonce.invoice.disputed"
+| summarize disputed = sum(valueSum) by kind = tostring(customDimensions.kind)
+| where disputed > 0
+'''
+  }
+  {
+    name: 'events-rejected'
+    title: 'Events of the payment provider were refused'
+    severity: 2
+    window: quarter
+    look: 'Look first at the deliveries of the endpoint in the Stripe dashboard. If they fail with 400, a secret was rolled without telling the app: add it to STRIPE_WEBHOOK_SECRETS. If Stripe shows none, somebody else calls the address: that does no harm. "notStored" means that the storage queue did not take them.'
+    query: '''
+customMetrics
+| where name == "payonce.payment.event" and tostring(customDimensions.outcome) in ("rejected", "malformed", "tooLarge", "notStored")
+| summarize refused = sum(valueSum) by outcome = tostring(customDimensions.outcome)
+| where refused > 5
+'''
+  }
+  {
+    name: 'events-unread'
+    title: 'The events of the payment provider cannot be read'
+    severity: 3
+    window: quarter
+    look: 'Look first at the log of trackPayments for the reason: a restricted key needs read access to events. Payments in progress are checked all the same; refunds and disputes made at the provider appear once the events can be read again, for 30 days.'
+    query: '''
+customMetrics
+| where name == "payonce.payment.event" and tostring(customDimensions.outcome) == "notListed"
+| summarize failed = sum(valueSum)
+| where failed > 10
+'''
+  }
+  {
     name: 'breaker-open'
     title: 'The circuit breaker is holding back calls to the payment provider'
     severity: 2

@@ -27,6 +27,12 @@ var containers = [
       '/currency/?'
       '/payment/id/?'
       '/payment/unknownSince/?'
+      '/payment/inProgress/since/?'
+      '/payment/paidAt/?'
+      '/checkAt/?'
+      '/declinedAt/?'
+      '/dueAt/?'
+      '/reversals/latestAt/?'
     ]
   }
   {

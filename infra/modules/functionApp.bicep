@@ -10,6 +10,8 @@ param packageContainerUrl string
 param cosmosEndpoint string
 param serviceBusHost string
 param stripeSecretUri string
+param stripeWebhook bool
+param stripeWebhookSecretsUri string
 param notifySecretUri string
 param notifyWebhookUrl string
 param applicationInsightsConnectionString string
@@ -46,6 +48,7 @@ var appSettings = {
   STRIPE_SECRET_KEY: '@Microsoft.KeyVault(SecretUri=${stripeSecretUri})'
   STRIPE_API_BASE: 'https://api.stripe.com'
   // The app treats an empty setting as unset.
+  STRIPE_WEBHOOK_SECRETS: stripeWebhook ? '@Microsoft.KeyVault(SecretUri=${stripeWebhookSecretsUri})' : ''
   NOTIFY_WEBHOOK_URL: notifyWebhookUrl
   NOTIFY_WEBHOOK_SECRET: empty(notifyWebhookUrl) ? '' : '@Microsoft.KeyVault(SecretUri=${notifySecretUri})'
   INVOICE_SCHEDULE: invoiceSchedule
@@ -160,6 +163,8 @@ resource authentication 'Microsoft.Web/sites/config@2024-11-01' = {
     globalValidation: {
       requireAuthentication: signIn
       unauthenticatedClientAction: signIn ? 'Return401' : 'AllowAnonymous'
+      // Stripe cannot sign in: its signature is the credential, and the app checks it.
+      excludedPaths: ['/api/payments/events']
     }
     identityProviders: signIn
       ? {

@@ -1,4 +1,4 @@
-// The app's two secrets: the payment provider's key and the webhook signing secret.
+// The app's secrets: the payment provider's key, what signs its events, and what signs our webhook.
 param name string
 param location string
 param tags object
@@ -9,9 +9,13 @@ param privateNetworking bool
 param stripeSecretKey string
 
 @secure()
+param stripeWebhookSecrets string
+
+@secure()
 param notifyWebhookSecret string
 
 var stripeSecretName = 'stripe-secret-key'
+var stripeWebhookSecretsName = 'stripe-webhook-secrets'
 var notifySecretName = 'notify-webhook-secret'
 
 resource vault 'Microsoft.KeyVault/vaults@2024-11-01' = {
@@ -44,6 +48,15 @@ resource stripeSecret 'Microsoft.KeyVault/vaults/secrets@2024-11-01' = if (!empt
   }
 }
 
+resource stripeWebhookSecret 'Microsoft.KeyVault/vaults/secrets@2024-11-01' = if (!empty(stripeWebhookSecrets)) {
+  parent: vault
+  name: stripeWebhookSecretsName
+  properties: {
+    value: stripeWebhookSecrets
+    contentType: 'Stripe webhook signing secrets, comma-separated'
+  }
+}
+
 resource notifySecret 'Microsoft.KeyVault/vaults/secrets@2024-11-01' = if (!empty(notifyWebhookSecret)) {
   parent: vault
   name: notifySecretName
@@ -57,7 +70,7 @@ var roles = [
   {
     name: 'Key Vault Secrets User'
     id: '4633458b-17de-408a-b874-0445c86b69e6'
-    why: 'The settings STRIPE_SECRET_KEY and NOTIFY_WEBHOOK_SECRET reference secrets in this vault.'
+    why: 'The settings STRIPE_SECRET_KEY, STRIPE_WEBHOOK_SECRETS and NOTIFY_WEBHOOK_SECRET reference secrets in this vault.'
   }
 ]
 
@@ -79,4 +92,5 @@ output name string = vault.name
 // No version, so the app picks up a rotated key within a day or when the references are refreshed. Such a URI
 // ends with a slash.
 output stripeSecretUri string = '${vault.properties.vaultUri}secrets/${stripeSecretName}/'
+output stripeWebhookSecretsUri string = '${vault.properties.vaultUri}secrets/${stripeWebhookSecretsName}/'
 output notifySecretUri string = '${vault.properties.vaultUri}secrets/${notifySecretName}/'

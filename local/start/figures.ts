@@ -1,10 +1,11 @@
 import type { CosmosClient } from '@azure/cosmos';
+import { type InvoiceStatus, invoiceStatuses } from '../../src/invoice/invoice.ts';
 import { containers, databaseName } from '../../src/platform/cosmosContainers.ts';
 
 /** What adding up needs to know of an invoice. */
 export interface InvoiceFigure {
   id: string;
-  status: 'pending' | 'claimed' | 'paid' | 'declined' | 'parked';
+  status: InvoiceStatus;
   amountMinor: number;
   currency: string;
   actionableAt?: string;
@@ -89,7 +90,7 @@ export interface Sums {
 
 /** Checks the store against the ledger: paid ⇔ charged, once, with the right amount. Pure. */
 export function addUp({ invoices, charges }: Figures): Sums {
-  const byStatus = { pending: 0, claimed: 0, paid: 0, declined: 0, parked: 0 };
+  const byStatus = Object.fromEntries(invoiceStatuses.map((status) => [status, 0])) as Sums['byStatus'];
   const paidBy = new Map<string, number>();
   const problems: string[] = [];
   const chargesOf = Map.groupBy(charges, ({ invoiceId }) => invoiceId);

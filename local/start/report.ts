@@ -13,7 +13,7 @@ const rateOverMs = 5_000;
 /** How the first run stands at `now` (milliseconds), in one line. */
 export function progressLine({ invoices, charges }: Figures, now: number): string {
   const count = (status: string) => invoices.filter((invoice) => invoice.status === status).length;
-  const parts = ['pending', 'claimed', 'paid', 'declined', 'parked'].map(
+  const parts = ['pending', 'claimed', 'processing', 'paid', 'declined', 'parked'].map(
     (status) => `${status} ${count(status)}`,
   );
   const latest = charges.filter(({ createdAt }) => now - Date.parse(createdAt ?? '') < rateOverMs).length;

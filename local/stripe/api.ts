@@ -79,7 +79,7 @@ export function createApi(parts: ApiParts) {
       const early = failEarly(incident);
       if (early !== undefined) return early;
 
-      const expand: Expand = expandAs(form, (id) => lookUp(store, id));
+      const expand: Expand = expandAs(form, (id, field) => lookUp(store, id, field));
       const idempotencyKey = request.idempotencyKey ?? null;
       const execute = () =>
         parts.dispatch(route, form, { moment: { at: now(), requestId, idempotencyKey }, incident, expand });

@@ -29,7 +29,10 @@ const disputed = (scheme: Scheme): TestMethod => ({
 });
 const fails = (scheme: Scheme, failure: LateFailure, afterMs = scheme.usualMs) =>
   debit(scheme, { kind: 'processing', afterMs, failure });
-/** A limit of the Stripe account, which needs no bank: https://docs.stripe.com/error-codes. */
+/**
+ * A limit of the Stripe account, which needs no bank: https://docs.stripe.com/error-codes. Stripe documents the code but
+ * not the status; this server answers 402, as to a declined card.
+ */
 const overLimit = (scheme: Scheme, code: string) => {
   const decline: Decline = {
     code,

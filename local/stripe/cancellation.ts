@@ -34,7 +34,7 @@ export function stopDebit(store: Store, { latest_charge: id }: Intent): void {
   const charge = store.charges.get(String(id));
   if (charge === undefined) return;
   store.due.remove(charge.id);
-  store.charges.change(failedCharge(charge, null, null));
+  store.charges.put(failedCharge(charge, null, null));
 }
 
 function unexpectedState(intent: Intent, action: string): Refusal {

@@ -60,7 +60,6 @@ export function createCharging(store: Store, record: RecordEvent, openDispute: O
       return ok(show(waiting));
     }
     const begun = pendingCharge(intent, method.type, moment);
-    store.charges.add(begun, moment.idempotencyKey);
     if (decline !== undefined) {
       return cardError(fail(intent, begun, { type: 'card_error', why: decline, moment }));
     }
@@ -87,6 +86,7 @@ export function createCharging(store: Store, record: RecordEvent, openDispute: O
 
   function wait(intent: Intent, charge: Charge, afterMs: number | undefined, moment: Moment): Intent {
     const waiting = processingIntent(intent, charge.id);
+    store.charges.put(charge, moment.idempotencyKey);
     store.intents.put(waiting, moment.at);
     if (afterMs !== undefined) store.due.add(moment.at + afterMs, 'charge', charge.id);
     record('payment_intent.processing', waiting, moment);
@@ -97,14 +97,14 @@ export function createCharging(store: Store, record: RecordEvent, openDispute: O
   function succeed(intent: Intent, pending: Charge, method: TestMethod, moment: Moment): Intent {
     const charge = succeededCharge(pending);
     const paid = succeededIntent(intent, charge.id);
-    store.charges.change(charge);
+    store.charges.put(charge, moment.idempotencyKey);
     store.intents.put(paid, moment.at);
     store.ledger.add({
       id: charge.id,
       invoiceId: paid.metadata.invoiceId ?? null,
       amount: paid.amount,
       currency: paid.currency,
-      idempotencyKey: store.charges.keyOf(charge.id),
+      idempotencyKey: moment.idempotencyKey ?? store.charges.keyOf(charge.id),
       paymentIntent: paid.id,
       status: 'succeeded',
       createdAt: new Date(moment.at).toISOString(),
@@ -127,7 +127,7 @@ export function createCharging(store: Store, record: RecordEvent, openDispute: O
   ): Intent {
     const charge = failedCharge(pending, chargeCode, why.message);
     const failed = failedIntent(intent, type, why, charge.id);
-    store.charges.change(charge);
+    store.charges.put(charge, moment.idempotencyKey);
     store.intents.put(failed, moment.at);
     record('charge.failed', charge, moment);
     record('payment_intent.payment_failed', failed, moment);

@@ -69,8 +69,7 @@ export function createCustomers(store: Store) {
       metadata: { ...before.metadata, ...children(form, 'metadata') },
       name: changed(form, 'name', before.name),
     };
-    if (store.customers.get(customer.id) === undefined) store.customers.add(customer, moment.idempotencyKey);
-    else store.customers.change(customer);
+    store.customers.put(customer, moment.idempotencyKey);
     return ok(expand(customer));
   }
 

@@ -36,8 +36,8 @@ export function createDisputes(store: Store, record: RecordEvent) {
       reason,
       status: inquiry ? 'warning_needs_response' : 'needs_response',
     };
-    store.disputes.add(dispute, moment.idempotencyKey);
-    store.charges.change({ ...charge, disputed: true });
+    store.disputes.put(dispute, moment.idempotencyKey);
+    store.charges.put({ ...charge, disputed: true });
     record('charge.dispute.created', dispute, moment);
     if (!inquiry) record('charge.dispute.funds_withdrawn', dispute, moment);
     return charge.payment_method_details.type === 'card' ? dispute : move(dispute, 'lost', moment);
@@ -50,7 +50,7 @@ export function createDisputes(store: Store, record: RecordEvent) {
       status,
       is_charge_refundable: status === 'won' || !takesMoney(status),
     };
-    store.disputes.change(dispute);
+    store.disputes.put(dispute);
     record(closed.has(status) ? 'charge.dispute.closed' : 'charge.dispute.updated', dispute, moment);
     const withdraws = takesMoney(status) && !takesMoney(before.status);
     if (withdraws) record('charge.dispute.funds_withdrawn', dispute, moment);

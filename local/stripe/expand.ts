@@ -1,8 +1,8 @@
 import { children, type Form } from './form.ts';
 import { invalid } from './refusal.ts';
 
-/** The object with an id, whatever its kind; undefined if the text is no id. */
-export type LookUp = (id: string) => object | undefined;
+/** The object whose id a field has; undefined if the text is no id. */
+export type LookUp = (id: string, field: string) => object | undefined;
 
 /** Replaces ids in an object, or in the objects of a list, by what they stand for. */
 export type Expand = (value: object) => object;
@@ -27,7 +27,7 @@ function expandPath(
   if (!Object.hasOwn(value, field)) throw cannotExpand(path);
   const found: unknown = Reflect.get(value, field);
   if (found === null) return value;
-  const inner = typeof found === 'string' ? lookUp(found) : found;
+  const inner = typeof found === 'string' ? lookUp(found, field) : found;
   if (typeof inner !== 'object' || inner === null) throw cannotExpand(path);
   return { ...value, [field]: rest.length === 0 ? inner : expandPath(inner, rest, path, lookUp) };
 }

@@ -66,8 +66,10 @@ function paymentMethod(id: string): object | undefined {
   };
 }
 
-/** The object with an id, whatever its kind; undefined if the text is no id. */
-export function lookUp(store: Store, id: string): object | undefined {
+/** The object whose id a field has, whatever its kind; undefined if the text is no id. */
+export function lookUp(store: Store, id: string, field: string): object | undefined {
+  // Any text is the id of a customer.
+  if (field === 'customer') return customerOf(store, id);
   switch (id.slice(0, id.indexOf('_'))) {
     case 'pi':
       return store.intents.get(id);
@@ -79,8 +81,6 @@ export function lookUp(store: Store, id: string): object | undefined {
       return store.refunds.get(id);
     case 'du':
       return store.disputes.get(id);
-    case 'cus':
-      return customerOf(store, id);
     case 'pm':
       return paymentMethod(id);
     default:

@@ -46,13 +46,13 @@ export function createRefunds(store: Store, record: RecordEvent) {
       reason,
       status: plan?.first ?? 'succeeded',
     };
-    store.refunds.add(refund, moment.idempotencyKey);
+    store.refunds.put(refund, moment.idempotencyKey);
     if (plan !== undefined) {
       const kind = plan.ends === 'failed' ? 'refundFails' : 'refundSucceeds';
       store.due.add(moment.at + plan.afterMs, kind, refund.id);
     }
     const refunded = withRefunded(charge, amount);
-    store.charges.change(refunded);
+    store.charges.put(refunded);
     record('charge.refunded', refunded, moment);
     record('refund.created', refund, moment);
     return incident === '500-after' ? serverError : ok(expand(refund));
@@ -80,14 +80,17 @@ export function createRefunds(store: Store, record: RecordEvent) {
     const { pending_reason: _, ...before } = found;
     if (outcome === 'succeeded') {
       const refund: Refund = { ...before, status: 'succeeded' };
-      store.refunds.change(refund);
+      store.refunds.put(refund);
       record('refund.updated', refund, moment);
       return;
     }
-    const refund: Refund = { ...before, failure_reason: 'unknown', status: 'failed' };
-    store.refunds.change(refund);
-    const charge = store.charges.get(refund.charge);
-    if (charge !== undefined) store.charges.change(withRefunded(charge, -refund.amount));
+    const charge = store.charges.get(before.charge);
+    const isCard = charge?.payment_method_details.type === 'card';
+    // The reason of `pm_card_refundFail` (https://docs.stripe.com/testing#refunds).
+    const failure_reason = isCard ? 'expired_or_canceled_card' : 'unknown';
+    const refund: Refund = { ...before, failure_reason, status: 'failed' };
+    store.refunds.put(refund);
+    if (charge !== undefined) store.charges.put(withRefunded(charge, -refund.amount));
     record('refund.failed', refund, moment);
   }
 

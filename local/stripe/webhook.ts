@@ -73,7 +73,7 @@ export function createWebhook({ store, now, signingNow, sleep }: WebhookParts) {
     const failures = delivery.failures + 1;
     const at = now() + Math.min(firstDelayMs * 2 ** delivery.failures, longestDelayMs);
     const expired = event !== undefined && at > event.created * 1000 + givesUpAfterMs;
-    if (delivered || expired) deliveries.remove(delivery.number);
+    if (delivered || expired || target === null) deliveries.remove(delivery.number);
     else deliveries.put({ number: delivery.number, at, failures });
   }
 

@@ -51,11 +51,15 @@ const fields = {
       context.addIssue(`expected a time from the year 1970 to 9999, not ${shown(given)}`);
       return z.NEVER;
     }),
-  paymentMethod: text('a payment method id', maxNameBytes).regex(/^[\x21-\x7e]+$/, {
-    error: 'expected printable ASCII characters without spaces',
-  }),
+  /** Absent: the customer's default at the provider. */
+  paymentMethod: text('a payment method id', maxNameBytes)
+    .regex(/^[\x21-\x7e]+$/, { error: 'expected printable ASCII characters without spaces' })
+    .exactOptional(),
   description: text('a description', maxDescriptionBytes, /[^\P{Cc}\n\r\t]/u).exactOptional(),
 };
+
+/** Checks of single fields, for those who change an invoice later. */
+export const { dueAt: dueAtSchema, paymentMethod: paymentMethodSchema } = fields;
 
 /**
  * An invoice as a JSON object. The limit is looked up only for a valid amount and currency: both of their checks abort.
@@ -95,9 +99,9 @@ const csvSchema = z
     return { ...rest, amountMinor: parsed.kind === 'bad' ? 0 : parsed.amountMinor };
   });
 
-export const requiredColumns = ['id', 'customerId', 'amount', 'currency', 'dueAt', 'paymentMethod'] as const;
-/** The required columns and the optional one. */
-export const columns: readonly string[] = [...requiredColumns, 'description'];
+export const requiredColumns = ['id', 'customerId', 'amount', 'currency', 'dueAt'] as const;
+/** The required columns and the optional ones. */
+export const columns: readonly string[] = [...requiredColumns, 'paymentMethod', 'description'];
 
 /** Checks one element of a JSON array. */
 export function checkJsonInvoice(value: unknown): CheckedRow {

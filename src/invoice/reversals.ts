@@ -55,49 +55,6 @@ export const reversalsSchema = tolerantObject({
 });
 export type Reversals = z.infer<typeof reversalsSchema>;
 
-/** What the provider knows of a payment's refunds and disputes. Times are ISO 8601, UTC. */
-export interface ProviderReversals {
-  refunds: readonly {
-    providerId: string;
-    /** Our own id, if it was asked for through ops. */
-    refundId?: string;
-    amountMinor: number;
-    status: Exclude<RefundStatus, 'requested'>;
-    at: string;
-    reason?: string;
-  }[];
-  disputes: readonly { id: string; amountMinor: number; status: DisputeStatus; at: string; reason: string }[];
-}
-
-export const noReversals: ProviderReversals = { refunds: [], disputes: [] };
-
-/**
- * The reversals once the provider's view is added to what is recorded. Its word counts; what only we know stays, such as a
- * refund that it has not taken yet. Undefined if there are none. Pure.
- */
-export function withProviderReversals(
-  recorded: Reversals | undefined,
-  provider: ProviderReversals,
-): Reversals | undefined {
-  const refunds = [...(recorded?.refunds ?? [])];
-  for (const { providerId, refundId, ...seen } of provider.refunds) {
-    const place = refunds.findIndex(
-      (refund) => refund.providerId === providerId || (refundId !== undefined && refund.id === refundId),
-    );
-    const before = refunds[place];
-    if (before === undefined) refunds.push({ id: refundId ?? providerId, providerId, ...seen });
-    // The reason and the time of one of ours are those of its request.
-    else refunds[place] = { ...before, providerId, amountMinor: seen.amountMinor, status: seen.status };
-  }
-  const disputes = [...(recorded?.disputes ?? [])];
-  for (const seen of provider.disputes) {
-    const place = disputes.findIndex(({ id }) => id === seen.id);
-    if (place === -1) disputes.push({ ...seen });
-    else disputes[place] = { ...disputes[place], ...seen };
-  }
-  return refunds.length + disputes.length === 0 ? undefined : reversalsOf(refunds, disputes, recorded);
-}
-
 /** These refunds and disputes with their sums. Pure. */
 export function reversalsOf(
   refunds: readonly Refund[],
@@ -112,7 +69,11 @@ export function reversalsOf(
     disputes: [...disputes],
     refundedMinor: sum(refunded),
     disputedMinor: sum(disputed),
-    latestAt: [...refunds, ...disputes].map(({ at }) => at).reduce((a, b) => (a > b ? a : b), ''),
+    latestAt:
+      [...refunds, ...disputes]
+        .map(({ at }) => at)
+        .toSorted()
+        .at(-1) ?? '',
   };
 }
 

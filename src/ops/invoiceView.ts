@@ -13,6 +13,7 @@ export function invoiceView(invoice: Invoice) {
     reason = null,
     reversals = null,
     checkAt = null,
+    importedDueAt = null,
     createdAt,
   } = invoice;
   return {
@@ -32,6 +33,7 @@ export function invoiceView(invoice: Invoice) {
     reason,
     reversals,
     checkAt,
+    importedDueAt,
     createdAt,
   };
 }

@@ -1,6 +1,5 @@
 import { z } from 'zod';
 import { importInvoices, parseInvoices } from '../intake/importInvoices.ts';
-import { retryInvoice } from '../invoice/retryInvoice.ts';
 import { ShardsChanged } from '../invoice/shard.ts';
 import type { InvoiceStore } from '../invoice/store/invoiceStore.ts';
 import { errorText } from '../platform/errorText.ts';
@@ -10,7 +9,7 @@ import type { AuditTrail } from './audit.ts';
 import type { OpsRequest, OpsResponse } from './http.ts';
 import { invoiceFilterSchema } from './invoiceQuery.ts';
 import { invoiceDetail, invoiceView } from './invoiceView.ts';
-import { conflict, notFound, pageResponse, readBody, readQuery, reasonBodySchema } from './requests.ts';
+import { notFound, pageResponse, readQuery } from './requests.ts';
 
 const pageSize = 100;
 /** Characters of a store's error that the audit trail keeps. */
@@ -80,38 +79,4 @@ export async function getInvoice(
   const { id = '' } = request.params;
   const invoice = await invoices.find(id);
   return invoice === undefined ? notFound(`invoice "${id}"`) : { jsonBody: invoiceDetail(invoice) };
-}
-
-/** With `notCharged` somebody vouches that the provider has no charge, and has to say how they know. */
-const retrySchema = reasonBodySchema
-  .extend({ notCharged: z.literal(true, { error: 'expected true, or nothing' }).exactOptional() })
-  .refine(({ reason, notCharged }) => notCharged === undefined || reason !== undefined, {
-    path: ['reason'],
-    error: 'expected how it was found out that nothing was charged',
-  });
-
-/** `POST ops/invoices/{id}/retry` `{reason?, notCharged?}`: the next run pays a parked or declined invoice. */
-export async function retryInvoiceFor(request: OpsRequest, parts: Parts): Promise<OpsResponse> {
-  const { id = '' } = request.params;
-  const asked = await readBody(request, retrySchema, { empty: {} });
-  if (!asked.ok) return asked.response;
-  const { reason, notCharged = false } = asked.value;
-  const { audit, actor } = parts;
-  const why = reason === undefined ? {} : { reason };
-  const retried = await retryInvoice(parts, id, { actor, notCharged, ...why });
-  switch (retried.kind) {
-    case 'notFound':
-      return notFound(`invoice "${id}"`);
-    case 'refused':
-      return conflict(
-        `invoice "${id}" is ${retried.status}: expected one that is parked or declined, only those are retried`,
-      );
-    case 'retried': {
-      const { from, invoice: after } = retried;
-      const { keyNumber } = after.payment;
-      const detail = { from, keyNumber, notCharged, reason: reason ?? null };
-      await audit.append({ actor, action: 'retry invoice', target: id, detail });
-      return { jsonBody: invoiceDetail(after) };
-    }
-  }
 }

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import type { CorrectionParts } from '../corrections/corrections.ts';
 import { NewerVersion } from '../documents/storedDocuments.ts';
 import type { InvoiceStore } from '../invoice/store/invoiceStore.ts';
 import type { LockStore } from '../locking/index.ts';
@@ -11,12 +12,13 @@ import type { RunStore } from '../runs/runStore.ts';
 import type { Orchestrations } from '../runs/startRun.ts';
 import type { AuditTrail } from './audit.ts';
 import { listAudit } from './auditApi.ts';
+import { moveDueDateFor, retryInvoiceFor, voidInvoiceFor } from './correctionsApi.ts';
 import type { DeadLetterSource } from './deadLetters.ts';
 import { listDeadLetters, redriveDeadLetters } from './deadLettersApi.ts';
 import { exportInvoices } from './exportApi.ts';
 import { checkHealth, type HealthCheck } from './health.ts';
 import type { OpsRequest, OpsResponse } from './http.ts';
-import { getInvoice, importInvoicesFrom, listInvoices, retryInvoiceFor } from './invoicesApi.ts';
+import { getInvoice, importInvoicesFrom, listInvoices } from './invoicesApi.ts';
 import { listLocksFor, releaseLock } from './locksApi.ts';
 import { listOutboxFor, redriveOutboxFor } from './outboxApi.ts';
 import { getReport } from './reportApi.ts';
@@ -32,6 +34,7 @@ export interface OpsParts {
   lockStore: LockStore;
   pace: PaceStore;
   audit: AuditTrail;
+  corrections: CorrectionParts;
   deadLetters: readonly DeadLetterSource[];
   healthChecks: readonly HealthCheck[];
   checkShards: () => Promise<void>;
@@ -58,6 +61,8 @@ export function opsApi(parts: OpsParts) {
     listInvoices: (request: OpsRequest) => listInvoices(request, parts),
     getInvoice: withoutQuery((request: OpsRequest) => getInvoice(request, parts)),
     retryInvoice: (request: OpsRequest) => retryInvoiceFor(request, onBehalfOf(request)),
+    voidInvoice: (request: OpsRequest) => voidInvoiceFor(request, onBehalfOf(request)),
+    moveDueDate: (request: OpsRequest) => moveDueDateFor(request, onBehalfOf(request)),
     startRun: (request: OpsRequest, orchestrations: Orchestrations) =>
       startRunFor(request, orchestrations, onBehalfOf(request)),
     listRuns: (request: OpsRequest) => listRuns(request, parts),

@@ -13,8 +13,9 @@ import {
 } from './decideSettlement.ts';
 import type { PacedProvider } from './pacedProvider.ts';
 import type { PaymentBatch, PaymentCommand } from './paymentBatch.ts';
+import type { SettledCommand } from './planSettlement.ts';
 import { resolveMethod } from './resolveMethod.ts';
-import { type SettledCommand, type StartedBatch, settleBatch, startBatch } from './startAndSettle.ts';
+import { type StartedBatch, settleBatch, startBatch } from './startAndSettle.ts';
 
 export interface PayingParts {
   invoices: Pick<InvoiceStore, 'start' | 'settle' | 'update'>;
@@ -67,7 +68,10 @@ export function createPayBatch(parts: PayingParts, policy: PayingPolicy): PayBat
     if (!mayCall()) throw new BatchUnfinished(`batch ${batch.batchId} was not started`);
     using _busy = backlog.busy();
     const before = clock.monotonic() + policy.callWindowMs;
-    const calls = provider.within({ before, mayCall });
+    const startedAt = clock.now();
+    // By the wall clock too: on a machine that was frozen, the monotonic clock may have stood still (callsOver.ts).
+    const isInTime = () => mayCall() && clock.now() - startedAt < policy.callWindowMs;
+    const calls = provider.within({ before, mayCall: isInTime });
     const dropped = { settled: 0, staleClaim: 0, missing: 0 };
     const result: BatchResult = {
       settled: { paid: 0, retry: 0, declined: 0, processing: 0, parked: 0 },
@@ -101,7 +105,7 @@ export function createPayBatch(parts: PayingParts, policy: PayingPolicy): PayBat
           result.lost++;
           return undefined;
         case 'none':
-          return settled(command, resolved.outcome);
+          return resolved.outcome.kind === 'notCalled' ? leave(command) : settled(command, resolved.outcome);
         case 'resolved': {
           const outcome = await chargeUnderKey(calls, resolved.command, clock.now());
           if (outcome.kind === 'notCalled') return leave(resolved.command);

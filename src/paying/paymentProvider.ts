@@ -1,6 +1,3 @@
-import type { MethodTypes } from '../invoice/chargeForm.ts';
-import type { ProviderReversals } from '../invoice/reversals.ts';
-
 /** One charge of one invoice. Under one idempotency key every other field is always the same. */
 export interface ChargeRequest {
   invoiceId: string;
@@ -11,7 +8,7 @@ export interface ChargeRequest {
   customerId: string;
   paymentMethod: string;
   /** The types of payment methods that may be used, in Stripe's words. Absent: cards only. */
-  methodTypes?: MethodTypes;
+  methodTypes?: readonly string[];
   description?: string;
   idempotencyKey: string;
 }
@@ -74,8 +71,11 @@ export type FoundPayment =
   | { kind: 'found'; paymentId: string }
   /** It has not ended yet. `state` is the provider's word for it. */
   | { kind: 'processing'; paymentId: string; state: string }
-  /** It succeeded, and money has gone back since or may: it makes no invoice a newly paid one. */
-  | { kind: 'reversed'; paymentId: string; message: string }
+  /**
+   * It succeeded, and money has gone back since or may: it makes no invoice a newly paid one. `inFull`: all of it has
+   * certainly gone back, of every such payment.
+   */
+  | { kind: 'reversed'; paymentId: string; message: string; inFull?: true }
   | { kind: 'notFound' }
   /** Paid under this invoice's id, but with another amount or currency: a person decides whether that settles it. */
   | { kind: 'differs'; message: string }
@@ -96,6 +96,26 @@ export type PaymentProgress =
   | { kind: 'alive'; state: string; waitsForCustomer?: true }
   | { kind: 'failed'; severity: 'soft' | 'hard'; code: string; message: string }
   | { kind: 'canceled' };
+
+/** What the provider knows of a payment's refunds and disputes. Times are ISO 8601, UTC. */
+export interface ProviderReversals {
+  refunds: readonly {
+    providerId: string;
+    /** Our own id, if it was asked for through ops. */
+    refundId?: string;
+    amountMinor: number;
+    status: 'pending' | 'succeeded' | 'failed' | 'canceled';
+    at: string;
+    reason?: string;
+  }[];
+  disputes: readonly {
+    id: string;
+    amountMinor: number;
+    status: 'open' | 'won' | 'lost';
+    at: string;
+    reason: string;
+  }[];
+}
 
 /** A payment as the provider has it now. */
 export interface ProviderPayment {

@@ -10,6 +10,7 @@ export const metric = {
   paymentUnknownOldestMs: 'payment.unknown_oldest_ms',
   paymentChecked: 'payment.checked',
   paymentInProgressOldestMs: 'payment.in_progress_oldest_ms',
+  paymentEvent: 'payment.event',
   paymentBreakerOpen: 'payment.breaker_open',
   batchStale: 'batch.stale',
   batchLeft: 'batch.left',

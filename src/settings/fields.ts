@@ -82,6 +82,22 @@ export function webhookSecret() {
     .optional();
 }
 
+/** The secrets of Stripe's webhook endpoints, separated by commas (https://docs.stripe.com/webhooks#verify-official-libraries). */
+export function stripeWebhookSecrets() {
+  return z
+    .string()
+    .default('')
+    .refine(isResolved, { error: unresolved, abort: true })
+    .transform((text) => text.split(',').map((secret) => secret.trim()))
+    .transform((secrets, context) => {
+      const given = secrets.filter((secret) => secret !== '');
+      if (given.every((secret) => /^whsec_[\w+/=-]{10,}$/.test(secret))) return given;
+      const message = 'expected signing secrets of Stripe webhook endpoints, whsec_…, separated by commas';
+      context.addIssue({ code: 'custom', message });
+      return z.NEVER;
+    });
+}
+
 /**
  * If the platform cannot read a secret, it leaves the reference to it in the setting
  * (https://learn.microsoft.com/azure/app-service/app-service-key-vault-references).

@@ -4,7 +4,16 @@ import { longestTimeoutMs } from '../paying/payingPolicy.ts';
 import { isLoopback } from './addresses.ts';
 import { clientId, cosmosConnection, serviceBusConnection, storageConnection } from './connections.ts';
 import { type Env, withoutBlanks } from './environment.ts';
-import { apiBase, isLiveKey, schedule, stripeKey, webhookSecret, webhookUrl, wholeNumber } from './fields.ts';
+import {
+  apiBase,
+  isLiveKey,
+  schedule,
+  stripeKey,
+  stripeWebhookSecrets,
+  webhookSecret,
+  webhookUrl,
+  wholeNumber,
+} from './fields.ts';
 import { expected } from './findings.ts';
 import { lockAddress } from './lockAddress.ts';
 import { BadSettings, type Settings } from './settings.ts';
@@ -33,6 +42,7 @@ const settingsSchema = z.object({
       },
     )
     .transform((given) => ({ secretKey: given.STRIPE_SECRET_KEY, apiBase: given.STRIPE_API_BASE })),
+  STRIPE_WEBHOOK_SECRETS: stripeWebhookSecrets(),
   schedules: z.object({
     INVOICE_SCHEDULE: schedule('0 */5 * * * *'),
     OUTBOX_SCHEDULE: schedule('*/30 * * * * *'),
@@ -103,6 +113,7 @@ export function readSettings(
     telemetry: env,
     clientId: env,
     stripe: env,
+    STRIPE_WEBHOOK_SECRETS: env.STRIPE_WEBHOOK_SECRETS,
     schedules: env,
     sharding: env,
     BATCH_SIZE: env.BATCH_SIZE,
@@ -129,6 +140,7 @@ export function readSettings(
     telemetry: parsed.data.telemetry,
     clientId: parsed.data.clientId,
     stripe: Object.freeze(stripe),
+    webhookSecrets: Object.freeze(parsed.data.STRIPE_WEBHOOK_SECRETS),
     invoiceSchedule: schedules.INVOICE_SCHEDULE,
     outboxSchedule: schedules.OUTBOX_SCHEDULE,
     shards: sharding.SHARDS,

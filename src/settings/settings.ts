@@ -7,6 +7,8 @@ export interface Settings extends Connections {
   readonly telemetry: TelemetryConnection | undefined;
   /** `apiBase` has no trailing slash. */
   readonly stripe: { readonly secretKey: string; readonly apiBase: string };
+  /** What signs the events that Stripe sends; several while one is replaced. None: it sends none. */
+  readonly webhookSecrets: readonly string[];
   /** NCRONTAB with seconds. */
   readonly invoiceSchedule: string;
   /** NCRONTAB with seconds. */

@@ -2,8 +2,9 @@ import type { InvoiceEnd } from '../followUps/followUps.ts';
 import { nextCheckAt } from '../invoice/checkSchedule.ts';
 import { type Invoice, known } from '../invoice/invoice.ts';
 import type { InvoiceChange } from '../invoice/invoiceChange.ts';
-import { type Reversals, withProviderReversals } from '../invoice/reversals.ts';
+import type { Reversals } from '../invoice/reversals.ts';
 import { decideDecline, type SettlementPolicy } from '../paying/decideSettlement.ts';
+import { withProviderReversals } from '../paying/mergeReversals.ts';
 import type { ProviderPayment } from '../paying/paymentProvider.ts';
 
 /** What the provider's view of a payment means for its invoice. */
@@ -19,7 +20,7 @@ export type ProgressDecision =
   | { kind: 'nothing' }
   /** The invoice is not settled yet: what has to be recorded comes when it is. */
   | { kind: 'notYet' }
-  /** The invoice is parked, or ended without this payment: its own look-up decides. */
+  /** The invoice waits for its next try, is parked or ended without this payment: its own look-up decides. */
   | { kind: 'lookUp' };
 
 /**
@@ -44,15 +45,22 @@ export function decideProgress(
       return payment.inProgress?.id === paymentId ? ofOneInProgress() : { kind: 'nothing' };
     case 'paid':
       return payment.id === paymentId ? ofOnePaid() : { kind: 'nothing' };
-    case 'pending':
     case 'claimed':
       return reversed ? { kind: 'notYet' } : { kind: 'nothing' };
+    case 'pending':
+      // Its next try would find out under the same key. Under a later one it would pay a second time.
+      return reversed ? { kind: 'notYet' } : unlessEnded();
     case 'parked':
     case 'declined':
     case 'voided':
-      return progress.kind === 'succeeded' || progress.kind === 'alive'
-        ? { kind: 'lookUp' }
-        : { kind: 'nothing' };
+      return unlessEnded();
+  }
+
+  /** A payment that has moved money, or may, and that the invoice knows nothing of. */
+  function unlessEnded(): ProgressDecision {
+    return progress.kind === 'succeeded' || progress.kind === 'alive'
+      ? { kind: 'lookUp' }
+      : { kind: 'nothing' };
   }
 
   function ofOneInProgress(): ProgressDecision {

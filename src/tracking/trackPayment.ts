@@ -21,7 +21,8 @@ export interface TrackingParts {
 export type Tracked =
   /** `status`: that of the invoice now. */
   | { kind: 'changed'; status: Invoice['status'] }
-  | { kind: 'nothing' | 'notYet' | 'lookUp' }
+  | { kind: 'nothing' | 'notYet' }
+  | { kind: 'lookUp'; invoiceId: string }
   /** There is no such payment, or it belongs to no invoice that we have. */
   | { kind: 'notOurs'; message: string }
   /** The provider could not say, or the turn of the call did not come. */
@@ -102,7 +103,7 @@ async function recordProgress(
         message: `payment ${payment.paymentId} names invoice ${invoiceId}, which is not here`,
       };
     case 'refused':
-      return { kind: updated.why };
+      return updated.why === 'lookUp' ? { kind: 'lookUp', invoiceId } : { kind: updated.why };
     case 'updated':
       for (const { kind } of ends) {
         if (kind === 'disputed' || kind === 'disputeLost') telemetry.count(metric.invoiceDisputed, { kind });

@@ -75,12 +75,20 @@ function describeBatch(operations: readonly BatchOperation[]): string {
   if (sets('/claim/phase')) return 'start of the batch';
   if (sets('/status', 'dispatched')) return 'mark dispatched';
   if (sets('/lastError')) return 'mark not dispatched';
+  if (sets('/status', 'voided')) return 'void';
+  if (steps.some(({ value }) => isEntry(value, 'retried'))) return 'retry by a person';
   if (sets('/status', 'paid')) return `settlement${created.length > 0 ? ' + outbox message' : ''}`;
+  if (sets('/status', 'declined')) return 'settlement (declined)';
   if (sets('/status', 'pending')) return 'settlement (retry)';
   if (created.includes('invoice')) return 'import of invoices';
   if (created.includes('deployment')) return 'creation of the deployment record';
   if (created.includes('fence')) return 'creation of a fence';
   return `batch of ${[...new Set(operations.map(({ operationType }) => operationType))].join(', ')}`;
+}
+
+/** Whether a value is the timeline entry of this kind of change. */
+function isEntry(value: unknown, what: string): boolean {
+  return typeof value === 'object' && value !== null && 'what' in value && value.what === what;
 }
 
 export function describePayments({ method, path }: HttpExchange): string {
@@ -103,6 +111,7 @@ export function describeBlob({ method, path, headers }: HttpExchange): string | 
 
 function kindOfLock(lock: string): string {
   if (lock.includes('sweep-outbox')) return 'of the sweeper';
+  if (lock.includes('track-payments')) return 'of the tracker';
   return lock.includes('process-invoices') ? 'of the group' : 'of the work item';
 }
 

@@ -10,24 +10,18 @@ import { type LocalCloud, startLocalCloud } from '../support/localCloud.ts';
 import { conclude } from './conclusion.ts';
 import { type CrashPoint, type Gate, positions } from './gate.ts';
 import { keepTrial } from './keepTrial.ts';
+import { scenarios } from './scenarios.ts';
 import { crashPointTables, crashTable, type PointResult, replaceTables } from './table.ts';
 import { runTrial, type Scenario, type TrialResult } from './trial.ts';
 
 const usage = `npm run test:crash -- [options]
-  --scenario NAME   one of: ${'one-invoice, two-hosts, sweeper, batch'} (default: all)
+  --scenario NAME   one of: ${scenarios.map(({ name }) => name).join(', ')} (default: all)
   --lanes N         parallel trials, each in its own local cloud (default 4)
   --only TEXT       only points whose name contains TEXT
   --occurrences N   at most N of the occurrences of each kind of request, spread evenly (default: all)
   --list            find the points and print them, but kill nothing
   --write           write the tables to docs/crash-points.md; only for a sweep of everything that passes`;
 
-const scenarios: readonly Scenario[] = [
-  { name: 'one-invoice', invoices: 1, hosts: 1 },
-  { name: 'two-hosts', invoices: 1, hosts: 2, races: true },
-  // Timing decides how often the sweeper runs before everything is done.
-  { name: 'sweeper', invoices: 1, hosts: 1, sweeper: true, races: true },
-  { name: 'batch', invoices: 20, hosts: 1 },
-];
 /** Runs differ slightly in the requests they make. A request seen in any of these runs is a point. */
 const discoveryRuns = 2;
 /** Extra tries for a point that was not reached. */
@@ -135,7 +129,7 @@ async function findPoints(scenario: Scenario): Promise<CrashPoint[]> {
     .flatMap(([label, count]) => {
       const only = gates.flatMap((gate) => gate.only.get(label) ?? []);
       const cuts = only.length === 0 ? positions : only.slice(0, 1);
-      return spread(count, occurrences).flatMap((occurrence) =>
+      return spread(count, Math.min(occurrences, scenario.occurrences ?? occurrences)).flatMap((occurrence) =>
         cuts.map((position) => ({ label, occurrence, position })),
       );
     });

@@ -1,5 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { InvoiceFigure } from '../../local/start/figures.ts';
+import type { InvoiceStatus } from '../../src/invoice/invoice.ts';
 import { blobContainers, queues } from '../../src/platform/azureNames.ts';
 import { containers, databaseName } from '../../src/platform/cosmosContainers.ts';
 import { type Evidence, gatherEvidence, unfinished, violations } from '../support/audit.ts';
@@ -16,6 +17,34 @@ export interface Scenario {
   sweeper?: boolean;
   /** Races or timing decide which requests are made, so a trial may never pass its point. */
   races?: boolean;
+  /**
+   * At most so many of the occurrences of each kind of request are cut: what is repeated until something else has happened
+   * is the same each time.
+   */
+  occurrences?: number;
+  /** One for all, or one for each invoice. Default: a card that is charged at once. */
+  paymentMethod?: string | readonly string[];
+  /** What is set up before each trial. */
+  before?: (cloud: LocalCloud) => Promise<void>;
+  /**
+   * What somebody does besides importing, and the provider besides answering: called again and again, with the host that
+   * lives, until nothing is left to do. It may be killed in the middle, so each step has to be one that may be repeated.
+   */
+  meanwhile?: (world: TrialWorld) => Promise<void>;
+  /** How every invoice may end. Default: paid. */
+  ends?: readonly InvoiceStatus[];
+  /** What else has to add up in the end, in words; empty if it does. */
+  problems?: (world: TrialWorld) => Promise<string[]>;
+}
+
+/** What the steps of a scenario may look at and do. */
+export interface TrialWorld {
+  cloud: LocalCloud;
+  invoices: InvoiceFigure[];
+  /** A call of the host's HTTP functions, such as `POST ops/runs`. */
+  call: (method: string, path: string, body?: unknown, headers?: Record<string, string>) => Promise<Response>;
+  /** Runs one of the host's timers now. */
+  run: (name: string) => Promise<void>;
 }
 
 export type Verdict =
@@ -71,6 +100,7 @@ export async function runTrial(
   const gate = createGate(point);
   const crashed = Promise.withResolvers<TappedHost>();
   const work = invoicesOf(scenario, id);
+  const { ends = ['paid'] } = scenario;
   const logs = new Map<string, readonly string[]>();
 
   const victims = await Promise.all(
@@ -91,6 +121,7 @@ export async function runTrial(
     }),
   );
   if (scenario.sweeper === true) await refuseSends(cloud);
+  await scenario.before?.(cloud);
 
   gate.open();
   const running = new AbortController();
@@ -117,12 +148,12 @@ export async function runTrial(
   hosts.use(rescue);
   await outcome.host.taken.giveBack(cloud.queues.getQueueClient(queues.workItems));
   await importInvoices(rescue, work);
-  const evidence = await untilSettled();
+  const evidence = await untilSettled(rescue);
   return resultOf(evidence, { kind: 'held' }, performance.now() - crashedAt);
 
   /** `whole`: the verdict if everything adds up. */
-  function resultOf(found: Evidence, whole: Verdict, recoveredMs: number): TrialResult {
-    const problems = findProblems(found);
+  async function resultOf(found: Evidence, whole: Verdict, recoveredMs: number): Promise<TrialResult> {
+    const problems = await findProblems(found);
     const verdict: Verdict = problems.length === 0 ? whole : { kind: 'broken', problems };
     return { verdict, gate, recoveredMs, invoices: found.invoices, logs };
   }
@@ -138,13 +169,15 @@ export async function runTrial(
       // A killed host does not answer.
       if (point === undefined) throw error;
     }
-    return untilSettled(signal, async (waitedMs) => {
-      if (scenario.sweeper === true && Math.floor(waitedMs / sweepEveryMs) > 0 && first !== undefined)
+    if (first === undefined) throw new Error('a trial needs a host');
+    return untilSettled(first, signal, async (waitedMs) => {
+      if (scenario.sweeper === true && Math.floor(waitedMs / sweepEveryMs) > 0)
         await runFunction(first, 'sweepOutbox').catch(() => {});
     });
   }
 
   async function untilSettled(
+    host: TappedHost,
     signal?: AbortSignal,
     meanwhile: (waitedMs: number) => Promise<void> = async () => {},
   ): Promise<Evidence> {
@@ -152,25 +185,54 @@ export async function runTrial(
     let lastSweep = started;
     for (;;) {
       const evidence = await gatherEvidence(cloud, id);
-      const done = evidence.invoices.length === work.length && unfinished(evidence, Date.now()).length === 0;
+      const { invoices } = evidence;
+      const ended = invoices.length === work.length && invoices.every(({ status }) => ends.includes(status));
+      const world = worldOf(invoices, host);
+      const done =
+        ended && unfinished(evidence, Date.now()).length === 0 && (await otherProblems(world)).length === 0;
       if (done || signal?.aborted === true || performance.now() - started > settleTimeoutMs) return evidence;
       if (performance.now() - lastSweep > sweepEveryMs) {
         lastSweep = performance.now();
+        // A killed host does not answer.
+        await scenario.meanwhile?.(world).catch(() => {});
         await meanwhile(lastSweep - started);
       }
       await delay(pollMs);
     }
   }
 
-  function findProblems(evidence: Evidence): string[] {
+  async function findProblems(evidence: Evidence): Promise<string[]> {
     const missing = work.length - evidence.invoices.length;
-    const unpaid = evidence.invoices.filter(({ status }) => status !== 'paid');
+    const others = evidence.invoices.filter(({ status }) => !ends.includes(status));
     return [
       ...(missing > 0 ? [`${missing} invoices are not in the store`] : []),
-      ...unpaid.map((invoice) => `${invoice.id} is ${invoice.status}`),
+      ...others.map((invoice) => `${invoice.id} is ${invoice.status}`),
       ...unfinished(evidence, Date.now()),
       ...violations(evidence),
+      ...(await otherProblems(worldOf(evidence.invoices))),
     ];
+  }
+
+  async function otherProblems(world: TrialWorld): Promise<string[]> {
+    return (await scenario.problems?.(world)) ?? [];
+  }
+
+  function worldOf(invoices: InvoiceFigure[], host?: TappedHost): TrialWorld {
+    return {
+      cloud,
+      invoices,
+      call(method, path, body, headers = {}) {
+        if (host === undefined) throw new Error('there is no host any more');
+        return fetch(`${host.process.address}/api/${path}`, {
+          method,
+          headers: { 'content-type': 'application/json', ...headers },
+          ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+        });
+      },
+      async run(name) {
+        if (host !== undefined) await runFunction(host, name);
+      },
+    };
   }
 }
 
@@ -183,14 +245,15 @@ interface InvoiceRow {
   paymentMethod: string;
 }
 
-function invoicesOf({ invoices }: Scenario, id: string): InvoiceRow[] {
+function invoicesOf({ invoices, paymentMethod = 'pm_card_visa' }: Scenario, id: string): InvoiceRow[] {
+  const methods = [paymentMethod].flat();
   return Array.from({ length: invoices }, (_, index) => ({
     id: `${id}-${index + 1}`,
     customerId: 'cus_Trial',
     amountMinor: 1_000 + index,
     currency: 'USD',
     dueAt: '2025-01-01T00:00:00Z',
-    paymentMethod: 'pm_card_visa',
+    paymentMethod: methods[index % methods.length] ?? 'pm_card_visa',
   }));
 }
 

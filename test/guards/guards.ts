@@ -16,7 +16,9 @@ const claimTests = 'test/claiming/claimBatch.test.ts';
 const modelTests = 'test/model/payments.test.ts';
 const payTests = 'test/paying/payBatch.test.ts';
 const severalTests = 'test/workItems/processSeveral.test.ts';
-const retryTests = 'test/invoice/retryInvoice.test.ts';
+const retryTests = 'test/corrections/retryInvoice.test.ts';
+const voidTests = 'test/corrections/voidInvoice.test.ts';
+const notChargedTests = 'test/corrections/notCharged.test.ts';
 
 export const guards: readonly Guard[] = [
   {
@@ -86,24 +88,24 @@ export const guards: readonly Guard[] = [
   {
     name: 'key number, kept unless there was a definite decline',
     file: 'src/paying/paymentBatch.ts',
-    from: '      ...payment,\n',
-    to: '      ...payment,\n      keyNumber: payment.keyNumber + attempt - 1,\n',
+    from: 'payment: { ...payment, keyCreatedAt',
+    to: 'payment: { ...payment, keyNumber: payment.keyNumber + attempt - 1, keyCreatedAt',
     tests: payTests,
     caughtBy: 'unknown after charging: the same key again',
   },
   {
     name: 'key number, under everything that can happen',
     file: 'src/paying/paymentBatch.ts',
-    from: '      ...payment,\n',
-    to: '      ...payment,\n      keyNumber: payment.keyNumber + attempt - 1,\n',
+    from: 'payment: { ...payment, keyCreatedAt',
+    to: 'payment: { ...payment, keyNumber: payment.keyNumber + attempt - 1, keyCreatedAt',
     tests: modelTests,
     caughtBy: 'whatever dies, comes twice, late or never',
   },
   {
     name: 'hash of the parameters of a key',
     file: 'src/paying/chargeUnderKey.ts',
-    from: 'if (paramsHash(command) !== payment.paramsHash) {',
-    to: 'if (paramsHash(command) === "") {',
+    from: 'payment.paramsHash) !== payment.paramsHash) {',
+    to: 'payment.paramsHash) === "") {',
     tests: payTests,
     caughtBy: 'parameters other than those of the key',
   },
@@ -126,8 +128,8 @@ export const guards: readonly Guard[] = [
   {
     name: 'age of a key, kept when it is claimed again',
     file: 'src/paying/paymentBatch.ts',
-    from: 'keyCreatedAt: payment.keyCreatedAt ?? at,',
-    to: 'keyCreatedAt: at,',
+    from: 'keyCreatedAt: payment.keyCreatedAt ?? at }',
+    to: 'keyCreatedAt: at }',
     tests: payTests,
     caughtBy: 'a key older than 23 h is never sent',
   },
@@ -228,16 +230,40 @@ export const guards: readonly Guard[] = [
     caughtBy: 'a parked invoice charged without our knowledge',
   },
   {
+    name: 'a correction holds only for what was read',
+    file: 'src/corrections/attempts.ts',
+    from: 'stored._etag === _etag ?',
+    to: 'stored.id === id ?',
+    tests: voidTests,
+    caughtBy: 'the claim is first: the void meets it',
+  },
+  {
+    name: 'a check before a new key for what may have been charged',
+    file: 'src/corrections/decideRetry.ts',
+    from: "if (wish.notCharged === true) return { kind: 'check', payment: newCharge() };",
+    to: "if (wish.notCharged === true) return { kind: 'retry', payment: newCharge() };",
+    tests: notChargedTests,
+    caughtBy: 'a payment in progress that 0.2.0 parked',
+  },
+  {
+    name: 'a wait until no call can be on its way',
+    file: 'src/corrections/decideAfterCheck.ts',
+    from: 'askedAt < callsOverAt',
+    to: 'askedAt < 0',
+    tests: notChargedTests,
+    caughtBy: 'a call that was still on its way',
+  },
+  {
     name: 'a retry known by its own name after a lost answer',
-    file: 'src/invoice/retryInvoice.ts',
-    from: 'entry.retry === retryId',
-    to: "entry.retry === 'nobody’s'",
+    file: 'src/corrections/attempts.ts',
+    from: 'entry.write === write',
+    to: "entry.write === 'nobody’s'",
     tests: retryTests,
     caughtBy: 'a write whose answer is lost counts once',
   },
   {
     name: 'id of a payment that the search finds',
-    file: 'src/paying/stripe/stripeProvider.ts',
+    file: 'src/paying/stripe/stripeLookups.ts',
     from: 'if (metadata.invoiceId !== invoiceId) continue;',
     to: '',
     tests: 'test/paying/stripe/stripeProvider.test.ts',
@@ -306,6 +332,62 @@ export const guards: readonly Guard[] = [
     to: 'return z.object(shape);',
     tests: 'test/paying/paymentBatch.test.ts',
     caughtBy: 'unknown fields do no harm',
+  },
+  {
+    name: 'a payment that is alive: neither declined nor unknown',
+    file: 'src/paying/stripe/stripeIntent.ts',
+    from: "    default:\n      return { kind: 'alive', state: intent.status };",
+    to: "    default:\n      return { ...failureOf(intent), kind: 'failed' };",
+    tests: 'test/tracking/checkPayments.test.ts',
+    caughtBy: 'a payment that takes its time',
+  },
+  {
+    name: 'a look-up that sees payments in progress',
+    file: 'src/paying/stripe/stripeLookups.ts',
+    from: "if (progress.kind === 'failed' || progress.kind === 'canceled') continue;",
+    to: "if (progress.kind !== 'succeeded') continue;",
+    tests: 'test/tracking/checkPayments.test.ts',
+    caughtBy: 'one in progress that nobody recorded is found when its key has grown too old',
+  },
+  {
+    name: 'the payment that an invoice waits for, and no other',
+    file: 'src/tracking/decideProgress.ts',
+    from: 'payment.inProgress?.id === paymentId ?',
+    to: 'payment.inProgress !== undefined ?',
+    tests: 'test/tracking/decideProgress.test.ts',
+    caughtBy: 'is not moved by another payment',
+  },
+  {
+    name: 'a next key only after a payment in progress has failed',
+    file: 'src/tracking/decideProgress.ts',
+    from: 'return stillAlive(progress.state);',
+    to: "return ended({ severity: 'soft', code: 'slow', message: '' });",
+    tests: 'test/tracking/decideProgress.test.ts',
+    caughtBy: 'a key that may have moved money never makes way for another',
+  },
+  {
+    name: 'a repeated answer is out of date once money has gone back',
+    file: 'src/paying/stripe/stripeProvider.ts',
+    from: "return replayed && outcome.kind === 'succeeded' ?",
+    to: "return replayed && outcome.kind === 'declined' ?",
+    tests: 'test/scripts/settleRestored.test.ts',
+    caughtBy: 'a payment that was refunded marks nothing as paid',
+  },
+  {
+    name: 'the form of a key that an older release has sent',
+    file: 'src/invoice/chargeForm.ts',
+    from: "paramsHash === undefined || paramsHash.startsWith('2.') ?",
+    to: "paramsHash !== '' ?",
+    tests: 'test/invoice/chargeForm.test.ts',
+    caughtBy: 'a key of 0.2.0 stands for a card payment for ever',
+  },
+  {
+    name: 'the default method that is stored with its key',
+    file: 'src/paying/resolveMethod.ts',
+    from: 'if (invoice.payment.method !== undefined)',
+    to: "if (invoice.id === '')",
+    tests: 'test/paying/resolveMethod.test.ts',
+    caughtBy: 'a key keeps the method that it was first sent with',
   },
   {
     name: 'slots that nobody else has',

@@ -52,7 +52,13 @@ describe('the parameter file', () => {
 
   test.each(set)('%s comes from the variable with the matching name', (name) => {
     const expected = name.replace(/[A-Z]/g, (letter) => `_${letter}`).toUpperCase();
-    const others = ['AZURE_ENV_NAME', 'AZURE_LOCATION', 'STRIPE_SECRET_KEY', 'NOTIFY_WEBHOOK_SECRET'];
+    const others = [
+      'AZURE_ENV_NAME',
+      'AZURE_LOCATION',
+      'STRIPE_SECRET_KEY',
+      'STRIPE_WEBHOOK_SECRETS',
+      'NOTIFY_WEBHOOK_SECRET',
+    ];
     const line = text
       .split('\n')
       .filter((candidate) => new RegExp(`^(param|  )\\s*${name}( =|:)`).test(candidate));

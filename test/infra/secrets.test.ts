@@ -49,10 +49,10 @@ test('shared keys are disabled in every service that has them', () => {
 
 test('every parameter that holds a secret is secure, in every module', () => {
   const params = bicepPaths().flatMap((path) => [...readInfra(path).params.values()]);
-  const secret = params.filter(({ name }) => /key$|secret$|password/i.test(name));
+  const secret = params.filter(({ name }) => /key$|secrets?$|password/i.test(name));
   expect(secret.filter(({ decorators }) => !decorators.includes('secure'))).toEqual([]);
   expect(new Set(secret.map(({ name }) => name))).toEqual(
-    new Set(['stripeSecretKey', 'notifyWebhookSecret']),
+    new Set(['stripeSecretKey', 'stripeWebhookSecrets', 'notifyWebhookSecret']),
   );
   const outputs = readFileSync(join(infraDir, 'main.bicep'), 'utf8').match(/^output .*$/gm) ?? [];
   expect(outputs.filter((output) => /secretKey|webhookSecret|connectionString/i.test(output))).toEqual([]);

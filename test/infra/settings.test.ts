@@ -14,6 +14,7 @@ describe('settings', () => {
     cosmosEndpoint: 'https://cosmos-payonce-abc.documents.azure.com:443/',
     serviceBusHost: 'sb-payonce-abc.servicebus.windows.net',
     notifyWebhookUrl: '',
+    stripeWebhook: false,
     applicationInsightsConnectionString: 'InstrumentationKey=11111111-2222-3333-4444-555555555555',
     ...Object.fromEntries(
       ['shards', 'shardGroups', 'paymentRate', 'locks', 'invoiceSchedule', 'outboxSchedule'].map((name) => [
@@ -76,7 +77,7 @@ describe('settings', () => {
   test('the Stripe key is a reference to the vault, without a version', () => {
     expect(appSettings.STRIPE_SECRET_KEY).toBe('@Microsoft.KeyVault(SecretUri=<stripeSecretUri>)');
     const { outputs } = readInfra('modules/keyVault.bicep');
-    for (const name of ['stripeSecretUri', 'notifySecretUri'])
+    for (const name of ['stripeSecretUri', 'stripeWebhookSecretsUri', 'notifySecretUri'])
       expect(outputs.get(name)?.value?.text).toMatch(/\}secrets\/\$\{\w+\}\/'$/);
   });
 });

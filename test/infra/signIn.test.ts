@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { bodyValue } from './bicep/bodyValue.ts';
 import { readInfra } from './bicep/readBicep.ts';
+import { sources } from './sources.ts';
 
 const functionApp = readInfra('modules/functionApp.bicep');
 const settings = (opsClientId: string, opsGroupIds: string[] = []) =>
@@ -32,6 +33,18 @@ describe('the sign-in for ops', () => {
       },
     });
   });
+
+  test.each(['', '11111111-2222-3333-4444-555555555555'])(
+    'leaves the route of the provider’s events open, and no other (client id %j)',
+    (id) => {
+      const route = /route: '([^']+)'[^}]*authLevel: 'anonymous'/s;
+      const open = [...sources].flatMap(([, text]) => route.exec(text)?.[1] ?? []);
+      expect(settings(id)).toMatchObject({
+        properties: { globalValidation: { excludedPaths: open.map((path) => `/api/${path}`) } },
+      });
+      expect(open).toEqual(['payments/events']);
+    },
+  );
 
   test('is switched off if there is none: settings from an earlier deployment do not remain', () => {
     expect(settings('')).toMatchObject({

@@ -31,19 +31,16 @@ describe('an invoice in JSON', () => {
     expect(checkJsonInvoice(without)).toEqual({ kind: 'invoice', invoice: { ...without, dueAt: utc } });
   });
 
-  test.each(['id', 'customerId', 'amountMinor', 'currency', 'dueAt', 'paymentMethod'])(
-    'needs %s',
-    (field) => {
-      expect(faultOf({ [field]: undefined })).toEqual({
-        field,
-        error: expect.stringMatching(/^is missing: expected ./),
-      });
-      expect(faultOf({ [field]: null })).toEqual({
-        field,
-        error: expect.stringMatching(/^expected .*, not null$/),
-      });
-    },
-  );
+  test.each(['id', 'customerId', 'amountMinor', 'currency', 'dueAt'])('needs %s', (field) => {
+    expect(faultOf({ [field]: undefined })).toEqual({
+      field,
+      error: expect.stringMatching(/^is missing: expected ./),
+    });
+    expect(faultOf({ [field]: null })).toEqual({
+      field,
+      error: expect.stringMatching(/^expected .*, not null$/),
+    });
+  });
 
   test.each([12, null, 'x', [good], true])('cannot be %j', (value) => {
     expect(checkJsonInvoice(value)).toEqual({

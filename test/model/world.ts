@@ -25,8 +25,9 @@ import type {
   NotCalled,
   SoughtPayment,
 } from '../../src/paying/paymentProvider.ts';
+import { planSettlement } from '../../src/paying/planSettlement.ts';
 import { reconciliationFollowUp } from '../../src/paying/reconciliation.ts';
-import { planSettlement, resumed } from '../../src/paying/startAndSettle.ts';
+import { resumed } from '../../src/paying/startAndSettle.ts';
 import { workItemSchema } from '../../src/workItems/workItem.ts';
 import { anInvoice } from '../support/anInvoice.ts';
 

@@ -105,6 +105,7 @@ const backlogGauges: readonly Metric[] = [
 const gauges: readonly Metric[] = [
   metric.parkedWaiting,
   metric.paymentUnknownOldestMs,
+  metric.paymentInProgressOldestMs,
   metric.workItemPoisonWaiting,
   ...backlogGauges,
 ];

@@ -7,7 +7,7 @@ import {
   defaultSettlementPolicy as policy,
 } from '../../src/paying/decideSettlement.ts';
 import { commandFor, type PaymentCommand } from '../../src/paying/paymentBatch.ts';
-import { planSettlement } from '../../src/paying/startAndSettle.ts';
+import { planSettlement } from '../../src/paying/planSettlement.ts';
 import { anInvoice } from '../support/anInvoice.ts';
 
 const now = Date.parse('2026-01-01T12:00:00.000Z');

@@ -174,7 +174,7 @@ describe('outcomes', () => {
     const { message } = await world.claimDue(shard);
     const batch = paymentBatchSchema.parse(message?.body);
     const { settled } = await world.consumer().pay(batch);
-    expect(settled).toEqual({ paid: 1, declined: 1, parked: 1, retry: 0 });
+    expect(settled).toEqual({ ...nothing, paid: 1, declined: 1, parked: 1 });
     expect((await world.stored(shard, ids)).map(({ status }) => status)).toEqual([
       'paid',
       'declined',
@@ -550,6 +550,27 @@ describe('time', () => {
     for (const { actionableAt = '' } of stored)
       expect(Date.parse(actionableAt)).toBeLessThanOrEqual(Date.now());
     expect(new Set(stored.map(({ timeline }) => timeline.at(-1)?.settlement)).size).toBe(1);
+  });
+
+  test('a machine that was frozen: no call begins after it wakes, even if its monotonic clock stood still', async () => {
+    const { batch, shard, ids } = await world.claimedBatch(3);
+    let frozenMs = 0;
+    const clock = { ...hastyClock, now: () => hastyClock.now() + frozenMs };
+    const { provider, calls } = watchedProvider(world.provider, {
+      async charge(request) {
+        const outcome = await world.provider.charge(request);
+        frozenMs = 5 * minute;
+        return outcome;
+      },
+    });
+    const { pay } = world.consumer({ provider, clock, concurrentCalls: 1 });
+    expect(await pay(batch)).toMatchObject({ settled: { paid: 1, retry: 2 } });
+    expect(calls.charge).toHaveLength(1);
+    expect(await world.stored(shard, ids)).toMatchObject([
+      { status: 'paid' },
+      { status: 'pending', attempts: 0 },
+      { status: 'pending', attempts: 0 },
+    ]);
   });
 
   test('a batch that is not let in in time goes back, and what an earlier delivery may have charged is not forgotten', async () => {

@@ -19,9 +19,10 @@ const batch: PaymentBatch = newPaymentBatch({
 
 describe('the version of a batch', () => {
   const at = '2026-01-01T12:00:00.000Z';
+  const { version: _, ...plain } = batch;
   const batchOf = (...invoices: Parameters<typeof anInvoice>[0][]) =>
     newPaymentBatch({
-      ...batch,
+      ...plain,
       commands: invoices.map((changes) => commandFor(anInvoice(changes), { attempt: 1, at })),
     });
   /** As the first claim of a release up to 0.2.0 leaves it. */

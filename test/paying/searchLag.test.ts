@@ -1,12 +1,14 @@
 /**
  * The provider's search lags behind the charge. Until it catches up, "not found" proves nothing: code that trusted it
- * would charge twice, or record a charged invoice as not charged.
+ * would charge twice, or record a charged invoice as not charged. The customer's list does not lag.
  */
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { type Charge, startPayments } from '../../local/stripe/index.ts';
 import type { Invoice } from '../../src/invoice/invoice.ts';
+import { NotReconciled } from '../../src/paying/lookUpInvoice.ts';
 import { paymentBatchSchema } from '../../src/paying/paymentBatch.ts';
-import { NotReconciled, reconciliationStage } from '../../src/paying/reconciliation.ts';
+import type { PaymentProvider } from '../../src/paying/paymentProvider.ts';
+import { reconciliationStage } from '../../src/paying/reconciliation.ts';
 import { stripeProvider } from '../../src/paying/stripe/stripeProvider.ts';
 import { anInstance } from '../support/anInstance.ts';
 import { followUpsForTests, hour, type PayingWorld, payingWorld } from '../support/payingWorld.ts';
@@ -21,12 +23,14 @@ beforeAll(async () => {
 });
 afterAll(() => world[Symbol.asyncDispose]());
 
-/** One due invoice and a provider whose search lags. Their shared clock starts now, when the key is created. */
-async function anInvoice(paymentMethod = 'pm_card_visa') {
+/** One due invoice and a provider whose search lags; with `lists`, the payments of its customer are listed, too. Their shared clock starts now, when the key is created. */
+async function anInvoice(paymentMethod = 'pm_card_visa', { lists = false } = {}) {
   const clock = virtualClock(Date.now());
   const payments = await startPayments({ searchLagMs, clock });
   const { secretKey, baseUrl: apiBase } = payments;
-  const provider = stripeProvider({ secretKey, apiBase, timeoutMs: 10_000 });
+  const stripe = stripeProvider({ secretKey, apiBase, timeoutMs: 10_000 });
+  const searchOnly: PaymentProvider = { ...stripe, find: ({ since: _, ...sought }) => stripe.find(sought) };
+  const provider = lists ? stripe : searchOnly;
   const { shard, ids } = await world.dueInvoices(1, { paymentMethod });
   const [id = ''] = ids;
   const sought = async (): Promise<Invoice> => {
@@ -113,5 +117,13 @@ test('a key that expires right after a charge whose answer was lost: the payment
   await invoice.clock.advance(searchLagMs);
   expect(await invoice.reconcile()).toMatchObject({ result: 'paid' });
   expect(await invoice.stored()).toMatchObject({ status: 'paid', payment: { id: charge?.paymentIntent } });
+  expect(await invoice.charges()).toEqual([charge]);
+});
+
+test('a remembered failure after the charge is found in the list of the customer at once', async () => {
+  await using invoice = await anInvoice('pm_local_serverErrorAfterCharge', { lists: true });
+  await invoice.pay();
+  const [charge] = await invoice.charges();
+  expect(await invoice.pay()).toMatchObject({ status: 'paid', payment: { id: charge?.paymentIntent } });
   expect(await invoice.charges()).toEqual([charge]);
 });

@@ -29,6 +29,7 @@ export function buildReleases(folder: string): Releases {
   unpack(readFileSync(newestZip()), kept);
   cpSync(current, next, { recursive: true });
   edit(next, versioned, /formatVersion = \d+;/, `formatVersion = ${formatVersionOf(current) + 1};`);
+  edit(next, versioned, /plainVersion = \d+;/, `plainVersion = ${formatVersionOf(next)};`);
   edit(
     next,
     'dist/src/followUps/receipts.js',

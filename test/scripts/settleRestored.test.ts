@@ -84,6 +84,47 @@ describe('after a restore', () => {
     await clock.advance(1_000);
   });
 
+  test('a payment in progress is followed from then on; without this step it would be charged again', async () => {
+    const since = clock.now();
+    const invoice = await stored('in-progress', {
+      ...anInvoice({ currency: 'EUR' }),
+      paymentMethod: 'pm_sepaDebit_success_de',
+    });
+    const begun = await charge(invoice);
+    expect(begun).toMatchObject({ kind: 'processing' });
+    expect(await compared(since, { apply: false })).toEqual({ 'in-progress': 'following' });
+    expect(await read('in-progress')).toMatchObject({ status: 'pending' });
+    expect(await compared(since)).toEqual({ 'in-progress': 'following' });
+    const paymentId = begun.kind === 'processing' ? begun.paymentId : '';
+    expect(await read('in-progress')).toMatchObject({
+      status: 'processing',
+      version: 2,
+      checkAt: expect.any(String),
+      payment: { inProgress: { id: paymentId, state: 'processing' } },
+      timeline: expect.arrayContaining([
+        expect.objectContaining({ what: 'processing', found: 'after a restore' }),
+      ]),
+    });
+    expect(await compared(since)).toEqual({ 'in-progress': 'known' });
+    await clock.advance(1_000);
+  });
+
+  test('a payment that was refunded marks nothing as paid: a person decides', async () => {
+    const since = clock.now();
+    const invoice = await stored('refunded');
+    const paid = await charge(invoice);
+    const paymentId = paid.kind === 'succeeded' ? paid.paymentId : '';
+    await stripe.refunds.create({ payment_intent: paymentId });
+    expect(await compared(since)).toEqual({ refunded: 'reversed' });
+    expect(await read('refunded')).toMatchObject({ status: 'pending' });
+    // Sent again under its key, the charge is answered as before, but the money is gone.
+    expect(await charge(invoice)).toMatchObject({
+      kind: 'reversed',
+      message: `the provider has payment ${paymentId} for it, but a refund of 1999 is succeeded (in minor units)`,
+    });
+    await clock.advance(1_000);
+  });
+
   test('a charged invoice is marked as paid and its receipt is queued; others stay unchanged', async () => {
     const since = clock.now();
     const pending = await stored('pending');

@@ -84,6 +84,7 @@ describe('readSettings', () => {
       telemetry: undefined,
       clientId: undefined,
       stripe: { secretKey: good.STRIPE_SECRET_KEY, apiBase: 'https://api.stripe.com' },
+      webhookSecrets: [],
       invoiceSchedule: '0 */5 * * * *',
       outboxSchedule: '*/30 * * * * *',
       shards: 16,
@@ -127,6 +128,25 @@ describe('readSettings', () => {
       instanceId: 'one',
       clientId: guid,
     });
+  });
+
+  test('takes several secrets for the events of Stripe, as there are while one is replaced', () => {
+    const secrets = ['whsec_4eC39HqLyjWDarjtT1zdp7dc', 'whsec_8fD40IrMzkXEbskuU2aeq8ed'];
+    const env = { ...good, STRIPE_WEBHOOK_SECRETS: ` ${secrets[0]}, ${secrets[1]},` };
+    expect(read(env).webhookSecrets).toEqual(secrets);
+    expect(read({ ...good, STRIPE_WEBHOOK_SECRETS: '' }).webhookSecrets).toEqual([]);
+  });
+
+  test.each([
+    'sk_test_4eC39HqLyjWDarjtT1zdp7dc',
+    'whsec_',
+    'whsec_4eC39HqLyjWDarjtT1zdp7dc;whsec_b',
+    'secret',
+  ])('refuses %s as a secret for events, and does not repeat it', (text) => {
+    const [problem] = problemsOf({ ...good, STRIPE_WEBHOOK_SECRETS: text });
+    expect(problem).toBe(
+      'STRIPE_WEBHOOK_SECRETS: expected signing secrets of Stripe webhook endpoints, whsec_…, separated by commas',
+    );
   });
 
   test('returns frozen settings', () => {

@@ -10,11 +10,13 @@ import { blobLockStore } from '../../src/locking/stores/blob/blobLockStore.ts';
 import { cosmosAudit } from '../../src/ops/cosmosAudit.ts';
 import { opsApi } from '../../src/ops/opsApi.ts';
 import { cosmosOutboxStore } from '../../src/outbox/cosmosOutboxStore.ts';
+import type { PaymentProvider } from '../../src/paying/paymentProvider.ts';
 import { cosmosRunStore } from '../../src/runs/cosmosRunStore.ts';
 import { memoryPaceStore } from '../memory/memoryPaceStore.ts';
 import { aJob } from './aJob.ts';
 import { anInstance } from './anInstance.ts';
 import { anInvoice } from './anInvoice.ts';
+import { correctionParts } from './correctionParts.ts';
 import { payonceCosmos } from './payonceCosmos.ts';
 import { recordedTelemetry } from './recordedTelemetry.ts';
 import { virtualClock } from './virtualClock.ts';
@@ -27,8 +29,14 @@ export interface Call {
   params?: Record<string, string>;
 }
 
+interface OpsOptions {
+  shardsOfDeployment?: number;
+  /** What the payment provider answers. Default: it has no payment, and nothing to cancel. */
+  provider?: Partial<PaymentProvider>;
+}
+
 /** The ops API on its own Cosmos and lock container, for a job with groups 0 and 1, at 2026-01-01T12:00Z. */
-export async function opsForTests({ shardsOfDeployment = 4 } = {}) {
+export async function opsForTests({ shardsOfDeployment = 4, provider = {} }: OpsOptions = {}) {
   const cosmos = await payonceCosmos();
   const documents = cosmosDocuments(cosmos.containers.invoices);
   await shardsCheck(documents, shardsOfDeployment)();
@@ -39,8 +47,11 @@ export async function opsForTests({ shardsOfDeployment = 4 } = {}) {
   const lockStore = blobLockStore(blobs.getContainerClient(`ops-locks-${randomUUID()}`));
   const terminated: { instanceId: string; reason: string }[] = [];
   const started: { orchestrator: string; instanceId: string; input: unknown }[] = [];
+  const invoices = cosmosInvoiceStore(cosmos.containers.invoices, { clock, shards: 4 });
+  const instance = anInstance({ clock, telemetry });
   const api = opsApi({
-    invoices: cosmosInvoiceStore(cosmos.containers.invoices, { clock, shards: 4 }),
+    invoices,
+    corrections: correctionParts({ invoices, provider, clock }),
     outbox: cosmosOutboxStore(cosmos.containers.invoices, { clock }),
     job: aJob({ '0': 1, '1': 1 }).job,
     runs,
@@ -48,7 +59,7 @@ export async function opsForTests({ shardsOfDeployment = 4 } = {}) {
     pace: memoryPaceStore(),
     checkShards: shardsCheck(documents, 4),
     audit: cosmosAudit(cosmos.containers.audit, clock),
-    instance: anInstance({ clock, telemetry }),
+    instance,
     healthChecks: [],
     deadLetters: [],
   });

@@ -6,6 +6,7 @@ import { webhookFollowUp } from '../../src/followUps/webhook.ts';
 import { type Invoice, invoiceSchema, newInvoice } from '../../src/invoice/invoice.ts';
 import { shardOf } from '../../src/invoice/shard.ts';
 import { cosmosInvoiceStore } from '../../src/invoice/store/cosmosInvoiceStore.ts';
+import type { InvoiceStore } from '../../src/invoice/store/invoiceStore.ts';
 import type { Backlog } from '../../src/outbox/dispatcher.ts';
 import type { OutboxMessage } from '../../src/outbox/outboxMessage.ts';
 import { defaultSettlementPolicy } from '../../src/paying/decideSettlement.ts';
@@ -59,6 +60,8 @@ export interface ClaimOptions {
   /** Negative: the claims are stale from the start. */
   claimStaleMs?: number;
   followUps?: FollowUps;
+  /** The store that is written to. */
+  invoices?: Pick<InvoiceStore, 'claim'>;
 }
 
 /** The number of shards of the stores in these tests. */
@@ -88,6 +91,8 @@ export async function payingWorld() {
     invoices,
     telemetry,
     provider,
+    secretKey: payments.secretKey,
+    apiBase: payments.baseUrl,
 
     /** Stores due invoices in their own shard; their ids are unique in this world. */
     async dueInvoices(
@@ -119,12 +124,17 @@ export async function payingWorld() {
     /** Claims what is due in a shard at `at` (milliseconds, default now), as a run does. */
     async claimDue(
       shard: string,
-      { run = aRun(), claimStaleMs = 5 * minute, followUps = followUpsForTests }: ClaimOptions = {},
+      {
+        run = aRun(),
+        claimStaleMs = 5 * minute,
+        followUps = followUpsForTests,
+        invoices: store = invoices,
+      }: ClaimOptions = {},
     ) {
       const now = new Date(hastyClock.now()).toISOString();
       const pages = invoices.due({ shard, now, pageSize: 100 });
       const due = (await Array.fromAsync(pages)).flat();
-      return claimBatch({ invoices, followUps, claimStaleMs }, shard, due, run);
+      return claimBatch({ invoices: store, followUps, claimStaleMs }, shard, due, run);
     },
 
     /** Due invoices, claimed in one batch. */

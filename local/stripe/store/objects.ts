@@ -14,8 +14,9 @@ export function openObjects<T extends Stored>(db: DatabaseSync, table: string) {
     );
     CREATE INDEX IF NOT EXISTS ${table}ByIntent ON ${table} (intent);
   `);
-  const add = db.prepare(`INSERT INTO ${table} (id, intent, idempotencyKey, json) VALUES (?, ?, ?, ?)`);
-  const change = db.prepare(`UPDATE ${table} SET json = ? WHERE id = ?`);
+  const put = db.prepare(`
+    INSERT INTO ${table} (id, intent, idempotencyKey, json) VALUES (?, ?, ?, ?)
+    ON CONFLICT (id) DO UPDATE SET json = excluded.json`);
   const byId = db.prepare(`SELECT json FROM ${table} WHERE id = ?`);
   const keyOf = db.prepare(`SELECT idempotencyKey FROM ${table} WHERE id = ?`);
   const all = db.prepare(`SELECT json FROM ${table} ORDER BY number DESC`);
@@ -23,12 +24,9 @@ export function openObjects<T extends Stored>(db: DatabaseSync, table: string) {
   const read = ({ json }: Record<string, unknown>) => JSON.parse(String(json)) as T;
 
   return {
-    /** Stores a new object with the idempotency key of the request that makes it. */
-    add(object: T, idempotencyKey: string | null): void {
-      add.run(object.id, object.payment_intent ?? null, idempotencyKey, JSON.stringify(object));
-    },
-    change(object: T): void {
-      change.run(JSON.stringify(object), object.id);
+    /** Stores a new object with the idempotency key of the request that makes it, or a change of one. */
+    put(object: T, idempotencyKey: string | null = null): void {
+      put.run(object.id, object.payment_intent ?? null, idempotencyKey, JSON.stringify(object));
     },
     get(id: string): T | undefined {
       const row = byId.get(id);

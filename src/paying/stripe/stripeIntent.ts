@@ -1,7 +1,7 @@
 import type Stripe from 'stripe';
-import type { DisputeStatus, ProviderReversals } from '../../invoice/reversals.ts';
+import type { DisputeStatus } from '../../invoice/reversals.ts';
 import { minorAmount } from '../../invoice/stripeAmount.ts';
-import type { ChargeOutcome, PaymentProgress } from '../paymentProvider.ts';
+import type { ChargeOutcome, PaymentProgress, ProviderReversals } from '../paymentProvider.ts';
 import { codeOf, declined } from './classifyStripe.ts';
 
 /** The part of a payment intent that says how far it has come. */

@@ -1,11 +1,12 @@
 import Stripe from 'stripe';
-import { noReversals } from '../../invoice/reversals.ts';
 import { stripeAmount } from '../../invoice/stripeAmount.ts';
 import { errorText } from '../../platform/errorText.ts';
+import { isReversedInFull, noReversals } from '../mergeReversals.ts';
 import type {
   FoundPayment,
   PaymentProvider,
   ProviderPayment,
+  ProviderReversals,
   RateLimited,
   RetrievedPayment,
   SoughtPayment,
@@ -37,8 +38,10 @@ export function stripeLookups(
             expand: ['data.latest_charge'],
           });
           const found = await pick(sought, searched, signal);
-          if (found.kind !== 'notFound' || sought.since === undefined) return found;
-          return await pick(sought, listed(sought, sought.since), signal);
+          const isOver = found.kind === 'notFound' || (found.kind === 'reversed' && found.inFull === true);
+          if (!isOver || sought.since === undefined) return found;
+          const latest = await pick(sought, listed(sought, sought.since), signal);
+          return latest.kind === 'notFound' ? found : latest;
         } catch (error) {
           return rateLimited(error) ?? { kind: 'unknown', message: errorText(error) };
         }
@@ -94,7 +97,7 @@ export function stripeLookups(
     const wanted = stripeAmount(amountMinor, currency);
     const others: string[] = [];
     let alive: FoundPayment | undefined;
-    let reversed: FoundPayment | undefined;
+    let reversed: Extract<FoundPayment, { kind: 'reversed' }> | undefined;
     for await (const intent of intents) {
       signal.throwIfAborted();
       const { id, amount, currency: paidIn, metadata } = intent;
@@ -106,13 +109,16 @@ export function stripeLookups(
       else if (progress.kind === 'alive')
         alive ??= { kind: 'processing', paymentId: id, state: progress.state };
       else {
-        const message = await reversedText(stripe, intent);
-        if (message === undefined) return { kind: 'found', paymentId: id };
-        reversed ??= { kind: 'reversed', paymentId: id, message };
+        const gone = await goneBack(stripe, intent);
+        if (gone === undefined) return { kind: 'found', paymentId: id };
+        const { message, reversals } = gone;
+        const isWhole = isReversedInFull(reversals, amountMinor);
+        if (!isWhole) reversed = { kind: 'reversed', paymentId: id, message };
+        else reversed ??= { kind: 'reversed', paymentId: id, message, inFull: true };
       }
     }
     if (alive !== undefined) return alive;
-    if (reversed !== undefined) return reversed;
+    if (reversed !== undefined && (reversed.inFull !== true || others.length === 0)) return reversed;
     if (others.length === 0) return { kind: 'notFound' };
     const why = `the provider has ${others.join(', ')} in its own units, not ${amountMinor} ${currency} in minor units`;
     return { kind: 'differs', message: why };
@@ -151,14 +157,15 @@ async function readReversals(stripe: Stripe, { id, currency }: Stripe.PaymentInt
  *
  * @throws what the package throws
  */
-export async function reversedText(
+export async function goneBack(
   stripe: Stripe,
   intent: Stripe.PaymentIntent,
-): Promise<string | undefined> {
+): Promise<{ message: string; reversals: ProviderReversals } | undefined> {
   const { latest_charge: charge } = intent;
   const known = typeof charge === 'object' && charge !== null;
   if (known && charge.amount_refunded === 0 && !charge.disputed) return undefined;
-  const { refunds, disputes } = await readReversals(stripe, intent);
+  const reversals = await readReversals(stripe, intent);
+  const { refunds, disputes } = reversals;
   const parts = [
     ...refunds
       .filter(({ status }) => status === 'pending' || status === 'succeeded')
@@ -168,7 +175,8 @@ export async function reversedText(
       .map(({ amountMinor, status }) => `a dispute over ${amountMinor} is ${status}`),
   ];
   if (parts.length === 0) return undefined;
-  return `the provider has payment ${intent.id} for it, but ${parts.join(', ')} (in minor units)`;
+  const message = `the provider has payment ${intent.id} for it, but ${parts.join(', ')} (in minor units)`;
+  return { message, reversals };
 }
 
 /**

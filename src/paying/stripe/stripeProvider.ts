@@ -5,7 +5,7 @@ import { classifyError, declined } from './classifyStripe.ts';
 import { stripeChanges } from './stripeChanges.ts';
 import { late, type StripeOptions, stripeClient, withDeadline, withoutCallSite } from './stripeClient.ts';
 import { classifyIntent, progressOf } from './stripeIntent.ts';
-import { reversedText, stripeLookups } from './stripeLookups.ts';
+import { goneBack, stripeLookups } from './stripeLookups.ts';
 
 /**
  * Charges through Stripe's PaymentIntents: created and confirmed in one call, off-session, under the request's idempotency
@@ -57,8 +57,8 @@ export function stripeProvider(options: StripeOptions): Required<PaymentProvider
 
   async function unlessReversed(id: string, succeeded: ChargeOutcome): Promise<ChargeOutcome> {
     const intent = await stripe.paymentIntents.retrieve(id, { expand: ['latest_charge'] });
-    const message = await reversedText(stripe, intent);
-    return message === undefined ? succeeded : { kind: 'reversed', message };
+    const gone = await goneBack(stripe, intent);
+    return gone === undefined ? succeeded : { kind: 'reversed', message: gone.message };
   }
 }
 

@@ -1,5 +1,12 @@
 import { describe, expect, test } from 'vitest';
-import { charge, chargesOf, newInvoiceId, paymentsForFile, refusalOf } from './paymentsForTests.ts';
+import {
+  charge,
+  chargeIdOf,
+  chargesOf,
+  newInvoiceId,
+  paymentsForFile,
+  refusalOf,
+} from './paymentsForTests.ts';
 
 const { payments, clock, stripe } = await paymentsForFile({ searchLagMs: 60_000 });
 const day = 24 * 3600 * 1000;
@@ -24,7 +31,7 @@ describe('a method that is accepted', () => {
     });
     expect(begun).toMatchObject({ status: 'processing', amount_received: 0, payment_method_types: [type] });
     expect(begun.latest_charge).toMatch(/^py_/);
-    expect(await stripe.charges.retrieve(String(begun.latest_charge))).toMatchObject({
+    expect(await stripe.charges.retrieve(chargeIdOf(begun))).toMatchObject({
       status: 'pending',
       paid: false,
       payment_intent: begun.id,
@@ -67,7 +74,9 @@ describe('a method that is accepted', () => {
     ['card', 'pm_card_local_processingFails', 10 / (24 * 60), 'card_declined'],
   ] as const)('%s: %s fails after %f days with %s', async (type, method, days, code) => {
     const invoiceId = newInvoiceId();
-    const { id, latest_charge } = await stripe.paymentIntents.create(debit(type, method, invoiceId));
+    const begun = await stripe.paymentIntents.create(debit(type, method, invoiceId));
+    const { id } = begun;
+    const latest_charge = chargeIdOf(begun);
     await clock.advance(days * day - 1);
     expect((await stripe.paymentIntents.retrieve(id)).status).toBe('processing');
     await clock.advance(1);
@@ -77,7 +86,7 @@ describe('a method that is accepted', () => {
       latest_charge,
       last_payment_error: { code, decline_code: 'generic_decline', charge: latest_charge },
     });
-    expect(await stripe.charges.retrieve(String(latest_charge))).toMatchObject({
+    expect(await stripe.charges.retrieve(latest_charge)).toMatchObject({
       status: 'failed',
       failure_code: code === 'payment_intent_payment_attempt_failed' ? 'incorrect_account_holder_name' : code,
     });
@@ -161,8 +170,8 @@ describe('a method that is refused at once', () => {
       code,
       payment_intent: { status: 'requires_payment_method' },
     });
-    const { latest_charge } = refusal.payment_intent ?? {};
-    expect(await stripe.charges.retrieve(String(latest_charge))).toMatchObject({
+    const charged = chargeIdOf(refusal.payment_intent ?? { latest_charge: null });
+    expect(await stripe.charges.retrieve(charged)).toMatchObject({
       status: 'failed',
       failure_code: code,
     });
@@ -224,6 +233,15 @@ describe('payment method types', () => {
       `The currency provided (${currency}) is invalid. Payments with ${type} support the following currencies: ${only}.`,
     );
   });
+
+  test.each(['pm_usBankAccount_riskLevelHighest', 'pm_usBankAccount_failMicrodeposits'])(
+    '%s is 501',
+    async (method) => {
+      const refusal = await refusalOf(stripe.paymentIntents.create(debit('us_bank_account', method)));
+      expect(refusal).toMatchObject({ statusCode: 501 });
+      expect(refusal.message).toContain(`'${method}'`);
+    },
+  );
 
   test('others are 501', async () => {
     const refusal = await refusalOf(

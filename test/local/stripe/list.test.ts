@@ -23,5 +23,19 @@ test('a page tells whether more follow', async () => {
 });
 
 test('an unsupported parameter is 501', async () => {
-  await expect(stripe.paymentIntents.list({ customer: 'cus_1' })).rejects.toMatchObject({ statusCode: 501 });
+  await expect(stripe.paymentIntents.list({ ending_before: 'pi_1' })).rejects.toMatchObject({
+    statusCode: 501,
+  });
+});
+
+test('the payments of one customer', async () => {
+  const ids = await Promise.all(
+    ['cus_a', 'cus_b', 'cus_a'].map(async (customer) => {
+      const { id } = await stripe.paymentIntents.create({ amount: 100, currency: 'usd', customer });
+      return { id, customer };
+    }),
+  );
+  const { data } = await stripe.paymentIntents.list({ customer: 'cus_a' });
+  const expected = ids.filter(({ customer }) => customer === 'cus_a').map(({ id }) => id);
+  expect(data.map(({ id }) => id).toSorted()).toEqual(expected.toSorted());
 });

@@ -79,6 +79,12 @@ export async function refusalOf(call: Promise<unknown>): Promise<Stripe.errors.S
   throw new Error('expected the call to be refused');
 }
 
+/** The id of an intent's last charge. */
+export function chargeIdOf({ latest_charge: charge }: Pick<Stripe.PaymentIntent, 'latest_charge'>): string {
+  if (typeof charge !== 'string') throw new Error('expected an intent with a charge, not expanded');
+  return charge;
+}
+
 /** The ledger rows of one invoice. */
 export async function chargesOf(
   { baseUrl }: Pick<Payments, 'baseUrl'>,

@@ -1,12 +1,13 @@
 import { describe, expect, test } from 'vitest';
 import { claimBatch } from '../../../../src/claiming/processInvoices.ts';
+import { retryInvoice } from '../../../../src/corrections/retryInvoice.ts';
 import { followUpsOf } from '../../../../src/followUps/followUps.ts';
 import { firstPaymentState, type Invoice } from '../../../../src/invoice/invoice.ts';
-import { retryInvoice } from '../../../../src/invoice/retryInvoice.ts';
 import type { Settlement } from '../../../../src/paying/decideSettlement.ts';
 import { parseBatch } from '../../../../src/paying/paymentBatch.ts';
 import { settleBatch, startBatch } from '../../../../src/paying/startAndSettle.ts';
 import { aClaimedInvoice, anInvoice } from '../../../support/anInvoice.ts';
+import { correctionParts } from '../../../support/correctionParts.ts';
 import { fence, type InvoiceContract, shard } from './world.ts';
 
 /** What an older process must leave alone. */
@@ -64,7 +65,7 @@ export function newerFieldsContract({ world }: InvoiceContract): void {
         });
         if (settlement.kind !== 'declined' && settlement.kind !== 'parked') return;
         expect(
-          await retryInvoice({ invoices, instance: { clock } }, 'inv-1', { actor: 'ops' }),
+          await retryInvoice(correctionParts({ invoices, clock }), 'inv-1', { actor: 'ops' }),
         ).toMatchObject({
           kind: 'retried',
         });

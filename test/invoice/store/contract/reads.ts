@@ -169,6 +169,42 @@ export function readsContract({ world }: InvoiceContract): void {
     });
   });
 
+  describe('payments in progress', () => {
+    const inProgress = (id: string, checkAt: string, since: string) => ({
+      id,
+      status: 'processing' as const,
+      checkAt,
+      payment: {
+        ...anInvoice().payment,
+        inProgress: { id: `pi_${id}`, state: 'processing', since, checks: 0 },
+      },
+    });
+
+    test('those whose check is due, longest due first, over all shards, as many as asked for', async () => {
+      const { invoices, put, clock } = await world({ shards: 4 });
+      const now = clock.now();
+      await put(
+        { ...inProgress('second', iso(now - 1_000), iso(now - 60_000)), shard: '01' },
+        { ...inProgress('first', iso(now - 2_000), iso(now - 50_000)), shard: '03' },
+        { ...inProgress('third', iso(now), iso(now - 40_000)), shard: '02' },
+        inProgress('later', iso(now + 1), iso(now - 70_000)),
+        { id: 'due', actionableAt: iso(now - 5_000) },
+      );
+      const ids = async (limit: number) =>
+        (await invoices.toCheck({ now: iso(now), limit })).map(({ id }) => id);
+      expect(await ids(10)).toEqual(['first', 'second', 'third']);
+      expect(await ids(2)).toEqual(['first', 'second']);
+      expect(await invoices.inProgressSince()).toBe(iso(now - 70_000));
+    });
+
+    test('none', async () => {
+      const { invoices, put, clock } = await world({ shards: 4 });
+      await put({ id: 'pending-1' });
+      expect(await invoices.toCheck({ now: iso(clock.now()), limit: 10 })).toEqual([]);
+      expect(await invoices.inProgressSince()).toBeUndefined();
+    });
+  });
+
   describe('figures', () => {
     test('of an empty store', async () => {
       const { invoices, clock } = await world({ shards: 4 });

@@ -1,9 +1,10 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { paramsHash } from '../../src/invoice/chargeForm.ts';
+import { retryInvoice } from '../../src/corrections/retryInvoice.ts';
+import { methodTypesOf, paramsHash } from '../../src/invoice/chargeForm.ts';
 import type { Invoice, PaymentState } from '../../src/invoice/invoice.ts';
-import { retryInvoice } from '../../src/invoice/retryInvoice.ts';
 import { cosmosInvoiceStore } from '../../src/invoice/store/cosmosInvoiceStore.ts';
 import { paymentBatchSchema } from '../../src/paying/paymentBatch.ts';
+import { correctionParts } from '../support/correctionParts.ts';
 import { withBatch } from '../support/layerSwitches.ts';
 import {
   hastyClock,
@@ -31,10 +32,7 @@ async function ended(changes: Partial<Invoice>) {
     shard,
     retry: (container = world.container) =>
       retryInvoice(
-        {
-          invoices: cosmosInvoiceStore(container, { clock: hastyClock, shards }),
-          instance: { clock: hastyClock },
-        },
+        correctionParts({ invoices: cosmosInvoiceStore(container, { clock: hastyClock, shards }) }),
         id,
         { actor: 'ada', reason: 'card renewed' },
       ),
@@ -71,6 +69,7 @@ const charge = (invoiceId: string, idempotencyKey: string) =>
     amountMinor: 1_000,
     currency: 'USD',
     paymentMethod: 'pm_card_visa',
+    methodTypes: methodTypesOf('2.'),
     idempotencyKey,
   });
 

@@ -1,9 +1,10 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { decideRetry } from '../../src/invoice/decideRetry.ts';
+import { decideRetry } from '../../src/corrections/decideRetry.ts';
 import { invoiceStatuses, type PaymentState } from '../../src/invoice/invoice.ts';
 import { commandFor } from '../../src/paying/paymentBatch.ts';
 import { anInvoice } from '../support/anInvoice.ts';
+import { anyPayment } from '../support/anyPayment.ts';
 
 const used: PaymentState = {
   keyNumber: 2,
@@ -49,37 +50,31 @@ describe('decideRetry', () => {
     expect(decideRetry({ status, payment: used })).toEqual({ kind: 'refused', status });
   });
 
-  const time = fc.date({ noInvalidDate: true }).map((date) => date.toISOString());
-  const payments: fc.Arbitrary<PaymentState> = fc.record(
-    {
-      keyNumber: fc.integer({ min: 1, max: 9 }),
-      declines: fc.nat(4),
-      deferrals: fc.nat(9),
-      keyCreatedAt: time,
-      paramsHash: fc.string(),
-      unknownSince: time,
-    },
-    { requiredKeys: ['keyNumber', 'declines', 'deferrals'] },
+  const wishes = fc.record(
+    { notCharged: fc.boolean(), paymentMethod: fc.constantFrom('pm_1', 'pm_2') },
+    { requiredKeys: [] },
   );
 
-  test('a new key only after a definite decline; otherwise the next request repeats the last', () => {
+  test('without a check, a new key only after a definite decline; otherwise the next request repeats the last', () => {
     fc.assert(
-      fc.property(fc.constantFrom(...invoiceStatuses), payments, (status, payment) => {
-        const decision = decideRetry({ status, payment });
-        if (decision.kind === 'refused') {
-          expect(['pending', 'claimed', 'processing', 'paid', 'voided']).toContain(status);
-          return;
-        }
+      fc.property(fc.constantFrom(...invoiceStatuses), anyPayment, wishes, (status, payment, wish) => {
+        const decision = decideRetry({ status, payment }, wish);
+        const isOpen = status === 'parked' || status === 'declined';
+        expect(decision.kind === 'refused').toBe(!isOpen);
+        if (decision.kind === 'refused' || decision.kind === 'mayBeCharged') return;
         const next = commandFor(anInvoice({ payment: decision.payment }), { attempt: 1, at: 'now' }).payment;
-        if (next.keyNumber !== payment.keyNumber) {
-          expect(status).toBe('declined');
-          expect(payment.unknownSince).toBeUndefined();
-          expect(next).toMatchObject({ keyNumber: payment.keyNumber + 1, keyCreatedAt: 'now' });
-        } else {
+        if (next.keyNumber === payment.keyNumber) {
+          expect(decision.kind).toBe('retry');
           expect(next.keyCreatedAt).toBe(payment.keyCreatedAt ?? 'now');
           if (payment.paramsHash !== undefined) expect(next.paramsHash).toBe(payment.paramsHash);
           expect(next.unknownSince).toBe(payment.unknownSince);
+          expect(wish.paymentMethod).toBeUndefined();
+          return;
         }
+        expect(next).toMatchObject({ keyNumber: payment.keyNumber + 1, keyCreatedAt: 'now' });
+        expect(next.unknownSince).toBeUndefined();
+        const isDefinite = status === 'declined' && payment.unknownSince === undefined;
+        expect(decision.kind).toBe(isDefinite ? 'retry' : 'check');
       }),
     );
   });

@@ -1,0 +1,124 @@
+import type { Invoice } from '../invoice/invoice.ts';
+import { soughtOf } from '../paying/chargeUnderKey.ts';
+import { isReversedInFull } from '../paying/mergeReversals.ts';
+import type { FoundPayment, NotCalled, PaymentCalls, RetrievedPayment } from '../paying/paymentProvider.ts';
+
+/** What the provider has for an invoice. */
+export type ProviderView =
+  | { kind: 'found'; paymentId: string }
+  | { kind: 'processing'; paymentId: string; state: string }
+  /** There is something that a person has to look at. */
+  | { kind: 'unclear'; message: string }
+  /** All that was charged has gone back. */
+  | { kind: 'reversedInFull'; paymentId: string }
+  | { kind: 'nothing' }
+  /** The provider could not say. */
+  | { kind: 'silent'; message: string };
+
+/** What counts if several views differ: the first of these that there is. */
+const precedence: readonly ProviderView['kind'][] = [
+  'found',
+  'processing',
+  'silent',
+  'unclear',
+  'reversedInFull',
+  'nothing',
+];
+
+/** Payments that are retrieved by id, at most: the latest that the timeline names. */
+const mostIds = 10;
+
+/**
+ * Asks the provider for payments of an invoice: by the ids that the invoice names, by search, and in the list of the
+ * customer's payments, which does not lag as the search does.
+ */
+export async function checkProvider(
+  calls: Pick<PaymentCalls, 'find' | 'retrieve'>,
+  invoice: Invoice,
+): Promise<ProviderView> {
+  const { id: invoiceId, amountMinor, createdAt, payment } = invoice;
+  // No call was made before it was imported.
+  const since = payment.keyCreatedAt ?? createdAt;
+  const views = [viewOfFound(await calls.find({ ...soughtOf({ ...invoice, invoiceId }), since }))];
+  for (const paymentId of paymentIdsOf(invoice)) {
+    views.push(viewOfRetrieved(paymentId, await calls.retrieve(paymentId), amountMinor));
+  }
+  return weightiest(views);
+}
+
+/** The view that counts. Pure. */
+export function weightiest(views: readonly ProviderView[]): ProviderView {
+  const [first = { kind: 'nothing' as const }] = views.toSorted(
+    (one, other) => precedence.indexOf(one.kind) - precedence.indexOf(other.kind),
+  );
+  return first;
+}
+
+/** The provider's ids that the invoice names, latest first. Pure. */
+export function paymentIdsOf({ payment, timeline }: Pick<Invoice, 'payment' | 'timeline'>): string[] {
+  const named = timeline.map(({ paymentId }) => paymentId).filter((id) => typeof id === 'string');
+  const current = payment.inProgress === undefined ? [] : [payment.inProgress.id];
+  return [...new Set([...current, ...named.toReversed()])].slice(0, mostIds);
+}
+
+function viewOfFound(found: FoundPayment | NotCalled): ProviderView {
+  switch (found.kind) {
+    case 'found':
+    case 'processing':
+      return found;
+    case 'notFound':
+      return { kind: 'nothing' };
+    case 'reversed':
+      return found.inFull === true
+        ? { kind: 'reversedInFull', paymentId: found.paymentId }
+        : { kind: 'unclear', message: found.message };
+    case 'differs':
+      return { kind: 'unclear', message: found.message };
+    case 'notCalled':
+      return notCalled;
+    case 'heldBack':
+    case 'unknown':
+      return { kind: 'silent', message: found.message };
+  }
+}
+
+function viewOfRetrieved(
+  paymentId: string,
+  retrieved: RetrievedPayment | NotCalled,
+  amountMinor: number,
+): ProviderView {
+  switch (retrieved.kind) {
+    case 'notFound':
+      return {
+        kind: 'unclear',
+        message: `the provider does not know payment ${paymentId}, which the timeline names`,
+      };
+    case 'notCalled':
+      return notCalled;
+    case 'heldBack':
+    case 'unknown':
+      return { kind: 'silent', message: retrieved.message };
+    case 'payment':
+      break;
+  }
+  const { progress, reversals } = retrieved;
+  switch (progress.kind) {
+    case 'failed':
+    case 'canceled':
+      return { kind: 'nothing' };
+    case 'alive':
+      return { kind: 'processing', paymentId, state: progress.state };
+    case 'succeeded': {
+      if (isReversedInFull(reversals, amountMinor)) return { kind: 'reversedInFull', paymentId };
+      const gone = reversals.refunds.filter(({ status }) => status === 'pending' || status === 'succeeded');
+      const disputed = reversals.disputes.filter(({ status }) => status !== 'won');
+      if (gone.length + disputed.length === 0) return { kind: 'found', paymentId };
+      return {
+        kind: 'unclear',
+        message: `payment ${paymentId} was charged and part of it has gone back, or may`,
+      };
+    }
+  }
+}
+
+const notCalled: ProviderView = { kind: 'silent', message: 'the turn of the call did not come in time' };

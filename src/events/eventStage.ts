@@ -1,0 +1,72 @@
+import { lookUpInvoice, wasVoided } from '../paying/lookUpInvoice.ts';
+import { type Tracked, type TrackingParts, trackPayment } from '../tracking/trackPayment.ts';
+import { NotNow } from '../workItems/notNow.ts';
+import { defineStage, type Effect, type Stage } from '../workItems/workItem.ts';
+import { decideHint } from './decideHint.ts';
+import { eventInput, eventStage } from './eventItems.ts';
+
+/** The provider could not be asked, or what it says cannot be recorded yet. */
+export class EventPutOff extends NotNow {
+  override readonly name = 'EventPutOff';
+}
+
+export type EventParts = Pick<TrackingParts, 'provider' | 'followUps' | 'settlement' | 'instance'> & {
+  invoices: Pick<TrackingParts['invoices'], 'find' | 'update' | 'toCheck'>;
+};
+
+/**
+ * The stage that looks into an event: the payment is retrieved, and what the provider says now is recorded. So events may
+ * come twice, late, in any order and with any content. Two may even be at work for one payment at the same moment, because
+ * each change is a compare-and-swap: no lease is needed.
+ *
+ * A refund that comes before the settlement of its invoice is put off, as all work items are, for up to a day: longer than a
+ * claim lasts (five attempts, each stale after `CLAIM_STALE_SECONDS`).
+ */
+export function paymentEventStage(parts: EventParts): Stage {
+  return defineStage({
+    name: eventStage,
+    lease: false,
+    input: eventInput,
+    async handle({ hint, invoiceId }, { resourceId: paymentId }) {
+      if (invoiceId !== undefined) {
+        const invoice = await parts.invoices.find(invoiceId);
+        if (invoice === undefined) return { result: 'not ours' };
+        if (decideHint(invoice, { hint, paymentId }) === 'nothing') return { result: 'nothing new' };
+      }
+      return recorded(await trackPayment(parts, paymentId));
+    },
+  });
+
+  async function recorded(tracked: Tracked): Promise<Effect> {
+    switch (tracked.kind) {
+      case 'changed':
+        return { result: 'recorded', status: tracked.status };
+      case 'nothing':
+        return { result: 'nothing new' };
+      case 'notOurs':
+        return { result: 'not ours', message: tracked.message };
+      case 'notYet':
+        throw new EventPutOff('the invoice is not settled yet');
+      case 'notAsked':
+        throw new EventPutOff(tracked.message);
+      case 'lookUp':
+        return lookUp(tracked.invoiceId);
+    }
+  }
+
+  async function lookUp(invoiceId: string): Promise<Effect> {
+    const invoice = await parts.invoices.find(invoiceId);
+    if (invoice === undefined) return { result: 'not ours' };
+    if (invoice.status === 'parked' && wasVoided(invoice)) return { result: 'waits for a person' };
+    switch (invoice.status) {
+      case 'pending':
+      case 'parked':
+      case 'declined':
+      case 'voided':
+        // The payment exists: a look-up that does not find it is late.
+        return { ...(await lookUpInvoice(parts, invoice, { found: 'by an event', mayLag: () => true })) };
+      default:
+        throw new EventPutOff('the invoice has changed meanwhile');
+    }
+  }
+}

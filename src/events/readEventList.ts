@@ -1,0 +1,133 @@
+import { StoreAway } from '../documents/storeAway.ts';
+import type { Lease } from '../locking/index.ts';
+import type { Pacer } from '../pacing/pacer.ts';
+import type { EventPage, EventQuery, ProviderEvent, ProviderEvents } from '../paying/providerEvents.ts';
+import { metric } from '../platform/appMetrics.ts';
+import type { Instance } from '../platform/instance.ts';
+import { workItemMessages } from '../workItems/workItem.ts';
+import type { EventCursor } from './eventCursor.ts';
+import { eventItem } from './eventItems.ts';
+
+/** All in seconds, on the provider's clock. */
+const hour = 3_600;
+const day = 24 * hour;
+/** How much of what was read is read again: nobody promises that an event is listed the moment it happens. */
+const overlap = 120;
+/** How far back the first look goes: as long as Stripe keeps delivering to a webhook (https://docs.stripe.com/webhooks). */
+const firstLook = 3 * day;
+/** Stripe lists events for 30 days (https://docs.stripe.com/api/events). */
+const kept = 30 * day;
+/** A backlog is read in parts of this length, so that a failure costs no more than one of them. */
+const part = hour;
+/** How long a further page waits for its turn, in milliseconds. */
+const turnWithinMs = 30_000;
+
+/** What came of a tick. `notListed`: why the provider gave no list; the next tick begins where this one did. */
+export interface EventsRead {
+  queued: number;
+  notListed?: string;
+}
+
+export interface EventListParts {
+  events: ProviderEvents;
+  cursor: EventCursor;
+  /** Puts a text on the queue of work items. */
+  send: (text: string) => Promise<void>;
+  /** For every page but the first of a tick: one call in half a minute needs no turn. */
+  pacer: Pick<Pacer, 'turn'>;
+  instance: Pick<Instance, 'clock' | 'telemetry' | 'log'>;
+}
+
+/**
+ * Creates the reader of the provider's list of events, for those who have no webhook: what happened since the last tick goes
+ * to the queue, as if it had been delivered. The cursor follows once it is there. If nothing happened, a tick costs one call
+ * and one read of the cursor.
+ */
+export function createReadEventList({
+  events,
+  cursor,
+  send,
+  pacer,
+  instance: { clock, telemetry, log },
+}: EventListParts): (lease: Pick<Lease, 'assertHeld'>, signal: AbortSignal) => Promise<EventsRead> {
+  /** Events that this process has sent, for as long as they are listed again. */
+  let sent = new Set<string>();
+
+  return async (lease, signal) => {
+    let queued = 0;
+    try {
+      const now = Math.floor(clock.now() / 1000);
+      let before = await cursor.read();
+      let readUntil = before ?? now - firstLook;
+      for (let isFirst = true; !signal.aborted; isFirst = false) {
+        const from = Math.max(readUntil - overlap, now - kept);
+        const until = from + overlap + part;
+        // The last part has no end, and others end long ago: the provider's clock may differ from ours.
+        const query = until < now - part ? { from, until } : { from };
+        const read = await readPart(query, isFirst);
+        if (read.kind === 'notListed') return notListed(queued, read.message);
+        lease.assertHeld();
+        queued += await sendNew(read.events);
+        readUntil = query.until ?? Math.max(readUntil, read.latest);
+        if (readUntil !== before) await cursor.advance(before, readUntil);
+        before = readUntil;
+        if (query.until === undefined) break;
+      }
+      return { queued };
+    } catch (error) {
+      if (!(error instanceof StoreAway)) throw error;
+      return notListed(queued, error.message);
+    }
+  };
+
+  function notListed(queued: number, message: string): EventsRead {
+    telemetry.count(metric.paymentEvent, { outcome: 'notListed' });
+    log(`the events of the payment provider cannot be read: ${message}`);
+    return { queued, notListed: message };
+  }
+
+  /** All pages of a part: the newest come first, so only the last page says that it is complete. */
+  async function readPart(
+    query: EventQuery,
+    isFirst: boolean,
+  ): Promise<
+    { kind: 'read'; events: ProviderEvent[]; latest: number } | { kind: 'notListed'; message: string }
+  > {
+    const found: ProviderEvent[] = [];
+    let latest = query.from;
+    let after: string | undefined;
+    for (let inTurn = !isFirst; ; inTurn = true) {
+      const page = await list({ ...query, ...(after === undefined ? {} : { after }) }, inTurn);
+      if (page.kind !== 'page') return { kind: 'notListed', message: page.message };
+      found.push(...page.events);
+      latest = Math.max(latest, page.latest ?? 0);
+      after = page.next;
+      if (after === undefined) return { kind: 'read', events: found.toReversed(), latest };
+    }
+  }
+
+  async function list(
+    query: EventQuery,
+    inTurn: boolean,
+  ): Promise<EventPage | { kind: 'away'; message: string }> {
+    const turn = inTurn ? await pacer.turn(clock.monotonic() + turnWithinMs, 'last') : undefined;
+    if (inTurn && turn === undefined) return { kind: 'away', message: 'the turn of the call did not come' };
+    const page = await events.list(query);
+    if (page.kind === 'rateLimited' && page.overRate) turn?.refused(page.retryAfterMs);
+    else turn?.answered();
+    return page.kind === 'page' ? page : { kind: 'away', message: page.message };
+  }
+
+  /** Sends what was not sent before, oldest first. */
+  async function sendNew(listed: readonly ProviderEvent[]): Promise<number> {
+    const fresh = listed.filter(({ eventId }) => !sent.has(eventId));
+    try {
+      for (const message of workItemMessages(fresh.map(eventItem))) await send(JSON.stringify(message));
+    } catch (cause) {
+      throw new StoreAway('noAnswer', cause);
+    }
+    sent = new Set(listed.map(({ eventId }) => eventId));
+    if (fresh.length > 0) telemetry.count(metric.paymentEvent, { outcome: 'listed' }, fresh.length);
+    return fresh.length;
+  }
+}

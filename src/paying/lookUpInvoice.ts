@@ -1,0 +1,153 @@
+import { randomUUID } from 'node:crypto';
+import { StoreAway } from '../documents/storeAway.ts';
+import type { FollowUps } from '../followUps/followUps.ts';
+import type { Invoice } from '../invoice/invoice.ts';
+import type { InvoiceStore } from '../invoice/store/invoiceStore.ts';
+import { metric } from '../platform/appMetrics.ts';
+import type { Instance } from '../platform/instance.ts';
+import { NotNow } from '../workItems/notNow.ts';
+import { soughtOf } from './chargeUnderKey.ts';
+import type { PacedProvider } from './pacedProvider.ts';
+import type { FoundPayment } from './paymentProvider.ts';
+import { recordFoundPayment } from './recordFoundPayment.ts';
+
+/** How long a look-up waits for its turn, in milliseconds, before it is put off like one that the provider cannot do. */
+const lookUpWithinMs = 30_000;
+
+/** The provider could not say, or the store gave no clear answer: the work item is tried again later. */
+export class NotReconciled extends NotNow {
+  override readonly name = 'NotReconciled';
+}
+
+export interface LookUpParts {
+  invoices: Pick<InvoiceStore, 'find' | 'update'>;
+  provider: Pick<PacedProvider, 'within'>;
+  followUps: FollowUps;
+  instance: Pick<Instance, 'clock' | 'name' | 'telemetry'>;
+}
+
+/** What came of looking an invoice up. */
+export type LookedUp =
+  | { result: 'paid' | 'processing' | 'parked'; paymentId: string }
+  /** It stays as it is: the provider has no payment that settles it, and the timeline says so. */
+  | { result: 'not found' | 'differs' | 'reversed' }
+  /** Its state has changed since it was read. */
+  | { result: 'decided meanwhile' };
+
+type Found = Extract<FoundPayment, { kind: 'found' | 'processing' }>;
+type NoneFound = Extract<FoundPayment, { kind: 'notFound' | 'differs' | 'reversed' }>;
+
+/**
+ * Looks an invoice up at the provider, as it was read, and records what is found. One that was charged becomes paid and its
+ * receipt is ordered; a payment that is alive is followed. One that a person has voided is parked instead: it was not to be
+ * paid, so that person decides. Nothing is ever charged here.
+ *
+ * `mayLag`: asked if no payment is found. If so, that proves nothing yet.
+ *
+ * @throws {NotReconciled} and what `assertHeld` throws
+ */
+export async function lookUpInvoice(
+  { invoices, provider, followUps, instance: { clock, name: by, telemetry } }: LookUpParts,
+  invoice: Invoice,
+  {
+    found,
+    mayLag,
+    assertHeld = () => {},
+  }: { found: string; mayLag: (now: number) => boolean; assertHeld?: () => void },
+): Promise<LookedUp> {
+  const { id, status } = invoice;
+  const { keyNumber } = invoice.payment;
+  const asRead = (stored: Invoice) => stored.status === status && stored.payment.keyNumber === keyNumber;
+  const calls = provider.within({
+    before: clock.monotonic() + lookUpWithinMs,
+    mayCall: isHeld(assertHeld),
+  });
+  const seen = await calls.find(soughtOf({ ...invoice, invoiceId: id }));
+  if (seen.kind === 'notCalled') throw new NotReconciled('the turn of its look-up did not come in time');
+  if (seen.kind === 'unknown' || seen.kind === 'heldBack')
+    throw new NotReconciled(`the provider cannot say: ${seen.message}`);
+  const now = clock.now();
+  const at = new Date(now).toISOString();
+  if (seen.kind === 'notFound' && mayLag(now))
+    throw new NotReconciled('the provider finds no payment, but its search may lag');
+  assertHeld();
+  try {
+    if (seen.kind !== 'found' && seen.kind !== 'processing') return await staysAsItIs(seen);
+    return status === 'voided' ? await park(seen) : await recordFound(seen);
+  } catch (error) {
+    if (!(error instanceof StoreAway)) throw error;
+    throw new NotReconciled(error.message, { cause: error });
+  }
+
+  async function recordFound(payment: Found): Promise<LookedUp> {
+    const { paymentId } = payment;
+    const recorded = await recordFoundPayment(
+      invoices,
+      id,
+      payment.kind === 'found' ? { ...payment, paidAt: at } : payment,
+      { now, by, found, occasion: `reconciled-${paymentId}`, followUps, mayRecord: asRead, assertHeld },
+    );
+    if (recorded.kind !== 'updated') return { result: 'decided meanwhile' };
+    return { result: payment.kind === 'found' ? 'paid' : 'processing', paymentId };
+  }
+
+  async function park({ kind, paymentId }: Found): Promise<LookedUp> {
+    const how = kind === 'found' ? 'has succeeded' : 'is in progress';
+    const reason = `it was voided, but payment ${paymentId} ${how}: refund it, or retry the invoice to record it`;
+    const write = randomUUID();
+    const occasion = `voided-${paymentId}-${write.slice(0, 8)}`;
+    const updated = await invoices.update(id, {
+      decide: (stored) => {
+        if (!asRead(stored)) return { kind: 'refuse', why: 'decided' };
+        const ended = { ...stored, invoiceId: id, keyNumber };
+        const end = { kind: 'parked' as const, reason, unknown: false };
+        return {
+          kind: 'change',
+          change: {
+            set: { status: 'parked', reason },
+            entry: { at, what: 'parked', by, reason, paymentId, found, write },
+          },
+          messages: followUps([{ invoice: ended, end }], { shard: stored.shard, occasion, now }),
+        };
+      },
+      isApplied: ({ timeline }) => timeline.some((entry) => entry.write === write),
+      beforeTry: assertHeld,
+    });
+    if (updated.kind !== 'updated') return { result: 'decided meanwhile' };
+    telemetry.count(metric.invoiceParked, { unknown: false });
+    return { result: 'parked', paymentId };
+  }
+
+  async function staysAsItIs(none: NoneFound): Promise<LookedUp> {
+    const reason = none.kind === 'notFound' ? 'the provider finds no payment' : none.message;
+    const result = none.kind === 'notFound' ? 'not found' : none.kind;
+    // Several events tell of one refund: the timeline says it once.
+    const last = invoice.timeline.at(-1);
+    if (last?.what === 'looked up' && last.reason === reason) return { result };
+    const entry = { at, what: 'looked up', by, reason };
+    const updated = await invoices.update(id, {
+      decide: (stored) =>
+        asRead(stored) ? { kind: 'change', change: { entry } } : { kind: 'refuse', why: 'decided' },
+      isApplied: ({ timeline }) =>
+        timeline.some(({ at: when, what }) => when === entry.at && what === entry.what),
+      beforeTry: assertHeld,
+    });
+    return updated.kind === 'updated' ? { result } : { result: 'decided meanwhile' };
+  }
+}
+
+/** Whether a person's last decision about an invoice was to void it: then no look-up makes it paid. Pure. */
+export function wasVoided({ timeline }: Pick<Invoice, 'timeline'>): boolean {
+  return timeline.findLast(({ what }) => what === 'voided' || what === 'retried')?.what === 'voided';
+}
+
+function isHeld(assertHeld: () => void): () => boolean {
+  return () => {
+    try {
+      assertHeld();
+      return true;
+    } catch {
+      return false;
+    }
+  };
+}

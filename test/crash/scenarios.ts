@@ -1,0 +1,105 @@
+import { containers, databaseName } from '../../src/platform/cosmosContainers.ts';
+import type { LocalCloud } from '../support/localCloud.ts';
+import type { Scenario } from './trial.ts';
+
+/** All that the sweep lets happen, once without a crash and then with one at each request. */
+export const scenarios: readonly Scenario[] = [
+  { name: 'one-invoice', invoices: 1, hosts: 1 },
+  { name: 'two-hosts', invoices: 1, hosts: 2, races: true },
+  // Timing decides how often the sweeper runs before everything is done.
+  { name: 'sweeper', invoices: 1, hosts: 1, sweeper: true, races: true },
+  { name: 'batch', invoices: 20, hosts: 1 },
+  {
+    // The payment is in progress, and nobody but the timer asks how it stands.
+    name: 'look-up',
+    invoices: 1,
+    hosts: 1,
+    // Timing decides how often the timer runs before everything is done.
+    races: true,
+    occurrences: 2,
+    paymentMethod: 'pm_card_local_processingSucceeds',
+    async meanwhile({ cloud, invoices, run }) {
+      // What follows from a check waits in the outbox for the next sweep.
+      if (invoices.some(({ status }) => status === 'paid')) await run('sweepOutbox');
+      const waiting = invoices.filter(({ status }) => status === 'processing');
+      if (waiting.length === 0) return;
+      await letProviderFinish(cloud);
+      await makeChecksDue(
+        cloud,
+        waiting.map(({ id }) => id),
+      );
+      await run('trackPayments');
+    },
+  },
+  {
+    // Somebody voids two invoices while a batch pays them, and asks again until that is settled: one is charged or voided, never
+    // both, and one is declined and can be voided then.
+    name: 'void',
+    invoices: 2,
+    hosts: 1,
+    // A void that comes before the claim, or before its look, makes other requests.
+    races: true,
+    paymentMethod: ['pm_card_visa', 'pm_card_chargeDeclinedExpiredCard'],
+    before: slowCharges,
+    ends: ['paid', 'voided'],
+    async meanwhile({ invoices, call }) {
+      const open = invoices.filter(({ status }) => status !== 'paid' && status !== 'voided');
+      for (const { id } of open) await call('POST', `ops/invoices/${id}/void`, { reason: 'sent by mistake' });
+    },
+  },
+  {
+    // The first card is declined for good, so somebody gives another one.
+    name: 'retry-method',
+    invoices: 1,
+    hosts: 1,
+    // Timing decides how often the job runs before everything is done.
+    races: true,
+    paymentMethod: 'pm_card_chargeDeclinedExpiredCard',
+    async meanwhile({ invoices, call, run }) {
+      for (const { id, status } of invoices) {
+        if (status === 'declined')
+          await call('POST', `ops/invoices/${id}/retry`, { paymentMethod: 'pm_card_visa' });
+      }
+      if (invoices.some(({ status }) => status === 'pending' || status === 'declined'))
+        await run('processInvoices');
+    },
+  },
+];
+
+/** Longer than a card stays in progress at the stand-in, in milliseconds. */
+const cardProcessingMs = 11 * 60_000;
+
+/** Lets the provider's clock run until the payments in progress have ended. */
+async function letProviderFinish({ payments }: LocalCloud): Promise<void> {
+  await fetch(`${payments}/_local/clock`, {
+    method: 'POST',
+    body: JSON.stringify({ advanceMs: cardProcessingMs }),
+  });
+}
+
+/** The next check of these invoices is due now: nobody waits for it. */
+async function makeChecksDue({ cosmosClient }: LocalCloud, ids: readonly string[]): Promise<void> {
+  const container = cosmosClient.database(databaseName).container(containers.invoices.name);
+  const { resources } = await container.items
+    .query<{ id: string; shard: string }>({
+      query: 'SELECT c.id, c.shard FROM c WHERE ARRAY_CONTAINS(@ids, c.id)',
+      parameters: [{ name: '@ids', value: [...ids] }],
+    })
+    .fetchAll();
+  for (const { id, shard } of resources) {
+    const operations = [{ op: 'set' as const, path: '/checkAt', value: '2026-01-01T00:00:00.000Z' }];
+    // A check that was faster has cleared it.
+    const condition = `from c where c.status = 'processing'`;
+    await container
+      .item(id, shard)
+      .patch({ condition, operations })
+      .catch(() => {});
+  }
+}
+
+/** The next charges take a while, so that a claim can be met while it is being paid. */
+async function slowCharges({ payments }: LocalCloud): Promise<void> {
+  const faults = `${payments}/_local/faults`;
+  await fetch(faults, { method: 'DELETE' });
+  await fetch(faults, { method: 'POST', body: JSON.stringify({ kind: 'delay', delayMs: 600, count: 2 }) });
+}

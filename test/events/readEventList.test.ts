@@ -1,0 +1,184 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { type Payments, startPayments } from '../../local/stripe/index.ts';
+import { cosmosEventCursor } from '../../src/events/cosmosEventCursor.ts';
+import type { EventCursor } from '../../src/events/eventCursor.ts';
+import { createReadEventList, type EventListParts } from '../../src/events/readEventList.ts';
+import type { EventQuery, ProviderEvents } from '../../src/paying/providerEvents.ts';
+import { stripeClient } from '../../src/paying/stripe/stripeClient.ts';
+import { stripeEvents } from '../../src/paying/stripe/stripeEvents.ts';
+import { itemsOf, workItemSchema } from '../../src/workItems/workItem.ts';
+import { anInstance } from '../support/anInstance.ts';
+import { hour, minute } from '../support/payingWorld.ts';
+import { payonceCosmos } from '../support/payonceCosmos.ts';
+import { type VirtualClock, virtualClock } from '../support/virtualClock.ts';
+
+const turn = { answered() {}, refused() {}, unused() {} };
+const held = { assertHeld() {} };
+const never = new AbortController().signal;
+const start = Date.parse('2026-05-01T12:00:00Z');
+
+let payments: Payments;
+let clock: VirtualClock;
+let options: { secretKey: string; apiBase: string; timeoutMs: number };
+beforeEach(async () => {
+  clock = virtualClock(start);
+  payments = await startPayments({ clock });
+  options = { secretKey: payments.secretKey, apiBase: payments.baseUrl, timeoutMs: 10_000 };
+  return () => payments.stop();
+});
+
+async function pay(count: number, invoiceId = 'inv-1'): Promise<string[]> {
+  const stripe = stripeClient(options);
+  const ids: string[] = [];
+  for (let n = 0; n < count; n++) {
+    const { id } = await stripe.paymentIntents.create({
+      amount: 1_000,
+      currency: 'usd',
+      customer: 'cus_1',
+      payment_method: 'pm_card_visa',
+      allowed_payment_method_types: ['card'],
+      off_session: true,
+      confirm: true,
+      metadata: invoiceId === '' ? {} : { invoiceId },
+    });
+    ids.push(id);
+  }
+  return ids;
+}
+
+function memoryCursor(at?: number): EventCursor & { at: number | undefined } {
+  return {
+    at,
+    async read() {
+      return this.at;
+    },
+    async advance(from, to) {
+      if (this.at === from) this.at = to;
+    },
+  };
+}
+
+/** A reader, the payments whose events it has queued, and the lists it has asked for. */
+function reader(changes: Partial<EventListParts> = {}) {
+  const queued: string[] = [];
+  const asked: EventQuery[] = [];
+  const real = changes.events ?? stripeEvents(options);
+  const cursor = memoryCursor();
+  const events: ProviderEvents = {
+    list(query) {
+      asked.push(query);
+      return real.list(query);
+    },
+  };
+  const read = createReadEventList({
+    cursor,
+    async send(text) {
+      const message: unknown = JSON.parse(text);
+      for (const item of itemsOf(message) ?? [message]) queued.push(workItemSchema.parse(item).resourceId);
+    },
+    pacer: { turn: async () => turn },
+    instance: anInstance({ clock }),
+    ...changes,
+    events,
+  });
+  return { tick: () => read(held, never), queued, asked, cursor };
+}
+
+describe('the list of events', () => {
+  test('is read from three days ago at first, then on from the last event: one call a tick if nothing happened', async () => {
+    const { tick, queued, asked, cursor } = reader();
+    const ids = await pay(3);
+    await pay(2, '');
+    expect(await tick()).toEqual({ queued: 3 });
+    expect(queued).toEqual(ids);
+    expect(asked[0]?.from).toBe(start / 1000 - 72 * 3600 - 120);
+    expect(cursor.at).toBe(start / 1000);
+
+    asked.length = 0;
+    await clock.advance(30_000);
+    expect(await tick()).toEqual({ queued: 0 });
+    const [later] = await pay(1, 'inv-2');
+    await clock.advance(30_000);
+    expect(await tick()).toEqual({ queued: 1 });
+    expect(queued).toEqual([...ids, later]);
+    expect(asked).toEqual([{ from: start / 1000 - 120 }, { from: start / 1000 - 120 }]);
+  });
+
+  test('has many pages: each event is queued once, oldest first', async () => {
+    const { tick, queued } = reader();
+    const ids = await pay(230);
+    expect(await tick()).toEqual({ queued: 230 });
+    expect(queued).toEqual(ids);
+    expect(await tick()).toEqual({ queued: 0 });
+  });
+
+  test('is read in parts after a pause of days, up to the 30 that Stripe keeps', async () => {
+    const { tick, asked } = reader({ cursor: memoryCursor(start / 1000 - 90 * 86_400) });
+    await clock.advance(hour);
+    await pay(1);
+    expect(await tick()).toEqual({ queued: 1 });
+    expect(asked[0]?.from).toBe(start / 1000 + 3_600 - 30 * 86_400);
+    expect(asked.length).toBeGreaterThan(700);
+    for (const [n, query] of asked.entries()) {
+      const before = asked[n - 1];
+      if (before !== undefined) expect(query.from).toBe((before.until ?? 0) - 120);
+    }
+    expect(asked.at(-1)).not.toHaveProperty('until');
+  });
+
+  test('loses nothing if our clock is ahead of the provider’s, or behind', async () => {
+    for (const ms of [-10 * minute, 10 * minute]) {
+      const skewed = { ...clock, now: () => clock.now() + ms };
+      const { tick, queued } = reader({ instance: anInstance({ clock: skewed }) });
+      await tick();
+      const ids = await pay(1);
+      await tick();
+      expect(queued).toEqual(expect.arrayContaining(ids));
+    }
+  });
+
+  test.each([
+    ['the provider refuses the key', { kind: 'unknown', message: '401' }],
+    ['the provider has had too many calls', { kind: 'rateLimited', overRate: true, message: '429' }],
+  ] as const)('is read later if %s: the cursor stays', async (_, answer) => {
+    const cursor = memoryCursor(start / 1000);
+    const { tick } = reader({ cursor, events: { list: async () => answer } });
+    expect(await tick()).toEqual({ queued: 0, notListed: answer.message });
+    expect(cursor.at).toBe(start / 1000);
+  });
+
+  test('stays unread while the queue takes nothing', async () => {
+    const cursor = memoryCursor(start / 1000);
+    const ids = await pay(2);
+    const failing = reader({ cursor, send: () => Promise.reject(new Error('away')) });
+    expect(await failing.tick()).toEqual({ queued: 0, notListed: 'away' });
+    const { tick, queued } = reader({ cursor });
+    await tick();
+    expect(queued).toEqual(ids);
+  });
+
+  test('a wrong key is an answer, not an error', async () => {
+    const events = stripeEvents({ ...options, secretKey: 'sk_test_wrong' });
+    expect(await events.list({ from: 0 })).toMatchObject({ kind: 'unknown' });
+  });
+});
+
+describe('the cursor in Cosmos DB', () => {
+  let cosmos: Awaited<ReturnType<typeof payonceCosmos>>;
+  beforeAll(async () => {
+    cosmos = await payonceCosmos();
+  });
+  afterAll(() => cosmos[Symbol.asyncDispose]());
+
+  test('moves on from where it was read, and from nowhere else', async () => {
+    const cursor = cosmosEventCursor(cosmos.containers.pace);
+    expect(await cursor.read()).toBeUndefined();
+    await cursor.advance(undefined, 100);
+    await cursor.advance(undefined, 50);
+    expect(await cursor.read()).toBe(100);
+    await cursor.advance(99, 10);
+    expect(await cursor.read()).toBe(100);
+    await cursor.advance(100, 200);
+    expect(await cursor.read()).toBe(200);
+  });
+});

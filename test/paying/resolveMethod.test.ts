@@ -1,0 +1,166 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import type { PaymentState } from '../../src/invoice/invoice.ts';
+import { type PaymentBatch, paymentBatchSchema } from '../../src/paying/paymentBatch.ts';
+import type { DefaultMethod } from '../../src/paying/paymentProvider.ts';
+import { type PayingWorld, payingWorld } from '../support/payingWorld.ts';
+
+let world: PayingWorld;
+let stripe: string;
+beforeAll(async () => {
+  world = await payingWorld();
+  stripe = world.apiBase;
+});
+afterAll(() => world[Symbol.asyncDispose]());
+
+let customers = 0;
+
+/** A customer of its own, and its default payment method. */
+async function aCustomer(defaultMethod?: string): Promise<string> {
+  const id = `cus_${++customers}`;
+  if (defaultMethod !== undefined) await setDefault(id, defaultMethod);
+  return id;
+}
+
+async function setDefault(customerId: string, method: string): Promise<void> {
+  const response = await fetch(`${stripe}/v1/customers/${customerId}`, {
+    method: 'POST',
+    headers: {
+      authorization: `Bearer ${world.secretKey}`,
+      'content-type': 'application/x-www-form-urlencoded',
+    },
+    body: new URLSearchParams({ 'invoice_settings[default_payment_method]': method }),
+  });
+  expect(response.status).toBe(200);
+}
+
+/** An invoice without a payment method, claimed. */
+async function claimed(customerId: string, payment?: PaymentState) {
+  const changes = { customerId, ...(payment === undefined ? {} : { payment }) };
+  const { shard, ids } = await world.dueInvoices(1, changes);
+  const [id = ''] = ids;
+  await world.container.item(id, shard).patch([{ op: 'remove', path: '/paymentMethod' }]);
+  const claim = async () => paymentBatchSchema.parse((await world.claimDue(shard)).message?.body);
+  return {
+    id,
+    batch: await claim(),
+    claimAgain: async () => {
+      await world.makeDue(shard, ids);
+      return claim();
+    },
+    stored: async () => (await world.stored(shard, ids))[0],
+    charges: () => world.charges(ids),
+  };
+}
+
+const pay = (batch: PaymentBatch, changes: Parameters<PayingWorld['consumer']>[0] = {}) =>
+  world.consumer(changes).pay(batch);
+
+describe('an invoice without a payment method', () => {
+  test('is charged with the customer’s default, which is stored with the key', async () => {
+    const { id, batch, stored, charges } = await claimed(await aCustomer('pm_card_visa'));
+    expect(batch).toMatchObject({ version: 2, commands: [{ invoiceId: id, attempt: 1 }] });
+    expect(batch.commands[0]).not.toHaveProperty('paymentMethod');
+    await pay(batch);
+    expect(await stored()).toMatchObject({
+      status: 'paid',
+      payment: {
+        method: { id: 'pm_card_visa', from: 'customer' },
+        paramsHash: expect.stringMatching(/^2\./),
+      },
+    });
+    expect(await charges()).toHaveLength(1);
+  });
+
+  test('is declined if there is no default', async () => {
+    const { batch, stored, charges } = await claimed(await aCustomer());
+    await pay(batch);
+    expect(await stored()).toMatchObject({
+      status: 'declined',
+      reason: expect.stringMatching(/^no_payment_method: customer cus_\d+ has no default payment method/),
+      payment: { keyNumber: 1 },
+    });
+    expect(await charges()).toEqual([]);
+  });
+
+  test('waits if the provider cannot say: no attempt is counted', async () => {
+    const { batch, stored } = await claimed(await aCustomer('pm_card_visa'));
+    const silent = async (): Promise<DefaultMethod> => ({ kind: 'unknown', message: 'no answer' });
+    await pay(batch, { provider: { ...world.provider, defaultMethod: silent } });
+    expect(await stored()).toMatchObject({ status: 'pending', attempts: 0, payment: { deferrals: 1 } });
+    expect(await stored()).not.toHaveProperty('payment.method');
+  });
+});
+
+describe('a key keeps the method that it was first sent with', () => {
+  test('also if the customer changes theirs while the outcome is unknown', async () => {
+    const customer = await aCustomer('pm_local_resetAfterChargeOnce');
+    const { batch, stored, charges, claimAgain } = await claimed(customer);
+    await pay(batch);
+    expect(await stored()).toMatchObject({
+      status: 'pending',
+      payment: { unknownSince: expect.any(String) },
+    });
+    await setDefault(customer, 'pm_card_mastercard');
+    await pay(await claimAgain());
+    expect(await stored()).toMatchObject({
+      status: 'paid',
+      payment: { keyNumber: 1, method: { id: 'pm_local_resetAfterChargeOnce' } },
+    });
+    expect(await charges()).toHaveLength(1);
+  });
+
+  test('also if the message comes again before the first delivery has settled', async () => {
+    const customer = await aCustomer('pm_card_visa');
+    const { batch, stored, charges } = await claimed(customer);
+    // The first delivery resolves and charges, and dies before it settles.
+    const dies = { ...world.invoices, settle: () => Promise.reject(new Error('died')) };
+    await expect(pay(batch, { invoices: dies })).rejects.toThrow('died');
+    await setDefault(customer, 'pm_card_mastercard');
+    await pay(batch);
+    expect(await stored()).toMatchObject({ status: 'paid', payment: { method: { id: 'pm_card_visa' } } });
+    expect(await charges()).toHaveLength(1);
+  });
+
+  test('two deliveries at once: one of them stores it, and both send the same', async () => {
+    const customer = await aCustomer('pm_card_visa');
+    const { batch, stored, charges } = await claimed(customer);
+    let asked = 0;
+    const both = Promise.withResolvers<void>();
+    const defaultMethod = async (): Promise<DefaultMethod> => {
+      const id = asked++ === 0 ? 'pm_card_visa' : 'pm_card_mastercard';
+      if (asked === 2) both.resolve();
+      await both.promise;
+      return { kind: 'method', id };
+    };
+    const provider = { ...world.provider, defaultMethod };
+    await Promise.all([pay(batch, { provider }), pay(batch, { provider })]);
+    expect(asked).toBe(2);
+    expect(await stored()).toMatchObject({ status: 'paid' });
+    expect(await charges()).toHaveLength(1);
+  });
+
+  test('the next key asks for the default again', async () => {
+    const customer = await aCustomer('pm_card_chargeDeclinedInsufficientFunds');
+    const { batch, stored, charges, claimAgain } = await claimed(customer);
+    await pay(batch);
+    expect(await stored()).toMatchObject({ status: 'pending', payment: { keyNumber: 2, declines: 1 } });
+    expect(await stored()).not.toHaveProperty('payment.method');
+    await setDefault(customer, 'pm_card_visa');
+    await pay(await claimAgain());
+    expect(await stored()).toMatchObject({ status: 'paid', payment: { method: { id: 'pm_card_visa' } } });
+    expect(await charges()).toHaveLength(1);
+  });
+});
+
+test('a claim that another batch took before the method was stored is left to it', async () => {
+  const { batch, stored, charges } = await claimed(await aCustomer('pm_card_visa'));
+  const taken = async (): Promise<DefaultMethod> => {
+    const { id, shard } = { id: batch.commands[0]?.invoiceId ?? '', shard: batch.shard };
+    await world.container.item(id, shard).patch([{ op: 'set', path: '/claim/batchId', value: 'another' }]);
+    return { kind: 'method', id: 'pm_card_visa' };
+  };
+  const result = await pay(batch, { provider: { ...world.provider, defaultMethod: taken } });
+  expect(result.lost).toBe(1);
+  expect(await stored()).toMatchObject({ status: 'claimed' });
+  expect(await charges()).toEqual([]);
+});

@@ -1,0 +1,220 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { type Invoice, invoiceStatuses } from '../../src/invoice/invoice.ts';
+import { defaultSettlementPolicy as policy } from '../../src/paying/decideSettlement.ts';
+import { noReversals } from '../../src/paying/mergeReversals.ts';
+import type {
+  PaymentProgress,
+  ProviderPayment,
+  ProviderReversals,
+} from '../../src/paying/paymentProvider.ts';
+import { decideProgress } from '../../src/tracking/decideProgress.ts';
+import { anInvoice } from '../support/anInvoice.ts';
+
+const at = '2026-01-05T12:00:00.000Z';
+const now = Date.parse(at);
+const day = 24 * 3600 * 1000;
+const key = {
+  keyNumber: 1,
+  keyCreatedAt: '2026-01-01T12:00:00.000Z',
+  paramsHash: '2.h',
+  declines: 0,
+  deferrals: 0,
+};
+const inProgress = { id: 'pi_1', state: 'processing', since: '2026-01-01T12:00:01.000Z', checks: 3 };
+const processing = anInvoice({ status: 'processing', checkAt: at, payment: { ...key, inProgress } });
+const paid = anInvoice({ status: 'paid', payment: { ...key, id: 'pi_1', paidAt: at } });
+
+const seen = (progress: PaymentProgress, reversals: ProviderReversals = noReversals): ProviderPayment => ({
+  kind: 'payment',
+  paymentId: 'pi_1',
+  invoiceId: 'inv-1',
+  progress,
+  reversals,
+});
+const refund = (status: 'pending' | 'succeeded' | 'failed') => ({
+  refunds: [{ providerId: 're_1', amountMinor: 500, status, at }],
+  disputes: [],
+});
+const dispute = (status: 'open' | 'won' | 'lost') => ({
+  refunds: [],
+  disputes: [{ id: 'dp_1', amountMinor: 1999, status, at, reason: 'fraudulent' }],
+});
+const decide = (invoice: Invoice, payment: ProviderPayment) => decideProgress(invoice, payment, policy, now);
+
+describe('a payment in progress', () => {
+  test('succeeds: the invoice is paid, and its receipt follows', () => {
+    expect(decide(processing, seen({ kind: 'succeeded' }))).toEqual({
+      kind: 'change',
+      change: {
+        set: { status: 'paid', payment: { ...key, id: 'pi_1', paidAt: at } },
+        clear: ['checkAt', 'reason'],
+      },
+      entry: { what: 'paid', paymentId: 'pi_1' },
+      ends: [{ kind: 'paid', paymentId: 'pi_1', paidAt: at }],
+    });
+  });
+
+  test('has been refunded when its success is seen: paid, with the refund, and without a receipt', () => {
+    const decision = decide(processing, seen({ kind: 'succeeded' }, refund('succeeded')));
+    expect(decision).toMatchObject({
+      change: { set: { status: 'paid', reversals: { refundedMinor: 500 } } },
+      ends: [{ kind: 'refunded', reversalId: 're_1', reversedMinor: 500 }],
+    });
+  });
+
+  test('fails softly: the next key, on the schedule of declines', () => {
+    const failed = { kind: 'failed', severity: 'soft', code: 'insufficient_funds', message: 'none' } as const;
+    expect(decide(processing, seen(failed))).toMatchObject({
+      change: {
+        set: {
+          status: 'pending',
+          payment: { keyNumber: 2, declines: 1, deferrals: 0 },
+          attempts: 0,
+          actionableAt: new Date(now + day).toISOString(),
+        },
+        clear: ['checkAt'],
+      },
+      ends: [],
+    });
+  });
+
+  test.each<PaymentProgress>([
+    { kind: 'failed', severity: 'hard', code: 'account_closed', message: 'closed' },
+    { kind: 'canceled' },
+  ])('ends for good: %o', (progress) => {
+    expect(decide(processing, seen(progress))).toMatchObject({
+      change: { set: { status: 'declined', declinedAt: at, payment: key }, clear: ['checkAt'] },
+      ends: [{ kind: 'declined' }],
+    });
+  });
+
+  test('is still alive at a check: the next check, and nothing else', () => {
+    expect(decide(processing, seen({ kind: 'alive', state: 'processing' }))).toMatchObject({
+      change: {
+        set: {
+          payment: { ...key, inProgress: { ...inProgress, checks: 4 } },
+          checkAt: new Date(now + 3_600_000).toISOString(),
+        },
+      },
+      ends: [],
+    });
+  });
+
+  test('is still alive when an event says so: its check stays where it was', () => {
+    const later = { ...processing, checkAt: '2026-01-05T13:00:00.000Z' };
+    expect(decide(later, seen({ kind: 'alive', state: 'processing' }))).toEqual({ kind: 'nothing' });
+    const captured = decide(later, seen({ kind: 'alive', state: 'requires_capture' }));
+    expect(captured).toMatchObject({ change: { set: { payment: { inProgress: { checks: 3 } } } } });
+    expect(captured).not.toHaveProperty('change.set.checkAt');
+  });
+
+  test('is not moved by another payment', () => {
+    expect(decide(processing, { ...seen({ kind: 'succeeded' }), paymentId: 'pi_2' })).toEqual({
+      kind: 'nothing',
+    });
+  });
+});
+
+describe('a paid invoice', () => {
+  test('gets its refunds, and each that is done is told once', () => {
+    const pending = decide(paid, seen({ kind: 'succeeded' }, refund('pending')));
+    expect(pending).toMatchObject({ change: { set: { reversals: { refundedMinor: 500 } } }, ends: [] });
+    const recorded = afterwards(paid, pending);
+    const done = decide(recorded, seen({ kind: 'succeeded' }, refund('succeeded')));
+    expect(done).toMatchObject({ ends: [{ kind: 'refunded', reversalId: 're_1' }] });
+    const failed = decide(recorded, seen({ kind: 'succeeded' }, refund('failed')));
+    expect(failed).toMatchObject({ change: { set: { reversals: { refundedMinor: 0 } } }, ends: [] });
+  });
+
+  test('tells of a dispute that is opened, and of one that is lost', () => {
+    const opened = decide(paid, seen({ kind: 'succeeded' }, dispute('open')));
+    expect(opened).toMatchObject({ ends: [{ kind: 'disputed', reason: 'fraudulent' }] });
+    const recorded = afterwards(paid, opened);
+    const succeeded = { kind: 'succeeded' } as const;
+    expect(decide(recorded, seen(succeeded, dispute('lost')))).toMatchObject({
+      change: { set: { reversals: { disputedMinor: 1999 } } },
+      ends: [{ kind: 'disputeLost' }],
+    });
+    expect(decide(recorded, seen(succeeded, dispute('won')))).toMatchObject({
+      change: { set: { reversals: { disputedMinor: 0 } } },
+      ends: [],
+    });
+  });
+});
+
+test.each(['pending', 'claimed'] as const)(
+  'a reversal of an invoice that is %s waits until it is settled',
+  (status) => {
+    const early = anInvoice({ status, payment: key });
+    expect(decide(early, seen({ kind: 'succeeded' }, refund('succeeded')))).toEqual({ kind: 'notYet' });
+  },
+);
+
+test('a payment of an invoice that is claimed is recorded by its settlement', () => {
+  const claimed = anInvoice({ status: 'claimed', payment: key });
+  expect(decide(claimed, seen({ kind: 'succeeded' }))).toEqual({ kind: 'nothing' });
+});
+
+test.each(['pending', 'parked', 'declined', 'voided'] as const)(
+  'a payment of an invoice that is %s is looked up',
+  (status) => {
+    const ended = anInvoice({ status, payment: key });
+    expect(decide(ended, seen({ kind: 'succeeded' }))).toEqual({ kind: 'lookUp' });
+    expect(decide(ended, seen({ kind: 'alive', state: 'processing' }))).toEqual({ kind: 'lookUp' });
+    expect(decide(ended, seen({ kind: 'canceled' }))).toEqual({ kind: 'nothing' });
+  },
+);
+
+const views = fc.record({
+  progress: fc.constantFrom<PaymentProgress>(
+    { kind: 'succeeded' },
+    { kind: 'canceled' },
+    { kind: 'alive', state: 'processing' },
+    { kind: 'failed', severity: 'soft', code: 'insufficient_funds', message: 'none' },
+    { kind: 'failed', severity: 'hard', code: 'account_closed', message: 'closed' },
+  ),
+  reversals: fc.constantFrom(
+    noReversals,
+    refund('pending'),
+    refund('failed'),
+    dispute('open'),
+    dispute('lost'),
+  ),
+});
+
+test('whatever is seen, seeing it again changes nothing and tells nobody again', () => {
+  fc.assert(
+    fc.property(fc.constantFrom(...invoiceStatuses), views, (status, { progress, reversals }) => {
+      const shape = { processing, paid };
+      const invoice =
+        status === 'processing' || status === 'paid' ? shape[status] : anInvoice({ status, payment: key });
+      const payment = seen(progress, reversals);
+      const first = decide(invoice, payment);
+      if (first.kind !== 'change') return;
+      expect(decide(afterwards(invoice, first), payment)).toEqual(
+        progress.kind === 'succeeded' || progress.kind === 'alive' ? { kind: 'nothing' } : expect.anything(),
+      );
+    }),
+  );
+});
+
+test('a key that may have moved money never makes way for another', () => {
+  fc.assert(
+    fc.property(views, ({ progress, reversals }) => {
+      const decision = decide(processing, seen(progress, reversals));
+      const next = decision.kind === 'change' ? decision.change.set?.payment?.keyNumber : undefined;
+      if (next === 2) expect(progress.kind).toBe('failed');
+    }),
+  );
+});
+
+/** The invoice once the change is written. */
+function afterwards(invoice: Invoice, decision: ReturnType<typeof decide>): Invoice {
+  if (decision.kind !== 'change') return invoice;
+  const { set = {}, clear = [] } = decision.change;
+  const kept = Object.entries({ ...invoice, ...set }).filter(
+    ([name]) => !(clear as readonly string[]).includes(name),
+  );
+  return Object.fromEntries(kept) as Invoice;
+}
