@@ -194,6 +194,19 @@ customMetrics
 '''
   }
   {
+    name: 'payment-second'
+    title: 'The provider has a second payment for an invoice'
+    severity: 1
+    window: quarter
+    look: 'Look first at the timeline of the invoice: "second payment" names it. The app never sends a new key while a payment may move money, so it was probably made in the dashboard of the provider, or by another system with the same metadata. Refund one of the two.'
+    query: '''
+customMetrics
+| where name == "payonce.payment.second"
+| summarize payments = sum(valueSum)
+| where payments > 0
+'''
+  }
+  {
     name: 'payment-disputed'
     title: 'A customer disputes a payment, or a dispute was lost'
     severity: 2

@@ -16,12 +16,14 @@ export function decideHint(
   if (hint === 'reversed') return 'retrieve';
   switch (status) {
     case 'paid':
-      return 'nothing';
+      // Another payment that moves money is one too many.
+      return payment.id === paymentId || hint === 'failed' ? 'nothing' : 'retrieve';
     case 'claimed':
       // Its settlement says what came of the charge, or that it is in progress; then its check is a minute away.
       return 'nothing';
     case 'processing':
-      return payment.inProgress?.id === paymentId && hint !== 'alive' ? 'retrieve' : 'nothing';
+      if (payment.inProgress?.id === paymentId) return hint === 'alive' ? 'nothing' : 'retrieve';
+      return hint === 'failed' ? 'nothing' : 'retrieve';
     case 'pending':
     case 'parked':
     case 'declined':

@@ -8,6 +8,7 @@ export const metric = {
   paymentOutcome: 'payment.outcome',
   paymentCallMs: 'payment.call_ms',
   paymentUnknownOldestMs: 'payment.unknown_oldest_ms',
+  paymentSecond: 'payment.second',
   paymentChecked: 'payment.checked',
   paymentInProgressOldestMs: 'payment.in_progress_oldest_ms',
   paymentEvent: 'payment.event',

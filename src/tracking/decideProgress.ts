@@ -4,7 +4,7 @@ import { nextCheckAt } from '../invoice/checkSchedule.ts';
 import { type Invoice, known } from '../invoice/invoice.ts';
 import type { InvoiceChange } from '../invoice/invoiceChange.ts';
 import { decideDecline, type SettlementPolicy } from '../paying/decideSettlement.ts';
-import { withProviderReversals } from '../paying/mergeReversals.ts';
+import { isReversedInFull, withProviderReversals } from '../paying/mergeReversals.ts';
 import type { ProviderPayment } from '../paying/paymentProvider.ts';
 import { newReversals, reversalChanges } from './reversalChanges.ts';
 
@@ -24,12 +24,16 @@ export type ProgressDecision =
   /** The invoice waits for its next try, is parked or ended without this payment: its own look-up decides. */
   | { kind: 'lookUp' };
 
+/** The timeline's word for a payment of an invoice that has one already. */
+export const secondPayment = 'second payment';
+
 /**
  * Decides what a payment that was retrieved at `now` (milliseconds) means for the invoice as it is stored. The same payment
  * seen again changes nothing, so events may come twice, late and in any order. Pure.
  *
  * - Of an invoice that is processing, only the payment that it waits for moves it on.
  * - On a paid invoice, refunds and disputes of its payment are recorded.
+ * - A second payment changes nothing, but is noted.
  */
 export function decideProgress(
   invoice: Invoice,
@@ -43,9 +47,9 @@ export function decideProgress(
   const reversed = seen.refunds.length + seen.disputes.length > 0;
   switch (status) {
     case 'processing':
-      return payment.inProgress?.id === paymentId ? ofOneInProgress() : { kind: 'nothing' };
+      return payment.inProgress?.id === paymentId ? ofOneInProgress() : ofAnother();
     case 'paid':
-      return payment.id === paymentId ? ofOnePaid() : { kind: 'nothing' };
+      return payment.id === paymentId ? ofOnePaid() : ofAnother();
     case 'claimed':
       return reversed ? { kind: 'notYet' } : { kind: 'nothing' };
     case 'pending':
@@ -62,6 +66,24 @@ export function decideProgress(
     return progress.kind === 'succeeded' || progress.kind === 'alive'
       ? { kind: 'lookUp' }
       : { kind: 'nothing' };
+  }
+
+  /**
+   * The invoice has another payment. Nothing here makes a second one, but a person in the provider's dashboard can: the
+   * timeline says so once, and an alert.
+   */
+  function ofAnother(): ProgressDecision {
+    const isKnown = invoice.timeline.some(
+      (entry) => entry.what === secondPayment && entry.paymentId === paymentId,
+    );
+    const moves = progress.kind === 'succeeded' || progress.kind === 'alive';
+    if (isKnown || !moves || isReversedInFull(seen, invoice.amountMinor)) return { kind: 'nothing' };
+    return {
+      kind: 'change',
+      change: {},
+      entry: { what: secondPayment, paymentId, state: progress.kind },
+      ends: [],
+    };
   }
 
   function ofOneInProgress(): ProgressDecision {

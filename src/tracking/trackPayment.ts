@@ -7,7 +7,7 @@ import type { PacedProvider } from '../paying/pacedProvider.ts';
 import type { ProviderPayment } from '../paying/paymentProvider.ts';
 import { metric } from '../platform/appMetrics.ts';
 import type { Instance } from '../platform/instance.ts';
-import { decideProgress, type ProgressDecision } from './decideProgress.ts';
+import { decideProgress, type ProgressDecision, secondPayment } from './decideProgress.ts';
 
 export interface TrackingParts {
   invoices: Pick<InvoiceStore, 'find' | 'update' | 'toCheck'>;
@@ -89,12 +89,14 @@ export async function recordProgress(
   const at = new Date(now).toISOString();
   const write = `${payment.paymentId}-${randomUUID().slice(0, 8)}`;
   let ends: Extract<ProgressDecision, { kind: 'change' }>['ends'] = [];
+  let isSecond = false;
   const updated = await invoices.update<Exclude<ProgressDecision['kind'], 'change'>>(invoiceId, {
     decide(invoice) {
       const decision = decideProgress(invoice, payment, settlement, now);
       if (decision.kind !== 'change') return { kind: 'refuse', why: decision.kind };
       const { change, entry } = decision;
       ends = decision.ends;
+      isSecond = entry.what === secondPayment;
       const ended = ends.map(
         (end): Ended => ({ invoice: { ...invoice, invoiceId, keyNumber: invoice.payment.keyNumber }, end }),
       );
@@ -116,6 +118,7 @@ export async function recordProgress(
     case 'refused':
       return updated.why === 'lookUp' ? { kind: 'lookUp', invoiceId } : { kind: updated.why };
     case 'updated':
+      if (isSecond) telemetry.count(metric.paymentSecond);
       for (const { kind } of ends) {
         if (kind === 'disputed' || kind === 'disputeLost') telemetry.count(metric.invoiceDisputed, { kind });
         if (kind === 'refundFailed') telemetry.count(metric.refundFailed);

@@ -110,9 +110,9 @@ describe('a payment in progress', () => {
   });
 
   test('is not moved by another payment', () => {
-    expect(decide(processing, { ...seen({ kind: 'succeeded' }), paymentId: 'pi_2' })).toEqual({
-      kind: 'nothing',
-    });
+    const another = decide(processing, { ...seen({ kind: 'succeeded' }), paymentId: 'pi_2' });
+    expect(another).toMatchObject({ change: {}, entry: { what: 'second payment' } });
+    expect(another).not.toHaveProperty('change.set');
   });
 });
 
@@ -143,6 +143,35 @@ describe('a paid invoice', () => {
       change: { set: { reversals: { disputedMinor: 0 } } },
       ends: [],
     });
+  });
+});
+
+describe('a second payment of a paid invoice', () => {
+  const second = { ...seen({ kind: 'succeeded' }), paymentId: 'pi_2' };
+  const noted = decide(paid, second);
+
+  test('is noted once, and nothing else changes', () => {
+    expect(noted).toEqual({
+      kind: 'change',
+      change: {},
+      entry: { what: 'second payment', paymentId: 'pi_2', state: 'succeeded' },
+      ends: [],
+    });
+    const entry = { at, by: 'test', what: 'second payment', paymentId: 'pi_2' };
+    expect(decide({ ...paid, timeline: [...paid.timeline, entry] }, second)).toEqual({ kind: 'nothing' });
+  });
+
+  test.each<Partial<ProviderPayment>>([
+    { progress: { kind: 'canceled' } },
+    { progress: { kind: 'failed', severity: 'hard', code: 'account_closed', message: 'closed' } },
+    {
+      reversals: {
+        refunds: [{ providerId: 're_1', amountMinor: 1999, status: 'succeeded', at }],
+        disputes: [],
+      },
+    },
+  ])('that moved no money, or gave it back, is none: %o', (changes) => {
+    expect(decide(paid, { ...second, ...changes })).toEqual({ kind: 'nothing' });
   });
 });
 
