@@ -65,7 +65,9 @@ export function paymentEventStage(parts: EventParts): Stage {
       case 'voided':
         // The payment exists: a look-up that does not find it is late.
         return { ...(await lookUpInvoice(parts, invoice, { found: 'by an event', mayLag: () => true })) };
-      default:
+      case 'claimed':
+      case 'processing':
+      case 'paid':
         throw new EventPutOff('the invoice has changed meanwhile');
     }
   }

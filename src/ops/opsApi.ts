@@ -21,6 +21,7 @@ import type { OpsRequest, OpsResponse } from './http.ts';
 import { getInvoice, importInvoicesFrom, listInvoices } from './invoicesApi.ts';
 import { listLocksFor, releaseLock } from './locksApi.ts';
 import { listOutboxFor, redriveOutboxFor } from './outboxApi.ts';
+import { refundInvoiceFor } from './refundsApi.ts';
 import { getReport } from './reportApi.ts';
 import { readQuery } from './requests.ts';
 import { cancelRunFor, getRun, listRuns, startRunFor } from './runsApi.ts';
@@ -38,6 +39,8 @@ export interface OpsParts {
   deadLetters: readonly DeadLetterSource[];
   healthChecks: readonly HealthCheck[];
   checkShards: () => Promise<void>;
+  /** Whether the payment provider offers refunds. */
+  refunds: boolean;
   instance: Instance;
 }
 
@@ -61,6 +64,7 @@ export function opsApi(parts: OpsParts) {
     listInvoices: (request: OpsRequest) => listInvoices(request, parts),
     getInvoice: withoutQuery((request: OpsRequest) => getInvoice(request, parts)),
     retryInvoice: (request: OpsRequest) => retryInvoiceFor(request, onBehalfOf(request)),
+    refundInvoice: (request: OpsRequest) => refundInvoiceFor(request, onBehalfOf(request)),
     voidInvoice: (request: OpsRequest) => voidInvoiceFor(request, onBehalfOf(request)),
     moveDueDate: (request: OpsRequest) => moveDueDateFor(request, onBehalfOf(request)),
     startRun: (request: OpsRequest, orchestrations: Orchestrations) =>

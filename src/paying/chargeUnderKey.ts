@@ -53,7 +53,10 @@ export async function chargeUnderKey(
         return found;
       case 'unknown':
         return { kind: 'transient', code: 'lookup_failed', message: found.message };
-      default:
+      case 'found':
+      case 'processing':
+      case 'reversed':
+      case 'differs':
         return asOutcome(found);
     }
   }
@@ -73,7 +76,10 @@ export async function chargeUnderKey(
     case 'heldBack':
     case 'unknown':
       return outcome;
-    default:
+    case 'found':
+    case 'processing':
+    case 'reversed':
+    case 'differs':
       return asOutcome(found);
   }
 }

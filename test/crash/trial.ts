@@ -132,7 +132,7 @@ export async function runTrial(
   running.abort();
   if (outcome.kind === 'ended') {
     const uncut: Verdict = { kind: point === undefined ? 'held' : 'notReached' };
-    return resultOf(outcome.evidence, uncut, 0);
+    return await resultOf(outcome.evidence, uncut, 0);
   }
 
   const crashedAt = performance.now();
@@ -149,7 +149,7 @@ export async function runTrial(
   await outcome.host.taken.giveBack(cloud.queues.getQueueClient(queues.workItems));
   await importInvoices(rescue, work);
   const evidence = await untilSettled(rescue);
-  return resultOf(evidence, { kind: 'held' }, performance.now() - crashedAt);
+  return await resultOf(evidence, { kind: 'held' }, performance.now() - crashedAt);
 
   /** `whole`: the verdict if everything adds up. */
   async function resultOf(found: Evidence, whole: Verdict, recoveredMs: number): Promise<TrialResult> {
@@ -302,7 +302,7 @@ async function forgetDeployment({ blobs, cosmosClient }: LocalCloud): Promise<vo
   const invoices = cosmosClient.database(databaseName).container(containers.invoices.name);
   const { resources } = await invoices.items
     .query<{ id: string; shard: string }>(
-      `SELECT c.id, c.shard FROM c WHERE c.type IN ('fence', 'deployment')`,
+      `SELECT c.id, c.shard FROM c WHERE c.type IN ('fence', 'deployment', 'providerAccount')`,
     )
     .fetchAll();
   for (const { id, shard } of resources) await invoices.item(id, shard).delete();

@@ -81,10 +81,11 @@ const methods: readonly (readonly [method: string, currency: string])[] = [
 export async function eventStorm({ seed, invoices: count, deliveries }: StormOptions): Promise<StormReport> {
   const random = seededRandom(seed);
   const clock = virtualClock(Date.parse('2026-03-01T00:00:00Z'));
+  const now = () => clock.now();
   await using payments = await startPayments({ searchLagMs: minute, clock });
   const options = { secretKey: payments.secretKey, apiBase: payments.baseUrl, timeoutMs: 20_000 };
   const stripe = stripeClient(options);
-  const documents = memoryDocuments({ now: clock.now });
+  const documents = memoryDocuments({ now });
   const invoices = memoryInvoiceStore(documents, { clock, shards });
   const instance = anInstance({ name: 'host-s', clock });
   const provider = unpaced(faltering(stripeProvider(options), random), { clock });
@@ -118,7 +119,7 @@ export async function eventStorm({ seed, invoices: count, deliveries }: StormOpt
     instance,
   });
   const receive = createReceiveEvent({
-    read: stripeSignedEvents(stormSecrets, clock.now),
+    read: stripeSignedEvents(stormSecrets, now),
     async send(text) {
       if (random.next() < 0.02) throw new Error('the queue is away');
       queue.push({ message: JSON.parse(text), at: clock.now() });
@@ -126,7 +127,7 @@ export async function eventStorm({ seed, invoices: count, deliveries }: StormOpt
     instance,
   });
 
-  const make = stormDeliveries(random, clock.now);
+  const make = stormDeliveries(random, now);
   const known: StormEvent[] = [];
   let toDeliver: StormEvent[] = [];
   let delivered = 0;
@@ -237,10 +238,10 @@ export async function eventStorm({ seed, invoices: count, deliveries }: StormOpt
   );
 
   async function payDue(): Promise<void> {
-    const now = new Date(clock.now()).toISOString();
+    const iso = new Date(now()).toISOString();
     for (let number = 0; number < shards; number++) {
       const shard = number.toString(16).padStart(2, '0');
-      for await (const due of invoices.due({ shard, now, pageSize: 20 })) {
+      for await (const due of invoices.due({ shard, now: iso, pageSize: 20 })) {
         const claiming = { invoices, followUps: followUpsForTests, claimStaleMs: 5 * minute };
         const { message } = await claimBatch(claiming, shard, due, aRun());
         if (message !== undefined) await pay(paymentBatchSchema.parse(message.body));

@@ -223,9 +223,9 @@ export const guards: readonly Guard[] = [
   },
   {
     name: 'key of a parked invoice, kept when a person retries it',
-    file: 'src/invoice/decideRetry.ts',
-    from: 'payment: notCharged ? nextKey(payment, { declines: 0 }) : payment',
-    to: 'payment: nextKey(payment, { declines: 0 })',
+    file: 'src/corrections/decideRetry.ts',
+    from: "if (wish.paymentMethod === undefined) return { kind: 'retry', payment };",
+    to: "if (wish.paymentMethod === undefined) return { kind: 'retry', payment: newCharge() };",
     tests: retryTests,
     caughtBy: 'a parked invoice charged without our knowledge',
   },
@@ -312,8 +312,8 @@ export const guards: readonly Guard[] = [
   {
     name: 'a search that finds nothing while it may lag',
     file: 'src/paying/reconciliation.ts',
-    from: "found.kind === 'notFound' && now - parkedAt(invoice) < searchUncertainMs",
-    to: "found.kind === 'notFound' && now < searchUncertainMs",
+    from: 'now - parkedAt(invoice) < searchUncertainMs',
+    to: 'now < searchUncertainMs',
     tests: 'test/paying/reconciliation.test.ts',
     caughtBy: 'none found within the hour proves nothing',
   },

@@ -29,7 +29,11 @@ async function anInvoice(paymentMethod = 'pm_card_visa', { lists = false } = {})
   const payments = await startPayments({ searchLagMs, clock });
   const { secretKey, baseUrl: apiBase } = payments;
   const stripe = stripeProvider({ secretKey, apiBase, timeoutMs: 10_000 });
-  const searchOnly: PaymentProvider = { ...stripe, find: ({ since: _, ...sought }) => stripe.find(sought) };
+  const searchOnly: PaymentProvider = {
+    ...stripe,
+    find: ({ invoiceId, amountMinor, currency, customerId }) =>
+      stripe.find({ invoiceId, amountMinor, currency, customerId }),
+  };
   const provider = lists ? stripe : searchOnly;
   const { shard, ids } = await world.dueInvoices(1, { paymentMethod });
   const [id = ''] = ids;

@@ -45,7 +45,7 @@ export function stripeChanges(
             },
             { idempotencyKey },
           );
-          return { kind: 'refunded', providerId: id, status: refundStatus(status) };
+          return { kind: 'refunded', providerId: id, status: refundStatus(status ?? 'pending') };
         } catch (error) {
           return refusedRefund(error);
         }
@@ -97,7 +97,11 @@ function refusedRefund(error: unknown): RefundOutcome | RateLimited {
       return { kind: 'refused', code: 'key_reused', message: outcome.message };
     case 'declined':
       return { kind: 'refused', code: outcome.code, message: outcome.message };
-    default:
+    // No error is classified as one of these.
+    case 'succeeded':
+    case 'processing':
+    case 'reversed':
+    case 'heldBack':
       return { kind: 'unknown', message: errorText(error) };
   }
 }

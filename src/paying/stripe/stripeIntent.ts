@@ -1,11 +1,12 @@
 import type Stripe from 'stripe';
-import type { DisputeStatus } from '../../invoice/reversals.ts';
+import { type DisputeStatus, isRefundId } from '../../invoice/reversals.ts';
 import { minorAmount } from '../../invoice/stripeAmount.ts';
 import type { ChargeOutcome, PaymentProgress, ProviderReversals } from '../paymentProvider.ts';
 import { codeOf, declined } from './classifyStripe.ts';
 
 /** The part of a payment intent that says how far it has come. */
-export type IntentState = Pick<Stripe.PaymentIntent, 'id' | 'status'> & {
+export type IntentState = Pick<Stripe.PaymentIntent, 'id'> & {
+  status: string;
   latest_charge?: string | Pick<Stripe.Charge, 'failure_code'> | null;
   last_payment_error?: Pick<
     NonNullable<Stripe.PaymentIntent['last_payment_error']>,
@@ -65,15 +66,15 @@ export function reversalsFrom(
   const minor = (amount: number) => minorAmount(amount, currency.toUpperCase());
   return {
     refunds: refunds.map(({ id, amount, status, created, reason, metadata, failure_reason: failure }) => {
-      const why = failure ?? reason;
       const refundId = metadata?.refundId;
       return {
         providerId: id,
-        ...(refundId === undefined ? {} : { refundId }),
+        ...(refundId !== undefined && isRefundId(refundId) ? { refundId } : {}),
         amountMinor: minor(amount),
-        status: refundStatus(status),
+        status: refundStatus(status ?? 'pending'),
         at: isoOf(created),
-        ...(why ? { reason: why } : {}),
+        ...(reason ? { reason } : {}),
+        ...(failure ? { failure } : {}),
       };
     }),
     disputes: disputes.map(({ id, amount, status, created, reason }) => ({
@@ -87,7 +88,7 @@ export function reversalsFrom(
 }
 
 /** A refund that waits for somebody to act is under way, too (https://docs.stripe.com/api/refunds/object). */
-export function refundStatus(status: string | null): 'pending' | 'succeeded' | 'failed' | 'canceled' {
+export function refundStatus(status: string): 'pending' | 'succeeded' | 'failed' | 'canceled' {
   switch (status) {
     case 'succeeded':
     case 'failed':
