@@ -24,7 +24,9 @@ export async function listShard(
   const query = `SELECT * FROM c WHERE ${where} ORDER BY c.id OFFSET 0 LIMIT @limit`;
   const parameters = [{ name: '@limit', value: limit }, ...asked.map(({ name, value }) => ({ name, value }))];
   const { resources } = await fromCosmos(() =>
-    container.items.query<unknown>({ query, parameters }, { partitionKey: shard }).fetchAll(),
+    container.items
+      .query<unknown>({ query, parameters }, { partitionKey: shard, maxItemCount: limit })
+      .fetchAll(),
   );
   return resources;
 }
