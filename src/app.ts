@@ -13,6 +13,7 @@ import { opsApi } from './ops/opsApi.ts';
 import { poisonSource } from './ops/poisonSource.ts';
 import { createBacklog, createDispatcher } from './outbox/dispatcher.ts';
 import { sweepOutbox } from './outbox/sweepOutbox.ts';
+import { checkedAccount } from './paying/accountCheck.ts';
 import { withCircuitBreaker } from './paying/circuitBreaker.ts';
 import { defaultSettlementPolicy } from './paying/decideSettlement.ts';
 import { createExecutePayments } from './paying/executePayments.ts';
@@ -26,6 +27,7 @@ import { appTelemetry, metric } from './platform/appMetrics.ts';
 import { systemClock } from './platform/clock.ts';
 import type { Instance } from './platform/instance.ts';
 import { timeBudget, workUnderWay } from './platform/stopping.ts';
+import { refundStage } from './refunds/refundStage.ts';
 import { endManualRun, runManualGroup } from './runs/manualRun.ts';
 import { runScheduled } from './runs/runScheduled.ts';
 import type { Settings } from './settings/settings.ts';
@@ -62,12 +64,11 @@ export function createApp(settings: Settings, parts: AppParts = {}) {
   const dispatcher = createDispatcher({ outbox, destinations: cloud.destinations, instance });
   const backlog = createBacklog(dispatcher, clock);
   const stripe = { ...settings.stripe, timeoutMs };
+  const given = parts.provider ?? stripeProvider(stripe);
+  const account = checkedAccount(given, cloud.account, instance);
   const pace = paymentPace({ store: cloud.pace, instance, stopping: locks.stopping }, allowance);
-  const provider = pacedProvider(
-    withCircuitBreaker(parts.provider ?? stripeProvider(stripe), instance),
-    pace,
-    instance,
-  );
+  const called = account.guard(withCircuitBreaker(given, instance));
+  const provider = pacedProvider(called, pace, instance);
   const webhook = settings.notify === undefined ? [] : [webhookFollowUp];
   const followUps = followUpsOf([receiptFollowUp, reconciliationFollowUp, ...webhook]);
 
@@ -83,6 +84,7 @@ export function createApp(settings: Settings, parts: AppParts = {}) {
   const stages = [
     receiptStage(cloud.receipts),
     reconciliationStage({ invoices, provider, followUps, instance }),
+    refundStage(tracking),
     paymentEventStage(tracking),
     ...(settings.notify === undefined ? [] : [webhookStage(settings.notify, { clock })]),
   ];
@@ -90,6 +92,8 @@ export function createApp(settings: Settings, parts: AppParts = {}) {
   const processWorkItem = createProcessWorkItem({ ...workItems, stages, effects, locks, poison, instance });
   const running = { jobs: [job], locks, runs, instance };
   const deadLetters = [poisonSource(poison, workItems), ...cloud.deadLetters];
+  const healthChecks = [...cloud.healthChecks, ...account.healthChecks];
+  const refunds = given.refund !== undefined && given.retrieve !== undefined;
   const { track, ended } = workUnderWay(clock);
   const { webhookSecrets } = settings;
   const events = parts.events ?? (parts.provider && ('none' as const));
@@ -98,7 +102,7 @@ export function createApp(settings: Settings, parts: AppParts = {}) {
 
   return {
     settings,
-    ops: opsApi({ ...cloud, job, deadLetters, corrections: tracking, instance }),
+    ops: opsApi({ ...cloud, job, deadLetters, corrections: tracking, refunds, healthChecks, instance }),
     /** A tick of the job's timer. */
     async processInvoices() {
       using _busy = backlog.busy();

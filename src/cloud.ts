@@ -23,6 +23,7 @@ import { cosmosHeadBoard } from './pacing/cosmosHeadBoard.ts';
 import { cosmosPaceStore } from './pacing/cosmosPaceStore.ts';
 import type { HeadBoard } from './pacing/headBoard.ts';
 import type { PaceStore } from './pacing/paceStore.ts';
+import { type AccountRecord, accountRecord } from './paying/accountRecord.ts';
 import type { HeldMessages } from './paying/executePayments.ts';
 import { azureClients } from './platform/azureClients.ts';
 import { blobContainers, queues, serviceBusQueues } from './platform/azureNames.ts';
@@ -60,6 +61,7 @@ export interface Cloud {
   healthChecks: readonly HealthCheck[];
   /** @throws {ShardsChanged} */
   checkShards: () => Promise<void>;
+  account: AccountRecord;
   close(): Promise<void>;
 }
 
@@ -121,6 +123,7 @@ export function azureCloud(
       { name: 'serviceBus', probe: (abortSignal) => commands.createMessageBatch({ abortSignal }) },
     ],
     checkShards,
+    account: accountRecord(documents, clock),
     async close() {
       await lockStore[Symbol.asyncDispose]();
       await close();

@@ -246,6 +246,32 @@ customMetrics
 '''
   }
   {
+    name: 'payment-account'
+    title: 'The Stripe key belongs to another account or mode than the payments of this deployment'
+    severity: 1
+    window: quarter
+    look: 'Look first at GET ops/health: paymentAccount names both accounts. Was STRIPE_SECRET_KEY replaced by a key of another account, or a live key by a test key? Nothing is charged or looked up until the key is right; no invoice is declined or parked for it.'
+    query: '''
+customMetrics
+| where name == "payonce.provider.account_changed"
+| summarize found = sum(valueSum)
+| where found > 0
+'''
+  }
+  {
+    name: 'refund-failed'
+    title: 'A refund has failed: the customer does not get the money'
+    severity: 2
+    window: quarter
+    look: 'Look first at the notifications invoice.refund_failed, or at reversals in GET ops/invoices?status=paid: failure says why. The amount is free again. Ask for the refund under another Idempotency-Key, or pay the customer in another way.'
+    query: '''
+customMetrics
+| where name == "payonce.refund.failed"
+| summarize failed = sum(valueSum)
+| where failed > 0
+'''
+  }
+  {
     name: 'backlog-growing'
     title: 'The backlog of due invoices has been growing for an hour'
     severity: 2

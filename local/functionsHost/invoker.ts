@@ -9,6 +9,8 @@ import { registeredApp, runHooks } from './registeredApp.ts';
 export interface TriggerInput {
   data: TypedData;
   triggerMetadata?: Record<string, TypedData>;
+  /** Default: a random one. */
+  invocationId?: string;
 }
 
 /** Runs functions through the programming model, as the Node worker does. */
@@ -35,7 +37,7 @@ export function createInvoker({ model, logger, functionTimeout, durableClient }:
   let becameIdle: PromiseWithResolvers<void> | undefined;
 
   async function invoke(fn: AppFunction, input: TriggerInput): Promise<InvocationResponse> {
-    const invocationId = randomUUID();
+    const { invocationId = randomUUID() } = input;
     const source: LogSource = { functionName: fn.name, invocationId };
     const category = `Function.${fn.name}`;
     const startedAt = performance.now();

@@ -84,7 +84,7 @@ export async function startFunctionsHost(options: FunctionsHostOptions): Promise
   if (model === undefined)
     throw new HostStartError(`${appDir}: no function was registered through @azure/functions`);
   const functions = readFunctions(registeredApp.functions.values(), settings);
-  if (await asksForStreams(model)) throw new HostStartError('app.setup: enableHttpStream is not supported');
+  const forwardTo = await addressForStreams(model);
   const hookContext = { hookData: registeredApp.appOnlyHookData, appHookData: registeredApp.appHookData };
   await runHooks('appStart', { ...hookContext, functionAppDirectory: appDir });
   registeredApp.locked = true;
@@ -107,6 +107,7 @@ export async function startFunctionsHost(options: FunctionsHostOptions): Promise
     routePrefix: hostJson.extensions.http.routePrefix.replace(/^\/+|\/+$/g, ''),
     keys,
     invoker,
+    forwardTo,
     handlers: [answerDurable, adminHandler({ keys, status, run: runManually })],
   });
   const listeners = [
@@ -170,11 +171,16 @@ export async function startFunctionsHost(options: FunctionsHostOptions): Promise
 
   function runManually(wanted: string, input: string): boolean {
     const fn = functions.find((one) => one.name.toLowerCase() === wanted.toLowerCase());
-    const triggerInput = fn === undefined ? undefined : manualInput(fn, input);
+    const triggerInput = fn === undefined || takesStreams(fn) ? undefined : manualInput(fn, input);
     if (fn === undefined || triggerInput === undefined) return false;
     // Nobody awaits the outcome; it is in the log.
     void invoker.invoke(fn, triggerInput).catch(() => undefined);
     return true;
+  }
+
+  /** Such a function takes its input from a forwarded request only. */
+  function takesStreams({ trigger }: AppFunction): boolean {
+    return forwardTo !== undefined && trigger.type === 'http';
   }
 
   function status(): Record<string, unknown> {
@@ -203,7 +209,11 @@ function usesDurableFunctions(functions: AppFunction[]): boolean {
   );
 }
 
-/** Also ends the app's setup, as the worker does when it reports its capabilities. */
-async function asksForStreams(model: ProgrammingModel): Promise<boolean> {
-  return (await model.getCapabilities?.({}))?.HttpUri !== undefined;
+/**
+ * Where the app takes HTTP requests itself, if it has turned streams on. Also ends the app's setup, as the worker does when
+ * it reports its capabilities.
+ */
+async function addressForStreams(model: ProgrammingModel): Promise<URL | undefined> {
+  const address = (await model.getCapabilities?.({}))?.HttpUri;
+  return address === undefined ? undefined : new URL(address);
 }

@@ -21,9 +21,9 @@ export type InvoiceEnd =
   | { kind: 'parked'; reason: string; unknown: boolean }
   | ReversalEnd;
 
-/** Money of a paid invoice has gone back, or may. Amounts in minor units. */
+/** Money of a paid invoice has gone back, or may, or did not after all. Amounts in minor units. */
 export interface ReversalEnd {
-  kind: 'refunded' | 'disputed' | 'disputeLost';
+  kind: 'refunded' | 'refundFailed' | 'disputed' | 'disputeLost';
   paymentId: string;
   /** The id of the refund or dispute. */
   reversalId: string;

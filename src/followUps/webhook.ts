@@ -22,17 +22,20 @@ const timeoutMs = 10_000;
 
 const stageName = 'notify';
 
-/** Orders a notification of every end. A second end of the same kind is a separate event: its occasion differs. */
+/**
+ * Orders a notification of every end. A second end of the same kind is a separate event: its occasion differs. A refund or
+ * dispute is announced once for each thing that becomes of it.
+ */
 export const webhookFollowUp: FollowUp = {
   name: stageName,
-  on: ['paid', 'declined', 'parked', 'refunded', 'disputed', 'disputeLost'],
+  on: ['paid', 'declined', 'parked', 'refunded', 'refundFailed', 'disputed', 'disputeLost'],
   order({ invoice, end }, { at, occasion }) {
     const { invoiceId, customerId, amountMinor, currency } = invoice;
     const input = { type: typeOf[end.kind], at, customerId, amountMinor, currency, ...detailsOf(end) };
     const item = { resourceId: invoiceId, stage: stageName, input };
     if (!isReversal(end)) return { ...item, occasion };
-    // One transaction may record several reversals of an invoice.
-    return { version: reversalVersion, ...item, occasion: `${occasion}-${end.reversalId}` };
+    // The reversal names its occasion, so that it is announced once whichever way it is learnt.
+    return { version: reversalVersion, ...item, occasion: `${end.kind}-${end.reversalId}` };
   },
 };
 
@@ -44,6 +47,7 @@ const typeOf = {
   declined: 'invoice.declined',
   parked: 'invoice.parked',
   refunded: 'invoice.refunded',
+  refundFailed: 'invoice.refund_failed',
   disputed: 'invoice.disputed',
   disputeLost: 'invoice.dispute_lost',
 } as const satisfies Record<InvoiceEnd['kind'], string>;

@@ -3,6 +3,7 @@ import { currencies, currencyExponent } from '../invoice/currencies.ts';
 import type { InvoiceContent } from '../invoice/invoice.ts';
 import { amountShapeError, formatAmount, parseAmount } from '../invoice/money.ts';
 import { amountLimits, stripeAmount } from '../invoice/stripeAmount.ts';
+import { utcTime } from '../platform/clock.ts';
 import { expecting, shown, unknownName } from './fieldErrors.ts';
 
 /** A rejected row. `index` counts the rows of the body from 0. A row is rejected once, for all its faults. */
@@ -25,8 +26,6 @@ export type CheckedRow =
 const maxNameBytes = 255;
 const maxDescriptionBytes = 1000;
 
-const dueFrom = '1970-01-01T00:00:00.000Z';
-
 const fields = {
   id: text('an id', maxNameBytes).check((context) => {
     const error = idError(context.value);
@@ -47,10 +46,8 @@ const fields = {
       error: expecting('a time with a UTC offset, like 2026-01-31T12:00:00Z or …+01:00'),
     })
     .transform((given, context) => {
-      // Kept in UTC with milliseconds: such times compare as text, as long as years have four digits.
-      const due = new Date(given);
-      const utc = Number.isNaN(due.getTime()) ? '' : due.toISOString();
-      if (utc >= dueFrom && /^\d/.test(utc)) return utc;
+      const utc = utcTime(given);
+      if (utc !== undefined) return utc;
       context.addIssue(`expected a time from the year 1970 to 9999, not ${shown(given)}`);
       return z.NEVER;
     }),

@@ -1,7 +1,12 @@
 import { nearestName } from './nearestName.ts';
 
 /** Says that a name is unknown, and suggests the nearest known one or else lists them all. */
-export function unknownName(what: 'field' | 'column', name: string, known: readonly string[]): string {
+export function unknownName(
+  what: 'field' | 'column' | 'parameter',
+  name: string,
+  known: readonly string[],
+): string {
+  if (known.length === 0) return `unknown ${what}: expected none`;
   const nearest = nearestName(name, known);
   return `unknown ${what}: ${nearest === undefined ? `expected one of ${known.join(', ')}` : `did you mean ${nearest}?`}`;
 }

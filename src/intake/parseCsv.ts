@@ -1,4 +1,5 @@
 import { type CsvError, type CsvErrorCode, type Info, parse } from 'csv-parse/sync';
+import { fromCsvCell } from '../platform/csv.ts';
 import { type FieldError, type Problem, problem } from '../platform/problem.ts';
 import { type CheckedRow, checkCsvInvoice, columns, requiredColumns } from './checkInvoice.ts';
 import { unknownName } from './fieldErrors.ts';
@@ -13,7 +14,8 @@ type Row = { line: number; cells: readonly string[] } | { line: number; unreadab
 
 /**
  * Reads invoices from CSV (RFC 4180, with a header; columns in any order). An unreadable row is rejected alone,
- * unless a bad quote makes it unclear where the next row begins: then the whole text is refused.
+ * unless a bad quote makes it unclear where the next row begins: then the whole text is refused. The apostrophe that an
+ * export puts before what a spreadsheet would take for a formula is taken away (platform/csv.ts).
  */
 export function parseCsv(text: string, maxRows: number): RowsOrProblem {
   const [header, ...rows] = readRows(text, maxRows);
@@ -91,7 +93,9 @@ function checkRow(row: Row, names: readonly string[]): CheckedRow {
     const error = `line ${line}: expected ${names.length} columns, like the header, not ${cells.length}`;
     return { kind: 'bad', field: 'row', error };
   }
-  return checkCsvInvoice(Object.fromEntries(names.map((name, place) => [name, cells[place] ?? ''])));
+  return checkCsvInvoice(
+    Object.fromEntries(names.map((name, place) => [name, fromCsvCell(cells[place] ?? '')])),
+  );
 }
 
 function refused(status: number, detail: string, errors: FieldError[] = []): RowsOrProblem {

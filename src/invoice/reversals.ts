@@ -8,7 +8,9 @@ import { tolerantObject } from '../documents/storedDocuments.ts';
  *       │                                   └──► failed | canceled
  *       └──it refuses──► failed
  *
- * Refunds of ours begin as `requested` (refunds/). The provider's states are recorded as it reports them (tracking/).
+ * Refunds of ours begin as `requested` (refunds/). The provider's states are recorded as it reports them (tracking/). One
+ * that had succeeded may still fail, for example because the card's account is closed
+ * (https://docs.stripe.com/refunds#failed-refunds).
  */
 export const refundStatuses = ['requested', 'pending', 'succeeded', 'failed', 'canceled'] as const;
 export type RefundStatus = (typeof refundStatuses)[number];
@@ -25,6 +27,12 @@ const refundSchema = tolerantObject({
   /** Who asked for it through ops. */
   by: z.string().exactOptional(),
   reason: z.string().exactOptional(),
+  /** Nobody named an amount: it is all that was left. */
+  rest: z.literal(true).exactOptional(),
+  /** The idempotency key that it was last sent under, if it is one of ours: its number, and when it was stored (ISO 8601). */
+  key: tolerantObject({ number: z.number().int().min(1), createdAt: z.string() }).exactOptional(),
+  /** Why it failed. */
+  failure: z.string().exactOptional(),
 });
 export type Refund = z.infer<typeof refundSchema>;
 
@@ -55,6 +63,11 @@ export const reversalsSchema = tolerantObject({
 });
 export type Reversals = z.infer<typeof reversalsSchema>;
 
+/** Whether this can be the id of a refund of ours (refunds/refundKeys.ts). Metadata at the provider may hold anything. */
+export function isRefundId(text: string): boolean {
+  return /^rf_[\w-]{43}$/.test(text);
+}
+
 /** These refunds and disputes with their sums. Pure. */
 export function reversalsOf(
   refunds: readonly Refund[],
@@ -65,8 +78,8 @@ export function reversalsOf(
   const disputed = disputes.filter(({ status }) => status !== 'won');
   return {
     ...recorded,
-    refunds: [...refunds],
-    disputes: [...disputes],
+    refunds: inOrder(refunds, ({ id }) => id),
+    disputes: inOrder(disputes, ({ id }) => id),
     refundedMinor: sum(refunded),
     disputedMinor: sum(disputed),
     latestAt:
@@ -79,4 +92,13 @@ export function reversalsOf(
 
 function sum(parts: readonly { amountMinor: number }[]): number {
   return parts.reduce((total, { amountMinor }) => total + amountMinor, 0);
+}
+
+/** Oldest first; of the same moment, by id. */
+export function inOrder<T extends { at: string }>(all: readonly T[], idOf: (one: T) => string): T[] {
+  return all.toSorted((a, b) => compare(a.at, b.at) || compare(idOf(a), idOf(b)));
+}
+
+function compare(a: string, b: string): number {
+  return a < b ? -1 : Number(a > b);
 }

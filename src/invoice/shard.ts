@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { z } from 'zod';
-import { type DocumentStore, refusedBecause } from '../documents/documentStore.ts';
-import { StoreAway } from '../documents/storeAway.ts';
+import type { DocumentStore } from '../documents/documentStore.ts';
+import { keepFirst } from '../documents/keepFirst.ts';
 
 /**
  * The shard of an invoice: two hex digits of a stable hash of its id, below the number of shards. Where a shard lives
@@ -28,6 +28,9 @@ function shardName(index: number): string {
   return index.toString(16).padStart(2, '0');
 }
 
+/** Holds what is true of the whole deployment. It is no shard, so no invoice can be in its way. */
+export const deploymentPartition = 'deployment';
+
 /** `SHARDS` differs from what this deployment began with: stored invoices would be looked for in the wrong place. */
 export class ShardsChanged extends Error {
   override readonly name = 'ShardsChanged';
@@ -40,8 +43,7 @@ export class ShardsChanged extends Error {
   }
 }
 
-/** The partition is not a shard's, so no invoice can have this id. */
-const place = { id: 'deployment', shard: 'deployment' };
+const place = { id: 'deployment', shard: deploymentPartition };
 const deploymentSchema = z.object({ shards: z.int() });
 
 /**
@@ -61,23 +63,9 @@ export function shardsCheck(documents: DocumentStore, shards: number): () => Pro
   };
 
   async function check(): Promise<void> {
-    const stored = (await read()) ?? (await create());
-    if (stored !== shards) throw new ShardsChanged(stored, shards);
-  }
-
-  async function read(): Promise<number | undefined> {
-    const [document] = await documents.read(place.shard, [place.id]);
-    return document === undefined ? undefined : deploymentSchema.parse(document).shards;
-  }
-
-  /** Records the number unless another process was first; returns the number that is stored then. */
-  async function create(): Promise<number> {
-    const document = { ...place, type: 'deployment', shards };
-    const answer = await documents.transact(place.shard, [{ kind: 'create', document }]);
-    if (answer.kind === 'committed') return shards;
-    const taken = answer.kind === 'refused' && answer.codes[0] === refusedBecause.taken;
-    const stored = taken ? await read() : undefined;
-    if (stored !== undefined) return stored;
-    throw new StoreAway('noAnswer', answer, 'the number of shards could be neither recorded nor read back');
+    const stored = deploymentSchema.parse(
+      await keepFirst(documents, { ...place, type: 'deployment', shards }),
+    );
+    if (stored.shards !== shards) throw new ShardsChanged(stored.shards, shards);
   }
 }

@@ -7,10 +7,10 @@ export interface OpsRequest {
   arrayBuffer(): Promise<ArrayBuffer>;
 }
 
-/** An answer with a JSON body, or with a body of its own. */
+/** An answer with a JSON body, or with a body of its own: text, or the chunks of one that is too large for the memory. */
 export interface OpsResponse {
   status?: number;
   headers?: Record<string, string>;
-  body?: string;
+  body?: string | AsyncIterable<Uint8Array>;
   jsonBody?: unknown;
 }

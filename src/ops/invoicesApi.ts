@@ -1,5 +1,5 @@
+import { z } from 'zod';
 import { importInvoices, parseInvoices } from '../intake/importInvoices.ts';
-import { invoiceStatuses } from '../invoice/invoice.ts';
 import { ShardsChanged } from '../invoice/shard.ts';
 import type { InvoiceStore } from '../invoice/store/invoiceStore.ts';
 import { errorText } from '../platform/errorText.ts';
@@ -7,8 +7,9 @@ import type { Instance } from '../platform/instance.ts';
 import { problem, problemResponse } from '../platform/problem.ts';
 import type { AuditTrail } from './audit.ts';
 import type { OpsRequest, OpsResponse } from './http.ts';
+import { invoiceFilterSchema } from './invoiceQuery.ts';
 import { invoiceDetail, invoiceView } from './invoiceView.ts';
-import { listQuerySchema, notFound, pageResponse, readQuery } from './requests.ts';
+import { notFound, pageResponse, readQuery } from './requests.ts';
 
 const pageSize = 100;
 /** Characters of a store's error that the audit trail keeps. */
@@ -55,12 +56,17 @@ export async function importInvoicesFrom(
   return { jsonBody: result };
 }
 
-/** `GET ops/invoices?status=&continuation=`: a page of invoices. */
+const listQuery = invoiceFilterSchema.extend({ continuation: z.string().exactOptional() });
+
+/**
+ * `GET ops/invoices?customer=&currency=&status=&dueAfter=&dueBefore=&continuation=`: a page of the invoices that match, in
+ * the order of shard and id; due at `dueAfter` or later, and before `dueBefore`.
+ */
 export async function listInvoices(
   request: OpsRequest,
   { invoices }: Pick<Parts, 'invoices'>,
 ): Promise<OpsResponse> {
-  const query = readQuery(request, listQuerySchema(invoiceStatuses));
+  const query = readQuery(request, listQuery);
   if (!query.ok) return query.response;
   return pageResponse('invoices', invoices.list({ pageSize, ...query.value }), invoiceView);
 }

@@ -1,3 +1,4 @@
+import { z } from 'zod';
 import type { CorrectionParts } from '../corrections/corrections.ts';
 import { NewerVersion } from '../documents/storedDocuments.ts';
 import type { InvoiceStore } from '../invoice/store/invoiceStore.ts';
@@ -14,11 +15,15 @@ import { listAudit } from './auditApi.ts';
 import { moveDueDateFor, retryInvoiceFor, voidInvoiceFor } from './correctionsApi.ts';
 import type { DeadLetterSource } from './deadLetters.ts';
 import { listDeadLetters, redriveDeadLetters } from './deadLettersApi.ts';
+import { exportInvoices } from './exportApi.ts';
 import { checkHealth, type HealthCheck } from './health.ts';
 import type { OpsRequest, OpsResponse } from './http.ts';
 import { getInvoice, importInvoicesFrom, listInvoices } from './invoicesApi.ts';
 import { listLocksFor, releaseLock } from './locksApi.ts';
 import { listOutboxFor, redriveOutboxFor } from './outboxApi.ts';
+import { refundInvoiceFor } from './refundsApi.ts';
+import { getReport } from './reportApi.ts';
+import { readQuery } from './requests.ts';
 import { cancelRunFor, getRun, listRuns, startRunFor } from './runsApi.ts';
 import { summarize } from './summary.ts';
 
@@ -34,6 +39,8 @@ export interface OpsParts {
   deadLetters: readonly DeadLetterSource[];
   healthChecks: readonly HealthCheck[];
   checkShards: () => Promise<void>;
+  /** Whether the payment provider offers refunds. */
+  refunds: boolean;
   instance: Instance;
 }
 
@@ -55,31 +62,40 @@ export function opsApi(parts: OpsParts) {
   return leavingNewer({
     importInvoices: (request: OpsRequest) => importInvoicesFrom(request, onBehalfOf(request)),
     listInvoices: (request: OpsRequest) => listInvoices(request, parts),
-    getInvoice: (request: OpsRequest) => getInvoice(request, parts),
+    getInvoice: withoutQuery((request: OpsRequest) => getInvoice(request, parts)),
     retryInvoice: (request: OpsRequest) => retryInvoiceFor(request, onBehalfOf(request)),
+    refundInvoice: (request: OpsRequest) => refundInvoiceFor(request, onBehalfOf(request)),
     voidInvoice: (request: OpsRequest) => voidInvoiceFor(request, onBehalfOf(request)),
     moveDueDate: (request: OpsRequest) => moveDueDateFor(request, onBehalfOf(request)),
     startRun: (request: OpsRequest, orchestrations: Orchestrations) =>
       startRunFor(request, orchestrations, onBehalfOf(request)),
     listRuns: (request: OpsRequest) => listRuns(request, parts),
-    getRun: (request: OpsRequest) => getRun(request, parts),
+    getRun: withoutQuery((request: OpsRequest) => getRun(request, parts)),
     cancelRun: (request: OpsRequest, orchestrations: Orchestrations) =>
       cancelRunFor(request, orchestrations, onBehalfOf(request)),
-    listLocks: (_request: OpsRequest) => listLocksFor(parts),
+    listLocks: withoutQuery(() => listLocksFor(parts)),
     releaseLock: (request: OpsRequest) => releaseLock(request, onBehalfOf(request)),
     listOutbox: (request: OpsRequest) => listOutboxFor(request, parts),
     redriveOutbox: (request: OpsRequest) => redriveOutboxFor(request, onBehalfOf(request)),
     listAudit: (request: OpsRequest) => listAudit(request, parts),
-    listDeadLetters: (_request: OpsRequest) => listDeadLetters(parts),
+    listDeadLetters: withoutQuery(() => listDeadLetters(parts)),
     redriveDeadLetters: (request: OpsRequest) => redriveDeadLetters(request, onBehalfOf(request)),
-    getSummary: async (_request: OpsRequest): Promise<OpsResponse> => ({
-      jsonBody: await summarize(parts),
-    }),
+    getSummary: withoutQuery(async () => ({ jsonBody: await summarize(parts) })),
+    exportInvoices: (request: OpsRequest) => exportInvoices(request, parts),
+    getReport: (request: OpsRequest) => getReport(request, parts),
     getHealth: async (_request: OpsRequest): Promise<OpsResponse> => {
       const health = await checkHealth(parts.healthChecks, parts.instance.clock);
       return { status: health.status === 'ok' ? 200 : 503, jsonBody: health };
     },
   });
+}
+
+/** A call that takes no parameters: whoever gives one expects an effect that it has not. */
+function withoutQuery(call: (request: OpsRequest) => Promise<OpsResponse>) {
+  return async (request: OpsRequest): Promise<OpsResponse> => {
+    const query = readQuery(request, z.object({}));
+    return query.ok ? call(request) : query.response;
+  };
 }
 
 type Call = (...args: never[]) => Promise<OpsResponse>;

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { BadContinuation, type Page } from '../documents/pages.ts';
+import { unknownName } from '../intake/fieldErrors.ts';
 import { type FieldError, problem, problemResponse } from '../platform/problem.ts';
 import type { OpsRequest, OpsResponse } from './http.ts';
 
@@ -36,11 +37,29 @@ export async function readBody<T>(
   return { ok: false, response: badRequest(fieldErrors(parsed.error, 'body')) };
 }
 
-/** Reads the query. Unknown names are ignored, because the host has some of its own, such as `code`. */
-export function readQuery<T>(request: OpsRequest, schema: z.ZodType<T>): Parsed<T> {
-  const parsed = schema.safeParse(Object.fromEntries(request.query));
-  if (parsed.success) return { ok: true, value: parsed.data };
-  return { ok: false, response: badQuery(fieldErrors(parsed.error, 'query')) };
+/**
+ * What the platform reads from the query itself: a function key, and its name
+ * (https://learn.microsoft.com/azure/azure-functions/function-keys-how-to).
+ */
+const ofPlatform = new Set(['code', 'clientId']);
+
+/** Reads the query. A name that the call does not know is an error: a misspelt filter would silently show too much. */
+export function readQuery<Shape extends z.ZodRawShape>(
+  request: OpsRequest,
+  schema: z.ZodObject<Shape>,
+): Parsed<z.output<z.ZodObject<Shape>>> {
+  const given = [...request.query].filter(([name]) => !ofPlatform.has(name));
+  const names = given.map(([name]) => name);
+  const known = Object.keys(schema.shape);
+  const wrong = names.flatMap((name, place) => {
+    if (!known.includes(name))
+      return [{ field: name.slice(0, 60), error: unknownName('parameter', name, known) }];
+    return names.indexOf(name) < place ? [{ field: name, error: 'is there twice: expected once' }] : [];
+  });
+  const parsed = schema.safeParse(Object.fromEntries(given));
+  if (parsed.success && wrong.length === 0) return { ok: true, value: parsed.data };
+  const bad = parsed.success ? [] : fieldErrors(parsed.error, 'query');
+  return { ok: false, response: badQuery([...wrong, ...bad]) };
 }
 
 /** Answers with a page of a list, under the list's name. */
@@ -63,7 +82,7 @@ export function badRequest(errors: readonly FieldError[]): OpsResponse {
   return problemResponse(problem(400, 'The request has wrong values.', errors));
 }
 
-function badQuery(errors: readonly FieldError[]): OpsResponse {
+export function badQuery(errors: readonly FieldError[]): OpsResponse {
   return problemResponse(problem(400, 'The query has a wrong value.', errors));
 }
 

@@ -1,5 +1,5 @@
 import { type InvoiceStatus, invoiceStatuses } from '../invoice/invoice.ts';
-import type { InvoiceStore } from '../invoice/store/invoiceStore.ts';
+import type { InvoiceStore, ReversedFigure } from '../invoice/store/invoiceStore.ts';
 import type { OutboxStore } from '../outbox/outboxStore.ts';
 import { oldestPendingMs } from '../outbox/sweepOutbox.ts';
 import type { PaceStore } from '../pacing/paceStore.ts';
@@ -13,6 +13,10 @@ export interface Summary {
   staleClaims: number;
   /** Invoices with a recorded successful charge. */
   charges: number;
+  /** Invoices of which something is refunded or about to be, by currency. */
+  refunded: readonly ReversedFigure[];
+  /** Disputes that the bank has not decided, by currency. */
+  openDisputes: readonly ReversedFigure[];
   /** How the allowance of the payment provider is used; null for a limit that nobody has used yet. */
   pace: { charges: PaceFigures | null; lookups: PaceFigures | null };
   /** What is still to be paid. */
@@ -32,12 +36,13 @@ export async function summarize({
   instance: Pick<Instance, 'clock'>;
 }): Promise<Summary> {
   const now = instance.clock.now();
-  const [{ byStatus, staleClaims, charges }, messages, oldest, paying] = await Promise.all([
-    invoices.figures(new Date(now).toISOString()),
-    outbox.countByStatus(),
-    oldestPendingMs(outbox, now),
-    readPace({ invoices, pace }, now),
-  ]);
+  const [{ byStatus, staleClaims, charges, refunded, openDisputes }, messages, oldest, paying] =
+    await Promise.all([
+      invoices.figures(new Date(now).toISOString()),
+      outbox.countByStatus(),
+      oldestPendingMs(outbox, now),
+      readPace({ invoices, pace }, now),
+    ]);
   const count = (status: InvoiceStatus) => byStatus.get(status) ?? 0;
   return {
     invoices: Object.fromEntries(
@@ -50,6 +55,8 @@ export async function summarize({
     },
     staleClaims,
     charges,
+    refunded,
+    openDisputes,
     ...paying,
   };
 }

@@ -141,7 +141,8 @@ export function wasVoided({ timeline }: Pick<Invoice, 'timeline'>): boolean {
   return timeline.findLast(({ what }) => what === 'voided' || what === 'retried')?.what === 'voided';
 }
 
-function isHeld(assertHeld: () => void): () => boolean {
+/** The same as an answer, for calls that wait for their turn. */
+export function isHeld(assertHeld: () => void): () => boolean {
   return () => {
     try {
       assertHeld();

@@ -80,8 +80,7 @@ export type FoundPayment =
   /** Paid under this invoice's id, but with another amount or currency: a person decides whether that settles it. */
   | { kind: 'differs'; message: string }
   | HeldBack
-  /** The provider could not say. */
-  | { kind: 'unknown'; message: string };
+  | ProviderSilent;
 
 /** The provider could not say. */
 export interface ProviderSilent {
@@ -107,6 +106,7 @@ export interface ProviderReversals {
     status: 'pending' | 'succeeded' | 'failed' | 'canceled';
     at: string;
     reason?: string;
+    failure?: string;
   }[];
   disputes: readonly {
     id: string;
@@ -163,6 +163,11 @@ export type DefaultMethod =
   | HeldBack
   | ProviderSilent;
 
+/** Account and mode of the calls, in which alone a key means something. No `id`: the key may not read it; `message` says why. */
+export type AccountAnswer =
+  | { kind: 'account'; id?: string; mode: 'live' | 'test'; message?: string }
+  | ProviderSilent;
+
 /**
  * The payment provider. Every call resolves whatever the provider answers; they reject only on a bug in this code. A
  * provider whose payments end at once needs only the first two.
@@ -181,6 +186,7 @@ export interface PaymentProvider {
   refund?(request: RefundRequest): Promise<RefundOutcome | RateLimited>;
   /** The payment method that a customer has chosen to be charged with. */
   defaultMethod?(customerId: string): Promise<DefaultMethod | RateLimited>;
+  account?(): Promise<AccountAnswer | RateLimited>;
 }
 
 /** The same calls, each made when its turn comes (pacedProvider.ts). A call that the provider lacks is refused. */

@@ -22,6 +22,8 @@ export const metric = {
   invoiceOldestDueSeconds: 'invoice.oldest_due_seconds',
   invoiceParked: 'invoice.parked',
   invoiceDisputed: 'invoice.disputed',
+  refundFailed: 'refund.failed',
+  providerAccountChanged: 'provider.account_changed',
   workItemPoison: 'work_item.poison',
   workItemPoisonWaiting: 'work_item.poison_waiting',
   parkedWaiting: 'parked.waiting',

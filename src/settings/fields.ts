@@ -42,10 +42,6 @@ export function stripeKey() {
     .regex(/^[rs]k_(test|live)_\w+$/, { error: `expected ${key}` });
 }
 
-export function isLiveKey(key: string): boolean {
-  return /^[rs]k_live_/.test(key);
-}
-
 /** The scheme, host and port of an API: no path, no trailing slash. */
 export function apiBase(fallback: string) {
   return z

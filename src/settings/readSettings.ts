@@ -1,12 +1,12 @@
 import { hostname } from 'node:os';
 import { z } from 'zod';
 import { longestTimeoutMs } from '../paying/payingPolicy.ts';
+import { isLiveKey } from '../paying/stripe/stripeClient.ts';
 import { isLoopback } from './addresses.ts';
 import { clientId, cosmosConnection, serviceBusConnection, storageConnection } from './connections.ts';
 import { type Env, withoutBlanks } from './environment.ts';
 import {
   apiBase,
-  isLiveKey,
   schedule,
   stripeKey,
   stripeWebhookSecrets,

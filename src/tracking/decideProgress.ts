@@ -1,11 +1,12 @@
+import { isDeepStrictEqual } from 'node:util';
 import type { InvoiceEnd } from '../followUps/followUps.ts';
 import { nextCheckAt } from '../invoice/checkSchedule.ts';
 import { type Invoice, known } from '../invoice/invoice.ts';
 import type { InvoiceChange } from '../invoice/invoiceChange.ts';
-import type { Reversals } from '../invoice/reversals.ts';
 import { decideDecline, type SettlementPolicy } from '../paying/decideSettlement.ts';
 import { withProviderReversals } from '../paying/mergeReversals.ts';
 import type { ProviderPayment } from '../paying/paymentProvider.ts';
+import { newReversals, reversalChanges } from './reversalChanges.ts';
 
 /** What the provider's view of a payment means for its invoice. */
 export type ProgressDecision =
@@ -126,14 +127,13 @@ export function decideProgress(
   }
 
   function ofOnePaid(): ProgressDecision {
-    if (after === undefined || JSON.stringify(after) === JSON.stringify(invoice.reversals)) {
-      return { kind: 'nothing' };
-    }
+    if (after === undefined || isDeepStrictEqual(after, invoice.reversals)) return { kind: 'nothing' };
     const { refundedMinor, disputedMinor } = after;
+    const changes = reversalChanges(invoice.reversals, after);
     return {
       kind: 'change',
       change: { set: { reversals: after } },
-      entry: { what: 'reversed', paymentId, refundedMinor, disputedMinor },
+      entry: { what: 'reversed', paymentId, changes, refundedMinor, disputedMinor },
       ends: reversalEnds(),
     };
   }
@@ -142,30 +142,4 @@ export function decideProgress(
   function reversalEnds(): InvoiceEnd[] {
     return after === undefined ? [] : newReversals(invoice.reversals, after, paymentId);
   }
-}
-
-/** The ends that `after` has and `before` has not. Pure. */
-function newReversals(before: Reversals | undefined, after: Reversals, paymentId: string): InvoiceEnd[] {
-  const refunds = after.refunds.filter(
-    ({ id, status }) =>
-      status === 'succeeded' && before?.refunds.find((one) => one.id === id)?.status !== status,
-  );
-  const disputes = after.disputes.filter(
-    ({ id, status }) => status !== 'won' && before?.disputes.find((one) => one.id === id)?.status !== status,
-  );
-  return [
-    ...refunds.map(({ id, amountMinor }) => ({
-      kind: 'refunded' as const,
-      paymentId,
-      reversalId: id,
-      reversedMinor: amountMinor,
-    })),
-    ...disputes.map(({ id, amountMinor, status, reason }) => ({
-      kind: status === 'lost' ? ('disputeLost' as const) : ('disputed' as const),
-      paymentId,
-      reversalId: id,
-      reversedMinor: amountMinor,
-      reason,
-    })),
-  ];
 }

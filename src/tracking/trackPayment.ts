@@ -67,9 +67,20 @@ export async function trackPayment(
   }
 }
 
-/** Writes what a retrieved payment means for its invoice, and orders what follows, in one transaction. */
-async function recordProgress(
-  { invoices, followUps, settlement, instance: { clock, name: by, telemetry } }: TrackingParts,
+/**
+ * Writes what a retrieved payment means for its invoice, and orders what follows, in one transaction.
+ *
+ * @throws {NoClearAnswer} {NewerVersion}
+ */
+export async function recordProgress(
+  {
+    invoices,
+    followUps,
+    settlement,
+    instance: { clock, name: by, telemetry },
+  }: Pick<TrackingParts, 'followUps' | 'settlement' | 'instance'> & {
+    invoices: Pick<InvoiceStore, 'update'>;
+  },
   invoiceId: string,
   payment: ProviderPayment,
   assertHeld: () => void,
@@ -107,6 +118,7 @@ async function recordProgress(
     case 'updated':
       for (const { kind } of ends) {
         if (kind === 'disputed' || kind === 'disputeLost') telemetry.count(metric.invoiceDisputed, { kind });
+        if (kind === 'refundFailed') telemetry.count(metric.refundFailed);
       }
       return { kind: 'changed', status: updated.invoice.status };
   }

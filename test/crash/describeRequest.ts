@@ -80,6 +80,8 @@ function describeBatch(operations: readonly BatchOperation[]): string {
   if (sets('/status', 'paid')) return `settlement${created.length > 0 ? ' + outbox message' : ''}`;
   if (sets('/status', 'declined')) return 'settlement (declined)';
   if (sets('/status', 'pending')) return 'settlement (retry)';
+  if (sets('/reversals')) return `record of a refund${created.length > 0 ? ' + outbox message' : ''}`;
+  if (created.includes('providerAccount')) return 'creation of the account record';
   if (created.includes('invoice')) return 'import of invoices';
   if (created.includes('deployment')) return 'creation of the deployment record';
   if (created.includes('fence')) return 'creation of a fence';

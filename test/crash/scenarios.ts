@@ -1,5 +1,6 @@
 import { containers, databaseName } from '../../src/platform/cosmosContainers.ts';
 import type { LocalCloud } from '../support/localCloud.ts';
+import { onlyRefund, refundProblems } from './onlyRefund.ts';
 import type { Scenario } from './trial.ts';
 
 /** All that the sweep lets happen, once without a crash and then with one at each request. */
@@ -30,6 +31,23 @@ export const scenarios: readonly Scenario[] = [
       );
       await run('trackPayments');
     },
+  },
+  {
+    // Somebody asks for a refund again and again under the same key, and the sweeper sends what orders it.
+    name: 'refund',
+    invoices: 1,
+    hosts: 1,
+    // Timing decides how often the sweeper runs before everything is done.
+    races: true,
+    occurrences: 2,
+    async meanwhile({ invoices, call, run }) {
+      for (const { id, status } of invoices) {
+        if (status !== 'paid') continue;
+        await call('POST', `ops/invoices/${id}/refund`, ...onlyRefund);
+      }
+      await run('sweepOutbox');
+    },
+    problems: refundProblems,
   },
   {
     // Somebody voids two invoices while a batch pays them, and asks again until that is settled: one is charged or voided, never

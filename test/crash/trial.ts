@@ -302,7 +302,7 @@ async function forgetDeployment({ blobs, cosmosClient }: LocalCloud): Promise<vo
   const invoices = cosmosClient.database(databaseName).container(containers.invoices.name);
   const { resources } = await invoices.items
     .query<{ id: string; shard: string }>(
-      `SELECT c.id, c.shard FROM c WHERE c.type IN ('fence', 'deployment')`,
+      `SELECT c.id, c.shard FROM c WHERE c.type IN ('fence', 'deployment', 'providerAccount')`,
     )
     .fetchAll();
   for (const { id, shard } of resources) await invoices.item(id, shard).delete();

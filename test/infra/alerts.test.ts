@@ -81,6 +81,8 @@ describe('alerts', () => {
       'events-rejected',
       'events-unread',
       'breaker-open',
+      'payment-account',
+      'refund-failed',
       'backlog-growing',
       'function-failures',
     ]);

@@ -95,6 +95,7 @@ const needNone: Record<string, string> = {
   'app.http(': 'receives calls and makes none',
   'app.timer(': 'the host keeps timer locks in blobs, which the blob role covers',
   'app.hook.': 'makes no calls',
+  'app.setup(': 'makes no calls',
 };
 
 /** Roles that the code needs and infra/ does not assign (`missing`), the reverse (`idle`), and duplicates. */

@@ -1,14 +1,17 @@
-import { BadContinuation, fromOpaque, toOpaque } from '../../src/documents/pages.ts';
 import {
   type OnUnreadable,
   readableDocument,
   readableDocuments,
 } from '../../src/documents/storedDocuments.ts';
 import { invoiceSchema, isInvoice } from '../../src/invoice/invoice.ts';
+import { type Reversals, reversalsSchema } from '../../src/invoice/reversals.ts';
 import { shardOf } from '../../src/invoice/shard.ts';
 import { addInvoices } from '../../src/invoice/store/addInvoices.ts';
-import type { InvoiceStore } from '../../src/invoice/store/invoiceStore.ts';
+import type { InvoiceFilter } from '../../src/invoice/store/invoiceFilter.ts';
+import type { InvoiceStore, ReversedFigure } from '../../src/invoice/store/invoiceStore.ts';
 import { invoiceWrites } from '../../src/invoice/store/invoiceWrites.ts';
+import { movementsOf } from '../../src/invoice/store/movements.ts';
+import { pageByShard } from '../../src/invoice/store/pageByShard.ts';
 import { fenceId, highestFence } from '../../src/locking/fence.ts';
 import type { Clock } from '../../src/platform/clock.ts';
 import { type MemoryDocuments, type StoredDocument, textIn } from './memoryDocuments.ts';
@@ -50,22 +53,37 @@ export function memoryInvoiceStore(
       return isInvoice(document) ? readableDocument(document, invoiceSchema, 'invoice') : undefined;
     },
 
-    async list({ status, continuation, pageSize }) {
-      const after = continuation === undefined ? 0 : ridOf(continuation);
-      const found = await documents.query(
+    async list({ pageSize, continuation, ...filter }) {
+      const page = { shards, pageSize, ...(continuation === undefined ? {} : { continuation }) };
+      const { items, ...rest } = await pageByShard(page, async ({ shard, behind, limit }) => {
+        const found = await documents.query(
+          (document) =>
+            isInvoice(document) &&
+            (behind === undefined || document.id > behind) &&
+            matches(document, filter),
+          shard,
+        );
+        return found.toSorted((a, b) => (a.id < b.id ? -1 : 1)).slice(0, limit);
+      });
+      return { items: readableDocuments(items, invoiceSchema, 'invoice'), ...rest };
+    },
+
+    async *movements(query) {
+      const invoices = await documents.query(
         (document) =>
-          isInvoice(document) &&
-          (status === undefined || document.status === status) &&
-          document._rid > after,
+          isInvoice(document) && (query.currency === undefined || document.currency === query.currency),
       );
-      const page = found.slice(0, pageSize);
-      const last = page.at(-1);
-      return {
-        items: readableDocuments(page, invoiceSchema, 'invoice'),
-        ...(last === undefined || page.length === found.length
-          ? {}
-          : { continuation: toOpaque(`${last._rid}`) }),
+      const declined = invoices.filter(({ status }) => status === 'declined');
+      const found = {
+        paid: invoices.filter((one) => paymentOf(one).paidAt !== undefined),
+        declined: declined.filter(({ declinedAt }) => declinedAt !== undefined),
+        declinedWithoutTime: declined.filter(({ declinedAt }) => declinedAt === undefined),
+        reversed: invoices.filter(({ reversals }) => reversals !== undefined),
       };
+      yield movementsOf('paid', found.paid, query);
+      yield movementsOf('declined', found.declined, query);
+      yield movementsOf('declinedWithoutTime', found.declinedWithoutTime, query);
+      yield movementsOf('reversed', found.reversed, query);
     },
 
     async figures(now) {
@@ -75,6 +93,10 @@ export function memoryInvoiceStore(
         byStatus: new Map([...byStatus].map(([status, of]) => [status, of.length])),
         staleClaims: invoices.filter((one) => one.status === 'claimed' && isDue(one, now)).length,
         charges: invoices.filter((one) => paymentOf(one).id !== undefined).length,
+        refunded: byCurrency(invoices, ({ refundedMinor }) => (refundedMinor > 0 ? [refundedMinor] : [])),
+        openDisputes: byCurrency(invoices, ({ disputes }) =>
+          disputes.filter(({ status }) => status === 'open').map(({ amountMinor }) => amountMinor),
+        ),
       };
     },
 
@@ -146,13 +168,39 @@ function byDueTime(one: StoredDocument, other: StoredDocument): number {
 function paymentOf({ payment }: StoredDocument): {
   id?: string;
   unknownSince?: string;
+  paidAt?: string;
   inProgress?: { since?: string };
 } {
   return typeof payment === 'object' && payment !== null ? payment : {};
 }
 
-function ridOf(continuation: string): number {
-  const text = fromOpaque(continuation);
-  if (!/^\d+$/.test(text)) throw new BadContinuation('not a place in the list of invoices');
-  return Number(text);
+function matches(document: StoredDocument, filter: InvoiceFilter): boolean {
+  const { customer, currency, status, dueAfter, dueBefore } = filter;
+  const dueAt = textIn(document, 'dueAt');
+  return (
+    (customer === undefined || document.customerId === customer) &&
+    (currency === undefined || document.currency === currency) &&
+    (status === undefined || document.status === status) &&
+    (dueAfter === undefined || dueAt >= dueAfter) &&
+    (dueBefore === undefined || dueAt < dueBefore)
+  );
+}
+
+/** Counts and adds up amounts of the invoices that have reversals. */
+function byCurrency(
+  invoices: readonly StoredDocument[],
+  amountsOf: (reversals: Reversals) => readonly number[],
+): ReversedFigure[] {
+  const amounts = invoices.flatMap((invoice) => {
+    const reversals = reversalsSchema.safeParse(invoice.reversals).data;
+    const currency = textIn(invoice, 'currency');
+    return reversals === undefined ? [] : amountsOf(reversals).map((minor) => ({ currency, minor }));
+  });
+  return [...Map.groupBy(amounts, ({ currency }) => currency)]
+    .map(([currency, of]) => ({
+      currency,
+      count: of.length,
+      amountMinor: of.reduce((sum, { minor }) => sum + minor, 0),
+    }))
+    .toSorted((a, b) => (a.currency < b.currency ? -1 : 1));
 }

@@ -95,7 +95,7 @@ describe('GET ops/invoices', () => {
   test('pages through all invoices with a status, each once', async () => {
     const wanted = Array.from({ length: 230 }, (_, n) => ({
       id: `list-${n}`,
-      shard: `l${n % 3}`,
+      shard: `0${n % 3}`,
       status: 'declined' as const,
     }));
     await ops.store(...wanted);
@@ -158,6 +158,8 @@ describe('GET ops/summary', () => {
       outbox: { pending: 0, parked: 0, oldestPendingSeconds: 0 },
       staleClaims: 0,
       charges: 0,
+      refunded: [],
+      openDisputes: [],
       pace: { charges: null, lookups: null },
       backlog: { waiting: 0, claimed: 0, oldestSeconds: 0, estimatedSeconds: 0 },
     });
@@ -186,10 +188,12 @@ describe('GET ops/summary', () => {
     ])
       await own.cosmos.containers.invoices.items.create(item);
     expect(bodyOf(await own.api.getSummary(aRequest()))).toEqual({
-      invoices: { pending: 1, claimed: 2, paid: 2, declined: 0, parked: 1, processing: 0, voided: 0 },
+      invoices: { pending: 1, claimed: 2, processing: 0, paid: 2, declined: 0, parked: 1, voided: 0 },
       outbox: { pending: 2, parked: 1, oldestPendingSeconds: 90 },
       staleClaims: 1,
       charges: 2,
+      refunded: [],
+      openDisputes: [],
       pace: { charges: null, lookups: null },
       backlog: expect.objectContaining({ claimed: 1, estimatedSeconds: null }),
     });

@@ -60,6 +60,7 @@ export async function opsForTests({ shardsOfDeployment = 4, provider = {} }: Ops
     checkShards: shardsCheck(documents, 4),
     audit: cosmosAudit(cosmos.containers.audit, clock),
     instance,
+    refunds: true,
     healthChecks: [],
     deadLetters: [],
   });

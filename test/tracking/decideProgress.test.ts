@@ -124,7 +124,10 @@ describe('a paid invoice', () => {
     const done = decide(recorded, seen({ kind: 'succeeded' }, refund('succeeded')));
     expect(done).toMatchObject({ ends: [{ kind: 'refunded', reversalId: 're_1' }] });
     const failed = decide(recorded, seen({ kind: 'succeeded' }, refund('failed')));
-    expect(failed).toMatchObject({ change: { set: { reversals: { refundedMinor: 0 } } }, ends: [] });
+    expect(failed).toMatchObject({
+      change: { set: { reversals: { refundedMinor: 0 } } },
+      ends: [{ kind: 'refundFailed', reversalId: 're_1' }],
+    });
   });
 
   test('tells of a dispute that is opened, and of one that is lost', () => {

@@ -2,7 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { HttpCookie, HttpData, InvocationResponse } from '../coreTypes.ts';
 
 /** The largest body the real host accepts: 100 MB. */
-const maxBodyBytes = 104_857_600;
+export const maxBodyBytes = 104_857_600;
 
 /** Reads the body of a request; undefined if it exceeds `limit` bytes. */
 export async function readBody(request: IncomingMessage, limit = maxBodyBytes): Promise<Buffer | undefined> {

@@ -7,6 +7,7 @@ import type { TriggerListener } from '../triggerListener.ts';
 import { answerEmpty, readBody, toHttpData, writeResponse } from './httpMessage.ts';
 import { type HostKeys, isAllowed } from './keys.ts';
 import { compareRoutes, parseRoute } from './routeTemplate.ts';
+import { answerWithStream } from './streams.ts';
 
 /** Answers the request and resolves with true, or leaves it alone and resolves with false. */
 export type RequestHandler = (
@@ -21,6 +22,8 @@ export interface HttpServerOptions {
   routePrefix: string;
   keys: HostKeys | undefined;
   invoker: Invoker;
+  /** Where the app takes requests itself, because it has turned streams on. */
+  forwardTo?: URL | undefined;
   /** Handlers of the host's own paths, tried in order before the functions. */
   handlers: RequestHandler[];
 }
@@ -30,7 +33,7 @@ export interface HttpServer extends TriggerListener {
 }
 
 export function createHttpServer(options: HttpServerOptions): HttpServer {
-  const { invoker, keys, handlers } = options;
+  const { invoker, keys, handlers, forwardTo } = options;
   const routes = readRoutes(options);
   let started = false;
   let stopping = false;
@@ -46,6 +49,10 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
       if (params === undefined) continue;
       if (!isAllowed(keys, fn.trigger.authLevel, request, url)) {
         answerEmpty(response, 401);
+        return true;
+      }
+      if (forwardTo !== undefined) {
+        await answerWithStream({ fn, invoker, forwardTo }, { request, response, url, params });
         return true;
       }
       const body = await readBody(request);

@@ -1,6 +1,5 @@
 import type { Container } from '@azure/cosmos';
 import { cosmosDocuments, fromCosmos, readDocument } from '../../documents/cosmosDocuments.ts';
-import { queryPage } from '../../documents/cosmosPages.ts';
 import { countByStatus, queryAll, queryCount, queryOldest } from '../../documents/cosmosQueries.ts';
 import { type OnUnreadable, readableDocument, readableDocuments } from '../../documents/storedDocuments.ts';
 import { fenceId, highestFence } from '../../locking/fence.ts';
@@ -8,8 +7,12 @@ import type { Clock } from '../../platform/clock.ts';
 import { invoiceSchema, isInvoice } from '../invoice.ts';
 import { shardOf } from '../shard.ts';
 import { addInvoices } from './addInvoices.ts';
+import { listShard } from './cosmosInvoiceList.ts';
+import { cosmosMovements } from './cosmosMovements.ts';
+import { cosmosReversed } from './cosmosReversed.ts';
 import type { InvoiceStore } from './invoiceStore.ts';
 import { invoiceWrites } from './invoiceWrites.ts';
+import { pageByShard } from './pageByShard.ts';
 
 /** Invoices in the Cosmos container `invoices`, whose partition key is the shard. */
 export function cosmosInvoiceStore(
@@ -45,18 +48,16 @@ export function cosmosInvoiceStore(
       return isInvoice(document) ? readableDocument(document, invoiceSchema, 'invoice') : undefined;
     },
 
-    async list({ status, ...page }) {
-      const where = status === undefined ? '' : ' AND c.status = @status';
-      const query = {
-        query: `SELECT * FROM c WHERE c.type = 'invoice'${where}`,
-        parameters: status === undefined ? [] : [{ name: '@status', value: status }],
-      };
-      const { items, ...rest } = await queryPage(container, query, page);
+    async list({ pageSize, continuation, ...filter }) {
+      const page = { shards, pageSize, ...(continuation === undefined ? {} : { continuation }) };
+      const { items, ...rest } = await pageByShard(page, (query) => listShard(container, filter, query));
       return { items: readableDocuments(items, invoiceSchema, 'invoice'), ...rest };
     },
 
+    movements: (query) => cosmosMovements(container, query),
+
     async figures(now) {
-      const [byStatus, staleClaims, charges] = await Promise.all([
+      const [byStatus, staleClaims, charges, reversed] = await Promise.all([
         countByStatus(container, 'invoice'),
         queryCount(container, {
           query: `SELECT VALUE COUNT(1) FROM c WHERE c.status = 'claimed' AND c.actionableAt <= @now`,
@@ -66,8 +67,9 @@ export function cosmosInvoiceStore(
           container,
           `SELECT VALUE COUNT(1) FROM c WHERE c.type = 'invoice' AND IS_DEFINED(c.payment.id)`,
         ),
+        cosmosReversed(container),
       ]);
-      return { byStatus, staleClaims, charges };
+      return { byStatus, staleClaims, charges, ...reversed };
     },
 
     openClaims,

@@ -9,8 +9,10 @@ import type { Patch } from '../../documents/documentStore.ts';
 import type { Page } from '../../documents/pages.ts';
 import type { Fence } from '../../locking/fence.ts';
 import type { OutboxMessage } from '../../outbox/outboxMessage.ts';
-import type { Invoice, InvoiceContent, InvoiceStatus } from '../invoice.ts';
+import type { Invoice, InvoiceContent } from '../invoice.ts';
 import type { InvoiceChange, Standing } from '../invoiceChange.ts';
+import type { InvoiceFilter } from './invoiceFilter.ts';
+import type { Movement, MovementQuery } from './movements.ts';
 
 export interface InvoiceStore {
   /**
@@ -35,8 +37,16 @@ export interface InvoiceStore {
   add(contents: readonly InvoiceContent[], options: { by: string; withinMs: number }): Promise<Added>;
   /** @throws {NewerVersion} */
   find(id: string): Promise<Invoice | undefined>;
-  /** A page of invoices of all shards, in no particular order. @throws {BadContinuation} */
-  list(query: { status?: InvoiceStatus; continuation?: string; pageSize: number }): Promise<Page<Invoice>>;
+  /**
+   * A page of the invoices that match, in the order of shard and id, which no change of an invoice affects: what happens
+   * between two pages hides none and repeats none. @throws {BadContinuation}
+   */
+  list(query: InvoiceFilter & { continuation?: string; pageSize: number }): Promise<Page<Invoice>>;
+  /**
+   * What was paid, declined, refunded and disputed in a time, over all shards, page by page. What changes meanwhile counts as
+   * it is when its page is read. @throws {NewerVersion} {UnreadableInvoice}
+   */
+  movements(query: MovementQuery): AsyncIterable<readonly Movement[]>;
   /** How many invoices there are, over all shards, at `now` (ISO 8601, UTC). */
   figures(now: string): Promise<InvoiceFigures>;
   /** How many are claimed and not stale at `now` (ISO 8601, UTC), over all shards. */
@@ -163,4 +173,15 @@ export interface InvoiceFigures {
   staleClaims: number;
   /** Invoices with a recorded successful charge. */
   charges: number;
+  /** Invoices of which something is refunded or about to be, by currency. */
+  refunded: readonly ReversedFigure[];
+  /** Disputes that the bank has not decided, by currency. */
+  openDisputes: readonly ReversedFigure[];
+}
+
+export interface ReversedFigure {
+  currency: string;
+  count: number;
+  /** Their sum in minor units; exact up to 2⁵³. A report counts without that limit. */
+  amountMinor: number;
 }

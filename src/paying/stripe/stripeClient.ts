@@ -11,6 +11,11 @@ export interface StripeOptions {
   timeoutMs: number;
 }
 
+/** Whether a secret or restricted key moves real money, by its prefix (https://docs.stripe.com/keys). */
+export function isLiveKey(key: string): boolean {
+  return /^[rs]k_live_/.test(key);
+}
+
 /**
  * Stripe's own client, set up to make each call once.
  *

@@ -1,5 +1,5 @@
 import type Stripe from 'stripe';
-import type { DisputeStatus } from '../../invoice/reversals.ts';
+import { type DisputeStatus, isRefundId } from '../../invoice/reversals.ts';
 import { minorAmount } from '../../invoice/stripeAmount.ts';
 import type { ChargeOutcome, PaymentProgress, ProviderReversals } from '../paymentProvider.ts';
 import { codeOf, declined } from './classifyStripe.ts';
@@ -66,15 +66,15 @@ export function reversalsFrom(
   const minor = (amount: number) => minorAmount(amount, currency.toUpperCase());
   return {
     refunds: refunds.map(({ id, amount, status, created, reason, metadata, failure_reason: failure }) => {
-      const why = failure ?? reason;
       const refundId = metadata?.refundId;
       return {
         providerId: id,
-        ...(refundId === undefined ? {} : { refundId }),
+        ...(refundId !== undefined && isRefundId(refundId) ? { refundId } : {}),
         amountMinor: minor(amount),
         status: refundStatus(status ?? 'pending'),
         at: isoOf(created),
-        ...(why ? { reason: why } : {}),
+        ...(reason ? { reason } : {}),
+        ...(failure ? { failure } : {}),
       };
     }),
     disputes: disputes.map(({ id, amount, status, created, reason }) => ({

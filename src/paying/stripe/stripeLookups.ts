@@ -18,6 +18,9 @@ import { progressOf, reversalsFrom } from './stripeIntent.ts';
 /** Payments of one customer that a look-up reads at most. */
 const mostListed = 2_000;
 
+/** More refunds of one payment than anybody makes; the most that the package reads page by page. */
+const mostRefunds = 10_000;
+
 /** How far our clock may be ahead of Stripe's, in seconds. */
 const clockSkewSeconds = 3_600;
 
@@ -144,11 +147,13 @@ async function readPayment(stripe: Stripe, paymentId: string): Promise<ProviderP
 }
 
 async function readReversals(stripe: Stripe, { id, currency }: Stripe.PaymentIntent) {
+  const query = { payment_intent: id, limit: 100 };
   const [refunds, disputes] = await Promise.all([
-    stripe.refunds.list({ payment_intent: id, limit: 100 }),
-    stripe.disputes.list({ payment_intent: id, limit: 100 }),
+    // All of them: whether one of ours is among them decides whether it is sent again.
+    stripe.refunds.list(query).autoPagingToArray({ limit: mostRefunds }),
+    stripe.disputes.list(query),
   ]);
-  return reversalsFrom(refunds.data, disputes.data, currency);
+  return reversalsFrom(refunds, disputes.data, currency);
 }
 
 /**

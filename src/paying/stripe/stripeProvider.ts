@@ -2,6 +2,7 @@ import type Stripe from 'stripe';
 import { stripeAmount } from '../../invoice/stripeAmount.ts';
 import type { ChargeOutcome, ChargeRequest, PaymentProvider, RateLimited } from '../paymentProvider.ts';
 import { classifyError, declined } from './classifyStripe.ts';
+import { stripeAccount } from './stripeAccount.ts';
 import { stripeChanges } from './stripeChanges.ts';
 import { late, type StripeOptions, stripeClient, withDeadline, withoutCallSite } from './stripeClient.ts';
 import { classifyIntent, progressOf } from './stripeIntent.ts';
@@ -34,6 +35,7 @@ export function stripeProvider(options: StripeOptions): Required<PaymentProvider
     },
     ...stripeLookups(stripe, { timeoutMs }),
     ...stripeChanges(stripe, { timeoutMs }),
+    account: () => stripeAccount(stripe, options),
   };
 
   async function outcomeOf(intent: Stripe.Response<Stripe.PaymentIntent>): Promise<ChargeOutcome> {

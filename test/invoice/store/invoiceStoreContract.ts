@@ -2,6 +2,7 @@ import type { StoreSubject } from '../../support/storeSubject.ts';
 import { addContract } from './contract/add.ts';
 import { claimContract } from './contract/claim.ts';
 import { dueContract } from './contract/due.ts';
+import { movementsContract } from './contract/movements.ts';
 import { newerFieldsContract } from './contract/newerFields.ts';
 import { readsContract } from './contract/reads.ts';
 import { settleContract } from './contract/settle.ts';
@@ -19,5 +20,6 @@ export function invoiceStoreContract(subject: StoreSubject): void {
   updateContract(contract);
   addContract(contract);
   readsContract(contract);
+  movementsContract(contract);
   newerFieldsContract(contract);
 }

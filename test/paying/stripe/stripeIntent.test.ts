@@ -53,28 +53,38 @@ test('whatever the status, a payment that may still move money never counts as d
 });
 
 test('refunds and disputes come in minor units, in our words', () => {
+  const refundId = `rf_${'x'.repeat(43)}`;
   const refund = {
     id: 're_1',
     amount: 200_000,
     status: 'requires_action',
     created: 1_800_000_000,
     reason: null,
-    metadata: { refundId: 'refund-1' },
+    metadata: { refundId },
   };
+  const notOurs = { ...refund, id: 're_2', reason: 'duplicate', status: 'failed', failure_reason: 'unknown' };
   const dispute = { id: 'dp_1', amount: 100, created: 1_800_000_001, reason: 'fraudulent' };
   const statuses = ['needs_response', 'won', 'warning_closed', 'lost'];
   const reversals = reversalsFrom(
-    [refund as never],
+    [refund as never, { ...notOurs, metadata: { refundId: 'somebody else’s' } } as never],
     statuses.map((status) => ({ ...dispute, status }) as never),
     'isk',
   );
   expect(reversals.refunds).toEqual([
     {
       providerId: 're_1',
-      refundId: 'refund-1',
+      refundId,
       amountMinor: 2_000,
       status: 'pending',
       at: '2027-01-15T08:00:00.000Z',
+    },
+    {
+      providerId: 're_2',
+      amountMinor: 2_000,
+      status: 'failed',
+      at: '2027-01-15T08:00:00.000Z',
+      reason: 'duplicate',
+      failure: 'unknown',
     },
   ]);
   expect(reversals.disputes.map(({ status }) => status)).toEqual(['open', 'won', 'won', 'lost']);

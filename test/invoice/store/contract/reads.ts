@@ -1,7 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import { toOpaque } from '../../../../src/documents/pages.ts';
 import { formatVersion } from '../../../../src/documents/storedDocuments.ts';
-import type { Invoice } from '../../../../src/invoice/invoice.ts';
+import { reversalsOf } from '../../../../src/invoice/reversals.ts';
+import type { InvoiceFilter } from '../../../../src/invoice/store/invoiceFilter.ts';
 import type { InvoiceStore } from '../../../../src/invoice/store/invoiceStore.ts';
 import { newFence } from '../../../../src/locking/fence.ts';
 import { newOutboxMessage } from '../../../../src/outbox/outboxMessage.ts';
@@ -41,9 +42,11 @@ export function readsContract({ world }: InvoiceContract): void {
   });
 
   describe('list', () => {
+    /** The ids of all pages; `between` runs after each. */
     async function all(
       invoices: InvoiceStore,
-      query: { status?: Invoice['status']; pageSize: number },
+      query: InvoiceFilter & { pageSize: number },
+      between: (seen: readonly string[]) => unknown = () => {},
     ): Promise<string[]> {
       const found: string[] = [];
       let continuation: string | undefined;
@@ -52,6 +55,7 @@ export function readsContract({ world }: InvoiceContract): void {
         const page = await invoices.list({ ...query, ...next });
         expect(page.items.length).toBeLessThanOrEqual(query.pageSize);
         found.push(...idsOf(page.items));
+        await between(found);
         ({ continuation } = page);
       } while (continuation !== undefined);
       return found.toSorted();
@@ -70,10 +74,72 @@ export function readsContract({ world }: InvoiceContract): void {
       expect(await all(invoices, { pageSize, status: 'parked' })).toEqual([]);
     });
 
+    test('in the order of shard and id', async () => {
+      const { invoices, put } = await world({ shards: 4 });
+      const ids = ['b', 'a', 'inv-10', 'inv-9', 'é', 'Z', '=1+1', "o'clock", 'x y', 'ｅ', '😀'];
+      await put(...ids.map((id) => ({ id })));
+      const { items } = await invoices.list({ pageSize: 100 });
+      expect(idsOf(items).toSorted()).toEqual(ids.toSorted());
+      const shards = items.map((one) => one.shard);
+      expect(shards).toEqual(shards.toSorted());
+      expect(await all(invoices, { pageSize: 1 })).toEqual(ids.toSorted());
+    });
+
+    test('only what matches every part of the filter', async () => {
+      const { invoices, put } = await world({ shards: 4 });
+      const noon = '2026-01-01T12:00:00.000Z';
+      const later = '2026-01-01T12:00:00.001Z';
+      await put(
+        { id: 'a', customerId: 'one', currency: 'EUR', status: 'paid', dueAt: noon },
+        { id: 'b', customerId: 'one', currency: 'EUR', status: 'pending', dueAt: later },
+        { id: 'c', customerId: 'one', currency: 'USD', status: 'paid', dueAt: later },
+        { id: 'd', customerId: 'two', currency: 'EUR', status: 'paid', dueAt: noon },
+      );
+      const found = (filter: InvoiceFilter) => all(invoices, { ...filter, pageSize: 1 });
+      expect(await found({ customer: 'one' })).toEqual(['a', 'b', 'c']);
+      expect(await found({ customer: 'one', currency: 'EUR' })).toEqual(['a', 'b']);
+      expect(await found({ customer: 'one', currency: 'EUR', status: 'paid' })).toEqual(['a']);
+      expect(await found({ dueAfter: later })).toEqual(['b', 'c']);
+      expect(await found({ dueBefore: later })).toEqual(['a', 'd']);
+      expect(await found({ dueAfter: noon, dueBefore: later, currency: 'EUR' })).toEqual(['a', 'd']);
+      expect(await found({ dueAfter: later, dueBefore: noon })).toEqual([]);
+      expect(await found({ customer: "one' OR 1=1 --" })).toEqual([]);
+    });
+
+    test.each([1, 2, 5])(
+      'what others change between two pages of %i neither hides nor repeats an invoice that matches throughout',
+      async (pageSize) => {
+        const { invoices, put, touch } = await world({ shards: 4 });
+        const ids = Array.from({ length: 24 }, (_, n) => `inv-${String(n).padStart(2, '0')}`);
+        const stays = (id: string) => Number(id.slice(4)) % 3 !== 0;
+        await put(...ids.map((id) => ({ id })));
+        let page = 0;
+        const found = await all(invoices, { status: 'pending', pageSize }, async (seen) => {
+          page++;
+          // Those that stay pending get other due dates and other contents, seen or not. One more is imported.
+          for (const id of ids) {
+            if (stays(id)) {
+              await touch(id, {
+                dueAt: iso(page * 86_400_000 * (seen.includes(id) ? 1 : 300)),
+                touched: page,
+              });
+            }
+          }
+          const leaves = ids.filter((id) => !stays(id))[page % 8];
+          if (leaves !== undefined) await touch(leaves, { status: page % 2 === 0 ? 'pending' : 'paid' });
+          if (page < 5) await put({ id: `new-${page}` });
+        });
+        const throughout = ids.filter(stays);
+        expect(found.filter((id) => throughout.includes(id))).toEqual(throughout);
+        expect(new Set(found).size).toBe(found.length);
+      },
+    );
+
     test('a last page has no continuation', async () => {
       const { invoices, put } = await world();
       await put({ id: 'inv-1' });
       expect(await invoices.list({ pageSize: 10 })).toEqual({ items: [expect.anything()] });
+      expect(await invoices.list({ pageSize: 1 })).toEqual({ items: [expect.anything()] });
     });
 
     test('what cannot be read is left out', async () => {
@@ -88,16 +154,19 @@ export function readsContract({ world }: InvoiceContract): void {
       expect(await all(invoices, { pageSize: 100 })).toEqual(['a', 'b']);
     });
 
-    test.each(['nonsense', '!', toOpaque('{"not":"ours"}'), toOpaque('ü')])(
-      'refuses a continuation that it did not give: %s',
-      async (continuation) => {
-        const { invoices, put } = await world();
-        await put({ id: 'a' });
-        await expect(invoices.list({ pageSize: 1, continuation })).rejects.toMatchObject({
-          name: 'BadContinuation',
-        });
-      },
-    );
+    test.each([
+      'nonsense',
+      '!',
+      toOpaque('{"not":"ours"}'),
+      toOpaque('{"shard":"xx","id":"a"}'),
+      toOpaque('ü'),
+    ])('refuses a continuation that it did not give: %s', async (continuation) => {
+      const { invoices, put } = await world();
+      await put({ id: 'a' });
+      await expect(invoices.list({ pageSize: 1, continuation })).rejects.toMatchObject({
+        name: 'BadContinuation',
+      });
+    });
   });
 
   describe('payments in progress', () => {
@@ -143,6 +212,8 @@ export function readsContract({ world }: InvoiceContract): void {
         byStatus: new Map(),
         staleClaims: 0,
         charges: 0,
+        refunded: [],
+        openDisputes: [],
       });
       expect(await invoices.parkedCount()).toBe(0);
       expect(await invoices.unknownSince()).toBeUndefined();
@@ -177,9 +248,55 @@ export function readsContract({ world }: InvoiceContract): void {
         ]),
         staleClaims: 1,
         charges: 2,
+        refunded: [],
+        openDisputes: [],
       });
       expect(await invoices.parkedCount()).toBe(2);
       expect(await invoices.unknownSince()).toBe(iso(now - 180_000));
+    });
+
+    test('of refunds and open disputes, by currency', async () => {
+      const { invoices, put, clock } = await world({ shards: 4 });
+      const at = '2026-01-01T00:00:00.000Z';
+      const refund = (amountMinor: number, status: 'succeeded' | 'pending' | 'failed') => ({
+        id: `r${amountMinor}`,
+        amountMinor,
+        status,
+        at,
+      });
+      const dispute = (amountMinor: number, status: 'open' | 'won' | 'lost') => ({
+        id: `d${amountMinor}`,
+        amountMinor,
+        status,
+        at,
+        reason: 'fraudulent',
+      });
+      const paid = { status: 'paid' } as const;
+      await put(
+        { id: 'a', ...paid, reversals: reversalsOf([refund(100, 'succeeded'), refund(20, 'pending')], []) },
+        { id: 'b', ...paid, reversals: reversalsOf([refund(7, 'succeeded')], [dispute(30, 'open')]) },
+        { id: 'c', ...paid, currency: 'EUR', reversals: reversalsOf([refund(5, 'failed')], []) },
+        {
+          id: 'd',
+          ...paid,
+          currency: 'EUR',
+          reversals: reversalsOf([], [dispute(1, 'won'), dispute(2, 'lost')]),
+        },
+        {
+          id: 'e',
+          ...paid,
+          currency: 'EUR',
+          reversals: reversalsOf([], [dispute(3, 'open'), dispute(4, 'open')]),
+        },
+        { id: 'f', ...paid },
+      );
+      expect(await invoices.figures(iso(clock.now()))).toMatchObject({
+        refunded: [{ currency: 'USD', count: 2, amountMinor: 127 }],
+        openDisputes: [
+          { currency: 'EUR', count: 2, amountMinor: 7 },
+          { currency: 'USD', count: 1, amountMinor: 30 },
+        ],
+      });
     });
   });
 }

@@ -1,0 +1,40 @@
+import { parse } from 'csv-parse/sync';
+import { z } from 'zod';
+import { movementKinds } from '../../src/invoice/store/movements.ts';
+import { csvLine } from '../../src/platform/csv.ts';
+import { type Report, reportColumns, reportRow } from '../../src/reporting/report.ts';
+import type { Figures } from './figures.ts';
+
+const rowSchema = z.looseObject({ day: z.string(), currency: z.string() }).catchall(z.string());
+
+/** The CSV that a running app answers. @throws if it does not answer with a report */
+export async function askForReport(address: string, query: URLSearchParams): Promise<string> {
+  const { FUNCTIONS_KEY: key, BEARER_TOKEN: token } = process.env;
+  const response = await fetch(`${address}/ops/report?${query.toString()}`, {
+    headers: {
+      accept: 'text/csv',
+      ...(key === undefined ? {} : { 'x-functions-key': key }),
+      ...(token === undefined ? {} : { authorization: `Bearer ${token}` }),
+    },
+  });
+  const text = await response.text();
+  if (!response.ok) throw new Error(`the app answers ${response.status}: ${text}`);
+  return text;
+}
+
+export function csvOf({ days }: Report): string {
+  return [reportColumns, ...days.map(reportRow)].map(csvLine).join('');
+}
+
+/** What a report says, from its CSV: there the amounts have all their digits. */
+export function reportedFigures(csv: string): Figures {
+  const rows = z.array(rowSchema).parse(parse(csv, { columns: true }));
+  return new Map(
+    rows.flatMap((row) =>
+      movementKinds.flatMap((kind) => {
+        const figure = { count: Number(row[`${kind}Count`]), minor: BigInt(row[`${kind}Minor`] ?? '') };
+        return figure.count === 0 ? [] : [[`${row.day} ${row.currency} ${kind}`, figure] as const];
+      }),
+    ),
+  );
+}

@@ -1,0 +1,97 @@
+import type { Invoice } from '../invoice/invoice.ts';
+import { formatAmount } from '../invoice/money.ts';
+import type { InvoiceFilter } from '../invoice/store/invoiceFilter.ts';
+import type { InvoiceStore } from '../invoice/store/invoiceStore.ts';
+import { csvLine, csvType } from '../platform/csv.ts';
+import type { OpsRequest, OpsResponse } from './http.ts';
+import { invoiceFilterSchema } from './invoiceQuery.ts';
+import { readQuery } from './requests.ts';
+
+/** Invoices that are in memory at a time. */
+const pageSize = 500;
+
+/** Those of an import. */
+const importColumns = [
+  'id',
+  'customerId',
+  'amount',
+  'currency',
+  'dueAt',
+  'paymentMethod',
+  'description',
+] as const;
+/** The same, then what has become of the invoice. */
+const exportColumns = [
+  ...importColumns,
+  'status',
+  'reason',
+  'attempts',
+  'createdAt',
+  'paidAt',
+  'paymentId',
+  'declinedAt',
+  'refunded',
+  'disputed',
+];
+
+type Invoices = Pick<InvoiceStore, 'list'>;
+
+/**
+ * `GET ops/invoices.csv?customer=&currency=&status=&dueAfter=&dueBefore=`: all invoices that match, in the order of a list.
+ * The first page is read before the answer begins, so that a store that is away is an error with a status. If it goes away
+ * later, the body fails: whoever sends it must break the connection, or a part would pass for the whole.
+ */
+export async function exportInvoices(
+  request: OpsRequest,
+  { invoices }: { invoices: Invoices },
+): Promise<OpsResponse> {
+  const query = readQuery(request, invoiceFilterSchema);
+  if (!query.ok) return query.response;
+  const pages = pagesOf(invoices, query.value);
+  const first = await pages.next();
+  return {
+    headers: { 'content-type': csvType, 'content-disposition': 'attachment; filename="invoices.csv"' },
+    body: linesOf(first.done === true ? [] : first.value, pages),
+  };
+}
+
+async function* pagesOf(invoices: Invoices, filter: InvoiceFilter): AsyncGenerator<readonly Invoice[]> {
+  let continuation: string | undefined;
+  do {
+    const place = continuation === undefined ? {} : { continuation };
+    const page = await invoices.list({ ...filter, ...place, pageSize });
+    yield page.items;
+    ({ continuation } = page);
+  } while (continuation !== undefined);
+}
+
+async function* linesOf(
+  first: readonly Invoice[],
+  others: AsyncIterable<readonly Invoice[]>,
+): AsyncGenerator<Uint8Array> {
+  yield Buffer.from(csvLine(exportColumns) + textOf(first));
+  for await (const page of others) yield Buffer.from(textOf(page));
+}
+
+function textOf(page: readonly Invoice[]): string {
+  return page.map((invoice) => csvLine(cellsOf(invoice))).join('');
+}
+
+function cellsOf(invoice: Invoice): (string | number)[] {
+  const { id, customerId, currency, dueAt, paymentMethod = '', description = '' } = invoice;
+  const { payment, reversals } = invoice;
+  const amount = formatAmount(invoice.amountMinor, currency);
+  const imported = { id, customerId, amount, currency, dueAt, paymentMethod, description };
+  return [
+    ...importColumns.map((column) => imported[column]),
+    invoice.status,
+    invoice.reason ?? '',
+    invoice.attempts,
+    invoice.createdAt,
+    payment.paidAt ?? '',
+    payment.id ?? '',
+    invoice.declinedAt ?? '',
+    formatAmount(reversals?.refundedMinor ?? 0, currency),
+    formatAmount(reversals?.disputedMinor ?? 0, currency),
+  ];
+}

@@ -1,0 +1,102 @@
+import { z } from 'zod';
+import type { InvoiceStore } from '../invoice/store/invoiceStore.ts';
+import { movementKinds, UnreadableInvoice } from '../invoice/store/movements.ts';
+import { csvLine, csvType } from '../platform/csv.ts';
+import type { Instance } from '../platform/instance.ts';
+import { problem, problemResponse } from '../platform/problem.ts';
+import { addUp, type Report, reportColumns, reportRow, type Totals } from '../reporting/report.ts';
+import type { OpsRequest, OpsResponse } from './http.ts';
+import { aTime, currencyField, timeField } from './invoiceQuery.ts';
+import { badQuery, readQuery } from './requests.ts';
+
+const dayMs = 86_400_000;
+/** A leap year. The answer is made in memory, with a row for each day and currency; a longer time is several requests. */
+const mostDays = 366;
+/** Days of a report that names no `from`. */
+const usualDays = 30;
+
+/** A day, which is `[its beginning, the beginning of the next]`, or a moment. */
+const momentField = z.union(
+  [
+    z.iso.date().transform((day) => ({ begins: Date.parse(day), ends: Date.parse(day) + dayMs })),
+    timeField.transform((time) => ({ begins: Date.parse(time), ends: Date.parse(time) })),
+  ],
+  { error: ({ input }) => `expected a day as YYYY-MM-DD, or ${aTime}, got ${JSON.stringify(input)}` },
+);
+
+const querySchema = z.object({
+  from: momentField.exactOptional(),
+  to: momentField.exactOptional(),
+  currency: currencyField.exactOptional(),
+});
+
+/**
+ * `GET ops/report?from=&to=&currency=`: totals per day (UTC) and currency, as JSON, or as CSV if the caller accepts
+ * `text/csv`. A day counts as a whole, as `from` and as `to`; of times, `from` is the first that counts and `to` the first
+ * that does not.
+ */
+export async function getReport(
+  request: OpsRequest,
+  { invoices, instance }: { invoices: Pick<InvoiceStore, 'movements'>; instance: Pick<Instance, 'clock'> },
+): Promise<OpsResponse> {
+  const query = readQuery(request, querySchema);
+  if (!query.ok) return query.response;
+  const { from: first, to: last, currency } = query.value;
+  const endOfToday = (Math.floor(instance.clock.now() / dayMs) + 1) * dayMs;
+  const ends = last?.ends ?? endOfToday;
+  const begins = first?.begins ?? ends - usualDays * dayMs;
+  if (begins >= ends) return badQuery([{ field: 'to', error: 'expected a time after "from"' }]);
+  if (ends - begins > mostDays * dayMs) {
+    return badQuery([{ field: 'from', error: `expected at most ${mostDays} days before "to"` }]);
+  }
+  const period = { from: new Date(begins).toISOString(), to: new Date(ends).toISOString() };
+  try {
+    const report = await addUp(
+      invoices.movements({ ...period, ...(currency === undefined ? {} : { currency }) }),
+    );
+    const answer = acceptsCsv(request.headers.get('accept'))
+      ? asCsv(report)
+      : asJson(report, { ...period, currency: currency ?? null });
+    return { ...answer, headers: { ...answer.headers, vary: 'Accept' } };
+  } catch (error) {
+    if (!(error instanceof UnreadableInvoice)) throw error;
+    return problemResponse(problem(500, error.message));
+  }
+}
+
+function asCsv({ days }: Report) {
+  const lines = [reportColumns, ...days.map(reportRow)].map(csvLine);
+  return { headers: { 'content-type': csvType }, body: lines.join('') };
+}
+
+function asJson({ days, currencies }: Report, asked: { from: string; to: string; currency: string | null }) {
+  const body = {
+    ...asked,
+    feesIncluded: false,
+    days: days.map(({ totals, ...row }) => ({ ...row, ...figures(totals) })),
+    totals: currencies.map(({ totals, ...row }) => ({ ...row, ...figures(totals) })),
+  };
+  return { headers: { 'content-type': 'application/json' }, body: exactJson(body) };
+}
+
+/** The kinds in their order, each as count and sum. */
+function figures(totals: Totals) {
+  return Object.fromEntries(movementKinds.map((kind) => [kind, totals[kind]]));
+}
+
+/** JSON whose integers have all their digits, however large. No text in a report looks like `123n`. */
+function exactJson(value: unknown): string {
+  const text = JSON.stringify(value, (_, part: unknown) => (typeof part === 'bigint' ? `${part}n` : part));
+  return text.replaceAll(/"(-?\d+)n"/g, '$1');
+}
+
+/** Whether CSV is named and JSON is not named as something better (RFC 9110, section 12.5.1). */
+function acceptsCsv(accept: string | null): boolean {
+  const ranges = (accept ?? '').split(',').map((range) => {
+    const [type = '', ...parameters] = range.split(';').map((part) => part.trim().toLowerCase());
+    const q = parameters.find((parameter) => parameter.startsWith('q='))?.slice(2);
+    return { type, quality: q === undefined ? 1 : Number(q) || 0 };
+  });
+  const qualityOf = (wanted: string) => ranges.find(({ type }) => type === wanted)?.quality ?? 0;
+  return qualityOf('text/csv') > qualityOf('application/json');
+}

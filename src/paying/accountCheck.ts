@@ -1,0 +1,149 @@
+import { metric } from '../platform/appMetrics.ts';
+import { errorText } from '../platform/errorText.ts';
+import type { Instance } from '../platform/instance.ts';
+import type { AccountRecord, RecordedAccount } from './accountRecord.ts';
+import type { AccountAnswer, HeldBack, PaymentProvider, RateLimited } from './paymentProvider.ts';
+
+/** The secret key belongs to another account or mode than the one that this deployment began with. */
+export class ProviderAccountChanged extends Error {
+  override readonly name = 'ProviderAccountChanged';
+
+  constructor(stored: RecordedAccount, given: RecordedAccount) {
+    super(
+      `the payments of this deployment are in ${named(stored)}, but the secret key is of ${named(given)}: nothing is ` +
+        'charged or looked up there, because no payment would be found and every open invoice could be charged again',
+    );
+  }
+}
+
+function named({ account = 'an account that could not be read', mode }: RecordedAccount): string {
+  return `${account} (${mode} mode)`;
+}
+
+export type AccountState =
+  | { kind: 'same' }
+  | { kind: 'changed'; error: ProviderAccountChanged }
+  /** It is not known yet: the provider or the store gives no answer. */
+  | { kind: 'unclear'; message: string };
+
+/** How long an answer that lets nothing through counts, in milliseconds. */
+const unclearMs = 2_000;
+const changedMs = 30_000;
+/** How often and how soon a call that came too early is made again. */
+const mostTries = 10;
+const againMs = 1_000;
+
+/**
+ * Whether calls go to the account that this deployment began with: the first process to ask records it. It costs one call
+ * and one read in the life of a process, which restarts when its settings change. After a failure the next call asks again.
+ *
+ * A key that may not read its account is checked for its mode only, and a line in the log says so.
+ */
+export function accountCheck(
+  provider: Required<Pick<PaymentProvider, 'account'>>,
+  record: AccountRecord,
+  { clock, telemetry, log }: Pick<Instance, 'clock' | 'telemetry' | 'log'>,
+): () => Promise<AccountState> {
+  let checked: { state: Promise<AccountState>; until: number } | undefined;
+  return () => {
+    if (checked === undefined || clock.monotonic() >= checked.until) {
+      const asked = { state: check(), until: Number.POSITIVE_INFINITY };
+      checked = asked;
+      void asked.state.then(({ kind }) => {
+        if (kind !== 'same') asked.until = clock.monotonic() + (kind === 'changed' ? changedMs : unclearMs);
+      });
+    }
+    return checked.state;
+  };
+
+  async function check(): Promise<AccountState> {
+    const answer = await ask();
+    if (answer.kind !== 'account') return { kind: 'unclear', message: answer.message };
+    const { id, mode, message } = answer;
+    const given = { mode, ...(id === undefined ? {} : { account: id }) };
+    try {
+      const stored = await record.keep(given);
+      const other = stored.account !== undefined && id !== undefined && stored.account !== id;
+      if (stored.mode !== mode || other) return changed(new ProviderAccountChanged(stored, given));
+    } catch (error) {
+      return { kind: 'unclear', message: errorText(error) };
+    }
+    if (message !== undefined) log(`only the mode of the payment provider's account is checked: ${message}`);
+    return { kind: 'same' };
+  }
+
+  function changed(error: ProviderAccountChanged): AccountState {
+    telemetry.count(metric.providerAccountChanged);
+    log(error.message);
+    return { kind: 'changed', error };
+  }
+
+  /** The pace is for calls that pay; this one is made again if it came too early. */
+  async function ask(): Promise<AccountAnswer> {
+    for (let tries = 1; ; tries++) {
+      const answer: AccountAnswer | RateLimited = await provider.account();
+      if (answer.kind !== 'rateLimited') return answer;
+      if (tries >= mostTries) return { kind: 'unknown', message: answer.message };
+      await clock.sleep(answer.retryAfterMs ?? againMs);
+    }
+  }
+}
+
+/** How soon a call that was held back is worth another try, in milliseconds. */
+const againAfterMs = { changed: 60_000, unclear: 5_000 };
+
+/**
+ * Keeps a provider's calls to the account that the deployment began with. Elsewhere keys mean nothing and no payment would be
+ * found, so look-ups are held back like charges: invoices wait, and none is declined or parked. A provider that cannot name
+ * its account is not checked.
+ */
+export function checkedAccount(
+  given: Pick<PaymentProvider, 'account'>,
+  record: AccountRecord,
+  instance: Pick<Instance, 'clock' | 'telemetry' | 'log'>,
+) {
+  const { account } = given;
+  if (account === undefined) return { guard: (provider: PaymentProvider) => provider, healthChecks: [] };
+  const check = accountCheck({ account: () => account.call(given) }, record, instance);
+  return {
+    /** The same provider, whose calls are made only in that account. */
+    guard: (provider: PaymentProvider) => guarded(provider, check),
+    /** Fails if the account has changed. A provider that does not answer is no failure of ours. */
+    healthChecks: [
+      {
+        name: 'paymentAccount',
+        async probe() {
+          // A look records nothing: the account is that of the first call.
+          if ((await record.find()) === undefined) return;
+          const state = await check();
+          if (state.kind === 'changed') throw state.error;
+        },
+      },
+    ],
+  };
+}
+
+function guarded(provider: PaymentProvider, check: () => Promise<AccountState>): PaymentProvider {
+  return {
+    charge: (request) => inAccount(() => provider.charge(request)),
+    find: (sought) => inAccount(() => provider.find(sought)),
+    ...whereOffered('retrieve'),
+    ...whereOffered('cancel'),
+    ...whereOffered('refund'),
+    ...whereOffered('defaultMethod'),
+  };
+
+  /** A call that not every provider has. */
+  function whereOffered<Name extends 'retrieve' | 'cancel' | 'refund' | 'defaultMethod'>(name: Name) {
+    const call = provider[name];
+    if (call === undefined) return {};
+    return { [name]: (...args: never[]) => inAccount(() => Reflect.apply(call, provider, args)) };
+  }
+
+  async function inAccount<Answer>(call: () => Promise<Answer>): Promise<Answer | HeldBack> {
+    const state = await check();
+    if (state.kind === 'same') return call();
+    const why = state.kind === 'changed' ? state.error.message : `the account is not known: ${state.message}`;
+    return { kind: 'heldBack', message: why, retryAfterMs: againAfterMs[state.kind] };
+  }
+}

@@ -1,0 +1,49 @@
+import { randomUUID } from 'node:crypto';
+import type { InvoiceEnd } from '../followUps/followUps.ts';
+import { reversalsOf } from '../invoice/reversals.ts';
+import { metric } from '../platform/appMetrics.ts';
+import { newReversals } from '../tracking/reversalChanges.ts';
+import type { RefundingParts } from './refundStage.ts';
+
+/**
+ * Records that the provider does not make a refund: it has failed, its amount is free again, and whoever asked for it is
+ * told. Nothing has gone back.
+ *
+ * @throws {NoClearAnswer} {NewerVersion}
+ */
+export async function recordRefusal(
+  { invoices, followUps, instance: { clock, name: by, telemetry } }: RefundingParts,
+  id: string,
+  { refundId, paymentId, failure }: { refundId: string; paymentId: string; failure: string },
+  assertHeld: () => void,
+): Promise<void> {
+  const now = clock.now();
+  const at = new Date(now).toISOString();
+  const write = `${refundId}-${randomUUID().slice(0, 8)}`;
+  const updated = await invoices.update<'ended'>(id, {
+    decide(invoice) {
+      const { reversals, shard, payment } = invoice;
+      const refund = reversals?.refunds.find((one) => one.id === refundId);
+      if (reversals === undefined || refund?.status !== 'requested') return { kind: 'refuse', why: 'ended' };
+      const failed = { ...refund, status: 'failed' as const, failure };
+      const refunds = reversals.refunds.map((one) => (one === refund ? failed : one));
+      const after = reversalsOf(refunds, reversals.disputes, reversals);
+      const ended = { ...invoice, invoiceId: id, keyNumber: payment.keyNumber };
+      const ends: InvoiceEnd[] = newReversals(reversals, after, paymentId);
+      return {
+        kind: 'change',
+        change: {
+          set: { reversals: after },
+          entry: { at, what: 'refund refused', by, refundId, reason: failure, write },
+        },
+        messages: followUps(
+          ends.map((end) => ({ invoice: ended, end })),
+          { shard, occasion: write, now },
+        ),
+      };
+    },
+    isApplied: ({ timeline }) => timeline.some((entry) => entry.write === write),
+    beforeTry: assertHeld,
+  });
+  if (updated.kind === 'updated') telemetry.count(metric.refundFailed);
+}

@@ -1,0 +1,71 @@
+import type { Movement, MovementKind } from '../invoice/store/movements.ts';
+import { movementKinds } from '../invoice/store/movements.ts';
+
+/** How many, and their sum in minor units of the currency. A sum may be above what a double holds exactly. */
+export interface Total {
+  count: number;
+  amountMinor: bigint;
+}
+
+export type Totals = Record<MovementKind, Total>;
+
+export interface DayTotals {
+  /** `YYYY-MM-DD`, UTC. */
+  day: string;
+  currency: string;
+  totals: Totals;
+}
+
+export interface Report {
+  /** By day, then by currency; a day on which nothing happened is absent. */
+  days: DayTotals[];
+  /** Of the whole time, by currency. */
+  currencies: Omit<DayTotals, 'day'>[];
+}
+
+/** Adds movements up, page by page: what it holds grows with days and currencies, not with movements. */
+export async function addUp(pages: AsyncIterable<readonly Movement[]>): Promise<Report> {
+  const days = new Map<string, Totals>();
+  const currencies = new Map<string, Totals>();
+  for await (const page of pages) {
+    for (const { kind, at, currency, amountMinor } of page) {
+      for (const totals of [under(days, `${at.slice(0, 10)} ${currency}`), under(currencies, currency)]) {
+        totals[kind].count++;
+        totals[kind].amountMinor += BigInt(amountMinor);
+      }
+    }
+  }
+  return {
+    days: sorted(days).map(([key, totals]) => ({ day: key.slice(0, 10), currency: key.slice(11), totals })),
+    currencies: sorted(currencies).map(([currency, totals]) => ({ currency, totals })),
+  };
+}
+
+function under(all: Map<string, Totals>, key: string): Totals {
+  const found = all.get(key) ?? noTotals();
+  all.set(key, found);
+  return found;
+}
+
+function noTotals(): Totals {
+  const none = (): Total => ({ count: 0, amountMinor: 0n });
+  return { paid: none(), declined: none(), refunded: none(), disputed: none(), disputeLost: none() };
+}
+
+function sorted(all: ReadonlyMap<string, Totals>): [string, Totals][] {
+  return [...all].toSorted(([a], [b]) => (a < b ? -1 : 1));
+}
+
+/** The columns of the report as CSV. */
+export const reportColumns: readonly string[] = [
+  'day',
+  'currency',
+  ...movementKinds.flatMap((kind) => [`${kind}Count`, `${kind}Minor`]),
+  'feesIncluded',
+];
+
+/** The same of one row. */
+export function reportRow({ day, currency, totals }: DayTotals): (string | number | bigint)[] {
+  const figures = movementKinds.flatMap((kind) => [totals[kind].count, totals[kind].amountMinor]);
+  return [day, currency, ...figures, 'false'];
+}

@@ -1,0 +1,170 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { reversalsOf } from '../../src/invoice/reversals.ts';
+import { anInvoice } from '../support/anInvoice.ts';
+import { aRequest, bodyOf, type OpsForTests, opsForTests } from '../support/opsForTests.ts';
+
+let ops: OpsForTests;
+const largest = Number.MAX_SAFE_INTEGER;
+const paid = (paidAt: string) => ({
+  status: 'paid' as const,
+  payment: { ...anInvoice().payment, id: 'pi_1', paidAt },
+});
+beforeAll(async () => {
+  ops = await opsForTests();
+  const dispute = { amountMinor: 700, reason: 'fraudulent' };
+  await ops.store(
+    { id: 'a', ...paid('2025-12-30T23:59:59.999Z') },
+    { id: 'b', ...paid('2025-12-31T00:00:00.000Z'), amountMinor: 1, shard: '01' },
+    {
+      id: 'c',
+      ...paid('2026-01-01T08:00:00.000Z'),
+      amountMinor: 1000,
+      reversals: reversalsOf(
+        [{ id: 'r', amountMinor: 300, status: 'pending', at: '2026-01-01T11:00:00.000Z' }],
+        [
+          { id: 'd1', ...dispute, status: 'open', at: '2026-01-01T09:00:00.000Z' },
+          { id: 'd2', ...dispute, status: 'lost', at: '2026-01-01T09:30:00.000Z' },
+        ],
+      ),
+    },
+    { id: 'e', ...paid('2026-01-01T08:00:00.000Z'), currency: 'JPY', amountMinor: largest },
+    { id: 'f', ...paid('2026-01-01T08:00:00.000Z'), currency: 'JPY', amountMinor: largest },
+    { id: 'g', status: 'declined', declinedAt: '2026-01-01T10:00:00.000Z', amountMinor: 55 },
+  );
+});
+afterAll(() => ops[Symbol.asyncDispose]());
+
+const report = (query: Record<string, string>, headers: Record<string, string> = {}) =>
+  ops.api.getReport(aRequest({ query, headers }));
+const none = { count: 0, amountMinor: 0 };
+const newYear = {
+  day: '2026-01-01',
+  currency: 'USD',
+  paid: { count: 1, amountMinor: 1000 },
+  declined: { count: 1, amountMinor: 55 },
+  refunded: { count: 1, amountMinor: 300 },
+  disputed: { count: 2, amountMinor: 1400 },
+  disputeLost: { count: 1, amountMinor: 700 },
+};
+
+test('totals per day and currency, and that fees are not in them', async () => {
+  const response = await report({ from: '2025-12-31', to: '2026-01-01', currency: 'USD' });
+  expect(response.status).toBeUndefined();
+  expect(bodyOf(response)).toEqual({
+    from: '2025-12-31T00:00:00.000Z',
+    to: '2026-01-02T00:00:00.000Z',
+    currency: 'USD',
+    feesIncluded: false,
+    days: [
+      {
+        day: '2025-12-31',
+        currency: 'USD',
+        paid: { count: 1, amountMinor: 1 },
+        declined: none,
+        refunded: none,
+        disputed: none,
+        disputeLost: none,
+      },
+      newYear,
+    ],
+    totals: [
+      {
+        currency: 'USD',
+        paid: { count: 2, amountMinor: 1001 },
+        declined: { count: 1, amountMinor: 55 },
+        refunded: { count: 1, amountMinor: 300 },
+        disputed: { count: 2, amountMinor: 1400 },
+        disputeLost: { count: 1, amountMinor: 700 },
+      },
+    ],
+  });
+});
+
+test('a sum above what a double holds has all its digits', async () => {
+  const { body } = await report({ from: '2026-01-01', to: '2026-01-01', currency: 'JPY' });
+  expect(body).toContain(`"paid":{"count":2,"amountMinor":${2n * BigInt(largest)}}`);
+});
+
+test('times with an offset count to the millisecond; without any, the last 30 days', async () => {
+  const times = { from: '2025-12-31T00:59:59.999+01:00', to: '2026-01-01T09:00:00+01:00', currency: 'USD' };
+  expect(bodyOf(await report(times))).toMatchObject({
+    from: '2025-12-30T23:59:59.999Z',
+    days: [
+      { day: '2025-12-30', paid: { count: 1 } },
+      { day: '2025-12-31', paid: { count: 1 } },
+    ],
+  });
+  expect(bodyOf(await report({}))).toMatchObject({
+    from: '2025-12-03T00:00:00.000Z',
+    to: '2026-01-02T00:00:00.000Z',
+    currency: null,
+  });
+});
+
+describe('as CSV', () => {
+  test('if the caller accepts it', async () => {
+    const response = await report(
+      { from: '2026-01-01', to: '2026-01-01' },
+      { accept: 'text/csv, application/json;q=0.5' },
+    );
+    expect(response.headers).toMatchObject({
+      'content-type': 'text/csv; charset=utf-8; header=present',
+      vary: 'Accept',
+    });
+    expect(response.body).toBe(
+      [
+        'day,currency,paidCount,paidMinor,declinedCount,declinedMinor,refundedCount,refundedMinor,disputedCount,disputedMinor,disputeLostCount,disputeLostMinor,feesIncluded',
+        `2026-01-01,JPY,2,${2n * BigInt(largest)},0,0,0,0,0,0,0,0,false`,
+        '2026-01-01,USD,1,1000,1,55,1,300,2,1400,1,700,false',
+        '',
+      ].join('\r\n'),
+    );
+  });
+
+  test.each([
+    ['text/csv', true],
+    ['TEXT/CSV; q=0.9, */*;q=0.1', true],
+    ['text/csv, */*', true],
+    ['text/csv;q=0', false],
+    ['application/json, text/csv;q=0.9', false],
+    ['application/json, text/csv', false],
+    ['*/*', false],
+    ['', false],
+  ])('with Accept: %s %s', async (accept, csv) => {
+    const { body } = await report({ from: '2026-01-01' }, { accept });
+    expect(typeof body === 'string' && body.startsWith('day,currency')).toBe(csv);
+  });
+});
+
+test.each([
+  [{ from: 'yesterday' }, 'from', /YYYY-MM-DD, or a time .*"yesterday"/],
+  [{ from: '2026-02-30' }, 'from', /YYYY-MM-DD/],
+  [{ to: '2026-01-01T00:00' }, 'to', /YYYY-MM-DD/],
+  [{ from: '2026-01-02', to: '2026-01-01' }, 'to', /after "from"/],
+  [{ from: '2026-01-01T00:00:00Z', to: '2026-01-01T00:00:00Z' }, 'to', /after "from"/],
+  [{ from: '2024-12-31', to: '2026-01-01' }, 'from', /at most 366 days/],
+  [{ currency: 'XXX' }, 'currency', /ISO 4217/],
+  [{ format: 'csv' }, 'format', /unknown parameter/],
+])('%j is a problem of %s', async (query, field, error) => {
+  const response = await report(query);
+  expect(response.status).toBe(400);
+  expect(bodyOf(response)).toMatchObject({ errors: [{ field, error: expect.stringMatching(error) }] });
+});
+
+test('366 days are not too many', async () => {
+  expect((await report({ from: '2025-01-01', to: '2026-01-01' })).status).toBeUndefined();
+});
+
+test('an invoice that cannot be read is named instead of left out', async () => {
+  await using own = await opsForTests();
+  await own.store({ id: 'bad', ...paid('2026-01-01T08:00:00.000Z'), currency: 5 as never });
+  const response = await own.api.getReport(aRequest());
+  expect(response.status).toBe(500);
+  expect(bodyOf(response)).toMatchObject({ detail: expect.stringContaining('"bad"') });
+});
+
+test('an invoice of a newer release is for newer processes', async () => {
+  await using own = await opsForTests();
+  await own.store({ id: 'newer', ...paid('2026-01-01T08:00:00.000Z'), version: 99 });
+  expect((await own.api.getReport(aRequest())).status).toBe(503);
+});

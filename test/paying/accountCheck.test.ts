@@ -1,0 +1,216 @@
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { startPayments } from '../../local/stripe/index.ts';
+import { cosmosDocuments } from '../../src/documents/cosmosDocuments.ts';
+import { accountCheck, checkedAccount } from '../../src/paying/accountCheck.ts';
+import { accountRecord } from '../../src/paying/accountRecord.ts';
+import type { AccountAnswer, PaymentProvider, RateLimited } from '../../src/paying/paymentProvider.ts';
+import { stripeProvider } from '../../src/paying/stripe/stripeProvider.ts';
+import { metric } from '../../src/platform/appMetrics.ts';
+import { anInstance } from '../support/anInstance.ts';
+import { type PayonceCosmos, payonceCosmos } from '../support/payonceCosmos.ts';
+import { recordedTelemetry } from '../support/recordedTelemetry.ts';
+import { virtualClock } from '../support/virtualClock.ts';
+
+let cosmos: PayonceCosmos;
+beforeAll(async () => {
+  cosmos = await payonceCosmos();
+});
+afterAll(() => cosmos[Symbol.asyncDispose]());
+afterEach(async () => {
+  await cosmos.clearFaults();
+  if ((await stored()) !== undefined) await place().delete();
+});
+
+const place = () => cosmos.containers.invoices.item('provider-account', 'deployment');
+const stored = async () => (await place().read<{ account?: string; mode: string }>()).resource;
+const acct = (id: string, mode: 'live' | 'test' = 'live'): AccountAnswer => ({ kind: 'account', id, mode });
+const unreadable: AccountAnswer = { kind: 'account', mode: 'live', message: 'no permission' };
+
+/** One process, and what it has said. */
+function aProcess(answer: () => AccountAnswer | RateLimited) {
+  const clock = virtualClock();
+  const telemetry = recordedTelemetry();
+  const logged: string[] = [];
+  const instance = anInstance({ clock, telemetry, log: (line) => logged.push(line) });
+  const record = accountRecord(cosmosDocuments(cosmos.containers.invoices), clock);
+  let asked = 0;
+  const provider = {
+    async account() {
+      asked++;
+      return answer();
+    },
+  };
+  const check = accountCheck(provider, record, instance);
+  return { clock, telemetry, logged, check, record, instance, provider, asked: () => asked };
+}
+
+describe('the account that a deployment began with', () => {
+  test('is recorded by the first process; the same account is asked for once in the life of a process', async () => {
+    const first = aProcess(() => acct('acct_1'));
+    expect(await Promise.all([first.check(), first.check()])).toEqual([{ kind: 'same' }, { kind: 'same' }]);
+    expect(first.asked()).toBe(1);
+    expect(await stored()).toMatchObject({ type: 'providerAccount', account: 'acct_1', mode: 'live' });
+    expect(await aProcess(() => acct('acct_1')).check()).toEqual({ kind: 'same' });
+    await first.clock.advance(3_600_000);
+    await cosmos.fault({ kind: '503', count: 100 });
+    expect(await first.check()).toEqual({ kind: 'same' });
+    expect(first.asked()).toBe(1);
+  });
+
+  test('one wins if processes of two accounts start at the same time', async () => {
+    const processes = ['acct_1', 'acct_2', 'acct_1', 'acct_2'].map((id) => ({
+      id,
+      ...aProcess(() => acct(id)),
+    }));
+    const states = await Promise.all(processes.map(({ check }) => check()));
+    const winner = (await stored())?.account;
+    expect(states.map(({ kind }) => kind)).toEqual(
+      processes.map(({ id }) => (id === winner ? 'same' : 'changed')),
+    );
+  });
+
+  test.each([
+    ['another account', acct('acct_2'), 'acct_2 (live mode)'],
+    ['another mode', acct('acct_1', 'test'), 'acct_1 (test mode)'],
+    ['a key of another mode that may not read it', { ...unreadable, mode: 'test' as const }, '(test mode)'],
+  ])('%s is named next to it, counted and logged', async (_, answer, other) => {
+    await aProcess(() => acct('acct_1')).check();
+    const second = aProcess(() => answer);
+    const state = await second.check();
+    if (state.kind !== 'changed') throw new Error(`expected a change, got ${state.kind}`);
+    expect(state.error.message).toContain('acct_1 (live mode)');
+    expect(state.error.message).toContain(other);
+    expect(second.logged).toEqual([state.error.message]);
+    expect(second.telemetry.values(metric.providerAccountChanged)).toEqual([1]);
+    expect(await stored()).toMatchObject({ account: 'acct_1', mode: 'live' });
+  });
+
+  test('a change is looked at again after half a minute, so that nobody has to restart anything', async () => {
+    await aProcess(() => acct('acct_1')).check();
+    let now = acct('acct_2');
+    const second = aProcess(() => now);
+    await second.check();
+    now = acct('acct_1');
+    await second.clock.advance(29_999);
+    expect(await second.check()).toMatchObject({ kind: 'changed' });
+    await second.clock.advance(1);
+    expect(await second.check()).toEqual({ kind: 'same' });
+  });
+
+  test('a key that may not read it is checked for its mode; a later one that may adds the id', async () => {
+    const restricted = aProcess(() => unreadable);
+    expect(await restricted.check()).toEqual({ kind: 'same' });
+    expect(restricted.logged).toEqual([
+      "only the mode of the payment provider's account is checked: no permission",
+    ]);
+    expect(await stored()).toEqual(expect.not.objectContaining({ account: expect.anything() }));
+    expect(await aProcess(() => acct('acct_1')).check()).toEqual({ kind: 'same' });
+    expect(await stored()).toMatchObject({ account: 'acct_1' });
+    expect(await aProcess(() => unreadable).check()).toEqual({ kind: 'same' });
+    expect(await aProcess(() => acct('acct_2')).check()).toMatchObject({ kind: 'changed' });
+  });
+
+  test('of two processes that add the id, one wins', async () => {
+    await aProcess(() => unreadable).check();
+    const ids = ['acct_1', 'acct_2'];
+    const states = await Promise.all(ids.map((id) => aProcess(() => acct(id)).check()));
+    const winner = (await stored())?.account;
+    expect(states.map(({ kind }) => kind)).toEqual(ids.map((id) => (id === winner ? 'same' : 'changed')));
+  });
+
+  test.each<[string, AccountAnswer, boolean]>([
+    ['the provider gives no answer', { kind: 'unknown', message: 'down' }, false],
+    ['the store gives none', acct('acct_1'), true],
+  ])('%s: it is unclear, and soon asked again', async (_, answer, storeAway) => {
+    let now = answer;
+    const one = aProcess(() => now);
+    if (storeAway) await cosmos.fault({ kind: '503', count: 100 });
+    expect(await one.check()).toMatchObject({ kind: 'unclear', message: expect.any(String) });
+    await cosmos.clearFaults();
+    now = acct('acct_1');
+    expect(await one.check()).toMatchObject({ kind: 'unclear' });
+    await one.clock.advance(2_000);
+    expect(await one.check()).toEqual({ kind: 'same' });
+  });
+
+  test('a call that came too early is made again', async () => {
+    const limited: RateLimited = { kind: 'rateLimited', overRate: true, message: 'slow down' };
+    let refusals = 3;
+    const one = aProcess(() => (refusals-- > 0 ? limited : acct('acct_1')));
+    const state = one.check();
+    await one.clock.advance(5_000);
+    expect(await state).toEqual({ kind: 'same' });
+    expect(one.asked()).toBe(4);
+  });
+});
+
+describe('a provider of another account', () => {
+  const never = () => Promise.reject(new Error('no call may be made'));
+  const silent: PaymentProvider = {
+    charge: never,
+    find: never,
+    retrieve: never,
+    cancel: never,
+    refund: never,
+    defaultMethod: never,
+  };
+
+  test('is not called at all: every call is held back, and health names both accounts', async () => {
+    await aProcess(() => acct('acct_1')).check();
+    const { provider, record, instance } = aProcess(() => acct('acct_2'));
+    const account = checkedAccount(provider, record, instance);
+    const guarded = account.guard(silent);
+    const given = {} as never;
+    const answers = await Promise.all([
+      guarded.charge(given),
+      guarded.find(given),
+      guarded.retrieve?.('pi_1'),
+      guarded.cancel?.('pi_1'),
+      guarded.refund?.(given),
+      guarded.defaultMethod?.('cus_1'),
+    ]);
+    const both = expect.stringMatching(/acct_1 \(live mode\).*acct_2 \(live mode\)/);
+    expect(answers).toEqual(
+      Array.from({ length: 6 }, () => ({ kind: 'heldBack', message: both, retryAfterMs: 60_000 })),
+    );
+    const [health] = account.healthChecks;
+    await expect(health?.probe()).rejects.toThrow(/acct_1 \(live mode\).*acct_2 \(live mode\)/);
+  });
+
+  test('is no matter of health before anything was paid: a look records nothing', async () => {
+    const { provider, record, instance, asked } = aProcess(() => acct('acct_1'));
+    const account = checkedAccount(provider, record, instance);
+    await expect(account.healthChecks[0]?.probe()).resolves.toBeUndefined();
+    expect(asked()).toBe(0);
+    expect(await stored()).toBeUndefined();
+  });
+
+  test('while the account is not known, calls are held back, but nothing is wrong with the app', async () => {
+    const { provider, record, instance } = aProcess(() => ({ kind: 'unknown', message: 'down' }));
+    const account = checkedAccount(provider, record, instance);
+    expect(await account.guard(silent).find({} as never)).toMatchObject({
+      kind: 'heldBack',
+      message: 'the account is not known: down',
+    });
+    await aProcess(() => acct('acct_1')).check();
+    await expect(account.healthChecks[0]?.probe()).resolves.toBeUndefined();
+  });
+
+  test('that cannot name its account is not checked', async () => {
+    const { record, instance } = aProcess(() => acct('acct_1'));
+    const account = checkedAccount({}, record, instance);
+    expect(account.guard(silent)).toBe(silent);
+    expect(account.healthChecks).toEqual([]);
+    expect(await stored()).toBeUndefined();
+  });
+});
+
+test('Stripe’s client reads the account, and the mode from the key', async () => {
+  await using payments = await startPayments({ account: 'acct_Own' });
+  const provider = stripeProvider({
+    secretKey: payments.secretKey,
+    apiBase: payments.baseUrl,
+    timeoutMs: 2_000,
+  });
+  expect(await provider.account()).toEqual({ kind: 'account', id: 'acct_Own', mode: 'test' });
+});
