@@ -60,9 +60,13 @@ export const scenarios: readonly Scenario[] = [
     paymentMethod: ['pm_card_visa', 'pm_card_chargeDeclinedExpiredCard'],
     before: slowCharges,
     ends: ['paid', 'voided'],
-    async meanwhile({ invoices, call }) {
+    async meanwhile({ invoices, call, run }) {
       const open = invoices.filter(({ status }) => status !== 'paid' && status !== 'voided');
+      // The receipt of a payment that a void has found waits in the outbox for the next sweep.
+      if (open.length === 0) return run('sweepOutbox');
       for (const { id } of open) await call('POST', `ops/invoices/${id}/void`, { reason: 'sent by mistake' });
+      // On a busy machine a slow charge has timed out, and its next try is due.
+      if (open.some(({ status }) => status === 'pending')) await run('processInvoices');
     },
   },
   {
@@ -119,5 +123,5 @@ async function makeChecksDue({ cosmosClient }: LocalCloud, ids: readonly string[
 async function slowCharges({ payments }: LocalCloud): Promise<void> {
   const faults = `${payments}/_local/faults`;
   await fetch(faults, { method: 'DELETE' });
-  await fetch(faults, { method: 'POST', body: JSON.stringify({ kind: 'delay', delayMs: 600, count: 2 }) });
+  await fetch(faults, { method: 'POST', body: JSON.stringify({ kind: 'delay', delayMs: 300, count: 2 }) });
 }
