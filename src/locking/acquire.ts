@@ -82,7 +82,7 @@ export async function attemptAcquire(
   /** The fence written, or null if the lease was lost first. */
   async function raiseFence(seen: LockView): Promise<number | null> {
     let view: LockView | undefined = seen;
-    let failure: unknown = new Error('its record changed on every attempt');
+    let failure: unknown;
     for (let left = Math.max(2, wanted.tries); left > 0 && view !== undefined; left--) {
       const { version, record } = view;
       const since = clock.now();
@@ -100,6 +100,7 @@ export async function attemptAcquire(
       view = await answered((signal) => store.look(key, signal));
     }
     if (view === undefined) return null;
+    failure ??= new Error('its record changed on every attempt');
     throw new LockStoreFailed(`Cannot write the fence of "${key}"`, failure);
   }
 
