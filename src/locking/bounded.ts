@@ -25,18 +25,23 @@ export function bounded<T>(
 ): Promise<T> {
   return new Promise((resolve, reject) => {
     const aborting = new AbortController();
+    const answer = request(aborting.signal);
     const cancel = limit(clock, ms, () => {
       const error = new RequestTimedOut(ms);
       aborting.abort(error);
       reject(error);
     });
-    start(request, aborting.signal).then(resolve, reject).finally(cancel);
+    answer.then(
+      (value) => {
+        cancel();
+        resolve(value);
+      },
+      (error: unknown) => {
+        cancel();
+        reject(error);
+      },
+    );
   });
-}
-
-/** The request as a promise, even if it throws at once. */
-async function start<T>(request: (signal: AbortSignal) => Promise<T>, signal: AbortSignal): Promise<T> {
-  return request(signal);
 }
 
 /** Calls `fire` after `ms` milliseconds, unless the function that it returns is called first. */
