@@ -22,7 +22,7 @@
  */
 import { errorText } from '../platform/errorText.ts';
 import { metric } from '../platform/telemetry.ts';
-import { bounded } from './bounded.ts';
+import { bounded, limit } from './bounded.ts';
 import { LeaseLost, LeaseReleased, type Loss } from './errors.ts';
 import { keepTaken } from './keepTaken.ts';
 import type { Acquired, HeldLease, LeaseSetting } from './lease.ts';
@@ -50,11 +50,11 @@ export function holdLease(
   const { store, clock, telemetry, timing } = setting;
   const attributes = { job: owner.job };
   const losing = new AbortController();
-  const stopping = new AbortController();
   let state: State = 'held';
   let loss: Loss | undefined;
   let tenure = startTenure(acquired.sentAt, setting);
   let underWay = false;
+  let wake = () => {};
   let releasing: Promise<void> | undefined;
 
   function lose(why: Loss): void {
@@ -63,7 +63,7 @@ export function holdLease(
     loss = why;
     telemetry.count(metric.leaseLost, { ...attributes, reason: why.reason });
     telemetry.record(metric.leaseHeldMs, clock.monotonic() - acquired.sentAt, attributes);
-    stopping.abort(stopped);
+    wake();
     losing.abort(new LeaseLost(key, why));
     ended(lease);
   }
@@ -75,11 +75,14 @@ export function holdLease(
 
   /** Sleeps until `at`. False if the lease ended meanwhile. */
   async function until(at: number): Promise<boolean> {
-    try {
-      await clock.sleep(Math.max(0, at - clock.monotonic()), stopping.signal);
-    } catch {
-      return false;
-    }
+    if (state !== 'held') return false;
+    await new Promise<void>((resolve) => {
+      const cancel = limit(clock, Math.max(0, at - clock.monotonic()), resolve);
+      wake = () => {
+        cancel();
+        resolve();
+      };
+    });
     return state === 'held';
   }
 
@@ -113,7 +116,7 @@ export function holdLease(
   const keeping = keep();
 
   async function giveBack(): Promise<void> {
-    stopping.abort(stopped);
+    wake();
     // Requests in flight may arrive in any order: a renewal could land after the release, under the next
     // holder's lease.
     await keeping;
@@ -170,5 +173,4 @@ export function holdLease(
   return lease;
 }
 
-const stopped = new Error('the lease has ended');
 const never = new AbortController().signal;
