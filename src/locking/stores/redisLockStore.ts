@@ -5,6 +5,7 @@ import type { RedisClusterServers, RedisServer } from './redis/redisClients.ts';
 import { redisConnection } from './redis/redisConnection.ts';
 import { keyOfRecord, recordPattern, redisKeys } from './redis/redisKeys.ts';
 import { type RedisScript, redisScripts as scripts } from './redis/redisScripts.ts';
+import { remembered } from './remembered.ts';
 
 export type { RedisClusterServers, RedisServer };
 
@@ -55,6 +56,7 @@ export function redisLockStore(
 ): LockStore {
   const server = typeof address === 'string' ? { url: address } : address;
   const redis = redisConnection(server, { replicas, waitMs });
+  const keysOf = remembered((key) => redisKeys(prefix, key));
 
   /** Runs a script on a lock. */
   async function run<T>(
@@ -63,7 +65,7 @@ export function redisLockStore(
     key: string,
     ...args: string[]
   ): Promise<T> {
-    return redis.run(signal, script, redisKeys(prefix, key), ...args);
+    return redis.run(signal, script, keysOf(key), ...args);
   }
 
   async function look(key: string, signal: AbortSignal): Promise<LockView | undefined> {

@@ -130,9 +130,7 @@ export function redisConnection(
     run: (signal, script, keys, ...args) =>
       exchange(signal, async (link) => {
         const client = await link.clients.forKey(keys.record);
-        const answer = await ask(link, client, () =>
-          runScript(client.withAbortSignal(signal), script, keys, ...args),
-        );
+        const answer = await ask(link, client, () => runScript(client, signal, script, keys, ...args));
         if (replicas > 0 && answer === script.changed) await acknowledged(link, client);
         return answer;
       }),

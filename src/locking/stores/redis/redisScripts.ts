@@ -27,28 +27,27 @@ function lockScript<T>(body: string, answer: z.ZodType<T>, changed?: T): RedisSc
 
 /** What runs scripts: a client of node-redis. */
 interface ScriptRunner {
-  evalSha(sha: string, input: ScriptInput): Promise<unknown>;
-  eval(lua: string, input: ScriptInput): Promise<unknown>;
+  sendCommand(args: readonly string[], options: { abortSignal: AbortSignal }): Promise<unknown>;
 }
 
-interface ScriptInput {
-  keys: string[];
-  arguments: string[];
-}
-
-/** Runs a script by its hash, or sends it to a server that lacks it, as after a restart. */
+/**
+ * Runs a script by its hash, or sends it to a server that lacks it, as after a restart. Nothing is sent after the signal has
+ * aborted.
+ */
 export async function runScript<T>(
   client: ScriptRunner,
+  abortSignal: AbortSignal,
   { lua, sha, answer }: RedisScript<T>,
   { record, lease }: LockKeys,
   ...args: string[]
 ): Promise<T> {
-  const input = { keys: [record, lease], arguments: args };
+  const input = ['2', record, lease, ...args];
+  // `evalSha` of a client made by `withAbortSignal` does the same in more steps.
   try {
-    return answer.parse(await client.evalSha(sha, input));
+    return answer.parse(await client.sendCommand(['EVALSHA', sha, ...input], { abortSignal }));
   } catch (error) {
     if (!(error instanceof ErrorReply && error.message.startsWith('NOSCRIPT'))) throw error;
-    return answer.parse(await client.eval(lua, input));
+    return answer.parse(await client.sendCommand(['EVAL', lua, ...input], { abortSignal }));
   }
 }
 
