@@ -33,10 +33,11 @@ export async function poll<T, R>(
   const failures = new Map<number, unknown>();
   const decided = Promise.withResolvers<R>();
   const giving = new AbortController();
+  let outcome: R | undefined;
 
   function weigh(): void {
     const pending = members.length - answers.size - failures.size;
-    const outcome = decide({ answers, pending });
+    outcome ??= decide({ answers, pending });
     if (outcome !== undefined) decided.resolve(outcome);
     if (pending > 0) return;
     if (outcome === undefined) {
