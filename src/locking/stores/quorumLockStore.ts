@@ -58,7 +58,7 @@ export function quorumLockStore(
     if (found === 'absent' || found.view.version !== version) return 'changed';
     return members.ask<Broken, Broken>(signal, {
       async ask(store, each, member) {
-        const view = found.views.get(member) ?? (await store.look(key, each));
+        const view = await found.viewAt(member, each);
         return (view && (await store.break?.(key, view.version, each))) ?? 'changed';
       },
       decide: (ballot) => decideBreak(ballot, quorum),
@@ -110,7 +110,7 @@ export function quorumLockStore(
       if (found === 'absent' || found.view.version !== version) return 'changed';
       return members.askInTurn({ key, leaseId }, signal, {
         async ask(store, each, member) {
-          const view = found.views.get(member) ?? (await store.look(key, each));
+          const view = await found.viewAt(member, each);
           if (view === undefined || fenceOf(view) >= record.fence) return 'changed';
           return store.raise(key, leaseId, record, view.version, each);
         },

@@ -1,7 +1,7 @@
 import type { Clock } from '../../../platform/clock.ts';
 import { bounded } from '../../bounded.ts';
 import { checkKey } from '../../lockRecord.ts';
-import type { LockStore } from '../../lockStore.ts';
+import type { LockStore, LockView } from '../../lockStore.ts';
 import { poll, type Question } from './poll.ts';
 import { type MemberView, type Quorum, quorumOf, type Survey, surveyed } from './quorumViews.ts';
 import { turns } from './turns.ts';
@@ -15,6 +15,12 @@ export interface LeaseOf {
   leaseId: string;
 }
 
+/** A survey decides before all members have answered. */
+interface MembersSurvey extends Survey {
+  /** What this member has answered to the survey, or will. Asks it again if it has failed, or lacked the lock. */
+  viewAt(member: number, signal: AbortSignal): Promise<LockView | undefined>;
+}
+
 /** The stores of a quorum, and the ways to ask them. */
 export interface QuorumMembers {
   quorum: Quorum;
@@ -23,7 +29,7 @@ export interface QuorumMembers {
   askInTurn<T, R>(lease: LeaseOf, signal: AbortSignal, question: Question<T, R>): Promise<R>;
   /** A request of some other kind to one store, with the time limit of one. */
   limited<T>(request: (signal: AbortSignal) => Promise<T>): Promise<T>;
-  survey(key: string, signal: AbortSignal): Promise<Survey | 'absent'>;
+  survey(key: string, signal: AbortSignal): Promise<MembersSurvey | 'absent'>;
   /**
    * Brings a store up to date that lacks the lock or the lease. Only for a holder that has a majority without this store:
    * any other holder that counted on this store has lost its majority by now.
@@ -44,12 +50,21 @@ export function quorumMembers(stores: readonly LockStore[], clock: Clock, member
 
   const limited = <T>(request: (signal: AbortSignal) => Promise<T>) => bounded(clock, memberMs, request);
 
-  async function survey(key: string, signal: AbortSignal): Promise<Survey | 'absent'> {
+  async function survey(key: string, signal: AbortSignal): Promise<MembersSurvey | 'absent'> {
     checkKey(key);
-    return ask<MemberView, Survey | 'absent'>(signal, {
-      ask: async (store, each) => (await store.look(key, each)) ?? 'absent',
+    const looks: Promise<LockView | undefined>[] = [];
+    const found = await ask<MemberView, Survey | 'absent'>(signal, {
+      async ask(store, each, member) {
+        const look = store.look(key, each);
+        looks[member] = look;
+        return (await look) ?? 'absent';
+      },
       decide: (ballot) => surveyed(ballot, quorum, clock.now()),
     });
+    if (found === 'absent') return found;
+    const viewAt: MembersSurvey['viewAt'] = async (member, each) =>
+      (await looks[member]?.catch(() => undefined)) ?? stores[member]?.look(key, each);
+    return { ...found, viewAt };
   }
 
   async function askInTurn<T, R>(lease: LeaseOf, signal: AbortSignal, question: Question<T, R>): Promise<R> {
