@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto';
 import type { LockRecord, LockView } from '../../lockStore.ts';
 
 /** What a member says of a lock. */
@@ -28,8 +27,6 @@ export function count<T>({ answers }: Ballot<T>, matches: (answer: T) => boolean
 /** A lock as a quorum has it. */
 export interface Survey {
   view: LockView;
-  /** The views of the members that have the lock. */
-  views: ReadonlyMap<number, LockView>;
   /** Whether the last record is certainly among those seen. */
   certain: boolean;
 }
@@ -46,15 +43,14 @@ export function surveyed(
   quorum: Quorum,
   now: number,
 ): Survey | 'absent' | undefined {
-  const views = new Map<number, LockView>();
-  for (const [member, view] of ballot.answers) if (view !== 'absent') views.set(member, view);
-  const recorded = [...views.values()].filter(({ record }) => record !== undefined).length;
-  const fresh = recorded === 0 && (views.size >= quorum.majority || views.size === 0);
+  const views = [...ballot.answers.values()].filter((view) => view !== 'absent');
+  const recorded = views.filter(({ record }) => record !== undefined).length;
+  const fresh = recorded === 0 && (views.length >= quorum.majority || views.length === 0);
   const certain = recorded >= quorum.majority;
   if (ballot.answers.size < quorum.majority) return undefined;
   if (ballot.pending > 0 && !certain && !fresh) return undefined;
-  if (views.size === 0) return 'absent';
-  return { view: combined([...views.values()], ballot.pending, quorum, now), views, certain };
+  if (views.length === 0) return 'absent';
+  return { view: combined(views, ballot.pending, quorum, now), certain };
 }
 
 /**
@@ -83,6 +79,5 @@ export function combined(
 function versionOf(record: LockRecord | undefined): string {
   if (record === undefined) return 'none';
   const { fence, owner, since, leaseMs } = record;
-  const parts = [fence, owner.instance, owner.job, owner.runId ?? null, since, leaseMs];
-  return `${fence}-${createHash('sha256').update(JSON.stringify(parts)).digest('base64url').slice(0, 16)}`;
+  return JSON.stringify([fence, owner.instance, owner.job, owner.runId ?? null, since, leaseMs]);
 }
