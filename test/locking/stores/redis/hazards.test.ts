@@ -150,8 +150,13 @@ describeWith(redisPrograms, 'hazards of Redis', async () => {
       await using first = processOn(primary.url, { replicas, waitMs: 200 }, longSeconds);
       const before = await first.locks.acquire('key', a, { waitMs: 20_000 });
       await before.release();
+      const { record, lease: leaseKey } = redisKeys('payonce:locks:', 'key');
       await until(
-        () => onReplica.exists(redisKeys('payonce:locks:', 'key').lease),
+        () => onReplica.hGet(record, 'record'),
+        (written) => written?.includes(`"fence":${before.fence}`) === true,
+      );
+      await until(
+        () => onReplica.exists(leaseKey),
         (leases) => leases === 0,
       );
 
