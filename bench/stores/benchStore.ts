@@ -7,8 +7,9 @@ export interface BenchStore extends AsyncDisposable {
   /** The store, if its server is reached at this port: its own, or that of a proxy. */
   address: (port: number) => StoreAddress;
   /**
-   * The requests of one fenced cycle (look, acquire, raise, release) on the bare client, as somebody would write them who
-   * needs no more than that. `prepare` makes whatever the key needs first.
+   * The requests of one fenced cycle (look, acquire, raise, release) on the bare client with its default settings, as somebody
+   * would write them who needs no more than that: as many, in the same order and as many at once, with statements prepared
+   * where ours are. Each writes a fence that follows from the last one. `prepare` makes whatever the key needs first.
    */
   raw: { prepare: (key: string) => Promise<void>; cycle: (key: string) => Promise<void> };
 }

@@ -1,13 +1,16 @@
 import { createHash, randomUUID } from 'node:crypto';
-import { createConnection } from 'mysql2/promise';
+import { createConnection, type RowDataPacket } from 'mysql2/promise';
 import { mariadbPrograms, startMariadb } from '../../test/support/servers/mariadb.ts';
 import type { BenchStoreKind } from './benchStore.ts';
+import { fenceIn, recordWith } from './holderRecord.ts';
+
+const leaseMs = 4_000;
 
 /** Rows of MariaDB, each commit on disk. */
 export const mysql: BenchStoreKind = {
   name: 'mysql (MariaDB)',
   programs: mariadbPrograms,
-  leaseMs: 4_000,
+  leaseMs,
   async start() {
     const server = await startMariadb({ max_connections: '300' });
     const client = await createConnection(server.url);
@@ -25,18 +28,21 @@ export const mysql: BenchStoreKind = {
         },
         async cycle(key) {
           const [id, leaseId] = [idOf(key), randomUUID()];
-          await client.execute(
+          const [rows] = await client.execute<RowDataPacket[]>(
             'select lock_key, lease_id, ends_at > utc_timestamp(6) as runs, version, record from raw where id = ?',
             [id],
           );
+          const version = String(rows[0]?.version);
+          const fence = fenceIn(rows[0]?.record);
           await client.execute(
             `update raw set lease_id = ?, ends_at = utc_timestamp(6) + interval ? * 1000 microsecond
              where id = ? and (ends_at is null or ends_at <= utc_timestamp(6) or lease_id = ?)`,
-            [leaseId, 4_000, id, leaseId],
+            [leaseId, leaseMs, id, leaseId],
           );
           await client.execute(
-            `update raw set version = ?, record = ? where id = ? and lease_id = ? and ends_at > utc_timestamp(6)`,
-            [randomUUID(), record, id, leaseId],
+            `update raw set version = ?, record = ?
+             where id = ? and lease_id = ? and ends_at > utc_timestamp(6) and version = ?`,
+            [randomUUID(), recordWith(fence + 1, leaseMs), id, leaseId, version],
           );
           await client.execute(
             `update raw set lease_id = null, ends_at = null
@@ -52,14 +58,6 @@ export const mysql: BenchStoreKind = {
     };
   },
 };
-
-/** What a holder leaves. */
-const record = JSON.stringify({
-  fence: 1,
-  owner: { instance: 'bench', job: 'bench' },
-  since: 1,
-  leaseMs: 4_000,
-});
 
 function idOf(key: string): Buffer {
   return createHash('sha256').update(key).digest();

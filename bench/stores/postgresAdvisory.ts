@@ -1,48 +1,45 @@
 import { randomUUID } from 'node:crypto';
 import { Client } from 'pg';
+import { z } from 'zod';
+import { advisoryStatements } from '../../src/locking/stores/sql/advisoryStatements.ts';
 import { keyNumber } from '../../src/locking/stores/sql/lockNames.ts';
 import { postgresPrograms, startPostgres } from '../../test/support/servers/postgres.ts';
 import type { BenchStoreKind } from './benchStore.ts';
+import { fenceIn, recordWith } from './holderRecord.ts';
 
-/** Advisory locks of PostgreSQL. Only the fence is written to disk. */
+const leaseMs = 4_000;
+
+/** Advisory locks of PostgreSQL. Only the fence is written to disk. The bare client runs the store's own statements. */
 export const postgresAdvisory: BenchStoreKind = {
   name: 'postgres advisory',
   programs: postgresPrograms,
-  leaseMs: 4_000,
+  leaseMs,
   async start() {
     const server = await startPostgres({ max_connections: '300', fsync: 'on' });
     const client = new Client(server.url);
     await client.connect();
-    await client.query(
-      'create table raw (hash bigint primary key, fence bigint not null default 0, owner text)',
-    );
+    const sql = advisoryStatements('raw');
+    await client.query(sql.schema);
+    const [{ pid }] = processes.parse((await client.query('select pg_backend_pid() as pid')).rows);
     const number = (key: string) => String(keyNumber('raw', key));
+
+    /** The name makes the client prepare the statement. */
+    async function run(name: 'look' | 'create' | 'acquire' | 'raise' | 'release', values: unknown[]) {
+      return (await client.query({ name, text: sql[name], values })).rows;
+    }
+
     return {
       port: server.port,
       address: (to) => ({ kind: 'postgresAdvisory', url: server.url.replace(`:${server.port}/`, `:${to}/`) }),
       raw: {
-        prepare: async (key) =>
-          void (await client.query('insert into raw (hash) values ($1)', [number(key)])),
+        prepare: async (key) => void (await run('create', [number(key), key, randomUUID()])),
         async cycle(key) {
           const hash = number(key);
-          await client.query(
-            `select fence, hash in (
-               select (classid::bigint << 32) | objid::bigint from pg_locks where locktype = 'advisory'
-             ) as held from raw where hash = $1`,
-            [hash],
-          );
-          await client.query(
-            `select pg_try_advisory_lock($1), set_config('idle_session_timeout', '4000', false)`,
-            [hash],
-          );
-          await client.query('update raw set fence = fence + 1, owner = $2 where hash = $1', [
-            hash,
-            randomUUID(),
-          ]);
-          await client.query(
-            `select pg_advisory_unlock($1), set_config('idle_session_timeout', '0', false)`,
-            [hash],
-          );
+          const [seen] = await run('look', [hash]);
+          const record = recordWith(fenceIn(seen.record) + 1, leaseMs);
+          await run('acquire', [hash, pid, key, String(leaseMs)]);
+          await run('raise', [hash, pid, seen.version, randomUUID(), record]);
+          await run('release', [hash, pid]);
         },
       },
       async [Symbol.asyncDispose]() {
@@ -52,3 +49,5 @@ export const postgresAdvisory: BenchStoreKind = {
     };
   },
 };
+
+const processes = z.tuple([z.object({ pid: z.number() })]);

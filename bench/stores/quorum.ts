@@ -3,15 +3,17 @@ import { createClient } from 'redis';
 import { redisScripts } from '../../src/locking/stores/redis/redisScripts.ts';
 import { redisPrograms, startRedis } from '../../test/support/servers/redis.ts';
 import type { BenchStoreKind } from './benchStore.ts';
-import { record, send, versionIn } from './redis.ts';
+import { recordWith } from './holderRecord.ts';
+import { look, send } from './redis.ts';
 
+const leaseMs = 6_000;
 const databases = [0, 1, 2];
 
 /** Three stores that are databases of one Redis: it costs what three servers do, and one proxy cuts off all of them. */
 export const quorum: BenchStoreKind = {
   name: 'quorum of three (redis)',
   programs: redisPrograms,
-  leaseMs: 6_000,
+  leaseMs,
   async start() {
     const server = await startRedis();
     const clients = await Promise.all(
@@ -33,13 +35,20 @@ export const quorum: BenchStoreKind = {
         prepare: async (key) => void (await each((client) => send(client, 'create', key, randomUUID()))),
         async cycle(key) {
           const id = randomUUID();
-          await each((client) => send(client, 'look', key));
-          await each((client) => send(client, 'acquire', key, id, '6000'));
-          await each(async (client) => {
-            const version = versionIn(await send(client, 'look', key));
-            await send(client, 'raise', key, id, version, record, randomUUID());
-          });
-          await each((client) => send(client, 'release', key, id));
+          await majority(clients.map((client) => look(client, key)));
+          await majority(clients.map((client) => send(client, 'acquire', key, id, String(leaseMs))));
+          const looks = clients.map((client) => look(client, key));
+          const record = recordWith(
+            Math.max(...(await majority(looks)).map(({ fence }) => fence)) + 1,
+            leaseMs,
+          );
+          await majority(
+            clients.map(async (client, member) => {
+              const { version = '' } = (await looks[member]) ?? {};
+              await send(client, 'raise', key, id, version, record, randomUUID());
+            }),
+          );
+          await majority(clients.map((client) => send(client, 'release', key, id)));
         },
       },
       async [Symbol.asyncDispose]() {
@@ -49,3 +58,16 @@ export const quorum: BenchStoreKind = {
     };
   },
 };
+
+/** The first two answers of three: nobody waits for the last. */
+function majority<T>(asked: readonly Promise<T>[]): Promise<T[]> {
+  return new Promise((resolve, reject) => {
+    const answers: T[] = [];
+    for (const one of asked) {
+      one.then((answer) => {
+        answers.push(answer);
+        if (answers.length === 2) resolve([...answers]);
+      }, reject);
+    }
+  });
+}

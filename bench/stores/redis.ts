@@ -3,12 +3,15 @@ import { createClient } from 'redis';
 import { redisScripts } from '../../src/locking/stores/redis/redisScripts.ts';
 import { redisPrograms, startRedis } from '../../test/support/servers/redis.ts';
 import type { BenchStoreKind } from './benchStore.ts';
+import { fenceIn, recordWith } from './holderRecord.ts';
+
+const leaseMs = 6_000;
 
 /** One Redis in memory. */
 export const redis: BenchStoreKind = {
   name: 'redis',
   programs: redisPrograms,
-  leaseMs: 6_000,
+  leaseMs,
   async start() {
     const server = await startRedis();
     const client = createClient({ url: server.url });
@@ -21,9 +24,9 @@ export const redis: BenchStoreKind = {
         prepare: async (key) => void (await send(client, 'create', key, randomUUID())),
         async cycle(key) {
           const id = randomUUID();
-          const version = versionIn(await send(client, 'look', key));
-          await send(client, 'acquire', key, id, '6000');
-          await send(client, 'raise', key, id, version, record, randomUUID());
+          const { version, fence } = await look(client, key);
+          await send(client, 'acquire', key, id, String(leaseMs));
+          await send(client, 'raise', key, id, version, recordWith(fence + 1, leaseMs), randomUUID());
           await send(client, 'release', key, id);
         },
       },
@@ -35,24 +38,23 @@ export const redis: BenchStoreKind = {
   },
 };
 
-/** What a holder leaves. */
-export const record = JSON.stringify({
-  fence: 1,
-  owner: { instance: 'bench', job: 'bench' },
-  since: 1,
-  leaseMs: 6_000,
-});
+/** A client of node-redis that can run scripts. */
+type Client = Pick<ReturnType<typeof createClient>, 'evalSha'>;
 
 /** Sends one of the store's own scripts, on the bare client. */
 export function send(
-  client: Pick<ReturnType<typeof createClient>, 'evalSha'>,
+  client: Client,
   script: keyof typeof redisScripts,
   key: string,
   ...args: string[]
 ): Promise<unknown> {
-  return client.evalSha(redisScripts[script].sha, { keys: [`{${key}}`, `{${key}}:lease`], arguments: args });
+  const record = `payonce:locks:{${key}}`;
+  return client.evalSha(redisScripts[script].sha, { keys: [record, `${record}:lease`], arguments: args });
 }
 
-export function versionIn(found: unknown): string {
-  return Array.isArray(found) ? String(found[0]) : '';
+/** What the next holder needs to know of a lock. */
+export async function look(client: Client, key: string): Promise<{ version: string; fence: number }> {
+  const found = await send(client, 'look', key);
+  const [version, record] = Array.isArray(found) ? found.map(String) : [];
+  return { version: version ?? '', fence: fenceIn(record) };
 }
