@@ -23,10 +23,16 @@ const kinds: readonly BenchStoreKind[] = [
   serviceBus,
 ];
 
-/** Those that are asked for, by a part of their names, and whose programs are installed; says which are left out. */
+/**
+ * Those that are asked for, and whose programs are installed; says which are left out. `names` are names of stores, or parts of
+ * them: `postgres` is one store, `postg` are both.
+ */
 export function chosenStores(names: string | undefined): BenchStoreKind[] {
   const asked = names?.split(',');
-  const chosen = kinds.filter(({ name }) => asked === undefined || asked.some((part) => name.includes(part)));
+  const isName = (text: string) => kinds.some(({ name }) => name === text);
+  const chosen = kinds.filter(
+    ({ name }) => asked?.some((text) => (isName(text) ? name === text : name.includes(text))) ?? true,
+  );
   if (chosen.length === 0)
     throw new Error(`no such store; there are ${kinds.map(({ name }) => name).join(', ')}`);
   return chosen.filter(({ name, programs }) => {

@@ -1,6 +1,7 @@
 /**
  * The model's schedules on real servers, in real time: part of `npm run test:locking:campaign`. `LOCKING_STORES` names the
- * stores, `LOCKING_REAL_SCHEDULES` says how many schedules each gets, `LOCKING_SEED` repeats their chances.
+ * stores (`quorum,redis,postgres` unless told), `LOCKING_REAL_SCHEDULES` says how many schedules each gets, `LOCKING_SEED`
+ * repeats their chances.
  */
 import { describe, expect, test } from 'vitest';
 import { chosenStores } from '../../../bench/stores/index.ts';
@@ -12,7 +13,7 @@ const seed = Number(process.env.LOCKING_SEED ?? Date.now() % 2_000_000_000);
 /** Schedules at the same time. */
 const together = 12;
 
-describe.each(chosenStores(process.env.LOCKING_STORES ?? 'quorum,redis,postgres row'))('$name', (kind) => {
+describe.each(chosenStores(process.env.LOCKING_STORES ?? 'quorum,redis,postgres'))('$name', (kind) => {
   test(`no schedule of ${schedules} breaks a lease (seed ${seed})`, async () => {
     await using server = await kind.start();
     const all: Coverage[] = [];
