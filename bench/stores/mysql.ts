@@ -6,7 +6,10 @@ import { fenceIn, recordWith } from './holderRecord.ts';
 
 const leaseMs = 4_000;
 
-/** Rows of MariaDB, each commit on disk. */
+/**
+ * Rows of MariaDB, each commit on disk. The bare client runs the same prepared statements through the promises of mysql2, which
+ * take a stack trace for each call. Ours makes its own promises of the callbacks.
+ */
 export const mysql: BenchStoreKind = {
   name: 'mysql (MariaDB)',
   programs: mariadbPrograms,

@@ -3,7 +3,7 @@ import { Client } from 'pg';
 import { postgresPrograms, startPostgres } from '../../test/support/servers/postgres.ts';
 import type { BenchStoreKind } from './benchStore.ts';
 
-/** Rows of PostgreSQL, each commit on disk. */
+/** Rows of PostgreSQL, each commit on disk. The bare client's statements are prepared too, and simpler. */
 export const postgres: BenchStoreKind = {
   name: 'postgres',
   programs: postgresPrograms,

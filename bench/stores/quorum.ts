@@ -9,7 +9,11 @@ import { look, send } from './redis.ts';
 const leaseMs = 6_000;
 const databases = [0, 1, 2];
 
-/** Three stores that are databases of one Redis: it costs what three servers do, and one proxy cuts off all of them. */
+/**
+ * Three stores that are databases of one Redis: it costs what three servers do, and one proxy cuts off all of them. The bare
+ * client asks the three at once, goes on with the first two answers, and looks again before it raises, as ours does: 15
+ * scripts a cycle.
+ */
 export const quorum: BenchStoreKind = {
   name: 'quorum of three (redis)',
   programs: redisPrograms,
