@@ -22,7 +22,7 @@ export interface ForceRelease {
 export type ForceReleaseOutcome =
   /**
    * The former holder learns of it at its next renewal. A store that checks fences refuses its writes as soon
-   * as it has seen `fence`.
+   * as it has seen `fence`. If someone who waited for the lock has it now, `fence` is theirs.
    */
   | { kind: 'released'; previous: LockRecord; fence: number }
   /** There is no such lock. */
@@ -79,7 +79,10 @@ export async function forceRelease(
   const wanted = { key, owner, fenced: true, likelyNew: false, tries: 3 };
   const setting = { store, clock, timing, random: Math.random, fenceFloor };
   const taken = await attemptAcquire(wanted, setting);
-  if (taken === null) return nowOwned(store, key, signal);
+  if (taken === null) {
+    const fence = broken === 'broken' ? await fenceAfter(previous, { store, key, signal, clock }) : undefined;
+    return fence === undefined ? nowOwned(store, key, signal) : { kind: 'released', previous, fence };
+  }
   try {
     await bounded(clock, timing.attemptMs, (each) => store.release(key, taken.leaseId, each));
   } catch {
@@ -87,6 +90,27 @@ export async function forceRelease(
     telemetry.count(metric.leaseReleaseFailed, { job: 'force-release' });
   }
   return { kind: 'released', previous, fence: taken.fence };
+}
+
+/** How often the record of whoever was faster is looked at, and the pause in between in milliseconds. */
+const looks = 10;
+const lookAgainMs = 200;
+
+/**
+ * The fence of someone who took the lock right after it was broken, as waiters do. It is written a moment after the lease
+ * is taken; undefined if none comes, as from a holder without a fence.
+ */
+async function fenceAfter(
+  previous: LockRecord,
+  { store, key, signal, clock }: { store: LockStore; key: string; signal: AbortSignal; clock: Clock },
+): Promise<number | undefined> {
+  for (let left = looks; left > 0; left--) {
+    const view = await store.look(key, signal);
+    const fence = view?.record?.fence ?? 0;
+    if (fence > previous.fence) return fence;
+    await clock.sleep(lookAgainMs, signal);
+  }
+  return undefined;
 }
 
 async function nowOwned(store: LockStore, key: string, signal: AbortSignal): Promise<ForceReleaseOutcome> {

@@ -82,6 +82,36 @@ describe('force-release', () => {
     expect(telemetry.values(metric.leaseReleaseFailed)).toEqual([1]);
   });
 
+  test('succeeds if a waiter takes the lock as soon as it is broken', async () => {
+    const { lease, memory, network, release } = await heldLock();
+    const { signal } = new AbortController();
+    let looks = 0;
+    network.fault = (operation) => {
+      // The first look is at the holder; the waiter comes between the break and the second.
+      if (operation === 'look' && ++looks === 2) void takeAsWaiter();
+      return { kind: 'none' };
+    };
+    const outcome = await release();
+    expect(outcome).toMatchObject({
+      kind: 'released',
+      previous: { owner: holder },
+      fence: lease.fence + 1,
+    });
+    expect(memory.holder(key)).toBe('waiter');
+
+    async function takeAsWaiter() {
+      await memory.acquire(key, 'waiter', 30_000, signal);
+      const view = await memory.look(key, signal);
+      const record = {
+        fence: lease.fence + 1,
+        owner: { instance: 'w', job: 'x' },
+        since: 0,
+        leaseMs: 30_000,
+      };
+      await memory.raise(key, 'waiter', record, view?.version ?? '', signal);
+    }
+  });
+
   test('of a free lock raises its fence only for its last holder', async () => {
     const { lease, look, release } = await heldLock();
     await lease.release();
