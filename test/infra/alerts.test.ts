@@ -77,6 +77,7 @@ describe('alerts', () => {
       'unreadable-document',
       'payment-unknown',
       'payment-in-progress',
+      'payment-second',
       'payment-disputed',
       'events-rejected',
       'events-unread',
