@@ -1,7 +1,10 @@
+import Stripe from 'stripe';
 import { containers, databaseName } from '../../src/platform/cosmosContainers.ts';
 import type { LocalCloud } from '../support/localCloud.ts';
 import { onlyRefund, refundProblems } from './onlyRefund.ts';
 import type { Scenario } from './trial.ts';
+
+const webhookSecret = 'whsec_crash';
 
 /** All that the sweep lets happen, once without a crash and then with one at each request. */
 export const scenarios: readonly Scenario[] = [
@@ -30,6 +33,25 @@ export const scenarios: readonly Scenario[] = [
         waiting.map(({ id }) => id),
       );
       await run('trackPayments');
+    },
+  },
+  {
+    // The payment is in progress, and the provider tells that it has ended, again and again until the invoice is paid.
+    name: 'event',
+    invoices: 1,
+    hosts: 1,
+    // Timing decides how often the provider tells it.
+    races: true,
+    occurrences: 2,
+    env: { STRIPE_WEBHOOK_SECRETS: webhookSecret },
+    paymentMethod: 'pm_card_local_processingSucceeds',
+    async meanwhile({ cloud, invoices, call, run }) {
+      // What follows from an event waits in the outbox for the next sweep.
+      if (invoices.some(({ status }) => status === 'paid')) await run('sweepOutbox');
+      const waiting = invoices.filter(({ status }) => status === 'processing');
+      if (waiting.length === 0) return;
+      await letProviderFinish(cloud);
+      for (const { id } of waiting) await call('POST', 'payments/events', ...(await signedEvent(cloud, id)));
     },
   },
   {
@@ -124,4 +146,31 @@ async function slowCharges({ payments }: LocalCloud): Promise<void> {
   const faults = `${payments}/_local/faults`;
   await fetch(faults, { method: 'DELETE' });
   await fetch(faults, { method: 'POST', body: JSON.stringify({ kind: 'delay', delayMs: 300, count: 2 }) });
+}
+
+/** The event with which the provider tells that an invoice's payment has succeeded, and the header that signs it. */
+async function signedEvent(
+  { cosmosClient }: LocalCloud,
+  invoiceId: string,
+): Promise<[unknown, Record<string, string>]> {
+  const container = cosmosClient.database(databaseName).container(containers.invoices.name);
+  const { resources } = await container.items
+    .query<string>({
+      query: 'SELECT VALUE c.payment.inProgress.id FROM c WHERE c.id = @id',
+      parameters: [{ name: '@id', value: invoiceId }],
+    })
+    .fetchAll();
+  const [paymentId = ''] = resources;
+  const event = {
+    id: `evt_${paymentId}`,
+    object: 'event',
+    created: Math.floor(Date.now() / 1000),
+    type: 'payment_intent.succeeded',
+    data: {
+      object: { id: paymentId, object: 'payment_intent', status: 'succeeded', metadata: { invoiceId } },
+    },
+  };
+  const payload = JSON.stringify(event);
+  const signature = Stripe.webhooks.generateTestHeaderString({ payload, secret: webhookSecret });
+  return [event, { 'stripe-signature': signature }];
 }

@@ -22,6 +22,8 @@ export interface Scenario {
    * is the same each time.
    */
   occurrences?: number;
+  /** Settings of the hosts, besides those of every trial. */
+  env?: Readonly<Record<string, string>>;
   /** One for all, or one for each invoice. Default: a card that is charged at once. */
   paymentMethod?: string | readonly string[];
   /** What is set up before each trial. */
@@ -109,7 +111,7 @@ export async function runTrial(
       const instance = `${id}-host-${index + 1}`;
       const host = await startTappedHost(cloud, {
         gate,
-        env: { ...shared, ...noTimers, INSTANCE_ID: instance },
+        env: { ...shared, ...noTimers, ...scenario.env, INSTANCE_ID: instance },
         killed: () => {
           if (holder.host !== undefined) crashed.resolve(holder.host);
         },
@@ -141,7 +143,7 @@ export async function runTrial(
   const instance = `${id}-rescue`;
   const rescue = await startTappedHost(cloud, {
     gate: createGate(),
-    env: { ...shared, ...everySecond, INSTANCE_ID: instance },
+    env: { ...shared, ...everySecond, ...scenario.env, INSTANCE_ID: instance },
     killed: () => {},
   });
   logs.set(instance, rescue.process.lines);
