@@ -85,11 +85,11 @@ function claimsBy(name: string, invoices: readonly InvoiceFigure[]): string[] {
   return entries.map((entry) => ('at' in entry ? String(entry.at) : ''));
 }
 
-/** The record of this instance's first run. */
-async function recordOf(name: string): Promise<RunRecord | undefined> {
+/** The records of this instance's runs, oldest first. */
+async function recordsOf(name: string): Promise<RunRecord[]> {
   const runs = cloud.cosmosClient.database('payonce').container('runs');
   const { resources } = await runs.items.query('SELECT * FROM c ORDER BY c.startedAt').fetchAll();
-  return resources.map((run) => runRecordSchema.parse(run)).find(({ lockOwner }) => lockOwner === name);
+  return resources.map((run) => runRecordSchema.parse(run)).filter(({ lockOwner }) => lockOwner === name);
 }
 
 test.skipIf(noSignals)(
@@ -136,6 +136,11 @@ test.skipIf(noSignals)(
       ({ invoices }) => invoices.every(({ status }) => status !== 'pending'),
       { withinMs: 100_000 },
     );
+    // Its last claims are written before their message is sent.
+    await until(
+      () => recordsOf('host-b'),
+      (runs) => runs.every(({ status }) => status !== 'running'),
+    );
     const sent = async () => {
       const stats = z.object({ queues: z.object({ 'payment-commands': z.object({ sent: z.number() }) }) });
       const { queues } = stats.parse(await (await fetch(`${cloud.serviceBusLocal}/_local/stats`)).json());
@@ -147,9 +152,9 @@ test.skipIf(noSignals)(
     };
 
     a.child.process.kill('SIGCONT');
-    const record = await until(
-      () => recordOf('host-a'),
-      (run) => run !== undefined && run.status !== 'running',
+    const [record] = await until(
+      () => recordsOf('host-a'),
+      ([run]) => run !== undefined && run.status !== 'running',
     );
     expect(record).toMatchObject({
       status: 'failed',
