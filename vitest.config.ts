@@ -1,7 +1,7 @@
 import { defineConfig } from 'vitest/config';
 
-/** Tests on servers of their own wait most of their time: for leases to end, for servers to start. */
-const waiting = 'test/locking/stores/**/*.test.ts';
+/** These wait most of their time: for leases to end, for servers to start, for messages that were put off. */
+const waiting = ['test/locking/stores/**/*.test.ts', 'test/releases/*.test.ts'];
 
 export default defineConfig({
   test: {
@@ -15,14 +15,14 @@ export default defineConfig({
         test: {
           name: 'all but lock stores',
           include: ['test/**/*.test.ts'],
-          exclude: [waiting],
-          maxWorkers: 2,
+          exclude: waiting,
+          maxWorkers: 3,
           sequence: { groupOrder: 1 },
         },
       },
       {
         extends: true,
-        test: { name: 'lock stores', include: [waiting], maxWorkers: 6, sequence: { groupOrder: 2 } },
+        test: { name: 'lock stores', include: waiting, maxWorkers: 6, sequence: { groupOrder: 2 } },
       },
     ],
   },
