@@ -8,12 +8,12 @@
 // variables, as for the app: Cosmos or Cosmos__accountEndpoint, SHARDS, STRIPE_SECRET_KEY, STRIPE_API_BASE.
 import { parseArgs } from 'node:util';
 import { CosmosClient } from '@azure/cosmos';
-import { DefaultAzureCredential } from '@azure/identity';
 import { z } from 'zod';
 import { cosmosInvoiceStore } from '../src/invoice/store/cosmosInvoiceStore.ts';
 import { stripeClient } from '../src/paying/stripe/stripeClient.ts';
 import { systemClock } from '../src/platform/clock.ts';
 import { containers, databaseName } from '../src/platform/cosmosContainers.ts';
+import { cosmosFromEnvironment } from './cosmosFromEnvironment.ts';
 import { type Finding, settleRestored } from './settleRestored.ts';
 
 const { values } = parseArgs({
@@ -21,16 +21,7 @@ const { values } = parseArgs({
 });
 const inputs = z.object({
   since: z.iso.datetime({ offset: true, error: 'expected a time like 2026-11-20T08:00:00Z' }),
-  cosmos: z.union(
-    [
-      z.object({ Cosmos: z.string() }).transform(({ Cosmos }) => ({ connectionString: Cosmos })),
-      z.object({ Cosmos__accountEndpoint: z.url() }).transform(({ Cosmos__accountEndpoint: endpoint }) => ({
-        endpoint,
-        aadCredentials: new DefaultAzureCredential(),
-      })),
-    ],
-    { error: 'expected Cosmos or Cosmos__accountEndpoint in the environment' },
-  ),
+  cosmos: cosmosFromEnvironment,
   STRIPE_SECRET_KEY: z.string(),
   STRIPE_API_BASE: z.string().default('https://api.stripe.com'),
   /** No default: with a number other than the app's, no invoice would be found. */

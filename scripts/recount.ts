@@ -11,11 +11,11 @@
 // BEARER_TOKEN.
 import { parseArgs } from 'node:util';
 import { CosmosClient } from '@azure/cosmos';
-import { DefaultAzureCredential } from '@azure/identity';
 import { z } from 'zod';
 import { cosmosMovements } from '../src/invoice/store/cosmosMovements.ts';
 import { containers, databaseName } from '../src/platform/cosmosContainers.ts';
 import { addUp } from '../src/reporting/report.ts';
+import { cosmosFromEnvironment } from './cosmosFromEnvironment.ts';
 import { countDocuments } from './recount/countDocuments.ts';
 import { differences, moved, overall } from './recount/figures.ts';
 import { countLedger, readLedger } from './recount/ledger.ts';
@@ -36,16 +36,7 @@ const inputs = z.object({
   to: day,
   currency: z.string().length(3).optional(),
   address: z.url().optional(),
-  cosmos: z.union(
-    [
-      z.object({ Cosmos: z.string() }).transform(({ Cosmos }) => ({ connectionString: Cosmos })),
-      z.object({ Cosmos__accountEndpoint: z.url() }).transform(({ Cosmos__accountEndpoint: endpoint }) => ({
-        endpoint,
-        aadCredentials: new DefaultAzureCredential(),
-      })),
-    ],
-    { error: 'expected Cosmos or Cosmos__accountEndpoint in the environment' },
-  ),
+  cosmos: cosmosFromEnvironment,
   STRIPE_API_BASE: z.url().optional(),
 });
 const read = inputs.safeParse({ ...process.env, ...values, cosmos: process.env });

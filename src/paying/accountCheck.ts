@@ -2,6 +2,7 @@ import { metric } from '../platform/appMetrics.ts';
 import { errorText } from '../platform/errorText.ts';
 import type { Instance } from '../platform/instance.ts';
 import type { AccountRecord, RecordedAccount } from './accountRecord.ts';
+import { guardedProvider } from './guardedProvider.ts';
 import type { AccountAnswer, HeldBack, PaymentProvider, RateLimited } from './paymentProvider.ts';
 
 /** The secret key belongs to another account or mode than the one that this deployment began with. */
@@ -124,21 +125,7 @@ export function checkedAccount(
 }
 
 function guarded(provider: PaymentProvider, check: () => Promise<AccountState>): PaymentProvider {
-  return {
-    charge: (request) => inAccount(() => provider.charge(request)),
-    find: (sought) => inAccount(() => provider.find(sought)),
-    ...whereOffered('retrieve'),
-    ...whereOffered('cancel'),
-    ...whereOffered('refund'),
-    ...whereOffered('defaultMethod'),
-  };
-
-  /** A call that not every provider has. */
-  function whereOffered<Name extends 'retrieve' | 'cancel' | 'refund' | 'defaultMethod'>(name: Name) {
-    const call = provider[name];
-    if (call === undefined) return {};
-    return { [name]: (...args: never[]) => inAccount(() => Reflect.apply(call, provider, args)) };
-  }
+  return guardedProvider(provider, inAccount);
 
   async function inAccount<Answer>(call: () => Promise<Answer>): Promise<Answer | HeldBack> {
     const state = await check();

@@ -1,6 +1,7 @@
 import { BrokenCircuitError, CircuitState, circuitBreaker, handleWhenResult, type IBreaker } from 'cockatiel';
 import { metric } from '../platform/appMetrics.ts';
 import type { Instance } from '../platform/instance.ts';
+import { guardedProvider } from './guardedProvider.ts';
 import type { HeldBack, PaymentProvider } from './paymentProvider.ts';
 
 /** All in milliseconds. */
@@ -59,22 +60,7 @@ export function withCircuitBreaker(
     message: 'calls are held back, since the provider fails broadly',
     retryAfterMs: policy.openMs,
   };
-  return {
-    charge: (request) => unlessOpen(() => provider.charge(request)),
-    find: (sought) => unlessOpen(() => provider.find(sought)),
-    ...whereOffered('retrieve'),
-    ...whereOffered('cancel'),
-    ...whereOffered('refund'),
-    ...whereOffered('defaultMethod'),
-  };
-
-  /** A call that not every provider has. */
-  function whereOffered<Name extends 'retrieve' | 'cancel' | 'refund' | 'defaultMethod'>(name: Name) {
-    const call = provider[name];
-    if (call === undefined) return {};
-    const guarded = (...given: never[]) => unlessOpen(() => Reflect.apply(call, provider, given));
-    return { [name]: guarded };
-  }
+  return guardedProvider(provider, unlessOpen);
 
   async function unlessOpen<T extends Answer>(call: () => Promise<T>): Promise<T | HeldBack> {
     if (breaker.state === CircuitState.HalfOpen) return heldBack;
