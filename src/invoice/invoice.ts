@@ -19,19 +19,11 @@
  */
 import { z } from 'zod';
 import { tolerantObject } from '../documents/storedDocuments.ts';
+import { invoiceStatuses } from './invoiceStatus.ts';
 import { invoiceVersion } from './invoiceVersion.ts';
 import { reversalsSchema } from './reversals.ts';
 
-export const invoiceStatuses = [
-  'pending',
-  'claimed',
-  'processing',
-  'paid',
-  'declined',
-  'parked',
-  'voided',
-] as const;
-export type InvoiceStatus = (typeof invoiceStatuses)[number];
+export { type InvoiceStatus, invoiceStatuses } from './invoiceStatus.ts';
 
 /** Who works on an invoice. The batch id is the claim's token: only that batch may settle the invoice. */
 const claimSchema = tolerantObject({

@@ -1,6 +1,6 @@
 import { plainVersion } from '../documents/storedDocuments.ts';
 import { requestForm } from './chargeForm.ts';
-import type { Invoice } from './invoice.ts';
+import type { InvoiceStatus } from './invoiceStatus.ts';
 
 /** The version of an invoice that a release before 0.3 would get wrong. */
 const lifecycleVersion = 2;
@@ -14,7 +14,11 @@ export function invoiceVersion({
   status,
   paymentMethod,
   payment,
-}: Pick<Invoice, 'status' | 'payment'> & { paymentMethod?: string }): number {
+}: {
+  status: InvoiceStatus;
+  paymentMethod?: string;
+  payment: { paramsHash?: string; method?: unknown };
+}): number {
   return Math.max(plainVersion, needsLifecycle() ? lifecycleVersion : 1);
 
   function needsLifecycle(): boolean {

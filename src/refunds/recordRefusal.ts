@@ -1,9 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import type { InvoiceEnd } from '../followUps/followUps.ts';
 import { reversalsOf } from '../invoice/reversals.ts';
+import type { InvoiceStore } from '../invoice/store/invoiceStore.ts';
 import { metric } from '../platform/appMetrics.ts';
 import { newReversals } from '../tracking/reversalChanges.ts';
-import type { RefundingParts } from './refundStage.ts';
+import type { TrackingParts } from '../tracking/trackPayment.ts';
 
 /**
  * Records that the provider does not make a refund: it has failed, its amount is free again, and whoever asked for it is
@@ -12,7 +13,11 @@ import type { RefundingParts } from './refundStage.ts';
  * @throws {NoClearAnswer} {NewerVersion}
  */
 export async function recordRefusal(
-  { invoices, followUps, instance: { clock, name: by, telemetry } }: RefundingParts,
+  {
+    invoices,
+    followUps,
+    instance: { clock, name: by, telemetry },
+  }: Pick<TrackingParts, 'followUps' | 'instance'> & { invoices: Pick<InvoiceStore, 'update'> },
   id: string,
   { refundId, paymentId, failure }: { refundId: string; paymentId: string; failure: string },
   assertHeld: () => void,
