@@ -7,15 +7,16 @@ export type Guard = <Answer extends { kind: string }>(
 
 /** The same provider, whose calls all go through a guard: those that every provider has, and those that this one offers. */
 export function guardedProvider(provider: PaymentProvider, guard: Guard): PaymentProvider {
-  const { retrieve, cancel, refund, defaultMethod } = provider;
+  const retrieve = provider.retrieve?.bind(provider);
+  const cancel = provider.cancel?.bind(provider);
+  const refund = provider.refund?.bind(provider);
+  const defaultMethod = provider.defaultMethod?.bind(provider);
   return {
     charge: (request) => guard(() => provider.charge(request)),
     find: (sought) => guard(() => provider.find(sought)),
-    ...(retrieve && { retrieve: (id: string) => guard(() => retrieve.call(provider, id)) }),
-    ...(cancel && { cancel: (id: string) => guard(() => cancel.call(provider, id)) }),
-    ...(refund && {
-      refund: (request: Parameters<typeof refund>[0]) => guard(() => refund.call(provider, request)),
-    }),
-    ...(defaultMethod && { defaultMethod: (id: string) => guard(() => defaultMethod.call(provider, id)) }),
+    ...(retrieve && { retrieve: (id: string) => guard(() => retrieve(id)) }),
+    ...(cancel && { cancel: (id: string) => guard(() => cancel(id)) }),
+    ...(refund && { refund: (request: Parameters<typeof refund>[0]) => guard(() => refund(request)) }),
+    ...(defaultMethod && { defaultMethod: (id: string) => guard(() => defaultMethod(id)) }),
   };
 }
