@@ -1,7 +1,7 @@
 import { defineConfig } from 'vitest/config';
 
-/** These wait most of their time: for leases to end, for servers to start, for messages that were put off. */
-const waiting = ['test/locking/stores/**/*.test.ts', 'test/releases/*.test.ts'];
+/** Tests on servers of their own wait most of their time: for leases to end, for servers to start. */
+const waiting = ['test/locking/stores/**/*.test.ts'];
 
 export default defineConfig({
   test: {
