@@ -4,7 +4,7 @@ import type { LocalCloud } from '../support/localCloud.ts';
 import { onlyRefund, refundProblems } from './onlyRefund.ts';
 import type { Scenario } from './trial.ts';
 
-const webhookSecret = 'whsec_crash';
+const webhookSecret = 'whsec_crashTestSecretOfTheSweep0123456789';
 
 /** All that the sweep lets happen, once without a crash and then with one at each request. */
 export const scenarios: readonly Scenario[] = [

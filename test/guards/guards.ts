@@ -339,7 +339,7 @@ export const guards: readonly Guard[] = [
     from: "    default:\n      return { kind: 'alive', state: intent.status };",
     to: "    default:\n      return { ...failureOf(intent), kind: 'failed' };",
     tests: 'test/tracking/checkPayments.test.ts',
-    caughtBy: 'a payment that takes its time',
+    caughtBy: 'a card that is processing is charged once',
   },
   {
     name: 'a look-up that sees payments in progress',
@@ -387,7 +387,7 @@ export const guards: readonly Guard[] = [
     from: 'if (invoice.payment.method !== undefined)',
     to: "if (invoice.id === '')",
     tests: 'test/paying/resolveMethod.test.ts',
-    caughtBy: 'a key keeps the method that it was first sent with',
+    caughtBy: 'two deliveries at once: one of them stores it',
   },
   {
     name: 'slots that nobody else has',

@@ -22,7 +22,7 @@ type Verdict =
 const project = fileURLToPath(new URL('../../', import.meta.url));
 const vitest = join(project, 'node_modules/vitest/vitest.mjs');
 /** What a test run needs, apart from `node_modules`, which is linked. */
-const parts = ['src', 'test', 'local', 'package.json', 'tsconfig.json', 'vitest.config.ts'];
+const parts = ['src', 'test', 'local', 'scripts', 'package.json', 'tsconfig.json', 'vitest.config.ts'];
 const testTimeoutMs = 120_000;
 
 const reportSchema = z.object({
