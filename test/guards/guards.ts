@@ -387,7 +387,7 @@ export const guards: readonly Guard[] = [
     from: 'if (invoice.payment.method !== undefined)',
     to: "if (invoice.id === '')",
     tests: 'test/paying/resolveMethod.test.ts',
-    caughtBy: 'two deliveries at once: one of them stores it',
+    caughtBy: 'also if the message comes again before the first delivery has settled',
   },
   {
     name: 'slots that nobody else has',
