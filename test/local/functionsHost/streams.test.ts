@@ -124,6 +124,7 @@ describe('a reader that does not read', () => {
     let bytes = 0;
     for await (const chunk of response as AsyncIterable<Buffer>) bytes += chunk.length;
     expect(bytes).toBe(400 << 20);
+    await host.line(/SEEN large ended at 400/);
   }, 60_000);
 
   test('ends the work by leaving', async () => {
