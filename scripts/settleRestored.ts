@@ -8,7 +8,7 @@ import type { InvoiceStore } from '../src/invoice/store/invoiceStore.ts';
 import { stripeAmount } from '../src/invoice/stripeAmount.ts';
 import { type PaymentFound, recordFoundPayment } from '../src/paying/recordFoundPayment.ts';
 import { progressOf } from '../src/paying/stripe/stripeIntent.ts';
-import { goneBack } from '../src/paying/stripe/stripeLookups.ts';
+import { readReversed } from '../src/paying/stripe/stripeLookups.ts';
 
 /** The actor in an invoice's timeline. */
 const by = 'after-restore';
@@ -96,7 +96,7 @@ export async function* settleRestored({
     if (invoice.status === 'processing' && invoice.payment.inProgress?.id === payment.id) return 'known';
     if (!isOf(payment, invoice)) return 'differs';
     const alive = payment.status !== 'succeeded';
-    if (!alive && (await goneBack(stripe, payment)) !== undefined) return 'reversed';
+    if (!alive && (await readReversed(stripe, payment)) !== undefined) return 'reversed';
     const finding = alive ? 'following' : 'marked';
     if (!apply) return finding;
     const paidAt = new Date(payment.created * 1000).toISOString();

@@ -1,4 +1,5 @@
 import type { Invoice } from '../invoice/invoice.ts';
+import { atRisk, goneBack } from '../invoice/reversals.ts';
 import { soughtOf } from '../paying/chargeUnderKey.ts';
 import { isReversedInFull } from '../paying/mergeReversals.ts';
 import type { FoundPayment, NotCalled, PaymentCalls, RetrievedPayment } from '../paying/paymentProvider.ts';
@@ -110,9 +111,8 @@ function viewOfRetrieved(
       return { kind: 'processing', paymentId, state: progress.state };
     case 'succeeded': {
       if (isReversedInFull(reversals, amountMinor)) return { kind: 'reversedInFull', paymentId };
-      const gone = reversals.refunds.filter(({ status }) => status === 'pending' || status === 'succeeded');
-      const disputed = reversals.disputes.filter(({ status }) => status !== 'won');
-      if (gone.length + disputed.length === 0) return { kind: 'found', paymentId };
+      if (goneBack(reversals.refunds).length + atRisk(reversals.disputes).length === 0)
+        return { kind: 'found', paymentId };
       return {
         kind: 'unclear',
         message: `payment ${paymentId} was charged and part of it has gone back, or may`,

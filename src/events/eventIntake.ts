@@ -8,8 +8,8 @@ import { createReceiveEvent } from './receiveEvent.ts';
 const nothing: EventsRead = { queued: 0 };
 
 /**
- * How events come in: the provider delivers them to whoever has one of `webhookSecrets`, and everybody else reads its list.
- * Both would only send everything twice.
+ * How events come in. With `webhookSecrets` the provider delivers them; without, its list is read. Doing both would send
+ * everything twice.
  */
 export function eventIntake({
   webhookSecrets,

@@ -1,6 +1,7 @@
 import { StoreAway } from '../documents/storeAway.ts';
 import type { Lease } from '../locking/index.ts';
 import type { Pacer } from '../pacing/pacer.ts';
+import { turnWithinMs } from '../paying/pacedProvider.ts';
 import type { EventPage, EventQuery, ProviderEvent, ProviderEvents } from '../paying/providerEvents.ts';
 import { metric } from '../platform/appMetrics.ts';
 import type { Instance } from '../platform/instance.ts';
@@ -19,8 +20,6 @@ const firstLook = 3 * day;
 const kept = 30 * day;
 /** A backlog is read in parts of this length, so that a failure costs no more than one of them. */
 const part = hour;
-/** How long a further page waits for its turn, in milliseconds. */
-const turnWithinMs = 30_000;
 
 /** What came of a tick. `notListed`: why the provider gave no list; the next tick begins where this one did. */
 export interface EventsRead {

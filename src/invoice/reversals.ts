@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { tolerantObject } from '../documents/storedDocuments.ts';
 
 /**
- * A refund of the payment, whoever asked for it:
+ * A refund of the payment, asked for through ops or at the provider:
  *
  *   requested ──the provider takes it──► pending ──► succeeded
  *       │                                   └──► failed | canceled
@@ -68,20 +68,28 @@ export function isRefundId(text: string): boolean {
   return /^rf_[\w-]{43}$/.test(text);
 }
 
+/** Refunds whose money has gone back, or is about to. Pure. */
+export function goneBack<T extends { status: string }>(refunds: readonly T[]): T[] {
+  return refunds.filter(({ status }) => status !== 'failed' && status !== 'canceled');
+}
+
+/** Disputes whose money is lost, or may be. Pure. */
+export function atRisk<T extends { status: string }>(disputes: readonly T[]): T[] {
+  return disputes.filter(({ status }) => status !== 'won');
+}
+
 /** These refunds and disputes with their sums. Pure. */
 export function reversalsOf(
   refunds: readonly Refund[],
   disputes: readonly Dispute[],
   recorded?: Reversals,
 ): Reversals {
-  const refunded = refunds.filter(({ status }) => status !== 'failed' && status !== 'canceled');
-  const disputed = disputes.filter(({ status }) => status !== 'won');
   return {
     ...recorded,
     refunds: inOrder(refunds, ({ id }) => id),
     disputes: inOrder(disputes, ({ id }) => id),
-    refundedMinor: sum(refunded),
-    disputedMinor: sum(disputed),
+    refundedMinor: sum(goneBack(refunds)),
+    disputedMinor: sum(atRisk(disputes)),
     latestAt:
       [...refunds, ...disputes]
         .map(({ at }) => at)

@@ -92,7 +92,7 @@ export async function forceRelease(
   return { kind: 'released', previous, fence: taken.fence };
 }
 
-/** How often the record of whoever was faster is looked at, and the pause in between in milliseconds. */
+/** How often to look for the new holder's fence, and the pause between two looks in milliseconds. */
 const looks = 10;
 const lookAgainMs = 200;
 

@@ -17,7 +17,7 @@ interface Parts {
   actor: string;
 }
 
-/** Whoever says that nothing was charged has to say how they know. */
+/** A caller who says that nothing was charged has to say how they know. */
 const retrySchema = reasonBodySchema
   .extend({
     notCharged: z.literal(true, { error: 'expected true, or nothing' }).exactOptional(),

@@ -1,3 +1,4 @@
+import { columns } from '../intake/checkInvoice.ts';
 import type { Invoice } from '../invoice/invoice.ts';
 import { formatAmount } from '../invoice/money.ts';
 import type { InvoiceFilter } from '../invoice/store/invoiceFilter.ts';
@@ -10,19 +11,9 @@ import { readQuery } from './requests.ts';
 /** Invoices that are in memory at a time. */
 const pageSize = 500;
 
-/** Those of an import. */
-const importColumns = [
-  'id',
-  'customerId',
-  'amount',
-  'currency',
-  'dueAt',
-  'paymentMethod',
-  'description',
-] as const;
-/** The same, then what has become of the invoice. */
+/** Those of an import, then what has become of the invoice. */
 const exportColumns = [
-  ...importColumns,
+  ...columns,
   'status',
   'reason',
   'attempts',
@@ -39,7 +30,7 @@ type Invoices = Pick<InvoiceStore, 'list'>;
 /**
  * `GET ops/invoices.csv?customer=&currency=&status=&dueAfter=&dueBefore=`: all invoices that match, in the order of a list.
  * The first page is read before the answer begins, so that a store that is away is an error with a status. If it goes away
- * later, the body fails: whoever sends it must break the connection, or a part would pass for the whole.
+ * later, the body fails, and its sender must break the connection: a part must not pass for the whole.
  */
 export async function exportInvoices(
   request: OpsRequest,
@@ -81,9 +72,17 @@ function cellsOf(invoice: Invoice): (string | number)[] {
   const { id, customerId, currency, dueAt, paymentMethod = '', description = '' } = invoice;
   const { payment, reversals } = invoice;
   const amount = formatAmount(invoice.amountMinor, currency);
-  const imported = { id, customerId, amount, currency, dueAt, paymentMethod, description };
+  const imported: Record<string, string> = {
+    id,
+    customerId,
+    amount,
+    currency,
+    dueAt,
+    paymentMethod,
+    description,
+  };
   return [
-    ...importColumns.map((column) => imported[column]),
+    ...columns.map((column) => imported[column] ?? ''),
     invoice.status,
     invoice.reason ?? '',
     invoice.attempts,

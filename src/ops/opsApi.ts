@@ -90,7 +90,7 @@ export function opsApi(parts: OpsParts) {
   });
 }
 
-/** A call that takes no parameters: whoever gives one expects an effect that it has not. */
+/** A call that takes no query parameters. Refuses any, because the caller expects it to do something. */
 function withoutQuery(call: (request: OpsRequest) => Promise<OpsResponse>) {
   return async (request: OpsRequest): Promise<OpsResponse> => {
     const query = readQuery(request, z.object({}));

@@ -50,7 +50,7 @@ export function accountRecord(documents: DocumentStore, clock: Pick<Clock, 'now'
       const { id, shard } = place;
       const version = kept._etag === undefined ? {} : { version: kept._etag };
       await documents.transact(shard, [{ kind: 'patch', id, ...version, set: { account } }]);
-      // Whoever was first, or if the answer was lost: what is stored now counts.
+      // Somebody else was first, or our answer was lost: what is stored now counts.
       return (await stored()) ?? kept;
     },
   };

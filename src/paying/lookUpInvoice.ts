@@ -7,12 +7,9 @@ import { metric } from '../platform/appMetrics.ts';
 import type { Instance } from '../platform/instance.ts';
 import { NotNow } from '../workItems/notNow.ts';
 import { soughtOf } from './chargeUnderKey.ts';
-import type { PacedProvider } from './pacedProvider.ts';
+import { type PacedProvider, turnWithinMs } from './pacedProvider.ts';
 import type { FoundPayment } from './paymentProvider.ts';
 import { recordFoundPayment } from './recordFoundPayment.ts';
-
-/** How long a look-up waits for its turn, in milliseconds, before it is put off like one that the provider cannot do. */
-const lookUpWithinMs = 30_000;
 
 /** The provider could not say, or the store gave no clear answer: the work item is tried again later. */
 export class NotReconciled extends NotNow {
@@ -59,7 +56,7 @@ export async function lookUpInvoice(
   const { keyNumber } = invoice.payment;
   const asRead = (stored: Invoice) => stored.status === status && stored.payment.keyNumber === keyNumber;
   const calls = provider.within({
-    before: clock.monotonic() + lookUpWithinMs,
+    before: clock.monotonic() + turnWithinMs,
     mayCall: isHeld(assertHeld),
   });
   const seen = await calls.find(soughtOf({ ...invoice, invoiceId: id }));

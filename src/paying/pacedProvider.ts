@@ -23,6 +23,9 @@ export interface PacedProvider {
   admit(calls: number, before: number): Promise<Admission | undefined>;
 }
 
+/** How long a call of queued or timed work waits for its turn, in milliseconds, before it is put off. */
+export const turnWithinMs = 30_000;
+
 const lacks = 'the payment provider does not offer this';
 
 /** How soon a call is made again if another one was busy with the same object, in milliseconds. */

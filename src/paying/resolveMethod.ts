@@ -17,7 +17,7 @@ export type Resolved =
 /**
  * The command with its payment method: the invoice's own, or the customer's default at the provider. A default is stored
  * with the key before the first call, because a key may never be sent with another method, even if the customer changes
- * theirs meanwhile. Whoever stores first decides; a batch that comes again finds it stored.
+ * theirs meanwhile. The first to store it wins; a redelivered batch finds it stored.
  *
  * @throws {NoClearAnswer}
  */

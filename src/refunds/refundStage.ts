@@ -4,7 +4,7 @@ import type { Invoice } from '../invoice/invoice.ts';
 import { type Refund, reversalsOf } from '../invoice/reversals.ts';
 import type { InvoiceStore } from '../invoice/store/invoiceStore.ts';
 import { isHeld } from '../paying/lookUpInvoice.ts';
-import type { PacedProvider } from '../paying/pacedProvider.ts';
+import { type PacedProvider, turnWithinMs } from '../paying/pacedProvider.ts';
 import type { RefundOutcome, RetrievedPayment } from '../paying/paymentProvider.ts';
 import { recordProgress, type TrackingParts } from '../tracking/trackPayment.ts';
 import { NotNow } from '../workItems/notNow.ts';
@@ -32,9 +32,6 @@ export function refundWorkItem(invoiceId: string, refundId: string): WorkItem {
 export class NotRefunded extends NotNow {
   override readonly name = 'NotRefunded';
 }
-
-/** How long a call waits for its turn, in milliseconds. */
-const turnWithinMs = 30_000;
 
 export interface RefundingParts extends Pick<TrackingParts, 'followUps' | 'settlement' | 'instance'> {
   invoices: Pick<InvoiceStore, 'find' | 'update'>;

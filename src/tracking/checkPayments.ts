@@ -52,7 +52,7 @@ export async function checkPayments(
     return kind;
   }
 
-  /** The provider does not know the payment, as with the key of another account: it is asked again, and an alert tells. */
+  /** The provider does not know the payment, as with the key of another account: it is asked again later, and counted. */
   async function checkLater({ id, payment: { inProgress } }: Invoice): Promise<void> {
     const checkAt = nextCheckAt((inProgress?.checks ?? 0) + 1, clock.now());
     const entry = {

@@ -3,6 +3,7 @@ import type { InvoiceEnd } from '../followUps/followUps.ts';
 import { nextCheckAt } from '../invoice/checkSchedule.ts';
 import { type Invoice, known } from '../invoice/invoice.ts';
 import type { InvoiceChange } from '../invoice/invoiceChange.ts';
+import { atRisk, goneBack } from '../invoice/reversals.ts';
 import { decideDecline, type SettlementPolicy } from '../paying/decideSettlement.ts';
 import { isReversedInFull, withProviderReversals } from '../paying/mergeReversals.ts';
 import type { ProviderPayment } from '../paying/paymentProvider.ts';
@@ -44,17 +45,18 @@ export function decideProgress(
   const { status, payment } = invoice;
   const at = new Date(now).toISOString();
   const after = withProviderReversals(invoice.reversals, seen);
-  const reversed = seen.refunds.length + seen.disputes.length > 0;
+  const hasReversals = seen.refunds.length + seen.disputes.length > 0;
+  const isReversed = goneBack(seen.refunds).length + atRisk(seen.disputes).length > 0;
   switch (status) {
     case 'processing':
       return payment.inProgress?.id === paymentId ? ofOneInProgress() : ofAnother();
     case 'paid':
       return payment.id === paymentId ? ofOnePaid() : ofAnother();
     case 'claimed':
-      return reversed ? { kind: 'notYet' } : { kind: 'nothing' };
+      return hasReversals ? { kind: 'notYet' } : { kind: 'nothing' };
     case 'pending':
       // Its next try would find out under the same key. Under a later one it would pay a second time.
-      return reversed ? { kind: 'notYet' } : unlessEnded();
+      return hasReversals ? { kind: 'notYet' } : unlessEnded();
     case 'parked':
     case 'declined':
     case 'voided':
@@ -96,7 +98,10 @@ export function decideProgress(
           change: { set: withReversals, clear: ['checkAt', 'reason'] },
           entry: { what: 'paid', paymentId },
           // Money that has gone back already needs no receipt: the reversal says what there is to say.
-          ends: reversed ? reversalEnds() : [{ kind: 'paid', paymentId, paidAt: at }],
+          ends: [
+            ...(isReversed ? [] : [{ kind: 'paid' as const, paymentId, paidAt: at }]),
+            ...reversalEnds(),
+          ],
         };
       }
       case 'alive':

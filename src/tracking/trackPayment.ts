@@ -3,7 +3,7 @@ import type { Ended, FollowUps } from '../followUps/followUps.ts';
 import type { Invoice } from '../invoice/invoice.ts';
 import type { InvoiceStore } from '../invoice/store/invoiceStore.ts';
 import type { SettlementPolicy } from '../paying/decideSettlement.ts';
-import type { PacedProvider } from '../paying/pacedProvider.ts';
+import { type PacedProvider, turnWithinMs } from '../paying/pacedProvider.ts';
 import type { ProviderPayment } from '../paying/paymentProvider.ts';
 import { metric } from '../platform/appMetrics.ts';
 import type { Instance } from '../platform/instance.ts';
@@ -27,9 +27,6 @@ export type Tracked =
   | { kind: 'notOurs'; message: string }
   /** The provider could not say, or the turn of the call did not come. */
   | { kind: 'notAsked'; message: string };
-
-/** How long a call waits for its turn, in milliseconds. */
-const turnWithinMs = 30_000;
 
 /**
  * Retrieves a payment and records on its invoice what the provider says now. Whoever asks for it (a timer, an event) only

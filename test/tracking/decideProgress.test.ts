@@ -63,6 +63,14 @@ describe('a payment in progress', () => {
     });
   });
 
+  test.each([
+    ['a refund that failed', refund('failed'), ['paid', 'refundFailed']],
+    ['a dispute that was won', dispute('won'), ['paid']],
+  ])('has %s when its success is seen: the money is there, and its receipt follows', (_, reversals, ends) => {
+    const decision = decide(processing, seen({ kind: 'succeeded' }, reversals));
+    expect(decision.kind === 'change' && decision.ends.map(({ kind }) => kind)).toEqual(ends);
+  });
+
   test('fails softly: the next key, on the schedule of declines', () => {
     const failed = { kind: 'failed', severity: 'soft', code: 'insufficient_funds', message: 'none' } as const;
     expect(decide(processing, seen(failed))).toMatchObject({

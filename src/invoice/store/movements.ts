@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { isNewer, NewerVersion } from '../../documents/storedDocuments.ts';
 import { invoiceSchema } from '../invoice.ts';
+import { atRisk, goneBack } from '../reversals.ts';
 
 /**
  * What a report adds up. `disputed` is every dispute that is open or lost, by the day on which it was opened;
@@ -80,8 +81,8 @@ function movementsOfOne(occasion: Occasion, document: unknown): Movement[] {
     }
     case 'reversed': {
       const { currency, reversals } = reversedSchema.parse(document);
-      const refunds = reversals.refunds.filter(({ status }) => status !== 'failed' && status !== 'canceled');
-      const disputes = reversals.disputes.filter(({ status }) => status !== 'won');
+      const refunds = goneBack(reversals.refunds);
+      const disputes = atRisk(reversals.disputes);
       const lost = disputes.filter(({ status }) => status === 'lost');
       return [
         ...refunds.map((one) => part('refunded', one)),

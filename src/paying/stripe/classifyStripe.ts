@@ -161,6 +161,11 @@ export function rateLimited(error: unknown): RateLimited | undefined {
   return { kind: 'rateLimited', overRate: code !== 'lock_timeout', message, ...retryAfter(headers) };
 }
 
+/** Stripe has no object of that id. */
+export function isMissing(error: unknown): boolean {
+  return error instanceof Stripe.errors.StripeError && error.code === 'resource_missing';
+}
+
 /** The header counts seconds. */
 function retryAfter(headers: Record<string, string> | undefined): { retryAfterMs?: number } {
   const seconds = Number(headers?.['retry-after']);

@@ -8,7 +8,7 @@ import type {
   RateLimited,
   RefundOutcome,
 } from '../paymentProvider.ts';
-import { classifyError, rateLimited } from './classifyStripe.ts';
+import { classifyError, isMissing, rateLimited } from './classifyStripe.ts';
 import { late, withDeadline } from './stripeClient.ts';
 import { refundStatus } from './stripeIntent.ts';
 
@@ -104,8 +104,4 @@ function refusedRefund(error: unknown): RefundOutcome | RateLimited {
     case 'heldBack':
       return { kind: 'unknown', message: errorText(error) };
   }
-}
-
-function isMissing(error: unknown): boolean {
-  return error instanceof Stripe.errors.StripeError && error.code === 'resource_missing';
 }

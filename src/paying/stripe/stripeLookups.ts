@@ -1,4 +1,5 @@
-import Stripe from 'stripe';
+import type Stripe from 'stripe';
+import { atRisk, goneBack } from '../../invoice/reversals.ts';
 import { stripeAmount } from '../../invoice/stripeAmount.ts';
 import { errorText } from '../../platform/errorText.ts';
 import { isReversedInFull, noReversals } from '../mergeReversals.ts';
@@ -11,7 +12,7 @@ import type {
   RetrievedPayment,
   SoughtPayment,
 } from '../paymentProvider.ts';
-import { rateLimited } from './classifyStripe.ts';
+import { isMissing, rateLimited } from './classifyStripe.ts';
 import { late, withDeadline } from './stripeClient.ts';
 import { progressOf, reversalsFrom } from './stripeIntent.ts';
 
@@ -56,9 +57,7 @@ export function stripeLookups(
         try {
           return await readPayment(stripe, paymentId);
         } catch (error) {
-          if (error instanceof Stripe.errors.StripeError && error.code === 'resource_missing') {
-            return { kind: 'notFound' };
-          }
+          if (isMissing(error)) return { kind: 'notFound' };
           return rateLimited(error) ?? { kind: 'unknown', message: errorText(error) };
         }
       });
@@ -112,7 +111,7 @@ export function stripeLookups(
       else if (progress.kind === 'alive')
         alive ??= { kind: 'processing', paymentId: id, state: progress.state };
       else {
-        const gone = await goneBack(stripe, intent);
+        const gone = await readReversed(stripe, intent);
         if (gone === undefined) return { kind: 'found', paymentId: id };
         const { message, reversals } = gone;
         const isWhole = isReversedInFull(reversals, amountMinor);
@@ -162,7 +161,7 @@ async function readReversals(stripe: Stripe, { id, currency }: Stripe.PaymentInt
  *
  * @throws what the package throws
  */
-export async function goneBack(
+export async function readReversed(
   stripe: Stripe,
   intent: Stripe.PaymentIntent,
 ): Promise<{ message: string; reversals: ProviderReversals } | undefined> {
@@ -172,12 +171,8 @@ export async function goneBack(
   const reversals = await readReversals(stripe, intent);
   const { refunds, disputes } = reversals;
   const parts = [
-    ...refunds
-      .filter(({ status }) => status === 'pending' || status === 'succeeded')
-      .map(({ amountMinor, status }) => `a refund of ${amountMinor} is ${status}`),
-    ...disputes
-      .filter(({ status }) => status !== 'won')
-      .map(({ amountMinor, status }) => `a dispute over ${amountMinor} is ${status}`),
+    ...goneBack(refunds).map(({ amountMinor, status }) => `a refund of ${amountMinor} is ${status}`),
+    ...atRisk(disputes).map(({ amountMinor, status }) => `a dispute over ${amountMinor} is ${status}`),
   ];
   if (parts.length === 0) return undefined;
   const message = `the provider has payment ${intent.id} for it, but ${parts.join(', ')} (in minor units)`;

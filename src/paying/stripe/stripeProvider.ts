@@ -6,7 +6,7 @@ import { stripeAccount } from './stripeAccount.ts';
 import { stripeChanges } from './stripeChanges.ts';
 import { late, type StripeOptions, stripeClient, withDeadline, withoutCallSite } from './stripeClient.ts';
 import { classifyIntent, progressOf } from './stripeIntent.ts';
-import { goneBack, stripeLookups } from './stripeLookups.ts';
+import { readReversed, stripeLookups } from './stripeLookups.ts';
 
 /**
  * Charges through Stripe's PaymentIntents: created and confirmed in one call, off-session, under the request's idempotency
@@ -59,7 +59,7 @@ export function stripeProvider(options: StripeOptions): Required<PaymentProvider
 
   async function unlessReversed(id: string, succeeded: ChargeOutcome): Promise<ChargeOutcome> {
     const intent = await stripe.paymentIntents.retrieve(id, { expand: ['latest_charge'] });
-    const gone = await goneBack(stripe, intent);
+    const gone = await readReversed(stripe, intent);
     return gone === undefined ? succeeded : { kind: 'reversed', message: gone.message };
   }
 }
