@@ -2,10 +2,10 @@ import type { StoreAddress } from '../../test/support/openLockStore.ts';
 
 /** A store of locks on a server of its own, and the same requests on its bare client. */
 export interface BenchStore extends AsyncDisposable {
-  /** Where the server listens, on 127.0.0.1. */
-  port: number;
-  /** The store, if its server is reached at this port: its own, or that of a proxy. */
-  address: (port: number) => StoreAddress;
+  /** Where its servers listen, on 127.0.0.1. */
+  ports: readonly number[];
+  /** The store, with the server of each port reached at `at(port)`: the port itself, or that of a proxy. */
+  address: (at: (port: number) => number) => StoreAddress;
   /**
    * The requests of one fenced cycle (look, acquire, raise, release) on the bare client with its default settings, as somebody
    * would write them who needs no more than that: as many, in the same order and as many at once, with statements prepared

@@ -15,10 +15,10 @@ export const blob: BenchStoreKind = {
     const container = new ContainerClient(connectionString, 'raw', { retryOptions: { maxTries: 1 } });
     await container.create();
     return {
-      port,
-      address: (to) => ({
+      ports: [port],
+      address: (at) => ({
         kind: 'blob',
-        connectionString: connectionString.replace(`:${port}/`, `:${to}/`),
+        connectionString: connectionString.replace(`:${port}/`, `:${at(port)}/`),
         container: 'locks',
       }),
       raw: {

@@ -14,8 +14,11 @@ export const cosmos: BenchStoreKind = {
     const { connectionString } = server;
     const port = Number(/AccountEndpoint=http:\/\/[^:]+:(\d+)/.exec(connectionString)?.[1]);
     return {
-      port,
-      address: (to) => ({ kind: 'cosmos', connectionString: connectionString.replace(`:${port}`, `:${to}`) }),
+      ports: [port],
+      address: (at) => ({
+        kind: 'cosmos',
+        connectionString: connectionString.replace(`:${port}`, `:${at(port)}`),
+      }),
       raw: {
         async prepare(key) {
           await container.items.create({ id: 'record', lock: key, key, version: randomUUID() });

@@ -26,8 +26,8 @@ export const etcd: BenchStoreKind = {
     }
 
     return {
-      port: server.port,
-      address: (port) => ({ kind: 'etcd', endpoints: `http://127.0.0.1:${port}` }),
+      ports: [server.port],
+      address: (at) => ({ kind: 'etcd', endpoints: `http://127.0.0.1:${at(server.port)}` }),
       raw: {
         prepare: async (key) => void (await ask('kv/put', { key: base64(key), value: base64('0') })),
         async cycle(key) {

@@ -12,7 +12,8 @@ import { createLocks, type LockStore } from '../../src/locking/index.ts';
 import { systemClock } from '../../src/platform/clock.ts';
 import { noTelemetry } from '../../src/platform/telemetry.ts';
 import { openLockStore } from '../../test/support/openLockStore.ts';
-import { startTcpProxy, type TcpFault } from '../../test/support/tcpProxy.ts';
+import { startTcpProxies } from '../../test/support/tcpProxies.ts';
+import type { TcpFault } from '../../test/support/tcpProxy.ts';
 import type { BenchStore, BenchStoreKind } from './benchStore.ts';
 import { chosenStores } from './index.ts';
 
@@ -50,8 +51,8 @@ async function trial(
 ): Promise<Outcome> {
   const { leaseMs } = kind;
   const key = `faults/${randomUUID()}`;
-  await using proxy = await startTcpProxy({ port: server.port });
-  await using store = await openLockStore(server.address(proxy.port));
+  await using proxies = await startTcpProxies(server.ports);
+  await using store = await openLockStore(server.address(proxies.at));
   const locks = createLocks(store, {
     clock: systemClock,
     telemetry: noTelemetry,
@@ -61,7 +62,7 @@ async function trial(
   let signalledAt = Number.POSITIVE_INFINITY;
   lease.signal.addEventListener('abort', () => (signalledAt = performance.now()));
   await systemClock.sleep(Math.random() * leaseMs * 0.6);
-  proxy.fault(fault);
+  proxies.fault(fault);
   const id = randomUUID();
   let takenAt = Number.NaN;
   while (Number.isNaN(takenAt)) {
@@ -71,7 +72,7 @@ async function trial(
     if (answer === 'acquired') takenAt = performance.now();
     else await systemClock.sleep(50);
   }
-  proxy.fault({ kind: 'none' });
+  proxies.fault({ kind: 'none' });
   await systemClock.sleep(leaseMs / 4);
   const renewed = await renewal(direct, key, id, leaseMs);
   await direct.release(key, id, AbortSignal.timeout(leaseMs)).catch(() => {});
@@ -90,7 +91,7 @@ async function renewal(store: LockStore, key: string, id: string, leaseMs: numbe
 let failed = false;
 for (const kind of chosenStores(values.stores)) {
   await using server = await kind.start();
-  await using direct = await openLockStore(server.address(server.port));
+  await using direct = await openLockStore(server.address((port) => port));
   for (const { name, fault } of faults) {
     const outcomes: Outcome[] = [];
     let started = 0;

@@ -35,6 +35,8 @@ const owner = { instance: 'bench', job: 'bench' };
 const warmUpMs = 5_000;
 const contenders = 8;
 const contendedMs = 5_000;
+/** Without a proxy. */
+const itself = (port: number) => port;
 
 function median(numbers: readonly number[]): number {
   return numbers.toSorted((a, b) => a - b)[Math.floor(numbers.length / 2)] ?? Number.NaN;
@@ -51,8 +53,8 @@ function locksOn(store: Parameters<typeof createLocks>[0], kind: BenchStoreKind)
 }
 
 /** Milliseconds per cycle, ours and bare, and the median ratio of neighbouring rounds. */
-async function cycleTimes(kind: BenchStoreKind, { address, port, raw }: BenchStore) {
-  await using store = await openLockStore(address(port));
+async function cycleTimes(kind: BenchStoreKind, { address, raw }: BenchStore) {
+  await using store = await openLockStore(address(itself));
   const locks = locksOn(store, kind);
   const ours = async () => (await locks.acquire('cycle/ours', owner, { waitMs: 5_000 })).release();
   const bare = () => raw.cycle('cycle-bare');
@@ -83,12 +85,12 @@ async function cycleTimes(kind: BenchStoreKind, { address, port, raw }: BenchSto
 }
 
 /** How many tenures a second eight clients get of one lock. */
-async function contendedRate(kind: BenchStoreKind, { address, port }: BenchStore): Promise<number> {
+async function contendedRate(kind: BenchStoreKind, { address }: BenchStore): Promise<number> {
   const until = performance.now() + contendedMs;
   let tenures = 0;
   await Promise.all(
     Array.from({ length: contenders }, async () => {
-      await using store = await openLockStore(address(port));
+      await using store = await openLockStore(address(itself));
       const locks = locksOn(store, kind);
       while (performance.now() < until) {
         await using lease = await locks.acquire('contended', owner, { waitMs: 30_000 });
@@ -101,19 +103,15 @@ async function contendedRate(kind: BenchStoreKind, { address, port }: BenchStore
 }
 
 /** Milliseconds from the kill of a holder until another has the lock. */
-async function takeoverMs(
-  kind: BenchStoreKind,
-  { address, port }: BenchStore,
-  trial: number,
-): Promise<number> {
+async function takeoverMs(kind: BenchStoreKind, { address }: BenchStore, trial: number): Promise<number> {
   const key = `takeover/${trial}`;
   await using holder = await startLockHolder({
-    store: address(port),
+    store: address(itself),
     leaseMs: kind.leaseMs,
     key,
     instance: 'holder',
   });
-  await using store = await openLockStore(address(port));
+  await using store = await openLockStore(address(itself));
   // A random point in its renewal cycle.
   await systemClock.sleep(500 + Math.random() * kind.leaseMs * 0.4);
   const waiting = locksOn(store, kind).acquire(key, owner, { waitMs: 120_000 });

@@ -22,8 +22,11 @@ export const mysql: BenchStoreKind = {
       version char(36) not null, record text
     ) engine = InnoDB character set ascii collate ascii_bin`);
     return {
-      port: server.port,
-      address: (to) => ({ kind: 'mysql', url: server.url.replace(`:${server.port}/`, `:${to}/`) }),
+      ports: [server.port],
+      address: (at) => ({
+        kind: 'mysql',
+        url: server.url.replace(`:${server.port}/`, `:${at(server.port)}/`),
+      }),
       raw: {
         async prepare(key) {
           const values = [idOf(key), key, randomUUID()];

@@ -15,8 +15,11 @@ export const postgres: BenchStoreKind = {
     await client.query(`create table raw (
       key text primary key, lease_id text, ends_at timestamptz, fence bigint not null default 0, owner text)`);
     return {
-      port: server.port,
-      address: (to) => ({ kind: 'postgres', url: server.url.replace(`:${server.port}/`, `:${to}/`) }),
+      ports: [server.port],
+      address: (at) => ({
+        kind: 'postgres',
+        url: server.url.replace(`:${server.port}/`, `:${at(server.port)}/`),
+      }),
       raw: {
         prepare: async (key) => void (await client.query('insert into raw (key) values ($1)', [key])),
         async cycle(key) {

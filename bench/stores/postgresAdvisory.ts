@@ -29,8 +29,11 @@ export const postgresAdvisory: BenchStoreKind = {
     }
 
     return {
-      port: server.port,
-      address: (to) => ({ kind: 'postgresAdvisory', url: server.url.replace(`:${server.port}/`, `:${to}/`) }),
+      ports: [server.port],
+      address: (at) => ({
+        kind: 'postgresAdvisory',
+        url: server.url.replace(`:${server.port}/`, `:${at(server.port)}/`),
+      }),
       raw: {
         prepare: async (key) => void (await run('create', [number(key), key, randomUUID()])),
         async cycle(key) {

@@ -7,32 +7,26 @@ import { recordWith } from './holderRecord.ts';
 import { look, send } from './redis.ts';
 
 const leaseMs = 6_000;
-const databases = [0, 1, 2];
+const members = 3;
 
 /**
- * Three stores that are databases of one Redis: it costs what three servers do, and one proxy cuts off all of them. The bare
- * client asks the three at once, goes on with the first two answers, and looks again before it raises, as ours does: 15
- * scripts a cycle.
+ * Three Redis servers in memory. The bare client asks the three at once, goes on with the first two answers, and looks again
+ * before it raises, as ours does: 15 scripts a cycle.
  */
 export const quorum: BenchStoreKind = {
   name: 'quorum of three (redis)',
   programs: redisPrograms,
   leaseMs,
   async start() {
-    const server = await startRedis();
-    const clients = await Promise.all(
-      databases.map((database) => createClient({ url: server.url, database }).connect()),
-    );
+    const servers = await Promise.all(Array.from({ length: members }, () => startRedis()));
+    const clients = await Promise.all(servers.map(({ url }) => createClient({ url }).connect()));
     const each = <T>(ask: (client: (typeof clients)[number]) => Promise<T>) => Promise.all(clients.map(ask));
     for (const { lua } of Object.values(redisScripts)) await each((client) => client.scriptLoad(lua));
     return {
-      port: server.port,
-      address: (port) => ({
+      ports: servers.map(({ port }) => port),
+      address: (at) => ({
         kind: 'quorum',
-        stores: databases.map((database) => ({
-          kind: 'redis',
-          url: `redis://127.0.0.1:${port}/${database}`,
-        })),
+        stores: servers.map(({ port }) => ({ kind: 'redis', url: `redis://127.0.0.1:${at(port)}` })),
         memberMs: 500,
       }),
       raw: {
@@ -57,7 +51,7 @@ export const quorum: BenchStoreKind = {
       },
       async [Symbol.asyncDispose]() {
         for (const client of clients) client.destroy();
-        await server[Symbol.asyncDispose]();
+        await Promise.all(servers.map((server) => server[Symbol.asyncDispose]()));
       },
     };
   },

@@ -21,8 +21,8 @@ export const redis: BenchStoreKind = {
     await client.connect();
     for (const { lua } of Object.values(redisScripts)) await client.scriptLoad(lua);
     return {
-      port: server.port,
-      address: (port) => ({ kind: 'redis', url: `redis://127.0.0.1:${port}` }),
+      ports: [server.port],
+      address: (at) => ({ kind: 'redis', url: `redis://127.0.0.1:${at(server.port)}` }),
       raw: {
         prepare: async (key) => void (await send(client, 'create', key, randomUUID())),
         async cycle(key) {

@@ -15,10 +15,10 @@ export const serviceBus: BenchStoreKind = {
     const { connectionString, port } = server;
     const client = new ServiceBusClient(connectionString);
     return {
-      port,
-      address: (to) => ({
+      ports: [port],
+      address: (at) => ({
         kind: 'serviceBus',
-        connectionString: connectionString.replace(`:${port};`, `:${to};`),
+        connectionString: connectionString.replace(`:${port};`, `:${at(port)};`),
         queue,
         lockDurationMs: leaseMs,
       }),

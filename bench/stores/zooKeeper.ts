@@ -37,8 +37,8 @@ export const zooKeeper: BenchStoreKind = {
     const shared = await connect(10_000, true);
     const nodesOf = (key: string) => ({ lock: `/${key}`, tenure: `/${key}/tenure`, lease: `/${key}/lease` });
     return {
-      port: server.port,
-      address: (port) => ({ kind: 'zooKeeper', connectString: `127.0.0.1:${port}`, tickMs }),
+      ports: [server.port],
+      address: (at) => ({ kind: 'zooKeeper', connectString: `127.0.0.1:${at(server.port)}`, tickMs }),
       raw: {
         async prepare(key) {
           const { lock, tenure } = nodesOf(key);

@@ -59,13 +59,8 @@ export function redisLockStore(
   const keysOf = remembered((key) => redisKeys(prefix, key));
 
   /** Runs a script on a lock. */
-  async function run<T>(
-    signal: AbortSignal,
-    script: RedisScript<T>,
-    key: string,
-    ...args: string[]
-  ): Promise<T> {
-    return redis.run(signal, script, keysOf(key), ...args);
+  function run<T>(signal: AbortSignal, script: RedisScript<T>, key: string, ...args: string[]): Promise<T> {
+    return redis.run(signal, script, () => keysOf(key), ...args);
   }
 
   async function look(key: string, signal: AbortSignal): Promise<LockView | undefined> {

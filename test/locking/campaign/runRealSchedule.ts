@@ -11,7 +11,8 @@ import { type Clock, systemClock } from '../../../src/platform/clock.ts';
 import { noTelemetry } from '../../../src/platform/telemetry.ts';
 import { openLockStore } from '../../support/openLockStore.ts';
 import type { SeededRandom } from '../../support/seededRandom.ts';
-import { startTcpProxy, type TcpFault, type TcpProxy } from '../../support/tcpProxy.ts';
+import { startTcpProxies, type TcpProxies } from '../../support/tcpProxies.ts';
+import type { TcpFault } from '../../support/tcpProxy.ts';
 import { fencedRegister } from '../model/fencedRegister.ts';
 
 /** What happened in a schedule. A campaign that never saw one of these proves little. */
@@ -34,7 +35,7 @@ export interface RealSchedule {
 /** One process on its own piece of network. Its clock stands still while it is frozen. */
 interface Machine {
   name: string;
-  proxy: TcpProxy;
+  proxies: TcpProxies;
   store: LockStore;
   clock: Clock;
   lease: Lease | undefined;
@@ -68,7 +69,7 @@ export async function runRealSchedule({ server, leaseMs, chaosMs, random }: Real
     violation ??= `${what}\n${story.slice(-60).join('\n')}`;
   };
 
-  await using direct = await openLockStore(server.address(server.port));
+  await using direct = await openLockStore(server.address((port) => port));
   await using machines = await startMachines(server, 3, random);
 
   async function work(machine: Machine): Promise<void> {
@@ -130,13 +131,13 @@ export async function runRealSchedule({ server, leaseMs, chaosMs, random }: Real
       if (draw < 0.6) {
         const fault = random.pick(faultsFor(leaseMs));
         note(`the network of ${machine.name}: ${JSON.stringify(fault)}`);
-        machine.proxy.fault(fault);
+        machine.proxies.fault(fault);
       } else if (draw < 0.75) {
         note(`${machine.name} freezes`);
         machine.freeze();
       } else if (draw < 0.93) {
         machine.thaw();
-        machine.proxy.fault({ kind: 'none' });
+        machine.proxies.fault({ kind: 'none' });
       } else await breakLease();
     }
   }
@@ -158,9 +159,9 @@ export async function runRealSchedule({ server, leaseMs, chaosMs, random }: Real
   note('calm');
   calm = true;
   for (const machine of machines.all) {
-    machine.proxy.fault({ kind: 'none' });
+    machine.proxies.fault({ kind: 'none' });
     // A connection that lost bytes stays silent to its end.
-    machine.proxy.resetNow();
+    machine.proxies.resetNow();
     machine.thaw();
   }
   const late = systemClock.sleep(10 * leaseMs + 30_000).then(() => {
@@ -199,11 +200,11 @@ async function startMachines(server: BenchStore, count: number, random: SeededRa
   const ending = new AsyncDisposableStack();
   const all: Machine[] = [];
   for (let i = 0; i < count; i++) {
-    const proxy = ending.use(await startTcpProxy({ port: server.port }));
-    const store = ending.use(await openLockStore(server.address(proxy.port)));
+    const proxies = ending.use(await startTcpProxies(server.ports));
+    const store = ending.use(await openLockStore(server.address(proxies.at)));
     all.push({
       name: `m${i}`,
-      proxy,
+      proxies,
       store,
       lease: undefined,
       enteredInCalm: false,

@@ -21,7 +21,9 @@ export function quorumOf(members: number): Quorum {
 }
 
 export function count<T>({ answers }: Ballot<T>, matches: (answer: T) => boolean): number {
-  return [...answers.values()].filter(matches).length;
+  let found = 0;
+  for (const answer of answers.values()) if (matches(answer)) found++;
+  return found;
 }
 
 /** A lock as a quorum has it. */

@@ -8,8 +8,9 @@ export function turns(): (line: string, task: () => Promise<void>) => void {
     const before = lines.get(line);
     const turn = before === undefined ? task() : before.then(task);
     lines.set(line, turn);
-    void turn.finally(() => {
+    const over = () => {
       if (lines.get(line) === turn) lines.delete(line);
-    });
+    };
+    turn.then(over, over);
   };
 }

@@ -13,8 +13,8 @@ import { type LockKeys, type RedisScript, runScript } from './redisScripts.ts';
 /** Clients that connect once. */
 interface Link {
   clients: RedisClients;
-  /** Rejects if they cannot be connected. */
-  ready: Promise<void>;
+  /** Rejects if they cannot be connected; undefined once they are. */
+  connecting: Promise<void> | undefined;
   /** When the first request was sent that a node has not answered yet, in milliseconds on the monotonic clock. */
   unanswered: Map<RedisClient, number>;
   /** The next WAIT of each node: it covers every write that was answered before. */
@@ -38,7 +38,7 @@ export interface RedisConnection extends AsyncDisposable {
    *
    * @throws {Error} if too few acknowledge it in time. It has been made, but a failover may undo it.
    */
-  run<T>(signal: AbortSignal, script: RedisScript<T>, keys: LockKeys, ...args: string[]): Promise<T>;
+  run<T>(signal: AbortSignal, script: RedisScript<T>, keys: () => LockKeys, ...args: string[]): Promise<T>;
   /** The names of all keys that match, in pages. A name may come more than once. */
   names(signal: AbortSignal, pattern: string): AsyncIterable<string[]>;
 }
@@ -62,13 +62,16 @@ export function redisConnection(
     if (disposed) throw new Error('The lock store has been disposed of');
     // Whoever waits for an answer of the lost connection learns the reason first.
     const clients = redisClients(server, () => queueMicrotask(() => drop(link)));
-    const ready = untilAborted(AbortSignal.timeout(limitMs), async () => {
+    const connecting = untilAborted(AbortSignal.timeout(limitMs), async () => {
       await clients.connect();
       // node-redis keeps a socket that was still connecting when it was destroyed.
       if (current !== link) clients.destroy();
     });
-    const link: Link = { clients, ready, unanswered: new Map(), waiting: new Map() };
-    ready.catch(() => drop(link));
+    const link: Link = { clients, connecting, unanswered: new Map(), waiting: new Map() };
+    connecting.then(
+      () => (link.connecting = undefined),
+      () => drop(link),
+    );
     return link;
   }
 
@@ -80,12 +83,12 @@ export function redisConnection(
   async function exchange<T>(signal: AbortSignal, request: (link: Link) => Promise<T>): Promise<T> {
     current ??= open();
     const link = current;
+    const connected = () => {
+      signal.throwIfAborted();
+      return request(link);
+    };
     try {
-      return await untilAborted(signal, async () => {
-        await link.ready;
-        signal.throwIfAborted();
-        return request(link);
-      });
+      return await untilAborted(signal, () => link.connecting?.then(connected) ?? request(link));
     } catch (error) {
       const silentSince = Math.min(...link.unanswered.values());
       if (signal.aborted && performance.now() - silentSince >= silentMs) drop(link);
@@ -93,11 +96,19 @@ export function redisConnection(
     }
   }
 
-  /** Sends a request, and notes that the server answers. An error that the server sends is an answer too. */
-  async function ask<T>(link: Link, client: RedisClient, request: () => Promise<T>): Promise<T> {
-    if (!link.unanswered.has(client)) link.unanswered.set(client, performance.now());
+  /**
+   * Sends a request, and notes that the server answers. An error that the server sends is an answer too. `request` learns
+   * whether others have none yet.
+   */
+  async function ask<T>(
+    link: Link,
+    client: RedisClient,
+    request: (behindOthers: boolean) => Promise<T>,
+  ): Promise<T> {
+    const behindOthers = link.unanswered.has(client);
+    if (!behindOthers) link.unanswered.set(client, performance.now());
     try {
-      const answer = await request();
+      const answer = await request(behindOthers);
       link.unanswered.delete(client);
       return answer;
     } catch (error) {
@@ -127,10 +138,13 @@ export function redisConnection(
   }
 
   return {
-    run: (signal, script, keys, ...args) =>
+    run: (signal, script, keysOf, ...args) =>
       exchange(signal, async (link) => {
+        const keys = keysOf();
         const client = await link.clients.forKey(keys.record);
-        const answer = await ask(link, client, () => runScript(client, signal, script, keys, ...args));
+        const answer = await ask(link, client, (behindOthers) =>
+          runScript(client, { signal, behindOthers }, script, keys, ...args),
+        );
         if (replicas > 0 && answer === script.changed) await acknowledged(link, client);
         return answer;
       }),

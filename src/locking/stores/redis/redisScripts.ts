@@ -27,27 +27,36 @@ function lockScript<T>(body: string, answer: z.ZodType<T>, changed?: T): RedisSc
 
 /** What runs scripts: a client of node-redis. */
 interface ScriptRunner {
-  sendCommand(args: readonly string[], options: { abortSignal: AbortSignal }): Promise<unknown>;
+  sendCommand(args: readonly string[], options: { abortSignal?: AbortSignal }): Promise<unknown>;
+}
+
+/** A caller that may give up, and whether its request can wait behind others that have no answer yet. */
+export interface ScriptCaller {
+  signal: AbortSignal;
+  behindOthers: boolean;
 }
 
 /**
  * Runs a script by its hash, or sends it to a server that lacks it, as after a restart. Nothing is sent after the signal has
- * aborted.
+ * aborted, unless the process stood still just then.
  */
 export async function runScript<T>(
   client: ScriptRunner,
-  abortSignal: AbortSignal,
+  { signal, behindOthers }: ScriptCaller,
   { lua, sha, answer }: RedisScript<T>,
   { record, lease }: LockKeys,
   ...args: string[]
 ): Promise<T> {
   const input = ['2', record, lease, ...args];
+  const recallable = { abortSignal: signal };
+  // For the client a signal is more work than the rest of a request. Where nothing waits, the request leaves at once.
+  const options = behindOthers ? recallable : {};
   // `evalSha` of a client made by `withAbortSignal` does the same in more steps.
   try {
-    return answer.parse(await client.sendCommand(['EVALSHA', sha, ...input], { abortSignal }));
+    return answer.parse(await client.sendCommand(['EVALSHA', sha, ...input], options));
   } catch (error) {
     if (!(error instanceof ErrorReply && error.message.startsWith('NOSCRIPT'))) throw error;
-    return answer.parse(await client.sendCommand(['EVAL', lua, ...input], { abortSignal }));
+    return answer.parse(await client.sendCommand(['EVAL', lua, ...input], recallable));
   }
 }
 
