@@ -102,7 +102,16 @@ export function createApp(settings: Settings, parts: AppParts = {}) {
 
   return {
     settings,
-    ops: opsApi({ ...cloud, job, deadLetters, corrections: tracking, refunds, healthChecks, instance }),
+    ops: opsApi({
+      ...cloud,
+      environment: settings.environment,
+      job,
+      deadLetters,
+      corrections: tracking,
+      refunds,
+      healthChecks,
+      instance,
+    }),
     /** A tick of the job's timer. */
     async processInvoices() {
       using _busy = backlog.busy();

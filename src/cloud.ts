@@ -6,7 +6,9 @@ import { blobReceipts } from './followUps/blobReceipts.ts';
 import type { ReceiptStore } from './followUps/receipts.ts';
 import { shardsCheck } from './invoice/shard.ts';
 import { cosmosInvoiceStore } from './invoice/store/cosmosInvoiceStore.ts';
+import { cosmosInvoiceTallies } from './invoice/store/cosmosInvoiceTallies.ts';
 import type { InvoiceStore } from './invoice/store/invoiceStore.ts';
+import type { InvoiceTallies } from './invoice/store/invoiceTallies.ts';
 import type { LockStore } from './locking/index.ts';
 import type { OpenLocks } from './lockStores.ts';
 import type { AuditTrail } from './ops/audit.ts';
@@ -42,6 +44,7 @@ import { workItemMessages } from './workItems/workItem.ts';
 /** Everything outside the process that the app works with, as the ports that its parts ask for. */
 export interface Cloud {
   invoices: InvoiceStore;
+  tallies: InvoiceTallies;
   outbox: OutboxStore;
   lockStore: LockStore;
   pace: PaceStore;
@@ -91,6 +94,7 @@ export function azureCloud(
 
   return {
     invoices: cosmosInvoiceStore(containers.invoices, { clock, shards, onUnreadable }),
+    tallies: cosmosInvoiceTallies(containers.invoices),
     outbox: cosmosOutboxStore(containers.invoices, { clock, onUnreadable }),
     lockStore,
     pace: cosmosPaceStore(containers.pace),

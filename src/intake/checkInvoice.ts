@@ -65,7 +65,7 @@ export const { dueAt: dueAtSchema, paymentMethod: paymentMethodSchema } = fields
  * An invoice as a JSON object. The limit is looked up only for a valid amount and currency: both of their checks abort.
  * Unknown fields are refused, because a misspelt one would be dropped silently.
  */
-const jsonSchema = z
+export const invoiceJsonSchema = z
   .strictObject({
     ...fields,
     amountMinor: z
@@ -105,7 +105,7 @@ export const columns: readonly string[] = [...requiredColumns, 'paymentMethod', 
 
 /** Checks one element of a JSON array. */
 export function checkJsonInvoice(value: unknown): CheckedRow {
-  return checked(jsonSchema.safeParse(value), value, Object.keys(jsonSchema.shape));
+  return checked(invoiceJsonSchema.safeParse(value), value, Object.keys(invoiceJsonSchema.shape));
 }
 
 /** Checks one CSV row, given as its cells by column. */

@@ -11,7 +11,7 @@ interface Parts {
 
 const pageSize = 100;
 
-const querySchema = z.object({
+export const auditQuery = z.object({
   day: z.iso
     .date({ error: ({ input }) => `expected a day as YYYY-MM-DD, got ${JSON.stringify(input)}` })
     .exactOptional(),
@@ -20,7 +20,7 @@ const querySchema = z.object({
 
 /** `GET ops/audit?day=&continuation=`: what was done through ops on a day (UTC, today if absent), newest first. */
 export async function listAudit(request: OpsRequest, { audit, instance }: Parts): Promise<OpsResponse> {
-  const query = readQuery(request, querySchema);
+  const query = readQuery(request, auditQuery);
   if (!query.ok) return query.response;
   const today = new Date(instance.clock.now()).toISOString().slice(0, 10);
   return pageResponse('records', audit.list({ day: today, pageSize, ...query.value }), (record) => record);

@@ -18,7 +18,7 @@ interface Parts {
 }
 
 /** A caller who says that nothing was charged has to say how they know. */
-const retrySchema = reasonBodySchema
+export const retrySchema = reasonBodySchema
   .extend({
     notCharged: z.literal(true, { error: 'expected true, or nothing' }).exactOptional(),
     paymentMethod: paymentMethodSchema.exactOptional(),
@@ -71,7 +71,7 @@ export async function retryInvoiceFor(request: OpsRequest, parts: Parts): Promis
   }
 }
 
-const voidSchema = z.strictObject({ reason: reasonSchema });
+export const voidSchema = z.strictObject({ reason: reasonSchema });
 
 /** `POST ops/invoices/{id}/void` `{reason}`: an unpaid invoice is never paid. */
 export async function voidInvoiceFor(request: OpsRequest, parts: Parts): Promise<OpsResponse> {
@@ -105,7 +105,7 @@ export async function voidInvoiceFor(request: OpsRequest, parts: Parts): Promise
   }
 }
 
-const dueDateSchema = z.strictObject({ dueAt: dueAtSchema });
+export const dueDateSchema = z.strictObject({ dueAt: dueAtSchema });
 
 /** `PATCH ops/invoices/{id}` `{dueAt}`: moves the due date of a pending invoice. */
 export async function moveDueDateFor(request: OpsRequest, parts: Parts): Promise<OpsResponse> {

@@ -14,7 +14,7 @@ interface Parts {
 }
 
 const pageSize = 100;
-const requestSchema = z.strictObject({ ids: z.array(z.string().min(1)).min(1).max(pageSize) });
+export const redriveSchema = z.strictObject({ ids: z.array(z.string().min(1)).min(1).max(pageSize) });
 
 /** `GET ops/dead-letters`: what was given up, of every queue, at most 100 each. */
 export async function listDeadLetters({ deadLetters }: Pick<Parts, 'deadLetters'>): Promise<OpsResponse> {
@@ -30,7 +30,7 @@ export async function redriveDeadLetters(
   request: OpsRequest,
   { deadLetters, audit, actor }: Parts,
 ): Promise<OpsResponse> {
-  const asked = await readBody(request, requestSchema);
+  const asked = await readBody(request, redriveSchema);
   if (!asked.ok) return asked.response;
   const ids = new Set(asked.value.ids);
   const done = new Set<string>();

@@ -56,7 +56,7 @@ export async function importInvoicesFrom(
   return { jsonBody: result };
 }
 
-const listQuery = invoiceFilterSchema.extend({ continuation: z.string().exactOptional() });
+export const invoicesQuery = invoiceFilterSchema.extend({ continuation: z.string().exactOptional() });
 
 /**
  * `GET ops/invoices?customer=&currency=&status=&dueAfter=&dueBefore=&continuation=`: a page of the invoices that match, in
@@ -66,7 +66,7 @@ export async function listInvoices(
   request: OpsRequest,
   { invoices }: Pick<Parts, 'invoices'>,
 ): Promise<OpsResponse> {
-  const query = readQuery(request, listQuery);
+  const query = readQuery(request, invoicesQuery);
   if (!query.ok) return query.response;
   return pageResponse('invoices', invoices.list({ pageSize, ...query.value }), invoiceView);
 }

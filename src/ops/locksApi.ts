@@ -23,7 +23,7 @@ interface Parts {
   actor: string;
 }
 
-const releaseSchema = z.strictObject({
+export const releaseSchema = z.strictObject({
   key: z.string().min(1).max(1024),
   expectedOwner: z.string().min(1).max(256),
   reason: reasonSchema,

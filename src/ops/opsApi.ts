@@ -2,14 +2,17 @@ import { z } from 'zod';
 import type { CorrectionParts } from '../corrections/corrections.ts';
 import { NewerVersion } from '../documents/storedDocuments.ts';
 import type { InvoiceStore } from '../invoice/store/invoiceStore.ts';
+import type { InvoiceTallies } from '../invoice/store/invoiceTallies.ts';
 import type { LockStore } from '../locking/index.ts';
 import type { OutboxStore } from '../outbox/outboxStore.ts';
 import type { PaceStore } from '../pacing/paceStore.ts';
+import { appVersion } from '../platform/appFolder.ts';
 import type { Instance } from '../platform/instance.ts';
 import { problem, problemResponse } from '../platform/problem.ts';
 import type { Job } from '../runs/job.ts';
 import type { RunStore } from '../runs/runStore.ts';
 import type { Orchestrations } from '../runs/startRun.ts';
+import { roles } from './answers/overviewAnswers.ts';
 import type { AuditTrail } from './audit.ts';
 import { listAudit } from './auditApi.ts';
 import { moveDueDateFor, retryInvoiceFor, voidInvoiceFor } from './correctionsApi.ts';
@@ -20,7 +23,9 @@ import { checkHealth, type HealthCheck } from './health.ts';
 import type { OpsRequest, OpsResponse } from './http.ts';
 import { getInvoice, importInvoicesFrom, listInvoices } from './invoicesApi.ts';
 import { listLocksFor, releaseLock } from './locksApi.ts';
+import { openApiDocument } from './openApi/openApiDocument.ts';
 import { listOutboxFor, redriveOutboxFor } from './outboxApi.ts';
+import { overviewOf } from './overview/overview.ts';
 import { refundInvoiceFor } from './refundsApi.ts';
 import { getReport } from './reportApi.ts';
 import { readQuery } from './requests.ts';
@@ -29,6 +34,7 @@ import { summarize } from './summary.ts';
 
 export interface OpsParts {
   invoices: InvoiceStore;
+  tallies: InvoiceTallies;
   outbox: OutboxStore;
   job: Job;
   runs: RunStore;
@@ -41,6 +47,8 @@ export interface OpsParts {
   checkShards: () => Promise<void>;
   /** Whether the payment provider offers refunds. */
   refunds: boolean;
+  /** What this deployment is called. */
+  environment: string;
   instance: Instance;
 }
 
@@ -59,6 +67,16 @@ export function actorOf({ headers }: Pick<OpsRequest, 'headers'>): string {
 export function opsApi(parts: OpsParts) {
   /** For calls that change something: they are audited. */
   const onBehalfOf = (request: OpsRequest) => ({ ...parts, actor: actorOf(request) });
+  const version = appVersion();
+  const overview = overviewOf({ ...parts, summarize: () => summarize(parts) });
+  /** Who calls, what they may do, and where: what every page of the dashboard shows. */
+  const me = (request: OpsRequest) => ({
+    actor: actorOf(request),
+    roles,
+    environment: parts.environment,
+    version,
+    job: parts.job.name,
+  });
   return leavingNewer({
     importInvoices: (request: OpsRequest) => importInvoicesFrom(request, onBehalfOf(request)),
     listInvoices: (request: OpsRequest) => listInvoices(request, parts),
@@ -81,8 +99,13 @@ export function opsApi(parts: OpsParts) {
     listDeadLetters: withoutQuery(() => listDeadLetters(parts)),
     redriveDeadLetters: (request: OpsRequest) => redriveDeadLetters(request, onBehalfOf(request)),
     getSummary: withoutQuery(async () => ({ jsonBody: await summarize(parts) })),
+    getOverview: withoutQuery(async () => ({ jsonBody: await overview() })),
+    getMe: withoutQuery(async (request: OpsRequest) => ({ jsonBody: me(request) })),
     exportInvoices: (request: OpsRequest) => exportInvoices(request, parts),
     getReport: (request: OpsRequest) => getReport(request, parts),
+    getOpenApi: withoutQuery(async () => ({
+      jsonBody: openApiDocument({ job: parts.job.name, version }),
+    })),
     getHealth: async (_request: OpsRequest): Promise<OpsResponse> => {
       const health = await checkHealth(parts.healthChecks, parts.instance.clock);
       return { status: health.status === 'ok' ? 200 : 503, jsonBody: health };

@@ -23,6 +23,8 @@ interface Parts {
 
 const pageSize = 100;
 
+export const outboxQuery = listQuerySchema(outboxStatuses);
+
 /**
  * `GET ops/outbox?status=&continuation=`: a page of messages. Pending and parked ones come longest waiting first;
  * dispatched ones, or all of them, newest first.
@@ -31,7 +33,7 @@ export async function listOutboxFor(
   request: OpsRequest,
   { outbox }: Pick<Parts, 'outbox'>,
 ): Promise<OpsResponse> {
-  const query = readQuery(request, listQuerySchema(outboxStatuses));
+  const query = readQuery(request, outboxQuery);
   if (!query.ok) return query.response;
   return pageResponse('messages', outbox.list({ pageSize, ...query.value }), outboxView);
 }

@@ -17,7 +17,7 @@ interface Parts {
   actor: string;
 }
 
-const refundSchema = z.strictObject({
+export const refundSchema = z.strictObject({
   amountMinor: z
     .int({ error: 'expected a whole number of minor units, or nothing for all that is left' })
     .positive({ error: 'expected an amount above 0, or nothing for all that is left' })

@@ -24,7 +24,7 @@ const momentField = z.union(
   { error: ({ input }) => `expected a day as YYYY-MM-DD, or ${aTime}, got ${JSON.stringify(input)}` },
 );
 
-const querySchema = z.object({
+export const reportQuery = z.object({
   from: momentField.exactOptional(),
   to: momentField.exactOptional(),
   currency: currencyField.exactOptional(),
@@ -39,7 +39,7 @@ export async function getReport(
   request: OpsRequest,
   { invoices, instance }: { invoices: Pick<InvoiceStore, 'movements'>; instance: Pick<Instance, 'clock'> },
 ): Promise<OpsResponse> {
-  const query = readQuery(request, querySchema);
+  const query = readQuery(request, reportQuery);
   if (!query.ok) return query.response;
   const { from: first, to: last, currency } = query.value;
   const endOfToday = (Math.floor(instance.clock.now() / dayMs) + 1) * dayMs;

@@ -31,7 +31,7 @@ interface Parts {
 
 const pageSize = 100;
 
-const requestSchema = z.strictObject({
+export const startRunSchema = z.strictObject({
   job: z.string(),
   dryRun: z.boolean().default(false),
   /** Id of an ended run whose unfinished groups are to be done now. */
@@ -53,7 +53,7 @@ export async function startRunFor(
   parts: Parts,
 ): Promise<OpsResponse> {
   const { job, audit, actor } = parts;
-  const asked = await readBody(request, requestSchema);
+  const asked = await readBody(request, startRunSchema);
   if (!asked.ok) return asked.response;
   const { job: name, ...run } = asked.value;
   if (name !== job.name) {
@@ -86,13 +86,15 @@ export async function startRunFor(
   }
 }
 
+export const runsQuery = (job: string) =>
+  listQuerySchema(runStatuses).extend({ job: oneOf([job]).default(job) });
+
 /** `GET ops/runs?job=&status=&continuation=`: a page of runs, newest first. */
 export async function listRuns(
   request: OpsRequest,
   { job, runs }: Pick<Parts, 'job' | 'runs'>,
 ): Promise<OpsResponse> {
-  const ofJob = listQuerySchema(runStatuses).extend({ job: oneOf([job.name]).default(job.name) });
-  const query = readQuery(request, ofJob);
+  const query = readQuery(request, runsQuery(job.name));
   if (!query.ok) return query.response;
   return pageResponse('runs', runs.list({ pageSize, ...query.value }), runView);
 }

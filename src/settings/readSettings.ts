@@ -94,6 +94,7 @@ const settingsSchema = z.object({
   // Charges per second that Stripe allows by default (https://docs.stripe.com/rate-limits).
   PAYMENT_RATE: wholeNumber(25, 1, 10_000),
   INSTANCE_ID: z.string().max(200, { error: 'expected at most 200 characters' }),
+  environment: z.string(),
 });
 
 /**
@@ -121,6 +122,7 @@ export function readSettings(
     times: env,
     notify: env,
     PAYMENT_RATE: env.PAYMENT_RATE,
+    environment: env.WEBSITE_SITE_NAME ?? 'local',
     INSTANCE_ID:
       env.INSTANCE_ID ??
       env.WEBSITE_INSTANCE_ID ??
@@ -158,6 +160,7 @@ export function readSettings(
       ),
     }),
     instanceId: parsed.data.INSTANCE_ID,
+    environment: parsed.data.environment,
     notify: parsed.data.notify,
   });
 }

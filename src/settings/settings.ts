@@ -24,6 +24,8 @@ export interface Settings extends Connections {
   /** Calls per second of the payment account: charges, and calls of every kind. */
   readonly allowance: { readonly rate: number; readonly accountRate: number };
   readonly instanceId: string;
+  /** What people call this deployment: the name of the function app. */
+  readonly environment: string;
   /** The webhook to tell about invoice outcomes. Undefined: nobody is told. */
   readonly notify: { readonly url: string; readonly secret: string } | undefined;
 }

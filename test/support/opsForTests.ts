@@ -6,6 +6,7 @@ import { cosmosDocuments } from '../../src/documents/cosmosDocuments.ts';
 import type { Invoice } from '../../src/invoice/invoice.ts';
 import { shardsCheck } from '../../src/invoice/shard.ts';
 import { cosmosInvoiceStore } from '../../src/invoice/store/cosmosInvoiceStore.ts';
+import { cosmosInvoiceTallies } from '../../src/invoice/store/cosmosInvoiceTallies.ts';
 import { blobLockStore } from '../../src/locking/stores/blob/blobLockStore.ts';
 import { cosmosAudit } from '../../src/ops/cosmosAudit.ts';
 import { opsApi } from '../../src/ops/opsApi.ts';
@@ -51,6 +52,8 @@ export async function opsForTests({ shardsOfDeployment = 4, provider = {} }: Ops
   const instance = anInstance({ clock, telemetry });
   const api = opsApi({
     invoices,
+    tallies: cosmosInvoiceTallies(cosmos.containers.invoices),
+    environment: 'test',
     corrections: correctionParts({ invoices, provider, clock }),
     outbox: cosmosOutboxStore(cosmos.containers.invoices, { clock }),
     job: aJob({ '0': 1, '1': 1 }).job,

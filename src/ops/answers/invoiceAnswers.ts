@@ -1,0 +1,94 @@
+import { z } from 'zod';
+import { invoiceStatuses } from '../../invoice/invoiceStatus.ts';
+import { pageOf, time } from './common.ts';
+
+const claim = z.looseObject({
+  batchId: z.string(),
+  by: z.string(),
+  runId: z.string(),
+  fence: z.number(),
+  attempt: z.number(),
+  at: time,
+  phase: z.enum(['claimed', 'calling']),
+});
+
+const payment = z.looseObject({
+  keyNumber: z.int().describe('Number of the idempotency key; it rises only after a definite decline'),
+  unknownSince: time.exactOptional(),
+  method: z.looseObject({ id: z.string(), from: z.string() }).exactOptional(),
+  inProgress: z
+    .looseObject({ id: z.string(), state: z.string(), since: time, checks: z.int() })
+    .exactOptional(),
+  id: z.string().describe('The payment at the provider, once it succeeded').exactOptional(),
+  paidAt: time.exactOptional(),
+});
+
+const refund = z.looseObject({
+  id: z.string(),
+  amountMinor: z.int(),
+  status: z.string(),
+  at: time,
+  by: z.string().exactOptional(),
+  reason: z.string().exactOptional(),
+  failure: z.string().exactOptional(),
+});
+
+const dispute = z.looseObject({
+  id: z.string(),
+  amountMinor: z.int(),
+  status: z.string(),
+  at: time,
+  reason: z.string(),
+});
+
+const reversals = z.looseObject({
+  refunds: z.array(refund),
+  disputes: z.array(dispute),
+  refundedMinor: z.int(),
+  disputedMinor: z.int(),
+});
+
+export const invoiceAnswer = z.object({
+  id: z.string(),
+  customerId: z.string(),
+  amountMinor: z.int().describe('Minor units of the currency'),
+  currency: z.string(),
+  dueAt: time,
+  paymentMethod: z.string().nullable(),
+  description: z.string().nullable(),
+  status: z.enum(invoiceStatuses),
+  shard: z.string(),
+  actionableAt: time.nullable(),
+  claim: claim.nullable(),
+  payment,
+  attempts: z.int(),
+  reason: z.string().nullable(),
+  reversals: reversals.nullable(),
+  checkAt: time.nullable(),
+  importedDueAt: time.nullable(),
+  createdAt: time,
+});
+export type InvoiceAnswer = z.infer<typeof invoiceAnswer>;
+
+const timelineEntry = z.looseObject({ at: time, what: z.string(), by: z.string() });
+export type TimelineEntry = z.infer<typeof timelineEntry>;
+
+export const invoiceDetailAnswer = invoiceAnswer.extend({ timeline: z.array(timelineEntry) });
+export type InvoiceDetailAnswer = z.infer<typeof invoiceDetailAnswer>;
+
+export const invoicesAnswer = pageOf('invoices', invoiceAnswer);
+
+export const importAnswer = z.object({
+  created: z.int(),
+  duplicates: z.int(),
+  rejected: z.array(
+    z.object({
+      index: z.int().describe('Place of the row in the body, from 0'),
+      field: z.string(),
+      error: z.string(),
+    }),
+  ),
+});
+export type ImportAnswer = z.infer<typeof importAnswer>;
+
+export const refundAnswer = z.object({ refundId: z.string(), status: z.string() });

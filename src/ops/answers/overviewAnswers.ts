@@ -1,0 +1,29 @@
+import { z } from 'zod';
+import { attentionCodes } from '../overview/attention.ts';
+import { time } from './common.ts';
+import { summaryAnswer } from './figureAnswers.ts';
+import { runAnswer } from './runAnswers.ts';
+
+export const overviewAnswer = summaryAnswer.extend({
+  at: time.describe('When these figures were read'),
+  attention: z
+    .array(z.object({ code: z.enum(attentionCodes), count: z.int(), since: time.nullable() }))
+    .describe('What needs a person, the most urgent first'),
+  parkedReasons: z.array(z.object({ reason: z.string(), count: z.int() })),
+  paidPerHour: z.array(z.object({ hour: time, count: z.int() })).describe('The last 24 hours, oldest first'),
+  deadLetters: z.int().describe('At most 100 of each queue are counted'),
+  leases: z.object({ held: z.int(), known: z.int() }).nullable(),
+  runs: z.array(runAnswer),
+});
+export type OverviewAnswer = z.infer<typeof overviewAnswer>;
+
+export const roles = ['ops.read', 'ops.write'] as const;
+
+export const meAnswer = z.object({
+  actor: z.string(),
+  roles: z.array(z.enum(roles)),
+  environment: z.string(),
+  version: z.string(),
+  job: z.string(),
+});
+export type MeAnswer = z.infer<typeof meAnswer>;
