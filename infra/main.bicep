@@ -42,6 +42,12 @@ param cosmosAutoscaleMaxRu int = 0
 @maxLength(44)
 param cosmosAccountName string = ''
 
+@description('True: Cosmos DB keeps copies in several availability zones. Cannot be changed after the first deployment.')
+param cosmosZoneRedundant bool = false
+
+@description('True: the plan spreads the app over availability zones, and keeps two instances of each function ready.')
+param planZoneRedundant bool = false
+
 @description('Redundancy of the storage account. Regions without availability zones do not offer ZRS and GZRS.')
 @allowed(['Standard_LRS', 'Standard_ZRS', 'Standard_GRS', 'Standard_RAGRS', 'Standard_GZRS', 'Standard_RAGZRS'])
 param storageSku string = 'Standard_ZRS'
@@ -50,6 +56,10 @@ param storageSku string = 'Standard_ZRS'
 @minValue(40)
 @maxValue(1000)
 param maximumInstanceCount int = 100
+
+@description('Memory of an instance, in megabytes.')
+@allowed([512, 2048, 4096])
+param instanceMemory int = 2048
 
 @description('Always-ready instances for payments. 0: payments scale to zero.')
 @minValue(0)
@@ -60,6 +70,9 @@ param opsClientId string = ''
 
 @description('Object ids of the Entra groups whose members may call ops. Empty: every user in the tenant.')
 param opsGroupIds array = []
+
+@description('Client ids of the applications that may request tokens for ops, beside the registration itself. Default: the Azure CLI.')
+param opsAllowedApplications array = ['04b07795-8ddb-461a-bbee-02f9e1bf7b46']
 
 @description('Number of invoice shards. Must never change after the first deployment.')
 @minValue(1)
@@ -161,6 +174,7 @@ module cosmos 'modules/cosmos.bicep' = {
     tags: tags
     appPrincipalId: identity.outputs.principalId
     autoscaleMaxRu: cosmosAutoscaleMaxRu
+    zoneRedundant: cosmosZoneRedundant
     privateNetworking: privateNetworking
   }
 }
@@ -223,15 +237,18 @@ module functionApp 'modules/functionApp.bicep' = {
     serviceBusHost: serviceBus.outputs.host
     stripeSecretUri: keyVault.outputs.stripeSecretUri
     stripeWebhook: stripeWebhook
-    stripeWebhookSecretsUri: keyVault.outputs.stripeWebhookSecretsUri
+    stripeEventsUri: keyVault.outputs.stripeEventsUri
     notifySecretUri: keyVault.outputs.notifySecretUri
     notifyWebhookUrl: notifyWebhookUrl
     applicationInsightsConnectionString: monitoring.outputs.connectionString
     subnetId: privateNetworking ? network!.outputs.appSubnetId : ''
     maximumInstanceCount: maximumInstanceCount
+    instanceMemory: instanceMemory
+    zoneRedundant: planZoneRedundant
     alwaysReadyPayments: alwaysReadyPayments
     opsClientId: opsClientId
     opsGroupIds: opsGroupIds
+    opsAllowedApplications: opsAllowedApplications
     shards: shards
     shardGroups: shardGroups
     paymentRate: paymentRate

@@ -7,7 +7,9 @@ var given = {
   cosmosAutoscaleMaxRu: readEnvironmentVariable('PAYONCE_COSMOS_AUTOSCALE_MAX_RU', '')
   maximumInstanceCount: readEnvironmentVariable('PAYONCE_MAXIMUM_INSTANCE_COUNT', '')
   alwaysReadyPayments: readEnvironmentVariable('PAYONCE_ALWAYS_READY_PAYMENTS', '')
+  instanceMemory: readEnvironmentVariable('PAYONCE_INSTANCE_MEMORY', '')
   opsGroupIds: readEnvironmentVariable('PAYONCE_OPS_GROUP_IDS', '')
+  opsAllowedApplications: readEnvironmentVariable('PAYONCE_OPS_ALLOWED_APPLICATIONS', '')
   storageSku: readEnvironmentVariable('PAYONCE_STORAGE_SKU', '')
   shards: readEnvironmentVariable('PAYONCE_SHARDS', '')
   shardGroups: readEnvironmentVariable('PAYONCE_SHARD_GROUPS', '')
@@ -34,6 +36,7 @@ param alertEmail = readEnvironmentVariable('PAYONCE_ALERT_EMAIL', '')
 // docs/deploy.md lists what may still change of storageSku and cosmosAutoscaleMaxRu.
 param privateNetworking = readEnvironmentVariable('PAYONCE_PRIVATE_NETWORKING', '') == 'true'
 param cosmosAutoscaleMaxRu = empty(given.cosmosAutoscaleMaxRu) ? 0 : int(given.cosmosAutoscaleMaxRu)
+param cosmosZoneRedundant = readEnvironmentVariable('PAYONCE_COSMOS_ZONE_REDUNDANT', '') == 'true'
 param storageSku = !empty(given.storageSku) ? given.storageSku : 'Standard_ZRS'
 param shards = empty(given.shards) ? 16 : int(given.shards)
 // The account that a backup was restored to, if it is not the one created by the first deployment.
@@ -41,10 +44,15 @@ param cosmosAccountName = readEnvironmentVariable('PAYONCE_COSMOS_ACCOUNT_NAME',
 // Stops claiming and charging until a restored database has been reconciled with Stripe.
 param paymentsPaused = readEnvironmentVariable('PAYONCE_PAYMENTS_PAUSED', '') == 'true'
 
+param planZoneRedundant = readEnvironmentVariable('PAYONCE_PLAN_ZONE_REDUNDANT', '') == 'true'
+param instanceMemory = empty(given.instanceMemory) ? 2048 : int(given.instanceMemory)
 param maximumInstanceCount = empty(given.maximumInstanceCount) ? 100 : int(given.maximumInstanceCount)
 param alwaysReadyPayments = empty(given.alwaysReadyPayments) ? 0 : int(given.alwaysReadyPayments)
 param opsClientId = readEnvironmentVariable('PAYONCE_OPS_CLIENT_ID', '')
 param opsGroupIds = empty(given.opsGroupIds) ? [] : split(given.opsGroupIds, ',')
+param opsAllowedApplications = empty(given.opsAllowedApplications)
+  ? ['04b07795-8ddb-461a-bbee-02f9e1bf7b46']
+  : split(given.opsAllowedApplications, ',')
 param shardGroups = empty(given.shardGroups) ? 4 : int(given.shardGroups)
 param paymentRate = empty(given.paymentRate) ? 25 : int(given.paymentRate)
 param locks = !empty(given.locks) ? given.locks : 'blob'

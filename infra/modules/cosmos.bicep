@@ -4,20 +4,23 @@ param location string
 param tags object
 param appPrincipalId string
 param privateNetworking bool
+param zoneRedundant bool
 
 @description('0: serverless. Otherwise the maximum RU/s, shared by the six containers.')
 param autoscaleMaxRu int
 
 var databaseName = 'payonce'
 
-// Every indexed path costs RU on each write, so only paths used by queries are indexed. ttl -1: no expiry by
-// default; an item may set its own.
+// Every indexed path costs RU on each write, so only paths used by queries are indexed. The partition key is one of
+// them: the service indexes it only if the policy says so (https://learn.microsoft.com/azure/cosmos-db/index-policy).
+// ttl -1: no expiry by default; an item may set its own.
 var containers = [
   {
     name: 'invoices'
     partitionKey: '/shard'
     ttl: -1
     indexed: [
+      '/shard/?'
       '/type/?'
       '/status/?'
       '/actionableAt/?'
@@ -39,32 +42,32 @@ var containers = [
     name: 'workItems'
     partitionKey: '/resourceId'
     ttl: -1
-    indexed: ['/status/?']
+    indexed: ['/resourceId/?', '/status/?']
   }
   {
     name: 'runs'
     partitionKey: '/job'
     ttl: null
-    indexed: ['/startedAt/?', '/status/?']
+    indexed: ['/job/?', '/startedAt/?', '/status/?']
   }
   {
     name: 'pace'
     partitionKey: '/limit'
     ttl: null
-    indexed: []
+    indexed: ['/limit/?']
   }
   {
     name: 'audit'
     partitionKey: '/day'
     ttl: null
-    indexed: ['/at/?']
+    indexed: ['/day/?', '/at/?']
   }
   {
     // Used only if LOCKS is cosmos. A lease ends with the TTL of its item.
     name: 'locks'
     partitionKey: '/lock'
     ttl: -1
-    indexed: ['/key/?']
+    indexed: ['/lock/?', '/key/?']
   }
 ]
 
@@ -88,7 +91,7 @@ resource account 'Microsoft.DocumentDB/databaseAccounts@2025-04-15' = {
       {
         locationName: location
         failoverPriority: 0
-        isZoneRedundant: false
+        isZoneRedundant: zoneRedundant
       }
     ]
     capabilities: autoscaleMaxRu == 0 ? [{ name: 'EnableServerless' }] : []
@@ -112,6 +115,8 @@ resource database 'Microsoft.DocumentDB/databaseAccounts/sqlDatabases@2025-04-15
   }
 }
 
+// One at a time, for the same reason as the roles below.
+@batchSize(1)
 resource sqlContainers 'Microsoft.DocumentDB/databaseAccounts/sqlDatabases/containers@2025-04-15' = [
   for container in containers: {
     parent: database
@@ -136,7 +141,8 @@ resource sqlContainers 'Microsoft.DocumentDB/databaseAccounts/sqlDatabases/conta
   }
 ]
 
-// Data plane roles. They are not Azure roles: Cosmos DB manages them itself.
+// Data plane roles. They are not Azure roles: Cosmos DB manages them itself. It refuses one change of an account while
+// another is under way (412), so the two definitions wait for the containers and for each other.
 
 @description('Reads the metadata that the SDK requests at startup: regions, databases, containers.')
 resource metadataReader 'Microsoft.DocumentDB/databaseAccounts/sqlRoleDefinitions@2025-04-15' = {
@@ -152,6 +158,7 @@ resource metadataReader 'Microsoft.DocumentDB/databaseAccounts/sqlRoleDefinition
       }
     ]
   }
+  dependsOn: [sqlContainers]
 }
 
 @description('Appends to the audit trail and reads it. Cannot change or delete records.')
@@ -173,6 +180,7 @@ resource auditAppender 'Microsoft.DocumentDB/databaseAccounts/sqlRoleDefinitions
       }
     ]
   }
+  dependsOn: [metadataReader]
 }
 
 var dataContributorId = '${account.id}/sqlRoleDefinitions/00000000-0000-0000-0000-000000000002'
@@ -232,7 +240,6 @@ resource roleAssignments 'Microsoft.DocumentDB/databaseAccounts/sqlRoleAssignmen
       principalId: appPrincipalId
       scope: role.scope
     }
-    dependsOn: [sqlContainers]
   }
 ]
 

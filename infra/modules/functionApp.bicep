@@ -11,7 +11,7 @@ param cosmosEndpoint string
 param serviceBusHost string
 param stripeSecretUri string
 param stripeWebhook bool
-param stripeWebhookSecretsUri string
+param stripeEventsUri string
 param notifySecretUri string
 param notifyWebhookUrl string
 param applicationInsightsConnectionString string
@@ -20,9 +20,12 @@ param applicationInsightsConnectionString string
 param subnetId string
 
 param maximumInstanceCount int
+param instanceMemory int
+param zoneRedundant bool
 param alwaysReadyPayments int
 param opsClientId string
 param opsGroupIds array
+param opsAllowedApplications array
 param shards int
 param shardGroups int
 param paymentRate int
@@ -48,7 +51,7 @@ var appSettings = {
   STRIPE_SECRET_KEY: '@Microsoft.KeyVault(SecretUri=${stripeSecretUri})'
   STRIPE_API_BASE: 'https://api.stripe.com'
   // The app treats an empty setting as unset.
-  STRIPE_WEBHOOK_SECRETS: stripeWebhook ? '@Microsoft.KeyVault(SecretUri=${stripeWebhookSecretsUri})' : ''
+  STRIPE_WEBHOOK_SECRETS: stripeWebhook ? '@Microsoft.KeyVault(SecretUri=${stripeEventsUri})' : ''
   NOTIFY_WEBHOOK_URL: notifyWebhookUrl
   NOTIFY_WEBHOOK_SECRET: empty(notifyWebhookUrl) ? '' : '@Microsoft.KeyVault(SecretUri=${notifySecretUri})'
   INVOICE_SCHEDULE: invoiceSchedule
@@ -83,6 +86,7 @@ resource plan 'Microsoft.Web/serverfarms@2024-11-01' = {
   }
   properties: {
     reserved: true
+    zoneRedundant: zoneRedundant
   }
 }
 
@@ -121,7 +125,7 @@ resource app 'Microsoft.Web/sites@2024-11-01' = {
       // kept warm.
       scaleAndConcurrency: {
         maximumInstanceCount: maximumInstanceCount
-        instanceMemoryMB: 2048
+        instanceMemoryMB: instanceMemory
         alwaysReady: alwaysReadyPayments == 0
           ? []
           : [{ name: 'function:executePayments', instanceCount: alwaysReadyPayments }]
@@ -140,15 +144,21 @@ resource app 'Microsoft.Web/sites@2024-11-01' = {
 }
 
 // No publishing with a password: deployments use an identity.
-resource publishing 'Microsoft.Web/sites/basicPublishingCredentialsPolicies@2024-11-01' = [
-  for protocol in ['scm', 'ftp']: {
-    parent: app
-    name: protocol
-    properties: {
-      allow: false
-    }
+resource publishingByKudu 'Microsoft.Web/sites/basicPublishingCredentialsPolicies@2024-11-01' = {
+  parent: app
+  name: 'scm'
+  properties: {
+    allow: false
   }
-]
+}
+
+resource publishingByFtp 'Microsoft.Web/sites/basicPublishingCredentialsPolicies@2024-11-01' = {
+  parent: app
+  name: 'ftp'
+  properties: {
+    allow: false
+  }
+}
 
 var signIn = !empty(opsClientId)
 
@@ -176,7 +186,12 @@ resource authentication 'Microsoft.Web/sites/config@2024-11-01' = {
             }
             validation: {
               allowedAudiences: ['api://${opsClientId}', opsClientId]
-              defaultAuthorizationPolicy: empty(opsGroupIds) ? {} : { allowedPrincipals: { groups: opsGroupIds } }
+              // Without a list of applications, any service principal of the tenant could get a token for this one and
+              // call ops (https://learn.microsoft.com/azure/app-service/configure-authentication-provider-aad).
+              defaultAuthorizationPolicy: union(
+                { allowedApplications: concat([opsClientId], opsAllowedApplications) },
+                empty(opsGroupIds) ? {} : { allowedPrincipals: { groups: opsGroupIds } }
+              )
             }
           }
         }

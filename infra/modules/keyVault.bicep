@@ -92,5 +92,5 @@ output name string = vault.name
 // No version, so the app picks up a rotated key within a day or when the references are refreshed. Such a URI
 // ends with a slash.
 output stripeSecretUri string = '${vault.properties.vaultUri}secrets/${stripeSecretName}/'
-output stripeWebhookSecretsUri string = '${vault.properties.vaultUri}secrets/${stripeWebhookSecretsName}/'
+output stripeEventsUri string = '${vault.properties.vaultUri}secrets/${stripeWebhookSecretsName}/'
 output notifySecretUri string = '${vault.properties.vaultUri}secrets/${notifySecretName}/'

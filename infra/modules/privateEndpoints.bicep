@@ -40,6 +40,9 @@ resource links 'Microsoft.Network/privateDnsZones/virtualNetworkLinks@2020-06-01
   }
 ]
 
+// One at a time: three of them belong to the storage account, which refuses a change while another is under way
+// (StorageAccountOperationInProgress).
+@batchSize(1)
 resource privateEndpoints 'Microsoft.Network/privateEndpoints@2024-07-01' = [
   for endpoint in endpoints: {
     name: 'pe-payonce-${endpoint.name}'

@@ -1,6 +1,6 @@
 // The queue of payment commands, and one whose sessions are locks. Their properties match
 // local/serviceBus/Config.json, which the emulators use, except for the time to live: the emulators allow at most an
-// hour, so only this file sets it.
+// hour, so only this file sets it. They allow at most five minutes of duplicate detection.
 param name string
 param location string
 param tags object
@@ -35,7 +35,7 @@ resource paymentCommands 'Microsoft.ServiceBus/namespaces/queues@2024-01-01' = {
     maxDeliveryCount: 10
     requiresSession: false
     requiresDuplicateDetection: true
-    duplicateDetectionHistoryTimeWindow: 'PT10M'
+    duplicateDetectionHistoryTimeWindow: 'PT5M'
     defaultMessageTimeToLive: 'P14D'
     deadLetteringOnMessageExpiration: true
   }

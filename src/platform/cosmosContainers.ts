@@ -8,7 +8,10 @@ export interface ContainerDefinition {
   readonly partitionKey: string;
   /** -1: an item expires only if it has its own `ttl`. Absent: TTL is off. */
   readonly defaultTtl?: number;
-  /** Paths that queries use. The rest stays out of the index, because each indexed path costs RU at every write. */
+  /**
+   * Paths that queries use. The rest stays out of the index, because each indexed path costs RU at every write. The
+   * partition key is one of them: it is not indexed unless the policy says so (https://learn.microsoft.com/azure/cosmos-db/index-policy).
+   */
   readonly indexed: readonly string[];
 }
 
@@ -20,6 +23,7 @@ export const containers = {
     partitionKey: '/shard',
     defaultTtl: -1,
     indexed: [
+      '/shard/?',
       '/type/?',
       '/status/?',
       '/actionableAt/?',
@@ -37,11 +41,16 @@ export const containers = {
       '/reversals/latestAt/?',
     ],
   },
-  workItems: { name: 'workItems', partitionKey: '/resourceId', defaultTtl: -1, indexed: ['/status/?'] },
-  runs: { name: 'runs', partitionKey: '/job', indexed: ['/startedAt/?', '/status/?'] },
-  pace: { name: 'pace', partitionKey: '/limit', indexed: [] },
-  audit: { name: 'audit', partitionKey: '/day', indexed: ['/at/?'] },
-  locks: { name: 'locks', partitionKey: '/lock', defaultTtl: -1, indexed: ['/key/?'] },
+  workItems: {
+    name: 'workItems',
+    partitionKey: '/resourceId',
+    defaultTtl: -1,
+    indexed: ['/resourceId/?', '/status/?'],
+  },
+  runs: { name: 'runs', partitionKey: '/job', indexed: ['/job/?', '/startedAt/?', '/status/?'] },
+  pace: { name: 'pace', partitionKey: '/limit', indexed: ['/limit/?'] },
+  audit: { name: 'audit', partitionKey: '/day', indexed: ['/day/?', '/at/?'] },
+  locks: { name: 'locks', partitionKey: '/lock', defaultTtl: -1, indexed: ['/lock/?', '/key/?'] },
 } as const satisfies Record<string, ContainerDefinition>;
 
 /** The indexing policy in the form that Cosmos takes it (https://learn.microsoft.com/azure/cosmos-db/index-policy). */

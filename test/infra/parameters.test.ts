@@ -46,6 +46,10 @@ describe('the parameter file', () => {
     ['invoiceSchedule', 'PAYONCE_INVOICE_SCHEDULE', '0 0 * * * *', '0 0 * * * *'],
     ['storageSku', 'PAYONCE_STORAGE_SKU', 'Standard_LRS', 'Standard_LRS'],
     ['cosmosAccountName', 'PAYONCE_COSMOS_ACCOUNT_NAME', 'restored', 'restored'],
+    ['cosmosZoneRedundant', 'PAYONCE_COSMOS_ZONE_REDUNDANT', 'true', true],
+    ['planZoneRedundant', 'PAYONCE_PLAN_ZONE_REDUNDANT', 'true', true],
+    ['instanceMemory', 'PAYONCE_INSTANCE_MEMORY', '512', 512],
+    ['opsAllowedApplications', 'PAYONCE_OPS_ALLOWED_APPLICATIONS', 'a,b', ['a', 'b']],
   ])('%s comes from %s', (name, variable, given, value) => {
     expect(variableValue(file, name, { [`$${variable}`]: given })).toEqual(value);
   });

@@ -18,7 +18,8 @@ const step = z.strictObject({
   if: z.string().optional(),
   uses: z
     .string()
-    .regex(/^[\w-]+\/[\w/-]+@v\d+$/)
+    // A tag can be moved to other code; a commit cannot. Dependabot renews both the commit and the comment with its version.
+    .regex(/^[\w-]+\/[\w/-]+@[\da-f]{40}$/)
     .optional(),
   run: z.string().optional(),
   with: z.record(z.string(), z.union([z.string(), z.number(), z.boolean()])).optional(),
@@ -71,6 +72,13 @@ describe.each(workflows)('$file', ({ file, permissions, jobs }) => {
 
   test('each step runs a command or an action, not both', () => {
     expect(steps.filter(({ run, uses }) => (run === undefined) === (uses === undefined))).toEqual([]);
+  });
+
+  test('each pinned action says its version', () => {
+    const text = read(`.github/workflows/${file}`);
+    const pinned = [...text.matchAll(/uses: ([^@\s]+@\w+)(.*)$/gm)];
+    expect(pinned.length).toBeGreaterThan(0);
+    for (const [, , comment = ''] of pinned) expect(comment).toMatch(/^ # v\d+\.\d+\.\d+$/);
   });
 
   test('npm scripts and files it mentions exist', () => {

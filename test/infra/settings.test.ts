@@ -77,7 +77,7 @@ describe('settings', () => {
   test('the Stripe key is a reference to the vault, without a version', () => {
     expect(appSettings.STRIPE_SECRET_KEY).toBe('@Microsoft.KeyVault(SecretUri=<stripeSecretUri>)');
     const { outputs } = readInfra('modules/keyVault.bicep');
-    for (const name of ['stripeSecretUri', 'stripeWebhookSecretsUri', 'notifySecretUri'])
+    for (const name of ['stripeSecretUri', 'stripeEventsUri', 'notifySecretUri'])
       expect(outputs.get(name)?.value?.text).toMatch(/\}secrets\/\$\{\w+\}\/'$/);
   });
 });

@@ -1,11 +1,15 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { bodyValue } from './bicep/bodyValue.ts';
 import { readInfra } from './bicep/readBicep.ts';
-import { sources } from './sources.ts';
+import { root, sources } from './sources.ts';
 
+/** The Azure CLI's client id, the default in main. */
+const cli = '04b07795-8ddb-461a-bbee-02f9e1bf7b46';
 const functionApp = readInfra('modules/functionApp.bicep');
 const settings = (opsClientId: string, opsGroupIds: string[] = []) =>
-  bodyValue(functionApp, 'authentication', { opsClientId, opsGroupIds });
+  bodyValue(functionApp, 'authentication', { opsClientId, opsGroupIds, opsAllowedApplications: [cli] });
 
 describe('the sign-in for ops', () => {
   test('is required if there is an app registration', () => {
@@ -21,7 +25,10 @@ describe('the sign-in for ops', () => {
             registration: { clientId: id },
             validation: {
               allowedAudiences: [`api://${id}`, id],
-              defaultAuthorizationPolicy: { allowedPrincipals: { groups: ['a', 'b'] } },
+              defaultAuthorizationPolicy: {
+                allowedApplications: [id, cli],
+                allowedPrincipals: { groups: ['a', 'b'] },
+              },
             },
           },
         },
@@ -29,9 +36,18 @@ describe('the sign-in for ops', () => {
     });
     expect(settings(id)).toMatchObject({
       properties: {
-        identityProviders: { azureActiveDirectory: { validation: { defaultAuthorizationPolicy: {} } } },
+        identityProviders: {
+          azureActiveDirectory: {
+            validation: { defaultAuthorizationPolicy: { allowedApplications: [id, cli] } },
+          },
+        },
       },
     });
+  });
+
+  test('names the Azure CLI by default, which docs/deploy.md uses', () => {
+    expect(readInfra('main.bicep').params.get('opsAllowedApplications')?.value?.text).toBe(`['${cli}']`);
+    expect(readFileSync(join(root, 'docs/deploy.md'), 'utf8')).toContain(cli);
   });
 
   test.each(['', '11111111-2222-3333-4444-555555555555'])(

@@ -139,6 +139,10 @@ function call(
     const more = inner(second);
     return Array.isArray(value) && Array.isArray(more) ? [...value, ...more] : new Unknown(node.text);
   }
+  if (name === 'union' && second !== undefined) {
+    const more = inner(second);
+    return isRecord(value) && isRecord(more) ? { ...value, ...more } : new Unknown(node.text);
+  }
   if (Array.isArray(value) && second?.type === 'lambda_expression') {
     const [variable, body] = parts(second);
     if (variable === undefined || body === undefined) return new Unknown(node.text);
