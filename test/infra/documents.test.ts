@@ -32,7 +32,7 @@ const routes = new Set(
 
 describe.each(documents)('$path', ({ text }) => {
   test('routes it mentions exist', () => {
-    const named = [...text.matchAll(/\b(GET|POST) (ops\/[^\s`?,.:;)|]*)/g)];
+    const named = [...text.matchAll(/\b(GET|POST) (ops\/[^\s`'?,:;)|]*[^\s`'?,.:;)|])/g)];
     const missing = named
       .map(([, method, route = '']) => `${method} ${withoutNames(route)}`)
       .filter((route) => !routes.has(route));

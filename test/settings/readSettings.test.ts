@@ -96,6 +96,7 @@ describe('readSettings', () => {
       paymentTimeoutSeconds: 30,
       allowance: { rate: 25, accountRate: 25 },
       instanceId: 'box-7',
+      environment: 'local',
     });
   });
 
