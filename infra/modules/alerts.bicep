@@ -179,15 +179,16 @@ customMetrics
   }
   {
     name: 'work-items-wait'
-    title: 'Work items are postponed repeatedly'
-    severity: 3
+    title: 'Work items have been waiting for more than five minutes for something that is down'
+    severity: 2
     window: quarter
-    look: 'Look first at the stage and the error in the result: does the webhook not answer, or does the payment lookup at the provider fail? Work items are retried for a day before they become poison.'
+    look: 'Look first at the stage and the error in the result: does the webhook not answer, does the payment lookup at the provider fail, is a store away? Work items are retried every ten minutes until it is back. Only one that its receiver refuses (NotifyRefused, NotYet) becomes poison, after a day.'
+    // Each item that waits is tried again, and reported, at least once in every window: one is enough.
     query: '''
 customMetrics
-| where name == "payonce.work_item.postponed"
-| summarize postponed = sum(valueSum) by stage = tostring(customDimensions.stage), error = tostring(customDimensions.error)
-| where postponed > 20
+| where name == "payonce.work_item.waited_ms"
+| summarize waited = max(valueMax), tries = sum(valueCount) by stage = tostring(customDimensions.stage), error = tostring(customDimensions.error)
+| where waited > 300000
 '''
   }
   {

@@ -71,6 +71,15 @@ test.each(['providerDown', 'badAnswer'])('breaker-open says why: %s', (reason) =
   expect(fires('key-rejected', reports)).toBe(false);
 });
 
+test('work-items-wait fires for a single item that has been waiting for five minutes, and says for what', () => {
+  const waits = { stage: 'notify', error: 'NotifyFailed' };
+  const waited = (ms: number) => [report(metric.workItemWaitedMs, ms, waits, 14 * minute)];
+  expect(fires('work-items-wait', waited(4 * minute))).toBe(false);
+  expect(firing(rules, waited(6 * minute), now).get('work-items-wait')).toEqual([
+    { ...waits, waited: 6 * minute, tries: 1 },
+  ]);
+});
+
 test('a healthy app raises no alert', () => {
   const completed = [0, 1, 2, 3].map((group) =>
     report(metric.runGroupEnded, 1, { job: 'process-invoices', group: `${group}`, status: 'completed' }),

@@ -24,6 +24,7 @@ const poison = () =>
     store: cosmosPoisonStore(world.cosmos.containers.workItems),
     stages: [],
     sendAgain: async () => {},
+    putBack: async () => {},
     clock: hastyClock,
   });
 
