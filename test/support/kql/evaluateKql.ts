@@ -84,7 +84,7 @@ function call({ name, arguments: given }: Extract<Expression, { kind: 'call' }>,
   const [first = null, second = null, third = null] = given.map((one) => evaluate(one, place));
   switch (name) {
     case 'tostring':
-      return first === null ? '' : String(first);
+      return asText(first);
     case 'tolong':
       return Number.isInteger(Number(first)) ? Number(first) : null;
     case 'not':
@@ -96,7 +96,7 @@ function call({ name, arguments: given }: Extract<Expression, { kind: 'call' }>,
     case 'bin':
       return Math.floor(Number(first) / Number(second)) * Number(second);
     case 'strcat':
-      return given.map((one) => String(evaluate(one, place))).join('');
+      return given.map((one) => asText(evaluate(one, place))).join('');
     case 'range':
       return Array.from({ length: Number(second) - Number(first) + 1 }, (_, n) => Number(first) + n);
     case 'set_difference':
@@ -146,6 +146,11 @@ export function aggregate(name: string, expression: Expression, rows: readonly R
     default:
       throw new Error(`no aggregate ${of}`);
   }
+}
+
+function asText(value: Value): string {
+  if (value === null) return '';
+  return typeof value === 'object' ? JSON.stringify(value) : String(value);
 }
 
 function isList(value: Value): value is readonly Value[] {
