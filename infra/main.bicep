@@ -274,6 +274,7 @@ module alerts 'modules/alerts.bicep' = {
     invoiceIntervalSeconds: invoiceIntervalSeconds
     shardGroups: shardGroups
     lockContentionThreshold: lockContentionThreshold
+    paymentRate: paymentRate
   }
 }
 

@@ -8,7 +8,7 @@ import { receiptFollowUp, receiptStage } from './followUps/receipts.ts';
 import { webhookFollowUp, webhookStage } from './followUps/webhook.ts';
 import { createLocks, jobLockKey } from './locking/index.ts';
 import { blobLocks, type OpenLocks } from './lockStores.ts';
-import { reportGauges } from './ops/gauges.ts';
+import { reportDuring, reportGauges } from './ops/gauges.ts';
 import { opsApi } from './ops/opsApi.ts';
 import { poisonSource } from './ops/poisonSource.ts';
 import { createBacklog, createDispatcher } from './outbox/dispatcher.ts';
@@ -17,6 +17,7 @@ import { checkedAccount } from './paying/accountCheck.ts';
 import { withCircuitBreaker } from './paying/circuitBreaker.ts';
 import { defaultSettlementPolicy } from './paying/decideSettlement.ts';
 import { createExecutePayments } from './paying/executePayments.ts';
+import { keyCheck } from './paying/keyCheck.ts';
 import { pacedProvider, paymentPace } from './paying/pacedProvider.ts';
 import { payingPolicy } from './paying/payingPolicy.ts';
 import type { PaymentProvider } from './paying/paymentProvider.ts';
@@ -66,6 +67,7 @@ export function createApp(settings: Settings, parts: AppParts = {}) {
   const stripe = { ...settings.stripe, timeoutMs };
   const given = parts.provider ?? stripeProvider(stripe);
   const account = checkedAccount(given, cloud.account, instance);
+  const checkKey = keyCheck(given, instance);
   const pace = paymentPace({ store: cloud.pace, instance, stopping: locks.stopping }, allowance);
   const called = account.guard(withCircuitBreaker(given, instance));
   const provider = pacedProvider(called, pace, instance);
@@ -122,9 +124,8 @@ export function createApp(settings: Settings, parts: AppParts = {}) {
       const owner = { instance: instance.name, job: 'sweep-outbox' };
       await using lease = await locks.tryAcquire(jobLockKey(owner.job), owner);
       if (lease === null) return null;
-      const counts = await sweepOutbox({ outbox, dispatcher, instance }, lease);
-      await reportGauges({ ...cloud, poison, instance });
-      return counts;
+      const swept = sweepOutbox({ outbox, dispatcher, instance }, lease);
+      return await reportDuring(swept, () => reportGauges({ ...cloud, poison, checkKey, instance }), clock);
     },
     /**
      * The other tick of that timer: without a webhook it reads the list of events, then it asks about payments in progress;

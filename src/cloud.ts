@@ -59,7 +59,7 @@ export interface Cloud {
   destinations: Readonly<Record<string, SendMessages>>;
   /** Messages of the queue of payment commands, once the host has handed them over. */
   commandMessages: HeldMessages;
-  workItems: { name: string; send(text: string): Promise<void>; sendAgain: SendAgain };
+  workItems: { name: string; send(text: string): Promise<void>; sendAgain: SendAgain; putBack: SendAgain };
   deadLetters: readonly DeadLetterSource[];
   healthChecks: readonly HealthCheck[];
   /** @throws {ShardsChanged} */
@@ -89,6 +89,7 @@ export function azureCloud(
   const lockBlobs = blobs.getContainerClient(blobContainers.locks);
   const lockStore = openLocks({ ...clients, blobs: lockBlobs, container: containers.locks });
   const workItems = storageQueues.getQueueClient(queues.workItems);
+  const poisonItems = storageQueues.getQueueClient(queues.workItemsPoison);
   const { paymentCommands } = serviceBusQueues;
   const commands = sender(paymentCommands);
 
@@ -114,6 +115,7 @@ export function azureCloud(
       name: workItems.name,
       send: (text) => sendToQueue(workItems, text),
       sendAgain: (message, delayMs) => sendToQueue(workItems, JSON.stringify(message), { delayMs }),
+      putBack: (message, delayMs) => sendToQueue(poisonItems, JSON.stringify(message), { delayMs }),
     },
     deadLetters: [serviceBusDeadLetters(serviceBus, paymentCommands)],
     healthChecks: [

@@ -8,6 +8,7 @@ param alertEmail string
 param invoiceIntervalSeconds int
 param shardGroups int
 param lockContentionThreshold int
+param paymentRate int
 
 resource actionGroup 'Microsoft.Insights/actionGroups@2023-01-01' = {
   name: 'ag-payonce'
@@ -39,7 +40,43 @@ var quarter = windows[0].name
 var longEnough = filter(windows, window => (window.seconds >= 3 * invoiceIntervalSeconds))
 var threeRuns = concat(longEnough, [longest])[0].name
 
+// Log alerts that are evaluated every minute, because people have to know within minutes. The others: every five.
+var urgent = ['due-unpaid', 'key-rejected']
+
 var alerts = [
+  {
+    name: 'due-unpaid'
+    title: 'Invoices are due and not paid, or nobody counts them'
+    severity: 1
+    window: quarter
+    look: 'Look first at GET ops/health, then at payonce.payment.outcome. "reports" is 0: sweepOutbox does not run or cannot read Cosmos DB. "claimed": invoices were claimed and are not paid. Is executePayments running, does it take messages, does the provider answer? "due": nobody claims them. Does processInvoices run, and what does GET ops/locks say?'
+    // It looks at nothing but the invoices, so it fires whatever stands between them and their payment. What was claimed is
+    // paid within two minutes, or somebody should know. What waits to be claimed may wait for a run, or in a backlog that
+    // is being paid: at less than two fifths of the configured rate, it is not.
+    query: replace(replace('''
+customMetrics
+| where name in ("payonce.invoice.overdue_oldest_ms", "payonce.payment.outcome")
+| summarize reports = countif(name == "payonce.invoice.overdue_oldest_ms" and timestamp > ago(8m)),
+    claimed = maxif(valueMax, name == "payonce.invoice.overdue_oldest_ms" and tostring(customDimensions.since) == "claim"),
+    due = maxif(valueMax, name == "payonce.invoice.overdue_oldest_ms" and tostring(customDimensions.since) == "due"),
+    paid = sumif(valueSum, name == "payonce.payment.outcome" and tostring(customDimensions.outcome) == "succeeded")
+| extend late = iff(reports == 0 or claimed > 300000 or (due > UNCLAIMED and paid < PAID), 1, 0)
+| where late > 0
+''', 'UNCLAIMED', string((invoiceIntervalSeconds + 240) * 1000)), 'PAID', string(paymentRate * 360))
+  }
+  {
+    name: 'key-rejected'
+    title: 'The payment provider refuses our key or account'
+    severity: 1
+    window: windows[1].name
+    look: 'Look first at the dashboard of the provider: was the key revoked or did it expire, was the account restricted, does a restricted key lack a permission? Invoices wait and none is declined or parked. Set the key as docs/deploy.md says (Rotating the Stripe key): payments then resume automatically, and the alert ends half an hour later.'
+    query: '''
+customMetrics
+| where name == "payonce.provider.key_rejected"
+| summarize rejected = max(valueMax)
+| where rejected > 0
+'''
+  }
   {
     name: 'no-successful-run'
     title: 'A shard group has had no completed run for three intervals'
@@ -142,15 +179,16 @@ customMetrics
   }
   {
     name: 'work-items-wait'
-    title: 'Work items are postponed repeatedly'
-    severity: 3
+    title: 'Work items have been waiting for more than five minutes for something that is down'
+    severity: 2
     window: quarter
-    look: 'Look first at the stage and the error in the result: does the webhook not answer, or does the payment lookup at the provider fail? Work items are retried for a day before they become poison.'
+    look: 'Look first at the stage and the error in the result: does the webhook not answer, does the payment lookup at the provider fail, is a store away? Work items are retried every ten minutes until it is back. Only one that its receiver refuses (NotifyRefused, NotYet) becomes poison, after a day.'
+    // Each item that waits is tried again, and reported, at least once in every window: one is enough.
     query: '''
 customMetrics
-| where name == "payonce.work_item.postponed"
-| summarize postponed = sum(valueSum) by stage = tostring(customDimensions.stage), error = tostring(customDimensions.error)
-| where postponed > 20
+| where name == "payonce.work_item.waited_ms"
+| summarize waited = max(valueMax), tries = sum(valueCount) by stage = tostring(customDimensions.stage), error = tostring(customDimensions.error)
+| where waited > 300000
 '''
   }
   {
@@ -250,11 +288,11 @@ customMetrics
     title: 'The circuit breaker is holding back calls to the payment provider'
     severity: 2
     window: quarter
-    look: 'Look first at the status page of the provider and at payonce.payment.outcome. Payments resume automatically.'
+    look: 'Look first at the reason in the result. "providerDown": it does not answer; "badAnswer": it answers with failures. Both are for its status page and payonce.payment.outcome, and payments resume automatically. A rejected key has an alert of its own.'
     query: '''
 customMetrics
-| where name == "payonce.payment.breaker_open"
-| summarize opened = sum(valueSum)
+| where name == "payonce.payment.breaker_open" and tostring(customDimensions.reason) in ("providerDown", "badAnswer")
+| summarize opened = sum(valueSum) by reason = tostring(customDimensions.reason)
 | where opened > 0
 '''
   }
@@ -328,7 +366,7 @@ resource rules 'Microsoft.Insights/scheduledQueryRules@2021-08-01' = [
       severity: alert.severity
       enabled: true
       autoMitigate: true
-      evaluationFrequency: 'PT5M'
+      evaluationFrequency: contains(urgent, alert.name) ? 'PT1M' : 'PT5M'
       windowSize: alert.window
       scopes: [applicationInsightsId]
       criteria: {

@@ -29,6 +29,7 @@ var containers = [
       '/customerId/?'
       '/currency/?'
       '/payment/id/?'
+      '/payment/keyCreatedAt/?'
       '/payment/unknownSince/?'
       '/payment/inProgress/since/?'
       '/payment/paidAt/?'

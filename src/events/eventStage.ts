@@ -19,8 +19,8 @@ export type EventParts = Pick<TrackingParts, 'provider' | 'followUps' | 'settlem
  * come twice, late, in any order and with any content. Two may even be at work for one payment at the same moment, because
  * each change is a compare-and-swap: no lease is needed.
  *
- * A refund that comes before the settlement of its invoice is put off, as all work items are, for up to a day: longer than a
- * claim lasts (five attempts, each stale after `CLAIM_STALE_SECONDS`).
+ * A refund that comes before the settlement of its invoice is put off until the invoice is settled, however long an outage
+ * keeps it waiting.
  */
 export function paymentEventStage(parts: EventParts): Stage {
   return defineStage({

@@ -2,7 +2,7 @@ import { createHash, createHmac } from 'node:crypto';
 import { z } from 'zod';
 import type { Clock } from '../platform/clock.ts';
 import { errorText } from '../platform/errorText.ts';
-import { NotNow } from '../workItems/notNow.ts';
+import { NotNow, NotYet } from '../workItems/notNow.ts';
 import { defineStage, type Stage } from '../workItems/workItem.ts';
 import type { FollowUp, InvoiceEnd, ReversalEnd } from './followUps.ts';
 
@@ -12,10 +12,21 @@ export interface WebhookSettings {
   secret: string;
 }
 
-/** The receiver did not take it: it is notified again later, under the same id. */
+/** The receiver is away: it is notified again later, under the same id, for as long as it takes. */
 export class NotifyFailed extends NotNow {
   override readonly name = 'NotifyFailed';
 }
+
+/** The receiver answers, and refuses this notification: it is sent again for a day. */
+export class NotifyRefused extends NotYet {
+  override readonly name = 'NotifyRefused';
+}
+
+/**
+ * Answers that are about the notification itself (RFC 9110). Every other failure, such as 401, 404, 429 or 5xx, would meet
+ * any notification: the receiver is down, or its address or secret is wrong.
+ */
+const refusals: ReadonlySet<number> = new Set([400, 409, 410, 413, 415, 422]);
 
 /** Milliseconds. */
 const timeoutMs = 10_000;
@@ -112,8 +123,10 @@ export function webhookStage(
         throw new NotifyFailed(`the webhook cannot be reached: ${whyUnreachable(error)}`, { cause: error });
       });
       await response.body?.cancel();
-      if (!response.ok) throw new NotifyFailed(`the webhook answered ${response.status}`);
-      return { webhookId: id, status: response.status };
+      const { ok, status } = response;
+      if (refusals.has(status)) throw new NotifyRefused(`the webhook refuses it: ${status}`);
+      if (!ok) throw new NotifyFailed(`the webhook answered ${status}`);
+      return { webhookId: id, status };
     },
   });
 }

@@ -4,7 +4,7 @@
  */
 export type { Done, Effects, RecordedEffect } from '../workItems/effects.ts';
 export type { SendAgain } from '../workItems/nextTry.ts';
-export { NotNow } from '../workItems/notNow.ts';
+export { NotNow, NotYet } from '../workItems/notNow.ts';
 export { type PoisonItem, type PoisonItems, type PoisonStore, poisonItems } from '../workItems/poison.ts';
 export {
   createProcessWorkItem,

@@ -1,7 +1,9 @@
 import type { InvoiceStore } from '../invoice/store/invoiceStore.ts';
+import { overdueMs } from '../invoice/store/overdue.ts';
 import type { OutboxStore } from '../outbox/outboxStore.ts';
 import type { PaceStore } from '../pacing/paceStore.ts';
 import { metric } from '../platform/appMetrics.ts';
+import type { Clock } from '../platform/clock.ts';
 import type { Instance } from '../platform/instance.ts';
 import type { PoisonItems } from '../workItems/poison.ts';
 import { readPace } from './paceFigures.ts';
@@ -13,22 +15,37 @@ import { readPace } from './paceFigures.ts';
  * The age of the oldest unknown payment is minutes after a provider's time-outs. Hours mean that asking again and looking
  * up have told nothing. It is 0 if every payment's outcome is known. A payment in progress is no unknown one; a bank debit
  * takes up to 14 days.
+ *
+ * What is overdue says whether invoices get paid at all, whatever stands in the way: it looks at nothing but the invoices. So
+ * it is reported even if none is, and no report at all is an alarm, too.
  */
 export async function reportGauges({
   invoices,
   outbox,
   pace,
   poison,
+  checkKey = async () => {},
   instance: { clock, telemetry },
 }: {
-  invoices: Pick<InvoiceStore, 'parkedCount' | 'unknownSince' | 'inProgressSince' | 'backlog'>;
+  invoices: Pick<InvoiceStore, 'parkedCount' | 'unknownSince' | 'inProgressSince' | 'backlog' | 'overdue'>;
   outbox: Pick<OutboxStore, 'parkedCount'>;
   pace: PaceStore;
   poison: Pick<PoisonItems, 'waiting'>;
+  /** Reports whether the provider takes our key. Default: nobody asks. */
+  checkKey?: () => Promise<void>;
   instance: Pick<Instance, 'clock' | 'telemetry'>;
 }): Promise<void> {
   // Each gauge is reported once its own query answers, so that one that fails hides no other.
-  await Promise.all([unknown(), inProgress(), parked(), poisoned(), backlog()]);
+  await Promise.all([overdue(), unknown(), inProgress(), parked(), poisoned(), backlog(), checkKey()]);
+
+  async function overdue(): Promise<void> {
+    const now = clock.now();
+    const found = await invoices.overdue(new Date(now).toISOString());
+    telemetry.record(metric.invoiceOverdue, found.count);
+    const { claim, due } = overdueMs(found, now);
+    telemetry.record(metric.invoiceOverdueOldestMs, claim, { since: 'claim' });
+    telemetry.record(metric.invoiceOverdueOldestMs, due, { since: 'due' });
+  }
 
   async function unknown(): Promise<void> {
     const since = await invoices.unknownSince();
@@ -60,5 +77,42 @@ export async function reportGauges({
 
   async function poisoned(): Promise<void> {
     telemetry.record(metric.workItemPoisonWaiting, await poison.waiting());
+  }
+}
+
+/** How often the gauges of a long sweep are reported, in milliseconds: silence is an alarm. */
+const everyMs = 60_000;
+
+/**
+ * Reports at once and then every minute until the work ends, so that neither its length nor its failure hides anything. The
+ * answer is that of the work.
+ *
+ * @throws what the work throws, or else the last report
+ */
+export async function reportDuring<T>(
+  work: Promise<T>,
+  report: () => Promise<void>,
+  clock: Pick<Clock, 'sleep'>,
+): Promise<T> {
+  const ended = new AbortController();
+  const [result, reported] = await Promise.allSettled([
+    work.finally(() => ended.abort()),
+    reportUntil(ended.signal),
+  ]);
+  if (result.status === 'rejected') throw result.reason;
+  if (reported.status === 'rejected') throw reported.reason;
+  return result.value;
+
+  async function reportUntil(signal: AbortSignal): Promise<void> {
+    for (;;) {
+      const failure = await report().then(
+        () => undefined,
+        (error: unknown) => ({ error }),
+      );
+      await clock.sleep(everyMs, signal).catch(() => {});
+      if (!signal.aborted) continue;
+      if (failure !== undefined) throw failure.error;
+      return;
+    }
   }
 }

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import type { Instance } from '../platform/instance.ts';
 import { problem, problemResponse } from '../platform/problem.ts';
+import { asShown, storedAs } from '../runs/abandoned.ts';
 import { cancelRun } from '../runs/cancelRun.ts';
 import type { Job } from '../runs/job.ts';
 import { runStatuses, runView } from '../runs/runRecord.ts';
@@ -92,21 +93,26 @@ export const runsQuery = (job: string) =>
 /** `GET ops/runs?job=&status=&continuation=`: a page of runs, newest first. */
 export async function listRuns(
   request: OpsRequest,
-  { job, runs }: Pick<Parts, 'job' | 'runs'>,
+  { job, runs, instance }: Pick<Parts, 'job' | 'runs' | 'instance'>,
 ): Promise<OpsResponse> {
   const query = readQuery(request, runsQuery(job.name));
   if (!query.ok) return query.response;
-  return pageResponse('runs', runs.list({ pageSize, ...query.value }), runView);
+  const now = instance.clock.now();
+  const { status, ...page } = query.value;
+  const found = runs.list({ pageSize, ...page, ...(status === undefined ? {} : storedAs(status, now)) });
+  return pageResponse('runs', found, (run) => runView(asShown(run, now)));
 }
 
 /** `GET ops/runs/{id}`: how a run stands. */
 export async function getRun(
   request: OpsRequest,
-  { job, runs }: Pick<Parts, 'job' | 'runs'>,
+  { job, runs, instance }: Pick<Parts, 'job' | 'runs' | 'instance'>,
 ): Promise<OpsResponse> {
   const { id = '' } = request.params;
   const record = await runs.read(job.name, id);
-  return record === undefined ? notFound(`run "${id}"`) : { jsonBody: runView(record) };
+  return record === undefined
+    ? notFound(`run "${id}"`)
+    : { jsonBody: runView(asShown(record, instance.clock.now())) };
 }
 
 /** `POST ops/runs/{id}/cancel` `{reason?}`: ends a running run, of the timer or manual; its groups stop soon. */

@@ -4,7 +4,9 @@
  *   pending ──sent──► dispatched (expires after a week)
  *      │  ▲
  *      │  └── redrive (a person, through ops)
- *      └──10 failed tries, or refused for good──► parked
+ *      └──its destination rejects it──► parked
+ *
+ * A destination that is away changes nothing but `nextAttemptAt`: the message is tried again for as long as that takes.
  *
  * It is created in the same transaction as the change that it announces, in the same container and partition, because a
  * Cosmos transaction covers one logical partition
@@ -85,15 +87,13 @@ export function waitedMs({ createdAt, notBefore = createdAt }: OutboxMessage, no
 /** What a destination says about one message. */
 export type SendResult =
   | { kind: 'sent' }
-  /** It may work later; it may even have arrived. */
+  /** It may work later, however late; it may even have arrived. */
   | { kind: 'failed'; error: string }
   /** Not sent, because the sender may not act any more. */
   | { kind: 'withheld' }
-  /** It will never be accepted as it is, for example because it is too large. */
+  /** The destination rejects this very message, for example because it is too large: no later try would help. */
   | { kind: 'refused'; error: string };
 
-/** Tries until a message is parked. */
-export const maxDispatchAttempts = 10;
 /** Milliseconds: 1 s, 2 s, 4 s … 5 min. */
 const backoff = { base: 1_000, cap: 300_000 };
 /** Seconds that a dispatched message is kept for people to look at: a week. */
@@ -117,8 +117,7 @@ export function decideDispatch(
   if (result.kind === 'withheld') return { kind: 'left' };
   const attempts = message.attempts + 1;
   const { error } = result;
-  if (result.kind === 'refused' || attempts >= maxDispatchAttempts)
-    return { kind: 'parked', attempts, error };
+  if (result.kind === 'refused') return { kind: 'parked', attempts, error };
   return {
     kind: 'retry',
     attempts,

@@ -1,4 +1,9 @@
-import { isServiceBusError, type ServiceBusMessage, type ServiceBusSender } from '@azure/service-bus';
+import {
+  isServiceBusError,
+  type ServiceBusMessage,
+  type ServiceBusMessageBatch,
+  type ServiceBusSender,
+} from '@azure/service-bus';
 import { errorText } from '../platform/errorText.ts';
 import type { SendMessages } from './dispatcher.ts';
 import type { OutboxMessage, SendResult } from './outboxMessage.ts';
@@ -21,6 +26,7 @@ export function serviceBusDestination(
   return async (messages, mayGo = () => true) => {
     const results = new Map<string, SendResult>();
     let waiting: OutboxMessage[] = [...messages];
+    let alone = false;
     while (waiting.length > 0) {
       try {
         const batch = await sender.createMessageBatch(bound());
@@ -29,7 +35,7 @@ export function serviceBusDestination(
         waiting = waiting.filter(({ id }) => !results.has(id));
         if (waiting.length === 0) break;
         const fits: OutboxMessage[] = [];
-        for (const message of waiting) {
+        for (const message of alone ? waiting.slice(0, 1) : waiting) {
           if (!batch.tryAddMessage(serviceBusMessage(message))) break;
           fits.push(message);
         }
@@ -42,22 +48,43 @@ export function serviceBusDestination(
           waiting = waiting.slice(1);
           continue;
         }
-        await sender.sendMessages(batch, bound());
-        for (const { id } of fits) results.set(id, { kind: 'sent' });
+        const outcome = await sendBatch(batch);
+        if (outcome.kind === 'refused' && fits.length > 1) {
+          // Which of them it is that the broker rejects shows only if each goes alone.
+          alone = true;
+          continue;
+        }
+        for (const { id } of fits) results.set(id, outcome);
         waiting = waiting.slice(fits.length);
+        if (outcome.kind === 'failed') leave(outcome);
       } catch (error) {
-        for (const { id } of waiting) results.set(id, resultOf(error));
-        waiting = [];
+        leave({ kind: 'failed', error: errorText(error) });
       }
     }
     return messages.map(({ id }) => results.get(id) ?? { kind: 'failed', error: 'not sent' });
+
+    /** The broker is away, so the rest need not be tried now. */
+    function leave(failure: SendResult): void {
+      for (const { id } of waiting) results.set(id, failure);
+      waiting = [];
+    }
   };
+
+  async function sendBatch(batch: ServiceBusMessageBatch): Promise<SendResult> {
+    try {
+      await sender.sendMessages(batch, bound());
+      return { kind: 'sent' };
+    } catch (error) {
+      return resultOf(error);
+    }
+  }
 }
 
 function serviceBusMessage({ id, body }: OutboxMessage): ServiceBusMessage {
   return { messageId: id, contentType: 'application/json', body };
 }
 
+/** Only a message that is too large is the message's own fault. A queue that is full, closed or missing is an outage. */
 function resultOf(error: unknown): SendResult {
   const final = isServiceBusError(error) && error.code === 'MessageSizeExceeded';
   return { kind: final ? 'refused' : 'failed', error: errorText(error) };

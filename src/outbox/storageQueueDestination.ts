@@ -52,7 +52,10 @@ export function storageQueueDestination(
   }
 }
 
-/** A queue message holds 64 KB (https://learn.microsoft.com/rest/api/storageservices/put-message). */
+/**
+ * Only a message that is too large is the message's own fault. A queue that is missing or denies access is an outage.
+ * It holds 64 KB (https://learn.microsoft.com/rest/api/storageservices/put-message).
+ */
 function isTooLarge(error: unknown): boolean {
   return error instanceof RestError && (error.statusCode === 413 || error.code === 'RequestBodyTooLarge');
 }

@@ -59,7 +59,10 @@ export function accountCheck(
 
   async function check(): Promise<AccountState> {
     const answer = await ask();
-    if (answer.kind !== 'account') return { kind: 'unclear', message: answer.message };
+    if (answer.kind !== 'account') {
+      if (answer.fault === 'keyRejected') telemetry.record(metric.providerKeyRejected, 1);
+      return { kind: 'unclear', message: answer.message };
+    }
     const { id, mode, message } = answer;
     const given = { mode, ...(id === undefined ? {} : { account: id }) };
     try {

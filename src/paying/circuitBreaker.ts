@@ -2,7 +2,7 @@ import { BrokenCircuitError, CircuitState, circuitBreaker, handleWhenResult, typ
 import { metric } from '../platform/appMetrics.ts';
 import type { Instance } from '../platform/instance.ts';
 import { guardedProvider } from './guardedProvider.ts';
-import type { HeldBack, PaymentProvider } from './paymentProvider.ts';
+import type { HeldBack, PaymentProvider, ProviderFault } from './paymentProvider.ts';
 
 /** All in milliseconds. */
 export interface BreakerPolicy {
@@ -43,13 +43,14 @@ export function withCircuitBreaker(
 ): PaymentProvider {
   const rule = openingRule(() => clock.monotonic(), policy.windowMs);
   const breaker = circuitBreaker(
-    handleWhenResult((result) => rule.failed(result as Answer)),
+    handleWhenResult((result) => judge(result as Answer)),
     { halfOpenAfter: policy.openMs, breaker: rule },
   );
   breaker.onStateChange((state) => {
     if (state === CircuitState.Open) {
-      telemetry.count(metric.paymentBreakerOpen);
-      log(`the payment provider fails broadly: no calls for ${policy.openMs} ms`);
+      const reason = rule.reason();
+      telemetry.count(metric.paymentBreakerOpen, { reason });
+      log(`${reasonText[reason]}: no calls for ${policy.openMs} ms`);
     } else if (state === CircuitState.Closed) log('the payment provider answers again');
   });
   let lastMs = 0;
@@ -61,6 +62,12 @@ export function withCircuitBreaker(
     retryAfterMs: policy.openMs,
   };
   return guardedProvider(provider, unlessOpen);
+
+  /** One refused call is enough for the alert: it must not take many, because there may be few. */
+  function judge(answer: Answer): boolean {
+    if (answer.fault === 'keyRejected') telemetry.record(metric.providerKeyRejected, 1);
+    return rule.failed(answer);
+  }
 
   async function unlessOpen<T extends Answer>(call: () => Promise<T>): Promise<T | HeldBack> {
     if (breaker.state === CircuitState.HalfOpen) return heldBack;
@@ -116,17 +123,34 @@ export function withCircuitBreaker(
   }
 }
 
+/** Why the circuit opened. Payments go on by themselves after all but a rejected key, which a person has to replace. */
+export type BreakerReason = 'providerDown' | ProviderFault;
+
+const reasonText = {
+  providerDown: 'the payment provider does not answer',
+  keyRejected: 'the payment provider refuses our key or account',
+  badAnswer: 'the payment provider answers with failures of its own',
+} as const satisfies Record<BreakerReason, string>;
+
 /** What the breaker looks at in the answer of any call. */
 interface Answer {
   kind: string;
   message?: string;
   remembered?: true;
+  fault?: ProviderFault;
 }
 
 interface OpeningRule extends IBreaker {
   failed(answer: Answer): boolean;
+  /** By the last failure. */
+  reason(): BreakerReason;
   /** One of the failures was a call that was only slow. */
   answeredAfterAll(): void;
+}
+
+/** An answer that the provider remembers from an earlier call says nothing about its state now. */
+function isFailure({ kind, remembered }: Answer): boolean {
+  return kind === 'transient' || (kind === 'unknown' && remembered !== true);
 }
 
 /** Decides when the circuit opens, by the calls of the last `windowMs` milliseconds. */
@@ -136,12 +160,12 @@ function openingRule(now: () => number, windowMs: number): OpeningRule {
 
   return {
     state: undefined,
-    /** An answer that the provider remembers from an earlier call says nothing about its state now. */
     failed(answer) {
-      last = answer;
-      if (answer.kind === 'transient') return true;
-      return answer.kind === 'unknown' && !('remembered' in answer && answer.remembered);
+      const failed = isFailure(answer);
+      if (failed) last = answer;
+      return failed;
     },
+    reason: () => last?.fault ?? 'providerDown',
     success: () => void thisSecond().answers++,
     answeredAfterAll() {
       const oldest = seconds.find(({ failures }) => failures > 0);

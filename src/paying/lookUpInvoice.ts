@@ -5,13 +5,13 @@ import type { Invoice } from '../invoice/invoice.ts';
 import type { InvoiceStore } from '../invoice/store/invoiceStore.ts';
 import { metric } from '../platform/appMetrics.ts';
 import type { Instance } from '../platform/instance.ts';
-import { NotNow } from '../workItems/notNow.ts';
+import { NotNow, NotYet } from '../workItems/notNow.ts';
 import { soughtOf } from './chargeUnderKey.ts';
 import { type PacedProvider, turnWithinMs } from './pacedProvider.ts';
 import type { FoundPayment } from './paymentProvider.ts';
 import { recordFoundPayment } from './recordFoundPayment.ts';
 
-/** The provider could not say, or the store gave no clear answer: the work item is tried again later. */
+/** The provider could not say, or the store gave no clear answer: the work item is tried until one does. */
 export class NotReconciled extends NotNow {
   override readonly name = 'NotReconciled';
 }
@@ -41,7 +41,7 @@ type NoneFound = Extract<FoundPayment, { kind: 'notFound' | 'differs' | 'reverse
  *
  * `mayLag`: asked if no payment is found. If so, that proves nothing yet.
  *
- * @throws {NotReconciled} and what `assertHeld` throws
+ * @throws {NotReconciled} {NotYet} and what `assertHeld` throws
  */
 export async function lookUpInvoice(
   { invoices, provider, followUps, instance: { clock, name: by, telemetry } }: LookUpParts,
@@ -66,7 +66,7 @@ export async function lookUpInvoice(
   const now = clock.now();
   const at = new Date(now).toISOString();
   if (seen.kind === 'notFound' && mayLag(now))
-    throw new NotReconciled('the provider finds no payment, but its search may lag');
+    throw new NotYet('the provider finds no payment, but its search may lag');
   assertHeld();
   try {
     if (seen.kind !== 'found' && seen.kind !== 'processing') return await staysAsItIs(seen);

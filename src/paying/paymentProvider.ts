@@ -36,6 +36,9 @@ export interface NotCalled {
   kind: 'notCalled';
 }
 
+/** What is wrong with the provider itself: it refuses our key or account, or it answers with a failure. Absent: silence. */
+export type ProviderFault = 'keyRejected' | 'badAnswer';
+
 /** What is known after a charge. */
 export type ChargeOutcome =
   | { kind: 'succeeded'; paymentId: string }
@@ -47,14 +50,12 @@ export type ChargeOutcome =
   | { kind: 'declined'; severity: 'soft' | 'hard'; code: string; message: string }
   | HeldBack
   /** Certainly not charged. */
-  | { kind: 'transient'; code: string; message: string; retryAfterMs?: number }
-  /** It may have been charged. Ask again with the same key, and the provider answers with what it did. */
-  | {
-      kind: 'unknown';
-      message: string;
-      /** The provider remembers this answer under the key: asking again only repeats it. */
-      remembered?: true;
-    }
+  | { kind: 'transient'; code: string; message: string; retryAfterMs?: number; fault?: ProviderFault }
+  /**
+   * It may have been charged. Ask again with the same key, and the provider answers with what it did; `remembered`: it
+   * will only repeat this answer.
+   */
+  | { kind: 'unknown'; message: string; remembered?: true; fault?: ProviderFault }
   /** The provider cannot take the request, for example because it knows no such payment method. */
   | { kind: 'refused'; code: string; message: string }
   /** The key was used with other parameters before: a bug on our side, for a person to look at. */
@@ -83,10 +84,7 @@ export type FoundPayment =
   | ProviderSilent;
 
 /** The provider could not say. */
-export interface ProviderSilent {
-  kind: 'unknown';
-  message: string;
-}
+export type ProviderSilent = { kind: 'unknown'; message: string; fault?: ProviderFault };
 
 /** How far a payment has come. `failed`: it ended without moving money, and why. */
 export type PaymentProgress =
@@ -151,7 +149,7 @@ export type RefundOutcome =
   /** The provider does not make this refund: more than is left, disputed, too old. Nothing has gone back. */
   | { kind: 'refused'; code: string; message: string }
   /** Nothing has gone back, and later it may work. */
-  | { kind: 'transient'; code: string; message: string }
+  | { kind: 'transient'; code: string; message: string; fault?: ProviderFault }
   | HeldBack
   /** It may have been made: ask again with the same key. */
   | ProviderSilent;

@@ -32,6 +32,7 @@ export const containers = {
       '/customerId/?',
       '/currency/?',
       '/payment/id/?',
+      '/payment/keyCreatedAt/?',
       '/payment/unknownSince/?',
       '/payment/inProgress/since/?',
       '/payment/paidAt/?',

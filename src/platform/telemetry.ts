@@ -21,6 +21,7 @@ export const metric = {
   paceAlone: 'pace.alone',
   workItemDone: 'work_item.done',
   workItemPostponed: 'work_item.postponed',
+  workItemWaitedMs: 'work_item.waited_ms',
   runEnded: 'run.ended',
   runGroupEnded: 'run.group_ended',
   runMs: 'run.ms',

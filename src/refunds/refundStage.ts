@@ -7,7 +7,7 @@ import { isHeld } from '../paying/lookUpInvoice.ts';
 import { type PacedProvider, turnWithinMs } from '../paying/pacedProvider.ts';
 import type { RefundOutcome, RetrievedPayment } from '../paying/paymentProvider.ts';
 import { recordProgress, type TrackingParts } from '../tracking/trackPayment.ts';
-import { NotNow } from '../workItems/notNow.ts';
+import { NotNow, NotYet } from '../workItems/notNow.ts';
 import { defineStage, type Effect, type Stage, type WorkItem } from '../workItems/workItem.ts';
 import { recordRefusal } from './recordRefusal.ts';
 import { decideKey, providerKey } from './refundKeys.ts';
@@ -134,7 +134,7 @@ function refundOf(invoice: Invoice | undefined, refundId: string): Refund | unde
   return invoice?.reversals?.refunds.find(({ id }) => id === refundId);
 }
 
-/** @throws {NotRefunded} */
+/** @throws {NotRefunded} {NotYet} */
 function paymentOf(retrieved: RetrievedPayment | { kind: 'notCalled' }) {
   switch (retrieved.kind) {
     case 'payment':
@@ -142,7 +142,7 @@ function paymentOf(retrieved: RetrievedPayment | { kind: 'notCalled' }) {
     case 'notCalled':
       throw new NotRefunded('the turn of its look-up did not come in time');
     case 'notFound':
-      throw new NotRefunded('the provider does not know the payment');
+      throw new NotYet('the provider does not know the payment of the refund');
     case 'heldBack':
     case 'unknown':
       throw new NotRefunded(`the provider cannot say what it has refunded: ${retrieved.message}`);

@@ -1,6 +1,7 @@
 import { systemClock } from '../platform/clock.ts';
 import type { Instance } from '../platform/instance.ts';
 import { metric, noTelemetry } from '../platform/telemetry.ts';
+import { asShown } from './abandoned.ts';
 import type { RunRecord, RunStatus } from './runRecord.ts';
 import type { RunKey, RunStore } from './runStore.ts';
 
@@ -23,7 +24,7 @@ export async function cancelRun(
 ): Promise<CancelledRun> {
   const run = await runs.read(key.job, key.runId);
   if (run === undefined) return { kind: 'notFound' };
-  if (run.status !== 'running') return { kind: 'ended', status: run.status };
+  if (run.status !== 'running') return { kind: 'ended', status: asShown(run, clock.now()).status };
   const at = new Date(clock.now()).toISOString();
   const ended = await runs.end(key, { status: 'cancelled', reason, at });
   const after = (await runs.read(key.job, key.runId)) ?? run;

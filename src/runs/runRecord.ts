@@ -1,7 +1,7 @@
 /**
  * The record of one run of a job, and its states:
  *
- *   running ──► completed | failed | cancelled
+ *   running ──► completed | failed | cancelled | abandoned (its process died: abandoned.ts)
  *
  * A group of it: pending ──► running ──► completed | partial (time was up)
  *                                            | skipped (held elsewhere) | lost (its lease) | failed
@@ -16,7 +16,7 @@ import { z } from 'zod';
 import { plainVersion } from '../documents/storedDocuments.ts';
 import type { Counts } from './job.ts';
 
-export const runStatuses = ['running', 'completed', 'failed', 'cancelled'] as const;
+export const runStatuses = ['running', 'completed', 'failed', 'cancelled', 'abandoned'] as const;
 export type RunStatus = (typeof runStatuses)[number];
 
 export const groupRecordSchema = z.object({
@@ -36,6 +36,8 @@ export const runRecordSchema = z.object({
   version: z.int().exactOptional(),
   trigger: z.enum(['timer', 'manual']),
   status: z.enum(runStatuses),
+  /** How an abandoned run is stored: `failed`, with this. */
+  abandoned: z.literal(true).exactOptional(),
   dryRun: z.boolean(),
   startedAt: z.string(),
   completedAt: z.string().exactOptional(),

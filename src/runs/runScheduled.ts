@@ -5,6 +5,7 @@ import { errorText } from '../platform/errorText.ts';
 import type { InstanceOptions } from '../platform/instance.ts';
 import { timeBudget } from '../platform/stopping.ts';
 import { metric, noTelemetry } from '../platform/telemetry.ts';
+import { closeAbandoned } from './abandoned.ts';
 import type { Job } from './job.ts';
 import { runGroup } from './runGroup.ts';
 import { type GroupRecord, newRun, type RunStatus, statusOfGroups } from './runRecord.ts';
@@ -31,7 +32,7 @@ export interface ScheduledRun {
 
 /**
  * One tick of a job's timer: works through every group whose lease is free, side by side, and skips those that another
- * instance has. The run record is created with the first thing to do. The tick ends after `limitMs` at the
+ * instance has. It closes the records of runs whose process has died. The run record is created with the first thing to do. The tick ends after `limitMs` at the
  * latest; the next one has what is left.
  *
  * @throws an error with the reason of a failed group, because the platform counts failed executions by that. A run that
@@ -49,6 +50,7 @@ export async function runScheduled(
   const started = clock.monotonic();
   let created: Promise<boolean> | undefined;
   let unrecorded: string | undefined;
+  const closing = closeAbandoned({ runs, instance }, job.name);
   const outcomes = await Promise.all(
     job.groups.map(async (group) => [group, await recordOf(group)] as const),
   );
@@ -69,6 +71,7 @@ export async function runScheduled(
       unrecorded ??= `its record could not be ended: ${errorText(error)}`;
     }
   }
+  await closing;
   telemetry.count(metric.runEnded, { job: job.name, trigger: 'timer', status });
   for (const [group, ended] of outcomes)
     telemetry.count(metric.runGroupEnded, { job: job.name, group, status: ended.status });

@@ -12,7 +12,15 @@ export interface RunStore {
   /** Records how a group stands; also the run's sign of life. False if the run has ended meanwhile. */
   updateGroup(run: RunKey, group: string, record: GroupRecord, at: string): Promise<boolean>;
   /** Ends a run. False if it has ended already. */
-  end(run: RunKey, end: { status: RunStatus; reason?: string; at: string }): Promise<boolean>;
+  end(run: RunKey, end: EndOfRun): Promise<boolean>;
+}
+
+export interface EndOfRun {
+  status: Exclude<RunStatus, 'running'>;
+  reason?: string;
+  at: string;
+  /** Ends it only if this is still its last sign of life, which the record keeps. */
+  heartbeatAt?: string;
 }
 
 export interface RunKey {
@@ -22,8 +30,13 @@ export interface RunKey {
 
 export interface ListRuns {
   job: string;
-  /** Absent: all of them. */
+  /** Absent: all of them. Abandoned are those that are stored so, and with `silentSince` those still to be. */
   status?: RunStatus;
+  /** A running run whose last sign of life is older counts as abandoned. Absent: none does. */
+  silentSince?: SilentSince;
   continuation?: string;
   pageSize: number;
 }
+
+/** Times (ISO 8601, UTC), by what started a run. */
+export type SilentSince = Readonly<Record<RunRecord['trigger'], string>>;

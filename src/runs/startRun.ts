@@ -1,4 +1,5 @@
 import type { Instance } from '../platform/instance.ts';
+import { asShown, closeAbandoned, closeRun } from './abandoned.ts';
 import type { Job } from './job.ts';
 import { type ManualRun, newManualRun, runIdFor } from './manualRun.ts';
 import { runJobOrchestrator } from './orchestrateRun.ts';
@@ -19,7 +20,7 @@ export interface RunRequest {
   dryRun: boolean;
   /** Absent: all of the job's groups. */
   groups?: readonly string[] | undefined;
-  /** Id of an ended run whose unfinished groups are to be done now. */
+  /** Id of an ended or abandoned run whose unfinished groups are to be done now. */
   resume?: string | undefined;
   idempotencyKey?: string | undefined;
 }
@@ -37,19 +38,21 @@ export async function startRun(
     job,
     runs,
     orchestrations,
-    instance: { clock },
+    instance,
   }: {
     job: Job;
     runs: RunStore;
     orchestrations: Orchestrations;
-    instance: Pick<Instance, 'clock'>;
+    instance: Pick<Instance, 'clock' | 'telemetry'>;
   },
   request: RunRequest,
 ): Promise<StartedRun> {
   const { dryRun } = request;
-  const chosen = await chooseGroups(job, runs, request);
+  const { clock } = instance;
+  const chosen = await chooseGroups(job, { runs, instance }, request);
   if (chosen.kind === 'bad') return chosen;
   const { groups } = chosen;
+  await closeAbandoned({ runs, instance }, job.name);
   const runId = runIdFor(request.idempotencyKey);
   const run: ManualRun = { job: job.name, runId, groups, dryRun };
   const record = newManualRun(run, new Date(clock.now()).toISOString());
@@ -58,12 +61,13 @@ export async function startRun(
   if (stored !== undefined && !isSameRequest(stored, run)) return { kind: 'otherRequest' };
   // Even if the record was there: the process that created it may have died before this.
   if (stored?.status === 'running') await ensureStarted(orchestrations, run);
-  return { kind: 'started', runId, groups, status: stored?.status ?? 'running', created };
+  const { status } = asShown(stored ?? record, clock.now());
+  return { kind: 'started', runId, groups, status, created };
 }
 
 async function chooseGroups(
   job: Job,
-  runs: RunStore,
+  { runs, instance }: { runs: RunStore; instance: Pick<Instance, 'clock' | 'telemetry'> },
   { groups, resume }: RunRequest,
 ): Promise<{ kind: 'groups'; groups: string[] } | Extract<StartedRun, { kind: 'bad' }>> {
   const unknown = groups?.find((group) => !job.groups.includes(group));
@@ -74,9 +78,12 @@ async function chooseGroups(
   if (resume === undefined) return { kind: 'groups', groups: [...(groups ?? job.groups)] };
   const before = await runs.read(job.name, resume);
   if (before === undefined) return badResume(`there is no run "${resume}" of ${job.name}`);
-  if (before.status === 'running') return badResume(`run "${resume}" has not ended`);
+  const ended = before.status !== 'running' || (await closeRun({ runs, instance }, before));
+  if (!ended) return badResume(`run "${resume}" has not ended`);
   const unfinished = Object.entries(before.groups).filter(([, { status }]) => status !== 'completed');
-  const names = unfinished.map(([group]) => group).filter((group) => groups?.includes(group) ?? true);
+  // A process that died right after it had created the record said nothing of any group.
+  const some = Object.keys(before.groups).length === 0 ? job.groups : unfinished.map(([group]) => group);
+  const names = some.filter((group) => groups?.includes(group) ?? true);
   if (names.length === 0) return badResume(`run "${resume}" has no unfinished group`);
   return { kind: 'groups', groups: names };
 }

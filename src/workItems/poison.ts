@@ -51,10 +51,11 @@ const unreadable = '(unreadable)';
 const idPrefix = 'poison:';
 const longestReason = 1_000;
 /**
- * How long a record is tried while the store is away, in milliseconds: within the 10 minutes that a function may take
- * (host.json). After five failures nothing would ever look at the message again.
+ * How long one delivery tries to record while the store is away, in milliseconds, and after how long the message comes
+ * again. After five failures nothing would ever look at it again, so it does not fail: a copy takes its place.
  */
-const longestRecordingMs = 8 * 60_000;
+const longestRecordingMs = 120_000;
+const recordAgainMs = 120_000;
 /** Milliseconds between the tries: 1 s, 2 s, 4 s … 30 s. */
 const backoff = { base: 1_000, cap: 30_000 };
 
@@ -67,8 +68,8 @@ export interface PoisonItems {
   /** Keeps the error of a failed delivery, in case the message turns out to be poison. */
   noteFailure(message: unknown, error: unknown): Promise<void>;
   /**
-   * Records a message of the poison queue once, even if the store is away for minutes, or sends its work items again one by
-   * one. `messageId` is the queue's. Returns why it is there, or what became of it.
+   * Records a message of the poison queue once, or sends its work items again one by one. If the store stays away, the
+   * message goes back to the poison queue for a while, however often that takes. `messageId` is the queue's. Returns why it is there, or what became of it.
    */
   record(message: unknown, messageId: string): Promise<string>;
   list(limit: number): Promise<PoisonItem[]>;
@@ -81,11 +82,14 @@ export function poisonItems({
   store,
   stages,
   sendAgain,
+  putBack,
   clock = systemClock,
 }: {
   store: PoisonStore;
   stages: readonly Stage[];
   sendAgain: SendAgain;
+  /** Sends a message to the poison queue itself. */
+  putBack: SendAgain;
   clock?: Clock;
 }): PoisonItems {
   const iso = () => new Date(clock.now()).toISOString();
@@ -108,7 +112,8 @@ export function poisonItems({
           return await (items === undefined ? recordOnce(message, messageId) : sendApart(items));
         } catch (error) {
           const waitMs = exponentialBackoff(tried, backoff);
-          if (!isNotNow(error) || clock.monotonic() + waitMs > until) throw error;
+          if (!isNotNow(error)) throw error;
+          if (clock.monotonic() + waitMs > until) return await recordLater(message, error);
           await clock.sleep(waitMs);
         }
       }
@@ -122,6 +127,11 @@ export function poisonItems({
       return true;
     },
   };
+
+  async function recordLater(message: unknown, error: unknown): Promise<string> {
+    await putBack(message, recordAgainMs);
+    return `it cannot be recorded now and stays in the poison queue: ${errorText(error)}`;
+  }
 
   async function recordOnce(message: unknown, messageId: string): Promise<string> {
     const reason = brief(await whyItFailed(message));

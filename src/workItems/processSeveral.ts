@@ -16,7 +16,7 @@ import { type Lease, noLease } from '../locking/index.ts';
 import type { Instance } from '../platform/instance.ts';
 import { metric } from '../platform/telemetry.ts';
 import type { Done, Effects, RecordedEffect } from './effects.ts';
-import { type NextTry, nextTry, type SendAgain } from './nextTry.ts';
+import { countPostponed, type NextTry, nextTry, type SendAgain } from './nextTry.ts';
 import { type ReadWorkItem, readWorkItem, type Stage, workItemMessages } from './workItem.ts';
 
 /** Work items of one stage that this process does at the same time, over all messages: more would only wait for storage. */
@@ -105,7 +105,7 @@ export function createProcessSeveral({ stages, effects, sendAgain, instance, onc
     }
     for (const one of later) {
       if (one.kind !== 'postponed') continue;
-      telemetry.count(metric.workItemPostponed, { stage: one.stage, error: one.error });
+      countPostponed(telemetry, one);
     }
   }
 

@@ -1,8 +1,8 @@
 /**
  * What becomes of one work item:
  *
- *   tried ──not now──► sent again (after 10 s … 15 min) ──► tried …
- *     │  └──not now, for a day already──► the queue's last deliveries ──► poison
+ *   tried ──not now──► sent again (after 10 s … 10 min) ──► tried … for as long as it takes
+ *     │  └──refused itself, for a day already──► the queue's last deliveries ──► poison
  *     └──any other failure──► the queue's deliveries ──► poison
  *
  * The queue delivers a message that fails five times within a minute and then gives it up. That is right for a bug, and
@@ -15,7 +15,7 @@ import { systemClock } from '../platform/clock.ts';
 import type { InstanceOptions } from '../platform/instance.ts';
 import { metric, noTelemetry } from '../platform/telemetry.ts';
 import type { Effects, RecordedEffect } from './effects.ts';
-import { nextTry, type SendAgain } from './nextTry.ts';
+import { countPostponed, nextTry, type SendAgain } from './nextTry.ts';
 import type { PoisonItems } from './poison.ts';
 import { createProcessSeveral } from './processSeveral.ts';
 import { itemsOf, type ReadWorkItem, readWorkItem, type Stage } from './workItem.ts';
@@ -69,9 +69,7 @@ export function createProcessWorkItem(parts: WorkItemParts): (message: unknown) 
       const next = nextTry(message, error, { stages, now: clock.now() });
       if (next === undefined) throw error;
       await sendAgain(next.message, next.delayMs);
-      if (next.kind === 'postponed') {
-        telemetry.count(metric.workItemPostponed, { stage: next.stage, error: next.error });
-      }
+      if (next.kind === 'postponed') countPostponed(telemetry, next);
       return next.kind;
     }
   }

@@ -24,8 +24,12 @@ export const workItemSchema = tolerantObject({
   /** Tells apart what a stage does several times for one resource; absent if it does it once. */
   occasion: z.string().min(1).max(200).exactOptional(),
   input: z.record(z.string(), z.json()),
-  /** How often it could not be done yet, and since when (ISO 8601); absent at first. */
-  retry: tolerantObject({ tries: z.int().min(1), since: z.iso.datetime() }).exactOptional(),
+  /** How often it could not be done yet, since when, and since when it has been refused itself (ISO 8601); absent at first. */
+  retry: tolerantObject({
+    tries: z.int().min(1),
+    since: z.iso.datetime(),
+    refusedSince: z.iso.datetime().exactOptional(),
+  }).exactOptional(),
 });
 export type WorkItem = z.infer<typeof workItemSchema>;
 

@@ -4,7 +4,7 @@ import { createServer, type IncomingHttpHeaders } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
-import { NotifyFailed, webhookStage } from '../../src/followUps/webhook.ts';
+import { NotifyFailed, NotifyRefused, webhookStage } from '../../src/followUps/webhook.ts';
 import { systemClock } from '../../src/platform/clock.ts';
 
 let url: string;
@@ -79,8 +79,16 @@ test('the key of a secret without the prefix is its bytes', async () => {
   expect(headers['webhook-signature']).toBe(`v1,${expected}`);
 });
 
-test.each([400, 410, 500])(
-  'an answer of %i is a failure: the webhook is told again later',
+test.each([400, 409, 410, 413, 415, 422])(
+  'an answer of %i refuses this notification: it is sent again for a day',
+  async (status) => {
+    answer = { status, headers: {} };
+    await expect(notify()).rejects.toThrow(NotifyRefused);
+  },
+);
+
+test.each([401, 403, 404, 408, 429, 500, 503])(
+  'an answer of %i would meet any notification: the webhook is told again for as long as it takes',
   async (status) => {
     answer = { status, headers: {} };
     await expect(notify()).rejects.toThrow(NotifyFailed);

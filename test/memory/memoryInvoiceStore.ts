@@ -11,6 +11,7 @@ import type { InvoiceFilter } from '../../src/invoice/store/invoiceFilter.ts';
 import type { InvoiceStore, ReversedFigure } from '../../src/invoice/store/invoiceStore.ts';
 import { invoiceWrites } from '../../src/invoice/store/invoiceWrites.ts';
 import { movementsOf } from '../../src/invoice/store/movements.ts';
+import { oldestDue, retryWithinMs } from '../../src/invoice/store/overdue.ts';
 import { pageByShard } from '../../src/invoice/store/pageByShard.ts';
 import { fenceId, highestFence } from '../../src/locking/fence.ts';
 import type { Clock } from '../../src/platform/clock.ts';
@@ -118,6 +119,25 @@ export function memoryInvoiceStore(
       };
     },
 
+    async overdue(now) {
+      const soon = new Date(Date.parse(now) + retryWithinMs).toISOString();
+      const due = (await documents.query(isInvoice)).filter((one) => textIn(one, 'dueAt') <= now);
+      const keyOf = (one: StoredDocument) => paymentOf(one).keyCreatedAt;
+      const claimed = due.filter((one) => keyOf(one) !== undefined && isDue(one, soon));
+      const waiting = due.filter((one) => keyOf(one) === undefined && isDue(one, now));
+      const claimedSince = claimed.flatMap((one) => keyOf(one) ?? []).toSorted()[0];
+      const times = waiting.map((one) => ({
+        actionableAt: textIn(one, 'actionableAt'),
+        createdAt: textIn(one, 'createdAt'),
+      }));
+      const dueSince = oldestDue(times);
+      return {
+        count: claimed.length + waiting.length,
+        ...(claimedSince === undefined ? {} : { claimedSince }),
+        ...(dueSince === undefined ? {} : { dueSince }),
+      };
+    },
+
     async parkedCount() {
       return (await documents.query((document) => isInvoice(document) && document.status === 'parked'))
         .length;
@@ -167,6 +187,7 @@ function byDueTime(one: StoredDocument, other: StoredDocument): number {
 /** As much of the payment as is looked at; of any invoice, readable or not. */
 function paymentOf({ payment }: StoredDocument): {
   id?: string;
+  keyCreatedAt?: string;
   unknownSince?: string;
   paidAt?: string;
   inProgress?: { since?: string };

@@ -39,6 +39,7 @@ describe('poison work items', () => {
       store: cosmosPoisonStore(cosmos.containers.workItems),
       stages: [stamp],
       sendAgain: async () => {},
+      putBack: async () => {},
       clock: systemClock,
     });
     const queue = QueueServiceClient.fromConnectionString(inject('azurite')).getQueueClient(

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
-import { afterAll, beforeAll, expect, test, vi } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { newInvoice } from '../../src/invoice/invoice.ts';
-import { reportGauges } from '../../src/ops/gauges.ts';
+import { reportDuring, reportGauges } from '../../src/ops/gauges.ts';
 import { cosmosOutboxStore } from '../../src/outbox/cosmosOutboxStore.ts';
 import { newOutboxMessage } from '../../src/outbox/outboxMessage.ts';
 import { paymentBatchSchema } from '../../src/paying/paymentBatch.ts';
@@ -9,8 +9,9 @@ import { type Metric, metric } from '../../src/platform/appMetrics.ts';
 import { cosmosPoisonStore } from '../../src/workItems/cosmosPoisonStore.ts';
 import { poisonItems } from '../../src/workItems/poison.ts';
 import { memoryPaceStore } from '../memory/memoryPaceStore.ts';
-import { hastyClock, type PayingWorld, payingWorld } from '../support/payingWorld.ts';
+import { hastyClock, type PayingWorld, payingWorld, watchedProvider } from '../support/payingWorld.ts';
 import { recordedTelemetry } from '../support/recordedTelemetry.ts';
+import { virtualClock } from '../support/virtualClock.ts';
 
 let world: PayingWorld;
 beforeAll(async () => {
@@ -23,6 +24,7 @@ const poison = () =>
     store: cosmosPoisonStore(world.cosmos.containers.workItems),
     stages: [],
     sendAgain: async () => {},
+    putBack: async () => {},
     clock: hastyClock,
   });
 
@@ -102,12 +104,18 @@ const backlogGauges: readonly Metric[] = [
   metric.invoiceOldestDueSeconds,
   metric.invoiceBacklogSeconds,
 ];
+const overdueGauges: readonly Metric[] = [
+  metric.invoiceOverdue,
+  metric.invoiceOverdueOldestMs,
+  metric.invoiceOverdueOldestMs,
+];
 const gauges: readonly Metric[] = [
   metric.parkedWaiting,
   metric.paymentUnknownOldestMs,
   metric.paymentInProgressOldestMs,
   metric.workItemPoisonWaiting,
   ...backlogGauges,
+  ...overdueGauges,
 ];
 
 test.each<[string, readonly Metric[]]>([
@@ -117,6 +125,8 @@ test.each<[string, readonly Metric[]]>([
   ['inProgressSince', [metric.paymentInProgressOldestMs]],
   ['poisonWaiting', [metric.workItemPoisonWaiting]],
   ['backlog', backlogGauges],
+  ['overdue', overdueGauges],
+  ['checkKey', []],
 ])(
   'a query that fails (%s) hides no other gauge, even one whose query answers later',
   async (failing, hidden) => {
@@ -133,10 +143,12 @@ test.each<[string, readonly Metric[]]>([
         unknownSince: () => answer('unknownSince', undefined),
         inProgressSince: () => answer('inProgressSince', undefined),
         backlog: () => answer('backlog', { waiting: 0, claimed: 0 }),
+        overdue: () => answer('overdue', { count: 0 }),
       },
       outbox: { parkedCount: () => answer('messagesParked', 2) },
       pace: memoryPaceStore(),
       poison: { waiting: () => answer('poisonWaiting', 3) },
+      checkKey: () => answer('checkKey', undefined),
       instance: { clock: hastyClock, telemetry },
     });
     await expect(reported).rejects.toThrow('the query failed');
@@ -145,3 +157,65 @@ test.each<[string, readonly Metric[]]>([
     await vi.waitFor(() => expect(telemetry.reports.map(({ name }) => name).toSorted()).toEqual(others));
   },
 );
+
+test('the age of the oldest overdue invoice counts from the first claim of its key, whatever becomes of its tries', async () => {
+  const telemetry = recordedTelemetry();
+  const began = Date.now();
+  const { batch, shard, ids } = await world.claimedBatch(1);
+  const provider = watchedProvider(world.provider, {
+    charge: async () => ({ kind: 'transient', code: 'authentication', message: 'the key is refused' }),
+  }).provider;
+  await world.consumer({ provider }).pay(batch);
+  expect((await world.stored(shard, ids))[0]).toMatchObject({ status: 'pending' });
+  const clock = { ...hastyClock, now: () => Date.now() + 600_000 };
+  const oldest = async () => {
+    await reportGauges({
+      invoices: world.invoices,
+      outbox: cosmosOutboxStore(world.container, { clock }),
+      pace: memoryPaceStore(),
+      poison: poison(),
+      instance: { clock, telemetry },
+    });
+    const last = telemetry.reports.filter(({ name }) => name === metric.invoiceOverdueOldestMs).slice(-2);
+    return Object.fromEntries(last.map(({ attributes, value }) => [String(attributes.since), value]));
+  };
+  const { claim } = await oldest();
+  expect(claim).toBeGreaterThanOrEqual(600_000);
+  expect(claim).toBeLessThanOrEqual(600_000 + Date.now() - began);
+  expect(telemetry.values(metric.invoiceOverdue).at(-1)).toBeGreaterThanOrEqual(1);
+  await world.makeDue(shard, ids);
+  const { message } = await world.claimDue(shard);
+  await world.consumer().pay(paymentBatchSchema.parse(message?.body));
+  expect(await oldest()).toMatchObject({ claim: 0 });
+});
+
+describe('reportDuring', () => {
+  test('reports at once and every minute, and answers what the work does', async () => {
+    const clock = virtualClock();
+    const work = Promise.withResolvers<string>();
+    let reports = 0;
+    const done = reportDuring(work.promise, async () => void reports++, clock);
+    await clock.advance(179_999);
+    expect(reports).toBe(3);
+    work.resolve('done');
+    expect(await done).toBe('done');
+    expect(clock.sleepers()).toBe(0);
+  });
+
+  test('work that fails hides no report, and a report that fails stops no work', async () => {
+    const clock = virtualClock();
+    let reports = 0;
+    const failing = reportDuring(Promise.reject(new Error('no work')), async () => void reports++, clock);
+    await expect(failing).rejects.toThrow('no work');
+    expect(reports).toBe(1);
+    let worked = false;
+    const work = clock.sleep(1_000).then(() => {
+      worked = true;
+    });
+    const reported = reportDuring(work, () => Promise.reject(new Error('no report')), clock);
+    const outcome = expect(reported).rejects.toThrow('no report');
+    await clock.advance(1_000);
+    await outcome;
+    expect(worked).toBe(true);
+  });
+});

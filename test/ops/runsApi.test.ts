@@ -42,7 +42,7 @@ describe('GET ops/runs', () => {
   });
 
   test.each([
-    ['status', 'done', 'expected one of running, completed, failed, cancelled, got "done"'],
+    ['status', 'done', 'expected one of running, completed, failed, cancelled, abandoned, got "done"'],
     ['job', 'other', 'expected one of count, got "other"'],
     ['continuation', 'nonsense', 'expected what an earlier page gave as "continuation"'],
   ])('a bad %s is a problem that names it', async (field, value, error) => {

@@ -1,5 +1,5 @@
 import { type AddressInfo, createServer } from 'node:net';
-import { ServiceBusClient } from '@azure/service-bus';
+import { ServiceBusClient, ServiceBusError } from '@azure/service-bus';
 import { type QueueClient, QueueServiceClient } from '@azure/storage-queue';
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
 import { newOutboxMessage, type OutboxMessage } from '../../src/outbox/outboxMessage.ts';
@@ -17,7 +17,7 @@ describe('Service Bus', () => {
   beforeAll(async () => {
     bus = await serviceBusForTests(
       Object.fromEntries(
-        ['plain', 'large', 'many', 'away'].map((name) => [
+        ['plain', 'large', 'many', 'rejected', 'away'].map((name) => [
           name,
           { RequiresDuplicateDetection: true, DuplicateDetectionHistoryTimeWindow: 'PT10M' },
         ]),
@@ -62,6 +62,41 @@ describe('Service Bus', () => {
       { kind: 'sent' },
     ]);
     expect((await received('large', 2)).map(({ messageId }) => messageId)).toEqual(['small', 'other']);
+  });
+
+  test('a batch that the broker finds too large: each message is sent alone, and only the one that is rejected is refused', async () => {
+    const sender = bus.client.createSender('rejected');
+    const sizes: number[] = [];
+    const rejecting = {
+      createMessageBatch: () => sender.createMessageBatch(),
+      async sendMessages(batch: Parameters<typeof sender.sendMessages>[0]) {
+        const count = 'count' in batch ? batch.count : 1;
+        sizes.push(count);
+        if (count > 1 || sizes.length === 3) throw new ServiceBusError('too large', 'MessageSizeExceeded');
+        await sender.sendMessages(batch);
+      },
+    };
+    const send = serviceBusDestination(rejecting);
+    expect(await send([command('a', 1), command('b', 2), command('c', 3)])).toEqual([
+      { kind: 'sent' },
+      { kind: 'refused', error: expect.stringContaining('too large') },
+      { kind: 'sent' },
+    ]);
+    expect(sizes).toEqual([3, 1, 1, 1]);
+  });
+
+  test.each([
+    'QuotaExceeded',
+    'MessagingEntityNotFound',
+    'MessagingEntityDisabled',
+    'UnauthorizedAccess',
+  ] as const)('a queue that takes nothing (%s) rejects no message', async (code) => {
+    const sender = bus.client.createSender('plain');
+    const send = serviceBusDestination({
+      createMessageBatch: () => sender.createMessageBatch(),
+      sendMessages: () => Promise.reject(new ServiceBusError('not now', code)),
+    });
+    expect(await send([command('a', 1)])).toEqual([{ kind: 'failed', error: expect.any(String) }]);
   });
 
   test('messages too large for one request are split over several', async () => {

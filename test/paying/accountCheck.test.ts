@@ -118,6 +118,13 @@ describe('the account that a deployment began with', () => {
     expect(states.map(({ kind }) => kind)).toEqual(ids.map((id) => (id === winner ? 'same' : 'changed')));
   });
 
+  test('a key that is refused is reported: no call gets as far as the circuit breaker', async () => {
+    const refused = { kind: 'unknown', message: 'refused', fault: 'keyRejected' } as const;
+    const one = aProcess(() => refused);
+    expect(await one.check()).toMatchObject({ kind: 'unclear' });
+    expect(one.telemetry.values(metric.providerKeyRejected)).toEqual([1]);
+  });
+
   test.each<[string, AccountAnswer, boolean]>([
     ['the provider gives no answer', { kind: 'unknown', message: 'down' }, false],
     ['the store gives none', acct('acct_1'), true],

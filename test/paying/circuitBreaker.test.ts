@@ -197,6 +197,29 @@ describe.each([10, 40, 200, 1_000, 4_000])('with a call every %i ms', (everyMs) 
   });
 });
 
+test.each<[string, ChargeOutcome]>([
+  ['keyRejected', { ...badKey, fault: 'keyRejected' }],
+  ['badAnswer', { ...timeOut, fault: 'badAnswer' }],
+  ['providerDown', unreachable],
+  ['providerDown', timeOut],
+])('it says why it opened: %s', async (reason, failure) => {
+  const { call, given, telemetry } = guarded();
+  await call('charge');
+  given.charge = failure;
+  await callTimes(50, () => call('charge'));
+  const opened = telemetry.reports.filter(({ name }) => name === metric.paymentBreakerOpen);
+  expect(opened).toEqual([{ name: metric.paymentBreakerOpen, value: 1, attributes: { reason } }]);
+});
+
+test('each call that is refused for its key is reported, even one that opens nothing', async () => {
+  const world = guarded();
+  await callTimes(20, () => world.call('charge'));
+  world.given.charge = { ...badKey, fault: 'keyRejected' };
+  await world.call('charge');
+  expect(world.telemetry.values(metric.providerKeyRejected)).toEqual([1]);
+  expect(world.telemetry.values(metric.paymentBreakerOpen)).toEqual([]);
+});
+
 test('one call in a while is enough if the provider refuses the key', async () => {
   const world = guarded({ charge: badKey });
   expect(await opensAfter(world, 30_000)).toBe(0);

@@ -4,8 +4,8 @@ import { formatVersion } from '../../src/documents/storedDocuments.ts';
 import { workItemLockKey } from '../../src/locking/index.ts';
 import { metric } from '../../src/platform/telemetry.ts';
 import { cosmosEffects } from '../../src/workItems/cosmosEffects.ts';
-import { longestRetryMs } from '../../src/workItems/decidePostponement.ts';
-import { NotNow } from '../../src/workItems/notNow.ts';
+import { longestRefusedMs } from '../../src/workItems/decidePostponement.ts';
+import { NotNow, NotYet } from '../../src/workItems/notNow.ts';
 import { createProcessWorkItem } from '../../src/workItems/processWorkItem.ts';
 import { defineStage, workItemMessages } from '../../src/workItems/workItem.ts';
 import { anInstance } from '../support/anInstance.ts';
@@ -190,15 +190,15 @@ describe('one of several work items', () => {
     expect(sent).toEqual([{ message: bad, delayMs: 10_000 }]);
   });
 
-  test('that has been tried for a day goes on alone, to be given up', async () => {
+  test('that has been refused for a day goes on alone, to be given up', async () => {
     const { work, before, sent, world } = worker();
     const { items, id } = several(2);
-    const since = new Date(world.clock.now() - longestRetryMs).toISOString();
-    const old = items.map((one) => ({ ...one, retry: { tries: 100, since } }));
-    before.set(id(0), fails(new NotNow('away')));
+    const since = new Date(world.clock.now() - longestRefusedMs).toISOString();
+    const old = items.map((one) => ({ ...one, retry: { tries: 100, since, refusedSince: since } }));
+    before.set(id(0), fails(new NotYet('refused')));
     await work({ version: 2, items: old });
     expect(sent).toEqual([{ message: old[0], delayMs: 10_000 }]);
-    await expect(work(sent[0]?.message)).rejects.toThrow('away');
+    await expect(work(sent[0]?.message)).rejects.toThrow('refused');
   });
 
   test('that a newer release has to do is put off unchanged', async () => {

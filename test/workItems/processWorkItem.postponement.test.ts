@@ -9,7 +9,8 @@ import { sendToQueue } from '../../src/outbox/storageQueueDestination.ts';
 import { NotReconciled } from '../../src/paying/lookUpInvoice.ts';
 import { metric } from '../../src/platform/telemetry.ts';
 import { cosmosEffects } from '../../src/workItems/cosmosEffects.ts';
-import { longestRetryMs } from '../../src/workItems/decidePostponement.ts';
+import { longestRefusedMs } from '../../src/workItems/decidePostponement.ts';
+import { NotYet } from '../../src/workItems/notNow.ts';
 import { createProcessWorkItem } from '../../src/workItems/processWorkItem.ts';
 import { defineStage, type WorkItem, WorkItemRefused } from '../../src/workItems/workItem.ts';
 import { anInstance } from '../support/anInstance.ts';
@@ -94,15 +95,26 @@ describe('a work item that cannot be done now', () => {
       await world.clock.advance(delayMs);
     }
     expect(rung).toEqual(['patient']);
-    expect(sent.length).toBeLessThan(40);
+    expect(sent.length).toBeLessThan(60);
   });
 
-  test('fails after a day, so that the queue gives it up', async () => {
-    const { work, outside, sent, noted, world } = worker();
+  test('is never given up: after 30 hours it is done', async () => {
+    const { work, outside, sent, rung, world } = worker();
     outside.fault = new NotifyFailed('down');
-    const since = new Date(world.clock.now() - longestRetryMs).toISOString();
-    const message = { ...item('old'), retry: { tries: 100, since } };
-    await expect(work(message)).rejects.toThrow(NotifyFailed);
+    const since = new Date(world.clock.now() - 30 * 3_600_000).toISOString();
+    expect(await work({ ...item('weekend'), retry: { tries: 200, since } })).toBe('postponed');
+    expect(world.telemetry.values(metric.workItemWaitedMs)).toEqual([30 * 3_600_000]);
+    outside.fault = undefined;
+    expect(await work(sent[0]?.item)).toBe('done');
+    expect(rung).toEqual(['weekend']);
+  });
+
+  test('fails a day after it was refused itself, so that the queue gives it up', async () => {
+    const { work, outside, sent, noted, world } = worker();
+    outside.fault = new NotYet('refused');
+    const refusedSince = new Date(world.clock.now() - longestRefusedMs).toISOString();
+    const message = { ...item('old'), retry: { tries: 100, since: refusedSince, refusedSince } };
+    await expect(work(message)).rejects.toThrow(NotYet);
     expect(sent).toEqual([]);
     expect(noted).toEqual([{ message, error: outside.fault }]);
   });

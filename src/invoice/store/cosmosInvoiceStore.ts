@@ -9,6 +9,7 @@ import { shardOf } from '../shard.ts';
 import { addInvoices } from './addInvoices.ts';
 import { listShard } from './cosmosInvoiceList.ts';
 import { cosmosMovements } from './cosmosMovements.ts';
+import { cosmosOverdue } from './cosmosOverdue.ts';
 import { cosmosReversed } from './cosmosReversed.ts';
 import type { InvoiceStore } from './invoiceStore.ts';
 import { invoiceWrites } from './invoiceWrites.ts';
@@ -89,6 +90,8 @@ export function cosmosInvoiceStore(
       ]);
       return { waiting, claimed, ...(since === undefined ? {} : { since }) };
     },
+
+    overdue: (now) => cosmosOverdue(container, now),
 
     parkedCount: () =>
       queryCount(container, `SELECT VALUE COUNT(1) FROM c WHERE c.type = 'invoice' AND c.status = 'parked'`),

@@ -13,6 +13,7 @@ import type { Invoice, InvoiceContent } from '../invoice.ts';
 import type { InvoiceChange, Standing } from '../invoiceChange.ts';
 import type { InvoiceFilter } from './invoiceFilter.ts';
 import type { Movement, MovementQuery } from './movements.ts';
+import type { Overdue } from './overdue.ts';
 
 export interface InvoiceStore {
   /**
@@ -53,6 +54,8 @@ export interface InvoiceStore {
   openClaims(now: string): Promise<number>;
   /** What is still to be paid at `now` (ISO 8601, UTC), over all shards. */
   backlog(now: string): Promise<Backlog>;
+  /** What should have been paid by `now` (ISO 8601, UTC), over all shards. */
+  overdue(now: string): Promise<Overdue>;
   parkedCount(): Promise<number>;
   /** Invoices in progress whose next check is due at `now` (ISO 8601, UTC), longest due first, over all shards. */
   toCheck(query: { now: string; limit: number }): Promise<readonly Invoice[]>;

@@ -15,7 +15,7 @@ export const runAnswer = z.object({
   runId: z.string(),
   job: z.string(),
   trigger: z.enum(['timer', 'manual']),
-  status: z.enum(['running', 'completed', 'failed', 'cancelled']),
+  status: z.enum(['running', 'completed', 'failed', 'cancelled', 'abandoned']),
   dryRun: z.boolean(),
   startedAt: time,
   completedAt: time.nullable(),

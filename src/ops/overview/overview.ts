@@ -2,6 +2,7 @@ import type { InvoiceTallies } from '../../invoice/store/invoiceTallies.ts';
 import { jobLockPrefix, type LockStore, listLocks } from '../../locking/index.ts';
 import type { Instance } from '../../platform/instance.ts';
 import { remembered } from '../../platform/remembered.ts';
+import { asShown } from '../../runs/abandoned.ts';
 import type { Job } from '../../runs/job.ts';
 import { runView } from '../../runs/runRecord.ts';
 import type { RunStore } from '../../runs/runStore.ts';
@@ -56,7 +57,7 @@ export function overviewOf({ summarize, tallies, deadLetters, lockStore, job, ru
         paidPerHour: paid,
         deadLetters: letters.length,
         leases,
-        runs: latest.items.map(runView),
+        runs: latest.items.map((run) => runView(asShown(run, now))),
       };
     },
     freshMs,

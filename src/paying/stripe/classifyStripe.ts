@@ -1,64 +1,7 @@
 import Stripe from 'stripe';
 import { errorText } from '../../platform/errorText.ts';
-import type { ChargeOutcome, RateLimited } from '../paymentProvider.ts';
-
-/**
- * Decline codes after which another try cannot work or must not be made
- * (https://docs.stripe.com/declines/codes, and those that Stripe's own retries skip:
- * https://docs.stripe.com/billing/revenue-recovery/smart-retries). Every other code, including a new one, counts as soft:
- * the retry schedule limits what that can cost.
- */
-const hardDeclines: ReadonlySet<string> = new Set([
-  'account_closed',
-  'account_frozen',
-  'authentication_required',
-  'bank_account_restricted',
-  'bank_ownership_changed',
-  'canceled',
-  'card_not_supported',
-  'charge_exceeds_source_limit',
-  'currency_not_supported',
-  'debit_not_authorized',
-  'do_not_try_again',
-  'expired_card',
-  'fraudulent',
-  'highest_risk_level',
-  'incorrect_account_holder_name',
-  'incorrect_cvc',
-  'incorrect_number',
-  'incorrect_pin',
-  'invalid_account',
-  'invalid_account_number',
-  'invalid_cvc',
-  'invalid_expiry_month',
-  'invalid_expiry_year',
-  'invalid_number',
-  'invalid_pin',
-  'lost_card',
-  'merchant_blacklist',
-  'new_account_information_available',
-  'no_account',
-  'not_permitted',
-  'offline_pin_required',
-  'online_or_offline_pin_required',
-  'payment_intent_mandate_invalid',
-  'pickup_card',
-  'pin_try_exceeded',
-  'restricted_card',
-  'revocation_of_all_authorizations',
-  'revocation_of_authorization',
-  'service_not_allowed',
-  'stolen_card',
-  'stop_payment_order',
-  'testmode_decline',
-  'transaction_not_allowed',
-]);
-
-/**
- * The issuer's advice takes precedence over the code
- * (https://docs.stripe.com/declines/card#retrying-issuer-declines).
- */
-const hardAdvice: ReadonlySet<string> = new Set(['confirm_card_data', 'do_not_try_again']);
+import type { ChargeOutcome, ProviderFault, ProviderSilent, RateLimited } from '../paymentProvider.ts';
+import { codeOf, declined } from './declines.ts';
 
 /**
  * Codes that blame our account or key, not the invoice (https://docs.stripe.com/error-codes). Parking every invoice for that
@@ -96,7 +39,7 @@ const beforeSending: ReadonlySet<string> = new Set([
  * unknown; asking again with the same key will tell.
  */
 export function classifyError(error: unknown): ChargeOutcome | RateLimited {
-  if (!(error instanceof Stripe.errors.StripeError)) return { kind: 'unknown', message: errorText(error) };
+  if (!(error instanceof Stripe.errors.StripeError)) return silentAfter(error);
   const { message, code } = error;
   if (error instanceof Stripe.errors.StripeConnectionError) return classifyConnectionError(error);
   if (error instanceof Stripe.errors.StripeCardError) {
@@ -105,9 +48,8 @@ export function classifyError(error: unknown): ChargeOutcome | RateLimited {
   if (error instanceof Stripe.errors.StripeIdempotencyError) return { kind: 'keyReused', message };
   const limited = rateLimited(error);
   if (limited !== undefined) return limited;
-  if (error.statusCode === 401 || error.statusCode === 403 || accountFaults.has(code ?? '')) {
-    const what = `Stripe refuses our account or secret key (${code ?? error.statusCode})`;
-    return { kind: 'transient', code: 'authentication', message: what };
+  if (faultOf(error) === 'keyRejected') {
+    return { kind: 'transient', code: 'authentication', message: refusal(error), fault: 'keyRejected' };
   }
   if (error instanceof Stripe.errors.StripeInvalidRequestError) {
     return { kind: 'refused', code: code ?? 'invalid_request', message };
@@ -117,7 +59,33 @@ export function classifyError(error: unknown): ChargeOutcome | RateLimited {
     message: error.statusCode === undefined ? message : `${error.statusCode} ${message}`,
     // https://docs.stripe.com/api/idempotent_requests
     ...(error.headers?.['idempotent-replayed'] === 'true' ? { remembered: true } : {}),
+    ...withFault(error),
   };
+}
+
+/** What a failed call says that is not a charge: nothing, and what is wrong with the provider. */
+export function silentAfter(error: unknown): ProviderSilent {
+  const message = faultOf(error) === 'keyRejected' ? refusal(error) : errorText(error);
+  return { kind: 'unknown', message, ...withFault(error) };
+}
+
+/** Stripe's own words repeat a part of the key. */
+function refusal(error: unknown): string {
+  const { code, statusCode } = error instanceof Stripe.errors.StripeError ? error : {};
+  return `Stripe refuses our account or secret key (${code ?? statusCode})`;
+}
+
+function withFault(error: unknown): { fault?: ProviderFault } {
+  const fault = faultOf(error);
+  return fault === undefined ? {} : { fault };
+}
+
+/** What an error says about the provider itself; undefined if no answer came, or the answer was about the request. */
+function faultOf(error: unknown): ProviderFault | undefined {
+  if (!(error instanceof Stripe.errors.StripeError)) return undefined;
+  const { statusCode, code } = error;
+  if (statusCode === 401 || statusCode === 403 || accountFaults.has(code ?? '')) return 'keyRejected';
+  return statusCode === undefined || statusCode < 500 ? undefined : 'badAnswer';
 }
 
 function classifyConnectionError({ message, detail }: { message: string; detail?: unknown }): ChargeOutcome {
@@ -127,28 +95,6 @@ function classifyConnectionError({ message, detail }: { message: string; detail?
     return { kind: 'transient', code: code ?? 'connection', message };
   }
   return { kind: 'unknown', message: code === undefined ? message : `${message} (${code})` };
-}
-
-/**
- * The code that says most about a decline. A card's decline code is the issuer's reason. A bank debit has its reason as the
- * code, and a decline code that says nothing. Where there is none the package gives an empty one.
- */
-export function codeOf(
-  error: { code?: string | undefined; decline_code?: string | undefined } | null | undefined,
-): string | undefined {
-  const { code, decline_code: reason } = error ?? {};
-  const vague = reason === 'generic_decline' && code !== undefined && code !== 'card_declined';
-  return (vague ? code : reason) || code || undefined;
-}
-
-/** A decline with this code, and whether another try could work. Pure. */
-export function declined(
-  code: string,
-  message: string,
-  advice = '',
-): Extract<ChargeOutcome, { kind: 'declined' }> {
-  const severity = hardDeclines.has(code) || hardAdvice.has(advice) ? 'hard' : 'soft';
-  return { kind: 'declined', severity, code, message };
 }
 
 /**

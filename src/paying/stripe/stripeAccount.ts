@@ -1,7 +1,6 @@
 import Stripe from 'stripe';
-import { errorText } from '../../platform/errorText.ts';
 import type { AccountAnswer, RateLimited } from '../paymentProvider.ts';
-import { rateLimited } from './classifyStripe.ts';
+import { rateLimited, silentAfter } from './classifyStripe.ts';
 import { isLiveKey, late, type StripeOptions, withDeadline } from './stripeClient.ts';
 
 /**
@@ -21,7 +20,7 @@ export function stripeAccount(
       if (error instanceof Stripe.errors.StripePermissionError) {
         return { kind: 'account', mode, message: whyUnreadable(error.message) };
       }
-      return rateLimited(error) ?? { kind: 'unknown', message: errorText(error) };
+      return rateLimited(error) ?? silentAfter(error);
     }
   });
 }

@@ -1,6 +1,5 @@
 import Stripe from 'stripe';
 import { stripeAmount } from '../../invoice/stripeAmount.ts';
-import { errorText } from '../../platform/errorText.ts';
 import type {
   CancelOutcome,
   DefaultMethod,
@@ -8,7 +7,7 @@ import type {
   RateLimited,
   RefundOutcome,
 } from '../paymentProvider.ts';
-import { classifyError, isMissing, rateLimited } from './classifyStripe.ts';
+import { classifyError, isMissing, rateLimited, silentAfter } from './classifyStripe.ts';
 import { late, withDeadline } from './stripeClient.ts';
 import { refundStatus } from './stripeIntent.ts';
 
@@ -61,7 +60,7 @@ export function stripeChanges(
           return { kind: 'none', message: `customer ${customerId} has no default payment method` };
         } catch (error) {
           if (isMissing(error)) return { kind: 'none', message: `there is no customer ${customerId}` };
-          return rateLimited(error) ?? { kind: 'unknown', message: errorText(error) };
+          return rateLimited(error) ?? silentAfter(error);
         }
       });
     },
@@ -72,14 +71,14 @@ export function stripeChanges(
     const limited = rateLimited(error);
     if (limited !== undefined) return limited;
     if (!(error instanceof Stripe.errors.StripeInvalidRequestError)) {
-      return { kind: 'unknown', message: errorText(error) };
+      return silentAfter(error);
     }
     try {
       const { status } = await stripe.paymentIntents.retrieve(paymentId);
       if (status === 'canceled') return { kind: 'canceled' };
       return { kind: 'refused', message: `the payment is ${status}` };
     } catch (failure) {
-      return rateLimited(failure) ?? { kind: 'unknown', message: errorText(failure) };
+      return rateLimited(failure) ?? silentAfter(failure);
     }
   }
 }
@@ -102,6 +101,6 @@ function refusedRefund(error: unknown): RefundOutcome | RateLimited {
     case 'processing':
     case 'reversed':
     case 'heldBack':
-      return { kind: 'unknown', message: errorText(error) };
+      return silentAfter(error);
   }
 }

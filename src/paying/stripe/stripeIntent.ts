@@ -2,7 +2,7 @@ import type Stripe from 'stripe';
 import { type DisputeStatus, isRefundId } from '../../invoice/reversals.ts';
 import { minorAmount } from '../../invoice/stripeAmount.ts';
 import type { ChargeOutcome, PaymentProgress, ProviderReversals } from '../paymentProvider.ts';
-import { codeOf, declined } from './classifyStripe.ts';
+import { codeOf, declined } from './declines.ts';
 
 /** The part of a payment intent that says how far it has come. */
 export type IntentState = Pick<Stripe.PaymentIntent, 'id'> & {

@@ -1,7 +1,6 @@
 import type Stripe from 'stripe';
 import { atRisk, goneBack } from '../../invoice/reversals.ts';
 import { stripeAmount } from '../../invoice/stripeAmount.ts';
-import { errorText } from '../../platform/errorText.ts';
 import { isReversedInFull, noReversals } from '../mergeReversals.ts';
 import type {
   FoundPayment,
@@ -12,7 +11,7 @@ import type {
   RetrievedPayment,
   SoughtPayment,
 } from '../paymentProvider.ts';
-import { isMissing, rateLimited } from './classifyStripe.ts';
+import { isMissing, rateLimited, silentAfter } from './classifyStripe.ts';
 import { late, withDeadline } from './stripeClient.ts';
 import { progressOf, reversalsFrom } from './stripeIntent.ts';
 
@@ -47,7 +46,7 @@ export function stripeLookups(
           const latest = await pick(sought, listed(sought, sought.since), signal);
           return latest.kind === 'notFound' ? found : latest;
         } catch (error) {
-          return rateLimited(error) ?? { kind: 'unknown', message: errorText(error) };
+          return rateLimited(error) ?? silentAfter(error);
         }
       });
     },
@@ -58,7 +57,7 @@ export function stripeLookups(
           return await readPayment(stripe, paymentId);
         } catch (error) {
           if (isMissing(error)) return { kind: 'notFound' };
-          return rateLimited(error) ?? { kind: 'unknown', message: errorText(error) };
+          return rateLimited(error) ?? silentAfter(error);
         }
       });
     },

@@ -1,7 +1,8 @@
 import type Stripe from 'stripe';
 import { stripeAmount } from '../../invoice/stripeAmount.ts';
 import type { ChargeOutcome, ChargeRequest, PaymentProvider, RateLimited } from '../paymentProvider.ts';
-import { classifyError, declined } from './classifyStripe.ts';
+import { classifyError } from './classifyStripe.ts';
+import { declined } from './declines.ts';
 import { stripeAccount } from './stripeAccount.ts';
 import { stripeChanges } from './stripeChanges.ts';
 import { late, type StripeOptions, stripeClient, withDeadline, withoutCallSite } from './stripeClient.ts';

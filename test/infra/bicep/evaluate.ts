@@ -110,6 +110,7 @@ function binary(node: Node, inner: (child: Node | null) => Value): Value {
   if (operator === '==') return left === right;
   if (typeof left !== 'number' || typeof right !== 'number') return new Unknown(node.text);
   if (operator === '*') return left * right;
+  if (operator === '+') return left + right;
   if (operator === '-') return left - right;
   if (operator === '>=') return left >= right;
   return new Unknown(node.text);

@@ -1,6 +1,6 @@
 import Stripe from 'stripe';
 import { describe, expect, test } from 'vitest';
-import { classifyError } from '../../../src/paying/stripe/classifyStripe.ts';
+import { classifyError, silentAfter } from '../../../src/paying/stripe/classifyStripe.ts';
 
 /** An error as the SDK builds it from an answer: status, error object, headers. */
 function answered(statusCode: number, error: object, headers: Record<string, string> = {}) {
@@ -102,6 +102,26 @@ describe('definitely not charged: transient', () => {
     const outcome = classifyError(answered(401, { message: 'Invalid API Key provided: sk_test_secret' }));
     expect(JSON.stringify(outcome)).not.toContain('secret_');
     expect(JSON.stringify(outcome)).not.toContain('sk_test');
+  });
+});
+
+describe('what an error says about the provider itself', () => {
+  test.each([
+    ['a wrong key', answered(401, {}), { fault: 'keyRejected' }],
+    ['a key without the right', answered(403, {}), { fault: 'keyRejected' }],
+    ['an expired key', answered(400, { code: 'api_key_expired' }), { fault: 'keyRejected' }],
+    ['a failure of its own', answered(503, {}), { fault: 'badAnswer' }],
+    ['no answer', connection({ code: 'ECONNRESET', syscall: 'read' }), {}],
+    ['an answer about the request', answered(400, { code: 'parameter_missing' }), {}],
+  ])('%s', (_, error, fault) => {
+    const { fault: found } = { fault: undefined, ...classifyError(error) };
+    expect(found).toBe('fault' in fault ? fault.fault : undefined);
+    expect(silentAfter(error)).toEqual({ kind: 'unknown', message: expect.any(String), ...fault });
+  });
+
+  test('nothing of our secret key is repeated', () => {
+    const silent = silentAfter(answered(401, { message: 'Invalid API Key provided: sk_test_secret' }));
+    expect(silent.message).not.toContain('sk_test');
   });
 });
 

@@ -101,6 +101,7 @@ describe('charge', () => {
     const charge = request({ paymentMethod: 'pm_local_serverErrorAfterCharge' });
     expect(await provider.charge(charge)).toEqual({
       kind: 'unknown',
+      fault: 'badAnswer',
       message: expect.stringMatching(/^500/),
     });
     expect(await provider.charge(charge)).toMatchObject({ kind: 'unknown', remembered: true });

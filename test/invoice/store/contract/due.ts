@@ -56,6 +56,53 @@ export function dueContract({ world }: InvoiceContract): void {
       expect(await invoices.backlog(iso(now - 2_000))).toEqual({ waiting: 0, claimed: 2 });
     });
 
+    test('what should have been paid by now, and since when', async () => {
+      const { put, invoices, clock } = await world();
+      const now = clock.now();
+      const overdue = () => invoices.overdue(iso(now));
+      const key = { keyNumber: 1, declines: 0, deferrals: 0 };
+      const claim = aClaimedInvoice();
+      expect(await overdue()).toEqual({ count: 0 });
+      const early = { dueAt: iso(now - 90_000), createdAt: iso(now - 100_000) };
+      await put(
+        { ...early, id: 'waits for its due date', dueAt: iso(now + 60_000), actionableAt: iso(now + 60_000) },
+        { ...early, id: 'declined', actionableAt: iso(now + 3_600_000), payment: { ...key, keyNumber: 2 } },
+        {
+          ...early,
+          id: 'moved to next month',
+          dueAt: iso(now + 60_000),
+          actionableAt: iso(now + 60_000),
+          payment: { ...key, keyCreatedAt: iso(now - 80_000) },
+        },
+      );
+      expect(await overdue()).toEqual({ count: 0 });
+      await put(
+        { ...early, id: 'due', actionableAt: iso(now - 50_000) },
+        { ...early, id: 'imported late', createdAt: iso(now - 1_000), actionableAt: iso(now - 90_000) },
+      );
+      expect(await overdue()).toEqual({ count: 2, dueSince: iso(now - 50_000) });
+      await put(
+        {
+          ...early,
+          ...claim,
+          id: 'claimed',
+          actionableAt: iso(now + 60_000),
+          payment: { ...key, keyCreatedAt: iso(now - 20_000) },
+        },
+        {
+          ...early,
+          id: 'tried again later',
+          actionableAt: iso(now + 900_000),
+          payment: { ...key, keyCreatedAt: iso(now - 40_000), deferrals: 9 },
+        },
+      );
+      expect(await overdue()).toEqual({
+        count: 4,
+        claimedSince: iso(now - 40_000),
+        dueSince: iso(now - 50_000),
+      });
+    });
+
     test('settled invoices never are', async () => {
       const { create, due } = await world();
       for (const status of ['paid', 'declined', 'parked'] as const) {

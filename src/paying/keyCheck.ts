@@ -1,0 +1,37 @@
+import { metric } from '../platform/appMetrics.ts';
+import type { Instance } from '../platform/instance.ts';
+import type { PaymentProvider } from './paymentProvider.ts';
+
+/** Milliseconds between two questions: with an alert rule that looks every minute, a rejected key is known within five. */
+const askEveryMs = 120_000;
+
+/**
+ * Asks the provider whether it takes our key, at most every two minutes, and reports the answer. Payments would tell too, but
+ * only when one is due: a key that was revoked on a quiet evening would be found out by the first payment of the morning. The
+ * question is no payment, so it waits for no turn and for no circuit breaker.
+ *
+ * No answer at all says nothing about the key, so nothing is reported. Nor is it for a provider that cannot be asked.
+ */
+export function keyCheck(
+  provider: Pick<PaymentProvider, 'account'>,
+  { clock, telemetry, log }: Pick<Instance, 'clock' | 'telemetry' | 'log'>,
+): () => Promise<void> {
+  let nextAt = Number.NEGATIVE_INFINITY;
+  return async () => {
+    if (clock.monotonic() < nextAt) return;
+    nextAt = clock.monotonic() + askEveryMs;
+    const answer = await provider.account?.();
+    switch (answer?.kind) {
+      case undefined:
+      case 'rateLimited':
+        return;
+      case 'account':
+        telemetry.record(metric.providerKeyRejected, 0);
+        return;
+      case 'unknown':
+        if (answer.fault !== 'keyRejected') return;
+        telemetry.record(metric.providerKeyRejected, 1);
+        log(`the payment provider refuses our key: ${answer.message}`);
+    }
+  };
+}
