@@ -124,9 +124,9 @@ export function withCircuitBreaker(
 }
 
 /** Why the circuit opened. Payments go on by themselves after all but a rejected key, which a person has to replace. */
-export type BreakerReason = 'providerDown' | ProviderFault;
+type BreakerReason = 'providerDown' | ProviderFault;
 
-const reasonText = {
+export const reasonText = {
   providerDown: 'the payment provider does not answer',
   keyRejected: 'the payment provider refuses our key or account',
   badAnswer: 'the payment provider answers with failures of its own',

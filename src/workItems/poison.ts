@@ -113,7 +113,7 @@ export function poisonItems({
         } catch (error) {
           const waitMs = exponentialBackoff(tried, backoff);
           if (!isNotNow(error)) throw error;
-          if (clock.monotonic() + waitMs > until) return await recordLater(message, error);
+          if (clock.monotonic() + waitMs > until) return recordLater(message, error);
           await clock.sleep(waitMs);
         }
       }

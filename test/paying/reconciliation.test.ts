@@ -10,6 +10,7 @@ import type { PacedProvider } from '../../src/paying/pacedProvider.ts';
 import { paymentBatchSchema } from '../../src/paying/paymentBatch.ts';
 import type { FoundPayment } from '../../src/paying/paymentProvider.ts';
 import { reconciliationStage } from '../../src/paying/reconciliation.ts';
+import { NotYet } from '../../src/workItems/notNow.ts';
 import { workItemSchema } from '../../src/workItems/workItem.ts';
 import { anInstance } from '../support/anInstance.ts';
 import { withBatch } from '../support/layerSwitches.ts';
@@ -136,7 +137,7 @@ describe('reconciliation', () => {
     const none = async () => ({ kind: 'notFound' as const });
     const { input } = itemOf(message);
     const early = reconcile(id, input, { find: none, laterMs: hour - minute });
-    await expect(early).rejects.toThrow(NotReconciled);
+    await expect(early).rejects.toThrow(NotYet);
     const [invoice] = await world.stored(shard, ids);
     expect(invoice).toMatchObject({ status: 'parked' });
     expect(invoice?.timeline.at(-1)).toMatchObject({ what: 'parked' });

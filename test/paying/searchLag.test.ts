@@ -5,11 +5,11 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { type Charge, startPayments } from '../../local/stripe/index.ts';
 import type { Invoice } from '../../src/invoice/invoice.ts';
-import { NotReconciled } from '../../src/paying/lookUpInvoice.ts';
 import { paymentBatchSchema } from '../../src/paying/paymentBatch.ts';
 import type { PaymentProvider } from '../../src/paying/paymentProvider.ts';
 import { reconciliationStage } from '../../src/paying/reconciliation.ts';
 import { stripeProvider } from '../../src/paying/stripe/stripeProvider.ts';
+import { NotYet } from '../../src/workItems/notNow.ts';
 import { anInstance } from '../support/anInstance.ts';
 import { followUpsForTests, hour, type PayingWorld, payingWorld } from '../support/payingWorld.ts';
 import { unpaced } from '../support/unpaced.ts';
@@ -114,7 +114,7 @@ test('a key that expires right after a charge whose answer was lost: the payment
     status: 'parked',
     payment: { keyNumber: 1, unknownSince: expect.any(String) },
   });
-  await expect(invoice.reconcile()).rejects.toThrow(NotReconciled);
+  await expect(invoice.reconcile()).rejects.toThrow(NotYet);
   // No timeline entry either.
   expect(await invoice.stored()).toEqual(unsure);
 

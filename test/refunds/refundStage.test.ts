@@ -387,15 +387,15 @@ describe('a refund', () => {
 describe('when the provider cannot say', () => {
   const never = () => Promise.reject(new Error('no such call is made'));
   const answers = {
-    'its turn does not come': { kind: 'notCalled' },
-    'calls are held back': { kind: 'heldBack', message: 'held back', retryAfterMs: 1 },
-    'there is no answer': { kind: 'unknown', message: 'down' },
-    'the payment is not there': { kind: 'notFound' },
+    'its turn does not come': [{ kind: 'notCalled' }, 'NotRefunded'],
+    'calls are held back': [{ kind: 'heldBack', message: 'held back', retryAfterMs: 1 }, 'NotRefunded'],
+    'there is no answer': [{ kind: 'unknown', message: 'down' }, 'NotRefunded'],
+    'the payment is not there, so for a day': [{ kind: 'notFound' }, 'NotYet'],
   } as const;
 
   test.each(Object.entries(answers))(
     '%s: nothing is sent, and the item is tried again',
-    async (_, answer) => {
+    async (_, [answer, name]) => {
       const one = await aPaidInvoice();
       const refundId = await one.request('k');
       const provider = {
@@ -408,7 +408,7 @@ describe('when the provider cannot say', () => {
           defaultMethod: never,
         }),
       };
-      await expect(one.carryOut(refundId, { provider })).rejects.toThrow(NotRefunded);
+      await expect(one.carryOut(refundId, { provider })).rejects.toMatchObject({ name });
       expect(await one.reversals()).toMatchObject({ refunds: [{ status: 'requested' }] });
     },
   );

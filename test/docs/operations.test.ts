@@ -1,0 +1,72 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { invoiceStatuses } from '../../src/invoice/invoice.ts';
+import { outboxStatuses } from '../../src/outbox/outboxMessage.ts';
+import { reasonText } from '../../src/paying/circuitBreaker.ts';
+import { groupRecordSchema, runStatuses } from '../../src/runs/runRecord.ts';
+import { poisonSchema } from '../../src/workItems/poison.ts';
+import { allSources, root } from '../infra/sources.ts';
+import { alertRules } from '../support/alertRules.ts';
+
+const page = readFileSync(join(root, 'docs/operations.md'), 'utf8');
+
+/** The rows of the table under a heading, without its head: the cells of each. */
+function rowsUnder(heading: string): string[][] {
+  const [, section = ''] = page.split(`\n## ${heading}\n`);
+  const lines = (section.split('\n## ')[0] ?? '').split('\n').filter((line) => line.startsWith('|'));
+  return lines
+    .slice(2)
+    .map((line) => line.split(' | ').map((cell) => cell.replaceAll(/^\| | \|$/g, '').trim()));
+}
+
+/** The health checks that the code declares: `{ name: 'cosmos', probe: … }`. */
+const healthChecks = [...allSources.matchAll(/name: '(\w+)',\s*(?:async )?probe\b/g)].map(
+  ([, name = '']) => name,
+);
+
+/** Every state that the code knows, by the heading of its table. */
+const states: Record<string, readonly string[]> = {
+  Alerts: [...alertRules().map(({ name }) => name), 'dead-letters'],
+  Invoices: invoiceStatuses,
+  'Messages of the outbox': outboxStatuses,
+  'Work items: receipts, notifications, look-ups, refunds': [
+    'done',
+    'postponed',
+    ...poisonSchema.shape.status.options,
+  ],
+  Runs: runStatuses,
+  'Groups of a run': groupRecordSchema.shape.status.options,
+  'Circuit breaker': Object.keys(reasonText),
+  Health: healthChecks,
+};
+
+describe.each(Object.entries(states))('%s', (heading, known) => {
+  const rows = rowsUnder(heading);
+
+  test('the table has each state that the code knows, and no other', () => {
+    expect(known).not.toEqual([]);
+    expect(rows.map(([state = '']) => state.replaceAll('`', '')).toSorted()).toEqual(known.toSorted());
+  });
+
+  test.each(rows)('%s: what raises it, what to look at, and the one call or "none"', (...cells) => {
+    expect(cells).toHaveLength(4);
+    const [, raisedBy, lookAt, remedy = ''] = cells;
+    expect(raisedBy).not.toBe('');
+    expect(lookAt).not.toBe('');
+    expect(remedy).toMatch(/^none\b|`(POST|PATCH) ops\//);
+  });
+});
+
+test('every table of states is compared', () => {
+  const headings = [...page.matchAll(/^## (.+)$/gm)].map(([, heading]) => heading);
+  expect(headings).toEqual(['During an outage', ...Object.keys(states)]);
+});
+
+test('each alert of an outage exists', () => {
+  const named = rowsUnder('During an outage').flatMap(([, fires = '']) =>
+    [...fires.matchAll(/`([\w-]+)`/g)].map(([, name]) => name),
+  );
+  expect(named).not.toEqual([]);
+  for (const name of named) expect(states.Alerts).toContain(name);
+});
