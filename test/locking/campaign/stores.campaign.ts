@@ -10,7 +10,7 @@ import { type Coverage, runRealSchedule } from './runRealSchedule.ts';
 
 const schedules = Number(process.env.LOCKING_REAL_SCHEDULES ?? 60);
 const seed = Number(process.env.LOCKING_SEED ?? Date.now() % 2_000_000_000);
-/** Schedules at the same time. */
+/** Servers in use by schedules at the same time: connections cost their one process more than anything else. */
 const together = 12;
 
 describe.each(chosenStores(process.env.LOCKING_STORES ?? 'quorum,redis,postgres'))('$name', (kind) => {
@@ -19,7 +19,7 @@ describe.each(chosenStores(process.env.LOCKING_STORES ?? 'quorum,redis,postgres'
     const all: Coverage[] = [];
     let next = 0;
     await Promise.all(
-      Array.from({ length: together }, async () => {
+      Array.from({ length: Math.floor(together / server.ports.length) }, async () => {
         while (next < schedules) {
           const random = seededRandom(seed + next++);
           const { leaseMs } = kind;
