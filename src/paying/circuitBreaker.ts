@@ -56,17 +56,21 @@ export function withCircuitBreaker(
   let lastMs = 0;
   const unanswered = new Set<{ began: number; silent: boolean; fail: () => void }>();
   let watching = false;
-  const heldBack: HeldBack = {
-    kind: 'heldBack',
-    message: 'calls are held back, since the provider fails broadly',
-    retryAfterMs: policy.openMs,
-  };
+  const message = 'calls are held back, since the provider fails broadly';
+  const heldBack: HeldBack = { kind: 'heldBack', message, retryAfterMs: policy.openMs };
   return guardedProvider(provider, unlessOpen);
 
   /** One refused call is enough for the alert: it must not take many, because there may be few. */
   function judge(answer: Answer): boolean {
     if (answer.fault === 'keyRejected') telemetry.record(metric.providerKeyRejected, 1);
-    return rule.failed(answer);
+    return rule.judged(answer);
+  }
+
+  /** Says with an unknown outcome whether the provider fails at other calls, too: then it is not the payment's doing. */
+  async function marked<T extends Answer>(answer: Promise<T>): Promise<T> {
+    const given = await answer;
+    const unknown = given.kind === 'unknown' && isFailure(given);
+    return unknown && rule.isOutage(breaker.state) ? { ...given, outage: true } : given;
   }
 
   async function unlessOpen<T extends Answer>(call: () => Promise<T>): Promise<T | HeldBack> {
@@ -80,24 +84,21 @@ export function withCircuitBreaker(
     } catch (error) {
       if (!(error instanceof BrokenCircuitError)) throw error;
     }
-    return answer ?? heldBack;
+    return answer === undefined ? heldBack : marked(answer);
   }
 
   /** The answer, or a failure once the call has been silent for too long. */
   function orSilent(answer: Promise<Answer>): Promise<Answer> {
     const began = clock.monotonic();
     const silent = Promise.withResolvers<Answer>();
-    const call = {
-      began,
-      silent: false,
-      fail: () => silent.resolve({ kind: 'unknown', message: 'no answer yet' }),
-    };
+    const fail = () => silent.resolve({ kind: 'unknown', message: 'no answer yet' });
+    const call = { began, silent: false, fail };
     unanswered.add(call);
     watch();
     void answer.then(
       (given) => {
         unanswered.delete(call);
-        if (rule.failed(given)) return;
+        if (isFailure(given)) return;
         lastMs = clock.monotonic() - began;
         if (call.silent) rule.answeredAfterAll();
       },
@@ -133,17 +134,15 @@ export const reasonText = {
 } as const satisfies Record<BreakerReason, string>;
 
 /** What the breaker looks at in the answer of any call. */
-interface Answer {
-  kind: string;
-  message?: string;
-  remembered?: true;
-  fault?: ProviderFault;
-}
+type Answer = { kind: string; message?: string; remembered?: true; fault?: ProviderFault };
 
 interface OpeningRule extends IBreaker {
-  failed(answer: Answer): boolean;
+  /** Notes an answer; true if it is a failure. */
+  judged(answer: Answer): boolean;
   /** By the last failure. */
   reason(): BreakerReason;
+  /** Two failures without an answer in between are the provider's, even where calls are too rare to open the circuit. */
+  isOutage(state: CircuitState): boolean;
   /** One of the failures was a call that was only slow. */
   answeredAfterAll(): void;
 }
@@ -157,17 +156,21 @@ function isFailure({ kind, remembered }: Answer): boolean {
 function openingRule(now: () => number, windowMs: number): OpeningRule {
   let seconds: { second: number; answers: number; failures: number }[] = [];
   let last: Answer | undefined;
+  let inARow = 0;
 
   return {
     state: undefined,
-    failed(answer) {
+    judged(answer) {
       const failed = isFailure(answer);
       if (failed) last = answer;
+      inARow = failed ? inARow + 1 : 0;
       return failed;
     },
+    isOutage: (state) => state !== CircuitState.Closed || inARow > 1,
     reason: () => last?.fault ?? 'providerDown',
     success: () => void thisSecond().answers++,
     answeredAfterAll() {
+      inARow = 0;
       const oldest = seconds.find(({ failures }) => failures > 0);
       if (oldest === undefined) return;
       oldest.failures--;

@@ -59,7 +59,8 @@ export const defaultSettlementPolicy: SettlementPolicy = {
  * - Only a definite decline raises the key's number, because then a new charge is meant. After anything else the same key
  *   goes again, so that the provider answers with what it did.
  * - A transient failure charged nothing, so it does not count as an attempt: a long outage parks no good payment, not even
- *   one that outlives its key.
+ *   one that outlives its key. Nor does an unknown outcome while the provider fails at everything: it is asked again with
+ *   the same key, for as long as that may be sent.
  * - A call whose turn did not come in time is due at once: it waits for nothing but its turn.
  */
 export function decideSettlement(
@@ -104,6 +105,17 @@ export function decideSettlement(
       };
     }
     case 'unknown':
+      if (outcome.outage === true) {
+        const deferrals = payment.deferrals + 1;
+        return {
+          kind: 'retry',
+          why: 'unknown',
+          at: iso(now + exponentialBackoff(deferrals, policy.transientBackoff)),
+          reason: outcome.message,
+          payment: { ...unknownSince(payment, iso(now)), deferrals },
+          attempts: attempt - 1,
+        };
+      }
       if (attempt >= maxAttempts) {
         const reason = `the outcome is still unknown after ${attempt} attempts: ${outcome.message}`;
         return { kind: 'parked', reason, unknown: true };

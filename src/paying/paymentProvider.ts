@@ -53,9 +53,9 @@ export type ChargeOutcome =
   | { kind: 'transient'; code: string; message: string; retryAfterMs?: number; fault?: ProviderFault }
   /**
    * It may have been charged. Ask again with the same key, and the provider answers with what it did; `remembered`: it
-   * will only repeat this answer.
+   * will only repeat this answer. `outage`: it fails at other calls too, so this says nothing about the payment.
    */
-  | { kind: 'unknown'; message: string; remembered?: true; fault?: ProviderFault }
+  | { kind: 'unknown'; message: string; remembered?: true; fault?: ProviderFault; outage?: true }
   /** The provider cannot take the request, for example because it knows no such payment method. */
   | { kind: 'refused'; code: string; message: string }
   /** The key was used with other parameters before: a bug on our side, for a person to look at. */

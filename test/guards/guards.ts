@@ -409,8 +409,8 @@ export const guards: readonly Guard[] = [
   {
     name: 'a 429 that is no failure of the provider',
     file: 'src/paying/circuitBreaker.ts',
-    from: "if (answer.kind === 'transient') return true;",
-    to: "if (answer.kind === 'transient' || answer.kind === 'rateLimited') return true;",
+    from: "return kind === 'transient' ||",
+    to: "return kind === 'transient' || kind === 'rateLimited' ||",
     tests: 'test/paying/circuitBreaker.test.ts',
     caughtBy: 'an answer, even a remembered one, does not open the circuit: rateLimited',
   },

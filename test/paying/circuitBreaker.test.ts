@@ -147,7 +147,7 @@ test.each(['charge', 'find'] as const)(
 test.each(['charge', 'find'] as const)('a trial %s that fails opens it again', async (kind) => {
   const { call, given, since } = await opened();
   vi.setSystemTime(Date.now() + policy.openMs);
-  expect(await call(kind)).toEqual(timeOut);
+  expect(await call(kind)).toEqual({ ...timeOut, outage: true });
   Object.assign(given, { charge: charged, find: notFound });
   expect(await call('charge')).toMatchObject(heldBack);
   expect(await call('find')).toEqual(heldBack);
@@ -211,6 +211,27 @@ test.each<[string, ChargeOutcome]>([
   expect(opened).toEqual([{ name: metric.paymentBreakerOpen, value: 1, attributes: { reason } }]);
 });
 
+test('an unknown outcome says that it is an outage, if the provider has failed before and not answered since', async () => {
+  const { call, given, clock } = guarded({ charge: timeOut });
+  expect(await call('charge')).toEqual(timeOut);
+  await clock.advance(30_000);
+  expect(await call('charge')).toEqual({ ...timeOut, outage: true });
+  given.charge = charged;
+  expect(await call('charge')).toEqual(charged);
+  given.charge = timeOut;
+  expect(await call('charge')).toEqual(timeOut);
+});
+
+test('a remembered failure is about its payment, whatever else fails', async () => {
+  const remembered: ChargeOutcome = { kind: 'unknown', message: '500', remembered: true };
+  const { call, given } = guarded({ charge: unreachable });
+  await call('charge');
+  given.charge = remembered;
+  expect(await call('find')).toMatchObject({ kind: 'heldBack' });
+  vi.setSystemTime(Date.now() + policy.openMs);
+  expect(await call('charge')).toEqual(remembered);
+});
+
 test('each call that is refused for its key is reported, even one that opens nothing', async () => {
   const world = guarded();
   await callTimes(20, () => world.call('charge'));
@@ -228,7 +249,7 @@ test('one call in a while is enough if the provider refuses the key', async () =
 test('one call in a while that times out is not', async () => {
   const world = guarded({ charge: timeOut });
   for (let n = 0; n < 5; n++) {
-    expect(await world.call('charge')).toEqual(timeOut);
+    expect(await world.call('charge')).toMatchObject(timeOut);
     await world.clock.advance(30_000);
   }
 });

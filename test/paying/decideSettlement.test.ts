@@ -83,6 +83,17 @@ describe('decideSettlement', () => {
     expect(later).toMatchObject({ at: new Date(now + 90_000).toISOString() });
   });
 
+  test('an unknown outcome while the provider fails at everything is retried with the same key and counts as no attempt', () => {
+    const outage: CommandOutcome = { ...unknown, outage: true };
+    const again = decideSettlement(command({ attempt: maxAttempts }), outage, policy, now);
+    expect(again).toMatchObject({
+      kind: 'retry',
+      why: 'unknown',
+      attempts: maxAttempts - 1,
+      payment: { keyNumber: 1, deferrals: 1, unknownSince: new Date(now).toISOString() },
+    });
+  });
+
   test('an unknown outcome is retried with the same key, and parked after the last attempt', () => {
     const again = decideSettlement(command({ attempt: 2 }), unknown, policy, now);
     expect(again).toMatchObject({ kind: 'retry', attempts: 2, payment: { keyNumber: 1 } });
