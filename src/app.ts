@@ -8,11 +8,10 @@ import { receiptFollowUp, receiptStage } from './followUps/receipts.ts';
 import { webhookFollowUp, webhookStage } from './followUps/webhook.ts';
 import { createLocks, jobLockKey } from './locking/index.ts';
 import { blobLocks, type OpenLocks } from './lockStores.ts';
-import { reportDuring, reportGauges } from './ops/gauges.ts';
 import { opsApi } from './ops/opsApi.ts';
 import { poisonSource } from './ops/poisonSource.ts';
+import { sweepAndReport } from './ops/sweepAndReport.ts';
 import { createBacklog, createDispatcher } from './outbox/dispatcher.ts';
-import { sweepOutbox } from './outbox/sweepOutbox.ts';
 import { checkedAccount } from './paying/accountCheck.ts';
 import { withCircuitBreaker } from './paying/circuitBreaker.ts';
 import { defaultSettlementPolicy } from './paying/decideSettlement.ts';
@@ -124,8 +123,11 @@ export function createApp(settings: Settings, parts: AppParts = {}) {
       const owner = { instance: instance.name, job: 'sweep-outbox' };
       await using lease = await locks.tryAcquire(jobLockKey(owner.job), owner);
       if (lease === null) return null;
-      const swept = sweepOutbox({ outbox, dispatcher, instance }, lease);
-      return await reportDuring(swept, () => reportGauges({ ...cloud, poison, checkKey, instance }), clock);
+      return await sweepAndReport(
+        { ...cloud, dispatcher, shards, poison, checkKey, instance },
+        lease,
+        locks.stopping,
+      );
     },
     /**
      * The other tick of that timer: without a webhook it reads the list of events, then it asks about payments in progress;

@@ -89,7 +89,8 @@ describe('both consumers have the same message at the same moment', () => {
     { without: ['key'], charges: 2 },
   ])('without $without: charged $charges times', async ({ without, charges }) => {
     await using world = await payingWorld();
-    const { batch, shard, ids } = await world.claimedBatch(3);
+    // One invoice: more of them the second delivery would call again in parts, one after the other.
+    const { batch, shard, ids } = await world.claimedBatch(1);
     const calls = await consume(world, [batch, batch], without);
     expect(perInvoice(ids, calls)).toEqual(ids.map(() => 2));
     expect(perInvoice(ids, await world.charges(ids))).toEqual(ids.map(() => charges));
@@ -158,9 +159,8 @@ async function fireTimers(
 }
 
 /**
- * Pays the batches in parallel, each with its own consumer. All have started before any of them calls the
- * provider; calls go one at a time, so that no outcome depends on which answer comes first. Returns the calls
- * made.
+ * Pays the batches in parallel, each with its own consumer. All have started, and are about to call, before any of them
+ * does; calls go one at a time, so that no outcome depends on which answer comes first. Returns the calls made.
  */
 async function consume(
   world: PayingWorld,
@@ -171,11 +171,13 @@ async function consume(
   const provider = without.includes('key') ? neverTheSameKey(world.provider) : world.provider;
   const limit = pLimit(1);
   const meetings = rendezvous(batches.length);
+  const calling = rendezvous(batches.length);
   await Promise.all(batches.map((batch) => work(batch)));
   return calls;
 
   function work(batch: PaymentBatch) {
     const meet = meetings.join();
+    const meetCalling = calling.join();
     const container = withBatch(
       without.includes('claim') ? unconditional(world.container) : world.container,
       (write) =>
@@ -189,14 +191,19 @@ async function consume(
       invoices: cosmosInvoiceStore(container, { clock: hastyClock, shards }),
       provider: {
         ...provider,
-        charge: (request) =>
-          limit(() => {
+        async charge(request) {
+          await meetCalling();
+          return limit(() => {
             calls.push(request);
             return provider.charge(request);
-          }),
+          });
+        },
       },
     });
-    return pay(batch).finally(() => void meet());
+    return pay(batch).finally(() => {
+      void meet();
+      void meetCalling();
+    });
   }
 }
 

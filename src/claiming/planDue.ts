@@ -18,7 +18,7 @@ export type ClaimWork =
       kind: 'claim';
       shard: string;
       invoices: readonly Invoice[];
-      /** The shard takes no claims: it is left out from here on. */
+      /** The shard takes no claims: it is left out for a while. */
       leaveOut: () => void;
     }
   | { kind: 'unreadable'; error: string };
@@ -34,7 +34,7 @@ export interface DuePolicy {
   group: string;
   shards: readonly string[];
   pageSize: number;
-  /** The first part of a page that fits one batch of at most `size`. */
+  /** What of a page goes into one batch with its first invoice: at most `size`. */
   cut: (page: readonly Invoice[], size: number) => readonly Invoice[];
 }
 
@@ -44,14 +44,18 @@ const pauseMs = 1_000;
 /** A page that was read longer ago than this, in milliseconds, is read again: others may be due, or longer, by now. */
 const freshMs = 15_000;
 
+/** How long a shard that failed is left out, in milliseconds, before it is tried again. */
+const leftOutMs = 30_000;
+
 /**
  * Plans until nothing is due. What is read is claimed conditionally, so an old page does no harm. A shard that cannot be
- * read is left out, and the others go on.
+ * read or claimed in is left out for a while, and the others go on. A run does not wait for it: the next one has it, too.
  */
 export async function* planDue(parts: DueParts, policy: DuePolicy): AsyncGenerator<ClaimWork | Pause> {
   const { clock, room, heads } = parts;
   const share = createFairShare();
-  const failed = new Set<string>();
+  /** Shards that failed, and until when they are left out (monotonic). */
+  const failed = new Map<string, number>();
   let batches = 0;
   let waited: boolean;
   do {
@@ -60,18 +64,19 @@ export async function* planDue(parts: DueParts, policy: DuePolicy): AsyncGenerat
     let fair: Reader[][] = [];
     for (;;) {
       for (const reader of [readers, ...fair].flat()) {
+        if (!takesPart(reader)) continue;
         const error = await reader.refill();
-        if (error === undefined || failed.has(reader.shard)) continue;
-        failed.add(reader.shard);
+        if (error === undefined) continue;
+        leaveOut(reader.shard);
         yield { kind: 'unreadable', error: `shard ${reader.shard}: ${error}` };
       }
-      const oldest = first(readers, ({ head }) => head?.actionableAt ?? '');
+      const oldest = first(readers.filter(takesPart), ({ head }) => head?.actionableAt ?? '');
       if (oldest?.head?.actionableAt === undefined) break;
       const size = await room.batch();
       if (size === 0 || (room.crowded() && (await othersAreFirst(oldest.head.actionableAt)))) {
         waited = true;
         yield new Pause(pauseMs);
-        readers = fresh(readers);
+        readers = readersOf(nobody, readers);
         fair = fairReaders(readers, fair);
         continue;
       }
@@ -82,22 +87,26 @@ export async function* planDue(parts: DueParts, policy: DuePolicy): AsyncGenerat
       for (const other of [readers, ...fair].flat()) other.drop(taken);
       room.taken(taken.length);
       share.add(shard, taken);
-      yield { kind: 'claim', shard, invoices: taken, leaveOut: () => void failed.add(shard) };
+      yield { kind: 'claim', shard, invoices: taken, leaveOut: () => leaveOut(shard) };
     }
   } while (waited);
 
-  function readersOf(except: LeftOut): Reader[] {
-    return policy.shards
-      .filter((shard) => !failed.has(shard))
-      .map((shard) => createReader(parts, policy, shard, except));
+  function takesPart({ shard }: { shard: string }): boolean {
+    return clock.monotonic() >= (failed.get(shard) ?? Number.NEGATIVE_INFINITY);
   }
 
-  function fresh(readers: readonly Reader[]): Reader[] {
-    return readers
-      .filter(({ shard }) => !failed.has(shard))
-      .map((reader) => {
-        const isFresh = clock.monotonic() - reader.readAt < freshMs;
-        return isFresh ? reader : createReader(parts, policy, reader.shard, reader.except);
+  function leaveOut(shard: string): void {
+    failed.set(shard, clock.monotonic() + leftOutMs);
+  }
+
+  function readersOf(except: LeftOut, before: readonly Reader[] = []): Reader[] {
+    const byShard = new Map(before.map((reader) => [reader.shard, reader]));
+    return policy.shards
+      .filter((shard) => takesPart({ shard }))
+      .map((shard) => {
+        const reader = byShard.get(shard);
+        const isFresh = reader !== undefined && clock.monotonic() - reader.readAt < freshMs;
+        return isFresh ? reader : createReader(parts, policy, shard, except);
       });
   }
 
@@ -105,13 +114,13 @@ export async function* planDue(parts: DueParts, policy: DuePolicy): AsyncGenerat
   function fairReaders(all: Reader[], before: readonly Reader[][]): Reader[][] {
     const without = share.leaveOut().map((except) => {
       const same = before.find(([one]) => JSON.stringify(one?.except) === JSON.stringify(except));
-      return same === undefined ? readersOf(except) : fresh(same);
+      return readersOf(except, same);
     });
     return [...without, ...(share.oneShard() ? [all] : [])];
   }
 
   function leastClaimed(readers: readonly Reader[]): Reader | undefined {
-    return first(readers, ({ shard }) => share.ofShard(shard));
+    return first(readers.filter(takesPart), ({ shard }) => share.ofShard(shard));
   }
 
   async function othersAreFirst(since: string): Promise<boolean> {
@@ -165,17 +174,15 @@ function createReader(
         return errorText(error);
       }
     },
-    take(size) {
-      const taken = cut(page, size);
-      page = page.slice(taken.length);
-      return taken;
-    },
-    drop(taken) {
-      if (page.length === 0) return;
-      const ids = new Set(taken.map(({ id }) => id));
-      page = page.filter(({ id }) => !ids.has(id));
-    },
+    take: (size) => without(cut(page, size)),
+    drop: (taken) => void without(taken),
   };
+
+  function without(taken: readonly Invoice[]): readonly Invoice[] {
+    const ids = new Set(taken.map(({ id }) => id));
+    page = page.filter(({ id }) => !ids.has(id));
+    return taken;
+  }
 }
 
 /** The reader with something to take whose key is the smallest. */

@@ -14,6 +14,7 @@ import { paceLimits } from '../platform/azureNames.ts';
 import { errorText } from '../platform/errorText.ts';
 import type { Instance } from '../platform/instance.ts';
 import { type Counts, defineJob, type GroupRun, type Job, type Processed } from '../runs/job.ts';
+import { nextBatch } from './batchesOf.ts';
 import { type ClaimCounts, decideClaim, noClaims, planClaims } from './planClaims.ts';
 import { type ClaimWork, planDue } from './planDue.ts';
 
@@ -60,7 +61,7 @@ export function processInvoicesJob(parts: ProcessInvoicesParts, policy: Claiming
           group,
           shards: shardsOfGroup(Number(group), { shards, groups }),
           pageSize: batchSize * batchesPerPage,
-          cut: (page, size) => batchesOf(page, size)[0] ?? [],
+          cut: (page, size) => nextBatch(page, size, batchSize),
         },
       );
     },
@@ -158,36 +159,4 @@ export async function claimBatch(
   if (written === undefined) return { counts: { ...noClaims, contended } };
   const message = written.messages.find(({ id }) => id === batchId);
   return { counts: { ...written.plan.counts, contended }, ...(message === undefined ? {} : { message }) };
-}
-
-/**
- * Bytes for the commands of one batch: a Service Bus message holds 256 KB in the standard tier
- * (https://learn.microsoft.com/azure/service-bus-messaging/service-bus-quotas), and the envelope needs some of it.
- */
-const maxBytes = 192 * 1024;
-/** Upper bound of what a command holds besides the invoice's own texts, in bytes. */
-const commandBytes = 400;
-
-/** Cuts a page of invoices into batches of at most `batchSize` whose message fits Service Bus. Keeps the order. */
-export function batchesOf(page: readonly Invoice[], batchSize: number): Invoice[][] {
-  const batches: Invoice[][] = [];
-  let batch: Invoice[] = [];
-  let bytes = 0;
-  for (const invoice of page) {
-    const size = commandBytes + textBytes(invoice);
-    if (batch.length === batchSize || (batch.length > 0 && bytes + size > maxBytes)) {
-      batches.push(batch);
-      batch = [];
-      bytes = 0;
-    }
-    batch.push(invoice);
-    bytes += size;
-  }
-  if (batch.length > 0) batches.push(batch);
-  return batches;
-}
-
-/** Size as JSON, in which a quote or a line feed counts twice. */
-function textBytes({ id, customerId, paymentMethod, description }: Invoice): number {
-  return Buffer.byteLength(JSON.stringify([id, customerId, paymentMethod, description]));
 }

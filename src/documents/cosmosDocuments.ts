@@ -1,9 +1,6 @@
 import type { Container, OperationInput, PatchOperation } from '@azure/cosmos';
 import type { Condition, DocumentStore, Operation, Patch, Transacted } from './documentStore.ts';
-import { StoreAway } from './storeAway.ts';
-
-/** Bytes of UTF-8 in an id (https://learn.microsoft.com/azure/cosmos-db/concepts-limits#per-item-limits). */
-const longestId = 1023;
+import { PartitionFull, StoreAway } from './storeAway.ts';
 
 /** The documents of one Cosmos container. */
 export function cosmosDocuments(container: Container): DocumentStore {
@@ -25,16 +22,6 @@ export function cosmosDocuments(container: Container): DocumentStore {
 }
 
 /**
- * Reads one document; undefined if there is none. That includes ids that no document can have, for which the SDK throws
- * or the service answers 400: callers pass ids from outside. @throws {StoreAway}
- */
-export async function readDocument(container: Container, partition: string, id: string): Promise<unknown> {
-  if (!canBeId(id)) return undefined;
-  const { statusCode, resource } = await fromCosmos(() => container.item(id, partition).read());
-  return statusCode === cosmosStatus.notFound ? undefined : resource;
-}
-
-/**
  * Runs one transaction in the terms of Cosmos. The only caller of `items.batch`, which resolves even if the batch fails:
  * every result code is checked here. An aborted one is uncertain. @throws {StoreAway} the store refuses the app as such
  */
@@ -49,6 +36,8 @@ export async function runBatch(
     const { result } = await fromCosmos(() => container.items.batch(operations, partition, options));
     const codes = (result ?? []).map(({ statusCode }) => statusCode);
     if (codes.length === operations.length && codes.every((code) => code < 300)) return { kind: 'committed' };
+    // A role or a network rule refuses the whole request. One operation is forbidden where there is no room for it.
+    if (codes.includes(cosmosStatus.forbidden)) throw new PartitionFull(partition, { codes });
     const busy = codes.find(isUncertainStatus);
     return busy === undefined ? { kind: 'refused', codes } : { kind: 'uncertain', cause: { code: busy } };
   } catch (error) {
@@ -102,12 +91,6 @@ function pathOf(path: string): string {
   return `/${path.replaceAll('.', '/')}`;
 }
 
-function canBeId(id: string): boolean {
-  return (
-    /^[^/\\?#]+$/.test(id) && !id.endsWith(' ') && id.isWellFormed() && Buffer.byteLength(id) <= longestId
-  );
-}
-
 /** The status codes that the app tells apart (https://learn.microsoft.com/rest/api/cosmos-db/http-status-codes-for-cosmosdb). */
 export const cosmosStatus = {
   badRequest: 400,
@@ -156,14 +139,19 @@ function whyAway(error: unknown): StoreAway['reason'] | undefined {
   if (typeof code === 'string') return 'noAnswer';
   if (typeof code !== 'number') return undefined;
   if (isUncertainStatus(code)) return 'noAnswer';
+  if (code === cosmosStatus.forbidden && codeOf(error, 'substatus') === partitionFull) return 'full';
   return code === cosmosStatus.unauthorized || code === cosmosStatus.forbidden ? 'accessDenied' : undefined;
 }
 
+/** Substatus of a 403 (https://learn.microsoft.com/azure/cosmos-db/nosql/troubleshoot-forbidden). */
+const partitionFull = 1014;
+
 /** `items.batch` wraps the error it threw, and only the cause has the code. */
-function codeOf(error: unknown): unknown {
+function codeOf(error: unknown, name: 'code' | 'substatus' = 'code'): unknown {
   if (typeof error !== 'object' || error === null || error instanceof StoreAway) return undefined;
-  if ('code' in error && error.code !== undefined) return error.code;
-  if (error instanceof Error && error.cause !== undefined) return codeOf(error.cause);
+  const found = (error as Partial<Record<typeof name, unknown>>)[name];
+  if (found !== undefined) return found;
+  if (error instanceof Error && error.cause !== undefined) return codeOf(error.cause, name);
   return error instanceof Error && /^(Abort|Timeout)Error$/.test(error.name) ? error.name : undefined;
 }
 

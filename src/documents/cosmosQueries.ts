@@ -1,14 +1,32 @@
 import type { Container, SqlQuerySpec } from '@azure/cosmos';
 import { z } from 'zod';
-import { fromCosmos } from './cosmosDocuments.ts';
+import { cosmosStatus, fromCosmos } from './cosmosDocuments.ts';
 
 const countSchema = z.tuple([z.number()]);
 const timeSchema = z.tuple([z.iso.datetime()]);
 const countsByStatusSchema = z.array(z.object({ status: z.string(), n: z.number() }));
 
-/** Everything that a query over all partitions finds. @throws {StoreAway} */
-export async function queryAll(container: Container, query: string | SqlQuerySpec): Promise<unknown[]> {
-  const { resources } = await fromCosmos(() => container.items.query<unknown>(query).fetchAll());
+/** Bytes of UTF-8 in an id (https://learn.microsoft.com/azure/cosmos-db/concepts-limits#per-item-limits). */
+const longestId = 1023;
+
+/**
+ * Reads one document; undefined if there is none. That includes ids that no document can have, for which the SDK throws
+ * or the service answers 400: callers pass ids from outside. @throws {StoreAway}
+ */
+export async function readDocument(container: Container, partition: string, id: string): Promise<unknown> {
+  if (!canBeId(id)) return undefined;
+  const { statusCode, resource } = await fromCosmos(() => container.item(id, partition).read());
+  return statusCode === cosmosStatus.notFound ? undefined : resource;
+}
+
+/** Everything that a query finds, over all partitions or in one. @throws {StoreAway} */
+export async function queryAll(
+  container: Container,
+  query: string | SqlQuerySpec,
+  partition?: string,
+): Promise<unknown[]> {
+  const options = partition === undefined ? {} : { partitionKey: partition };
+  const { resources } = await fromCosmos(() => container.items.query<unknown>(query, options).fetchAll());
   return resources;
 }
 
@@ -31,4 +49,10 @@ export async function countByStatus(container: Container, type: string): Promise
   const query = 'SELECT c.status, COUNT(1) AS n FROM c WHERE c.type = @type GROUP BY c.status';
   const found = await queryAll(container, { query, parameters: [{ name: '@type', value: type }] });
   return new Map(countsByStatusSchema.parse(found).map(({ status, n }) => [status, n]));
+}
+
+function canBeId(id: string): boolean {
+  return (
+    /^[^/\\?#]+$/.test(id) && !id.endsWith(' ') && id.isWellFormed() && Buffer.byteLength(id) <= longestId
+  );
 }

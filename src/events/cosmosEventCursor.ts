@@ -1,6 +1,7 @@
 import type { Container } from '@azure/cosmos';
 import { z } from 'zod';
-import { createUnlessThere, readDocument, unlessRefused } from '../documents/cosmosDocuments.ts';
+import { createUnlessThere, unlessRefused } from '../documents/cosmosDocuments.ts';
+import { readDocument } from '../documents/cosmosQueries.ts';
 import { plainVersion, readableDocument } from '../documents/storedDocuments.ts';
 import type { EventCursor } from './eventCursor.ts';
 

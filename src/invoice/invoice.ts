@@ -33,7 +33,12 @@ const claimSchema = tolerantObject({
   fence: z.number(),
   attempt: z.number(),
   at: z.string(),
+  /** `calling`: calls may have begun (callStart.ts). */
   phase: z.enum(['claimed', 'calling']),
+  /** The start that made it `calling`. Absent until then, and if a release before 0.3 started it. */
+  startedBy: z.string().exactOptional(),
+  /** Earlier calls ended without a word: perhaps paying this invoice ends the process. */
+  isolated: z.boolean().exactOptional(),
 });
 export type Claim = z.infer<typeof claimSchema>;
 

@@ -28,11 +28,18 @@ export interface InvoiceChange {
 /** Timeline entries that an invoice keeps: an outage of days must not grow the document without bound. */
 const maxEntries = 100;
 
+/**
+ * What such a timeline keeps is no longer than this, as JSON, in bytes. A transaction holds 2 MB
+ * (https://learn.microsoft.com/azure/cosmos-db/nosql/transactional-batch), and a claim may rewrite 96 timelines.
+ */
+const keptBytes = 8 * 1024;
+
+/** Characters of a reason that are stored: providers and stores give texts of any length. */
+export const longestReason = 500;
+
 /** Changes an invoice if it is still as it was read. Past the limit its timeline keeps the first entry and the latest. */
-export function ifUnchanged(
-  invoice: Invoice,
-  { set: changed = {}, clear = [], entry }: InvoiceChange,
-): Patch {
+export function ifUnchanged(invoice: Invoice, change: InvoiceChange): Patch {
+  const { set: changed, clear, entry } = bounded(change);
   const { id, _etag, timeline } = invoice;
   const patch = { kind: 'patch' as const, id, version: _etag };
   const version = invoiceVersion({ ...invoice, ...changed });
@@ -41,21 +48,41 @@ export function ifUnchanged(
   if (timeline.length < maxEntries) {
     return { ...patch, set, remove, append: { path: 'timeline', value: entry } };
   }
-  const kept = [...timeline.slice(0, 1), ...timeline.slice(-maxEntries / 2), entry];
+  const kept = [...timeline.slice(0, 1), ...latestOf(timeline), entry];
   return { ...patch, set: { ...set, timeline: kept }, remove };
 }
 
+function latestOf(timeline: readonly TimelineEntry[]): readonly TimelineEntry[] {
+  const latest = timeline.slice(-maxEntries / 2);
+  let bytes = 0;
+  const first = latest.findLastIndex((entry) => {
+    bytes += Buffer.byteLength(JSON.stringify(entry));
+    return bytes > keptBytes;
+  });
+  return latest.slice(first + 1);
+}
+
+function bounded({ set = {}, clear = [], entry }: InvoiceChange): Required<InvoiceChange> {
+  const reason = typeof entry.reason === 'string' ? { reason: cut(entry.reason) } : {};
+  return {
+    set: set.reason === undefined ? set : { ...set, reason: cut(set.reason) },
+    clear,
+    entry: { ...entry, ...reason },
+  };
+}
+
+function cut(text: string): string {
+  return text.length <= longestReason ? text : `${text.slice(0, longestReason - 1)}…`;
+}
+
 /** Changes an invoice if this batch still has its claim. What is cleared must be there. */
-export function ifClaimedBy(
-  batchId: string,
-  id: string,
-  { set = {}, clear = [], entry }: InvoiceChange,
-): Patch {
+export function ifClaimedBy(batchId: string, id: string, change: InvoiceChange): Patch {
+  const { set, clear, entry } = bounded(change);
   return {
     kind: 'patch',
     id,
     where: claimedBy(batchId),
-    set,
+    set: { ...set },
     remove: clear,
     append: { path: 'timeline', value: entry },
   };

@@ -15,5 +15,5 @@ export {
   type OutboxStatus,
   type SendResult,
 } from '../outbox/outboxMessage.ts';
-export type { Dispatched, OutboxStore, RedrivenMessage } from '../outbox/outboxStore.ts';
+export type { Dispatched, DueQuery, OutboxStore, RedrivenMessage } from '../outbox/outboxStore.ts';
 export { type SweepCounts, type SweepParts, sweepOutbox } from '../outbox/sweepOutbox.ts';

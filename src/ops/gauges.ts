@@ -8,6 +8,16 @@ import type { Instance } from '../platform/instance.ts';
 import type { PoisonItems } from '../workItems/poison.ts';
 import { readPace } from './paceFigures.ts';
 
+export interface GaugeParts {
+  invoices: Pick<InvoiceStore, 'parkedCount' | 'unknownSince' | 'inProgressSince' | 'backlog' | 'overdue'>;
+  outbox: Pick<OutboxStore, 'parkedCount'>;
+  pace: PaceStore;
+  poison: Pick<PoisonItems, 'waiting'>;
+  /** Reports whether the provider takes our key. Default: nobody asks. */
+  checkKey?: () => Promise<void>;
+  instance: Pick<Instance, 'clock' | 'telemetry'>;
+}
+
 /**
  * Reports what waits, for a person or to be paid, over all shards. Each sweep does, so an alert stays up for as long as it
  * has to.
@@ -26,15 +36,7 @@ export async function reportGauges({
   poison,
   checkKey = async () => {},
   instance: { clock, telemetry },
-}: {
-  invoices: Pick<InvoiceStore, 'parkedCount' | 'unknownSince' | 'inProgressSince' | 'backlog' | 'overdue'>;
-  outbox: Pick<OutboxStore, 'parkedCount'>;
-  pace: PaceStore;
-  poison: Pick<PoisonItems, 'waiting'>;
-  /** Reports whether the provider takes our key. Default: nobody asks. */
-  checkKey?: () => Promise<void>;
-  instance: Pick<Instance, 'clock' | 'telemetry'>;
-}): Promise<void> {
+}: GaugeParts): Promise<void> {
   // Each gauge is reported once its own query answers, so that one that fails hides no other.
   await Promise.all([overdue(), unknown(), inProgress(), parked(), poisoned(), backlog(), checkKey()]);
 

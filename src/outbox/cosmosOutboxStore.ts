@@ -29,17 +29,27 @@ export function cosmosOutboxStore(
   return {
     ...outboxWrites({ documents: cosmosDocuments(container), clock }),
 
-    async due({ now, limit }) {
+    async due({ now, limit, shard, except = { shards: [], destinations: [] } }) {
+      const leftOut = [
+        ...(except.shards.length === 0 ? [] : ['NOT ARRAY_CONTAINS(@shards, c.shard)']),
+        ...(except.destinations.length === 0 ? [] : ['NOT ARRAY_CONTAINS(@destinations, c.destination)']),
+      ];
+      const conditions = [`c.type = 'outboxMessage'`, 'c.nextAttemptAt <= @now', ...leftOut].join(' AND ');
       for (let offset = 0; ; offset += limit) {
-        const found = await queryAll(container, {
-          query: `SELECT * FROM c WHERE c.type = 'outboxMessage' AND c.nextAttemptAt <= @now
-            ORDER BY c.nextAttemptAt OFFSET @offset LIMIT @limit`,
-          parameters: [
-            { name: '@now', value: now },
-            { name: '@offset', value: offset },
-            { name: '@limit', value: limit },
-          ],
-        });
+        const found = await queryAll(
+          container,
+          {
+            query: `SELECT * FROM c WHERE ${conditions} ORDER BY c.nextAttemptAt OFFSET @offset LIMIT @limit`,
+            parameters: [
+              { name: '@now', value: now },
+              { name: '@offset', value: offset },
+              { name: '@limit', value: limit },
+              { name: '@shards', value: [...except.shards] },
+              { name: '@destinations', value: [...except.destinations] },
+            ],
+          },
+          shard,
+        );
         const messages = readableDocuments(found, outboxMessageSchema, 'outboxMessage', onUnreadable);
         const more = found.length === limit;
         // A whole page of unreadable ones would come again and again, and hide what is behind it.
@@ -97,7 +107,8 @@ export function cosmosOutboxStore(
     oldestPending: () =>
       queryOldest(
         container,
-        `SELECT VALUE MIN(c.notBefore ?? c.createdAt) FROM c WHERE c.type = 'outboxMessage' AND c.status = 'pending'`,
+        // Only what is pending has a next attempt; its status it shares with millions of invoices.
+        `SELECT VALUE MIN(c.notBefore ?? c.createdAt) FROM c WHERE IS_DEFINED(c.nextAttemptAt) AND c.status = 'pending'`,
       ),
 
     countByStatus: () => countByStatus(container, 'outboxMessage'),

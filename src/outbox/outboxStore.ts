@@ -12,6 +12,13 @@ export type RedrivenMessage =
   | { kind: 'notFound' }
   | { kind: 'refused'; status: OutboxStatus };
 
+export interface DueQuery {
+  now: string;
+  limit: number;
+  shard?: string;
+  except?: { shards: readonly string[]; destinations: readonly string[] };
+}
+
 /**
  * What the outbox needs of the place where its messages are kept. Messages are created elsewhere: in the transaction of
  * the change that they announce. `src/testing/outbox/outboxStoreContract.ts` says how a store behaves. All methods may reject with
@@ -20,9 +27,10 @@ export type RedrivenMessage =
 export interface OutboxStore {
   /**
    * Pending messages of all partitions whose next try is due at `now` (ISO 8601, UTC), longest waiting first. `more`: there
-   * may be others behind these.
+   * may be others behind these. `shard`: of this partition only. `except`: without those of these partitions, and without
+   * those for these destinations.
    */
-  due(query: { now: string; limit: number }): Promise<{ messages: OutboxMessage[]; more: boolean }>;
+  due(query: DueQuery): Promise<{ messages: OutboxMessage[]; more: boolean }>;
   /**
    * Records what became of messages, as long as nobody else has recorded something since they were read. Does not wait for
    * a store that gives no clear answer, and does not reject for its sake. Returns for how many the answer was not clear:

@@ -91,7 +91,9 @@ export function createClaimRoom(
 
   async function look(): Promise<void> {
     const [open, schedule] = await Promise.all([
-      openClaims(new Date(clock.now()).toISOString()),
+      // One shard that is away must not end the work in the others. Until it can be counted again, what this group has claimed
+      // since counts as open.
+      openClaims(new Date(clock.now()).toISOString()).catch(() => known.open),
       // Without the schedule the pace is taken to be the ceiling.
       pace.read(limit).catch(() => undefined),
     ]);

@@ -16,7 +16,12 @@ import { lockRenewalMs } from './payingPolicy.ts';
 export const callsOverMs = 2 * lockRenewalMs;
 
 /** Entries that say that a batch holds the invoice; each other entry of a batch says how its claim ended. */
-const holding: ReadonlySet<string> = new Set(['claimed', 'reclaimed', 'payment method resolved']);
+const holding: ReadonlySet<string> = new Set([
+  'claimed',
+  'reclaimed',
+  'called again',
+  'payment method resolved',
+]);
 
 /**
  * The time (milliseconds since the epoch) from which no call for an invoice that is not claimed can be under way any more;

@@ -5,7 +5,8 @@ import { metric } from '../platform/appMetrics.ts';
 import { errorText } from '../platform/errorText.ts';
 import type { Instance } from '../platform/instance.ts';
 import { keepMessageLock, type LockRenewal } from './messageLock.ts';
-import { type BatchResult, createPayBatch, type PayingParts, type PayingPolicy } from './payBatch.ts';
+import { type BatchResult, createPayBatch, type PayingParts } from './payBatch.ts';
+import type { PayingPolicy } from './payingPolicy.ts';
 import { BatchRefused, parseBatch } from './paymentBatch.ts';
 
 /** What the trigger says about a delivery. */
@@ -73,7 +74,7 @@ export function createExecutePayments(
         return { putOff: error.message };
       }
       const away =
-        error instanceof NoClearAnswer || (error instanceof StoreAway && error.reason === 'accessDenied');
+        error instanceof NoClearAnswer || (error instanceof StoreAway && error.reason !== 'noAnswer');
       if (away && deliveryCount >= enoughDeliveries) {
         telemetry.count(metric.batchLeft);
         return { left: errorText(error) };

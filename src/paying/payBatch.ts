@@ -1,24 +1,31 @@
 import type { FollowUps } from '../followUps/followUps.ts';
+import type { EarlierCalls, Starting } from '../invoice/callStart.ts';
 import type { InvoiceStore } from '../invoice/store/invoiceStore.ts';
 import type { Backlog } from '../outbox/dispatcher.ts';
 import { metric } from '../platform/appMetrics.ts';
-import type { Clock } from '../platform/clock.ts';
 import type { Instance } from '../platform/instance.ts';
 import { chargeUnderKey } from './chargeUnderKey.ts';
-import {
-  type CommandOutcome,
-  decideSettlement,
-  type Settlement,
-  type SettlementPolicy,
-} from './decideSettlement.ts';
+import { type CommandOutcome, decideSettlement, type Settlement } from './decideSettlement.ts';
 import type { PacedProvider } from './pacedProvider.ts';
+import type { PayingPolicy } from './payingPolicy.ts';
 import type { PaymentBatch, PaymentCommand } from './paymentBatch.ts';
 import type { SettledCommand } from './planSettlement.ts';
+import { createQuarantine } from './quarantine.ts';
 import { resolveMethod } from './resolveMethod.ts';
-import { type StartedBatch, settleBatch, startBatch } from './startAndSettle.ts';
+import { settleAsTheyCome } from './settleAsTheyCome.ts';
+import {
+  attemptOf,
+  firstPart,
+  type Part,
+  partsToRepeat,
+  type StartedPart,
+  settleBatch,
+  startPart,
+  toStart,
+} from './startAndSettle.ts';
 
 export interface PayingParts {
-  invoices: Pick<InvoiceStore, 'start' | 'settle' | 'update'>;
+  invoices: Pick<InvoiceStore, 'start' | 'giveBack' | 'settle' | 'update'>;
   provider: PacedProvider;
   followUps: FollowUps;
   /** Where the messages of follow-ups wait for their dispatch. */
@@ -26,20 +33,13 @@ export interface PayingParts {
   instance: Instance;
 }
 
-export interface PayingPolicy {
-  settlement: SettlementPolicy;
-  claimStaleMs: number;
-  /** How long after its delivery calls of a batch may begin, in milliseconds (payingPolicy.ts). */
-  callWindowMs: number;
-  /** How long settled outcomes wait for others of their batch, in milliseconds. */
-  lingerMs: number;
-}
-
 export interface BatchResult {
   settled: Record<Settlement['kind'], number>;
-  dropped: StartedBatch['dropped'];
+  dropped: StartedPart['dropped'];
   /** Outcomes of invoices that another claim took meanwhile. */
   lost: number;
+  /** Not called in this delivery's time. Their claims go stale, and a run decides. */
+  left: number;
 }
 
 /** The batch had to stop before every command was called: the message has to be delivered again. */
@@ -50,23 +50,33 @@ export class BatchUnfinished extends Error {
 /** Pays one batch. Once `mayCall` says no, no further call begins; calls under way are settled. */
 export type PayBatch = (batch: PaymentBatch, mayCall?: () => boolean) => Promise<BatchResult>;
 
+/** What is to be written of a command. */
+type Ended = { kind: 'settled'; one: SettledCommand } | { kind: 'notCalled'; command: PaymentCommand };
+
 /**
  * Creates what pays a batch: wait until its calls can be made soon, start, charge side by side as their turns come, settle
  * as the outcomes come. Each invoice has its own outcome; a slow call holds up only itself. It is safe to run a batch twice,
  * even at the same time: the claim's token admits one writer, and a repeated call sends the same idempotency key.
  *
- * Calls whose turn did not come within the batch's time go back in one transaction, due at once.
+ * What an earlier delivery has begun to call comes last, in small parts one after the other, because one of its invoices may
+ * have ended that process (invoice/isolation.ts).
+ *
+ * Calls whose turn did not come within the batch's time go back in one transaction, due at once. So do those that are not
+ * made because `mayCall` says no, but to the batch, as never called: its message comes again.
  *
  * A batch rejects with `BatchUnfinished` if `mayCall` said no before every command was called, and with `NoClearAnswer` if
  * the store was away for too long.
  */
 export function createPayBatch(parts: PayingParts, policy: PayingPolicy): PayBatch {
   const { invoices, provider, backlog, instance } = parts;
-  const { clock, telemetry } = instance;
+  const { clock, telemetry, name: by } = instance;
+  const { claimStaleMs, lingerMs } = policy;
+  const quarantine = createQuarantine(clock);
 
   return async (batch, mayCall = () => true) => {
     if (!mayCall()) throw new BatchUnfinished(`batch ${batch.batchId} was not started`);
     using _busy = backlog.busy();
+    const { batchId, shard } = batch;
     const before = clock.monotonic() + policy.callWindowMs;
     const startedAt = clock.now();
     // By the wall clock too: on a machine that was frozen, the monotonic clock may have stood still (callsOver.ts).
@@ -77,58 +87,100 @@ export function createPayBatch(parts: PayingParts, policy: PayingPolicy): PayBat
       settled: { paid: 0, retry: 0, declined: 0, processing: 0, parked: 0 },
       dropped,
       lost: 0,
+      left: 0,
     };
     let notCalled = 0;
 
-    await settleAsTheyCome(await begin(), { clock, lingerMs: policy.lingerMs, settle });
+    const calledBefore = await payPart(firstPart(batch));
+    const repeats = partsToRepeat(batch, calledBefore);
+    result.left += calledBefore.size - repeats.reduce((sum, { commands }) => sum + commands.length, 0);
+    for (const part of repeats) result.left += (await payPart(part)).size;
     if (dropped.staleClaim > 0) telemetry.count(metric.batchStale, {}, dropped.staleClaim);
-    if (notCalled > 0)
-      throw new BatchUnfinished(`${notCalled} commands of batch ${batch.batchId} were not called`);
+    if (notCalled > 0) throw new BatchUnfinished(`${notCalled} commands of batch ${batchId} were not called`);
     return result;
 
-    /**
-     * Starts the batch and asks for the turn of each command. A batch that is not let in in time is started too before it
-     * goes back: only the start tells which of its calls an earlier delivery had begun.
-     */
-    async function begin(): Promise<Promise<SettledCommand | undefined>[]> {
-      using admission = await provider.admit(batch.commands.length, before);
-      if (!mayCall()) return batch.commands.map(leave);
-      const started = await startBatch(invoices, batch, policy);
-      Object.assign(dropped, started.dropped);
-      return started.toPay.map(admission === undefined ? leave : work);
+    /** Pays one part, and returns those that another delivery has begun to call. */
+    async function payPart(part: Part): Promise<ReadonlyMap<string, EarlierCalls>> {
+      using place = part.isolated ? await quarantine.enter({ attempt: attemptOf(part), before }) : undefined;
+      const started = await begin(part, { mayEnter: !part.isolated || place !== undefined });
+      if (started === undefined) return new Map();
+      await settleAsTheyCome(started.ends, {
+        clock,
+        lingerMs,
+        settle: (ended) => write(ended, started),
+      });
+      return started.calledBefore;
     }
 
-    async function work(command: PaymentCommand): Promise<SettledCommand | undefined> {
-      const resolved = await resolveMethod({ invoices, calls, instance }, batch.batchId, command);
+    /**
+     * Starts a part and asks for the turn of each command. What is not let in in time is started too before it goes back:
+     * only the start tells which of its calls an earlier delivery had begun. What is tried apart stays as it is.
+     */
+    async function begin(part: Part, { mayEnter }: { mayEnter: boolean }) {
+      const { commands, isolated } = part;
+      using admission = mayEnter ? await provider.admit(commands.length, before) : undefined;
+      if (!mayCall()) {
+        notCalled += commands.length;
+        return undefined;
+      }
+      if (admission === undefined && isolated) {
+        result.left += commands.length;
+        return undefined;
+      }
+      const started = await startPart(invoices, batch, part, { claimStaleMs, by });
+      dropped.settled += started.dropped.settled;
+      dropped.staleClaim += started.dropped.staleClaim;
+      dropped.missing += started.dropped.missing;
+      const pay = admission === undefined ? leave : work;
+      return { ...started, part, ends: started.toPay.map((command) => pay(command, part)) };
+    }
+
+    async function work(command: PaymentCommand, part: Part): Promise<Ended | undefined> {
+      const resolved = await resolveMethod({ invoices, calls, instance }, batchId, command);
       switch (resolved.kind) {
         case 'lost':
           result.lost++;
           return undefined;
         case 'none':
-          return resolved.outcome.kind === 'notCalled' ? leave(command) : settled(command, resolved.outcome);
+          return resolved.outcome.kind === 'notCalled'
+            ? leave(command, part)
+            : settled(command, resolved.outcome);
         case 'resolved': {
           const outcome = await chargeUnderKey(calls, resolved.command, clock.now());
-          if (outcome.kind === 'notCalled') return leave(resolved.command);
+          if (outcome.kind === 'notCalled') return leave(resolved.command, part);
           return settled(resolved.command, outcome);
         }
       }
     }
 
     /** The command goes back, or comes again with the message: then nobody else may take it. */
-    async function leave(command: PaymentCommand): Promise<SettledCommand | undefined> {
-      if (mayCall()) return settled(command, { kind: 'notCalled' });
-      notCalled++;
-      return undefined;
+    async function leave(command: PaymentCommand, { isolated }: Part): Promise<Ended> {
+      if (!mayCall()) notCalled++;
+      else if (isolated) result.left++;
+      else return settled(command, { kind: 'notCalled' });
+      return { kind: 'notCalled', command };
     }
 
-    function settled(command: PaymentCommand, outcome: CommandOutcome): SettledCommand {
+    function settled(command: PaymentCommand, outcome: CommandOutcome): Ended {
       telemetry.count(metric.paymentOutcome, { outcome: outcome.kind });
       const settlement = decideSettlement(command, outcome, policy.settlement, clock.now());
-      return { command, settlement };
+      return { kind: 'settled', one: { command, settlement } };
     }
 
-    async function settle(part: SettledCommand[]): Promise<void> {
-      const { settled, lost, messages } = await settleBatch(parts, batch, part);
+    async function write(
+      ended: Ended[],
+      { part, starting }: { part: Part; starting: Starting },
+    ): Promise<void> {
+      const toSettle = ended.flatMap((end) => (end.kind === 'settled' ? [end.one] : []));
+      const held = ended.flatMap((end) => (end.kind === 'notCalled' ? [toStart(part, end.command)] : []));
+      await Promise.all([
+        toSettle.length === 0 ? undefined : settle(toSettle),
+        held.length === 0 ? undefined : invoices.giveBack({ shard, starting, held }),
+      ]);
+    }
+
+    async function settle(some: SettledCommand[]): Promise<void> {
+      const { settled, lost, messages } = await settleBatch(parts, batch, some);
       for (const { settlement } of settled) {
         result.settled[settlement.kind]++;
         if (settlement.kind === 'parked')
@@ -139,50 +191,4 @@ export function createPayBatch(parts: PayingParts, policy: PayingPolicy): PayBat
       for (const message of messages) if (message.notBefore === undefined) backlog.add(message);
     }
   };
-}
-
-/**
- * Passes results on in groups as they arrive: once all are there, or `lingerMs` after the first of a group. A batch whose
- * calls take about the same time is settled in one go, and one slow call does not hold up the rest. A result that is
- * `undefined` needs no settling.
- *
- * @throws what `settle` or one of the results throws, after all the others have ended
- */
-export async function settleAsTheyCome<T>(
-  results: readonly Promise<T | undefined>[],
-  { clock, lingerMs, settle }: { clock: Clock; lingerMs: number; settle: (group: T[]) => Promise<void> },
-): Promise<void> {
-  let arrived: T[] = [];
-  let first = Promise.withResolvers<void>();
-  const watched = results.map(async (promise) => {
-    const result = await promise;
-    if (result === undefined) return;
-    arrived.push(result);
-    first.resolve();
-  });
-  const finished = Promise.allSettled(watched);
-  let failure: { error: unknown } | undefined;
-  let open = true;
-  const closed = finished.then(() => {
-    open = false;
-    first.resolve();
-  });
-  while (open || arrived.length > 0) {
-    await first.promise;
-    const stop = new AbortController();
-    if (open) await Promise.race([closed, clock.sleep(lingerMs, stop.signal).catch(() => {})]);
-    stop.abort();
-    const group = arrived;
-    arrived = [];
-    first = Promise.withResolvers();
-    if (!open) first.resolve();
-    try {
-      if (group.length > 0) await settle(group);
-    } catch (error) {
-      // The other answers are known, and would otherwise have to be asked for again.
-      failure ??= { error };
-    }
-  }
-  if (failure !== undefined) throw failure.error;
-  for (const outcome of await finished) if (outcome.status === 'rejected') throw outcome.reason;
 }

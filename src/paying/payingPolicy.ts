@@ -1,5 +1,13 @@
-import { defaultSettlementPolicy } from './decideSettlement.ts';
-import type { PayingPolicy } from './payBatch.ts';
+import { defaultSettlementPolicy, type SettlementPolicy } from './decideSettlement.ts';
+
+export interface PayingPolicy {
+  settlement: SettlementPolicy;
+  claimStaleMs: number;
+  /** How long after its delivery calls of a batch may begin, in milliseconds (`callWindowMs`). */
+  callWindowMs: number;
+  /** How long settled outcomes wait for others of their batch, in milliseconds. */
+  lingerMs: number;
+}
 
 /** The policy of one process: what the settings say, and what they need not. */
 export function payingPolicy({

@@ -1,53 +1,107 @@
 import { randomUUID } from 'node:crypto';
 import type { FollowUps } from '../followUps/followUps.ts';
+import type { EarlierCalls, Starting, ToStart } from '../invoice/callStart.ts';
 import { unknownSince } from '../invoice/invoice.ts';
+import { companyOf, staleAfterMs } from '../invoice/isolation.ts';
+import { maxAttempts } from '../invoice/maxAttempts.ts';
 import type { InvoiceStore, Settled, Started } from '../invoice/store/invoiceStore.ts';
 import type { Instance } from '../platform/instance.ts';
 import type { PaymentBatch, PaymentCommand } from './paymentBatch.ts';
 import { planSettlement, type SettledCommand } from './planSettlement.ts';
 
-export interface StartedBatch {
+/** Commands of a batch that are called together. */
+export interface Part {
+  commands: readonly PaymentCommand[];
+  /** Where another delivery has called before: then this is one attempt more. */
+  earlier: ReadonlyMap<string, EarlierCalls>;
+  /** Nothing else that is tried apart is called at the same time. */
+  isolated: boolean;
+}
+
+export interface StartedPart {
   /** The commands whose invoices this batch holds, now marked as being called. */
   toPay: PaymentCommand[];
+  /** Commands that another delivery has begun to call. They are to be tried apart. */
+  calledBefore: Map<string, EarlierCalls>;
   /** How many were dropped, and why. */
   dropped: Started['dropped'];
+  starting: Starting;
+}
+
+/** The part of a batch with which a delivery begins: all of it, for it is not known yet what another has called. */
+export function firstPart({ commands, isolated = false }: PaymentBatch): Part {
+  return { commands, earlier: new Map(), isolated };
 }
 
 /**
- * Marks the invoices of a batch as being called, in one transaction that holds only while each is still claimed by this
- * batch and was not called before, unless its command says that it may have been charged. If that is refused (the message
- * came again, a claim went stale), the batch is read once and each command decided by itself; the rest is started again.
- * A command whose calls had begun under this claim before is paid as one that may have been charged.
+ * What is to be called again, in parts as small as each attempt asks for, those that were tried least often first. What
+ * has no attempt left stays out: its claim goes stale, and a run parks it. Pure.
+ */
+export function partsToRepeat(
+  { commands }: Pick<PaymentBatch, 'commands'>,
+  calledBefore: ReadonlyMap<string, EarlierCalls>,
+): Part[] {
+  const byAttempt = Map.groupBy(commands, ({ invoiceId }) => calledBefore.get(invoiceId)?.attempt);
+  const parts: Part[] = [];
+  for (let attempt = 1; attempt < maxAttempts; attempt++) {
+    const called = byAttempt.get(attempt) ?? [];
+    const size = companyOf(attempt + 1, commands.length);
+    for (let from = 0; from < called.length; from += size) {
+      parts.push({ commands: called.slice(from, from + size), earlier: calledBefore, isolated: true });
+    }
+  }
+  return parts;
+}
+
+/** The attempt that calling this part is: the highest of its commands. */
+export function attemptOf({ commands, earlier }: Part): number {
+  return Math.max(
+    ...commands.map(({ invoiceId, attempt }) => (earlier.get(invoiceId)?.attempt ?? attempt - 1) + 1),
+  );
+}
+
+/** What the store has to know of one command of a part. */
+export function toStart({ earlier }: Part, { invoiceId }: PaymentCommand): ToStart {
+  const before = earlier.get(invoiceId);
+  return { invoiceId, ...(before === undefined ? {} : { earlier: before }) };
+}
+
+/**
+ * Marks the invoices of a part as being called, in one transaction that holds only while each is still claimed by this
+ * batch and was not called by another delivery. If that is refused (the message came again, a claim went stale), the part is
+ * read once and each command decided by itself; the rest is started again. A command that is called again is paid as one
+ * that may have been charged.
  *
  * @throws {NoClearAnswer}
  */
-export async function startBatch(
+export async function startPart(
   invoices: Pick<InvoiceStore, 'start'>,
-  { batchId, shard, commands }: PaymentBatch,
-  { claimStaleMs }: { claimStaleMs: number },
-): Promise<StartedBatch> {
-  const { held, dropped } = await invoices.start({
+  { batchId, shard }: Pick<PaymentBatch, 'batchId' | 'shard'>,
+  part: Part,
+  { claimStaleMs, by }: { claimStaleMs: number; by: string },
+): Promise<StartedPart> {
+  const { commands } = part;
+  const { held, calledBefore, dropped, starting } = await invoices.start({
     shard,
     batchId,
-    invoices: commands.map(({ invoiceId, payment }) => ({
-      invoiceId,
-      mayBeCharged: payment.unknownSince !== undefined,
-    })),
-    staleAfterMs: claimStaleMs,
+    invoices: commands.map((command) => toStart(part, command)),
+    staleAfterMs: staleAfterMs(attemptOf(part), claimStaleMs),
+    by,
   });
-  const byId = new Map(held.map((invoice) => [invoice.invoiceId, invoice]));
+  const byId = new Map(held.map((one) => [one.invoiceId, one]));
   const toPay = commands.flatMap((command) => {
-    const invoice = byId.get(command.invoiceId);
-    if (invoice === undefined) return [];
-    return [resumed(command, invoice)];
+    const one = byId.get(command.invoiceId);
+    return one === undefined ? [] : [repeated(command, one.earlier)];
   });
-  return { toPay, dropped };
+  const before = new Map(calledBefore.map((one) => [one.invoiceId, one.earlier]));
+  return { toPay, calledBefore: before, dropped, starting };
 }
 
-/** The command as it is to be paid: calls that had begun under this claim before may have charged. Pure. */
-export function resumed(command: PaymentCommand, { calledSince }: { calledSince?: string }): PaymentCommand {
-  if (calledSince === undefined) return command;
-  return { ...command, payment: unknownSince(command.payment, calledSince) };
+/** The command as it is to be paid: earlier calls under its claim may have charged. Pure. */
+export function repeated(command: PaymentCommand, earlier: EarlierCalls | undefined): PaymentCommand {
+  if (earlier === undefined) return command;
+  const payment = unknownSince(command.payment, earlier.since);
+  return { ...command, attempt: earlier.attempt + 1, payment };
 }
 
 /**

@@ -1,6 +1,7 @@
 import type { Container, PatchOperation, SqlParameter } from '@azure/cosmos';
-import { createUnlessThere, readDocument, unlessChanged } from '../documents/cosmosDocuments.ts';
+import { createUnlessThere, unlessChanged } from '../documents/cosmosDocuments.ts';
 import { queryPage } from '../documents/cosmosPages.ts';
+import { readDocument } from '../documents/cosmosQueries.ts';
 import { type OnUnreadable, readableDocument, readableDocuments } from '../documents/storedDocuments.ts';
 import { runRecordSchema } from './runRecord.ts';
 import type { EndOfRun, ListRuns, RunKey, RunStore } from './runStore.ts';

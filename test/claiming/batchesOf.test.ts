@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { batchesOf } from '../../src/claiming/processInvoices.ts';
+import { batchesOf, nextBatch } from '../../src/claiming/batchesOf.ts';
 import { commandFor } from '../../src/paying/paymentBatch.ts';
-import { anInvoice } from '../support/anInvoice.ts';
+import { aClaimedInvoice, anInvoice } from '../support/anInvoice.ts';
 
 describe('batchesOf', () => {
   test('cuts a page into full batches and a remainder', () => {
@@ -39,5 +39,36 @@ describe('batchesOf', () => {
       ),
       { numRuns: 30 },
     );
+  });
+});
+
+describe('nextBatch', () => {
+  const due = (count: number) => Array.from({ length: count }, (_, n) => anInvoice({ id: `due-${n}` }));
+  const suspects = (count: number, attempts: number) =>
+    Array.from({ length: count }, (_, n) => aClaimedInvoice({ id: `suspect-${attempts}-${n}`, attempts }));
+
+  test('what is tried apart goes only with its like, in small company', () => {
+    const page = [...suspects(30, 1), ...due(60), ...suspects(5, 4)];
+    expect(nextBatch(page, 50, 50)).toEqual(page.slice(0, 18));
+    expect(nextBatch(page.slice(30), 50, 50)).toEqual(page.slice(30, 80));
+    expect(nextBatch(page.slice(90), 50, 50)).toEqual(page.slice(90, 91));
+  });
+
+  test('what waits behind is not lost: taken batch by batch, a page comes to its end', () => {
+    let page = [...due(3), ...suspects(4, 3), ...due(2), ...suspects(3, 1)];
+    const taken: string[] = [];
+    while (page.length > 0) {
+      const batch = nextBatch(page, 50, 10);
+      expect(batch.length).toBeGreaterThan(0);
+      taken.push(...batch.map(({ id }) => id));
+      page = page.filter((invoice) => !batch.includes(invoice));
+    }
+    expect(new Set(taken).size).toBe(10);
+    expect(nextBatch([], 50, 50)).toEqual([]);
+  });
+
+  test('where there is room for less, it is less', () => {
+    expect(nextBatch(suspects(30, 1), 5, 50)).toHaveLength(5);
+    expect(nextBatch(due(30), 5, 50)).toHaveLength(5);
   });
 });

@@ -37,6 +37,11 @@ function world(invoices: readonly Invoice[]) {
       for (let from = 0; from < due.length; from += pageSize) yield due.slice(from, from + pageSize);
     },
   };
+  const plan = (room: ClaimRoom, heads: HeadBoard = { tell: async () => [] }) =>
+    planDue(
+      { invoices: store, clock, room, heads },
+      { group: '0', shards, pageSize: 40, cut: (page, size) => page.slice(0, size) },
+    );
   /** What is claimed, in order; `room` says how much may be. */
   async function claimAll(
     options: {
@@ -47,19 +52,11 @@ function world(invoices: readonly Invoice[]) {
       onPause?: () => Promise<void>;
     } = {},
   ) {
-    const {
-      room = unlimitedRoom(options.size ?? 10),
-      heads = { tell: async () => [] },
-      most = Number.POSITIVE_INFINITY,
-    } = options;
+    const { room = unlimitedRoom(options.size ?? 10), heads, most = Number.POSITIVE_INFINITY } = options;
     const claimed: Invoice[] = [];
     const errors: string[] = [];
     let pauses = 0;
-    const plan = planDue(
-      { invoices: store, clock, room, heads },
-      { group: '0', shards, pageSize: 40, cut: (page, size) => page.slice(0, size) },
-    );
-    for await (const piece of plan) {
+    for await (const piece of plan(room, heads)) {
       if (piece instanceof Pause) {
         pauses++;
         await clock.advance(piece.ms);
@@ -73,7 +70,7 @@ function world(invoices: readonly Invoice[]) {
     }
     return { claimed, pauses, errors };
   }
-  return { clock, left, failing, queries, claimAll };
+  return { clock, left, failing, queries, plan, claimAll };
 }
 
 function due(count: number, make: (n: number) => Partial<Invoice>): Invoice[] {
@@ -204,6 +201,35 @@ test('a shard that cannot be read is named once, and the others go on', async ()
   const { claimed, errors } = await claimAll(roomFor(10));
   expect(errors).toEqual(['shard 00: the store is away']);
   expect(claimed).toHaveLength(60);
+});
+
+test('a shard that failed is tried again in the same run, if that lasts', async () => {
+  const { claimAll, failing, clock } = world(due(800, () => ({})));
+  failing.add('00');
+  const { room, onPause } = roomFor(10);
+  const began = clock.monotonic();
+  const { claimed, errors } = await claimAll({
+    room,
+    async onPause() {
+      if (clock.monotonic() - began > 20_000) failing.clear();
+      await onPause();
+    },
+  });
+  expect(errors).toEqual(['shard 00: the store is away']);
+  expect(claimed).toHaveLength(800);
+});
+
+test('a shard that takes no claims does not hold up the others, however long its invoices have waited', async () => {
+  const oldest = due(200, () => ({ shard: '00' }));
+  const others = due(40, (n) => ({ customerId: 'other', shard: '01', actionableAt: at(1_000 + n) }));
+  const { plan } = world([...oldest, ...others]);
+  const claimed: string[] = [];
+  for await (const piece of plan(unlimitedRoom(10))) {
+    if (piece instanceof Pause || piece.kind !== 'claim') continue;
+    claimed.push(piece.shard);
+    if (piece.shard === '00') piece.leaveOut();
+  }
+  expect(claimed).toEqual(['00', '01', '01', '01', '01']);
 });
 
 test('pages are not read again while they are fresh', async () => {

@@ -20,6 +20,7 @@ describe('decideClaim', () => {
       attempt: 2,
       from: 'host-a',
       called: true,
+      isolated: true,
     });
     expect(decideClaim(invoice, '2026-01-01T12:05:00.999Z')).toEqual({ kind: 'skip', why: 'notDue' });
   });
@@ -37,6 +38,7 @@ describe('decideClaim', () => {
         attempt: attempts,
         from: 'host-a',
         called: false,
+        isolated: false,
       });
     }
   });

@@ -72,6 +72,8 @@ function describeBatch(operations: readonly BatchOperation[]): string {
   const sets = (path: string, value?: string) =>
     steps.some((step) => step.path === path && (value === undefined || step.value === value));
   if (created.includes('payment-commands')) return 'claim + outbox message';
+  if (steps.some(({ value }) => isEntry(value, 'called again'))) return 'start of calls again';
+  if (sets('/claim/phase', 'claimed')) return 'return of what was not called';
   if (sets('/claim/phase')) return 'start of the batch';
   if (sets('/status', 'dispatched')) return 'mark dispatched';
   if (sets('/lastError')) return 'mark not dispatched';

@@ -1,4 +1,6 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import Stripe from 'stripe';
+import { serviceBusQueues } from '../../src/platform/azureNames.ts';
 import { containers, databaseName } from '../../src/platform/cosmosContainers.ts';
 import type { LocalCloud } from '../support/localCloud.ts';
 import { onlyRefund, refundProblems } from './onlyRefund.ts';
@@ -80,7 +82,7 @@ export const scenarios: readonly Scenario[] = [
     // A void that comes before the claim, or before its look, makes other requests.
     races: true,
     paymentMethod: ['pm_card_visa', 'pm_card_chargeDeclinedExpiredCard'],
-    before: slowCharges,
+    before: (cloud) => slowCharges(cloud, { delayMs: 300, count: 2 }),
     ends: ['paid', 'voided'],
     async meanwhile({ invoices, call, run }) {
       const open = invoices.filter(({ status }) => status !== 'paid' && status !== 'voided');
@@ -89,6 +91,25 @@ export const scenarios: readonly Scenario[] = [
       for (const { id } of open) await call('POST', `ops/invoices/${id}/void`, { reason: 'sent by mistake' });
       // On a busy machine a slow charge has timed out, and its next try is due.
       if (open.some(({ status }) => status === 'pending')) await run('processInvoices');
+    },
+  },
+  {
+    // The message comes again while its calls are under way: they are made again, in small parts, each under a new start.
+    name: 'called-again',
+    invoices: 3,
+    hosts: 1,
+    // Either delivery may be the first to settle an invoice.
+    races: true,
+    occurrences: 2,
+    env: { CLAIM_STALE_SECONDS: '10' },
+    async before(cloud) {
+      await slowCharges(cloud, { delayMs: 1_500, count: 3 });
+      void deliverAgain(cloud).catch(() => {});
+    },
+    async meanwhile({ invoices, run }) {
+      // The provider was busy with the first call of its key, so it is asked again later.
+      if (invoices.some(({ status }) => status === 'pending')) await run('processInvoices');
+      if (invoices.some(({ status }) => status === 'paid')) await run('sweepOutbox');
     },
   },
   {
@@ -142,10 +163,34 @@ async function makeChecksDue({ cosmosClient }: LocalCloud, ids: readonly string[
 }
 
 /** The next charges take a while, so that a claim can be met while it is being paid. */
-async function slowCharges({ payments }: LocalCloud): Promise<void> {
+async function slowCharges(
+  { payments }: LocalCloud,
+  delay: { delayMs: number; count: number },
+): Promise<void> {
   const faults = `${payments}/_local/faults`;
   await fetch(faults, { method: 'DELETE' });
-  await fetch(faults, { method: 'POST', body: JSON.stringify({ kind: 'delay', delayMs: 300, count: 2 }) });
+  await fetch(faults, { method: 'POST', body: JSON.stringify({ kind: 'delay', ...delay }) });
+}
+
+/** Milliseconds within which the first call of a trial begins, on a busy machine too. */
+const callsBeginWithinMs = 30_000;
+
+/** Ends the lock of the message that is being paid, once its calls have begun: it comes again at once. */
+async function deliverAgain({ cosmosClient, serviceBusLocal }: LocalCloud): Promise<void> {
+  const container = cosmosClient.database(databaseName).container(containers.invoices.name);
+  const deadline = performance.now() + callsBeginWithinMs;
+  while (performance.now() < deadline) {
+    const { resources } = await container.items
+      .query(`SELECT c.id FROM c WHERE c.claim.phase = 'calling'`)
+      .fetchAll();
+    if (resources.length === 0) {
+      await delay(50);
+      continue;
+    }
+    const body = JSON.stringify({ kind: 'expire-locks', queue: serviceBusQueues.paymentCommands });
+    await fetch(`${serviceBusLocal}/_local/faults`, { method: 'POST', body });
+    return;
+  }
 }
 
 /** The event with which the provider tells that an invoice's payment has succeeded, and the header that signs it. */

@@ -14,6 +14,7 @@ export interface Guard {
 
 const claimTests = 'test/claiming/claimBatch.test.ts';
 const modelTests = 'test/model/payments.test.ts';
+const storeTests = 'test/invoice/store/memory.test.ts';
 const payTests = 'test/paying/payBatch.test.ts';
 const severalTests = 'test/workItems/processSeveral.test.ts';
 const retryTests = 'test/corrections/retryInvoice.test.ts';
@@ -271,8 +272,8 @@ export const guards: readonly Guard[] = [
   },
   {
     name: 'calls that had begun before a message came again',
-    file: 'src/invoice/store/invoiceWrites.ts',
-    from: 'where: mayBeCharged ? claimedBy(batchId) : [...claimedBy(batchId), untouched],',
+    file: 'src/invoice/callStart.ts',
+    from: "where: [...claimedBy(batchId), { path: 'claim.phase', is: '=', value: 'claimed' }],",
     to: 'where: claimedBy(batchId),',
     tests: payTests,
     caughtBy: 'a message redelivered once its key is too old',
@@ -431,12 +432,60 @@ export const guards: readonly Guard[] = [
     caughtBy: 'each group takes its part of what is left, and all of them together never too much',
   },
   {
+    name: 'a start taken back by the delivery that made it',
+    file: 'src/invoice/callStart.ts',
+    from: "{ path: 'claim.startedBy', is: '=', value: startId },",
+    to: '',
+    tests: storeTests,
+    caughtBy: 'nothing that another delivery has started since: it may have charged',
+  },
+  {
+    name: 'a start taken back, unless a release before 0.3 has started it since',
+    file: 'src/invoice/callStart.ts',
+    from: "{ path: 'actionableAt', is: '=', value: staleAt },",
+    to: '',
+    tests: storeTests,
+    caughtBy: 'nothing that a release before 0.3 has started since',
+  },
+  {
+    name: 'calls of an earlier delivery, when calling again is taken back',
+    file: 'src/invoice/callStart.ts',
+    from: 'earlier === undefined\n        ? {',
+    to: 'true\n        ? {',
+    tests: storeTests,
+    caughtBy: 'a start that was one attempt more leaves what it found',
+  },
+  {
+    name: 'one delivery at a time calls again',
+    file: 'src/invoice/callStart.ts',
+    from: "{ path: 'claim.attempt', is: '=', value: before }",
+    to: '',
+    tests: storeTests,
+    caughtBy: 'of two that call again one does',
+  },
+  {
+    name: 'what may end its process is called with nothing else that may',
+    file: 'src/paying/quarantine.ts',
+    from: 'if (taken) return;',
+    to: '',
+    tests: payTests,
+    caughtBy: 'one batch that is tried apart at a time is called in a process',
+  },
+  {
+    name: 'alone on the last attempt',
+    file: 'src/invoice/isolation.ts',
+    from: 'return Math.floor(batchSize ** left);',
+    to: 'return Math.max(2, Math.floor(batchSize ** left));',
+    tests: 'test/claiming/batchesOf.test.ts',
+    caughtBy: 'what is tried apart goes only with its like, in small company',
+  },
+  {
     name: 'calls of an earlier delivery, when a batch goes back',
-    file: 'src/paying/payBatch.ts',
-    from: 'return started.toPay.map(admission === undefined ? leave : work);',
-    to: 'return admission === undefined ? batch.commands.map(leave) : started.toPay.map(work);',
+    file: 'src/invoice/callStart.ts',
+    from: "where: [...claimedBy(batchId), { path: 'claim.phase', is: '=', value: 'claimed' }],",
+    to: 'where: claimedBy(batchId),',
     tests: payTests,
     caughtBy:
-      'a batch that is not let in in time goes back, and what an earlier delivery may have charged is not forgotten',
+      'a batch that is not let in in time goes back, but not what an earlier delivery may have charged',
   },
 ];

@@ -21,9 +21,14 @@ export function memoryOutboxStore(
   { clock, onUnreadable }: { clock: Clock; onUnreadable?: OnUnreadable },
 ): OutboxStore {
   return {
-    async due({ now, limit }) {
+    async due({ now, limit, shard, except = { shards: [], destinations: [] } }) {
       const due = await documents.query(
-        ({ nextAttemptAt }) => typeof nextAttemptAt === 'string' && nextAttemptAt <= now,
+        (document) =>
+          typeof document.nextAttemptAt === 'string' &&
+          document.nextAttemptAt <= now &&
+          !except.shards.includes(textIn(document, 'shard')) &&
+          !except.destinations.includes(textIn(document, 'destination')),
+        shard,
       );
       const inOrder = due.toSorted((one, other) => compare(one, other, 'nextAttemptAt'));
       for (let offset = 0; ; offset += limit) {

@@ -74,6 +74,13 @@ const commands = [
         if (consumer !== undefined) world.settle(consumer);
       }),
   ),
+  which.map(
+    (n) =>
+      new Command(`give back(${n})`, (world) => {
+        const consumer = pick(world.consumers, n);
+        if (consumer !== undefined) world.giveBack(consumer);
+      }),
+  ),
   fate.map(
     (its) =>
       new Command(`die after calling(${its})`, async (world) => {

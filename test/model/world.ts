@@ -11,8 +11,10 @@ import { z } from 'zod';
 import { planClaims } from '../../src/claiming/planClaims.ts';
 import type { Patch } from '../../src/documents/documentStore.ts';
 import { followUpsOf } from '../../src/followUps/followUps.ts';
+import { earlierCalls, giveBack, type Starting, start, startAgain } from '../../src/invoice/callStart.ts';
 import type { Invoice } from '../../src/invoice/invoice.ts';
 import { standing } from '../../src/invoice/invoiceChange.ts';
+import { maxAttempts } from '../../src/invoice/maxAttempts.ts';
 import type { OutboxMessage } from '../../src/outbox/outboxMessage.ts';
 import { decideDispatch, dispatchPatch, type SendResult } from '../../src/outbox/outboxMessage.ts';
 import { chargeUnderKey } from '../../src/paying/chargeUnderKey.ts';
@@ -27,7 +29,7 @@ import type {
 } from '../../src/paying/paymentProvider.ts';
 import { planSettlement } from '../../src/paying/planSettlement.ts';
 import { reconciliationFollowUp } from '../../src/paying/reconciliation.ts';
-import { resumed } from '../../src/paying/startAndSettle.ts';
+import { repeated } from '../../src/paying/startAndSettle.ts';
 import { workItemSchema } from '../../src/workItems/workItem.ts';
 import { anInvoice } from '../support/anInvoice.ts';
 
@@ -74,6 +76,7 @@ interface Run {
 interface Consumer {
   batch: PaymentBatch;
   toPay: PaymentCommand[];
+  starting: Starting;
   /** Outcomes not settled yet, by invoice id. */
   settlements: Map<string, ReturnType<typeof decideSettlement>>;
 }
@@ -150,19 +153,42 @@ export class World {
     if (patch !== undefined) this.outbox.set(id, patched(stored, patch));
   }
 
-  /** A consumer takes a message and marks the claims it still holds as `calling`. */
+  /** A consumer takes a message and marks the claims it still holds as `calling`, again where another has. */
   start(batch: PaymentBatch): void {
+    const at = this.#iso();
+    const staleAt = new Date(this.now + claimStaleMs).toISOString();
+    const starting = { batchId: batch.batchId, startId: `start-${this.#ids++}`, staleAt };
     const toPay = batch.commands.flatMap((command) => {
-      const invoice = this.invoices.get(command.invoiceId);
-      if (invoice === undefined || !this.#heldBy(batch, invoice.id)) return [];
-      const { claim } = invoice;
-      return [resumed(command, claim?.phase === 'calling' ? { calledSince: claim.at } : {})];
+      const { invoiceId } = command;
+      const claim = this.#heldBy(batch, invoiceId) ? this.invoices.get(invoiceId)?.claim : undefined;
+      if (claim === undefined) return [];
+      const earlier = earlierCalls(claim);
+      // Its claim goes stale, and a run parks it.
+      if ((earlier?.attempt ?? 0) >= maxAttempts) return [];
+      this.#patch(
+        earlier === undefined
+          ? start(invoiceId, starting)
+          : startAgain(invoiceId, earlier, { ...starting, at, by: 'host' }),
+      );
+      return [repeated(command, earlier)];
     });
-    const actionableAt = new Date(this.now + claimStaleMs).toISOString();
-    for (const { invoiceId } of toPay) {
-      this.#patch({ kind: 'patch', id: invoiceId, set: { 'claim.phase': 'calling', actionableAt } });
+    if (toPay.length > 0) this.consumers.push({ batch, toPay, starting, settlements: new Map() });
+  }
+
+  /** A consumer that stops gives back what it has not called, unless another has started it since. */
+  giveBack(consumer: Consumer): void {
+    const uncalled = consumer.toPay.filter(({ invoiceId }) => !consumer.settlements.has(invoiceId));
+    for (const { invoiceId, attempt } of uncalled) {
+      const command = consumer.batch.commands.find((one) => one.invoiceId === invoiceId);
+      const again = command !== undefined && attempt > command.attempt;
+      const patch = giveBack(
+        invoiceId,
+        again ? { since: '', attempt: attempt - 1 } : undefined,
+        consumer.starting,
+      );
+      if (this.#holds(patch)) this.#patch(patch);
     }
-    if (toPay.length > 0) this.consumers.push({ batch, toPay, settlements: new Map() });
+    consumer.toPay = consumer.toPay.filter((command) => !uncalled.includes(command));
   }
 
   /** A consumer makes one of its calls. */
@@ -258,8 +284,10 @@ export class World {
   }
 
   /** A patch without a version is unconditional, so a guard that is switched off shows. */
-  #holds({ id, version }: Patch): boolean {
-    return version === undefined || this.invoices.get(id)?._etag === version;
+  #holds({ id, version, where = [] }: Patch): boolean {
+    const invoice = this.invoices.get(id);
+    if (invoice === undefined || (version !== undefined && invoice._etag !== version)) return false;
+    return where.every(({ path, value }) => valueAt(invoice, path) === value);
   }
 
   #patch(patch: Patch): void {
@@ -275,6 +303,12 @@ export class World {
   #iso(): string {
     return new Date(this.now).toISOString();
   }
+}
+
+function valueAt(item: object, path: string): unknown {
+  return path
+    .split('.')
+    .reduce<unknown>((at, name) => (at as Record<string, unknown> | undefined)?.[name], item);
 }
 
 /** A copy with the patch applied. */

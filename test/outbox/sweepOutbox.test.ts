@@ -4,6 +4,7 @@ import type { OnUnreadable } from '../../src/documents/storedDocuments.ts';
 import { cosmosOutboxStore } from '../../src/outbox/cosmosOutboxStore.ts';
 import { createDispatcher, type SendMessages } from '../../src/outbox/dispatcher.ts';
 import { newOutboxMessage, type OutboxMessage, outboxMessageSchema } from '../../src/outbox/outboxMessage.ts';
+import type { OutboxStore } from '../../src/outbox/outboxStore.ts';
 import { sweepOutbox } from '../../src/outbox/sweepOutbox.ts';
 import { metric } from '../../src/platform/telemetry.ts';
 import { anInstance } from '../support/anInstance.ts';
@@ -67,6 +68,17 @@ async function outbox(shard: string) {
         { outbox: cosmosOutboxStore(container, { clock, onUnreadable }), dispatcher: dispatcher(), instance },
         lease,
       ),
+    /** A sweep that knows the partitions. */
+    sweepOf(partitions: readonly string[], { away, signal }: { away?: string; signal?: AbortSignal } = {}) {
+      const store = cosmosOutboxStore(container, { clock });
+      const due: OutboxStore['due'] = async (query) => {
+        // Whoever asks all partitions asks this one, too.
+        if (away !== undefined && (query.shard ?? away) === away) throw new Error('it is away');
+        return store.due(query);
+      };
+      const parts = { outbox: { ...store, due }, dispatcher: dispatcher(), partitions, instance };
+      return sweepOutbox(parts, held, signal);
+    },
   };
 }
 
@@ -131,12 +143,12 @@ describe('sweepOutbox', () => {
   test('a message stored but never sent is sent once its writer has had time to send it', async () => {
     const box = await outbox('s0');
     await box.store('orphan');
-    expect(await box.sweep()).toEqual({ dispatched: 0, retried: 0, parked: 0 });
+    expect(await box.sweep()).toEqual({ dispatched: 0, retried: 0, parked: 0, failed: [] });
     await box.clock.advance(11_000);
-    expect(await box.sweep()).toEqual({ dispatched: 1, retried: 0, parked: 0 });
+    expect(await box.sweep()).toEqual({ dispatched: 1, retried: 0, parked: 0, failed: [] });
     expect(await box.read('orphan')).toMatchObject({ status: 'dispatched' });
     expect(box.telemetry.values(metric.outboxOldestMs)).toContain(11_000);
-    expect(await box.sweep()).toEqual({ dispatched: 0, retried: 0, parked: 0 });
+    expect(await box.sweep()).toEqual({ dispatched: 0, retried: 0, parked: 0, failed: [] });
     expect(box.sent).toEqual(['orphan']);
     await box.clear();
   });
@@ -210,7 +222,7 @@ describe('sweepOutbox', () => {
     await box.store('large');
     box.answers.send = async (all) => all.map(() => ({ kind: 'refused', error: 'too large' }));
     await box.clock.advance(minute);
-    expect(await box.sweep()).toEqual({ dispatched: 0, retried: 0, parked: 1 });
+    expect(await box.sweep()).toEqual({ dispatched: 0, retried: 0, parked: 1, failed: [] });
     expect(await box.read('large')).toMatchObject({ status: 'parked', lastError: 'too large', attempts: 1 });
     await box.clear();
   });
@@ -244,7 +256,7 @@ describe('sweepOutbox', () => {
     for (let n = 0; n < 110; n++) await box.store(`m${n}`);
     await box.clock.advance(minute);
     await cosmos.fault({ kind: '503', count: 1_000, filter: { operation: 'batch', partitionKey: 's5' } });
-    await box.sweep();
+    expect((await box.sweep()).failed).toEqual(['shard s5: its messages could not be marked']);
     await cosmos.clearFaults();
     expect(box.sent.length).toBeLessThanOrEqual(110);
     expect(box.sent.length).toBe(new Set(box.sent).size);
@@ -261,9 +273,68 @@ describe('sweepOutbox', () => {
         if (++asked > 1) throw new Error('lost');
       },
     };
-    expect(await box.sweep(lost)).toEqual({ dispatched: 0, retried: 0, parked: 0 });
+    expect(await box.sweep(lost)).toEqual({ dispatched: 0, retried: 0, parked: 0, failed: [] });
     expect(box.sent).toEqual([]);
     expect(await box.read('kept')).toMatchObject({ status: 'pending', attempts: 0 });
+    await box.clear();
+  });
+});
+
+describe('nothing at the head of the order holds up what is behind it', () => {
+  test('a partition that cannot be read is left out and named, the others are swept, and the next sweep has it', async () => {
+    const [away, other] = [await outbox('t0'), await outbox('t1')];
+    await away.store('waiting');
+    for (let n = 0; n < 130; n++) await other.store(`through-${n}`);
+    await other.clock.advance(minute);
+    const counts = await other.sweepOf(['t0', 't1'], { away: 't0' });
+    expect(counts).toMatchObject({ dispatched: 130, failed: ['shard t0: it is away'] });
+    expect(await other.sweepOf(['t0', 't1'])).toMatchObject({ dispatched: 1, failed: [] });
+    for (const box of [away, other]) await box.clear();
+  });
+
+  test('a page of messages whose marks fail does not hide the others, sweep after sweep', async () => {
+    const [failing, other] = [await outbox('t2'), await outbox('t3')];
+    for (let n = 0; n < 110; n++) await failing.store(`unmarked-${n}`);
+    await other.clock.advance(1_000);
+    await other.store('behind them');
+    await other.clock.advance(minute);
+    await cosmos.fault({ kind: '503', count: 1_000, filter: { operation: 'batch', partitionKey: 't2' } });
+    expect(await other.sweep()).toMatchObject({ failed: [expect.stringContaining('shard t2')] });
+    await cosmos.clearFaults();
+    expect(other.sent).toContain('behind them');
+    for (const box of [failing, other]) await box.clear();
+  });
+
+  test('a destination that is away costs one page, and the messages for another one go', async () => {
+    const box = await outbox('t4');
+    for (let n = 0; n < 250; n++) await box.store(`command-${n}`);
+    await box.clock.advance(1_000);
+    const content = { id: 'receipt', shard: 't4', destination: 'work-items', body: [] };
+    await cosmos.containers.invoices.items.create(newOutboxMessage(content, box.clock.now()));
+    await box.clock.advance(minute);
+    box.answers.send = async (all) =>
+      all.map(({ destination }) =>
+        destination === 'work-items' ? { kind: 'sent' } : { kind: 'failed', error: 'the broker is away' },
+      );
+    expect(await box.sweep()).toEqual({ dispatched: 1, retried: 100, parked: 0, failed: [] });
+    expect(box.sent).toHaveLength(101);
+    await box.clear();
+  });
+
+  test('when its time is up a sweep ends, and the next one goes on', async () => {
+    const box = await outbox('t5');
+    for (let n = 0; n < 230; n++) await box.store(`m${n}`);
+    await box.clock.advance(minute);
+    const timeUp = new AbortController();
+    box.answers.send = async (all) => {
+      timeUp.abort();
+      return all.map(() => ({ kind: 'sent' }));
+    };
+    expect(await box.sweepOf(['t5'], { signal: timeUp.signal })).toMatchObject({
+      dispatched: 100,
+      failed: [],
+    });
+    expect(await box.sweepOf(['t5'])).toMatchObject({ dispatched: 130 });
     await box.clear();
   });
 });

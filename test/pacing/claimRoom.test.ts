@@ -26,13 +26,14 @@ test('nothing is claimed that would go stale before it is begun', () => {
   expect(mostOpen(schedule(1, 1), { ...policy, claimStaleMs: 5_000 })).toBe(16);
 });
 
-async function room(changes: Partial<RoomPolicy> = {}, open = { count: 0 }) {
+async function room(changes: Partial<RoomPolicy> = {}, open: { count: number | undefined } = { count: 0 }) {
   const clock = virtualClock();
   const pace = memoryPaceStore();
   await pace.create('charges', { ...newSchedule(25, 0), ...schedule(25, 25) });
   const asked = { times: 0 };
   const openClaims = async () => {
     asked.times++;
+    if (open.count === undefined) throw new Error('a shard is away');
     return open.count;
   };
   return {
@@ -61,6 +62,21 @@ test('each group takes its part of what is left, and all of them together never 
     open.count = Math.max(0, open.count - 25);
     if (second > 20) expect(open.count).toBeGreaterThan(2_500);
   }
+});
+
+test('while nothing can be counted, because a shard is away, the others are claimed in, but never more than may be open', async () => {
+  const { clock, open, room: claims } = await room({ groups: 1 }, { count: undefined });
+  let claimed = 0;
+  for (let second = 0; second < 300; second++) {
+    for (let size = await claims.batch(); size > 0; size = await claims.batch()) {
+      claims.taken(size);
+      claimed += size;
+    }
+    await clock.advance(1_000);
+  }
+  expect(claimed).toBe(3_000);
+  open.count = 0;
+  expect(await claims.batch()).toBe(50);
 });
 
 test('what is open is counted when the part of a group is used up, once a second at most, and every ten seconds', async () => {

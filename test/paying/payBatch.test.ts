@@ -1,11 +1,13 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { paramsHash } from '../../src/invoice/chargeForm.ts';
 import type { Invoice } from '../../src/invoice/invoice.ts';
+import { companyOf } from '../../src/invoice/isolation.ts';
 import { maxAttempts } from '../../src/invoice/maxAttempts.ts';
 import { BatchUnfinished, createPayBatch } from '../../src/paying/payBatch.ts';
 import { type PaymentBatch, paymentBatchSchema } from '../../src/paying/paymentBatch.ts';
 import type { ChargeOutcome } from '../../src/paying/paymentProvider.ts';
-import { startBatch } from '../../src/paying/startAndSettle.ts';
+import { firstPart, startPart } from '../../src/paying/startAndSettle.ts';
+import { systemClock } from '../../src/platform/clock.ts';
 import {
   aRun,
   hastyClock,
@@ -34,6 +36,11 @@ async function payOne(paymentMethod: string, changes: Partial<Invoice> = {}) {
   return { result, invoice, handedOn, shard, ids, charges: await world.charges(ids) };
 }
 
+/** Begins to call a batch, as a delivery does that dies then. */
+function started(batch: PaymentBatch) {
+  return startPart(world.invoices, batch, firstPart(batch), { claimStaleMs: 5 * minute, by: 'host-dead' });
+}
+
 /** Milliseconds from now until the invoice is due again. */
 function wait(invoice: Invoice | undefined): number {
   return Date.parse(invoice?.actionableAt ?? '') - Date.now();
@@ -44,7 +51,7 @@ describe('outcomes', () => {
     const { batch, shard, ids } = await world.claimedBatch(20);
     const { pay, handedOn } = world.consumer();
     const result = await pay(batch);
-    expect(result).toEqual({ settled: { ...nothing, paid: 20 }, dropped: never, lost: 0 });
+    expect(result).toEqual({ settled: { ...nothing, paid: 20 }, dropped: never, lost: 0, left: 0 });
     const invoices = await world.stored(shard, ids);
     const charges = await world.charges(ids);
     expect(new Map(charges.map(({ invoiceId, amount }) => [invoiceId, amount]))).toEqual(
@@ -190,7 +197,7 @@ describe('messages delivered twice', () => {
     const before = await world.stored(shard, ids);
     const { provider, calls } = watchedProvider(world.provider);
     const again = await world.consumer({ provider }).pay(batch);
-    expect(again).toEqual({ settled: nothing, dropped: { ...never, settled: 5 }, lost: 0 });
+    expect(again).toEqual({ settled: nothing, dropped: { ...never, settled: 5 }, lost: 0, left: 0 });
     expect(calls.charge).toEqual([]);
     expect(await world.stored(shard, ids)).toEqual(before);
   });
@@ -208,7 +215,7 @@ describe('messages delivered twice', () => {
 
   test('one delivery calls while the other is charging: the same key gets the answer later', async () => {
     const { batch, shard, ids } = await world.claimedBatch(1);
-    await world.paymentFault({ kind: 'delay', delayMs: 150, filter: { invoiceId: ids[0] } });
+    await world.paymentFault({ kind: 'delay', delayMs: 1_200, filter: { invoiceId: ids[0] } });
     const both = await Promise.all([1, 2].map(() => world.consumer().pay(batch)));
     // The second call is told that the first is in flight, and puts the invoice back before the first can settle it.
     const told = both.map(({ settled, lost }) => ({ paid: settled.paid, retry: settled.retry, lost }));
@@ -222,12 +229,89 @@ describe('messages delivered twice', () => {
   });
 });
 
+describe('a delivery that finds calls of another', () => {
+  test('calls them again in small parts, one after the other, as one attempt more', async () => {
+    const { batch, shard, ids } = await world.claimedBatch(20);
+    await started(batch);
+    let atOnce = 0;
+    let most = 0;
+    const { provider } = watchedProvider(world.provider, {
+      async charge(request) {
+        most = Math.max(most, ++atOnce);
+        const outcome = await world.provider.charge(request);
+        atOnce--;
+        return outcome;
+      },
+    });
+    expect((await world.consumer({ provider }).pay(batch)).settled.paid).toBe(20);
+    expect(most).toBeLessThanOrEqual(companyOf(2, 20));
+    for (const { attempts, timeline } of await world.stored(shard, ids)) {
+      expect(attempts).toBe(2);
+      expect(timeline.map(({ what }) => what)).toContain('called again');
+    }
+    expect(await world.charges(ids)).toHaveLength(20);
+  });
+
+  test('if it dies, only what it was calling has used up an attempt', async () => {
+    const { batch, shard, ids } = await world.claimedBatch(20);
+    await started(batch);
+    const died = new Error('as if the process had ended');
+    const { provider, calls } = watchedProvider(world.provider, {
+      charge: async () => {
+        throw died;
+      },
+    });
+    await expect(world.consumer({ provider }).pay(batch)).rejects.toThrow(died);
+    const company = companyOf(2, 20);
+    expect(calls.charge).toHaveLength(company);
+    const stored = await world.stored(shard, ids);
+    expect(stored.filter(({ attempts }) => attempts === 2)).toHaveLength(company);
+    expect(stored.filter(({ attempts }) => attempts === 1)).toHaveLength(20 - company);
+  });
+
+  test('what has been tried least often goes first, and what has no attempt left stays for a run to park', async () => {
+    const { batch, shard, ids } = await world.claimedBatch(3);
+    await started(batch);
+    for (const [n, attempt] of [maxAttempts, 3, 1].entries()) {
+      await world.container.item(ids[n] ?? '', shard).patch([
+        { op: 'set', path: '/claim/attempt', value: attempt },
+        { op: 'set', path: '/attempts', value: attempt },
+      ]);
+    }
+    const { provider, calls } = watchedProvider(world.provider);
+    expect(await world.consumer({ provider }).pay(batch)).toMatchObject({ settled: { paid: 2 }, left: 1 });
+    expect(calls.charge).toEqual([ids[2], ids[1]].map((id) => `invoice-${id}-1`));
+    await world.makeDue(shard, ids);
+    expect((await world.claimDue(shard)).counts).toMatchObject({ parked: 1, reclaimed: 0 });
+    expect((await world.stored(shard, ids))[0]?.reason).toMatch(/known outcome/);
+  });
+
+  test('one batch that is tried apart at a time is called in a process', async () => {
+    const batches = await Promise.all([1, 2, 3].map(() => world.claimedBatch(2)));
+    for (const { batch } of batches) await started(batch);
+    let atOnce = 0;
+    let most = 0;
+    const { provider } = watchedProvider(world.provider, {
+      async charge(request) {
+        most = Math.max(most, ++atOnce);
+        const outcome = await world.provider.charge(request);
+        atOnce--;
+        return outcome;
+      },
+    });
+    const { pay } = world.consumer({ provider, clock: systemClock });
+    const results = await Promise.all(batches.map(({ batch }) => pay(batch)));
+    expect(results.map(({ settled }) => settled.paid)).toEqual([2, 2, 2]);
+    expect(most).toBe(companyOf(2, 2));
+  });
+});
+
 describe('when a payment became unknown', () => {
   const busy = watchedProviderOf({ kind: 'transient', code: 'busy', message: '' });
 
   test('a redelivered message whose calls had begun: at the claim', async () => {
     const { batch, shard, ids } = await world.claimedBatch(2);
-    await startBatch(world.invoices, batch, { claimStaleMs: 5 * minute });
+    await started(batch);
     const claims = (await world.stored(shard, ids)).map(({ claim }) => claim?.at);
     await world.consumer({ provider: busy }).pay(batch);
     const unknown = (await world.stored(shard, ids)).map(({ payment }) => payment.unknownSince);
@@ -256,7 +340,7 @@ describe('stale claims', () => {
     });
     const { provider, calls } = watchedProvider(world.provider);
     const stale = await world.consumer({ provider }).pay(batch);
-    expect(stale).toEqual({ settled: nothing, dropped: { ...never, staleClaim: 4 }, lost: 0 });
+    expect(stale).toEqual({ settled: nothing, dropped: { ...never, staleClaim: 4 }, lost: 0, left: 0 });
     expect(calls.charge).toEqual([]);
     await world.consumer().pay(paymentBatchSchema.parse(message?.body));
     expect((await world.stored(shard, ids)).map(({ status }) => status)).toEqual(Array(4).fill('paid'));
@@ -276,11 +360,12 @@ describe('stale claims', () => {
         results.push([batch.batchId, await world.consumer({ provider }).pay(batch)]);
       }
       expect(Object.fromEntries(results)).toEqual({
-        [newer.batchId]: { settled: { ...nothing, paid: 2 }, dropped: never, lost: 0 },
+        [newer.batchId]: { settled: { ...nothing, paid: 2 }, dropped: never, lost: 0, left: 0 },
         [older.batch.batchId]: {
           settled: nothing,
           dropped: { ...never, [first === 'older' ? 'staleClaim' : 'settled']: 2 },
           lost: 0,
+          left: 0,
         },
       });
       expect(calls.charge).toHaveLength(2);
@@ -450,7 +535,7 @@ describe('old keys', () => {
 
   test('a message redelivered once its key is too old: calls may have charged, so a person decides', async () => {
     const { batch, shard, ids } = await world.claimedBatch(1, { payment: oldKey(content) });
-    await startBatch(world.invoices, batch, { claimStaleMs: 5 * minute });
+    await started(batch);
     await world.consumer().pay(batch);
     expect((await world.stored(shard, ids))[0]).toMatchObject({ status: 'parked' });
   });
@@ -533,6 +618,73 @@ describe('time', () => {
       'claimed',
       'claimed',
     ]);
+    const { settled } = await world.consumer().pay(batch);
+    expect(settled.paid).toBe(2);
+  });
+
+  test('permission withdrawn after the start: what was not called is given back, as never called', async () => {
+    const { batch, shard, ids } = await world.claimedBatch(3);
+    let mayCall = true;
+    const { provider } = watchedProvider(world.provider, {
+      async charge(request) {
+        mayCall = false;
+        return world.provider.charge(request);
+      },
+    });
+    const { pay } = world.consumer({ provider, concurrentCalls: 1 });
+    await expect(pay(batch, () => mayCall)).rejects.toThrow(BatchUnfinished);
+    expect((await world.stored(shard, ids)).map(({ claim }) => claim?.phase)).toEqual([
+      undefined,
+      'claimed',
+      'claimed',
+    ]);
+    // A day later nobody knows the key any more. Nothing was called, so no person has to look at it.
+    const away = { charge: async () => ({ kind: 'transient', code: 'busy', message: '' }) as const };
+    await world.consumer({ provider: { ...world.provider, ...away } }).pay(batch);
+    for (const { payment } of await world.stored(shard, ids))
+      expect(payment).not.toHaveProperty('unknownSince');
+  });
+
+  test.each(['reset-after', 'reset-before', '503'])(
+    'a lost answer when calls are given back (%s): the next delivery pays, once',
+    async (kind) => {
+      const { batch, shard, ids } = await world.claimedBatch(3);
+      let mayCall = true;
+      const { provider } = watchedProvider(world.provider, {
+        async charge(request) {
+          mayCall = false;
+          await world.cosmos.fault({ kind, count: 3, filter: { operation: 'batch', partitionKey: shard } });
+          return world.provider.charge(request);
+        },
+      });
+      const { pay } = world.consumer({ provider, concurrentCalls: 1 });
+      await expect(pay(batch, () => mayCall)).rejects.toThrow(BatchUnfinished);
+      await world.cosmos.clearFaults();
+      expect((await world.consumer().pay(batch)).settled.paid).toBe(2);
+      expect((await world.stored(shard, ids)).map(({ status }) => status)).toEqual(Array(3).fill('paid'));
+      expect(await world.charges(ids)).toHaveLength(3);
+    },
+  );
+
+  test('a delivery that stops gives nothing back that another has begun to call', async () => {
+    const { batch, shard, ids } = await world.claimedBatch(2);
+    let mayCall = true;
+    const { provider } = watchedProvider(world.provider, {
+      async charge(request) {
+        // Another delivery comes, calls, and dies.
+        const { calledBefore } = await started(batch);
+        const part = { commands: batch.commands, earlier: calledBefore, isolated: true };
+        await startPart(world.invoices, batch, part, { claimStaleMs: 5 * minute, by: 'host-dead' });
+        mayCall = false;
+        return world.provider.charge(request);
+      },
+    });
+    const { pay } = world.consumer({ provider, concurrentCalls: 1 });
+    await expect(pay(batch, () => mayCall)).rejects.toThrow(BatchUnfinished);
+    expect((await world.stored(shard, ids))[1]).toMatchObject({
+      status: 'claimed',
+      claim: { phase: 'calling', attempt: 2 },
+    });
   });
 
   test('no call begins when the claims are about to go stale: the rest goes back, due at once, as if never claimed', async () => {
@@ -573,19 +725,20 @@ describe('time', () => {
     ]);
   });
 
-  test('a batch that is not let in in time goes back, and what an earlier delivery may have charged is not forgotten', async () => {
+  test('a batch that is not let in in time goes back, but not what an earlier delivery may have charged', async () => {
     const { batch, shard, ids } = await world.claimedBatch(2);
     const [first] = batch.commands;
     if (first === undefined) throw new Error('an empty batch');
-    const started = { ...batch, commands: [first] };
-    await startBatch(world.invoices, started, { claimStaleMs: 5 * minute });
+    const part = { ...batch, commands: [first] };
+    await started(part);
     const { parts, policy } = world.consumer();
     const provider = { ...parts.provider, admit: async () => undefined };
     await createPayBatch({ ...parts, provider }, policy)(batch);
     const stored = await world.stored(shard, ids);
-    expect(stored.map(({ status }) => status)).toEqual(['pending', 'pending']);
-    const unknown = stored.filter(({ payment }) => payment.unknownSince !== undefined).map(({ id }) => id);
-    expect(unknown).toEqual([first.invoiceId]);
+    expect(stored).toMatchObject([
+      { status: 'claimed', claim: { phase: 'calling' } },
+      { status: 'pending', attempts: 0 },
+    ]);
   });
 
   test('a batch that is not let in in time goes back as if it had not been claimed', async () => {

@@ -1,6 +1,12 @@
 import type { Container } from '@azure/cosmos';
-import { cosmosDocuments, fromCosmos, readDocument } from '../../documents/cosmosDocuments.ts';
-import { countByStatus, queryAll, queryCount, queryOldest } from '../../documents/cosmosQueries.ts';
+import { cosmosDocuments, fromCosmos } from '../../documents/cosmosDocuments.ts';
+import {
+  countByStatus,
+  queryAll,
+  queryCount,
+  queryOldest,
+  readDocument,
+} from '../../documents/cosmosQueries.ts';
 import { type OnUnreadable, readableDocument, readableDocuments } from '../../documents/storedDocuments.ts';
 import { fenceId, highestFence } from '../../locking/fence.ts';
 import type { Clock } from '../../platform/clock.ts';

@@ -9,6 +9,7 @@ import type { Patch } from '../../documents/documentStore.ts';
 import type { Page } from '../../documents/pages.ts';
 import type { Fence } from '../../locking/fence.ts';
 import type { OutboxMessage } from '../../outbox/outboxMessage.ts';
+import type { Starting, ToStart } from '../callStart.ts';
 import type { Invoice, InvoiceContent } from '../invoice.ts';
 import type { InvoiceChange, Standing } from '../invoiceChange.ts';
 import type { InvoiceFilter } from './invoiceFilter.ts';
@@ -28,8 +29,10 @@ export interface InvoiceStore {
   }): AsyncIterable<readonly Invoice[]>;
   /** Claims invoices as a batch. @throws {FencedOut} */
   claim<P extends Writes>(request: ClaimRequest<P>): Promise<Claimed<P>>;
-  /** Marks the invoices of a batch as being called. @throws {NoClearAnswer} */
+  /** Marks invoices of a batch as being called. @throws {NoClearAnswer} */
   start(request: StartRequest): Promise<Started>;
+  /** Takes back a start whose calls were not made. No rejection for the store's sake: what stays counts as called. */
+  giveBack(started: Pick<Started, 'starting' | 'held'> & { shard: string }): Promise<void>;
   /** Writes what became of some invoices of a batch. @throws {NoClearAnswer} */
   settle<T extends { invoiceId: string }>(request: SettleRequest<T>): Promise<Settled<T>>;
   /** Changes one invoice, decided on what is stored. @throws {NoClearAnswer} {NewerVersion} */
@@ -96,16 +99,21 @@ export interface Claimed<P extends Writes> {
 export interface StartRequest {
   shard: string;
   batchId: string;
-  /** `mayBeCharged`: calls may have begun under this key before, so the claim may say that it is being called. */
-  invoices: readonly { invoiceId: string; mayBeCharged: boolean }[];
-  /** Milliseconds from the write until the claim goes stale again. */
+  /** `earlier`: another delivery has called, and these are to be called again, as one attempt more. */
+  invoices: readonly ToStart[];
+  /** Milliseconds from now until the claim goes stale again. */
   staleAfterMs: number;
+  /** Name of the instance. */
+  by: string;
 }
 
 export interface Started {
-  /** `calledSince` (ISO 8601): calls had begun under this claim before, and may have charged. */
-  held: readonly { invoiceId: string; calledSince?: string }[];
+  /** Those that are marked as being called by this start. */
+  held: readonly ToStart[];
+  /** Another delivery of the batch has begun to call, or to call again. They are not marked. */
+  calledBefore: readonly Required<ToStart>[];
   dropped: Readonly<Record<Exclude<Standing, 'held'>, number>>;
+  starting: Starting;
 }
 
 export interface SettleRequest<T> {

@@ -1,4 +1,4 @@
-import type { DocumentStore, Operation } from '../../documents/documentStore.ts';
+import type { DocumentStore } from '../../documents/documentStore.ts';
 import { NoClearAnswer } from '../../documents/storeAway.ts';
 import { readableDocuments } from '../../documents/storedDocuments.ts';
 import { writeUntilClear } from '../../documents/writeUntilClear.ts';
@@ -6,8 +6,9 @@ import { claimDocuments } from '../../locking/fence.ts';
 import { type OutboxMessage, outboxMessageSchema } from '../../outbox/outboxMessage.ts';
 import type { Clock } from '../../platform/clock.ts';
 import { type Invoice, invoiceSchema } from '../invoice.ts';
-import { claimedBy, operationsOf, standing } from '../invoiceChange.ts';
-import type { InvoiceStore, StartRequest } from './invoiceStore.ts';
+import { operationsOf, standing } from '../invoiceChange.ts';
+import type { InvoiceStore } from './invoiceStore.ts';
+import { startWrites } from './startWrites.ts';
 import { updateInvoice } from './updateInvoice.ts';
 
 /** The writes of an invoice store, on whatever keeps the documents: each says what the write loop has to know of it. */
@@ -19,7 +20,7 @@ export function invoiceWrites({
   documents: DocumentStore;
   clock: Clock;
   shards: number;
-}): Pick<InvoiceStore, 'claim' | 'start' | 'settle' | 'update'> {
+}): Pick<InvoiceStore, 'claim' | 'start' | 'giveBack' | 'settle' | 'update'> {
   const store = { documents, clock };
 
   return {
@@ -43,52 +44,7 @@ export function invoiceWrites({
       return { written: { plan: planned, messages }, contended };
     },
 
-    async start({ shard, batchId, invoices, staleAfterMs }) {
-      const dropped = { settled: 0, staleClaim: 0, missing: 0 };
-      const calledSince = new Map<string, string>();
-      const written = await writeUntilClear(store, {
-        partition: shard,
-        items: invoices,
-        plan: (items) => items.map(startOperation),
-        reread: (items) => read(shard, idsOf(items)),
-        keep(items, stored) {
-          const byId = new Map(stored.map((invoice) => [invoice.id, invoice]));
-          return items.flatMap((item) => {
-            const invoice = byId.get(item.invoiceId);
-            const stands = standing(invoice, batchId);
-            if (stands !== 'held') {
-              dropped[stands]++;
-              return [];
-            }
-            const { claim } = invoice ?? {};
-            if (claim?.phase !== 'calling') return [item];
-            calledSince.set(item.invoiceId, claim.at);
-            return [{ ...item, mayBeCharged: true }];
-          });
-        },
-      });
-      if (written.kind === 'unclear') {
-        throw new NoClearAnswer(`batch ${batchId} could not be started`, written.tries, written.cause);
-      }
-      const items = written.kind === 'written' ? written.items : [];
-      const held = items.map(({ invoiceId }) => {
-        const since = calledSince.get(invoiceId);
-        return { invoiceId, ...(since === undefined ? {} : { calledSince: since }) };
-      });
-      return { held, dropped };
-
-      /** A claim that is marked as being called may have charged: it is refused unless that is known. */
-      function startOperation({ invoiceId, mayBeCharged }: StartRequest['invoices'][number]): Operation {
-        const untouched = { path: 'claim.phase', is: '=', value: 'claimed' } as const;
-        const staleAt = new Date(clock.now() + staleAfterMs).toISOString();
-        return {
-          kind: 'patch',
-          id: invoiceId,
-          where: mayBeCharged ? claimedBy(batchId) : [...claimedBy(batchId), untouched],
-          set: { 'claim.phase': 'calling', actionableAt: staleAt },
-        };
-      }
-    },
+    ...startWrites(store),
 
     async settle({ shard, batchId, settlementId, items: toSettle, plan }) {
       let lost = 0;

@@ -17,14 +17,15 @@ const accountFaults: ReadonlySet<string> = new Set([
   'tls_version_unsupported',
 ]);
 
-/** Errors that can only occur before any of the request is sent. */
+/**
+ * Errors that can only occur before any of the request is sent. `EHOSTUNREACH` and `ENETUNREACH` are none: a route that
+ * goes away ends established connections with them, and only the system call tells the two apart.
+ */
 const beforeSending: ReadonlySet<string> = new Set([
   'CERT_HAS_EXPIRED',
   'DEPTH_ZERO_SELF_SIGNED_CERT',
   'EAI_AGAIN',
   'ECONNREFUSED',
-  'EHOSTUNREACH',
-  'ENETUNREACH',
   'ENOTFOUND',
   'ERR_TLS_CERT_ALTNAME_INVALID',
   'SELF_SIGNED_CERT_IN_CHAIN',

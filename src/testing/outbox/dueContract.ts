@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { formatVersion } from '../../documents/storedDocuments.ts';
+import type { DueQuery } from '../../outbox/outboxStore.ts';
 import { idsOf, iso, type OutboxSubject, outboxWorld } from './world.ts';
 
 /** Which messages the sweeper gets. */
@@ -16,6 +17,24 @@ export function dueContract(subject: OutboxSubject): void {
       const { messages, more } = await outbox.due({ now: iso(now), limit: 10 });
       expect(idsOf(messages)).toEqual(['first', 'second', 'third']);
       expect(more).toBe(false);
+    });
+
+    test('of one partition only, and without some partitions and destinations, if asked', async () => {
+      const { outbox, put, now } = await outboxWorld(subject);
+      await put(
+        { id: 'm-0', shard: '00' },
+        { id: 'm-1', shard: '01' },
+        { id: 'm-2', shard: '02' },
+        { id: 'm-3', shard: '02', destination: 'letters' },
+      );
+      const ids = async (query: Partial<DueQuery>) =>
+        idsOf((await outbox.due({ now: iso(now), limit: 10, ...query })).messages).toSorted();
+      expect(await ids({ shard: '02' })).toEqual(['m-2', 'm-3']);
+      expect(await ids({ except: { shards: ['00', '01'], destinations: [] } })).toEqual(['m-2', 'm-3']);
+      expect(await ids({ except: { shards: [], destinations: ['letters'] } })).toEqual(['m-0', 'm-1', 'm-2']);
+      const both = { shards: ['00'], destinations: ['letters'] };
+      expect(await ids({ except: both })).toEqual(['m-1', 'm-2']);
+      expect(await ids({ shard: '02', except: both })).toEqual(['m-2']);
     });
 
     test('messages come as they are stored', async () => {

@@ -2,6 +2,7 @@ import type { StoreSubject } from '../../support/storeSubject.ts';
 import { addContract } from './contract/add.ts';
 import { claimContract } from './contract/claim.ts';
 import { dueContract } from './contract/due.ts';
+import { giveBackContract } from './contract/giveBack.ts';
 import { movementsContract } from './contract/movements.ts';
 import { newerFieldsContract } from './contract/newerFields.ts';
 import { readsContract } from './contract/reads.ts';
@@ -16,6 +17,7 @@ export function invoiceStoreContract(subject: StoreSubject): void {
   dueContract(contract);
   claimContract(contract);
   startContract(contract);
+  giveBackContract(contract);
   settleContract(contract);
   updateContract(contract);
   addContract(contract);

@@ -74,6 +74,7 @@ describe('definitely not charged: transient', () => {
     ['a refused connection', connection({ code: 'ECONNREFUSED', syscall: 'connect' }), 'ECONNREFUSED'],
     ['refused on every address', connection({ code: 'ECONNREFUSED' }), 'ECONNREFUSED'],
     ['a connection that timed out', connection({ code: 'ETIMEDOUT', syscall: 'connect' }), 'ETIMEDOUT'],
+    ['a host out of reach', connection({ code: 'EHOSTUNREACH', syscall: 'connect' }), 'EHOSTUNREACH'],
     ['a name without address', connection({ code: 'ENOTFOUND', syscall: 'getaddrinfo' }), 'ENOTFOUND'],
     ['a bad certificate', connection({ code: 'CERT_HAS_EXPIRED' }), 'CERT_HAS_EXPIRED'],
   ])('%s', (_, error, code) => {
@@ -134,6 +135,9 @@ describe('may have been charged: unknown', () => {
     ['a time-out', connection({ code: 'ETIMEDOUT' })],
     ['a connection closed by the other side', connection({ code: 'CONNECTION_CLOSED' })],
     ['a reset', connection({ code: 'ECONNRESET', syscall: 'read' })],
+    ['a host that went out of reach', connection({ code: 'EHOSTUNREACH', syscall: 'read' })],
+    ['a network that went out of reach', connection({ code: 'ENETUNREACH', syscall: 'write' })],
+    ['a network out of reach, nobody knows when', connection({ code: 'ENETUNREACH' })],
     ['a broken pipe', connection({ code: 'EPIPE', syscall: 'write' })],
     ['an answer that breaks off', connection({ exception: new Error('aborted') })],
     ['an answer that is not JSON', new Stripe.errors.StripeAPIError({ message: 'Invalid JSON' })],

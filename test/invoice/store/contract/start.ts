@@ -9,14 +9,16 @@ export function startContract({ world, worldWithClaimed, known, canFail }: Invoi
     test('marks the claims as being called, until they go stale again', async () => {
       const { ids, start, read, clock } = await worldWithClaimed(3);
       const before = await read(...ids);
-      expect(await start('b1', ids)).toEqual({
+      const started = await start('b1', ids);
+      expect(started).toMatchObject({
         held: ids.map((invoiceId) => ({ invoiceId })),
+        calledBefore: [],
         dropped: { settled: 0, staleClaim: 0, missing: 0 },
       });
       expect(await read(...ids)).toMatchObject(
         before.map(({ claim, timeline, payment }) => ({
           status: 'claimed',
-          claim: { ...claim, phase: 'calling' },
+          claim: { ...claim, phase: 'calling', startedBy: started.starting.startId },
           actionableAt: iso(clock.now() + 300_000),
           timeline,
           payment,
@@ -43,12 +45,12 @@ export function startContract({ world, worldWithClaimed, known, canFail }: Invoi
         );
         const others = await read('taken', 'pending', 'paid', 'declined', 'parked');
         const all = ['held-1', 'taken', 'pending', 'paid', 'declined', 'parked', 'missing', 'held-2'];
-        expect(await start('b1', all)).toEqual({
+        expect(await start('b1', all)).toMatchObject({
           held: [{ invoiceId: 'held-1' }, { invoiceId: 'held-2' }],
           dropped: { settled: 3, staleClaim: 2, missing: 1 },
         });
         expect(await read('taken', 'pending', 'paid', 'declined', 'parked')).toEqual(others);
-        expect(await start('b1', ['taken', 'missing'])).toEqual({
+        expect(await start('b1', ['taken', 'missing'])).toMatchObject({
           held: [],
           dropped: { settled: 0, staleClaim: 1, missing: 1 },
         });
@@ -56,38 +58,67 @@ export function startContract({ world, worldWithClaimed, known, canFail }: Invoi
     );
 
     test(
-      'says since when calls may have begun under this claim before',
+      'leaves out what another delivery has begun to call, and says since when and on which attempt',
       known('conditions', async () => {
         const { put, start, read } = await world();
-        const at = aClaimedInvoice().claim?.at;
+        const since = aClaimedInvoice().claim?.at;
         await put(
-          aClaimedInvoice({ id: 'called' }),
+          aClaimedInvoice({ id: 'called', attempts: 2 }),
           aClaimedInvoice({ id: 'untouched' }, { phase: 'claimed' }),
         );
-        expect((await start('b1', ['called', 'untouched'])).held).toEqual([
-          { invoiceId: 'called', calledSince: at },
-          { invoiceId: 'untouched' },
-        ]);
-        for (const { claim } of await read('called', 'untouched')) expect(claim?.phase).toBe('calling');
+        const before = await read('called');
+        expect(await start('b1', ['called', 'untouched'])).toMatchObject({
+          held: [{ invoiceId: 'untouched' }],
+          calledBefore: [{ invoiceId: 'called', earlier: { since, attempt: 2 } }],
+          dropped: { settled: 0, staleClaim: 0, missing: 0 },
+        });
+        expect(await read('called')).toEqual(before);
+        expect((await read('untouched'))[0]?.claim?.phase).toBe('calling');
       }),
     );
 
-    test('an invoice that is known to be chargeable already needs no second look', async () => {
-      const { ids, start } = await worldWithClaimed(2, 'calling');
-      expect(await start('b1', ids, true)).toEqual({
-        held: ids.map((invoiceId) => ({ invoiceId })),
-        dropped: { settled: 0, staleClaim: 0, missing: 0 },
-      });
-    });
-
     test(
-      'of two at once both hold the claims, and one of them knows that calls may have begun',
+      'of two at once one holds the claims, and the other is told that calls have begun',
       known('races', async () => {
         const { ids, start } = await worldWithClaimed(3);
         const both = await Promise.all([start('b1', ids), start('b1', ids)]);
-        for (const { held } of both) expect(held.map(({ invoiceId }) => invoiceId)).toEqual(ids);
-        const since = both.map(({ held }) => held.filter(({ calledSince }) => calledSince !== undefined));
-        expect(new Set(since.map((called) => called.length))).toEqual(new Set([0, 3]));
+        expect(new Set(both.map(({ held }) => held.length))).toEqual(new Set([0, 3]));
+        expect(new Set(both.map(({ calledBefore }) => calledBefore.length))).toEqual(new Set([0, 3]));
+      }),
+    );
+
+    test('what is called again is one attempt more, tried apart, and its timeline says so', async () => {
+      const { ids, start, startAgain, read, clock } = await worldWithClaimed(2);
+      await start('b1', ids);
+      const { calledBefore } = await start('b1', ids);
+      const { held, starting } = await startAgain('b1', calledBefore);
+      expect(held).toEqual(calledBefore);
+      for (const invoice of await read(...ids)) {
+        expect(invoice).toMatchObject({
+          attempts: 2,
+          claim: { attempt: 2, phase: 'calling', isolated: true, startedBy: starting.startId },
+          actionableAt: iso(clock.now() + 300_000),
+        });
+        expect(invoice.timeline.at(-1)).toMatchObject({
+          what: 'called again',
+          by: 'host-b',
+          attempt: 2,
+          batchId: 'b1',
+        });
+      }
+    });
+
+    test(
+      'of two that call again one does',
+      known('conditions', async () => {
+        const { ids, start, startAgain, read } = await worldWithClaimed(2);
+        await start('b1', ids);
+        const { calledBefore } = await start('b1', ids);
+        const first = await startAgain('b1', calledBefore);
+        const second = await startAgain('b1', calledBefore);
+        expect([first.held, second.held]).toEqual([calledBefore, []]);
+        expect(second.calledBefore.map(({ earlier }) => earlier.attempt)).toEqual([2, 2]);
+        for (const { claim } of await read(...ids)) expect(claim?.attempt).toBe(2);
       }),
     );
 
@@ -96,7 +127,7 @@ export function startContract({ world, worldWithClaimed, known, canFail }: Invoi
       known('conditions', async () => {
         const { ids, start, interleave, touch } = await worldWithClaimed(2);
         interleave(() => touch('inv-0', { 'claim.batchId': 'b2' }));
-        expect(await start('b1', ids)).toEqual({
+        expect(await start('b1', ids)).toMatchObject({
           held: [{ invoiceId: 'inv-1' }],
           dropped: { settled: 0, staleClaim: 1, missing: 0 },
         });
@@ -105,18 +136,16 @@ export function startContract({ world, worldWithClaimed, known, canFail }: Invoi
 
     describe.runIf(canFail)('when answers are lost', () => {
       test.each(lostAnswers)('%s the write: all are held', async (answer) => {
-        const { ids, start, read, lose, clock } = await worldWithClaimed(3);
-        const at = aClaimedInvoice().claim?.at;
+        const { ids, start, read, lose } = await worldWithClaimed(3);
         await lose(answer);
-        const { held, dropped } = await start('b1', ids);
-        // After the write nobody can tell our own start from another's: calls may have begun.
-        const since = answer === 'before' ? {} : { calledSince: at };
-        expect(held).toEqual(ids.map((invoiceId) => ({ invoiceId, ...since })));
+        const { held, calledBefore, dropped, starting } = await start('b1', ids);
+        expect(held).toEqual(ids.map((invoiceId) => ({ invoiceId })));
+        expect(calledBefore, 'a start is known by its own name').toEqual([]);
         expect(dropped).toEqual({ settled: 0, staleClaim: 0, missing: 0 });
         for (const invoice of await read(...ids)) {
           expect(invoice).toMatchObject({
-            claim: { phase: 'calling' },
-            actionableAt: iso(clock.now() + 300_000),
+            claim: { phase: 'calling', startedBy: starting.startId },
+            actionableAt: starting.staleAt,
           });
         }
       });

@@ -2,10 +2,16 @@ import { expect } from 'vitest';
 import type { Patch } from '../../../../src/documents/documentStore.ts';
 import type { Unreadable } from '../../../../src/documents/storedDocuments.ts';
 import { patience } from '../../../../src/documents/writeUntilClear.ts';
+import type { ToStart } from '../../../../src/invoice/callStart.ts';
 import type { Invoice, InvoiceContent } from '../../../../src/invoice/invoice.ts';
 import { ifClaimedBy, ifUnchanged } from '../../../../src/invoice/invoiceChange.ts';
 import { shardOf } from '../../../../src/invoice/shard.ts';
-import type { ClaimRequest, SettleRequest, Writes } from '../../../../src/invoice/store/invoiceStore.ts';
+import type {
+  ClaimRequest,
+  SettleRequest,
+  Started,
+  Writes,
+} from '../../../../src/invoice/store/invoiceStore.ts';
 import { newFence } from '../../../../src/locking/fence.ts';
 import { newOutboxMessage } from '../../../../src/outbox/outboxMessage.ts';
 import type { Deviation, LostAnswer } from '../../../../src/testing/documents/subject.ts';
@@ -78,13 +84,16 @@ export function invoiceContract({ open, canFail, onEmulator }: StoreSubject) {
         ...changes,
       });
 
-    const start = (batchId: string, ids: readonly string[], mayBeCharged = false) =>
-      invoices.start({
-        shard,
+    const start = (batchId: string, ids: readonly string[]) =>
+      startAgain(
         batchId,
-        invoices: ids.map((invoiceId) => ({ invoiceId, mayBeCharged })),
-        staleAfterMs: 300_000,
-      });
+        ids.map((invoiceId) => ({ invoiceId })),
+      );
+
+    const startAgain = (batchId: string, toStart: readonly ToStart[]) =>
+      invoices.start({ shard, batchId, invoices: toStart, staleAfterMs: 300_000, by: 'host-b' });
+
+    const giveBack = (started: Started) => invoices.giveBack({ ...started, shard });
 
     const settle = (
       settlementId: string,
@@ -100,7 +109,22 @@ export function invoiceContract({ open, canFail, onEmulator }: StoreSubject) {
         ...changes,
       });
 
-    return { ...opened, invoices, clock, unreadable, put, create, touch, read, due, claim, start, settle };
+    return {
+      ...opened,
+      invoices,
+      clock,
+      unreadable,
+      put,
+      create,
+      touch,
+      read,
+      due,
+      claim,
+      start,
+      startAgain,
+      giveBack,
+      settle,
+    };
   }
 
   /** The same with `count` invoices that are due, `inv-0` and so on, and with the fence of their shard. */

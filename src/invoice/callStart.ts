@@ -1,0 +1,96 @@
+/**
+ * How the calls of a claimed invoice begin, as the claim records it:
+ *
+ *   claimed ──start──► calling ──settle──► the claim is over
+ *      ▲                │   ▲ │
+ *      └── give back ───┘   └─┘ start again, one attempt more
+ *
+ * A delivery of the batch's message starts the calls, and gives back what it has not called when it has to stop. A claim
+ * that says `calling` may have been charged. Whoever finds it so without having started it takes the delivery that did for
+ * dead, and calls again as one attempt more.
+ */
+import type { Patch } from '../documents/documentStore.ts';
+import type { Claim } from './invoice.ts';
+import { claimedBy } from './invoiceChange.ts';
+
+/** Calls of an earlier delivery: they may have charged. */
+export interface EarlierCalls {
+  /** Since when: ISO 8601. */
+  since: string;
+  attempt: number;
+}
+
+export interface ToStart {
+  invoiceId: string;
+  earlier?: EarlierCalls;
+}
+
+export interface Starting {
+  batchId: string;
+  /** Names this start and no other. */
+  startId: string;
+  /** When the claim goes stale: ISO 8601. */
+  staleAt: string;
+}
+
+/** Starts the calls of an invoice that nobody has called under this claim. */
+export function start(invoiceId: string, { batchId, startId, staleAt }: Starting): Patch {
+  return {
+    kind: 'patch',
+    id: invoiceId,
+    where: [...claimedBy(batchId), { path: 'claim.phase', is: '=', value: 'claimed' }],
+    set: { 'claim.phase': 'calling', 'claim.startedBy': startId, actionableAt: staleAt },
+  };
+}
+
+/** Starts them again, if nobody else has since. */
+export function startAgain(
+  invoiceId: string,
+  { attempt: before }: EarlierCalls,
+  { batchId, startId, staleAt, at, by }: Starting & { at: string; by: string },
+): Patch {
+  const attempt = before + 1;
+  return {
+    kind: 'patch',
+    id: invoiceId,
+    where: [...claimedBy(batchId), { path: 'claim.attempt', is: '=', value: before }],
+    set: {
+      'claim.phase': 'calling',
+      'claim.attempt': attempt,
+      'claim.startedBy': startId,
+      'claim.isolated': true,
+      attempts: attempt,
+      actionableAt: staleAt,
+    },
+    append: { path: 'timeline', value: { at, what: 'called again', by, attempt, batchId } },
+  };
+}
+
+/**
+ * Takes a start back, whose calls were not made. It holds only for the start that it takes back: another delivery that has
+ * started since may have charged. A release before 0.3 names no start, but moves the time at which the claim goes stale.
+ */
+export function giveBack(
+  invoiceId: string,
+  earlier: EarlierCalls | undefined,
+  { batchId, startId, staleAt }: Starting,
+): Patch {
+  return {
+    kind: 'patch',
+    id: invoiceId,
+    where: [
+      ...claimedBy(batchId),
+      { path: 'claim.startedBy', is: '=', value: startId },
+      { path: 'actionableAt', is: '=', value: staleAt },
+    ],
+    set:
+      earlier === undefined
+        ? { 'claim.phase': 'claimed' }
+        : { 'claim.attempt': earlier.attempt, attempts: earlier.attempt },
+  };
+}
+
+/** The calls of another delivery that a claim tells of; undefined if none have begun. */
+export function earlierCalls({ phase, at, attempt }: Claim): EarlierCalls | undefined {
+  return phase === 'calling' ? { since: at, attempt } : undefined;
+}

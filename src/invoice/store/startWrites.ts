@@ -1,0 +1,86 @@
+import { randomUUID } from 'node:crypto';
+import type { DocumentStore } from '../../documents/documentStore.ts';
+import { NoClearAnswer, StoreAway } from '../../documents/storeAway.ts';
+import { readableDocuments } from '../../documents/storedDocuments.ts';
+import { patience, writeUntilClear } from '../../documents/writeUntilClear.ts';
+import type { Clock } from '../../platform/clock.ts';
+import { earlierCalls, giveBack, start, startAgain, type ToStart } from '../callStart.ts';
+import { type Invoice, invoiceSchema } from '../invoice.ts';
+import { standing } from '../invoiceChange.ts';
+import type { InvoiceStore } from './invoiceStore.ts';
+
+/** The writes at the beginning of the calls of a batch. */
+export function startWrites(store: {
+  documents: DocumentStore;
+  clock: Clock;
+}): Pick<InvoiceStore, 'start' | 'giveBack'> {
+  return {
+    async start({ shard, batchId, invoices, staleAfterMs, by }) {
+      const now = store.clock.now();
+      const at = new Date(now).toISOString();
+      const staleAt = new Date(now + staleAfterMs).toISOString();
+      const starting = { batchId, startId: randomUUID(), staleAt };
+      const dropped = { settled: 0, staleClaim: 0, missing: 0 };
+      const calledBefore: Required<ToStart>[] = [];
+      const written = await writeUntilClear(store, {
+        partition: shard,
+        items: invoices,
+        plan: (items) =>
+          items.map(({ invoiceId, earlier }) =>
+            earlier === undefined
+              ? start(invoiceId, starting)
+              : startAgain(invoiceId, earlier, { ...starting, at, by }),
+          ),
+        reread: (items) => read(shard, items),
+        isApplied: (stored) => stored.some(({ claim }) => claim?.startedBy === starting.startId),
+        keep(items, stored) {
+          const byId = new Map(stored.map((invoice) => [invoice.id, invoice]));
+          return items.filter(({ invoiceId, earlier }) => {
+            const invoice = byId.get(invoiceId);
+            const stands = standing(invoice, batchId);
+            if (stands !== 'held') {
+              dropped[stands]++;
+              return false;
+            }
+            const called = invoice?.claim && earlierCalls(invoice.claim);
+            if (called === undefined || called.attempt === earlier?.attempt) return true;
+            calledBefore.push({ invoiceId, earlier: called });
+            return false;
+          });
+        },
+      });
+      if (written.kind === 'unclear') {
+        throw new NoClearAnswer(`batch ${batchId} could not be started`, written.tries, written.cause);
+      }
+      return { held: written.kind === 'written' ? written.items : [], calledBefore, dropped, starting };
+    },
+
+    async giveBack({ shard, starting, held }) {
+      const write = {
+        partition: shard,
+        items: held,
+        plan: (items: readonly ToStart[]) =>
+          items.map(({ invoiceId, earlier }) => giveBack(invoiceId, earlier, starting)),
+        reread: (items: readonly ToStart[]) => read(shard, items),
+        keep(items: readonly ToStart[], stored: readonly Invoice[]) {
+          const ours = stored.filter(
+            ({ claim, actionableAt }) =>
+              claim?.startedBy === starting.startId && actionableAt === starting.staleAt,
+          );
+          const ids = new Set(ours.map(({ id }) => id));
+          return items.filter(({ invoiceId }) => ids.has(invoiceId));
+        },
+      };
+      try {
+        await writeUntilClear(store, write, patience.brief);
+      } catch (error) {
+        if (!(error instanceof StoreAway)) throw error;
+      }
+    },
+  };
+
+  async function read(shard: string, items: readonly ToStart[]): Promise<Invoice[]> {
+    const ids = items.map(({ invoiceId }) => invoiceId);
+    return readableDocuments(await store.documents.read(shard, ids), invoiceSchema, 'invoice');
+  }
+}

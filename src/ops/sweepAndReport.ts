@@ -1,0 +1,33 @@
+import { shardNames } from '../invoice/shard.ts';
+import type { Lease } from '../locking/index.ts';
+import { type SweepCounts, type SweepParts, sweepOutbox } from '../outbox/sweepOutbox.ts';
+import type { Instance } from '../platform/instance.ts';
+import { timeBudget } from '../platform/stopping.ts';
+import { type GaugeParts, reportDuring, reportGauges } from './gauges.ts';
+
+/**
+ * A tick of the sweeper's timer: sends what waits in the outbox, for as long as a function may take, and reports meanwhile
+ * what waits for a person or to be paid. The next tick has what is left.
+ *
+ * @throws an error that names the shards that were left out, because the platform counts failed executions by that; the
+ * others are swept, and the gauges reported. {LeaseLost}
+ */
+export async function sweepAndReport(
+  {
+    shards,
+    instance,
+    ...parts
+  }: Pick<SweepParts, 'outbox' | 'dispatcher'> & GaugeParts & { shards: number; instance: Instance },
+  lease: Pick<Lease, 'assertHeld'>,
+  stopping: AbortSignal,
+): Promise<SweepCounts> {
+  using budget = timeBudget(instance.clock, stopping);
+  return await reportDuring(sweep(budget.signal), () => reportGauges({ ...parts, instance }), instance.clock);
+
+  async function sweep(signal: AbortSignal): Promise<SweepCounts> {
+    const partitions = shardNames(shards);
+    const counts = await sweepOutbox({ ...parts, partitions, instance }, lease, signal);
+    if (counts.failed.length > 0) throw new Error(`left out of the sweep: ${counts.failed.join('; ')}`);
+    return counts;
+  }
+}
