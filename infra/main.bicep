@@ -79,7 +79,7 @@ param opsAllowedApplications array = ['04b07795-8ddb-461a-bbee-02f9e1bf7b46']
 @maxValue(256)
 param shards int = 16
 
-@description('Number of shard groups, each processed under its own lease. Must not exceed shards, or the app does not start.')
+@description('Number of shard groups, each processed under its own lease. Must not exceed shards, or the app does nothing.')
 @minValue(1)
 @maxValue(256)
 param shardGroups int = 4
@@ -105,6 +105,19 @@ param outboxSchedule string = '*/30 * * * * *'
 
 @description('True: the app neither claims nor charges, not even in manual runs. Everything else keeps running. For a restore.')
 param paymentsPaused bool = false
+
+@description('True: the database and the storage account cannot be deleted until their locks are removed.')
+param resourceLocks bool = true
+
+@description('Budget of the resource group a month, in the currency of the subscription. 0: none. A message comes at 80 % spent, and when the forecast exceeds it.')
+@minValue(0)
+param monthlyBudget int = 0
+
+@description('First day of the month in which the budget began (2026-12-01). Needed with monthlyBudget; never change it afterwards.')
+param budgetStart string = ''
+
+@description('Object id of a developer who may debug the app against these data services. Empty: none. Not for production.')
+param developerPrincipalId string = ''
 
 @description('Alert threshold: failed attempts to take a held lease within 15 minutes.')
 param lockContentionThreshold int = 200
@@ -160,6 +173,7 @@ module storage 'modules/storage.bicep' = {
     location: location
     tags: tags
     sku: storageSku
+    locked: resourceLocks
     appPrincipalId: identity.outputs.principalId
     privateNetworking: privateNetworking
   }
@@ -175,6 +189,8 @@ module cosmos 'modules/cosmos.bicep' = {
     appPrincipalId: identity.outputs.principalId
     autoscaleMaxRu: cosmosAutoscaleMaxRu
     zoneRedundant: cosmosZoneRedundant
+    locked: resourceLocks
+    workspaceId: monitoring.outputs.workspaceId
     privateNetworking: privateNetworking
   }
 }
@@ -199,6 +215,7 @@ module keyVault 'modules/keyVault.bicep' = {
     location: location
     tags: tags
     appPrincipalId: identity.outputs.principalId
+    workspaceId: monitoring.outputs.workspaceId
     stripeSecretKey: stripeSecretKey
     stripeWebhookSecrets: stripeWebhookSecrets
     notifyWebhookSecret: notifyWebhookSecret
@@ -275,6 +292,27 @@ module alerts 'modules/alerts.bicep' = {
     shardGroups: shardGroups
     lockContentionThreshold: lockContentionThreshold
     paymentRate: paymentRate
+  }
+}
+
+module budget 'modules/budget.bicep' = if (monthlyBudget > 0) {
+  name: 'budget'
+  scope: group
+  params: {
+    amount: monthlyBudget
+    start: budgetStart
+    alertEmail: alertEmail
+  }
+}
+
+module developer 'modules/developer.bicep' = if (!empty(developerPrincipalId)) {
+  name: 'developer'
+  scope: group
+  params: {
+    principalId: developerPrincipalId
+    storageName: storage.outputs.name
+    cosmosName: cosmos.outputs.name
+    serviceBusName: serviceBus.outputs.name
   }
 }
 

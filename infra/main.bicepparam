@@ -18,6 +18,7 @@ var given = {
   invoiceSchedule: readEnvironmentVariable('PAYONCE_INVOICE_SCHEDULE', '')
   invoiceIntervalSeconds: readEnvironmentVariable('PAYONCE_INVOICE_INTERVAL_SECONDS', '')
   outboxSchedule: readEnvironmentVariable('PAYONCE_OUTBOX_SCHEDULE', '')
+  monthlyBudget: readEnvironmentVariable('PAYONCE_MONTHLY_BUDGET', '')
   lockContentionThreshold: readEnvironmentVariable('PAYONCE_LOCK_CONTENTION_THRESHOLD', '')
 }
 
@@ -27,7 +28,7 @@ param location = readEnvironmentVariable('AZURE_LOCATION', 'westeurope')
 param stripeSecretKey = readEnvironmentVariable('STRIPE_SECRET_KEY', '')
 param stripeWebhookSecrets = readEnvironmentVariable('STRIPE_WEBHOOK_SECRETS', '')
 param notifyWebhookSecret = readEnvironmentVariable('NOTIFY_WEBHOOK_SECRET', '')
-// Whether Stripe delivers events; its secrets then have to be in the vault, or the app does not start.
+// Whether Stripe delivers events; its secrets then have to be in the vault, or the app does nothing.
 param stripeWebhook = readEnvironmentVariable('PAYONCE_STRIPE_WEBHOOK', '') == 'true'
 param notifyWebhookUrl = readEnvironmentVariable('PAYONCE_NOTIFY_WEBHOOK_URL', '')
 param alertEmail = readEnvironmentVariable('PAYONCE_ALERT_EMAIL', '')
@@ -60,4 +61,8 @@ param locks = !empty(given.locks) ? given.locks : 'blob'
 param invoiceSchedule = !empty(given.invoiceSchedule) ? given.invoiceSchedule : '0 */5 * * * *'
 param invoiceIntervalSeconds = empty(given.invoiceIntervalSeconds) ? 300 : int(given.invoiceIntervalSeconds)
 param outboxSchedule = !empty(given.outboxSchedule) ? given.outboxSchedule : '*/30 * * * * *'
+param resourceLocks = readEnvironmentVariable('PAYONCE_RESOURCE_LOCKS', '') != 'false'
+param monthlyBudget = empty(given.monthlyBudget) ? 0 : int(given.monthlyBudget)
+param budgetStart = readEnvironmentVariable('PAYONCE_BUDGET_START', '')
+param developerPrincipalId = readEnvironmentVariable('PAYONCE_DEVELOPER_PRINCIPAL_ID', '')
 param lockContentionThreshold = empty(given.lockContentionThreshold) ? 200 : int(given.lockContentionThreshold)

@@ -1,17 +1,20 @@
-// npm run pay-one -- --address http://127.0.0.1:7071/api [--customer cus_…] [--payment-method pm_…]
+// npm run pay-one -- --address http://127.0.0.1:7071/api [--create-customer | --customer cus_… --payment-method pm_…]
 //
 // Imports one due invoice into a running app, starts a run, and exits with 0 if the invoice gets paid. For
-// test keys only: real Stripe accepts the default payment method, but only customers created there.
+// test keys only. Real Stripe knows only customers created there: --create-customer creates one with a test card, with the
+// test key in STRIPE_SECRET_KEY.
 // Environment variables, if the app requires them: FUNCTIONS_KEY, and BEARER_TOKEN for a sign-in.
 import { randomUUID } from 'node:crypto';
 import { setTimeout } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import { z } from 'zod';
+import { isLiveKey, stripeClient } from '../src/paying/stripe/stripeClient.ts';
 
 const { values } = parseArgs({
   options: {
     address: { type: 'string', default: 'http://127.0.0.1:7071/api' },
     customer: { type: 'string', default: 'pay-one' },
+    'create-customer': { type: 'boolean', default: false },
     'payment-method': { type: 'string', default: 'pm_card_visa' },
     // If the run started here finds a group's lease held, the timer of a deployed app comes within 5 minutes.
     'timeout-seconds': { type: 'string', default: '400' },
@@ -33,11 +36,12 @@ const imported = z.object({ created: z.literal(1, { error: 'the app did not acce
 const deadline = Date.now() + Number(values['timeout-seconds']) * 1000;
 const invoice = {
   id: `pay-one-${randomUUID()}`,
-  customerId: values.customer,
+  customerId: values['create-customer'] ? await createCustomer() : values.customer,
   amountMinor: 1999,
   currency: 'USD',
   dueAt: '2024-01-01T00:00:00Z',
-  paymentMethod: values['payment-method'],
+  // The default of a customer that is created here.
+  ...(values['create-customer'] ? {} : { paymentMethod: values['payment-method'] }),
 };
 
 imported.parse(await call('POST', 'ops/invoices', [invoice]));
@@ -52,6 +56,22 @@ while (actionableAt !== null && Date.parse(actionableAt) < deadline && Date.now(
 const { what = 'nothing happened', reason = '' } = timeline.at(-1) ?? {};
 console.log(`${invoice.id}: ${status}${status === 'paid' ? '' : ` (${what}${reason && `: ${reason}`})`}`);
 process.exitCode = status === 'paid' ? 0 : 1;
+
+/** A customer of Stripe's test mode whose default payment method is a test card (https://docs.stripe.com/testing). */
+async function createCustomer(): Promise<string> {
+  const { STRIPE_SECRET_KEY: secretKey = '', STRIPE_API_BASE: apiBase = 'https://api.stripe.com' } =
+    process.env;
+  if (secretKey === '' || isLiveKey(secretKey))
+    throw new Error('STRIPE_SECRET_KEY: expected the test key of the app (sk_test_… or rk_test_…)');
+  const stripe = stripeClient({ secretKey, apiBase, timeoutMs: 30_000 });
+  const card = values['payment-method'];
+  const { id } = await stripe.customers.create({
+    name: 'npm run pay-one',
+    payment_method: card,
+    invoice_settings: { default_payment_method: card },
+  });
+  return id;
+}
 
 async function read() {
   return stored.parse(await call('GET', `ops/invoices/${invoice.id}`));

@@ -1,17 +1,51 @@
 import { createApp } from './app.ts';
-import { loadLockStore } from './lockStores.ts';
+import { idleApp } from './idleApp.ts';
+import { ClientMissing, loadLockStore } from './lockStores.ts';
 import { exportTelemetry } from './platform/exportTelemetry.ts';
-import { readSettings } from './settings/readSettings.ts';
+import { readSchedules, readSettings } from './settings/readSettings.ts';
+import { BadSettings, type Settings } from './settings/settings.ts';
 
-/** Settings that are missing or wrong stop the host here, at start, each of them named. */
-const settings = readSettings(process.env);
-const stopTelemetry = await exportTelemetry(settings.telemetry, settings.instanceId);
+const started = await start();
 
-/** The app of this process. */
-export const payonce = createApp(settings, { openLocks: await loadLockStore(settings.locks) });
+/**
+ * The app of this process. Settings that are missing or wrong do not stop it: then it answers health, which names each of
+ * them, and does nothing else.
+ */
+export const { payonce } = started;
 
 /** Ends the app, then sends the last of its metrics. */
-export async function stopPayonce(): Promise<void> {
-  await payonce.stop();
-  await stopTelemetry();
+export function stopPayonce(): Promise<void> {
+  return started.stop();
+}
+
+async function start() {
+  try {
+    return await startApp(readSettings(process.env));
+  } catch (error) {
+    if (!(error instanceof BadSettings)) throw error;
+    console.error(error.message);
+    const idle = idleApp(error, readSchedules(process.env));
+    return { payonce: idle, stop: () => idle.stop() };
+  }
+}
+
+async function startApp(settings: Settings) {
+  const openLocks = await lockStoreOf(settings);
+  const stopTelemetry = await exportTelemetry(settings.telemetry, settings.instanceId);
+  const app = createApp(settings, { openLocks });
+  return {
+    payonce: app,
+    async stop() {
+      await app.stop();
+      await stopTelemetry();
+    },
+  };
+}
+
+async function lockStoreOf({ locks }: Settings) {
+  try {
+    return await loadLockStore(locks);
+  } catch (error) {
+    throw error instanceof ClientMissing ? new BadSettings([error.message.replace(' ', ': ')]) : error;
+  }
 }

@@ -72,6 +72,40 @@ test('the zip contains the same files', () => {
   expect(entries).toEqual(expect.arrayContaining(['host.json', 'package.json', 'dist/src/payonce.js']));
 });
 
+test('without a payment key every function is there, and health says what is missing; with the key the app pays', {
+  timeout: 120_000,
+}, async () => {
+  await using cloud = await startLocalCloud();
+  const { STRIPE_SECRET_KEY = '', ...others } = settingsFor(cloud);
+  const env = { ...others, INVOICE_SCHEDULE: '*/2 * * * * *', OUTBOX_SCHEDULE: '*/2 * * * * *' };
+  const functionsOf = (host: { lines: string[] }) =>
+    [...host.lines.join('\n').matchAll(/dist\/src\/functions\/(\w+\.js)/g)]
+      .map(([, file]) => file)
+      .toSorted();
+  /** As the platform leaves the setting while the vault has no such secret. */
+  const unresolved = '@Microsoft.KeyVault(SecretUri=https://kv.vault.azure.net/secrets/stripe-secret-key/)';
+  let indexed: (string | undefined)[];
+  {
+    await using host = await startHostProcess({
+      app: folder,
+      env: { ...env, STRIPE_SECRET_KEY: unresolved },
+    });
+    indexed = functionsOf(host);
+    expect(indexed).toEqual(readdirSync(join(folder, 'dist/src/functions')).toSorted());
+    const health = await fetch(`${host.address}/api/ops/health`);
+    expect(health.status).toBe(503);
+    expect(await health.text()).toContain('STRIPE_SECRET_KEY: is an unresolved Key Vault reference');
+    for (const timer of ['processInvoices', 'sweepOutbox', 'trackPayments'])
+      await host.line(new RegExp(`${timer}.*waitingFor`));
+    expect(host.lines.filter((line) => /\b(failed|Failed)\b/.test(line))).toEqual([]);
+  }
+  await using host = await startHostProcess({ app: folder, env: { ...env, STRIPE_SECRET_KEY } });
+  expect(functionsOf(host)).toEqual(indexed);
+  const command = [script('payOne.ts'), '--address', `${host.address}/api`];
+  const { stdout } = await promisify(execFile)(process.execPath, command);
+  expect(stdout).toMatch(/: paid\n$/);
+});
+
 describe('in the local host', () => {
   const stack = new AsyncDisposableStack();
   let cloud: LocalCloud;
@@ -98,7 +132,9 @@ describe('in the local host', () => {
   /** `npm run pay-one` */
   async function payOne(...args: string[]) {
     const command = [script('payOne.ts'), '--address', `${address}/api`, ...args];
-    return promisify(execFile)(process.execPath, command).then(
+    const { STRIPE_SECRET_KEY, STRIPE_API_BASE } = settingsFor(cloud);
+    const env = { ...process.env, STRIPE_SECRET_KEY, STRIPE_API_BASE };
+    return promisify(execFile)(process.execPath, command, { env }).then(
       ({ stdout }) => ({ code: 0, stdout }),
       ({ code, stdout }: { code: number; stdout: string }) => ({ code, stdout }),
     );
@@ -110,6 +146,11 @@ describe('in the local host', () => {
     expect({ code, stdout, invoiceId }).toMatchObject({ code: 0, invoiceId: expect.any(String) });
     const charges = await (await fetch(`${cloud.payments}/_local/charges`)).json();
     expect(charges).toMatchObject([{ invoiceId, amount: 1999 }]);
+  });
+
+  test('pays an invoice of a customer that pay-one creates', { timeout: 60_000 }, async () => {
+    const { code, stdout } = await payOne('--create-customer');
+    expect({ code, stdout }).toEqual({ code: 0, stdout: expect.stringMatching(/: paid\n$/) });
   });
 
   test.each([

@@ -4,6 +4,8 @@ param location string
 param tags object
 param appPrincipalId string
 param privateNetworking bool
+param workspaceId string
+param locked bool
 param zoneRedundant bool
 
 @description('0: serverless. Otherwise the maximum RU/s, shared by the six containers.')
@@ -244,5 +246,27 @@ resource roleAssignments 'Microsoft.DocumentDB/databaseAccounts/sqlRoleAssignmen
   }
 ]
 
+// The database is the only record of what was paid. A lock stops whoever deletes the group by mistake.
+resource lock 'Microsoft.Authorization/locks@2020-05-01' = if (locked) {
+  name: 'payonce-data'
+  scope: account
+  properties: {
+    level: 'CanNotDelete'
+    notes: 'Holds what payonce must not lose (docs/deploy.md).'
+  }
+}
+
+// Who changed the account: keys, network, failover. Requests to the data are not logged: at 10 million invoices they
+// would cost more than the database.
+resource diagnostics 'Microsoft.Insights/diagnosticSettings@2021-05-01-preview' = {
+  name: 'payonce'
+  scope: account
+  properties: {
+    workspaceId: workspaceId
+    logs: [{ category: 'ControlPlaneRequests', enabled: true }]
+  }
+}
+
 output id string = account.id
+output name string = account.name
 output endpoint string = account.properties.documentEndpoint

@@ -4,6 +4,7 @@ param location string
 param tags object
 param appPrincipalId string
 param privateNetworking bool
+param workspaceId string
 
 @secure()
 param stripeSecretKey string
@@ -86,6 +87,16 @@ resource roleAssignments 'Microsoft.Authorization/roleAssignments@2022-04-01' = 
     }
   }
 ]
+
+// Who read or changed a secret.
+resource diagnostics 'Microsoft.Insights/diagnosticSettings@2021-05-01-preview' = {
+  name: 'payonce'
+  scope: vault
+  properties: {
+    workspaceId: workspaceId
+    logs: [{ categoryGroup: 'audit', enabled: true }]
+  }
+}
 
 output id string = vault.id
 output name string = vault.name

@@ -52,5 +52,6 @@ resource roleAssignments 'Microsoft.Authorization/roleAssignments@2022-04-01' = 
   }
 ]
 
+output workspaceId string = workspace.id
 output applicationInsightsId string = applicationInsights.id
 output connectionString string = applicationInsights.properties.ConnectionString

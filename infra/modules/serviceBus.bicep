@@ -110,4 +110,5 @@ resource lockRoleAssignments 'Microsoft.Authorization/roleAssignments@2022-04-01
 ]
 
 output id string = namespace.id
+output name string = namespace.name
 output host string = '${namespace.name}.servicebus.windows.net'

@@ -6,6 +6,7 @@ param tags object
 param sku string
 param appPrincipalId string
 param privateNetworking bool
+param locked bool
 
 var blobContainers = [
   'locks'
@@ -149,6 +150,16 @@ resource roleAssignments 'Microsoft.Authorization/roleAssignments@2022-04-01' = 
     }
   }
 ]
+
+// A lock blob must never be lost: its fence would restart below those that the database has seen.
+resource lock 'Microsoft.Authorization/locks@2020-05-01' = if (locked) {
+  name: 'payonce-data'
+  scope: account
+  properties: {
+    level: 'CanNotDelete'
+    notes: 'Holds what payonce must not lose (docs/deploy.md).'
+  }
+}
 
 output id string = account.id
 output name string = account.name

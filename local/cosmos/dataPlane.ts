@@ -5,6 +5,7 @@ import { type BatchDone, type InTransaction, runBatch, runBulk } from './batch.t
 import type { Container } from './container.ts';
 import { badRequest, CosmosError, notCovered, subStatus } from './errors.ts';
 import { pageSizeOf, readChangeFeed, readFeed } from './feeds.ts';
+import { requireSortIndex } from './indexingPolicy.ts';
 import {
   createItem,
   type Done,
@@ -104,7 +105,12 @@ export function createDataPlane(db: DatabaseSync, now: () => number) {
     }
     const { json: docs, continuation } = queryToJson(
       db,
-      { table: container.table.name, partition, nowSeconds },
+      {
+        table: container.table.name,
+        partition,
+        nowSeconds,
+        requireSortIndex: (sorted) => requireSortIndex(container.definition.indexingPolicy, sorted),
+      },
       parseQuery(body),
       { maxItems: pageSize, continuation: headerOf(headers, 'x-ms-continuation') },
     );

@@ -1,18 +1,22 @@
 import type { Connections, TelemetryConnection } from '../platform/connections.ts';
 import type { LockAddress } from './lockAddress.ts';
 
+/** When the timers fire. */
+export interface Schedules {
+  /** NCRONTAB with seconds. */
+  readonly invoiceSchedule: string;
+  /** NCRONTAB with seconds. */
+  readonly outboxSchedule: string;
+}
+
 /** The checked settings of one process. */
-export interface Settings extends Connections {
+export interface Settings extends Connections, Schedules {
   /** Where metrics go. Undefined: nowhere. */
   readonly telemetry: TelemetryConnection | undefined;
   /** `apiBase` has no trailing slash. */
   readonly stripe: { readonly secretKey: string; readonly apiBase: string };
   /** What signs the events that Stripe sends; several while one is replaced. None: it sends none. */
   readonly webhookSecrets: readonly string[];
-  /** NCRONTAB with seconds. */
-  readonly invoiceSchedule: string;
-  /** NCRONTAB with seconds. */
-  readonly outboxSchedule: string;
   readonly shards: number;
   readonly shardGroups: number;
   readonly batchSize: number;

@@ -16,7 +16,7 @@ test.skipIf(bicep === undefined).each([
   ['build', 'main.bicep', '--stdout'],
   ['build-params', 'main.bicepparam', '--stdout'],
   ['lint', 'main.bicep'],
-])('bicep %s %s: no error and no warning', { timeout: 60_000 }, (command, file, ...options) => {
+])('bicep %s %s: no error and no warning', { timeout: 180_000 }, (command, file, ...options) => {
   const { status, stderr } = spawnSync(bicep ?? '', [command, join(infraDir, file), ...options], {
     encoding: 'utf8',
     maxBuffer: 64 * 1024 * 1024,

@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest';
 import { queues, serviceBusQueues } from '../../src/platform/azureNames.ts';
 import { isRecord, variableValue } from './bicep/evaluate.ts';
 import { parseBicepText } from './bicep/parseBicep.ts';
-import { bicepPaths, declarationsOf, infraDir, readInfra } from './bicep/readBicep.ts';
+import { appBicepPaths, declarationsOf, infraDir, readInfra } from './bicep/readBicep.ts';
 import { queueDifferences, serviceBusQueuesIn, storageQueuesIn } from './compareQueues.ts';
 import { callsWithoutNeed, roleDifferences } from './compareRoles.ts';
 import { settingDifferences } from './compareSettings.ts';
@@ -35,9 +35,9 @@ describe('the comparisons of code and infra/ detect', () => {
     storage: storageQueuesIn(files.storage),
     serviceBus: serviceBusQueuesIn(files.serviceBus).map(({ name }) => name),
   });
-  const infra = bicepPaths().map(readInfra);
+  const infra = appBicepPaths().map(readInfra);
   const infraBut = (path: string, from: string | RegExp) =>
-    bicepPaths().map((other) => (other === path ? infraWith(path, from, '') : readInfra(other)));
+    appBicepPaths().map((other) => (other === path ? infraWith(path, from, '') : readInfra(other)));
 
   test('a queue renamed in the code', () => {
     const renamed = { ...code, storage: Object.values({ ...queues, workItems: 'work' }) };

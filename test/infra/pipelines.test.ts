@@ -139,16 +139,53 @@ test('only main is deployed, to an environment', () => {
   expect(deploy).toMatchObject({ if: "github.ref == 'refs/heads/main'", environment: expect.any(String) });
 });
 
-test('the prepackage hook of azd stops at the first failure, on both systems', () => {
-  const runs = [...read('azure.yaml').matchAll(/^ +run: (.*)$/gm)].map(([, command]) => command);
-  expect(runs).toEqual(['npm ci && npm run package', 'npm ci && npm run package']);
+const hook = z.strictObject({
+  shell: z.enum(['sh', 'pwsh']),
+  run: z.string(),
+  interactive: z.boolean().optional(),
+});
+const hooks = z.record(z.string(), z.strictObject({ windows: hook, posix: hook }));
+const azd = z
+  .object({ hooks, services: z.object({ payonce: z.object({ hooks }) }) })
+  .parse(parse(read('azure.yaml')));
+const allHooks = { ...azd.hooks, ...azd.services.payonce.hooks };
+
+test('azd checks the key before it creates anything, and the deployment after it', () => {
+  expect(Object.fromEntries(Object.entries(allHooks).map(([name, { posix }]) => [name, posix.run]))).toEqual({
+    preprovision: 'npm ci && npm run check-key -- --azd',
+    postprovision: 'npm run check-key -- --forget',
+    postdeploy: 'npm run verify-deployment',
+    prepackage: 'npm ci && npm run package',
+  });
+  // It asks for the key.
+  expect(allHooks.preprovision?.posix.interactive).toBe(true);
+});
+
+test.each(Object.entries(allHooks))(
+  'the hook %s does the same on both systems, and stops at the first failure',
+  (_name, { windows, posix }) => {
+    expect({ ...windows, shell: 'sh' }).toEqual(posix);
+    expect(windows.shell).toBe('pwsh');
+    expect(posix.run).toMatch(/^npm [^;|]+$/);
+    const [, script = ''] = /npm run ([\w:-]+)/.exec(posix.run) ?? [];
+    expect(scripts).toHaveProperty([script]);
+  },
+);
+
+test('the Deploy workflow checks the key before it creates anything, and the deployment at its end', () => {
+  const steps = workflows.find(({ file }) => file === 'deploy.yml')?.jobs.deploy?.steps ?? [];
+  const at = (text: string) => steps.findIndex(({ run = '' }) => run.includes(text));
+  expect(at('npm run check-key')).toBeGreaterThan(-1);
+  expect(at('az deployment sub create')).toBeGreaterThan(at('npm run check-key'));
+  expect(at('npm run verify-deployment')).toBe(steps.length - 1);
+  expect(at('config-zip')).toBe(steps.length - 2);
 });
 
 test('azd deploys the output of npm run package, to the app that infra/ tags', () => {
-  const azd = z
+  const { services } = z
     .object({ services: z.record(z.string(), z.object({ dist: z.string(), host: z.string() })) })
     .parse(parse(read('azure.yaml')));
-  expect(azd.services).toMatchObject({ payonce: { dist: 'dist/package', host: 'function' } });
+  expect(services).toMatchObject({ payonce: { dist: 'dist/package', host: 'function' } });
   expect(read('infra/modules/functionApp.bicep')).toContain("'azd-service-name': 'payonce'");
 });
 

@@ -1,11 +1,11 @@
 import { describe, expect, test } from 'vitest';
-import { bicepPaths, readInfra } from './bicep/readBicep.ts';
+import { appBicepPaths, developerModule, readInfra } from './bicep/readBicep.ts';
 import { rolesOf } from './bicep/rolesOf.ts';
 import { azureCallsIn, azurePackagesIn, callsWithoutNeed, roleDifferences } from './compareRoles.ts';
 import { sources } from './sources.ts';
 
 describe('roles', () => {
-  const files = bicepPaths().map(readInfra);
+  const files = appBicepPaths().map(readInfra);
 
   test('infra/ assigns exactly the roles that the code needs', () => {
     expect(roleDifferences(sources, files)).toEqual({ missing: [], idle: [], twice: [] });
@@ -42,8 +42,32 @@ describe('roles', () => {
     ]);
   });
 
+  test('a developer has the data roles of the app, on whole services, and only if a parameter names one', () => {
+    const names = (all: readonly { name: string }[]) => new Set(all.map(({ name }) => name));
+    const assigned = rolesOf(readInfra(developerModule));
+    expect(names(assigned)).toEqual(
+      new Set([
+        'Storage Blob Data Owner',
+        'Storage Queue Data Contributor',
+        'Storage Table Data Contributor',
+        'Azure Service Bus Data Owner',
+        'Cosmos DB Built-in Data Contributor',
+      ]),
+    );
+    const ofApp = new Map(
+      files.flatMap(rolesOf).map(({ name, id }) => [name, id.replace('<account.id>', '')]),
+    );
+    for (const { name, id } of assigned) expect(ofApp.get(name)).toBe(id.replace('<cosmos.id>', ''));
+    const { text } = readInfra('main.bicep').root;
+    expect(text).toContain(
+      "module developer 'modules/developer.bicep' = if (!empty(developerPrincipalId)) {",
+    );
+  });
+
   test('each has a reason', () => {
-    expect(files.flatMap(rolesOf).filter(({ why }) => why.length < 20)).toEqual([]);
+    expect(
+      [...files, readInfra(developerModule)].flatMap(rolesOf).filter(({ why }) => why.length < 20),
+    ).toEqual([]);
   });
 
   test('the audit trail is append-only, in the code and in its role', () => {

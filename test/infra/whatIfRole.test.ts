@@ -6,7 +6,7 @@ import { bicepPaths, readInfra } from './bicep/readBicep.ts';
 import { root } from './sources.ts';
 
 const [, definition = ''] =
-  /az role definition create --role-definition '([^']*)'/.exec(
+  /az role definition create --role-definition '(\{\s*"Name": "payonce what-if"[^']*)'/.exec(
     readFileSync(join(root, 'docs/deploy.md'), 'utf8'),
   ) ?? [];
 const role = z

@@ -1,4 +1,5 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
+import type { SortedPath } from '../indexingPolicy.ts';
 import type { Query } from './ast.ts';
 import { type Compilation, kindOf } from './compile/compilation.ts';
 import { renderRows } from './compile/render.ts';
@@ -26,6 +27,8 @@ export type QuerySource = {
   partition: string | undefined;
   /** Set for a table of one row, where an index costs more per write than it saves. */
   unindexed?: boolean;
+  /** Throws if the container's indexes cannot serve what the query sorts by. */
+  requireSortIndex?: (sorted: readonly SortedPath[]) => void;
 };
 
 /** Prepares a query, or takes it from the cache. */
@@ -49,12 +52,29 @@ export function prepareQuery(
     'after' in position.from ? position.from.after.map((value) => value === null) : null,
   ]);
   const cached = cache.get(key);
-  if (cached !== undefined) return cached;
+  if (cached !== undefined) return served(cached, source);
   const prepared = compiled(() => compileQuery(db, source, text, parameters, position));
-  if (prepared.to.fixedValues) return prepared;
+  if (prepared.to.fixedValues) return served(prepared, source);
   if (cache.size >= MAX_CACHED) cache.clear();
   cache.set(key, prepared);
+  return served(prepared, source);
+}
+
+/** The query, if the container's indexes serve it. Checked at each run, because the policy may be replaced. */
+function served(prepared: PreparedQuery, { requireSortIndex }: QuerySource): PreparedQuery {
+  requireSortIndex?.(sortedPaths(prepared.select));
   return prepared;
+}
+
+/** `$."payment"."id"` as names. Keys that are no stored properties need no index. */
+function sortedPaths({ orderBy }: CompiledSelect): SortedPath[] {
+  return orderBy.flatMap(({ path, descending }) => {
+    if (path === undefined) return [];
+    const parts = [...path.matchAll(/\."((?:[^"\\]|\\.)*)"|(\[\d+\])/g)];
+    return [
+      { path: parts.map(([, name, element]) => (element === undefined ? (name ?? '') : '[]')), descending },
+    ];
+  });
 }
 
 /** A query too deep for the stack or for SQLite's parser is a bad query: the service refuses it too. */

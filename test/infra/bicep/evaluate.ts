@@ -108,6 +108,7 @@ function binary(node: Node, inner: (child: Node | null) => Value): Value {
   const operator = node.childForFieldName('operator')?.text;
   if (left instanceof Unknown || right instanceof Unknown) return new Unknown(node.text);
   if (operator === '==') return left === right;
+  if (operator === '!=') return left !== right;
   if (typeof left !== 'number' || typeof right !== 'number') return new Unknown(node.text);
   if (operator === '*') return left * right;
   if (operator === '+') return left + right;

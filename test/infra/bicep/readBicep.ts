@@ -38,6 +38,13 @@ export function bicepPaths(): string[] {
     .sort();
 }
 
+/** The same without the roles of a developer, which are not the app's. */
+export function appBicepPaths(): string[] {
+  return bicepPaths().filter((path) => path !== developerModule);
+}
+
+export const developerModule = 'modules/developer.bicep';
+
 /** Reads a file under infra/. */
 export function readInfra(path: string): BicepFile {
   return declarationsOf(parseBicep(join(infraDir, path)));

@@ -1,0 +1,95 @@
+import { z } from 'zod';
+import { parsePath } from './partitionKey.ts';
+import { BadQuery } from './query/errors.ts';
+
+/** A property that a query sorts by: its path as names, `[]` for an array's elements. */
+export interface SortedPath {
+  path: readonly string[];
+  descending: boolean;
+}
+
+const paths = z.array(z.looseObject({ path: z.string() })).default([]);
+const policySchema = z.looseObject({
+  indexingMode: z.string().default('consistent'),
+  includedPaths: paths,
+  excludedPaths: paths,
+  compositeIndexes: z
+    .array(
+      z.array(
+        z.looseObject({ path: z.string(), order: z.enum(['ascending', 'descending']).default('ascending') }),
+      ),
+    )
+    .default([]),
+});
+
+/** Properties that the service indexes whatever the policy says, unless it indexes nothing. */
+const always = new Set(['id', '_ts']);
+
+/**
+ * Refuses an ORDER BY that the container's indexes cannot serve, as the service does: one property has to be indexed,
+ * several need a composite index of exactly these, in this order, with these directions or all of them reversed
+ * (https://learn.microsoft.com/azure/cosmos-db/index-policy#order-by-queries-on-multiple-properties). A filter needs no
+ * index there either; without one it scans.
+ *
+ * @throws {BadQuery} 400
+ */
+export function requireSortIndex(policy: object | undefined, sorted: readonly SortedPath[]): void {
+  const [first, ...others] = sorted;
+  if (first === undefined) return;
+  const { indexingMode, includedPaths, excludedPaths, compositeIndexes } = read(policy);
+  if (others.length === 0) {
+    if (indexingMode !== 'none' && isIndexed(first.path, includedPaths, excludedPaths)) return;
+    throw new BadQuery('The index path corresponding to the specified order-by item is excluded.');
+  }
+  const serves = compositeIndexes.some((index) => {
+    if (index.length !== sorted.length) return false;
+    const same = index.map(({ path, order }, place) => {
+      const key = sorted[place];
+      const matches = key !== undefined && namesOf(path).join('/') === key.path.join('/');
+      return matches ? (order === 'descending') === key.descending : undefined;
+    });
+    return same.every((is) => is === true) || same.every((is) => is === false);
+  });
+  if (serves) return;
+  throw new BadQuery(
+    'The order by query does not have a corresponding composite index that it can be served from.',
+  );
+}
+
+const known = new WeakMap<object, z.infer<typeof policySchema>>();
+
+/** The policy with its defaults. A container keeps one object until it is replaced. */
+function read(policy: object = {}): z.infer<typeof policySchema> {
+  const before = known.get(policy);
+  if (before !== undefined) return before;
+  const parsed = policySchema.parse(policy);
+  known.set(policy, parsed);
+  return parsed;
+}
+
+/** The most precise path of the policy that covers the property decides; `/?` is more precise than `/*`. */
+function isIndexed(
+  property: readonly string[],
+  included: readonly { path: string }[],
+  excluded: readonly { path: string }[],
+): boolean {
+  if (property.length === 1 && always.has(property[0] ?? '')) return true;
+  const best = (all: readonly { path: string }[]) =>
+    Math.max(-1, ...all.map(({ path }) => precision(path, property)));
+  const [yes, no] = [best(included), best(excluded)];
+  return yes > no;
+}
+
+/** How precisely a path of the policy covers a property; -1 if it does not. */
+function precision(path: string, property: readonly string[]): number {
+  const names = namesOf(path.replace(/\/[?*]$/, ''));
+  const exact = path.endsWith('/?');
+  const covers =
+    (exact ? names.length === property.length : names.length <= property.length) &&
+    names.every((name, place) => name === property[place]);
+  return covers ? names.length * 2 + (exact ? 1 : 0) : -1;
+}
+
+function namesOf(path: string): string[] {
+  return path === '' ? [] : parsePath(path);
+}

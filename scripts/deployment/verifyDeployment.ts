@@ -1,0 +1,68 @@
+// npm run verify-deployment
+//
+// After a deployment: synchronizes the triggers, waits until ops/health is ok, and until the timers fire. Exits with 0 if
+// they do, or if the app waits for its Stripe key. Otherwise it says what to look at.
+//
+// Environment variables, which azd sets and deploy.yml passes: AZURE_SUBSCRIPTION_ID, AZURE_RESOURCE_GROUP,
+// AZURE_FUNCTION_APP_NAME, OPS_ADDRESS; and as for the deployment PAYONCE_INVOICE_INTERVAL_SECONDS,
+// PAYONCE_PAYMENTS_PAUSED and PAYONCE_OPS_CLIENT_ID. Signs in as azd or az is signed in.
+import { AzureCliCredential, AzureDeveloperCliCredential, ChainedTokenCredential } from '@azure/identity';
+import { z } from 'zod';
+import { systemClock } from '../../src/platform/clock.ts';
+import { deployedApp } from './deployedApp.ts';
+import { verifyDeployment } from './verify.ts';
+
+const name = z.string({ error: 'is missing: expected an output of the deployment' }).min(1);
+const inputs = z.object({
+  AZURE_SUBSCRIPTION_ID: name,
+  AZURE_RESOURCE_GROUP: name,
+  AZURE_FUNCTION_APP_NAME: name,
+  OPS_ADDRESS: z.url(),
+  /** A stand-in, for tests. Tokens are then not asked for. */
+  AZURE_RESOURCE_MANAGER: z.url().optional(),
+  PAYONCE_INVOICE_INTERVAL_SECONDS: z
+    .string()
+    .transform((text) => (text === '' ? 300 : Number(text)))
+    .default(300),
+  PAYONCE_PAYMENTS_PAUSED: z.string().default(''),
+  PAYONCE_OPS_CLIENT_ID: z.string().default(''),
+});
+const read = inputs.safeParse(process.env);
+if (!read.success) {
+  console.error(z.prettifyError(read.error));
+  process.exit(2);
+}
+const env = read.data;
+const credential = new ChainedTokenCredential(new AzureDeveloperCliCredential(), new AzureCliCredential());
+const tokenFor = (scope: string) => async () =>
+  env.AZURE_RESOURCE_MANAGER === undefined ? (await credential.getToken(scope)).token : 'stand-in';
+
+const app = deployedApp({
+  resourceId: `/subscriptions/${env.AZURE_SUBSCRIPTION_ID}/resourceGroups/${env.AZURE_RESOURCE_GROUP}/providers/Microsoft.Web/sites/${env.AZURE_FUNCTION_APP_NAME}`,
+  ops: env.OPS_ADDRESS,
+  arm: env.AZURE_RESOURCE_MANAGER ?? 'https://management.azure.com',
+  armToken: tokenFor('https://management.azure.com/.default'),
+  ...(env.PAYONCE_OPS_CLIENT_ID === ''
+    ? {}
+    : { opsToken: tokenFor(`api://${env.PAYONCE_OPS_CLIENT_ID}/.default`) }),
+});
+const verdict = await verifyDeployment(app, {
+  clock: systemClock,
+  intervalSeconds: env.PAYONCE_INVOICE_INTERVAL_SECONDS,
+  paused: env.PAYONCE_PAYMENTS_PAUSED === 'true',
+  log: console.log,
+});
+switch (verdict.kind) {
+  case 'works':
+    for (const note of verdict.notes) console.log(note);
+    console.log('the deployment works');
+    break;
+  case 'waits':
+    console.log(`the app is deployed and waits for its Stripe key: ${verdict.for}`);
+    console.log('docs/deploy.md, "The first deployment", says how to hand it over');
+    break;
+  case 'failed':
+    console.error(`${verdict.what}\n${verdict.look}`);
+    process.exitCode = 1;
+    break;
+}

@@ -1,0 +1,99 @@
+import { describe, expect, test } from 'vitest';
+import { idleApp } from '../src/idleApp.ts';
+import { readSchedules } from '../src/settings/readSettings.ts';
+import { BadSettings } from '../src/settings/settings.ts';
+import { virtualClock } from './support/virtualClock.ts';
+
+const missing = 'STRIPE_SECRET_KEY: is missing: expected a Stripe secret or restricted key: sk_test_…';
+const bad = new BadSettings([missing, 'SHARDS: expected a whole number from 1 to 256, not "0"']);
+const request = {
+  params: {},
+  query: [],
+  headers: { get: () => null },
+  text: async () => '',
+  arrayBuffer: async () => new ArrayBuffer(0),
+};
+
+describe('while settings are missing or wrong', () => {
+  const app = idleApp(bad, readSchedules({}));
+
+  test('health names each of them', async () => {
+    expect(await app.ops.getHealth(request)).toEqual({
+      status: 503,
+      jsonBody: {
+        status: 'failing',
+        checks: {
+          settings: {
+            ok: false,
+            ms: 0,
+            error: expect.stringMatching(/^STRIPE_SECRET_KEY: is missing.*; SHARDS: expected/),
+          },
+        },
+      },
+    });
+  });
+
+  test.each(['importInvoices', 'listInvoices', 'getSummary', 'releaseLock'] as const)(
+    '%s answers 503 and names them',
+    async (name) => {
+      const { status, body } = await app.ops[name](request);
+      expect(status).toBe(503);
+      expect(JSON.parse(typeof body === 'string' ? body : '')).toMatchObject({
+        errors: [
+          {
+            field: 'STRIPE_SECRET_KEY',
+            error: 'is missing: expected a Stripe secret or restricted key: sk_test_…',
+          },
+          { field: 'SHARDS', error: 'expected a whole number from 1 to 256, not "0"' },
+        ],
+      });
+    },
+  );
+
+  test('the provider’s events are refused without a reason: anybody may call', async () => {
+    expect(await app.receiveEvent(request)).toEqual({ status: 503 });
+  });
+
+  test.each(['processInvoices', 'sweepOutbox', 'trackPayments'] as const)(
+    '%s does nothing and does not fail',
+    async (name) => {
+      expect(await app[name]()).toEqual({ waitingFor: bad.problems });
+    },
+  );
+});
+
+describe('a message', () => {
+  const minute = 60_000;
+
+  test.each([
+    ['executePayments', 4 * minute],
+    ['processWorkItem', 9.5 * minute],
+    ['recordPoison', 9.5 * minute],
+  ] as const)('of %s is held for %i ms, then goes back to its queue', async (name, heldMs) => {
+    const clock = virtualClock();
+    const app = idleApp(bad, readSchedules({}), clock);
+    let ended = false;
+    const held = app[name]({}, 'id').finally(() => {
+      ended = true;
+    });
+    const outcome = expect(held).rejects.toBe(bad);
+    await clock.advance(heldMs - 1);
+    expect(ended).toBe(false);
+    await clock.advance(1);
+    await outcome;
+  });
+
+  test('goes back at once if the process stops', async () => {
+    const app = idleApp(bad, readSchedules({}));
+    const outcome = expect(app.executePayments({})).rejects.toBe(bad);
+    await app.stop();
+    await outcome;
+  });
+});
+
+test('timers keep their schedules; one that is wrong falls back to its default', () => {
+  expect(readSchedules({ INVOICE_SCHEDULE: '0 0 * * * *', OUTBOX_SCHEDULE: 'daily' })).toEqual({
+    invoiceSchedule: '0 0 * * * *',
+    outboxSchedule: '*/30 * * * * *',
+  });
+});

@@ -1,0 +1,94 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { bodyValue } from './bicep/bodyValue.ts';
+import { appBicepPaths, readInfra } from './bicep/readBicep.ts';
+import { rolesOf } from './bicep/rolesOf.ts';
+import { root } from './sources.ts';
+
+const docs = readFileSync(join(root, 'docs/deploy.md'), 'utf8');
+const main = readInfra('main.bicep');
+
+describe('what must not be deleted', () => {
+  test.each(['modules/storage.bicep', 'modules/cosmos.bicep'])('%s locks its account', (path) => {
+    const file = readInfra(path);
+    expect(bodyValue(file, 'lock')).toMatchObject({
+      name: 'payonce-data',
+      properties: { level: 'CanNotDelete' },
+    });
+    const text = file.resources.get('lock')?.node.text ?? '';
+    expect(text).toContain(' = if (locked) {');
+    expect(text).toMatch(/^ {2}scope: account$/m);
+  });
+
+  test('is locked unless a parameter says otherwise, and the quick start says how to remove the locks', () => {
+    expect(main.params.get('resourceLocks')?.value?.text).toBe('true');
+    for (const name of ['storage', 'cosmos'])
+      expect(main.modules.get(name)?.body.text).toMatch(/^ {4}locked: resourceLocks$/m);
+    const removal = docs.split('**6. Remove it all.**')[1] ?? '';
+    expect(removal.indexOf('az lock delete')).toBeGreaterThan(-1);
+    expect(removal.indexOf('az lock delete')).toBeLessThan(removal.indexOf('azd down'));
+  });
+});
+
+describe('the logs of', () => {
+  test.each([
+    ['modules/keyVault.bicep', [{ categoryGroup: 'audit', enabled: true }]],
+    ['modules/cosmos.bicep', [{ category: 'ControlPlaneRequests', enabled: true }]],
+  ])('%s go to the workspace', (path, logs) => {
+    expect(bodyValue(readInfra(path), 'diagnostics', { workspaceId: 'w' })).toMatchObject({
+      properties: { workspaceId: 'w', logs },
+    });
+  });
+});
+
+test('a budget tells before it is spent, and by its forecast', () => {
+  const budget = readInfra('modules/budget.bicep');
+  const given = { amount: 50, start: '2026-12-01', alertEmail: 'on-call@example.com' };
+  expect(bodyValue(budget, 'budget', given)).toMatchObject({
+    properties: {
+      amount: 50,
+      timePeriod: { startDate: '2026-12-01' },
+      notifications: {
+        spent: { threshold: 80, thresholdType: 'Actual', contactEmails: ['on-call@example.com'] },
+        expected: { threshold: 100, thresholdType: 'Forecasted' },
+      },
+    },
+  });
+  expect(main.root.text).toContain("module budget 'modules/budget.bicep' = if (monthlyBudget > 0) {");
+});
+
+describe('the identity of the pipeline', () => {
+  const setup = docs.split('### From GitHub')[1]?.split('What-if on pull requests')[0] ?? '';
+  const condition = /--condition "([^"]+)"/.exec(setup)?.[1] ?? '';
+  const guid = /[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}/g;
+
+  test('is no owner', () => {
+    expect(setup).not.toMatch(/--role Owner/);
+    expect(setup).toContain('--role Contributor');
+  });
+
+  test('assigns and removes exactly the Azure roles that the template assigns to the app, to service principals only', () => {
+    const assigned = appBicepPaths()
+      .flatMap((path) => rolesOf(readInfra(path)))
+      .map(({ id }) => id)
+      .filter((id) => /^[\da-f-]{36}$/.test(id));
+    const [write = '', remove = ''] = condition.split(' AND ((!(ActionMatches');
+    for (const half of [write, remove]) {
+      expect(new Set(half.match(guid))).toEqual(new Set(assigned));
+      expect(half).toContain("StringEqualsIgnoreCase {'ServicePrincipal'}");
+    }
+    expect(write).toContain("'Microsoft.Authorization/roleAssignments/write'");
+    expect(remove).toContain("'Microsoft.Authorization/roleAssignments/delete'");
+    expect(write).toContain('@Request[');
+    expect(remove).toContain('@Resource[');
+  });
+
+  test('sets locks, and cannot remove them', () => {
+    const [, definition = ''] = /az role definition create --role-definition '([^']*)'/.exec(setup) ?? [];
+    expect(JSON.parse(definition)).toMatchObject({
+      Name: 'payonce locks',
+      Actions: ['Microsoft.Authorization/locks/read', 'Microsoft.Authorization/locks/write'],
+    });
+  });
+});

@@ -1,0 +1,51 @@
+import { readFileSync } from 'node:fs';
+import { describe, expect, test } from 'vitest';
+import { alertsIn } from '../../scripts/costs/alertsIn.ts';
+import { autoscale, breakEven, monthlyCosts, requestUnits } from '../../scripts/costs/monthlyCosts.ts';
+import { prices } from '../../scripts/costs/prices.ts';
+import { costPage } from '../../scripts/costs/table.ts';
+import { variableValue } from '../infra/bicep/evaluate.ts';
+import { readInfra } from '../infra/bicep/readBicep.ts';
+
+const read = (path: string) => readFileSync(new URL(`../../${path}`, import.meta.url), 'utf8');
+const alerts = alertsIn(read('infra/modules/alerts.bicep'));
+
+test('docs/deploy.md has what npm run costs prints', () => {
+  expect(read('docs/deploy.md')).toContain(costPage(alerts));
+});
+
+test('the alerts are those of the template, and each is evaluated every 5 minutes, as its price says', () => {
+  const list = variableValue(readInfra('modules/alerts.bicep'), 'alerts');
+  expect(alerts).toEqual({ log: Array.isArray(list) ? list.length : 0, metric: 1 });
+  const frequencies = [...read('infra/modules/alerts.bicep').matchAll(/evaluationFrequency: '(\w+)'/g)];
+  expect(new Set(frequencies.map(([, frequency]) => frequency))).toEqual(new Set(['PT5M']));
+});
+
+test.each(Object.entries(prices))('%s has a source and a date', (_name, { usd, source, noted }) => {
+  expect(usd).toBeGreaterThan(0);
+  expect(source).toMatch(/^https:\/\/azure\.microsoft\.com\/pricing\/details\//);
+  expect(noted).toMatch(/^\d{4}-\d\d-\d\d$/);
+});
+
+describe('autoscale', () => {
+  test('is cheaper than serverless above 1.2 % of a steady load, or 12 % of one that peaks every hour', () => {
+    expect(breakEven().steady).toBeCloseTo(0.012, 3);
+    expect(breakEven().peaks).toBeCloseTo(0.12, 2);
+  });
+
+  test('is billed for a tenth of its maximum at least, and never for less than 100 RU/s', () => {
+    expect(autoscale(0, 1)).toEqual({ maxRu: 1_000, usd: expect.closeTo(730 * 0.012, 5) });
+  });
+
+  test('is cheaper at ten million invoices a month, and dearer at a hundred thousand', () => {
+    const serverless = (invoices: number) => (requestUnits(invoices) / 1e6) * prices.cosmosMillionRu.usd;
+    expect(autoscale(10_000_000, 25).usd).toBeLessThan(serverless(10_000_000));
+    expect(autoscale(100_000, 25).usd).toBeGreaterThan(serverless(100_000));
+  });
+});
+
+test('more invoices cost more, line by line', () => {
+  const [few, many] = [monthlyCosts(1_000, alerts), monthlyCosts(10_000_000, alerts)];
+  expect(few.map(({ name }) => name)).toEqual(many.map(({ name }) => name));
+  for (const [line, { usd }] of few.entries()) expect(many[line]?.usd).toBeGreaterThanOrEqual(usd);
+});
