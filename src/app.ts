@@ -8,10 +8,12 @@ import { receiptFollowUp, receiptStage } from './followUps/receipts.ts';
 import { webhookFollowUp, webhookStage } from './followUps/webhook.ts';
 import { createLocks, jobLockKey } from './locking/index.ts';
 import { blobLocks, type OpenLocks } from './lockStores.ts';
+import { bulkJob } from './ops/bulk/bulkJob.ts';
 import { opsApi } from './ops/opsApi.ts';
 import { poisonSource } from './ops/poisonSource.ts';
 import { sweepAndReport } from './ops/sweepAndReport.ts';
 import { createBacklog, createDispatcher } from './outbox/dispatcher.ts';
+import { watchPause } from './pacing/pause.ts';
 import { checkedAccount } from './paying/accountCheck.ts';
 import { withCircuitBreaker } from './paying/circuitBreaker.ts';
 import { defaultSettlementPolicy } from './paying/decideSettlement.ts';
@@ -32,6 +34,7 @@ import { endManualRun, runManualGroup } from './runs/manualRun.ts';
 import { runScheduled } from './runs/runScheduled.ts';
 import type { Settings } from './settings/settings.ts';
 import { checkPayments } from './tracking/checkPayments.ts';
+import { heldStage } from './workItems/heldStage.ts';
 import { poisonItems } from './workItems/poison.ts';
 import { createProcessWorkItem } from './workItems/processWorkItem.ts';
 
@@ -65,16 +68,17 @@ export function createApp(settings: Settings, parts: AppParts = {}) {
   const backlog = createBacklog(dispatcher, clock);
   const stripe = { ...settings.stripe, timeoutMs };
   const given = parts.provider ?? stripeProvider(stripe);
-  const account = checkedAccount(given, cloud.account, instance);
-  const checkKey = keyCheck(given, instance);
-  const pace = paymentPace({ store: cloud.pace, instance, stopping: locks.stopping }, allowance);
+  const pause = watchPause(cloud.pauses, clock);
+  const account = checkedAccount(given, cloud.account, instance, pause);
+  const checkKey = keyCheck(given, instance, pause);
+  const pace = paymentPace({ store: cloud.pace, instance, stopping: locks.stopping, pause }, allowance);
   const called = account.guard(withCircuitBreaker(given, instance));
   const provider = pacedProvider(called, pace, instance);
   const webhook = settings.notify === undefined ? [] : [webhookFollowUp];
   const followUps = followUpsOf([receiptFollowUp, reconciliationFollowUp, ...webhook]);
 
   const job = processInvoicesJob(
-    { ...cloud, dispatcher, followUps, instance },
+    { ...cloud, dispatcher, followUps, pause, instance },
     { shards, groups, batchSize, claimStaleMs, ceiling: allowance.rate },
   );
   const executePayments = createExecutePayments(
@@ -84,15 +88,17 @@ export function createApp(settings: Settings, parts: AppParts = {}) {
   const tracking = { invoices, provider, followUps, settlement: defaultSettlementPolicy, instance };
   const stages = [
     receiptStage(cloud.receipts),
-    reconciliationStage({ invoices, provider, followUps, instance }),
-    refundStage(tracking),
-    paymentEventStage(tracking),
+    heldStage(reconciliationStage({ invoices, provider, followUps, instance }), pause.why),
+    heldStage(refundStage(tracking), pause.why),
+    heldStage(paymentEventStage(tracking), pause.why),
     ...(settings.notify === undefined ? [] : [webhookStage(settings.notify, { clock })]),
   ];
   const poison = poisonItems({ ...workItems, store: cloud.poison, stages, clock });
   const processWorkItem = createProcessWorkItem({ ...workItems, stages, effects, locks, poison, instance });
-  const running = { jobs: [job], locks, runs, instance };
   const deadLetters = [poisonSource(poison, workItems), ...cloud.deadLetters];
+  const bulk = bulkJob({ ...cloud, deadLetters, corrections: tracking, instance });
+  const running = { jobs: [job, bulk], locks, runs, instance };
+  const opsParts = { environment: settings.environment, job, bulk, deadLetters };
   const healthChecks = [...cloud.healthChecks, ...account.healthChecks];
   const refunds = given.refund !== undefined && given.retrieve !== undefined;
   const { track, ended } = workUnderWay(clock);
@@ -103,18 +109,10 @@ export function createApp(settings: Settings, parts: AppParts = {}) {
 
   return {
     settings,
-    ops: opsApi({
-      ...cloud,
-      environment: settings.environment,
-      job,
-      deadLetters,
-      corrections: tracking,
-      refunds,
-      healthChecks,
-      instance,
-    }),
-    /** A tick of the job's timer. */
+    ops: opsApi({ ...cloud, ...opsParts, corrections: tracking, refunds, healthChecks, instance }),
+    /** A tick of the job's timer; null while payments are paused. */
     async processInvoices() {
+      if ((await pause.why()) !== undefined) return null;
       using _busy = backlog.busy();
       return await runScheduled(job, running, locks.stopping);
     },
@@ -131,9 +129,10 @@ export function createApp(settings: Settings, parts: AppParts = {}) {
     },
     /**
      * The other tick of that timer: without a webhook it reads the list of events, then it asks about payments in progress;
-     * null if another instance does.
+     * null if another instance does, or payments are paused.
      */
     async trackPayments() {
+      if ((await pause.why()) !== undefined) return null;
       const owner = { instance: instance.name, job: 'track-payments' };
       await using lease = await locks.tryAcquire(jobLockKey(owner.job), owner);
       if (lease === null) return null;

@@ -31,6 +31,7 @@ export const metric = {
   workItemPoison: 'work_item.poison',
   workItemPoisonWaiting: 'work_item.poison_waiting',
   parkedWaiting: 'parked.waiting',
+  pausedMs: 'paused_ms',
 } as const;
 
 export type Metric = (typeof metric)[keyof typeof metric];

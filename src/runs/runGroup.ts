@@ -1,9 +1,10 @@
+import { z } from 'zod';
 import { FencedOut, type Lease, LeaseLost } from '../locking/index.ts';
 import { errorText } from '../platform/errorText.ts';
 import type { Instance } from '../platform/instance.ts';
 import { TimeIsUp } from '../platform/stopping.ts';
 import { metric } from '../platform/telemetry.ts';
-import { type Counts, type Job, Pause, type Processed } from './job.ts';
+import { type Counts, type Job, OnHold, Pause, type Processed } from './job.ts';
 import { addCounts, type GroupRecord } from './runRecord.ts';
 
 /** Minimum milliseconds between two reports of a group. Records are for people; the work does not need them. */
@@ -28,6 +29,8 @@ export async function runGroup(
     dryRun,
     lease,
     signal,
+    request,
+    before = {},
   }: {
     job: Job;
     group: string;
@@ -35,36 +38,49 @@ export async function runGroup(
     dryRun: boolean;
     lease: Lease;
     signal?: AbortSignal;
+    request?: unknown;
+    /** How far the group of this run had come, if its job keeps the piece in hand. */
+    before?: Partial<Pick<GroupRecord, 'counts' | 'inHand'>>;
   },
   { instance, report }: { instance: Pick<Instance, 'name' | 'clock' | 'telemetry'>; report: ReportGroup },
 ): Promise<GroupRecord> {
   const { clock, telemetry } = instance;
   const owner = { lockOwner: instance.name, fence: lease.fence };
-  let counts: Counts = {};
+  let counts: Counts = before.counts ?? {};
   let failure: string | undefined;
   let reportedAt = Number.NEGATIVE_INFINITY;
-  const record = await work();
+  let unfinished: Pick<GroupRecord, 'inHand'> = {};
+  const worked = await work();
+  const record: GroupRecord = { ...worked, ...unfinished };
   await reported(record);
   return record;
 
   async function reported(standing: GroupRecord): Promise<boolean> {
     try {
       return await report(standing);
-    } catch {
+    } catch (error) {
       telemetry.count(metric.runReportFailed, { job: job.name });
+      // Without a record of the piece in hand, counts could not be exact.
+      if (standing.inHand !== undefined && standing.status === 'running') throw error;
       return true;
     }
   }
 
   async function work(): Promise<GroupRecord> {
     try {
-      for await (const piece of job.plan(group, { dryRun })) {
+      for await (const piece of pieces()) {
         if (signal?.aborted === true) return { ...stoppedBy(signal.reason, failure), ...owner, counts };
         lease.assertHeld();
-        if (clock.monotonic() - reportedAt >= reportEveryMs) {
-          const goOn = await reported({ status: 'running', ...owner, counts });
+        if (job.keepsPiece === true || clock.monotonic() - reportedAt >= reportEveryMs) {
+          unfinished = inHand(piece);
+          const goOn = await reported({ status: 'running', ...owner, counts, ...unfinished });
           if (!goOn) return { status: 'failed', ...owner, counts, reason: 'the run was ended' };
           reportedAt = clock.monotonic();
+        }
+        if (piece instanceof OnHold) {
+          const { reason } = piece;
+          if (failure !== undefined) return { status: 'failed', ...owner, counts, reason: failure };
+          return { status: 'partial', ...owner, counts, reason };
         }
         if (piece instanceof Pause) {
           await pause(piece);
@@ -72,8 +88,16 @@ export async function runGroup(
         }
         const done: Processed = dryRun
           ? { counts: job.preview?.(piece) ?? {} }
-          : await job.process(piece, { runId, group, instance: instance.name, lease });
+          : await job.process(piece, {
+              runId,
+              group,
+              instance: instance.name,
+              lease,
+              request,
+              again: piece === before.inHand,
+            });
         counts = addCounts(counts, done.counts);
+        unfinished = {};
         failure ??= done.failed;
         if (done.lost !== undefined) return { status: 'lost', ...owner, counts, reason: done.lost };
         if (done.stop !== undefined) {
@@ -90,6 +114,17 @@ export async function runGroup(
       }
       return { status: 'failed', ...owner, counts, reason: errorText(error) };
     }
+  }
+
+  async function* pieces() {
+    if (before.inHand !== undefined && !dryRun) yield before.inHand;
+    yield* job.plan(group, { dryRun, run: { runId, request, counts } });
+  }
+
+  /** Only JSON comes back from a record; what is to be waited for is no work. */
+  function inHand(piece: unknown): Pick<GroupRecord, 'inHand'> {
+    const keep = job.keepsPiece === true && !dryRun && !(piece instanceof Pause || piece instanceof OnHold);
+    return keep ? { inHand: z.json().parse(piece) } : {};
   }
 
   async function pause({ ms }: Pause): Promise<void> {

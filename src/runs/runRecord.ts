@@ -3,7 +3,7 @@
  *
  *   running ──► completed | failed | cancelled | abandoned (its process died: abandoned.ts)
  *
- * A group of it: pending ──► running ──► completed | partial (time was up)
+ * A group of it: pending ──► running ──► completed | partial (time was up, or on hold)
  *                                            | skipped (held elsewhere) | lost (its lease) | failed
  *
  * A partial group has done nothing wrong, and the next run goes on where it ended: its run has completed.
@@ -24,6 +24,8 @@ export const groupRecordSchema = z.object({
   lockOwner: z.string().exactOptional(),
   fence: z.number().exactOptional(),
   counts: z.record(z.string(), z.number()),
+  /** The piece of work that is being done, of a job that keeps it (job.ts). */
+  inHand: z.json().exactOptional(),
   /** Why it is partial, was skipped, lost or failed. */
   reason: z.string().exactOptional(),
 });
@@ -46,13 +48,15 @@ export const runRecordSchema = z.object({
   lockOwner: z.string().exactOptional(),
   fence: z.number().exactOptional(),
   groups: z.record(z.string(), groupRecordSchema),
+  /** What was asked for, of a job that takes a request. */
+  request: z.json().exactOptional(),
   reason: z.string().exactOptional(),
 });
 export type RunRecord = z.infer<typeof runRecordSchema>;
 
 /** The record of a run that begins at `at` (ISO 8601). */
 export function newRun(
-  run: Pick<RunRecord, 'id' | 'job' | 'trigger' | 'dryRun' | 'groups'>,
+  run: Pick<RunRecord, 'id' | 'job' | 'trigger' | 'dryRun' | 'groups' | 'request'>,
   at: string,
 ): RunRecord {
   return { ...run, version: plainVersion, status: 'running', startedAt: at, heartbeatAt: at };
@@ -71,12 +75,14 @@ export interface RunView {
   lockOwner: string | null;
   fence: number | null;
   counts: Counts;
-  groups: Record<string, GroupRecord>;
+  groups: Record<string, Omit<GroupRecord, 'inHand'>>;
+  /** What was asked for, of a job that takes a request; else null. */
+  request: RunRecord['request'] | null;
   reason: string | null;
 }
 
 export function runView(record: RunRecord): RunView {
-  const { id, completedAt = null, lockOwner = null, fence = null, reason = null } = record;
+  const { id, completedAt = null, lockOwner = null, fence = null, reason = null, request = null } = record;
   const { job, trigger, status, dryRun, startedAt, heartbeatAt, groups } = record;
   const counts = Object.values(groups).reduce<Counts>((sum, group) => addCounts(sum, group.counts), {});
   return {
@@ -91,7 +97,10 @@ export function runView(record: RunRecord): RunView {
     lockOwner,
     fence,
     counts,
-    groups,
+    groups: Object.fromEntries(
+      Object.entries(groups).map(([name, { inHand: _, ...group }]) => [name, group]),
+    ),
+    request,
     reason,
   };
 }

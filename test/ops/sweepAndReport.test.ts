@@ -7,6 +7,7 @@ import { memoryDocuments } from '../memory/memoryDocuments.ts';
 import { memoryInvoiceStore } from '../memory/memoryInvoiceStore.ts';
 import { memoryOutboxStore } from '../memory/memoryOutboxStore.ts';
 import { memoryPaceStore } from '../memory/memoryPaceStore.ts';
+import { memoryPauseStore } from '../memory/memoryPauseStore.ts';
 import { anInstance } from '../support/anInstance.ts';
 import { recordedTelemetry } from '../support/recordedTelemetry.ts';
 import { virtualClock } from '../support/virtualClock.ts';
@@ -47,6 +48,7 @@ async function sweeper({ count, away, sendMs = 0 }: { count: number; away?: stri
     dispatcher: createDispatcher({ outbox, destinations: { 'work-items': send }, instance }),
     invoices: memoryInvoiceStore(documents, { clock, shards: 4 }),
     pace: memoryPaceStore(),
+    pauses: memoryPauseStore(),
     poison: { waiting: async () => 0 },
     shards: 4,
     instance,
