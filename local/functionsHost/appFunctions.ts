@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import type { Binding } from './coreTypes.ts';
 import { HostStartError } from './hostStartError.ts';
+import { type OutputBinding, readOutput } from './outputs/outputBinding.ts';
 import type { RegisteredFunction } from './registeredApp.ts';
 import { resolveNames, type Settings } from './settings.ts';
 
@@ -48,6 +49,8 @@ export interface AppFunction<T extends Trigger = Trigger> extends RegisteredFunc
   triggerName: string;
   /** Names of the inputs that carry the Durable Functions client. */
   durableClients: string[];
+  /** Where its return value and extra outputs go, apart from an HTTP answer. */
+  outputs: OutputBinding[];
 }
 
 /**
@@ -76,8 +79,15 @@ function readFunction({ metadata, callback }: RegisteredFunction, settings: Sett
   if (trigger === undefined) throw new HostStartError('it has no trigger');
   const read = readTrigger(trigger[1], settings);
   const durableClients: string[] = [];
-  for (const [name, { type, direction }] of bindings) {
+  const outputs: OutputBinding[] = [];
+  for (const [name, binding] of bindings) {
+    const { type, direction } = binding;
     if (name === trigger[0]) continue;
+    const output = direction === 'out' ? readOutput(name, binding, settings) : undefined;
+    if (output !== undefined) {
+      outputs.push(output);
+      continue;
+    }
     if (type.toLowerCase() === 'durableclient' && direction === 'in') durableClients.push(name);
     else if (!(type === 'http' && name === '$return' && read.type === 'http')) {
       throw new HostStartError(
@@ -85,7 +95,8 @@ function readFunction({ metadata, callback }: RegisteredFunction, settings: Sett
       );
     }
   }
-  return { name: metadata.name, metadata, callback, trigger: read, triggerName: trigger[0], durableClients };
+  const { name } = metadata;
+  return { name, metadata, callback, trigger: read, triggerName: trigger[0], durableClients, outputs };
 }
 
 function readTrigger(binding: Binding, settings: Settings): Trigger {

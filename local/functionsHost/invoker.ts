@@ -3,6 +3,7 @@ import { inspect } from 'node:util';
 import type { AppFunction } from './appFunctions.ts';
 import type { CoreInvocationContext, InvocationResponse, ProgrammingModel, TypedData } from './coreTypes.ts';
 import type { Logger, LogSource } from './logger.ts';
+import type { OutputSender } from './outputs/outputSender.ts';
 import { registeredApp, runHooks } from './registeredApp.ts';
 
 /** What a trigger passes to its function. */
@@ -30,9 +31,11 @@ export interface InvokerOptions {
   functionTimeout: number;
   /** Data of the Durable Functions client binding. */
   durableClient: () => TypedData;
+  outputs: Pick<OutputSender, 'send'>;
 }
 
-export function createInvoker({ model, logger, functionTimeout, durableClient }: InvokerOptions): Invoker {
+export function createInvoker(options: InvokerOptions): Invoker {
+  const { model, logger, functionTimeout, durableClient, outputs } = options;
   const running = new Map<string, string>();
   let becameIdle: PromiseWithResolvers<void> | undefined;
 
@@ -45,6 +48,7 @@ export function createInvoker({ model, logger, functionTimeout, durableClient }:
     if (logger.writes('debug', category)) logger.log('debug', category, 'executing', source);
     try {
       const response = await withTimeout(run(fn, input, invocationId, source));
+      await outputs.send(fn.outputs, response);
       if (logger.writes('information', category)) {
         logger.log('information', category, `executed (succeeded, ${elapsed(startedAt)} ms)`, source);
       }

@@ -23,6 +23,7 @@ import { createListeners } from './listeners.ts';
 import { loadApp } from './loadApp.ts';
 import { createLogger } from './logger.ts';
 import { manualInput } from './manualRun.ts';
+import { createOutputSender } from './outputs/outputSender.ts';
 import { registeredApp, runHooks } from './registeredApp.ts';
 import type { Settings } from './settings.ts';
 
@@ -92,8 +93,10 @@ export async function startFunctionsHost(options: FunctionsHostOptions): Promise
   let durable: DurableEngine | undefined;
   let clientData: TypedData = { json: 'null' };
   let stopped: Promise<void> | undefined;
+  const outputs = createOutputSender(hostJson.extensions.queues.messageEncoding);
   const invoker = createInvoker({
     model,
+    outputs,
     logger,
     functionTimeout: hostJson.functionTimeout,
     durableClient: () => clientData,
@@ -159,6 +162,7 @@ export async function startFunctionsHost(options: FunctionsHostOptions): Promise
     await stopping;
     await invoker.idle();
     await Promise.all(listeners.map((listener) => listener.close()));
+    await outputs.close();
   }
 
   async function answerDurable(...[request, response, url]: Parameters<RequestHandler>): Promise<boolean> {

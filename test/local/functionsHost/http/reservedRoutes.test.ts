@@ -10,6 +10,7 @@ function serve(name: string, route?: string) {
         metadata: { name, bindings: {} },
         callback: () => undefined,
         durableClients: [],
+        outputs: [],
         trigger: { type: 'http', authLevel: 'anonymous', methods: ['GET'], route },
       },
     ],
