@@ -74,7 +74,9 @@ export function watchPause(store: Pick<PauseStore, 'read'>, clock: Clock): Pause
     gate() {
       if (ageMs() >= lookEveryMs) void lookAgain();
       if (ageMs() >= countsMs) return 'unknown';
-      return inForce(seen?.pause, clock.now()) === undefined ? 'open' : 'paused';
+      if (inForce(seen?.pause, clock.now()) === undefined) return 'open';
+      // It may have ended: nothing is refused before that is known.
+      return ageMs() < lookEveryMs ? 'paused' : 'unknown';
     },
     async why() {
       if (ageMs() >= lookEveryMs) await lookAgain();
