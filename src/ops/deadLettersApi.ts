@@ -80,7 +80,7 @@ export async function listDeadLetters(
   const goesOn = end !== undefined && (more || total > pageSize);
   return {
     jsonBody: {
-      deadLetters: found.map(({ place: _, ...letter }) => letter),
+      deadLetters: found.map(({ id, source, reason, at, body }) => ({ id, source, reason, at, body })),
       ...(from === undefined ? { total, totalIsExact: !more } : {}),
       continuation: goesOn && end !== undefined ? placeText({ source: end.source, behind: end.place }) : null,
     },

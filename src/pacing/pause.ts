@@ -59,9 +59,9 @@ export interface PauseWatch {
    * Whether a call may be made now, as far as this process knows. Looks again in the background, so it can be asked before
    * every call.
    */
-  gate(): Gate;
+  readonly gate: () => Gate;
   /** The pause in force, in words, for work that it keeps from beginning. @throws {StoreAway} it is not known */
-  why(): Promise<string | undefined>;
+  readonly why: () => Promise<string | undefined>;
 }
 
 /** Looks at the pause for one process: only while it is asked, and one look at a time. */
@@ -74,7 +74,9 @@ export function watchPause(store: Pick<PauseStore, 'read'>, clock: Clock): Pause
     gate() {
       if (ageMs() >= lookEveryMs) void lookAgain();
       if (ageMs() >= countsMs) return 'unknown';
-      return inForce(seen?.pause, clock.now()) === undefined ? 'open' : 'paused';
+      if (inForce(seen?.pause, clock.now()) === undefined) return 'open';
+      // It may have ended: nothing is refused before that is known.
+      return ageMs() < lookEveryMs ? 'paused' : 'unknown';
     },
     async why() {
       if (ageMs() >= lookEveryMs) await lookAgain();

@@ -97,12 +97,16 @@ export function runView(record: RunRecord): RunView {
     lockOwner,
     fence,
     counts,
-    groups: Object.fromEntries(
-      Object.entries(groups).map(([name, { inHand: _, ...group }]) => [name, group]),
-    ),
+    groups: Object.fromEntries(Object.entries(groups).map(([name, group]) => [name, withoutPiece(group)])),
     request,
     reason,
   };
+}
+
+/** What a piece holds is for the run that goes on with it. */
+function withoutPiece(group: GroupRecord): Omit<GroupRecord, 'inHand'> {
+  const { inHand: _, ...rest } = group;
+  return rest;
 }
 
 export function addCounts(a: Counts, b: Counts): Counts {

@@ -175,13 +175,11 @@ describe('the dead-letter queue of Service Bus', () => {
     expect((await source.list(10)).map(({ id }) => id)).toEqual(['a', 'c']);
   });
 
-  test('a page begins behind the last one, also for a process that has seen none', async () => {
-    const fresh = serviceBusDeadLetters(bus.client, 'commands');
-    const [first] = await fresh.list(1);
+  test('a page begins behind the last one', async () => {
+    const [first] = await source.list(1);
     expect(first?.id).toBe('a');
-    for (const one of [fresh, serviceBusDeadLetters(bus.client, 'commands')]) {
-      expect((await one.list(10, first?.place)).map(({ id }) => id)).toEqual(['c']);
-    }
+    expect((await source.list(10, first?.place)).map(({ id }) => id)).toEqual(['c']);
+    expect(await source.list(10, (await source.list(10)).at(-1)?.place)).toEqual([]);
   });
 
   test('a discarded message is gone for good; the rest stays', async () => {

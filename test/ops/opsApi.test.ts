@@ -154,6 +154,7 @@ describe('GET ops/summary', () => {
     await using own = await opsForTests();
     const empty = bodyOf(await own.api.getSummary(aRequest()));
     expect(empty).toEqual({
+      paused: null,
       invoices: { pending: 0, claimed: 0, processing: 0, paid: 0, declined: 0, parked: 0, voided: 0 },
       outbox: { pending: 0, parked: 0, oldestPendingSeconds: 0 },
       staleClaims: 0,

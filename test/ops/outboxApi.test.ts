@@ -98,6 +98,7 @@ describe('GET ops/outbox', () => {
     await store(ops, [parked('shown')]);
     const pages = await allPages(ops.api.listOutbox, 'messages', { status: 'parked' });
     expect(pages.flat().find(({ id }) => id === 'shown')).toEqual({
+      discarded: null,
       id: 'shown',
       shard: '01',
       destination: 'work-items',

@@ -84,20 +84,16 @@ export const bulkRequestSchema = z.discriminatedUnion('action', [
 export type BulkRequest = z.infer<typeof bulkRequestSchema>;
 
 /** The part of a filter that the list of invoices knows. */
-export function listFilter({
-  reason: _,
-  before: __,
-  after: ___,
-  ...filter
-}: BulkInvoiceFilter): InvoiceFilter {
-  return filter;
+export function listFilter(filter: BulkInvoiceFilter): InvoiceFilter {
+  const { reason: _, before: __, after: ___, ...known } = filter;
+  return known;
 }
 
 /** Why an invoice is as it is: why it is parked or declined, or what its last try came to. Pure. */
 export function whyInvoice({ reason, timeline }: Pick<Invoice, 'reason' | 'timeline'>): string {
   if (reason !== undefined) return reason;
   const last = timeline.findLast((entry) => typeof entry.reason === 'string');
-  return String(last?.reason ?? '');
+  return typeof last?.reason === 'string' ? last.reason : '';
 }
 
 /** Whether an invoice is one of those asked for, as it is stored now. Pure. */
