@@ -80,11 +80,11 @@ test('without a payment key every function is there, and health says what is mis
   const env = { ...others, INVOICE_SCHEDULE: '*/2 * * * * *', OUTBOX_SCHEDULE: '*/2 * * * * *' };
   const functionsOf = (host: { lines: string[] }) =>
     [...host.lines.join('\n').matchAll(/dist\/src\/functions\/(\w+\.js)/g)]
-      .map(([, file]) => file)
+      .map(([, file = '']) => file)
       .toSorted();
   /** As the platform leaves the setting while the vault has no such secret. */
   const unresolved = '@Microsoft.KeyVault(SecretUri=https://kv.vault.azure.net/secrets/stripe-secret-key/)';
-  let indexed: (string | undefined)[];
+  let indexed: string[];
   {
     await using host = await startHostProcess({
       app: folder,

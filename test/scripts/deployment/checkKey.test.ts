@@ -1,8 +1,10 @@
+import { execFile } from 'node:child_process';
 import { mkdirSync, mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type Payments, startPayments } from '../../../local/stripe/index.ts';
 import { checkStripeKey, withoutKey } from '../../../scripts/deployment/stripeKey.ts';
@@ -97,11 +99,8 @@ test('--forget finds that file', async () => {
   const file = join(folder, '.azure/test/.env');
   mkdirSync(join(folder, '.azure/test'), { recursive: true });
   writeFileSync(file, 'STRIPE_SECRET_KEY="x"\nAZURE_LOCATION="westeurope"\n');
-  const { promise, resolve } = Promise.withResolvers<void>();
-  const { execFile } = await import('node:child_process');
   const env = { PATH: process.env.PATH, AZURE_ENV_NAME: 'test' };
-  execFile(process.execPath, ['--', program, '--forget'], { cwd: folder, env }, () => resolve());
-  await promise;
+  await promisify(execFile)(process.execPath, ['--', program, '--forget'], { cwd: folder, env });
   expect(readFileSync(file, 'utf8')).toBe('AZURE_LOCATION="westeurope"\n');
-  removeFolder(folder);
+  await removeFolder(folder);
 });
