@@ -124,7 +124,11 @@ export async function simulate(plan: Plan, options: SimulationOptions = {}): Pro
     if (event?.fire === undefined) return story.wrapUp();
     if (++events > mostEvents || event.time - startedAt > longestMs) {
       const after = events > mostEvents ? `${mostEvents} events` : 'ninety days';
-      violation = { invariant: 'makes progress', what: `still busy after ${after}`, at: timeline.now - startedAt };
+      violation = {
+        invariant: 'makes progress',
+        what: `still busy after ${after}`,
+        at: timeline.now - startedAt,
+      };
       return false;
     }
     timeline.now = Math.max(timeline.now, event.time);
@@ -150,7 +154,7 @@ function drive(step: () => boolean): Promise<void> {
         over = !step();
       } catch (error) {
         over = true;
-        reject(error as Error);
+        reject(error);
         return;
       }
       if (over) resolve();
@@ -163,4 +167,3 @@ function drive(step: () => boolean): Promise<void> {
     queue();
   });
 }
-

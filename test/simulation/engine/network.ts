@@ -40,16 +40,22 @@ export interface Network {
    *
    * @throws {CallFailed} and what `effect` throws; the reason of `signal` if that aborts first
    */
-  call<T>(machine: Machine, service: Service, name: string, effect: Effect<T>, signal?: AbortSignal): Promise<T>;
+  call<T>(
+    machine: Machine,
+    service: Service,
+    name: string,
+    effect: Effect<T>,
+    signal?: AbortSignal,
+  ): Promise<T>;
 }
 
 type Effect<T> = () => T | Promise<T>;
 
 export interface NetworkParts {
   timeline: Timeline;
-  fateOf(machine: Machine, service: Service, name: string): Fate;
-  crash(machine: Machine): void;
-  note(machine: Machine, service: Service, name: string, fate: Fate['kind']): void;
+  fateOf: (machine: Machine, service: Service, name: string) => Fate;
+  crash: (machine: Machine) => void;
+  note: (machine: Machine, service: Service, name: string, fate: Fate['kind']) => void;
 }
 
 export function createNetwork({ timeline, fateOf, crash, note }: NetworkParts): Network {
@@ -104,7 +110,7 @@ export function createNetwork({ timeline, fateOf, crash, note }: NetworkParts): 
           if (result instanceof Promise) {
             result.then(
               (value) => answer(backMs, () => resolve(value)),
-              (error: unknown) => answer(backMs, () => reject(error as Error)),
+              (error: unknown) => answer(backMs, () => reject(error)),
             );
           } else answer(backMs, () => resolve(result));
         }

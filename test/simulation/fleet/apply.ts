@@ -12,19 +12,20 @@ const exchangeMs = { graceMs: 10_000, killMs: 5_000, downMs: 5_000 };
 export const newerVersion = 99;
 
 export function applyFaults(fleet: Fleet, plan: Plan, timeline: Timeline, conditions: Conditions): void {
-  plan.faults.forEach((fault, number) => {
+  for (const fault of plan.faults) {
     fleet.later(fault.at, () => {
       fleet.note('fault', describe(fault));
-      apply(fault, number);
+      apply(fault);
     });
-  });
+  }
 
   function count(fault: Fault): void {
     conditions.met.set(fault.kind, (conditions.met.get(fault.kind) ?? 0) + 1);
   }
 
-  function apply(fault: Fault, number: number): void {
+  function apply(fault: Fault): void {
     const { world } = fleet;
+    const { number } = fault;
     switch (fault.kind) {
       case 'crash': {
         const host = fleet.host(fault.host);
@@ -57,7 +58,7 @@ export function applyFaults(fleet: Fleet, plan: Plan, timeline: Timeline, condit
       case 'slow':
       case 'rateCut':
       case 'disorder':
-        conditions.begin(fault, number);
+        conditions.begin(fault);
         fleet.later(fault.ms + 1, fleet.offer);
         return;
       case 'leasesLost':

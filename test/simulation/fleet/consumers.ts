@@ -19,7 +19,7 @@ export interface ConsumerParts {
   network: Network;
   random: SeededRandom;
   /** Called when a host has room again. */
-  hasRoom(): void;
+  hasRoom: () => void;
 }
 
 /** Hands a message of the queue of payment commands to a host. */
@@ -27,7 +27,7 @@ export function takeCommand(parts: ConsumerParts, host: Host, message: BusMessag
   const { world, network, hasRoom } = parts;
   const { machine, app } = host;
   const { commands } = world.queues;
-  const { deliveryCount, text } = message;
+  const { deliveryCount, messageId, text } = message;
   const startedAt = machine.clock.monotonic();
   let over = false;
   const ask = (name: string, effect: () => unknown) =>
@@ -41,7 +41,7 @@ export function takeCommand(parts: ConsumerParts, host: Host, message: BusMessag
   machine.later(1 + parts.random.between(0, 20), () => {
     host.run(
       'command',
-      () => app.executePayments(JSON.parse(text), { lockToken, deliveryCount }),
+      () => app.executePayments(JSON.parse(text), { lockToken, deliveryCount, messageId }),
       (_, failed) => {
         over = true;
         void ask(failed ? 'abandon' : 'complete', () =>
@@ -55,22 +55,42 @@ export function takeCommand(parts: ConsumerParts, host: Host, message: BusMessag
 }
 
 /** Hands a message of the queue of work items to a host. */
-export function takeItem(parts: ConsumerParts, host: Host, { id, text, receipt, dequeueCount }: QueuedMessage): void {
+export function takeItem(
+  parts: ConsumerParts,
+  host: Host,
+  { id, text, receipt, dequeueCount }: QueuedMessage,
+): void {
   const { workItems, poison } = parts.world.queues;
-  take(parts, host, workItems, { id, receipt }, {
-    kind: 'item',
-    work: () => host.app.processWorkItem(parsed(text)),
-    giveUp: dequeueCount >= mostDequeues ? () => poison.put(text) : undefined,
-  });
+  take(
+    parts,
+    host,
+    workItems,
+    { id, receipt },
+    {
+      kind: 'item',
+      work: () => host.app.processWorkItem(parsed(text)),
+      giveUp: dequeueCount >= mostDequeues ? () => poison.put(text) : undefined,
+    },
+  );
 }
 
 /** Hands a message of the poison queue to a host. */
-export function takePoison(parts: ConsumerParts, host: Host, { id, text, receipt, dequeueCount }: QueuedMessage): void {
-  take(parts, host, parts.world.queues.poison, { id, receipt }, {
-    kind: 'poison',
-    work: () => host.app.recordPoison(parsed(text), id),
-    giveUp: dequeueCount >= mostDequeues ? () => parts.world.lost.push(text) : undefined,
-  });
+export function takePoison(
+  parts: ConsumerParts,
+  host: Host,
+  { id, text, receipt, dequeueCount }: QueuedMessage,
+): void {
+  take(
+    parts,
+    host,
+    parts.world.queues.poison,
+    { id, receipt },
+    {
+      kind: 'poison',
+      work: () => host.app.recordPoison(parsed(text), id),
+      giveUp: dequeueCount >= mostDequeues ? () => parts.world.lost.push(text) : undefined,
+    },
+  );
 }
 
 function take(

@@ -116,7 +116,7 @@ export function createFleet({ plan, timeline, history, conditions, report, ...gi
       const work = () => (name === 'runJobGroup' ? host.app.runJobGroup(input) : host.app.endJobRun(input));
       host.run(name, work, (outcome, failed) => {
         host.onDeath.delete(lost);
-        if (failed) reject(outcome as Error);
+        if (failed) reject(outcome);
         else resolve(JSON.parse(JSON.stringify(outcome ?? null)) as unknown);
       });
     });
@@ -179,7 +179,7 @@ export function createFleet({ plan, timeline, history, conditions, report, ...gi
       network,
       settings: { ...settings, instanceId: machine.name },
       listsEvents: plan.listsEvents,
-      onSend: checks.sent,
+      onSend: (sent, trustedUntil) => checks.sent(sent, trustedUntil),
       onTimeout: (_, kind) => die(machine, `is ended by its host: ${kind} took too long`),
     });
     note(machine.name, 'starts');
@@ -196,7 +196,14 @@ export function createFleet({ plan, timeline, history, conditions, report, ...gi
   }
 
   /** SIGTERM: the host goes on for a while without telling the app, then tells it, and kills it soon after. */
-  function stop(host: Host, { graceMs, killMs, downMs: ms }: Omit<Extract<Fault, { kind: 'stop' }>, 'at' | 'kind' | 'host'>) {
+  function stop(
+    host: Host,
+    {
+      graceMs,
+      killMs,
+      downMs: ms,
+    }: Omit<Extract<Fault, { kind: 'stop' }>, 'at' | 'number' | 'kind' | 'host'>,
+  ) {
     const { machine } = host;
     note(machine.name, 'is to stop');
     machine.later(graceMs, () => {
@@ -211,7 +218,7 @@ export function createFleet({ plan, timeline, history, conditions, report, ...gi
   function pick(has: (host: Host) => boolean): Host | undefined {
     const able = hosts.filter(
       (host): host is Host =>
-        host !== undefined && host.machine.alive && host.listens && !host.machine.stalled && has(host),
+        host?.machine.alive === true && host.listens && !host.machine.stalled && has(host),
     );
     return able.length === 0 ? undefined : able[random.between(0, able.length - 1)];
   }
@@ -241,7 +248,8 @@ export function createFleet({ plan, timeline, history, conditions, report, ...gi
         host.run(
           name,
           () => host.app[name](),
-          (outcome, failed) => note(host.machine.name, `${name}: ${failed ? 'failed' : JSON.stringify(outcome)}`),
+          (outcome, failed) =>
+            note(host.machine.name, `${name}: ${failed ? 'failed' : JSON.stringify(outcome)}`),
         ),
       );
     }
@@ -263,7 +271,10 @@ export function createFleet({ plan, timeline, history, conditions, report, ...gi
   function receive(init: RequestInit, machine: Machine | undefined): Promise<Response> {
     if (machine === undefined) return Promise.reject(new Error('nobody runs'));
     const id = (init.headers as Record<string, string>)['webhook-id'] ?? '';
-    const { type, data } = JSON.parse(String(init.body)) as { type: string; data: { invoiceId: string } };
+    const { type, data } = JSON.parse(typeof init.body === 'string' ? init.body : '{}') as {
+      type: string;
+      data: { invoiceId: string };
+    };
     const { invoiceId } = data;
     const recorded = world.announcedAt.get(id);
     if (recorded !== undefined && recorded < timeline.now - 5_000 && !mayOverlap())
@@ -272,11 +283,19 @@ export function createFleet({ plan, timeline, history, conditions, report, ...gi
       world.notifications.push({ id, type, invoiceId, at: timeline.now });
       return { ok: true, status: 200, body: null } as Response;
     };
-    return network.call(machine, 'webhook', `notify ${type} of ${invoiceId}`, taken, init.signal ?? undefined);
+    return network.call(
+      machine,
+      'webhook',
+      `notify ${type} of ${invoiceId}`,
+      taken,
+      init.signal ?? undefined,
+    );
   }
 
   /** Whether two processes may believe that they hold one lease. */
   function mayOverlap(): boolean {
-    return plan.faults.some((fault) => fault.kind === 'leasesLost' || (fault.kind === 'stall' && fault.frozen));
+    return plan.faults.some(
+      (fault) => fault.kind === 'leasesLost' || (fault.kind === 'stall' && fault.frozen),
+    );
   }
 }

@@ -3,8 +3,8 @@
  * the process if one takes longer than ten minutes.
  */
 import { type App, createApp } from '../../../src/app.ts';
-import type { Telemetry } from '../../../src/platform/telemetry.ts';
 import { functionTimeoutMs } from '../../../src/platform/stopping.ts';
+import type { Telemetry } from '../../../src/platform/telemetry.ts';
 import type { Settings } from '../../../src/settings/settings.ts';
 import type { Machine } from '../engine/machine.ts';
 import type { Network } from '../engine/network.ts';

@@ -22,7 +22,7 @@ export function aRequest({ params = {}, body, headers = {} }: Call = {}): OpsReq
     text: async () => text,
     async arrayBuffer() {
       const bytes = Buffer.from(text);
-      return bytes.buffer.slice(bytes.byteOffset, bytes.byteOffset + bytes.length) as ArrayBuffer;
+      return bytes.buffer.slice(bytes.byteOffset, bytes.byteOffset + bytes.length);
     },
   };
 }

@@ -1,11 +1,13 @@
 /** One schedule from its import to its end. */
-import type { OutboxEntry } from '../../../src/outbox/outboxMessage.ts';
+
 import type { Summary } from '../../../src/ops/summary.ts';
+import type { OutboxEntry } from '../../../src/outbox/outboxMessage.ts';
 import type { StoredDocument } from '../../memory/memoryDocuments.ts';
-import { checkEnd } from '../invariants/end.ts';
+import { checkAlerts, checkEnd, type EndState } from '../invariants/end.ts';
 import { hour } from '../plan/plan.ts';
 import { applyFaults, newerVersion } from './apply.ts';
 import { createFleet, type FleetParts } from './fleet.ts';
+import type { Host } from './host.ts';
 import { aRequest } from './operators.ts';
 import { timerNames } from './timers.ts';
 
@@ -20,7 +22,8 @@ export function createStory(parts: FleetParts) {
   const { plan, timeline, startedAt, conditions, report } = parts;
   const fleet = createFleet(parts);
   const { world } = fleet;
-  let closing: { summary?: Summary } | undefined;
+  let stage: 'running' | 'gauges' | 'redriving' | 'summary' = 'running';
+  let summary: Summary | undefined;
 
   return {
     world,
@@ -33,30 +36,64 @@ export function createStory(parts: FleetParts) {
     },
     /** Nothing is left to happen. False: the end was checked. */
     wrapUp(): boolean {
-      if (closing === undefined) {
-        closing = {};
-        fleet.later(1_000, close);
-        return true;
+      switch (stage) {
+        case 'running':
+          stage = 'gauges';
+          onHost(({ app }) => app.sweepOutbox());
+          return true;
+        case 'gauges': {
+          checkAlerts(stateOf(), report);
+          stage = 'redriving';
+          const ids = [
+            ...world.queues.commands.deadLetters.map(({ id }) => id),
+            ...world.poison.all().flatMap(({ id, status }) => (status === 'poison' ? [id] : [])),
+          ];
+          const parked = world.parkedMessages();
+          if (ids.length + parked.length === 0) return this.wrapUp();
+          // A person does what the alerts ask for.
+          onHost(async ({ app: { ops } }) => {
+            if (ids.length > 0) await ops.redriveDeadLetters(aRequest({ body: { ids: ids.slice(0, 100) } }));
+            for (const id of parked) await ops.redriveOutbox(aRequest({ params: { id } }));
+          });
+          return true;
+        }
+        case 'redriving':
+          stage = 'summary';
+          onHost(async ({ app }) => {
+            summary = ((await app.ops.getSummary(aRequest())) as { jsonBody: Summary }).jsonBody;
+          });
+          return true;
+        case 'summary':
+          if (summary === undefined) report('makes progress', 'no host gave a summary in the end');
+          else checkEnd({ ...stateOf(), summary }, report);
+          return false;
       }
-      if (closing.summary === undefined) {
-        report('makes progress', 'no host gave a summary in the end');
-        return false;
-      }
-      const { notifies } = plan;
-      const messages = [...world.stored.values()].filter(
-        ({ type }) => type === 'outboxMessage',
-      ) as (StoredDocument & OutboxEntry)[];
-      const invoices = [...world.invoices.values()];
-      checkEnd({ world, invoices, messages, summary: closing.summary, notifies }, report);
-      return false;
     },
   };
 
+  function stateOf(): Omit<EndState, 'summary'> {
+    const messages = [...world.stored.values()].filter(({ type }) => type === 'outboxMessage');
+    return {
+      world,
+      invoices: [...world.invoices.values()],
+      messages: messages as (StoredDocument & OutboxEntry)[],
+      notifies: plan.notifies,
+    };
+  }
+
   function importAll(): void {
+    if (timeline.now - startedAt > plan.horizonMs + stuckMs) {
+      report('makes progress', 'the invoices could not be imported');
+      return;
+    }
     const host = fleet.pick();
-    if (host === undefined) return fleet.later(5_000, importAll);
-    const rows = plan.invoices.map(({ fates: _, dueAt, ...content }) => ({
+    if (host === undefined) {
+      fleet.later(5_000, importAll);
+      return;
+    }
+    const rows = plan.invoices.map(({ fates, dueAt, ...content }) => ({
       ...content,
+      description: `what awaits it: ${fates.map(({ kind }) => kind).join(', ') || 'nothing'}`,
       dueAt: new Date(startedAt + dueAt).toISOString(),
     }));
     host.machine.later(0, () =>
@@ -101,7 +138,8 @@ export function createStory(parts: FleetParts) {
     const total = taken + found;
     if (found > 0 || timeline.now - startedAt < plan.horizonMs + 2 * hour)
       fleet.later(20_000, () => takeNewer(total));
-    else if (total < sent) report('nothing lost', `${sent} messages of a newer release, ${total} left for it`);
+    else if (total < sent)
+      report('nothing lost', `${sent} messages of a newer release, ${total} left for it`);
   }
 
   function look(): void {
@@ -118,17 +156,17 @@ export function createStory(parts: FleetParts) {
     if (busy) fleet.later(lookEveryMs, look);
   }
 
-  /** The last sweep reports the gauges, and somebody looks at the summary. */
-  function close(): void {
+  /** As soon as there is a host. */
+  function onHost(run: (host: Host) => Promise<unknown>): void {
     const host = fleet.pick();
-    if (host === undefined) return fleet.later(60_000, close);
-    host.machine.later(0, () =>
-      host.run('sweepOutbox', () => host.app.sweepOutbox(), () => {
-        host.run('summary', () => host.app.ops.getSummary(aRequest()), (answer, failed) => {
-          if (!failed && closing !== undefined)
-            closing.summary = (answer as { jsonBody: Summary }).jsonBody;
-        });
-      }),
-    );
+    if (host === undefined) fleet.later(60_000, () => onHost(run));
+    else
+      host.machine.later(0, () =>
+        host.run(
+          'closing',
+          () => run(host),
+          () => {},
+        ),
+      );
   }
 }

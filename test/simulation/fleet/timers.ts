@@ -3,8 +3,8 @@
  * longer than what happens in them.
  */
 import type { StoredDocument } from '../../memory/memoryDocuments.ts';
-import type { Event } from "../engine/eventQueue.ts";
-import type { Timeline } from "../engine/machine.ts";
+import type { Event } from '../engine/eventQueue.ts';
+import type { Timeline } from '../engine/machine.ts';
 
 export const timerNames = ['processInvoices', 'sweepOutbox', 'trackPayments'] as const;
 export type TimerName = (typeof timerNames)[number];

@@ -20,14 +20,10 @@ export interface EndState {
 }
 
 export function checkEnd(state: EndState, report: Report): void {
-  const { world, invoices, messages } = state;
+  const { world, invoices } = state;
   checkMessages(state, report);
   for (const { id, heartbeatAt } of world.runs.all().filter(({ status }) => status === 'running'))
     report('runs end', `run ${id} says running; its last sign of life was at ${heartbeatAt}`);
-  const waiting = [...invoices, ...messages].filter(({ status }) => status === 'parked').length;
-  const gauge = world.gauges.get('parked.waiting') ?? 0;
-  if (gauge !== waiting)
-    report('alert sees it', `${waiting} wait for a person, and ${metricPrefix}parked.waiting says ${gauge}`);
   for (const invoice of invoices) {
     checkOutcome(invoice, state, report);
     checkReceipts(invoice, state, report);
@@ -35,6 +31,21 @@ export function checkEnd(state: EndState, report: Report): void {
   }
   checkRefunds(state, report);
   checkSummary(state, report);
+}
+
+/** Whatever waits for a person is in a metric that an alert looks at. */
+export function checkAlerts({ world, invoices, messages }: Omit<EndState, 'summary'>, report: Report): void {
+  const waiting = {
+    'parked.waiting': [...invoices, ...messages].filter(({ status }) => status === 'parked').length,
+    'work_item.poison_waiting': world.poison.all().filter(({ status }) => status === 'poison').length,
+  };
+  for (const { id, status, lastError } of messages)
+    if (status === 'parked') report('outbox parks nothing', `${id}: ${lastError}`);
+  for (const [name, count] of Object.entries(waiting)) {
+    const gauge = world.gauges.get(name) ?? 0;
+    if (gauge !== count)
+      report('alert sees it', `${count} wait for a person, and ${metricPrefix}${name} says ${gauge}`);
+  }
 }
 
 /** The ledger and the invoice agree, and what is open waits for a time or a person. */
@@ -47,8 +58,7 @@ function checkOutcome(invoice: InvoiceDocument, { world }: EndState, report: Rep
   const [paid] = moneyed;
   if (paid !== undefined && status !== 'paid' && !(status === 'parked' && isTouched(paid)))
     report('paid means paid', `${paid.id} has succeeded, and it is ${status} (${reason})`, id);
-  if (status === 'claimed' || status === 'processing')
-    report('ends', `it is still ${status}`, id);
+  if (status === 'claimed' || status === 'processing') report('ends', `it is still ${status}`, id);
   if (status === 'pending') report('ends', `it is still pending, actionable at ${invoice.actionableAt}`, id);
   if (status === 'parked' && payment.unknownSince !== undefined && !world.called.has(id))
     report('unclear only if called', `it is parked as unclear: ${reason}`, id);
@@ -70,12 +80,20 @@ function checkReceipts(
   const wasReversed = own !== undefined && (own.refunds.length > 0 || own.disputes.length > 0);
   const expected = [receiptName(id, payment.id ?? '')];
   if (names.join() !== expected.join() && !(wasReversed && names.length === 0))
-    report('one receipt', `expected ${expected[0]}, got ${names.join(', ') || 'none'} (${timeline.length})`, id);
+    report(
+      'one receipt',
+      `expected ${expected[0]}, got ${names.join(', ') || 'none'} (${timeline.length})`,
+      id,
+    );
 }
 
 const announced = { paid: 'invoice.paid', declined: 'invoice.declined', parked: 'invoice.parked' } as const;
 
-function checkNotifications({ id, timeline, payment }: InvoiceDocument, { world }: EndState, report: Report): void {
+function checkNotifications(
+  { id, timeline, payment }: InvoiceDocument,
+  { world }: EndState,
+  report: Report,
+): void {
   // A long timeline has lost its middle.
   if (timeline.length >= 100) return;
   const own = world.provider.paymentsOf(id).find((one) => one.id === payment.id);
@@ -108,14 +126,15 @@ function checkRefunds({ world, invoices }: EndState, report: Report): void {
 
 function checkMessages({ world, messages }: EndState, report: Report): void {
   for (const { id, status, lastError, nextAttemptAt } of messages) {
-    if (status === 'pending') report('outbox empties', `${id} is pending, next at ${nextAttemptAt}: ${lastError}`);
-    if (status === 'parked') report('outbox parks nothing', `${id}: ${lastError}`);
+    if (status === 'pending')
+      report('outbox empties', `${id} is pending, next at ${nextAttemptAt}: ${lastError}`);
   }
   const { commands, workItems, poison } = world.queues;
   const kept = commands.messages().length + workItems.messages().length + poison.messages().length;
   if (kept > 0) report('nothing lost', `${kept} messages are left in the queues`);
   for (const text of world.lost) report('nothing lost', `given up for good: ${text}`);
-  for (const { id, reason } of commands.deadLetters) report('nothing lost', `${id} is a dead letter: ${reason}`);
+  for (const { id, reason } of commands.deadLetters)
+    report('nothing lost', `${id} is a dead letter: ${reason}`);
   for (const { id, reason } of world.poison.all().filter(({ status }) => status === 'poison'))
     report('nothing lost', `${id} is poison: ${reason}`);
 }

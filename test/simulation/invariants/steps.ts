@@ -46,8 +46,9 @@ export function createStepChecks(parts: {
 
   return {
     wrote(document: StoredDocument, earlier: StoredDocument | undefined): void {
-      if (document.type === 'fence' && Number(document.fence) < Number(earlier?.fence ?? 0))
-        report('fence goes up', `${document.id} in ${document.shard}: ${earlier?.fence} → ${document.fence}`);
+      const [fence, seen] = [Number(document.fence), Number(earlier?.fence ?? 0)];
+      if (document.type === 'fence' && fence < seen)
+        report('fence goes up', `${document.id} in ${document.shard}: ${seen} → ${fence}`);
       const after = asInvoice(document);
       if (after === undefined) return;
       times(after);
@@ -83,7 +84,11 @@ export function createStepChecks(parts: {
         );
       const stored = invoice(invoiceId);
       if (stored?.status === 'voided' || stored?.status === 'paid')
-        report('charged once', `${idempotencyKey} is charged, and the invoice is ${stored.status}`, invoiceId);
+        report(
+          'charged once',
+          `${idempotencyKey} is charged, and the invoice is ${stored.status}`,
+          invoiceId,
+        );
     },
 
     refunding({ refundId, invoiceId }: RefundRequest): void {
@@ -132,7 +137,11 @@ export function createStepChecks(parts: {
   function newKey({ id, payment }: InvoiceDocument): void {
     const alive = parts.provider().paymentsOf(id).find(mayHoldMoney);
     if (alive !== undefined)
-      report('key after decline', `key ${payment.keyNumber}, while ${alive.id} is ${alive.progress.kind}`, id);
+      report(
+        'key after decline',
+        `key ${payment.keyNumber}, while ${alive.id} is ${alive.progress.kind}`,
+        id,
+      );
   }
 
   function written(

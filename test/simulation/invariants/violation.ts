@@ -16,13 +16,13 @@ export const invariants = {
   'outbox empties': 'a message stays in the outbox',
   'outbox parks nothing': 'a message is parked that its destination did not reject',
   'makes progress': 'something is due, nothing is wrong, and nobody does it',
-  'ends': 'an invoice neither ends nor waits for a time or a person',
+  ends: 'an invoice neither ends nor waits for a time or a person',
   'unclear only if called': 'an invoice waits for a person as unclear, and was never called',
   'alert sees it': 'something waits for a person, and no metric says so',
   'runs end': 'the record of a run says running for ever',
   'summary counts': 'the summary differs from a count of the world',
   'claimed once': 'without faults, an invoice is claimed again before its payment began',
-  'deterministic': 'something was reached that no simulation may reach',
+  deterministic: 'something was reached that no simulation may reach',
   'no bug': 'the app threw an error that no fault explains',
 } as const;
 

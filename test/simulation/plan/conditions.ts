@@ -12,7 +12,7 @@ export interface Conditions {
   fateOf(machine: Machine, service: Service): Fate;
   /** From now on the calls of a machine count towards its crash. */
   armCrash(machine: Machine, fault: Of<'crash'>): void;
-  begin(fault: Lasting, number: number): void;
+  begin(fault: Lasting): void;
   /** How late a message of a queue comes, in milliseconds. */
   lateness(queue: 'serviceBus' | 'storageQueue'): number;
   /** Whether a message of a queue comes twice. */
@@ -121,8 +121,8 @@ export function createConditions(timeline: Timeline, seed: number): Conditions {
     armCrash(machine, fault) {
       crashes.push({ machine, fault, left: fault.nth });
     },
-    begin(fault, number) {
-      const random = randomOf(seed, `fault ${number}`);
+    begin(fault) {
+      const random = randomOf(seed, `fault ${fault.number}`);
       lasting.push({ fault, until: timeline.now + fault.ms, random, doubled: 0 });
     },
     heal() {
@@ -156,7 +156,8 @@ export function createConditions(timeline: Timeline, seed: number): Conditions {
       count(`doubled message ${queue}`);
       return true;
     },
-    delivers: (queue) => lasting.length === 0 || active('outage', (one) => one.service === queue).length === 0,
+    delivers: (queue) =>
+      lasting.length === 0 || active('outage', (one) => one.service === queue).length === 0,
     rate(allowed) {
       const cuts = active('rateCut', () => true);
       if (cuts.length > 0) count('rate cut');

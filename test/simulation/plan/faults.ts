@@ -35,9 +35,10 @@ export type Changes = Partial<
 
 /**
  * One thing that goes wrong, or that a person does. A schedule is a list of them, so that a failing one can be shrunk. `at`
- * and all times are milliseconds, `at` from the beginning; `host` is the number of an instance.
+ * and all times are milliseconds, `at` from the beginning; `host` is the number of an instance. Its own
+ * `number` stays the same when others are left out, and with it what chance makes of it.
  */
-export type Fault = { readonly at: number } & (
+export type Fault = { readonly at: number; readonly number: number } & (
   | {
       /** The process dies at the `nth` call to a service that it makes from `at` on, and is started again after `downMs`. */
       kind: 'crash';
@@ -76,7 +77,7 @@ export type FaultKind = Fault['kind'];
 
 /** A fault in words, for people. */
 export function describe(fault: Fault): string {
-  const { at, kind, ...rest } = fault;
+  const { at, kind, number: _, ...rest } = fault;
   const details = Object.entries(rest).map(([name, value]) => `${name}=${JSON.stringify(value)}`);
   return `${(at / 1000).toFixed(3).padStart(9)} s  ${kind} ${details.join(' ')}`;
 }

@@ -119,11 +119,12 @@ function fatesOf(random: SeededRandom): ChargeFate[] {
 }
 
 type Shape = Omit<Plan, 'faults'>;
+type Unnumbered = Fault extends infer One ? (One extends Fault ? Omit<One, 'number'> : never) : never;
 
 function faultsOf(random: SeededRandom, plan: Shape): Fault[] {
   const count = 1 + Math.floor(random.gap(5));
   const faults = Array.from({ length: Math.min(count, 20) }, () => faultOf(random, plan));
-  return faults.toSorted((one, other) => one.at - other.at);
+  return faults.toSorted((one, other) => one.at - other.at).map((fault, number) => ({ ...fault, number }));
 }
 
 /** How long something lasts: mostly seconds, sometimes hours. */
@@ -136,7 +137,7 @@ function lengthOf(random: SeededRandom): number {
   ]);
 }
 
-function faultOf(random: SeededRandom, { instances, horizonMs, invoices }: Shape): Fault {
+function faultOf(random: SeededRandom, { instances, horizonMs, invoices }: Shape): Unnumbered {
   // Much happens at the beginning, when half of the invoices are due.
   const at = random.next() < 0.5 ? random.between(0, 6 * minute) : random.between(0, horizonMs);
   const host = random.between(0, instances - 1);
@@ -145,21 +146,42 @@ function faultOf(random: SeededRandom, { instances, horizonMs, invoices }: Shape
   const share = random.pick([0.05, 0.2, 0.5]);
   const ms = lengthOf(random);
   const downMs = random.pick([5_000, 40_000, 5 * minute]);
-  const makers: readonly (() => Fault)[] = [
+  const makers: readonly (() => Unnumbered)[] = [
     crash,
     crash,
     crash,
     stall,
     stall,
-    () => ({ at, kind: 'stop', host, graceMs: random.pick([0, 10_000]), killMs: random.pick([0, 5_000]), downMs }),
+    () => ({
+      at,
+      kind: 'stop',
+      host,
+      graceMs: random.pick([0, 10_000]),
+      killMs: random.pick([0, 5_000]),
+      downMs,
+    }),
     () => ({ at, kind: 'clock', host, byMs: random.pick([-2 * hour, -90_000, 5_000, 90_000, 2 * hour]) }),
     () => ({ at, kind: 'flaky', service: service(), ms, share }),
     () => ({ at, kind: 'flaky', service: random.pick(['cosmos', 'provider', 'serviceBus']), ms, share }),
     () => ({ at, kind: 'outage', service: service(), ms, how: random.pick(['refused', 'silent', 'denied']) }),
     () => ({ at, kind: 'slow', service: service(), ms, factor: random.pick([10, 50, 200]) }),
     () => ({ at, kind: 'rateCut', ms, perSecond: random.pick([0, 1, 5]) }),
-    () => ({ at, kind: 'disorder', queue: 'serviceBus', ms, share, lateMs: random.pick([2_000, minute, 20 * minute]) }),
-    () => ({ at, kind: 'disorder', queue: 'storageQueue', ms, share, lateMs: random.pick([2_000, minute, hour]) }),
+    () => ({
+      at,
+      kind: 'disorder',
+      queue: 'serviceBus',
+      ms,
+      share,
+      lateMs: random.pick([2_000, minute, 20 * minute]),
+    }),
+    () => ({
+      at,
+      kind: 'disorder',
+      queue: 'storageQueue',
+      ms,
+      share,
+      lateMs: random.pick([2_000, minute, hour]),
+    }),
     () => ({ at, kind: 'leasesLost' }),
     deployment,
     () => ({ at, kind: 'newerMessage', queue: random.pick(['serviceBus', 'storageQueue']) }),
@@ -170,17 +192,17 @@ function faultOf(random: SeededRandom, { instances, horizonMs, invoices }: Shape
   ];
   return random.pick(makers)();
 
-  function crash(): Fault {
+  function crash(): Unnumbered {
     const target = random.next() < 0.4 ? ('any' as const) : service();
     const when = random.pick(['before', 'after'] as const);
     return { at, kind: 'crash', host, service: target, nth: random.between(1, 12), when, downMs };
   }
 
-  function stall(): Fault {
+  function stall(): Unnumbered {
     return { at, kind: 'stall', host, ms, frozen: random.next() < 0.3 };
   }
 
-  function deployment(): Fault {
+  function deployment(): Unnumbered {
     const changes = random.pick([
       { batchSize: 5 },
       { shardGroups: 1 },
@@ -191,7 +213,7 @@ function faultOf(random: SeededRandom, { instances, horizonMs, invoices }: Shape
     return { at, kind: 'deployment', changes, everyMs: random.pick([1_000, minute]) };
   }
 
-  function operator(): Fault {
+  function operator(): Unnumbered {
     const action = random.pick(operatorActions);
     return { at, kind: 'operator', action, host, invoice };
   }

@@ -11,6 +11,7 @@ import {
 } from '../../../src/outbox/storageQueueDestination.ts';
 import { accountRecord } from '../../../src/paying/accountRecord.ts';
 import { queues as queueNames, serviceBusQueues } from '../../../src/platform/azureNames.ts';
+import { idOfNext } from '../../../src/platform/serviceBusHeldMessages.ts';
 import type { Settings } from '../../../src/settings/settings.ts';
 import { workItemMessages } from '../../../src/workItems/workItem.ts';
 import type { MemoryDocuments } from '../../memory/memoryDocuments.ts';
@@ -91,8 +92,8 @@ export function cloudOf(
         deadLetter: (token, { reason, description }) =>
           bus('dead-letter', () => void commands.deadLetter(token, `${reason}: ${description}`)),
         renew: (token) => bus('renew', () => (commands.renew(token) ? 'renewed' : 'lost')),
-        sendAgain: (message, delayMs) => {
-          const id = crypto.randomUUID();
+        sendAgain: (message, delayMs, messageId) => {
+          const id = messageId === undefined ? crypto.randomUUID() : idOfNext(messageId);
           return bus('send again', () => commands.send(id, message, delayMs));
         },
       },

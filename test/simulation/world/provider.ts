@@ -64,12 +64,12 @@ export interface ProviderParts {
   timeline: Timeline;
   random: SeededRandom;
   /** The fate of the next new charge of an invoice. */
-  fateOf(invoiceId: string, charge: number): ChargeFate;
+  fateOf: (invoiceId: string, charge: number) => ChargeFate;
   watch: ProviderWatch;
   /** Calls per second that are taken now. */
-  rate(): number;
+  rate: () => number;
   /** How far the search lags, in milliseconds. */
-  searchLagMs(): number;
+  searchLagMs: () => number;
 }
 
 export type Provider = ReturnType<typeof createProvider>;
@@ -108,7 +108,8 @@ export function createProvider({ timeline, random, fateOf, watch, rate, searchLa
   }
 
   function replay({ answer, paymentId, busyUntil }: Key): ChargeOutcome {
-    if (timeline.now < busyUntil) return { kind: 'unknown', message: '409: a call with this key is under way' };
+    if (timeline.now < busyUntil)
+      return { kind: 'unknown', message: '409: a call with this key is under way' };
     if (answer.kind === 'unknown') return { ...answer, remembered: true };
     const payment = payments.get(paymentId ?? '');
     if (answer.kind === 'succeeded' && payment !== undefined && isTouched(payment))
@@ -297,7 +298,8 @@ export function createProvider({ timeline, random, fateOf, watch, rate, searchLa
     },
 
     list({ from, until, after }: EventQuery): EventPage {
-      const place = after === undefined ? events.length : events.findIndex(({ eventId }) => eventId === after);
+      const place =
+        after === undefined ? events.length : events.findIndex(({ eventId }) => eventId === after);
       const inTime = events
         .slice(0, place)
         .filter(({ at }) => at / 1000 >= from && (until === undefined || at / 1000 < until))
@@ -307,7 +309,12 @@ export function createProvider({ timeline, random, fateOf, watch, rate, searchLa
       const last = inTime.length > pageSize ? page.at(-1) : undefined;
       return {
         kind: 'page',
-        events: page.map(({ at: _, ...event }) => event),
+        events: page.map(({ eventId, hint, paymentId, invoiceId }) => ({
+          eventId,
+          hint,
+          paymentId,
+          invoiceId,
+        })),
         ...(newest === undefined ? {} : { latest: Math.floor(newest.at / 1000) }),
         ...(last === undefined ? {} : { next: last.eventId }),
       };

@@ -17,7 +17,9 @@ export function providerOf(
   /** The answer, or that there is none: no call is waited for longer than its time-out. */
   function ask<T>(name: string, run: () => T): Promise<T | Silent | CallFailed> {
     return new Promise((resolve, reject) => {
-      const cancel = machine.later(timeoutMs, () => resolve({ kind: 'unknown', message: 'no answer in time' }));
+      const cancel = machine.later(timeoutMs, () =>
+        resolve({ kind: 'unknown', message: 'no answer in time' }),
+      );
       network.call(machine, 'provider', name, run).then(
         (answer) => {
           cancel();
@@ -26,7 +28,7 @@ export function providerOf(
         (error: unknown) => {
           cancel();
           if (error instanceof CallFailed) resolve(error);
-          else reject(error as Error);
+          else reject(error);
         },
       );
     });

@@ -147,7 +147,10 @@ export function serviceBusQueue(
   function release(message: BusMessage): void {
     if (message.lock !== undefined) byToken.delete(message.lock.token);
     message.lock = undefined;
-    if (message.deliveryCount < mostDeliveries) return appear(message, 0);
+    if (message.deliveryCount < mostDeliveries) {
+      appear(message, 0);
+      return;
+    }
     messages.delete(message.sequence);
     bury(message, 'MaxDeliveryCountExceeded');
   }

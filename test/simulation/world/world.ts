@@ -1,7 +1,7 @@
 /** Everything outside the processes, in memory: what instances share, and what the invariants look at. */
 import { memoryLockStore } from '../../../src/testing/locks/memoryLockStore.ts';
-import { memoryDocuments, type StoredDocument } from '../../memory/memoryDocuments.ts';
 import type { Effects } from '../../../src/workItems/effects.ts';
+import { memoryDocuments, type StoredDocument } from '../../memory/memoryDocuments.ts';
 import { memoryEffects } from '../../memory/memoryEffects.ts';
 import { memoryPaceStore } from '../../memory/memoryPaceStore.ts';
 import type { Timeline } from '../engine/machine.ts';
