@@ -154,9 +154,11 @@ export type Imported = z.infer<typeof importedSchema>;
 
 export type NewInvoice = Omit<Invoice, '_etag'>;
 
+const typeSchema = invoiceSchema.pick({ type: true });
+
 /** Whether a stored document is an invoice: outbox messages and fences are stored beside them. */
 export function isInvoice(document: unknown): boolean {
-  return invoiceSchema.pick({ type: true }).safeParse(document).success;
+  return typeSchema.safeParse(document).success;
 }
 
 /** A new invoice, ready to be stored. */

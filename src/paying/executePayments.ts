@@ -10,7 +10,11 @@ import type { PayingPolicy } from './payingPolicy.ts';
 import { BatchRefused, parseBatch } from './paymentBatch.ts';
 
 /** What the trigger says about a delivery. */
-const deliverySchema = z.object({ lockToken: z.string().optional(), deliveryCount: z.number().default(1) });
+const deliverySchema = z.object({
+  lockToken: z.string().optional(),
+  deliveryCount: z.number().default(1),
+  messageId: z.string().optional().catch(undefined),
+});
 
 /** Deliveries after which a batch is left to its claims; the queue gives a message up after ten. */
 const enoughDeliveries = 5;
@@ -19,8 +23,8 @@ const enoughDeliveries = 5;
 export interface HeldMessages {
   deadLetter(lockToken: string, why: { reason: string; description: string }): Promise<void>;
   renew(lockToken: string): Promise<LockRenewal>;
-  /** Sends the message again, to appear after `delayMs`. */
-  sendAgain(message: unknown, delayMs: number): Promise<void>;
+  /** Sends the message with this id again, to appear after `delayMs`; once, even if it is delivered several times. */
+  sendAgain(message: unknown, delayMs: number, messageId?: string): Promise<void>;
 }
 
 /** What became of a message; in each case the message is done with. */
@@ -62,7 +66,7 @@ export function createExecutePayments(
   const payBatch = createPayBatch(parts, policy);
 
   return async ({ message, delivery = {}, signal }) => {
-    const { lockToken, deliveryCount } = deliverySchema.parse(delivery);
+    const { lockToken, deliveryCount, messageId } = deliverySchema.parse(delivery);
     using lock =
       lockToken === undefined ? undefined : keepMessageLock(() => messages.renew(lockToken), instance);
     const mayCall = () => signal?.aborted !== true && lock?.held() !== false;
@@ -70,7 +74,7 @@ export function createExecutePayments(
       return await payBatch(parseBatch(message), mayCall);
     } catch (error) {
       if (error instanceof NewerVersion) {
-        await messages.sendAgain(message, putOffMs);
+        await messages.sendAgain(message, putOffMs, messageId);
         return { putOff: error.message };
       }
       const away =

@@ -1,4 +1,4 @@
-import { randomUUID } from 'node:crypto';
+import { createHash, randomUUID } from 'node:crypto';
 import {
   isServiceBusError,
   type ServiceBusReceivedMessage,
@@ -59,16 +59,26 @@ export async function renewMessageLock(
 const sendTimeoutMs = 15_000;
 
 /**
- * Sends the message again, to appear in the queue after `delayMs` milliseconds. It gets a new id: under the old one
- * duplicate detection would drop it.
+ * The id under which a message is sent again: another one, since duplicate detection would drop it under its own, and always
+ * the same one, so that a message which is delivered twice is sent again once. With ids of their own, the copies would
+ * multiply for as long as Service Bus loses answers. Pure.
+ */
+export function idOfNext(messageId: string): string {
+  return createHash('sha256').update(messageId).digest('hex').slice(0, 32);
+}
+
+/**
+ * Sends the message with this id again, to appear in the queue after `delayMs` milliseconds. Without an id it gets a random
+ * one.
  */
 export async function sendAgain(
   sender: Pick<ServiceBusSender, 'sendMessages'>,
   body: unknown,
   delayMs: number,
+  messageId?: string,
 ): Promise<void> {
   const message = {
-    messageId: randomUUID(),
+    messageId: messageId === undefined ? randomUUID() : idOfNext(messageId),
     contentType: 'application/json',
     body,
     scheduledEnqueueTimeUtc: new Date(Date.now() + delayMs),
@@ -85,7 +95,8 @@ export function heldMessages(
     deadLetter: (lockToken: string, why: { reason: string; description: string }) =>
       deadLetter(receiver, lockToken, why),
     renew: (lockToken: string) => renewMessageLock(receiver, lockToken),
-    sendAgain: (message: unknown, delayMs: number) => sendAgain(sender, message, delayMs),
+    sendAgain: (message: unknown, delayMs: number, messageId?: string) =>
+      sendAgain(sender, message, delayMs, messageId),
   };
 }
 

@@ -144,7 +144,8 @@ export function memoryInvoiceStore(
     },
 
     async highestFence(lockKey) {
-      const fences = await documents.query((document) => document.id === fenceId(lockKey));
+      const id = fenceId(lockKey);
+      const fences = await documents.query((document) => document.id === id);
       return highestFence(fences.map(({ fence }) => fence));
     },
 

@@ -21,7 +21,7 @@ import { type ServiceBusForTests, serviceBusForTests } from '../support/serviceB
 
 let world: PayingWorld;
 let dead: [string, { reason: string; description: string }][];
-let sentAgain: [unknown, number][];
+let sentAgain: unknown[][];
 let telemetry: ReturnType<typeof recordedTelemetry>;
 beforeAll(async () => {
   world = await payingWorld();
@@ -48,7 +48,7 @@ function messages(changes: Partial<HeldMessages> = {}): HeldMessages {
   return {
     deadLetter: async (lockToken, why) => void dead.push([lockToken, why]),
     renew: async () => 'renewed',
-    sendAgain: async (message, delayMs) => void sentAgain.push([message, delayMs]),
+    sendAgain: async (...given) => void sentAgain.push(given),
     ...changes,
   };
 }
@@ -114,10 +114,10 @@ describe('executePayments', () => {
   test('a message from a newer release is postponed unchanged, and neither dead-lettered nor started', async () => {
     const { batch, shard, ids } = await world.claimedBatch(1);
     const newer = { ...batch, version: formatVersion + 1, added: 'by a newer release' };
-    expect(await consume(newer, { lockToken: 'token', deliveryCount: 9 })).toEqual({
+    expect(await consume(newer, { lockToken: 'token', deliveryCount: 9, messageId: 'm1' })).toEqual({
       putOff: expect.stringContaining('newer release'),
     });
-    expect(sentAgain).toEqual([[newer, 30_000]]);
+    expect(sentAgain).toEqual([[newer, 30_000, 'm1']]);
     expect(dead).toEqual([]);
     expect(await world.stored(shard, ids)).toMatchObject([{ claim: { phase: 'claimed' } }]);
   });

@@ -1,6 +1,11 @@
 import type { ServiceBusMessage, ServiceBusSender } from '@azure/service-bus';
 import { afterAll, beforeAll, expect, onTestFinished, test, vi } from 'vitest';
-import { deadLetter, renewMessageLock, sendAgain } from '../../src/platform/serviceBusHeldMessages.ts';
+import {
+  deadLetter,
+  idOfNext,
+  renewMessageLock,
+  sendAgain,
+} from '../../src/platform/serviceBusHeldMessages.ts';
 import { type ServiceBusForTests, serviceBusForTests } from '../support/serviceBusForTests.ts';
 
 let bus: ServiceBusForTests;
@@ -77,6 +82,14 @@ test('renewal rejects if the service refuses for another reason', async () => {
   });
   await expect(renewMessageLock(receiver, lockToken)).rejects.toMatchObject({ code: 'ServiceBusy' });
   expect(await renewMessageLock(receiver, lockToken)).toBe('renewed');
+});
+
+test('a message that is delivered twice is sent again under one id, and under the next one after that', async () => {
+  const sendMessages = vi.fn<ServiceBusSender['sendMessages']>(async () => {});
+  for (const id of ['a', 'a', idOfNext('a'), 'b']) await sendAgain({ sendMessages }, {}, 0, id);
+  const ids = sendMessages.mock.calls.map(([message]) => (message as ServiceBusMessage).messageId);
+  expect(ids).toEqual([idOfNext('a'), idOfNext('a'), idOfNext(idOfNext('a')), idOfNext('b')]);
+  expect(new Set([...ids, 'a', 'b']).size).toBe(5);
 });
 
 test('sending again sets a new id, the time to appear and a limit to the wait for the service', async () => {

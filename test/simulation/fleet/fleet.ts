@@ -1,0 +1,301 @@
+/** All hosts and the world that they share: how they are started, die, are stopped, and get their work. */
+import type { Settings } from '../../../src/settings/settings.ts';
+import type { StoredDocument } from '../../memory/memoryDocuments.ts';
+import { createMachine, type Machine, type Timeline } from '../engine/machine.ts';
+import { createNetwork } from '../engine/network.ts';
+import type { History } from '../history.ts';
+import { asInvoice, createStepChecks } from '../invariants/steps.ts';
+import type { Report } from '../invariants/violation.ts';
+import type { Conditions } from '../plan/conditions.ts';
+import type { Fault } from '../plan/faults.ts';
+import { type Plan, randomOf } from '../plan/plan.ts';
+import { createDurable } from '../world/durable.ts';
+import { createProvider } from '../world/provider.ts';
+import { serviceBusQueue } from '../world/serviceBus.ts';
+import { storageQueue } from '../world/storageQueue.ts';
+import { createWorld } from '../world/world.ts';
+import { concurrentBusCalls, concurrentItems, takeCommand, takeItem, takePoison } from './consumers.ts';
+import { createHost, type Host } from './host.ts';
+import { createTimers, type TimerName } from './timers.ts';
+
+export interface FleetParts {
+  plan: Plan;
+  settings: Settings;
+  timeline: Timeline;
+  startedAt: number;
+  history: History;
+  conditions: Conditions;
+  report: Report;
+}
+
+export type Fleet = ReturnType<typeof createFleet>;
+
+const restartMs = 30_000;
+
+export function createFleet({ plan, timeline, history, conditions, report, ...given }: FleetParts) {
+  const random = randomOf(plan.seed, 'fleet');
+  const byId = new Map(plan.invoices.map((invoice) => [invoice.id, invoice]));
+  const hosts: (Host | undefined)[] = [];
+  const downMs = new Map<Machine, number>();
+  let { settings } = given;
+
+  const note = (who: string, what: string) => history.note(timeline.now, who, what);
+  const checks = createStepChecks({
+    report,
+    provider: () => provider,
+    invoice: (id) => invoices.get(id),
+    calm: plan.faults.length === 0 && plan.clockErrorMs.every((ms) => ms === 0),
+  });
+  const provider = createProvider({
+    timeline,
+    random: randomOf(plan.seed, 'provider'),
+    fateOf: (id, charge) => byId.get(id)?.fates[charge] ?? { kind: 'ok' },
+    rate: () => conditions.rate(settings.allowance.accountRate),
+    searchLagMs: () => plan.searchLagMs,
+    watch: {
+      newCharge(request, others) {
+        note('provider', `charges ${request.idempotencyKey}`);
+        checks.charging(request, others);
+      },
+      refunded(request) {
+        note('provider', `refunds ${request.refundId} of ${request.invoiceId}`);
+        checks.refunding(request);
+      },
+      told: () => timers.set('trackPayments', timeline.now),
+    },
+  });
+  const commands = serviceBusQueue(timeline, {
+    lateness: () => conditions.lateness('serviceBus'),
+    comesTwice: () => conditions.comesTwice('serviceBus'),
+    deliver: (message, token) =>
+      conditions.delivers('serviceBus') &&
+      hand('command', concurrentBusCalls, (host) => {
+        note(host.machine.name, `receives message ${message.sequence}, delivery ${message.deliveryCount}`);
+        takeCommand(consuming, host, message, token);
+      }),
+  });
+  const queueParts = {
+    lateness: () => conditions.lateness('storageQueue'),
+    comesTwice: () => conditions.comesTwice('storageQueue'),
+  };
+  const workItems = storageQueue(timeline, 'item', {
+    ...queueParts,
+    deliver: (message) =>
+      conditions.delivers('storageQueue') &&
+      hand('item', concurrentItems, (host) => {
+        note(host.machine.name, `receives ${message.id}, delivery ${message.dequeueCount}`);
+        takeItem(consuming, host, message);
+      }),
+  });
+  const poison = storageQueue(timeline, 'poison', {
+    ...queueParts,
+    deliver: (message) =>
+      conditions.delivers('storageQueue') &&
+      hand('poison', concurrentItems, (host) => takePoison(consuming, host, message)),
+  });
+  const world = createWorld(timeline, {
+    provider,
+    queues: { commands, workItems, poison },
+    listsEvents: plan.listsEvents,
+    onWrite: wrote,
+  });
+  const invoices = world.invoices;
+  const network = createNetwork({
+    timeline,
+    fateOf: (machine, service) => conditions.fateOf(machine, service),
+    crash: (machine) => die(machine, 'crashes'),
+    note: (machine, service, name, fate) =>
+      note(machine.name, fate === 'answered' ? `${service}: ${name}` : `${service}: ${name} (${fate})`),
+  });
+  const consuming = { world, network, random, hasRoom: offer };
+  const durable = createDurable(timeline, (name, input, lost) => {
+    const host = pick(() => true);
+    if (host === undefined) return undefined;
+    host.onDeath.add(lost);
+    return new Promise((resolve, reject) => {
+      const work = () => (name === 'runJobGroup' ? host.app.runJobGroup(input) : host.app.endJobRun(input));
+      host.run(name, work, (outcome, failed) => {
+        host.onDeath.delete(lost);
+        if (failed) reject(outcome);
+        else resolve(JSON.parse(JSON.stringify(outcome ?? null)) as unknown);
+      });
+    });
+  });
+  const timers = createTimers(
+    timeline,
+    { processInvoices: plan.invoiceEveryMs, sweepOutbox: 30_000, trackPayments: 30_000 },
+    fire,
+  );
+
+  return {
+    world,
+    durable,
+    network,
+    timers,
+    note,
+    start(number: number): void {
+      start(number);
+    },
+    /** Hosts that are alive. */
+    alive: (): Host[] => hosts.filter((host) => host !== undefined).filter(({ machine }) => machine.alive),
+    host: (number: number): Host | undefined => {
+      const host = hosts[number];
+      return host?.machine.alive === true ? host : undefined;
+    },
+    pick: () => pick(() => true),
+    /** How long the process stays down after its next crash. */
+    downAfterCrash(machine: Machine, ms: number): void {
+      downMs.set(machine, ms);
+    },
+    stop,
+    stall(host: Host, ms: number, frozen: boolean): void {
+      host.machine.stall(ms, frozen);
+      later(ms + 1, offer);
+    },
+    /** Instances that are started from now on have these settings. */
+    deploy(changes: Partial<Settings>): void {
+      settings = { ...settings, ...changes };
+    },
+    /** Hosts may have room, or a queue may deliver again. */
+    offer,
+    later,
+    receive,
+  };
+
+  function later(ms: number, run: () => void): void {
+    timeline.events.add(timeline.now + ms, () => {
+      timeline.running = undefined;
+      run();
+    });
+  }
+
+  function start(number: number): void {
+    const machine = createMachine(timeline, `host-${number}`, {
+      clockErrorMs: plan.clockErrorMs[number] ?? 0,
+      monotonicAt: random.between(0, 1_000_000),
+    });
+    hosts[number] = createHost(number, machine, {
+      world,
+      network,
+      settings: { ...settings, instanceId: machine.name },
+      listsEvents: plan.listsEvents,
+      onSend: (sent, trustedUntil) => checks.sent(sent, trustedUntil),
+      onTimeout: (_, kind) => die(machine, `is ended by its host: ${kind} took too long`),
+    });
+    note(machine.name, 'starts');
+    offer();
+  }
+
+  function die(machine: Machine, how: string, ms = downMs.get(machine) ?? restartMs): void {
+    if (!machine.alive) return;
+    machine.kill();
+    note(machine.name, how);
+    const number = hosts.findIndex((host) => host?.machine === machine);
+    for (const lost of hosts[number]?.onDeath ?? []) lost();
+    later(ms, () => start(number));
+  }
+
+  /** SIGTERM: the host goes on for a while without telling the app, then tells it, and kills it soon after. */
+  function stop(
+    host: Host,
+    {
+      graceMs,
+      killMs,
+      downMs: ms,
+    }: Omit<Extract<Fault, { kind: 'stop' }>, 'at' | 'number' | 'kind' | 'host'>,
+  ) {
+    const { machine } = host;
+    note(machine.name, 'is to stop');
+    machine.later(graceMs, () => {
+      host.listens = false;
+      void host.app.stop().catch(() => {});
+      machine.later(killMs, () => die(machine, 'is stopped', ms));
+    });
+    // One that stands still is killed all the same.
+    later(graceMs + killMs + 1, () => die(machine, 'is killed', ms));
+  }
+
+  function pick(has: (host: Host) => boolean): Host | undefined {
+    const able = hosts.filter(
+      (host): host is Host =>
+        host?.machine.alive === true && host.listens && !host.machine.stalled && has(host),
+    );
+    return able.length === 0 ? undefined : able[random.between(0, able.length - 1)];
+  }
+
+  function hand(kind: string, most: number, give: (host: Host) => void): boolean {
+    const host = pick(({ busy }) => (busy.get(kind) ?? 0) < most);
+    if (host === undefined) return false;
+    give(host);
+    return true;
+  }
+
+  function offer(): void {
+    commands.offer();
+    workItems.offer();
+    poison.offer();
+    durable.offer();
+  }
+
+  /** One host fires a timer; seldom two do, as when the lease of the first is lost. */
+  function fire(name: TimerName): void {
+    const isFree = ({ busy }: Host) => (busy.get(name) ?? 0) === 0;
+    const times = random.next() < 0.1 ? 2 : 1;
+    for (let n = 0; n < times; n++) {
+      const host = pick(isFree);
+      if (host === undefined) return;
+      host.machine.later(random.between(0, 50), () =>
+        host.run(
+          name,
+          () => host.app[name](),
+          (outcome, failed) =>
+            note(host.machine.name, `${name}: ${failed ? 'failed' : JSON.stringify(outcome)}`),
+        ),
+      );
+    }
+  }
+
+  function wrote(after: StoredDocument, before: StoredDocument | undefined): void {
+    timers.wrote(after);
+    const invoice = asInvoice(after);
+    if (invoice !== undefined) {
+      invoices.set(invoice.id, invoice);
+      const entry = invoice.timeline.at(-1);
+      const from = asInvoice(before)?.status ?? 'new';
+      note('store', `${invoice.id}: ${from} → ${invoice.status} [${entry?.what} ${entry?.batchId ?? ''}]`);
+    }
+    checks.wrote(after, before);
+  }
+
+  /** The receiver of notifications. */
+  function receive(init: RequestInit, machine: Machine | undefined): Promise<Response> {
+    if (machine === undefined) return Promise.reject(new Error('nobody runs'));
+    const id = (init.headers as Record<string, string>)['webhook-id'] ?? '';
+    const { type, data } = JSON.parse(typeof init.body === 'string' ? init.body : '{}') as {
+      type: string;
+      data: { invoiceId: string };
+    };
+    const { invoiceId } = data;
+    const recorded = world.announcedAt.get(id);
+    if (recorded !== undefined && recorded < timeline.now - 5_000 && !mayOverlap())
+      report('effect once', `${type} ${id} is sent, and was recorded`, invoiceId);
+    const taken = () => {
+      world.notifications.push({ id, type, invoiceId, at: timeline.now });
+      return { ok: true, status: 200, body: null } as Response;
+    };
+    return network.call(
+      machine,
+      'webhook',
+      `notify ${type} of ${invoiceId}`,
+      taken,
+      init.signal ?? undefined,
+    );
+  }
+
+  /** Whether two processes may believe that they hold one lease. */
+  function mayOverlap(): boolean {
+    return plan.faults.some(
+      (fault) => fault.kind === 'leasesLost' || (fault.kind === 'stall' && fault.frozen),
+    );
+  }
+}

@@ -1,0 +1,92 @@
+/** People who press buttons at bad moments: calls of the app's own ops API. */
+import type { OpsRequest } from '../../../src/ops/http.ts';
+import type { Orchestrations } from '../../../src/runs/startRun.ts';
+import type { OperatorAction } from '../plan/faults.ts';
+import type { World } from '../world/world.ts';
+import type { Host } from './host.ts';
+
+interface Call {
+  params?: Record<string, string>;
+  body?: unknown;
+  headers?: Record<string, string>;
+}
+
+/** A request as the host passes it. */
+export function aRequest({ params = {}, body, headers = {} }: Call = {}): OpsRequest {
+  const text = body === undefined ? '' : JSON.stringify(body);
+  const given: Record<string, string> = { 'content-type': 'application/json', ...headers };
+  return {
+    params,
+    query: [],
+    headers: { get: (name) => given[name.toLowerCase()] ?? null },
+    text: async () => text,
+    async arrayBuffer() {
+      const bytes = Buffer.from(text);
+      return bytes.buffer.slice(bytes.byteOffset, bytes.byteOffset + bytes.length);
+    },
+  };
+}
+
+/** What a person does now, on the host that answers them; undefined if there is nothing to do it to. */
+export function press(
+  world: World,
+  { app: { ops } }: Host,
+  durable: Orchestrations,
+  { action, invoiceId, number }: { action: OperatorAction; invoiceId: string; number: number },
+): (() => Promise<unknown>) | undefined {
+  const params = { id: invoiceId };
+  const reason = `reason ${number}`;
+  const key = { 'idempotency-key': `key-${number}` };
+  const runs = world.runs.all();
+  switch (action) {
+    case 'retry':
+      return () => ops.retryInvoice(aRequest({ params, body: { reason } }));
+    case 'retryNotCharged':
+      return () => ops.retryInvoice(aRequest({ params, body: { reason, notCharged: true } }));
+    case 'retryMethod':
+      return () => ops.retryInvoice(aRequest({ params, body: { reason, paymentMethod: 'pm-other' } }));
+    case 'void':
+      return () => ops.voidInvoice(aRequest({ params, body: { reason } }));
+    case 'refund': {
+      const amount = number % 2 === 0 ? {} : { amountMinor: 100 };
+      return () => ops.refundInvoice(aRequest({ params, headers: key, body: { reason, ...amount } }));
+    }
+    case 'moveDueDate': {
+      const dueAt = new Date(world.timeline.now + 600_000).toISOString();
+      return () => ops.moveDueDate(aRequest({ params, body: { dueAt } }));
+    }
+    case 'redrive': {
+      const id = world.parkedMessages()[0];
+      return id === undefined ? undefined : () => ops.redriveOutbox(aRequest({ params: { id } }));
+    }
+    case 'redriveDeadLetters': {
+      const ids = [
+        ...world.queues.commands.deadLetters.map(({ id }) => id),
+        ...world.poison.all().flatMap(({ id, status }) => (status === 'poison' ? [id] : [])),
+      ];
+      if (ids.length === 0) return undefined;
+      return () => ops.redriveDeadLetters(aRequest({ body: { ids: ids.slice(0, 100) } }));
+    }
+    case 'release':
+      return async () => {
+        const held = await world.heldLocks();
+        const lock = held[number % Math.max(1, held.length)];
+        if (lock === undefined) return;
+        const { key: lockKey, owner } = lock;
+        await ops.releaseLock(aRequest({ body: { key: lockKey, expectedOwner: owner, reason } }));
+      };
+    case 'startRun':
+      return () => ops.startRun(aRequest({ headers: key, body: { job: 'process-invoices' } }), durable);
+    case 'cancelRun': {
+      const run = runs.findLast(({ status }) => status === 'running');
+      if (run === undefined) return undefined;
+      return () => ops.cancelRun(aRequest({ params: { id: run.id } }), durable);
+    }
+    case 'resumeRun': {
+      const run = runs.findLast(({ status }) => status === 'failed' || status === 'cancelled');
+      if (run === undefined) return undefined;
+      const body = { job: 'process-invoices', resume: run.id };
+      return () => ops.startRun(aRequest({ headers: key, body }), durable);
+    }
+  }
+}

@@ -1,0 +1,172 @@
+/** One schedule from its import to its end. */
+
+import type { Summary } from '../../../src/ops/summary.ts';
+import type { OutboxEntry } from '../../../src/outbox/outboxMessage.ts';
+import type { StoredDocument } from '../../memory/memoryDocuments.ts';
+import { checkAlerts, checkEnd, type EndState } from '../invariants/end.ts';
+import { hour } from '../plan/plan.ts';
+import { applyFaults, newerVersion } from './apply.ts';
+import { createFleet, type FleetParts } from './fleet.ts';
+import type { Host } from './host.ts';
+import { aRequest } from './operators.ts';
+import { timerNames } from './timers.ts';
+
+/**
+ * How long something may be due once everything works again, in milliseconds: a stall may last three hours, and a wall clock
+ * may be two hours behind.
+ */
+const stuckMs = 8 * hour;
+const lookEveryMs = hour;
+
+export function createStory(parts: FleetParts) {
+  const { plan, timeline, startedAt, conditions, report } = parts;
+  const fleet = createFleet(parts);
+  const { world } = fleet;
+  let stage: 'running' | 'gauges' | 'redriving' | 'summary' = 'running';
+  let summary: Summary | undefined;
+
+  return {
+    world,
+    receive: fleet.receive,
+    begin(): void {
+      for (let number = 0; number < plan.instances; number++) fleet.start(number);
+      fleet.later(50, importAll);
+      applyFaults(fleet, plan, timeline, conditions);
+      fleet.later(plan.horizonMs, heal);
+    },
+    /** Nothing is left to happen. False: the end was checked. */
+    wrapUp(): boolean {
+      switch (stage) {
+        case 'running':
+          stage = 'gauges';
+          onHost(({ app }) => app.sweepOutbox());
+          return true;
+        case 'gauges': {
+          checkAlerts(stateOf(), report);
+          stage = 'redriving';
+          const ids = [
+            ...world.queues.commands.deadLetters.map(({ id }) => id),
+            ...world.poison.all().flatMap(({ id, status }) => (status === 'poison' ? [id] : [])),
+          ];
+          const parked = world.parkedMessages();
+          if (ids.length + parked.length === 0) return this.wrapUp();
+          // A person does what the alerts ask for.
+          onHost(async ({ app: { ops } }) => {
+            if (ids.length > 0) await ops.redriveDeadLetters(aRequest({ body: { ids: ids.slice(0, 100) } }));
+            for (const id of parked) await ops.redriveOutbox(aRequest({ params: { id } }));
+          });
+          return true;
+        }
+        case 'redriving':
+          stage = 'summary';
+          onHost(async ({ app }) => {
+            summary = ((await app.ops.getSummary(aRequest())) as { jsonBody: Summary }).jsonBody;
+          });
+          return true;
+        case 'summary':
+          if (summary === undefined) report('makes progress', 'no host gave a summary in the end');
+          else checkEnd({ ...stateOf(), summary }, report);
+          return false;
+      }
+    },
+  };
+
+  function stateOf(): Omit<EndState, 'summary'> {
+    const messages = [...world.stored.values()].filter(({ type }) => type === 'outboxMessage');
+    return {
+      world,
+      invoices: [...world.invoices.values()],
+      messages: messages as (StoredDocument & OutboxEntry)[],
+      notifies: plan.notifies,
+    };
+  }
+
+  function importAll(): void {
+    if (timeline.now - startedAt > plan.horizonMs + stuckMs) {
+      report('makes progress', 'the invoices could not be imported');
+      return;
+    }
+    const host = fleet.pick();
+    if (host === undefined) {
+      fleet.later(5_000, importAll);
+      return;
+    }
+    const rows = plan.invoices.map(({ fates, dueAt, ...content }) => ({
+      ...content,
+      description: `what awaits it: ${fates.map(({ kind }) => kind).join(', ') || 'nothing'}`,
+      dueAt: new Date(startedAt + dueAt).toISOString(),
+    }));
+    host.machine.later(0, () =>
+      host.run(
+        'import',
+        () => host.app.ops.importInvoices(aRequest({ body: rows })),
+        (_, failed) => {
+          if (failed || world.invoices.size < rows.length) fleet.later(5_000, importAll);
+        },
+      ),
+    );
+    // The importer asks again if it hears nothing.
+    fleet.later(10 * 60_000, () => {
+      if (world.invoices.size < rows.length) importAll();
+    });
+  }
+
+  /** Everything works from now on. */
+  function heal(): void {
+    fleet.note('fault', 'none any more');
+    conditions.heal();
+    fleet.offer();
+    takeNewer(0);
+    look();
+  }
+
+  /** A process of the newer release takes its messages; they must still be there. */
+  function takeNewer(taken: number): void {
+    const { commands, workItems } = world.queues;
+    const isNewer = ({ text }: { text: string }) => text.includes(`"version":${newerVersion}`);
+    const sent = plan.faults.filter(({ kind }) => kind === 'newerMessage').length;
+    if (sent === 0) return;
+    let found = 0;
+    for (const message of commands.messages().filter(isNewer)) {
+      commands.take(message);
+      found++;
+    }
+    for (const message of workItems.messages().filter(isNewer)) {
+      workItems.take(message);
+      found++;
+    }
+    const total = taken + found;
+    if (found > 0 || timeline.now - startedAt < plan.horizonMs + 2 * hour)
+      fleet.later(20_000, () => takeNewer(total));
+    else if (total < sent)
+      report('nothing lost', `${sent} messages of a newer release, ${total} left for it`);
+  }
+
+  function look(): void {
+    const since = startedAt + plan.horizonMs;
+    let busy = false;
+    for (const name of timerNames) {
+      for (const [id, due] of fleet.timers.due(name)) {
+        busy = true;
+        if (timeline.now - Math.max(due, since) > stuckMs)
+          report('makes progress', `${id} has been due for ${name} since ${new Date(due).toISOString()}`, id);
+      }
+    }
+    // What waits for a time is looked at as long as something else happens.
+    if (busy) fleet.later(lookEveryMs, look);
+  }
+
+  /** As soon as there is a host. */
+  function onHost(run: (host: Host) => Promise<unknown>): void {
+    const host = fleet.pick();
+    if (host === undefined) fleet.later(60_000, () => onHost(run));
+    else
+      host.machine.later(0, () =>
+        host.run(
+          'closing',
+          () => run(host),
+          () => {},
+        ),
+      );
+  }
+}

@@ -1,0 +1,154 @@
+/** What must hold once everything works again and nothing is left to do. */
+import { receiptName } from '../../../src/followUps/receipts.ts';
+import { invoiceStatuses } from '../../../src/invoice/invoice.ts';
+import type { Summary } from '../../../src/ops/summary.ts';
+import type { OutboxEntry } from '../../../src/outbox/outboxMessage.ts';
+import { metricPrefix } from '../../../src/platform/appMetrics.ts';
+import type { StoredDocument } from '../../memory/memoryDocuments.ts';
+import { holdsMoney, isTouched } from '../world/ledger.ts';
+import type { World } from '../world/world.ts';
+import type { InvoiceDocument } from './steps.ts';
+import type { Report } from './violation.ts';
+
+export interface EndState {
+  world: World;
+  invoices: readonly InvoiceDocument[];
+  messages: readonly (StoredDocument & OutboxEntry)[];
+  summary: Summary;
+  /** Whether notifications are sent. */
+  notifies: boolean;
+}
+
+export function checkEnd(state: EndState, report: Report): void {
+  const { world, invoices } = state;
+  checkMessages(state, report);
+  for (const { id, heartbeatAt } of world.runs.all().filter(({ status }) => status === 'running'))
+    report('runs end', `run ${id} says running; its last sign of life was at ${heartbeatAt}`);
+  for (const invoice of invoices) {
+    checkOutcome(invoice, state, report);
+    checkReceipts(invoice, state, report);
+    if (state.notifies) checkNotifications(invoice, state, report);
+  }
+  checkRefunds(state, report);
+  checkSummary(state, report);
+}
+
+/** Whatever waits for a person is in a metric that an alert looks at. */
+export function checkAlerts({ world, invoices, messages }: Omit<EndState, 'summary'>, report: Report): void {
+  const waiting = {
+    'parked.waiting': [...invoices, ...messages].filter(({ status }) => status === 'parked').length,
+    'work_item.poison_waiting': world.poison.all().filter(({ status }) => status === 'poison').length,
+  };
+  for (const { id, status, lastError } of messages)
+    if (status === 'parked') report('outbox parks nothing', `${id}: ${lastError}`);
+  for (const [name, count] of Object.entries(waiting)) {
+    const gauge = world.gauges.get(name) ?? 0;
+    if (gauge !== count)
+      report('alert sees it', `${count} wait for a person, and ${metricPrefix}${name} says ${gauge}`);
+  }
+}
+
+/** The ledger and the invoice agree, and what is open waits for a time or a person. */
+function checkOutcome(invoice: InvoiceDocument, { world }: EndState, report: Report): void {
+  const { id, status, payment, reason } = invoice;
+  const made = world.provider.paymentsOf(id);
+  const moneyed = made.filter(holdsMoney);
+  if (moneyed.length > 1)
+    report('charged once', `${moneyed.map((one) => one.id).join(' and ')} both hold money`, id);
+  const [paid] = moneyed;
+  if (paid !== undefined && status !== 'paid' && !(status === 'parked' && isTouched(paid)))
+    report('paid means paid', `${paid.id} has succeeded, and it is ${status} (${reason})`, id);
+  if (status === 'claimed' || status === 'processing') report('ends', `it is still ${status}`, id);
+  if (status === 'pending') report('ends', `it is still pending, actionable at ${invoice.actionableAt}`, id);
+  if (status === 'parked' && payment.unknownSince !== undefined && !world.called.has(id))
+    report('unclear only if called', `it is parked as unclear: ${reason}`, id);
+}
+
+function checkReceipts(
+  { id, status, payment, timeline }: InvoiceDocument,
+  { world }: EndState,
+  report: Report,
+): void {
+  const prefix = receiptName(id, '').replace(/\.json$/, '');
+  const names = [...world.receipts.keys()].filter((name) => name.startsWith(prefix));
+  const own = world.provider.paymentsOf(id).find((one) => one.id === payment.id);
+  if (status !== 'paid') {
+    if (names.length > 0) report('one receipt', `it is ${status} and has ${names.join(', ')}`, id);
+    return;
+  }
+  // Money that has gone back before anybody learnt of the payment needs no receipt.
+  const wasReversed = own !== undefined && (own.refunds.length > 0 || own.disputes.length > 0);
+  const expected = [receiptName(id, payment.id ?? '')];
+  if (names.join() !== expected.join() && !(wasReversed && names.length === 0))
+    report(
+      'one receipt',
+      `expected ${expected[0]}, got ${names.join(', ') || 'none'} (${timeline.length})`,
+      id,
+    );
+}
+
+const announced = { paid: 'invoice.paid', declined: 'invoice.declined', parked: 'invoice.parked' } as const;
+
+function checkNotifications(
+  { id, timeline, payment }: InvoiceDocument,
+  { world }: EndState,
+  report: Report,
+): void {
+  // A long timeline has lost its middle.
+  if (timeline.length >= 100) return;
+  const own = world.provider.paymentsOf(id).find((one) => one.id === payment.id);
+  const wasReversed = own !== undefined && (own.refunds.length > 0 || own.disputes.length > 0);
+  for (const [what, type] of Object.entries(announced)) {
+    const ends = timeline.filter((entry) => entry.what === what).length;
+    const ids = new Set(
+      world.notifications.filter((one) => one.invoiceId === id && one.type === type).map((one) => one.id),
+    );
+    if (ids.size === ends || (what === 'paid' && wasReversed && ids.size < ends)) continue;
+    report('one notification', `${type}: ${ends} in its timeline, ${ids.size} announced`, id);
+  }
+}
+
+/** Whatever was asked for has an end, and the invoice says what the provider does. */
+function checkRefunds({ world, invoices }: EndState, report: Report): void {
+  for (const { id, reversals, payment } of invoices as readonly (InvoiceDocument & {
+    reversals?: { refunds: { id: string; providerId?: string; status: string }[] };
+  })[]) {
+    for (const refund of reversals?.refunds ?? []) {
+      const made = world.provider.payments.get(payment.id ?? '')?.refunds ?? [];
+      const seen = made.find((one) => one.id === refund.providerId);
+      const says = seen?.status ?? 'not there';
+      const agrees = seen === undefined ? refund.status === 'failed' : refund.status === seen.status;
+      if (refund.status === 'requested' || (world.listsEvents && !agrees))
+        report('refunded once', `refund ${refund.id} is ${refund.status}, at the provider ${says}`, id);
+    }
+  }
+}
+
+function checkMessages({ world, messages }: EndState, report: Report): void {
+  for (const { id, status, lastError, nextAttemptAt } of messages) {
+    if (status === 'pending')
+      report('outbox empties', `${id} is pending, next at ${nextAttemptAt}: ${lastError}`);
+  }
+  const { commands, workItems, poison } = world.queues;
+  const kept = commands.messages().length + workItems.messages().length + poison.messages().length;
+  if (kept > 0) report('nothing lost', `${kept} messages are left in the queues`);
+  for (const text of world.lost) report('nothing lost', `given up for good: ${text}`);
+  for (const { id, reason } of commands.deadLetters)
+    report('nothing lost', `${id} is a dead letter: ${reason}`);
+  for (const { id, reason } of world.poison.all().filter(({ status }) => status === 'poison'))
+    report('nothing lost', `${id} is poison: ${reason}`);
+}
+
+function checkSummary({ invoices, messages, summary }: EndState, report: Report): void {
+  for (const status of invoiceStatuses) {
+    const count = invoices.filter((invoice) => invoice.status === status).length;
+    if (summary.invoices[status] !== count)
+      report('summary counts', `${status}: ${count}, and the summary says ${summary.invoices[status]}`);
+  }
+  const charged = invoices.filter(({ payment }) => payment.id !== undefined).length;
+  if (summary.charges !== charged)
+    report('summary counts', `charges: ${charged}, and the summary says ${summary.charges}`);
+  const parked = messages.filter(({ status }) => status === 'parked').length;
+  if (summary.outbox.parked !== parked)
+    report('summary counts', `parked messages: ${parked}, and the summary says ${summary.outbox.parked}`);
+}

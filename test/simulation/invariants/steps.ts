@@ -1,0 +1,172 @@
+/** What must hold at every step: each write, each transaction that is sent, each charge. */
+import type { InvoiceStatus } from '../../../src/invoice/invoice.ts';
+import type { ChargeRequest, RefundRequest } from '../../../src/paying/paymentProvider.ts';
+import type { StoredDocument } from '../../memory/memoryDocuments.ts';
+import type { SentTransaction } from '../world/documents.ts';
+import { type LedgerPayment, mayHoldMoney } from '../world/ledger.ts';
+import type { TrustedUntil } from '../world/locks.ts';
+import type { Provider } from '../world/provider.ts';
+import type { Report } from './violation.ts';
+
+/** As much of a stored invoice as is looked at. */
+export interface InvoiceDocument extends StoredDocument {
+  status: InvoiceStatus;
+  actionableAt?: string;
+  checkAt?: string;
+  reason?: string;
+  claim?: { batchId: string; by: string; fence: number };
+  payment: { keyNumber: number; id?: string; unknownSince?: string; inProgress?: { id: string } };
+  timeline: { at: string; what: string; batchId?: string; settlement?: string; [more: string]: unknown }[];
+}
+
+export function asInvoice(document: StoredDocument | undefined): InvoiceDocument | undefined {
+  return document?.type === 'invoice' ? (document as InvoiceDocument) : undefined;
+}
+
+const next: Readonly<Record<InvoiceStatus, readonly InvoiceStatus[]>> = {
+  // A look-up by an event may find the payment of one that waits for its next try.
+  pending: ['pending', 'claimed', 'parked', 'voided', 'paid', 'processing'],
+  claimed: ['claimed', 'pending', 'paid', 'declined', 'parked', 'processing'],
+  processing: ['processing', 'paid', 'pending', 'declined', 'parked', 'voided'],
+  parked: ['parked', 'pending', 'voided', 'paid', 'processing'],
+  declined: ['declined', 'pending', 'voided', 'paid', 'processing'],
+  voided: ['voided', 'parked'],
+  paid: ['paid'],
+};
+
+export function createStepChecks(parts: {
+  report: Report;
+  provider: () => Provider;
+  invoice: (id: string) => InvoiceDocument | undefined;
+  /** Without faults: nothing is claimed again. */
+  calm: boolean;
+}) {
+  const { report, invoice } = parts;
+  const refunds = new Set<string>();
+
+  return {
+    wrote(document: StoredDocument, earlier: StoredDocument | undefined): void {
+      const [fence, seen] = [Number(document.fence), Number(earlier?.fence ?? 0)];
+      if (document.type === 'fence' && fence < seen)
+        report('fence goes up', `${document.id} in ${document.shard}: ${seen} → ${fence}`);
+      const after = asInvoice(document);
+      if (after === undefined) return;
+      times(after);
+      money(after);
+      const before = asInvoice(earlier);
+      if (before === undefined) return;
+      if (!next[before.status].includes(after.status))
+        report('legal change', `${before.status} → ${after.status}`, after.id);
+      if (after.payment.keyNumber < before.payment.keyNumber)
+        report('legal change', 'the number of its key goes down', after.id);
+      for (const entry of newEntries(before, after)) written(before, after, entry);
+      if (after.payment.keyNumber > before.payment.keyNumber) newKey(after);
+    },
+
+    /** Claims are sent only under a lease that their holder can still trust, by its own clock. */
+    sent({ machine, operations }: SentTransaction, trustedUntil: TrustedUntil): void {
+      const [first, ...rest] = operations;
+      if (first?.kind !== 'patch' || !first.id.startsWith('fence:') || rest.length === 0) return;
+      const key = decodeURIComponent(first.id.slice('fence:'.length));
+      const until = trustedUntil(key);
+      if (until === undefined || machine.clock.monotonic() >= until)
+        report('stale write', `${machine.name} sends a claim under ${key}, which it can no longer trust`);
+    },
+
+    charging(request: ChargeRequest, others: readonly LedgerPayment[]): void {
+      const { invoiceId, idempotencyKey } = request;
+      const other = others.find(mayHoldMoney);
+      if (other !== undefined)
+        report(
+          'charged once',
+          `${idempotencyKey} is new to the provider, while ${other.id} of ${other.key} is ${other.progress.kind}`,
+          invoiceId,
+        );
+      const stored = invoice(invoiceId);
+      if (stored?.status === 'voided' || stored?.status === 'paid')
+        report(
+          'charged once',
+          `${idempotencyKey} is charged, and the invoice is ${stored.status}`,
+          invoiceId,
+        );
+    },
+
+    refunding({ refundId, invoiceId }: RefundRequest): void {
+      if (refunds.has(refundId)) report('refunded once', `${refundId} is made a second time`, invoiceId);
+      refunds.add(refundId);
+    },
+  };
+
+  function times({ id, status, actionableAt, checkAt }: InvoiceDocument): void {
+    const waits = status === 'pending' || status === 'claimed';
+    if (waits !== (actionableAt !== undefined))
+      report('has a time', `it is ${status} and actionableAt is ${actionableAt}`, id);
+    if ((status === 'processing') !== (checkAt !== undefined))
+      report('has a time', `it is ${status} and checkAt is ${checkAt}`, id);
+  }
+
+  /** What the invoice says against what the provider has. */
+  function money({ id, status, payment }: InvoiceDocument): void {
+    const made = parts.provider().paymentsOf(id);
+    const alive = made.find(mayHoldMoney);
+    switch (status) {
+      case 'paid': {
+        const own = made.find((one) => one.id === payment.id);
+        if (own?.progress.kind !== 'succeeded')
+          report('paid means paid', `it is paid by ${payment.id}, which is ${own?.progress.kind}`, id);
+        return;
+      }
+      case 'declined':
+        if (alive !== undefined)
+          report('paid means paid', `it is declined, and ${alive.id} is ${alive.progress.kind}`, id);
+        return;
+      case 'voided':
+        if (alive !== undefined)
+          report('paid means paid', `it is voided, and ${alive.id} is ${alive.progress.kind}`, id);
+        return;
+      case 'processing':
+        if (!made.some((one) => one.id === payment.inProgress?.id))
+          report('paid means paid', `it waits for ${payment.inProgress?.id}, which does not exist`, id);
+        return;
+      case 'pending':
+      case 'claimed':
+      case 'parked':
+    }
+  }
+
+  function newKey({ id, payment }: InvoiceDocument): void {
+    const alive = parts.provider().paymentsOf(id).find(mayHoldMoney);
+    if (alive !== undefined)
+      report(
+        'key after decline',
+        `key ${payment.keyNumber}, while ${alive.id} is ${alive.progress.kind}`,
+        id,
+      );
+  }
+
+  function written(
+    before: InvoiceDocument,
+    after: InvoiceDocument,
+    { what, batchId, at }: InvoiceDocument['timeline'][number],
+  ): void {
+    const { id } = after;
+    if (what === 'claimed' && before.status !== 'pending')
+      report('stale write', `it is claimed by ${batchId}, and was ${before.status}`, id);
+    if (what === 'reclaimed') {
+      if (before.status !== 'claimed' || (before.actionableAt ?? '') > at)
+        report('stale write', `it is reclaimed, and its claim was not stale`, id);
+      if (parts.calm) report('claimed once', `its claim went stale`, id);
+    }
+    const settles = batchId !== undefined && what !== 'claimed' && what !== 'reclaimed';
+    const parks = what === 'parked' && after.status === 'parked' && before.claim?.batchId !== batchId;
+    if (settles && !parks && before.claim?.batchId !== batchId)
+      report('stale write', `${what} by ${batchId}, whose claim it has lost`, id);
+  }
+}
+
+/** The entries that a write has added. A long timeline loses its middle with the write that adds to it. */
+function newEntries(before: InvoiceDocument, after: InvoiceDocument): InvoiceDocument['timeline'] {
+  if (after.timeline.length > before.timeline.length) return after.timeline.slice(before.timeline.length);
+  const [last, latest] = [before.timeline.at(-1), after.timeline.at(-1)];
+  return latest === undefined || JSON.stringify(last) === JSON.stringify(latest) ? [] : [latest];
+}

@@ -1,0 +1,40 @@
+/** What must hold, by name. */
+export const invariants = {
+  'charged once': 'money moves for an invoice while other money of it has moved, or may',
+  'key after decline': 'a new key appears before the one before it was definitely declined',
+  'key and parameters': 'a key is sent with other parameters',
+  'paid means paid': 'the state of an invoice contradicts the ledger',
+  'legal change': 'an invoice changes as its states do not allow',
+  'has a time': 'an invoice waits for nothing',
+  'stale write': 'a writer that has lost its claim or lease has written',
+  'fence goes up': 'a fence goes back',
+  'refunded once': 'more goes back than was asked for, or twice',
+  'effect once': 'work is done although its effect is recorded',
+  'one receipt': 'a paid invoice has no receipt, or several, or an unpaid one has one',
+  'one notification': 'an outcome is announced not at all, or more than once',
+  'nothing lost': 'a message is gone, or given up without need',
+  'outbox empties': 'a message stays in the outbox',
+  'outbox parks nothing': 'a message is parked that its destination did not reject',
+  'makes progress': 'something is due, nothing is wrong, and nobody does it',
+  ends: 'an invoice neither ends nor waits for a time or a person',
+  'unclear only if called': 'an invoice waits for a person as unclear, and was never called',
+  'alert sees it': 'something waits for a person, and no metric says so',
+  'runs end': 'the record of a run says running for ever',
+  'summary counts': 'the summary differs from a count of the world',
+  'claimed once': 'without faults, an invoice is claimed again before its payment began',
+  deterministic: 'something was reached that no simulation may reach',
+  'no bug': 'the app threw an error that no fault explains',
+} as const;
+
+export type Invariant = keyof typeof invariants;
+
+export interface Violation {
+  readonly invariant: Invariant;
+  readonly what: string;
+  /** The invoice concerned, if it is one. */
+  readonly invoiceId?: string;
+  /** Milliseconds from the beginning. */
+  readonly at: number;
+}
+
+export type Report = (invariant: Invariant, what: string, invoiceId?: string) => void;

@@ -1,0 +1,32 @@
+/** What a campaign and the processes that run its schedules tell each other. */
+import { z } from 'zod';
+
+/** Seeds to run, and how. */
+export const orderSchema = z.object({
+  from: z.int(),
+  count: z.int(),
+  instances: z.int().optional(),
+  days: z.number().optional(),
+  strict: z.boolean(),
+  /** Explain the first violation, with as few faults as still lead to it. */
+  explains: z.boolean(),
+});
+export type Order = z.infer<typeof orderSchema>;
+
+export const resultSchema = z.object({
+  /** In the order of the seeds. */
+  schedules: z.array(
+    z.object({
+      seed: z.int(),
+      hash: z.string(),
+      events: z.int(),
+      lastedMs: z.number(),
+      violation: z.object({ invariant: z.string(), what: z.string() }).optional(),
+    }),
+  ),
+  /** How often each fault met the app. */
+  met: z.record(z.string(), z.int()),
+  cpuMs: z.number(),
+  explanation: z.array(z.string()).optional(),
+});
+export type Result = z.infer<typeof resultSchema>;

@@ -1,0 +1,167 @@
+/** What is wrong with the network, the queues and the provider at the moment, and so what becomes of each call. */
+import type { SeededRandom } from '../../support/seededRandom.ts';
+import type { Machine, Timeline } from '../engine/machine.ts';
+import type { Fate } from '../engine/network.ts';
+import type { Fault, Service } from './faults.ts';
+import { randomOf } from './plan.ts';
+
+type Of<Kind extends Fault['kind']> = Extract<Fault, { kind: Kind }>;
+type Lasting = Of<'flaky' | 'outage' | 'slow' | 'rateCut' | 'disorder'>;
+
+export interface Conditions {
+  fateOf(machine: Machine, service: Service): Fate;
+  /** From now on the calls of a machine count towards its crash. */
+  armCrash(machine: Machine, fault: Of<'crash'>): void;
+  begin(fault: Lasting): void;
+  /** How late a message of a queue comes, in milliseconds. */
+  lateness(queue: 'serviceBus' | 'storageQueue'): number;
+  /** Whether a message of a queue comes twice. */
+  comesTwice(queue: 'serviceBus' | 'storageQueue'): boolean;
+  /** Whether a queue hands out messages. */
+  delivers(queue: 'serviceBus' | 'storageQueue'): boolean;
+  /** Calls per second that the provider takes, of those that it allows. */
+  rate(allowed: number): number;
+  /** Everything works from now on. */
+  heal(): void;
+  /** How often each kind of trouble has met a call. */
+  readonly met: Map<string, number>;
+}
+
+/** Milliseconds there and back, least and most. */
+const latencies: Readonly<Record<Service, readonly [number, number]>> = {
+  cosmos: [2, 12],
+  locks: [3, 15],
+  serviceBus: [3, 20],
+  storageQueue: [3, 15],
+  blobs: [5, 20],
+  provider: [60, 400],
+  webhook: [20, 200],
+};
+
+/** No call is on its way for longer than this, in milliseconds: exactly-once.md says what a longer one could do. */
+const longestMs = 60_000;
+
+/** One call in so many takes much longer than usual. */
+const tailOneIn = 100;
+const tailFactor = 20;
+
+/** Messages that one fault doubles, at most. */
+const mostDoubled = 5;
+
+interface Active<Kind extends Lasting> {
+  fault: Kind;
+  until: number;
+  random: SeededRandom;
+  /** Messages that it has doubled. */
+  doubled: number;
+}
+
+export function createConditions(timeline: Timeline, seed: number): Conditions {
+  const usual = randomOf(seed, 'latency');
+  const met = new Map<string, number>();
+  let lasting: Active<Lasting>[] = [];
+  let crashes: { machine: Machine; fault: Of<'crash'>; left: number }[] = [];
+
+  function count(what: string): void {
+    met.set(what, (met.get(what) ?? 0) + 1);
+  }
+
+  function active<Kind extends Lasting['kind']>(kind: Kind, of: (fault: Of<Kind>) => boolean) {
+    return lasting.filter(
+      ({ fault, until }) => fault.kind === kind && until > timeline.now && of(fault as Of<Kind>),
+    ) as Active<Of<Kind>>[];
+  }
+
+  function latency(service: Service): number {
+    const [least, most] = latencies[service];
+    const ms = usual.between(least, most) * (usual.between(1, tailOneIn) === 1 ? tailFactor : 1);
+    if (lasting.length === 0) return ms;
+    const slow = active('slow', (fault) => fault.service === service);
+    return Math.min(
+      longestMs,
+      slow.reduce((sum, { fault }) => sum * fault.factor, ms),
+    );
+  }
+
+  function dies(machine: Machine, service: Service): Of<'crash'> | undefined {
+    for (const crash of crashes) {
+      if (crash.machine !== machine) continue;
+      if (crash.fault.service !== 'any' && crash.fault.service !== service) continue;
+      if (--crash.left > 0) continue;
+      crashes = crashes.filter((one) => one !== crash);
+      return crash.fault;
+    }
+    return undefined;
+  }
+
+  function troubled(service: Service, thereMs: number, backMs: number): Fate | undefined {
+    for (const { fault } of active('outage', (one) => one.service === service)) {
+      count(`outage ${service} ${fault.how}`);
+      if (fault.how === 'silent') return { kind: 'lost', afterMs: 10_000 };
+      return { kind: 'refused', afterMs: thereMs, denied: fault.how === 'denied' };
+    }
+    for (const { fault, random } of active('flaky', (one) => one.service === service)) {
+      if (random.next() >= fault.share) continue;
+      const fates: Fate[] = [
+        { kind: 'answerLost', thereMs, backMs },
+        { kind: 'answerLost', thereMs, backMs: 5_000 },
+        { kind: 'lost', afterMs: random.pick([thereMs, 5_000]) },
+        { kind: 'refused', afterMs: thereMs, denied: false },
+        { kind: 'repeated', thereMs, againMs: random.pick([5, 1_000]), backMs },
+      ];
+      const fate = random.pick(fates);
+      count(`flaky ${service} ${fate.kind}`);
+      return fate;
+    }
+    return undefined;
+  }
+
+  return {
+    met,
+    armCrash(machine, fault) {
+      crashes.push({ machine, fault, left: fault.nth });
+    },
+    begin(fault) {
+      const random = randomOf(seed, `fault ${fault.number}`);
+      lasting.push({ fault, until: timeline.now + fault.ms, random, doubled: 0 });
+    },
+    heal() {
+      lasting = [];
+      crashes = [];
+    },
+    fateOf(machine, service) {
+      const thereMs = Math.ceil(latency(service) / 2);
+      const backMs = Math.ceil(latency(service) / 2);
+      const crash = crashes.length === 0 ? undefined : dies(machine, service);
+      if (crash !== undefined) {
+        count(`crash ${service} ${crash.when}`);
+        return { kind: 'crash', when: crash.when, thereMs };
+      }
+      const trouble = lasting.length === 0 ? undefined : troubled(service, thereMs, backMs);
+      return trouble ?? { kind: 'answered', thereMs, backMs };
+    },
+    lateness(queue) {
+      let late = 0;
+      for (const { fault, random } of active('disorder', (one) => one.queue === queue)) {
+        if (random.next() < fault.share) late += random.between(0, fault.lateMs);
+      }
+      if (late > 0) count(`late message ${queue}`);
+      return late;
+    },
+    comesTwice(queue) {
+      const [disorder] = active('disorder', (one) => one.queue === queue);
+      if (disorder === undefined || disorder.random.next() >= disorder.fault.share) return false;
+      // A message that is sent again and again would otherwise become thousands.
+      if (disorder.doubled++ >= mostDoubled) return false;
+      count(`doubled message ${queue}`);
+      return true;
+    },
+    delivers: (queue) =>
+      lasting.length === 0 || active('outage', (one) => one.service === queue).length === 0,
+    rate(allowed) {
+      const cuts = active('rateCut', () => true);
+      if (cuts.length > 0) count('rate cut');
+      return Math.min(allowed, ...cuts.map(({ fault }) => fault.perSecond));
+    },
+  };
+}

@@ -1,0 +1,83 @@
+import type { Settings } from '../../../src/settings/settings.ts';
+
+/** What the app calls outside its process. */
+export const services = [
+  'cosmos',
+  'locks',
+  'serviceBus',
+  'storageQueue',
+  'blobs',
+  'provider',
+  'webhook',
+] as const;
+export type Service = (typeof services)[number];
+
+export const operatorActions = [
+  'retry',
+  'retryNotCharged',
+  'retryMethod',
+  'void',
+  'refund',
+  'moveDueDate',
+  'redrive',
+  'redriveDeadLetters',
+  'release',
+  'startRun',
+  'cancelRun',
+  'resumeRun',
+] as const;
+export type OperatorAction = (typeof operatorActions)[number];
+
+/** What a deployment may change while instances of the version before still run. */
+export type Changes = Partial<
+  Pick<Settings, 'batchSize' | 'shardGroups' | 'leaseSeconds' | 'claimStaleSeconds' | 'paymentTimeoutSeconds'>
+>;
+
+/**
+ * One thing that goes wrong, or that a person does. A schedule is a list of them, so that a failing one can be shrunk. `at`
+ * and all times are milliseconds, `at` from the beginning; `host` is the number of an instance. Its own
+ * `number` stays the same when others are left out, and with it what chance makes of it.
+ */
+export type Fault = { readonly at: number; readonly number: number } & (
+  | {
+      /** The process dies at the `nth` call to a service that it makes from `at` on, and is started again after `downMs`. */
+      kind: 'crash';
+      host: number;
+      service: Service | 'any';
+      nth: number;
+      /** Before the call is sent, or after it took effect and before its answer. */
+      when: 'before' | 'after';
+      downMs: number;
+    }
+  /** The process stands still. `frozen`: so does its monotonic clock. */
+  | { kind: 'stall'; host: number; ms: number; frozen: boolean }
+  /** SIGTERM. The host goes on for `graceMs` without telling the app, and kills it `killMs` after telling it. */
+  | { kind: 'stop'; host: number; graceMs: number; killMs: number; downMs: number }
+  /** The wall clock of a machine is set. */
+  | { kind: 'clock'; host: number; byMs: number }
+  /** A share of the calls fails: lost before or after its effect, refused, or made twice by the client. */
+  | { kind: 'flaky'; service: Service; ms: number; share: number }
+  | { kind: 'outage'; service: Service; ms: number; how: 'refused' | 'silent' | 'denied' }
+  | { kind: 'slow'; service: Service; ms: number; factor: number }
+  /** The provider takes fewer calls per second. */
+  | { kind: 'rateCut'; ms: number; perSecond: number }
+  /** A share of the messages comes twice, or late. */
+  | { kind: 'disorder'; queue: 'serviceBus' | 'storageQueue'; ms: number; share: number; lateMs: number }
+  /** The store of locks gives leases to whoever asks next. */
+  | { kind: 'leasesLost' }
+  | { kind: 'deployment'; changes: Changes; everyMs: number }
+  /** A release to come sends a message, which only a process of that release can handle. */
+  | { kind: 'newerMessage'; queue: 'serviceBus' | 'storageQueue' }
+  | { kind: 'operator'; action: OperatorAction; host: number; invoice: number }
+  /** In the provider's own dashboard: a refund, or a dispute that the bank decides later. */
+  | { kind: 'reversal'; what: 'refund' | 'dispute'; invoice: number }
+);
+
+export type FaultKind = Fault['kind'];
+
+/** A fault in words, for people. */
+export function describe(fault: Fault): string {
+  const { at, kind, number: _, ...rest } = fault;
+  const details = Object.entries(rest).map(([name, value]) => `${name}=${JSON.stringify(value)}`);
+  return `${(at / 1000).toFixed(3).padStart(9)} s  ${kind} ${details.join(' ')}`;
+}

@@ -1,0 +1,7 @@
+/** Seeds that once found a fault of the app, which has been fixed since. */
+export const regressions: readonly { seed: number; found: string }[] = [
+  {
+    seed: 222,
+    found: 'messages of a newer release multiply while Service Bus loses answers',
+  },
+];

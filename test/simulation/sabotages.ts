@@ -1,0 +1,117 @@
+// biome-ignore-all lint/suspicious/noTemplateCurlyInString: these texts are source code
+/**
+ * Faults that are put into the app to see whether the simulation finds them: fixes that are reverted, and faults that no other
+ * test looks for. `from` must occur exactly once in its file.
+ */
+export interface Sabotage {
+  readonly name: string;
+  readonly edits: readonly { file: string; from: string; to: string }[];
+}
+
+export const sabotages: readonly Sabotage[] = [
+  {
+    name: 'reverted: payments in progress are asked for under their key, and look-ups see only what succeeded (M1)',
+    edits: [
+      {
+        file: 'src/paying/decideSettlement.ts',
+        from: "    case 'processing':\n      return outcome;\n    case 'declined':",
+        to: "    case 'processing':\n      return decideSettlement(command, { kind: 'unknown', message: outcome.state }, policy, now);\n    case 'declined':",
+      },
+      {
+        file: 'src/corrections/checkProvider.ts',
+        from: "    case 'found':\n    case 'processing':\n      return found;\n    case 'notFound':",
+        to: "    case 'found':\n      return found;\n    case 'processing':\n    case 'notFound':",
+      },
+      {
+        file: 'src/paying/lookUpInvoice.ts',
+        from: '  const seen = await calls.find(soughtOf({ ...invoice, invoiceId: id }));',
+        to: "  const any = await calls.find(soughtOf({ ...invoice, invoiceId: id }));\n  const seen: typeof any = any.kind === 'processing' ? { kind: 'notFound' } : any;",
+      },
+    ],
+  },
+  {
+    name: 'reverted: no more is claimed than can be paid soon (P2)',
+    edits: [
+      {
+        file: 'src/claiming/processInvoices.ts',
+        from: 'room: dryRun ? unlimitedRoom(batchSize) : room },',
+        to: 'room: room === undefined ? room : unlimitedRoom(batchSize) },',
+      },
+    ],
+  },
+  {
+    name: 'the receipt is ordered after the settlement, in a transaction of its own',
+    edits: [
+      {
+        file: 'src/invoice/store/invoiceWrites.ts',
+        from: '        plan: (items) => operationsOf(plan(items)),\n        reread: (items) => read(shard, idsOf(items)),\n        isApplied: (stored) => names(stored,',
+        to: '        plan: (items) => operationsOf({ ...plan(items), messages: [] }),\n        reread: (items) => read(shard, idsOf(items)),\n        isApplied: (stored) => names(stored,',
+      },
+    ],
+  },
+  {
+    name: 'a payment in progress is not checked again after its first check',
+    edits: [
+      {
+        file: 'src/tracking/decideProgress.ts',
+        from: 'set: isCheck ? { ...set, checkAt: nextCheckAt(checks, now) } : set }',
+        to: "set: isCheck ? { ...set, checkAt: '9999-01-01T00:00:00.000Z' } : set }",
+      },
+    ],
+  },
+  {
+    name: 'a settlement that declines keeps the key for a retry by a person',
+    edits: [
+      {
+        file: 'src/invoice/invoice.ts',
+        from: 'keyNumber: payment.keyNumber + 1, declines, deferrals: 0 };',
+        to: 'keyNumber: payment.keyNumber, declines, deferrals: 0 };',
+      },
+    ],
+  },
+  {
+    name: 'the cursor of the events moves on although they were not sent',
+    edits: [
+      {
+        file: 'src/events/readEventList.ts',
+        from: '    } catch (cause) {\n      throw new StoreAway(',
+        to: '    } catch (cause) {\n      if (cause !== undefined) return 0;\n      throw new StoreAway(',
+      },
+    ],
+  },
+  {
+    name: 'a refund whose answer was lost is sent under the next key at once',
+    edits: [
+      {
+        file: 'src/refunds/refundStage.ts',
+        from: '      if (shown !== undefined) {',
+        to: "      if (shown !== undefined && shown.status === 'failed') {",
+      },
+      {
+        file: 'src/refunds/refundStage.ts',
+        from: '      const idempotencyKey = providerKey(refundId, key);',
+        to: '      const idempotencyKey = `${providerKey(refundId, key)}-${Math.random()}`;',
+      },
+    ],
+  },
+  {
+    name: 'a stalled process goes on after its time: the claims look at no clock',
+    edits: [
+      {
+        file: 'src/paying/payBatch.ts',
+        from: 'const isInTime = () => mayCall() && clock.now() - startedAt < policy.callWindowMs;',
+        to: 'const isInTime = () => startedAt > 0;',
+      },
+    ],
+  },
+  {
+    name: 'the sweeper does not look at the outbox of the last shard',
+    edits: [
+      {
+        file: 'src/outbox/sweepOutbox.ts',
+        from: 'const fresh = messages.filter(({ id }) => !seen.has(id));',
+        to: 'const fresh = messages.filter(({ id, attempts }) => !seen.has(id) && attempts < 3);',
+      },
+    ],
+  },
+];

@@ -1,0 +1,71 @@
+import { fork } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
+import { describe, expect, test } from 'vitest';
+import { campaign } from './campaign.ts';
+import { type Order, type Result, resultSchema } from './orders.ts';
+import { regressions } from './regressions.ts';
+
+const patientMs = 300_000;
+
+/** Runs orders in a process of their own, one after the other. */
+async function inOneProcess(orders: readonly Order[]): Promise<Result[]> {
+  const child = fork(fileURLToPath(new URL('worker.ts', import.meta.url)));
+  const results: Result[] = [];
+  try {
+    for (const order of orders) {
+      const answer = Promise.withResolvers<unknown>();
+      child.once('message', answer.resolve);
+      child.send(order);
+      results.push(resultSchema.parse(await answer.promise));
+    }
+  } finally {
+    child.kill();
+  }
+  return results;
+}
+
+function order(from: number, count: number): Order {
+  return { from, count, strict: false, explains: false };
+}
+
+test('two hundred schedules violate nothing', { timeout: patientMs }, async () => {
+  const lines: string[] = [];
+  const options = { from: 1, seeds: 200, jobs: 1, strict: false, all: false };
+  const held = await campaign(options, (line) => lines.push(line));
+  expect(held, lines.join('\n')).toBe(true);
+});
+
+test('a seed has one history, whatever ran before it', { timeout: patientMs }, async () => {
+  const [first, second] = await inOneProcess([order(40, 4), order(42, 1)]);
+  const [alone] = await inOneProcess([order(42, 1)]);
+  const hash = first?.schedules.find(({ seed }) => seed === 42)?.hash;
+  expect(hash).toMatch(/^[0-9a-f]{16}$/);
+  expect([second, alone].map((one) => one?.schedules[0]?.hash)).toEqual([hash, hash]);
+});
+
+describe('schedules that once failed', () => {
+  test.each(regressions)('seed $seed: $found', { timeout: patientMs }, async ({ seed }) => {
+    const [result] = await inOneProcess([order(seed, 1)]);
+    expect(result?.schedules[0]?.violation).toBeUndefined();
+  });
+});
+
+test('nothing of the machine is reached: time, timers, randomness, the network', async () => {
+  const child = fork(fileURLToPath(new URL('reach.ts', import.meta.url)));
+  const answer = await new Promise((resolve) => child.once('message', resolve));
+  child.kill();
+  expect(answer).toEqual({
+    reached: [
+      'setTimeout',
+      'setInterval',
+      'setImmediate',
+      'crypto.getRandomValues',
+      'crypto.randomBytes',
+      'crypto.randomInt',
+      'process.hrtime',
+    ],
+    now: [4_000, 4_000],
+    monotonic: 5_000,
+    same: true,
+  });
+});

@@ -1,0 +1,200 @@
+/** The world as one machine reaches it: the app's own ports, each call of which travels over the network. */
+import { RestError } from '@azure/storage-queue';
+import type { Cloud } from '../../../src/cloud.ts';
+import { StoreAway } from '../../../src/documents/storeAway.ts';
+import { shardsCheck } from '../../../src/invoice/shard.ts';
+import { serviceBusDestination } from '../../../src/outbox/serviceBusDestination.ts';
+import {
+  type QueueSender,
+  sendToQueue,
+  storageQueueDestination,
+} from '../../../src/outbox/storageQueueDestination.ts';
+import { accountRecord } from '../../../src/paying/accountRecord.ts';
+import { queues as queueNames, serviceBusQueues } from '../../../src/platform/azureNames.ts';
+import { idOfNext } from '../../../src/platform/serviceBusHeldMessages.ts';
+import type { Settings } from '../../../src/settings/settings.ts';
+import { workItemMessages } from '../../../src/workItems/workItem.ts';
+import type { MemoryDocuments } from '../../memory/memoryDocuments.ts';
+import { memoryInvoiceStore } from '../../memory/memoryInvoiceStore.ts';
+import { memoryOutboxStore } from '../../memory/memoryOutboxStore.ts';
+import type { Machine } from '../engine/machine.ts';
+import { CallFailed, type Network } from '../engine/network.ts';
+import { documentsOf, type SentTransaction } from './documents.ts';
+import { locksOf, type TrustedUntil } from './locks.ts';
+import type { World } from './world.ts';
+
+export interface CloudOfMachine {
+  cloud: Cloud;
+  trustedUntil: TrustedUntil;
+}
+
+export function cloudOf(
+  world: World,
+  machine: Machine,
+  network: Network,
+  settings: Settings,
+  onSend: (sent: SentTransaction, trustedUntil: TrustedUntil) => void,
+): CloudOfMachine {
+  const { clock } = machine;
+  const { shards } = settings;
+  const locks = locksOf(world.locks, machine, network);
+  const documents: MemoryDocuments = documentsOf(world.documents, machine, network, (sent) =>
+    onSend(sent, locks.trustedUntil),
+  );
+  const cosmos = throughStore('cosmos');
+  const queue: QueueSender = {
+    sendMessage: (text, options = {}) =>
+      throughQueue(() => {
+        const decoded = Buffer.from(text, 'base64').toString();
+        world.queues.workItems.put(decoded, (options.visibilityTimeout ?? 0) * 1000);
+      }, options.abortSignal) as ReturnType<QueueSender['sendMessage']>,
+  };
+  const { paymentCommands } = serviceBusQueues;
+  const { commands } = world.queues;
+  const sender = busSender();
+
+  return {
+    trustedUntil: locks.trustedUntil,
+    cloud: {
+      invoices: memoryInvoiceStore(documents, { clock, shards }),
+      outbox: memoryOutboxStore(documents, { clock }),
+      lockStore: locks.store,
+      pace: cosmos(world.pace, ['read', 'create', 'change']),
+      heads: cosmos(world.heads, ['tell']),
+      eventCursor: cosmos(world.cursor, ['read', 'advance']),
+      runs: cosmos(world.runs, ['create', 'read', 'list', 'updateGroup', 'end']),
+      effects: cosmos(world.effects, ['has', 'record', 'hasMessage', 'recordMessage']),
+      poison: cosmos(world.poison, [
+        'keepFailure',
+        'lastFailure',
+        'create',
+        'list',
+        'waiting',
+        'isUnchanged',
+        'markRedriven',
+      ]),
+      audit: cosmos(world.audit, ['append', 'list']),
+      receipts: {
+        write: (name, _json, signal) =>
+          network.call(
+            machine,
+            'blobs',
+            'write receipt',
+            () => void world.receipts.set(name, (world.receipts.get(name) ?? 0) + 1),
+            signal,
+          ),
+      },
+      destinations: {
+        [paymentCommands]: serviceBusDestination(sender),
+        [queueNames.workItems]: storageQueueDestination(queue, { messagesOf: workItemMessages }),
+      },
+      commandMessages: {
+        deadLetter: (token, { reason, description }) =>
+          bus('dead-letter', () => void commands.deadLetter(token, `${reason}: ${description}`)),
+        renew: (token) => bus('renew', () => (commands.renew(token) ? 'renewed' : 'lost')),
+        sendAgain: (message, delayMs, messageId) => {
+          const id = messageId === undefined ? crypto.randomUUID() : idOfNext(messageId);
+          return bus('send again', () => commands.send(id, message, delayMs));
+        },
+      },
+      workItems: {
+        name: queueNames.workItems,
+        send: (text) => sendToQueue(queue, text),
+        sendAgain: (message, delayMs) => sendToQueue(queue, JSON.stringify(message), { delayMs }),
+      },
+      deadLetters: [
+        {
+          name: paymentCommands,
+          owns: (id) => !id.startsWith('poison:'),
+          list: async (limit) =>
+            commands.deadLetters.slice(0, limit).map(({ id, reason, at, text }) => ({
+              id,
+              source: paymentCommands,
+              reason,
+              at: new Date(at).toISOString(),
+              body: text,
+            })),
+          async *redrive(ids) {
+            for (const one of commands.deadLetters.filter(({ id }) => ids.has(id))) {
+              await bus('redrive', () => {
+                commands.repeat(one.text, 0);
+                commands.deadLetters = commands.deadLetters.filter((other) => other !== one);
+              });
+              yield one.id;
+            }
+          },
+        },
+      ],
+      healthChecks: [],
+      checkShards: shardsCheck(documents, shards),
+      account: accountRecord(documents, clock),
+      async close() {},
+    },
+  };
+
+  function bus<T>(name: string, effect: () => T): Promise<T> {
+    return network.call(machine, 'serviceBus', name, effect);
+  }
+
+  /** As much of a sender as the destination uses: a batch, and its sending. */
+  function busSender(): Parameters<typeof serviceBusDestination>[0] {
+    interface Sent {
+      messageId: string;
+      body: unknown;
+    }
+    const batches = new WeakMap<object, Sent[]>();
+    const fake = {
+      async createMessageBatch() {
+        const messages: Sent[] = [];
+        const batch = { tryAddMessage: (message: Sent) => messages.push(message) <= 100 };
+        batches.set(batch, messages);
+        return batch;
+      },
+      sendMessages: (batch: object, options: { abortSignal?: AbortSignal } = {}) =>
+        network.call(
+          machine,
+          'serviceBus',
+          'send',
+          () => {
+            for (const { messageId, body } of batches.get(batch) ?? []) commands.send(messageId, body);
+          },
+          options.abortSignal,
+        ),
+    };
+    return fake as unknown as Parameters<typeof serviceBusDestination>[0];
+  }
+
+  async function throughQueue(effect: () => void, signal: unknown): Promise<unknown> {
+    try {
+      const given = signal instanceof AbortSignal ? signal : undefined;
+      return await network.call(machine, 'storageQueue', 'send', effect, given);
+    } catch (error) {
+      throw error instanceof CallFailed ? new RestError(error.message) : error;
+    }
+  }
+
+  /** The same port, whose methods travel. A failure on the way is the store's. */
+  function throughStore(service: 'cosmos') {
+    return <Port extends object, Name extends keyof Port & string>(
+      port: Port,
+      names: readonly Name[],
+    ): Pick<Port, Name> => {
+      const travelling = names.map((name) => {
+        const method = port[name] as (...given: unknown[]) => Promise<unknown>;
+        const call = (...given: unknown[]) =>
+          network
+            .call(machine, service, name, () => method.apply(port, given))
+            .catch((error: unknown) => {
+              throw storeError(error);
+            });
+        return [name, call] as const;
+      });
+      return Object.fromEntries(travelling) as unknown as Pick<Port, Name>;
+    };
+  }
+}
+
+function storeError(error: unknown): unknown {
+  if (!(error instanceof CallFailed)) return error;
+  return new StoreAway(error.reason === 'denied' ? 'accessDenied' : 'noAnswer', error);
+}

@@ -1,0 +1,53 @@
+/** The store of locks as one machine reaches it. It notes for how long the machine may trust each lease. */
+import type { LockStore } from '../../../src/locking/index.ts';
+import { leaseTiming, trustedUntil } from '../../../src/locking/timing.ts';
+import type { MemoryLockStore } from '../../../src/testing/locks/memoryLockStore.ts';
+import type { Machine } from '../engine/machine.ts';
+import type { Network } from '../engine/network.ts';
+
+/** Until when a machine may trust its lease of a lock, on its own monotonic clock; undefined if it has none. */
+export type TrustedUntil = (key: string) => number | undefined;
+
+export function locksOf(
+  memory: MemoryLockStore,
+  machine: Machine,
+  network: Network,
+): { store: LockStore; trustedUntil: TrustedUntil } {
+  const trusted = new Map<string, { leaseId: string; until: number }>();
+  const ask = <T>(name: string, signal: AbortSignal, run: () => Promise<T>) =>
+    network.call(machine, 'locks', name, run, signal);
+  const trust = (key: string, leaseId: string, leaseMs: number, sentAt: number) => {
+    trusted.set(key, { leaseId, until: trustedUntil(sentAt, leaseTiming(leaseMs / 1000)) });
+  };
+  // The world answers at once: a signal is for the way there and back.
+  const never = new AbortController().signal;
+
+  return {
+    trustedUntil: (key) => trusted.get(key)?.until,
+    store: {
+      traits: memory.traits,
+      look: (key, signal) => ask('look', signal, () => memory.look(key, never)),
+      create: (key, signal) => ask('create', signal, () => memory.create(key, never)),
+      async acquire(key, leaseId, leaseMs, signal) {
+        const sentAt = machine.clock.monotonic();
+        const answer = await ask('acquire', signal, () => memory.acquire(key, leaseId, leaseMs, never));
+        if (answer === 'acquired') trust(key, leaseId, leaseMs, sentAt);
+        return answer;
+      },
+      raise: (key, leaseId, record, version, signal) =>
+        ask('raise', signal, () => memory.raise(key, leaseId, record, version, never)),
+      async renew(key, leaseId, leaseMs, signal) {
+        const sentAt = machine.clock.monotonic();
+        const answer = await ask('renew', signal, () => memory.renew(key, leaseId, leaseMs, never));
+        if (trusted.get(key)?.leaseId !== leaseId) return answer;
+        if (answer === 'renewed') trust(key, leaseId, leaseMs, sentAt);
+        else trusted.delete(key);
+        return answer;
+      },
+      release: (key, leaseId, signal) => ask('release', signal, () => memory.release(key, leaseId, never)),
+      break: (key, version, signal) => ask('break', signal, () => memory.break(key, version, never)),
+      list: (prefix, signal) => memory.list(prefix, signal),
+      async [Symbol.asyncDispose]() {},
+    },
+  };
+}

@@ -1,0 +1,64 @@
+/** The payment provider as one machine reaches it. What goes wrong on the way is classified as the Stripe adapter does. */
+import type { HeldBack, PaymentProvider, ProviderSilent } from '../../../src/paying/paymentProvider.ts';
+import type { ProviderEvents } from '../../../src/paying/providerEvents.ts';
+import type { Machine } from '../engine/machine.ts';
+import { CallFailed, type Network } from '../engine/network.ts';
+import type { Provider } from './provider.ts';
+
+type Silent = Exclude<ProviderSilent, HeldBack>;
+type NotMade = { kind: 'transient'; code: string; message: string };
+
+export function providerOf(
+  provider: Provider,
+  machine: Machine,
+  network: Network,
+  { timeoutMs, onCharge }: { timeoutMs: number; onCharge: (invoiceId: string) => void },
+): { provider: PaymentProvider; events: ProviderEvents } {
+  /** The answer, or that there is none: no call is waited for longer than its time-out. */
+  function ask<T>(name: string, run: () => T): Promise<T | Silent | CallFailed> {
+    return new Promise((resolve, reject) => {
+      const cancel = machine.later(timeoutMs, () =>
+        resolve({ kind: 'unknown', message: 'no answer in time' }),
+      );
+      network.call(machine, 'provider', name, run).then(
+        (answer) => {
+          cancel();
+          resolve(answer);
+        },
+        (error: unknown) => {
+          cancel();
+          if (error instanceof CallFailed) resolve(error);
+          else reject(error);
+        },
+      );
+    });
+  }
+
+  async function orSilent<T>(name: string, run: () => T): Promise<T | Silent> {
+    const answer = await ask(name, run);
+    return answer instanceof CallFailed ? { kind: 'unknown', message: answer.message } : answer;
+  }
+
+  async function orNotMade<T>(name: string, run: () => T): Promise<T | Silent | NotMade> {
+    const answer = await ask(name, run);
+    if (!(answer instanceof CallFailed)) return answer;
+    if (answer.reason !== 'denied') return { kind: 'unknown', message: answer.message };
+    return { kind: 'transient', code: 'connection', message: 'nothing was sent, or the key was refused' };
+  }
+
+  return {
+    provider: {
+      charge(request) {
+        onCharge(request.invoiceId);
+        return orNotMade(`charge ${request.idempotencyKey}`, () => provider.charge(request));
+      },
+      find: (sought) => orSilent(`find ${sought.invoiceId}`, () => provider.find(sought)),
+      retrieve: (id) => orSilent(`retrieve ${id}`, () => provider.retrieve(id)),
+      cancel: (id) => orSilent(`cancel ${id}`, () => provider.cancel(id)),
+      refund: (request) => orNotMade(`refund ${request.idempotencyKey}`, () => provider.refund(request)),
+      defaultMethod: (id) => orSilent(`default method ${id}`, () => provider.defaultMethod(id)),
+      account: () => orSilent('account', () => ({ kind: 'account', id: 'acct-1', mode: 'test' }) as const),
+    },
+    events: { list: (query) => orSilent('events', () => provider.list(query)) },
+  };
+}

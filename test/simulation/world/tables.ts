@@ -1,0 +1,122 @@
+/** What the containers beside the invoices hold: runs, failures and poison records, the audit, heads, the event cursor. */
+import type { EventCursor } from '../../../src/events/eventCursor.ts';
+import type { AuditEntry, AuditTrail } from '../../../src/ops/audit.ts';
+import type { Head, HeadBoard } from '../../../src/pacing/headBoard.ts';
+import type { RunRecord } from '../../../src/runs/runRecord.ts';
+import type { RunStore } from '../../../src/runs/runStore.ts';
+import type { PoisonItem, PoisonStore } from '../../../src/workItems/poison.ts';
+import { effectName, type WorkItem } from '../../../src/workItems/workItem.ts';
+
+export interface MemoryRuns extends RunStore {
+  all(): readonly RunRecord[];
+}
+
+export function memoryRuns(): MemoryRuns {
+  const records = new Map<string, RunRecord>();
+  const nameOf = (job: string, runId: string) => `${job}/${runId}`;
+  const change = (job: string, runId: string, by: (record: RunRecord) => RunRecord) => {
+    const record = records.get(nameOf(job, runId));
+    if (record?.status !== 'running') return false;
+    records.set(nameOf(job, runId), by(record));
+    return true;
+  };
+  return {
+    all: () => [...records.values()],
+    async create(record) {
+      const name = nameOf(record.job, record.id);
+      if (records.has(name)) return false;
+      records.set(name, record);
+      return true;
+    },
+    read: async (job, runId) => records.get(nameOf(job, runId)),
+    async list({ job, status, pageSize }) {
+      const found = [...records.values()]
+        .filter((one) => one.job === job && (status === undefined || one.status === status))
+        .toSorted((a, b) => (a.startedAt < b.startedAt ? 1 : -1));
+      return { items: found.slice(0, pageSize) };
+    },
+    updateGroup: async ({ job, runId }, group, { ...record }, at) =>
+      change(job, runId, (run) => {
+        const { lockOwner, fence } = record;
+        return {
+          ...run,
+          groups: { ...run.groups, [group]: record },
+          heartbeatAt: at,
+          ...(lockOwner === undefined ? {} : { lockOwner }),
+          ...(fence === undefined ? {} : { fence }),
+        };
+      }),
+    end: async ({ job, runId }, { status, reason, at }) =>
+      change(job, runId, (run) => ({
+        ...run,
+        status,
+        completedAt: at,
+        heartbeatAt: at,
+        ...(reason === undefined ? {} : { reason }),
+      })),
+  };
+}
+
+export interface MemoryPoison extends PoisonStore {
+  all(): readonly PoisonItem[];
+}
+
+export function memoryPoison(): MemoryPoison {
+  const failures = new Map<string, string>();
+  const records = new Map<string, PoisonItem>();
+  let writes = 0;
+  const keyOf = (item: WorkItem) => JSON.stringify([item.resourceId, effectName(item)]);
+  const isUnchanged = ({ id, _etag }: PoisonItem) => {
+    const stored = records.get(id);
+    return stored?.status === 'poison' && stored._etag === _etag;
+  };
+  return {
+    all: () => [...records.values()],
+    async keepFailure(item, { error }) {
+      failures.set(keyOf(item), error);
+    },
+    lastFailure: async (item) => failures.get(keyOf(item)),
+    async create(record) {
+      if (!records.has(record.id)) records.set(record.id, { ...record, _etag: `${++writes}` });
+    },
+    list: async (limit) => [...records.values()].filter(({ status }) => status === 'poison').slice(0, limit),
+    waiting: async () => [...records.values()].filter(({ status }) => status === 'poison').length,
+    isUnchanged: async (item) => isUnchanged(item),
+    async markRedriven(item) {
+      if (isUnchanged(item)) records.set(item.id, { ...item, status: 'redriven', _etag: `${++writes}` });
+    },
+  };
+}
+
+export function memoryAudit(now: () => number): AuditTrail & { all(): readonly AuditEntry[] } {
+  const entries: (AuditEntry & { id: string; at: string })[] = [];
+  return {
+    all: () => entries,
+    async append(entry) {
+      entries.push({ ...entry, id: `audit-${entries.length}`, at: new Date(now()).toISOString() });
+    },
+    list: async ({ day, pageSize }) => ({
+      items: entries.filter(({ at }) => at.startsWith(day)).slice(-pageSize),
+    }),
+  };
+}
+
+export function memoryHeads(): HeadBoard {
+  const heads = new Map<string, Head>();
+  return {
+    async tell(group, head) {
+      heads.set(group, head);
+      return [...heads.values()];
+    },
+  };
+}
+
+export function memoryCursor(): EventCursor {
+  let readUntil: number | undefined;
+  return {
+    read: async () => readUntil,
+    async advance(from, to) {
+      if (readUntil === from) readUntil = to;
+    },
+  };
+}

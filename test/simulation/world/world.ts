@@ -1,0 +1,107 @@
+/** Everything outside the processes, in memory: what instances share, and what the invariants look at. */
+import { memoryLockStore } from '../../../src/testing/locks/memoryLockStore.ts';
+import type { Effects } from '../../../src/workItems/effects.ts';
+import { memoryDocuments, type StoredDocument } from '../../memory/memoryDocuments.ts';
+import { memoryEffects } from '../../memory/memoryEffects.ts';
+import { memoryPaceStore } from '../../memory/memoryPaceStore.ts';
+import type { Timeline } from '../engine/machine.ts';
+import type { InvoiceDocument } from '../invariants/steps.ts';
+import type { Provider } from './provider.ts';
+import type { ServiceBusQueue } from './serviceBus.ts';
+import type { StorageQueue } from './storageQueue.ts';
+import { memoryAudit, memoryCursor, memoryHeads, memoryPoison, memoryRuns } from './tables.ts';
+
+/** A notification that the webhook's receiver has taken. */
+export interface Notification {
+  readonly id: string;
+  readonly type: string;
+  readonly invoiceId: string;
+  readonly at: number;
+}
+
+export interface Queues {
+  readonly commands: ServiceBusQueue;
+  readonly workItems: StorageQueue;
+  readonly poison: StorageQueue;
+}
+
+export type World = ReturnType<typeof createWorld>;
+
+export function createWorld(
+  timeline: Timeline,
+  {
+    provider,
+    queues,
+    listsEvents,
+    onWrite,
+  }: {
+    provider: Provider;
+    queues: Queues;
+    /** Whether the app hears of the provider's events. */
+    listsEvents: boolean;
+    onWrite: (after: StoredDocument, before: StoredDocument | undefined) => void;
+  },
+) {
+  const now = () => timeline.now;
+  const stored = new Map<string, StoredDocument>();
+  const locks = memoryLockStore(now);
+  const effects = memoryEffects();
+  const announcedAt = new Map<string, number>();
+  const signal = new AbortController().signal;
+
+  function wrote(after: StoredDocument, before: StoredDocument | undefined): void {
+    stored.set(`${after.shard}/${after.id}`, after);
+    onWrite(after, before);
+  }
+
+  return {
+    timeline,
+    provider,
+    queues,
+    listsEvents,
+    documents: memoryDocuments({ now, onWrite: wrote }),
+    /** Every document as it is stored now, by partition and id. */
+    stored,
+    invoices: new Map<string, InvoiceDocument>(),
+    locks,
+    pace: memoryPaceStore(),
+    heads: memoryHeads(),
+    cursor: memoryCursor(),
+    runs: memoryRuns(),
+    effects: {
+      ...effects,
+      async record(item, effect) {
+        await effects.record(item, effect);
+        if (typeof effect.webhookId === 'string' && !announcedAt.has(effect.webhookId))
+          announcedAt.set(effect.webhookId, timeline.now);
+      },
+    } satisfies Effects,
+    /** When it was recorded that a notification was taken, by its id. */
+    announcedAt,
+    poison: memoryPoison(),
+    audit: memoryAudit(now),
+    /** Invoices for which a charge was sent, whether it arrived or not. */
+    called: new Set<string>(),
+    /** By name: how often each was written. */
+    receipts: new Map<string, number>(),
+    notifications: [] as Notification[],
+    /** Messages that the host gave up for good. */
+    lost: [] as string[],
+    /** The latest value of each gauge, by its metric's name, and the sum of each counter. */
+    gauges: new Map<string, number>(),
+    counters: new Map<string, number>(),
+    parkedMessages: (): string[] =>
+      [...stored.values()]
+        .filter(({ type, status }) => type === 'outboxMessage' && status === 'parked')
+        .map(({ id }) => id),
+    /** The locks of jobs that are held, and by whom. */
+    async heldLocks(): Promise<{ key: string; owner: string }[]> {
+      const held: { key: string; owner: string }[] = [];
+      for await (const lock of locks.list('jobs/', signal)) {
+        if (lock.held && lock.record !== undefined)
+          held.push({ key: lock.key, owner: lock.record.owner.instance });
+      }
+      return held;
+    },
+  };
+}
