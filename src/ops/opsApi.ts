@@ -1,12 +1,14 @@
 import { z } from 'zod';
 import type { CorrectionParts } from '../corrections/corrections.ts';
 import { NewerVersion } from '../documents/storedDocuments.ts';
+import type { ImportRecords } from '../intake/importRecords.ts';
 import type { InvoiceStore } from '../invoice/store/invoiceStore.ts';
 import type { InvoiceTallies } from '../invoice/store/invoiceTallies.ts';
 import type { LockStore } from '../locking/index.ts';
 import type { OutboxStore } from '../outbox/outboxStore.ts';
 import type { PaceStore } from '../pacing/paceStore.ts';
 import { appVersion } from '../platform/appFolder.ts';
+import type { Turns } from '../platform/eventLoopTurns.ts';
 import type { Instance } from '../platform/instance.ts';
 import { problem, problemResponse } from '../platform/problem.ts';
 import type { Job } from '../runs/job.ts';
@@ -21,7 +23,8 @@ import { listDeadLetters, redriveDeadLetters } from './deadLettersApi.ts';
 import { exportInvoices } from './exportApi.ts';
 import { checkHealth, type HealthCheck } from './health.ts';
 import type { OpsRequest, OpsResponse } from './http.ts';
-import { getInvoice, importInvoicesFrom, listInvoices } from './invoicesApi.ts';
+import { getImport, importInvoicesFrom, listImports, listRejected } from './importsApi.ts';
+import { getInvoice, listInvoices } from './invoicesApi.ts';
 import { listLocksFor, releaseLock } from './locksApi.ts';
 import { openApiDocument } from './openApi/openApiDocument.ts';
 import { listOutboxFor, redriveOutboxFor } from './outboxApi.ts';
@@ -41,6 +44,8 @@ export interface OpsParts {
   lockStore: LockStore;
   pace: PaceStore;
   audit: AuditTrail;
+  imports: ImportRecords;
+  turns: Turns;
   corrections: CorrectionParts;
   deadLetters: readonly DeadLetterSource[];
   healthChecks: readonly HealthCheck[];
@@ -60,7 +65,8 @@ const longestActor = 256;
  * function key.
  */
 export function actorOf({ headers }: Pick<OpsRequest, 'headers'>): string {
-  return headers.get('x-ms-client-principal-name')?.slice(0, longestActor) ?? 'function key';
+  const name = headers.get('x-ms-client-principal-name')?.trim().slice(0, longestActor) ?? '';
+  return name === '' ? 'function key' : name;
 }
 
 /** The calls under `ops/`, one function each: a request in, a response out. */
@@ -79,6 +85,9 @@ export function opsApi(parts: OpsParts) {
   });
   return leavingNewer({
     importInvoices: (request: OpsRequest) => importInvoicesFrom(request, onBehalfOf(request)),
+    listImports: (request: OpsRequest) => listImports(request, parts),
+    getImport: withoutQuery((request: OpsRequest) => getImport(request, parts)),
+    listRejected: (request: OpsRequest) => listRejected(request, parts),
     listInvoices: (request: OpsRequest) => listInvoices(request, parts),
     getInvoice: withoutQuery((request: OpsRequest) => getInvoice(request, parts)),
     retryInvoice: (request: OpsRequest) => retryInvoiceFor(request, onBehalfOf(request)),
@@ -106,10 +115,10 @@ export function opsApi(parts: OpsParts) {
     getOpenApi: withoutQuery(async () => ({
       jsonBody: openApiDocument({ job: parts.job.name, version }),
     })),
-    getHealth: async (_request: OpsRequest): Promise<OpsResponse> => {
+    getHealth: withoutQuery(async () => {
       const health = await checkHealth(parts.healthChecks, parts.instance.clock);
       return { status: health.status === 'ok' ? 200 : 503, jsonBody: health };
-    },
+    }),
   });
 }
 

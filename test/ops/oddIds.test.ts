@@ -23,6 +23,8 @@ const oddIds = [
   'ä'.repeat(512),
   "a'b",
   '../x',
+  '.',
+  '..',
 ];
 
 describe.each(oddIds)('the id %j', (id) => {

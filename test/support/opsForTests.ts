@@ -3,6 +3,7 @@ import { HttpRequest, type HttpResponseInit } from '@azure/functions';
 import { BlobServiceClient } from '@azure/storage-blob';
 import { inject } from 'vitest';
 import { cosmosDocuments } from '../../src/documents/cosmosDocuments.ts';
+import { blobImportRecords } from '../../src/intake/blobImportRecords.ts';
 import type { Invoice } from '../../src/invoice/invoice.ts';
 import { shardsCheck } from '../../src/invoice/shard.ts';
 import { cosmosInvoiceStore } from '../../src/invoice/store/cosmosInvoiceStore.ts';
@@ -12,6 +13,7 @@ import { cosmosAudit } from '../../src/ops/cosmosAudit.ts';
 import { opsApi } from '../../src/ops/opsApi.ts';
 import { cosmosOutboxStore } from '../../src/outbox/cosmosOutboxStore.ts';
 import type { PaymentProvider } from '../../src/paying/paymentProvider.ts';
+import { eventLoopTurns } from '../../src/platform/eventLoopTurns.ts';
 import { cosmosRunStore } from '../../src/runs/cosmosRunStore.ts';
 import { memoryPaceStore } from '../memory/memoryPaceStore.ts';
 import { aJob } from './aJob.ts';
@@ -46,11 +48,13 @@ export async function opsForTests({ shardsOfDeployment = 4, provider = {} }: Ops
   const telemetry = recordedTelemetry();
   const blobs = BlobServiceClient.fromConnectionString(inject('azurite'));
   const lockStore = blobLockStore(blobs.getContainerClient(`ops-locks-${randomUUID()}`));
+  const importBlobs = blobs.getContainerClient(`ops-imports-${randomUUID()}`);
+  await importBlobs.create();
   const terminated: { instanceId: string; reason: string }[] = [];
   const started: { orchestrator: string; instanceId: string; input: unknown }[] = [];
   const invoices = cosmosInvoiceStore(cosmos.containers.invoices, { clock, shards: 4 });
   const instance = anInstance({ clock, telemetry });
-  const api = opsApi({
+  const parts = {
     invoices,
     tallies: cosmosInvoiceTallies(cosmos.containers.invoices),
     environment: 'test',
@@ -62,11 +66,15 @@ export async function opsForTests({ shardsOfDeployment = 4, provider = {} }: Ops
     pace: memoryPaceStore(),
     checkShards: shardsCheck(documents, 4),
     audit: cosmosAudit(cosmos.containers.audit, clock),
+    imports: blobImportRecords(importBlobs, clock),
+    turns: eventLoopTurns(),
     instance,
     refunds: true,
     healthChecks: [],
     deadLetters: [],
-  });
+  };
+  const api = opsApi(parts);
+  const noContainer = blobs.getContainerClient(`not-there-${randomUUID()}`);
   return {
     cosmos,
     clock,
@@ -74,6 +82,8 @@ export async function opsForTests({ shardsOfDeployment = 4, provider = {} }: Ops
     lockStore,
     telemetry,
     api,
+    /** The same, but imports cannot be recorded. */
+    withoutImportRecords: opsApi({ ...parts, imports: blobImportRecords(noContainer, clock) }),
     started,
     terminated,
     orchestrations: {

@@ -78,17 +78,4 @@ export type InvoiceDetailAnswer = z.infer<typeof invoiceDetailAnswer>;
 
 export const invoicesAnswer = pageOf('invoices', invoiceAnswer);
 
-export const importAnswer = z.object({
-  created: z.int(),
-  duplicates: z.int(),
-  rejected: z.array(
-    z.object({
-      index: z.int().describe('Place of the row in the body, from 0'),
-      field: z.string(),
-      error: z.string(),
-    }),
-  ),
-});
-export type ImportAnswer = z.infer<typeof importAnswer>;
-
 export const refundAnswer = z.object({ refundId: z.string(), status: z.string() });
