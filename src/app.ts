@@ -25,7 +25,6 @@ import { reconciliationFollowUp, reconciliationStage } from './paying/reconcilia
 import { stripeProvider } from './paying/stripe/stripeProvider.ts';
 import { appTelemetry, metric } from './platform/appMetrics.ts';
 import { systemClock } from './platform/clock.ts';
-import { eventLoopTurns } from './platform/eventLoopTurns.ts';
 import type { Instance } from './platform/instance.ts';
 import { timeBudget, workUnderWay } from './platform/stopping.ts';
 import { refundStage } from './refunds/refundStage.ts';
@@ -107,7 +106,6 @@ export function createApp(settings: Settings, parts: AppParts = {}) {
     ops: opsApi({
       ...cloud,
       environment: settings.environment,
-      turns: eventLoopTurns(),
       job,
       deadLetters,
       corrections: tracking,

@@ -8,7 +8,7 @@ import type { LockStore } from '../locking/index.ts';
 import type { OutboxStore } from '../outbox/outboxStore.ts';
 import type { PaceStore } from '../pacing/paceStore.ts';
 import { appVersion } from '../platform/appFolder.ts';
-import type { Turns } from '../platform/eventLoopTurns.ts';
+import { eventLoopTurns } from '../platform/eventLoopTurns.ts';
 import type { Instance } from '../platform/instance.ts';
 import { problem, problemResponse } from '../platform/problem.ts';
 import type { Job } from '../runs/job.ts';
@@ -45,7 +45,6 @@ export interface OpsParts {
   pace: PaceStore;
   audit: AuditTrail;
   imports: ImportRecords;
-  turns: Turns;
   corrections: CorrectionParts;
   deadLetters: readonly DeadLetterSource[];
   healthChecks: readonly HealthCheck[];
@@ -73,6 +72,7 @@ export function actorOf({ headers }: Pick<OpsRequest, 'headers'>): string {
 export function opsApi(parts: OpsParts) {
   /** For calls that change something: they are audited. */
   const onBehalfOf = (request: OpsRequest) => ({ ...parts, actor: actorOf(request) });
+  const turns = eventLoopTurns();
   const version = appVersion();
   const overview = overviewOf({ ...parts, summarize: () => summarize(parts) });
   /** Who calls, what they may do, and where: what every page of the dashboard shows. */
@@ -84,7 +84,7 @@ export function opsApi(parts: OpsParts) {
     job: parts.job.name,
   });
   return leavingNewer({
-    importInvoices: (request: OpsRequest) => importInvoicesFrom(request, onBehalfOf(request)),
+    importInvoices: (request: OpsRequest) => importInvoicesFrom(request, { ...onBehalfOf(request), turns }),
     listImports: (request: OpsRequest) => listImports(request, parts),
     getImport: withoutQuery((request: OpsRequest) => getImport(request, parts)),
     listRejected: (request: OpsRequest) => listRejected(request, parts),

@@ -488,4 +488,12 @@ export const guards: readonly Guard[] = [
     caughtBy:
       'a batch that is not let in in time goes back, but not what an earlier delivery may have charged',
   },
+  {
+    name: 'text in quotes is no row, however long it is',
+    file: 'src/intake/csvRecords.ts',
+    from: `as: close < text.length ? '""' : '"'`,
+    to: "as: 'x'",
+    tests: 'test/intake/csvRecords.test.ts',
+    caughtBy: 'it makes no difference how a text is cut into parts',
+  },
 ];

@@ -25,6 +25,7 @@ const oddIds = [
   '../x',
   '.',
   '..',
+  '\ufeff',
 ];
 
 describe.each(oddIds)('the id %j', (id) => {

@@ -269,7 +269,7 @@ describe('POST ops/runs', () => {
   test('if the creator of a run died before starting it, the next call with its key starts it', async () => {
     const runId = runIdFor('thursday');
     const run = { job: 'count', runId, groups: ['0', '1'], dryRun: false };
-    await ops.runs.create(newManualRun(run, '2026-01-01T12:00:00.000Z'));
+    await ops.runs.create(newManualRun(run, new Date(ops.clock.now()).toISOString()));
     expect(await runIdOf({ job: 'count' }, { 'idempotency-key': 'thursday' })).toBe(runId);
     expect(ops.started.at(-1)).toMatchObject({ instanceId: runId, input: run });
   });

@@ -13,7 +13,6 @@ import { cosmosAudit } from '../../src/ops/cosmosAudit.ts';
 import { opsApi } from '../../src/ops/opsApi.ts';
 import { cosmosOutboxStore } from '../../src/outbox/cosmosOutboxStore.ts';
 import type { PaymentProvider } from '../../src/paying/paymentProvider.ts';
-import { eventLoopTurns } from '../../src/platform/eventLoopTurns.ts';
 import { cosmosRunStore } from '../../src/runs/cosmosRunStore.ts';
 import { memoryPaceStore } from '../memory/memoryPaceStore.ts';
 import { aJob } from './aJob.ts';
@@ -67,7 +66,6 @@ export async function opsForTests({ shardsOfDeployment = 4, provider = {} }: Ops
     checkShards: shardsCheck(documents, 4),
     audit: cosmosAudit(cosmos.containers.audit, clock),
     imports: blobImportRecords(importBlobs, clock),
-    turns: eventLoopTurns(),
     instance,
     refunds: true,
     healthChecks: [],

@@ -63,6 +63,10 @@ export const invoiceAnswer = z.object({
   payment,
   attempts: z.int(),
   reason: z.string().nullable(),
+  waiting: z
+    .object({ why: z.string(), until: time.nullable() })
+    .nullable()
+    .describe('Why nothing happens to it at the moment, and until when'),
   reversals: reversals.nullable(),
   checkAt: time.nullable(),
   importedDueAt: time.nullable(),
