@@ -4,12 +4,12 @@ import { join } from 'node:path';
 import { z } from 'zod';
 import { freePorts } from '../local/freePorts.ts';
 import { type Child, startChild } from '../local/start/child.ts';
-import { importInvoices } from '../src/intake/importInvoices.ts';
 import { cosmosInvoiceStore } from '../src/invoice/store/cosmosInvoiceStore.ts';
 import { type AzureClients, azureClients } from '../src/platform/azureClients.ts';
 import { systemClock } from '../src/platform/clock.ts';
 import { readSettings } from '../src/settings/readSettings.ts';
 import type { Settings } from '../src/settings/settings.ts';
+import { importRows } from '../test/support/importing.ts';
 
 /** Counts of the payment provider since its start. */
 export interface PaymentCounts {
@@ -93,7 +93,7 @@ export async function startLocalApp(cloudOptions: readonly string[] = []): Promi
         clock: systemClock,
         shards: settings.shards,
       });
-      const { created } = await importInvoices(invoices, rows, 'bench');
+      const { created } = await importRows(invoices, rows, 'bench');
       if (created !== count) throw new Error(`stored ${created} of ${count} invoices`);
     },
 

@@ -4,6 +4,8 @@ import { cosmosEventCursor } from './events/cosmosEventCursor.ts';
 import type { EventCursor } from './events/eventCursor.ts';
 import { blobReceipts } from './followUps/blobReceipts.ts';
 import type { ReceiptStore } from './followUps/receipts.ts';
+import { blobImportRecords } from './intake/blobImportRecords.ts';
+import type { ImportRecords } from './intake/importRecords.ts';
 import { shardsCheck } from './invoice/shard.ts';
 import { cosmosInvoiceStore } from './invoice/store/cosmosInvoiceStore.ts';
 import { cosmosInvoiceTallies } from './invoice/store/cosmosInvoiceTallies.ts';
@@ -57,6 +59,7 @@ export interface Cloud {
   poison: PoisonStore;
   audit: AuditTrail;
   receipts: ReceiptStore;
+  imports: ImportRecords;
   /** Where the outbox sends to, by the name that its messages carry. */
   destinations: Readonly<Record<string, SendMessages>>;
   /** Messages of the queue of payment commands, once the host has handed them over. */
@@ -108,6 +111,7 @@ export function azureCloud(
     effects: cosmosEffects(containers.workItems),
     poison: cosmosPoisonStore(containers.workItems, onUnreadable),
     audit: cosmosAudit(containers.audit, clock, onUnreadable),
+    imports: blobImportRecords(blobs.getContainerClient(blobContainers.imports), clock),
     receipts: blobReceipts(blobs.getContainerClient(blobContainers.receipts)),
     destinations: {
       [paymentCommands]: serviceBusDestination(commands),

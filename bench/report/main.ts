@@ -14,11 +14,11 @@ import { countDocuments } from '../../scripts/recount/countDocuments.ts';
 import { differences, moved, overall } from '../../scripts/recount/figures.ts';
 import { countLedger, readLedger } from '../../scripts/recount/ledger.ts';
 import { askForReport, reportedFigures } from '../../scripts/recount/reported.ts';
-import { importInvoices } from '../../src/intake/importInvoices.ts';
 import { cosmosInvoiceStore } from '../../src/invoice/store/cosmosInvoiceStore.ts';
 import { queues } from '../../src/platform/azureNames.ts';
 import { systemClock } from '../../src/platform/clock.ts';
 import { noTelemetry } from '../../src/platform/telemetry.ts';
+import { importRows } from '../../test/support/importing.ts';
 import { startLocalApp } from '../localApp.ts';
 import { residentMb } from '../pace/memory.ts';
 import { fateOf, numbered } from './invoices.ts';
@@ -43,7 +43,7 @@ const instance = { name: 'bench', clock: systemClock, telemetry: noTelemetry, lo
 const invoices = cosmosInvoiceStore(container, { clock: systemClock, shards: settings.shards });
 await timed('import', async () => {
   const rows = Array.from({ length: count }, (_, index) => ({ index, invoice: numbered(index) }));
-  const { created } = await importInvoices(invoices, rows, 'bench');
+  const { created } = await importRows(invoices, rows, 'bench');
   if (created !== count) throw new Error(`stored ${created} of ${count} invoices`);
 });
 await timed('payments', payAll);

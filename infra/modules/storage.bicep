@@ -1,4 +1,4 @@
-// Blobs: leases, receipts, the deployment package. Queues: work items. The Functions host also keeps its own
+// Blobs: leases, receipts, what became of imports, the deployment package. Queues: work items. The Functions host also keeps its own
 // blobs, queues and tables here.
 param name string
 param location string
@@ -11,6 +11,7 @@ param locked bool
 var blobContainers = [
   'locks'
   'receipts'
+  'imports'
   'packages'
 ]
 var queues = [
@@ -85,6 +86,28 @@ resource lifecycle 'Microsoft.Storage/storageAccounts/managementPolicies@2025-01
               baseBlob: {
                 delete: {
                   daysAfterModificationGreaterThan: 7
+                }
+              }
+            }
+          }
+        }
+        {
+          name: 'delete-old-imports'
+          type: 'Lifecycle'
+          enabled: true
+          definition: {
+            filters: {
+              blobTypes: [
+                'appendBlob'
+              ]
+              prefixMatch: [
+                'imports/'
+              ]
+            }
+            actions: {
+              baseBlob: {
+                delete: {
+                  daysAfterModificationGreaterThan: 90
                 }
               }
             }

@@ -4,6 +4,8 @@ import type { Figures, Sums } from './figures.ts';
 export interface Imported {
   created: number;
   duplicates: number;
+  rejectedCount: number;
+  /** The first of them. */
   rejected: { index: number; field: string; error: string }[];
 }
 
@@ -36,12 +38,12 @@ export function report({
   refused: Readonly<Record<string, number>>;
   chargedBefore: number;
 }): string[] {
-  const { created, duplicates, rejected } = imported;
+  const { created, duplicates, rejectedCount, rejected } = imported;
   const { byStatus, paidBy, problems, chargedTwice, retriesLater } = sums;
   const retries = total(retriesLater.values());
   const charges = figures.charges.length;
   return [
-    `Imported    ${created} new, ${duplicates} known already, ${rejected.length} refused:`,
+    `Imported    ${created} new, ${duplicates} known already, ${rejectedCount} refused:`,
     ...rejected.map(({ index, field, error }) => `              row ${index}, ${field}: ${error}`),
     `Paid        ${byStatus.paid}`,
     ...[...paidBy]

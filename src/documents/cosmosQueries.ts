@@ -52,7 +52,7 @@ export async function countByStatus(container: Container, type: string): Promise
 }
 
 function canBeId(id: string): boolean {
-  return (
-    /^[^/\\?#]+$/.test(id) && !id.endsWith(' ') && id.isWellFormed() && Buffer.byteLength(id) <= longestId
-  );
+  // A URL drops . and .., so the request would be for something else; the SDK takes white space for no id at all.
+  if (!/^(?!\.{1,2}$)[^/\\?#]+$/.test(id) || id.trim() === '' || id.endsWith(' ')) return false;
+  return id.isWellFormed() && Buffer.byteLength(id) <= longestId;
 }

@@ -1,15 +1,13 @@
 import type { ReadSignedEvent } from '../paying/providerEvents.ts';
 import { metric } from '../platform/appMetrics.ts';
+import { type RequestBody, smallBody } from '../platform/bodyChunks.ts';
 import { errorText } from '../platform/errorText.ts';
 import type { Instance } from '../platform/instance.ts';
 import { problem, problemResponse } from '../platform/problem.ts';
 import { eventItem } from './eventItems.ts';
 
 /** The part of an HTTP request that is needed; the request of Azure Functions has that shape. */
-export interface EventRequest {
-  readonly headers: { get(name: string): string | null };
-  arrayBuffer(): Promise<ArrayBuffer>;
-}
+export type EventRequest = RequestBody;
 
 export interface EventResponse {
   status: number;
@@ -43,8 +41,8 @@ export function createReceiveEvent({
 }): (request: EventRequest) => Promise<EventResponse> {
   return async (request) => {
     if (read === undefined) return refuse(404, 'no secret of the payment provider is configured');
-    const body = await bodyOf(request);
-    if (body === undefined) return refuse(400, 'the body did not arrive');
+    const body = await smallBody(request, mostEventBytes);
+    if (body === 'cutOff' || body === 'late') return refuse(400, 'the body did not arrive');
     if (body === 'tooLarge') {
       count('tooLarge');
       return refuse(413, `expected a body of at most ${mostEventBytes} bytes`);
@@ -82,16 +80,6 @@ export function createReceiveEvent({
 
   function count(outcome: string): void {
     telemetry.count(metric.paymentEvent, { outcome });
-  }
-}
-
-async function bodyOf(request: EventRequest): Promise<Uint8Array | 'tooLarge' | undefined> {
-  if (Number(request.headers.get('content-length') ?? 0) > mostEventBytes) return 'tooLarge';
-  try {
-    const body = new Uint8Array(await request.arrayBuffer());
-    return body.length > mostEventBytes ? 'tooLarge' : body;
-  } catch {
-    return undefined;
   }
 }
 

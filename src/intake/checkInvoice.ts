@@ -1,23 +1,20 @@
 import { z } from 'zod';
 import { currencies, currencyExponent } from '../invoice/currencies.ts';
-import type { InvoiceContent } from '../invoice/invoice.ts';
 import { amountShapeError, formatAmount, parseAmount } from '../invoice/money.ts';
 import { amountLimits, stripeAmount } from '../invoice/stripeAmount.ts';
 import { utcTime } from '../platform/clock.ts';
-import { expecting, shown, unknownName } from './fieldErrors.ts';
+import { type CheckedRow, checked } from './checkedRow.ts';
+import { expecting, shown } from './fieldErrors.ts';
+import { invisibleError } from './invisible.ts';
 
 /** A rejected row. `index` counts the rows of the body from 0. A row is rejected once, for all its faults. */
 export interface Rejection {
   index: number;
   /** The first field that is wrong, or `row`. */
   field: string;
-  /** What was expected and what was given, for this field and then for the row's other wrong fields. */
+  /** What was expected and what was given, for this field and then for the row's other wrong fields; at most 600 characters. */
   error: string;
 }
-
-export type CheckedRow =
-  | { kind: 'invoice'; invoice: InvoiceContent }
-  | { kind: 'bad'; field: string; error: string };
 
 /**
  * UTF-8 bytes in an id or another name. Cosmos allows ids of 1,023, but an id is also part of lock keys and of the
@@ -27,13 +24,8 @@ const maxNameBytes = 255;
 const maxDescriptionBytes = 1000;
 
 const fields = {
-  id: text('an id', maxNameBytes).check((context) => {
-    const error = idError(context.value);
-    if (error !== undefined) context.issues.push({ code: 'custom', message: error, input: context.value });
-  }),
-  customerId: text('a customer id', maxNameBytes).regex(/^\S(.*\S)?$/u, {
-    error: 'expected no leading or trailing space',
-  }),
+  id: text('an id', maxNameBytes).check(refusing(idError)),
+  customerId: text('a customer id', maxNameBytes).check(refusing(customerIdError)),
   currency: z
     .string({ error: expecting(aCurrency()) })
     .refine((code) => currencyExponent(code) !== undefined, {
@@ -114,23 +106,11 @@ export function checkCsvInvoice(cells: Readonly<Record<string, string>>): Checke
   return checked(csvSchema.safeParse(given), given, columns);
 }
 
-function checked(
-  result: z.ZodSafeParseResult<InvoiceContent>,
-  value: unknown,
-  known: readonly string[],
-): CheckedRow {
-  if (result.success) return { kind: 'invoice', invoice: result.data };
-  const faults = result.error.issues.flatMap((issue) => {
-    if (issue.code === 'unrecognized_keys') {
-      return issue.keys.map((key) => ({ field: key.slice(0, 60), error: unknownName('field', key, known) }));
-    }
-    const [field] = issue.path;
-    if (field === undefined) return [{ field: 'row', error: `expected an object, not ${shown(value)}` }];
-    return [{ field: String(field), error: issue.message }];
-  });
-  const [first, ...others] = faults;
-  const also = others.map(({ field, error }) => `; ${field}: ${error}`).join('');
-  return { kind: 'bad', field: first?.field ?? 'row', error: (first?.error ?? '') + also };
+function refusing(errorOf: (value: string) => string | undefined) {
+  return (context: { value: string; issues: { push(issue: z.core.$ZodRawIssue): unknown } }) => {
+    const message = errorOf(context.value);
+    if (message !== undefined) context.issues.push({ code: 'custom', message, input: context.value });
+  };
 }
 
 function text(what: string, maxBytes: number, unwanted = /\p{Cc}/u) {
@@ -155,11 +135,17 @@ function text(what: string, maxBytes: number, unwanted = /\p{Cc}/u) {
 function idError(id: string): string | undefined {
   const bad = /[/\\?#]/.exec(id)?.[0];
   if (bad !== undefined) return `expected no / \\ ? or #, which Cosmos DB refuses, not ${shown(id)}`;
+  const invisible = invisibleError(id);
+  if (invisible !== undefined) return invisible;
   if (id !== id.trim()) return `expected no leading or trailing space, not ${shown(id)}`;
   // A lock's fence is stored beside the invoices of a shard (locking/fence.ts), under an id with this prefix.
   if (id.startsWith('fence:')) return `expected an id that does not start with fence:, not ${shown(id)}`;
   if (id === '.' || id === '..') return `expected more than dots, which a URL drops, not ${shown(id)}`;
   return undefined;
+}
+
+function customerIdError(id: string): string | undefined {
+  return invisibleError(id) ?? (id === id.trim() ? undefined : 'expected no leading or trailing space');
 }
 
 /** Why the payment provider would not take an amount. */

@@ -3,8 +3,7 @@ export interface OpsRequest {
   readonly params: Readonly<Record<string, string>>;
   readonly query: Iterable<[string, string]>;
   readonly headers: { get(name: string): string | null };
-  text(): Promise<string>;
-  arrayBuffer(): Promise<ArrayBuffer>;
+  readonly body?: AsyncIterable<Uint8Array> | null;
 }
 
 /** An answer with a JSON body, or with a body of its own: text, or the chunks of one that is too large for the memory. */

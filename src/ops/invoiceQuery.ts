@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { shown } from '../intake/fieldErrors.ts';
 import { currencies } from '../invoice/currencies.ts';
 import { invoiceStatuses } from '../invoice/invoice.ts';
 import { utcTime } from '../platform/clock.ts';
@@ -6,7 +7,7 @@ import { oneOf } from './requests.ts';
 
 /** An ISO 4217 code, as it is stored. */
 export const currencyField = z.enum(currencies, {
-  error: ({ input }) => `expected an ISO 4217 currency code, like EUR, got ${JSON.stringify(input)}`,
+  error: ({ input }) => `expected an ISO 4217 currency code, like EUR, got ${shown(input)}`,
 });
 
 /** A time in a query, with any offset; read as UTC with milliseconds. */
@@ -15,7 +16,7 @@ export const timeField = z.string().transform((given, context) => {
   if (utc !== undefined) return utc;
   // An unescaped plus of an offset arrives as a blank.
   const hint = given.includes(' ') ? ' (a + is written %2B in a URL)' : '';
-  context.addIssue(`expected ${aTime}, got ${JSON.stringify(given)}${hint}`);
+  context.addIssue(`expected ${aTime}, got ${shown(given)}${hint}`);
   return z.NEVER;
 });
 export const aTime = 'a time from 1970 to 9999 with a UTC offset, like 2026-01-31T12:00:00Z';

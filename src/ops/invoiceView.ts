@@ -1,4 +1,5 @@
 import type { Invoice } from '../invoice/invoice.ts';
+import { waitingOf } from './waiting.ts';
 
 /** An invoice as ops shows it: what was imported, and its state. */
 export function invoiceView(invoice: Invoice) {
@@ -31,6 +32,7 @@ export function invoiceView(invoice: Invoice) {
     payment,
     attempts,
     reason,
+    waiting: waitingOf(invoice),
     reversals,
     checkAt,
     importedDueAt,

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import type { CorrectionParts } from '../corrections/corrections.ts';
 import { NewerVersion } from '../documents/storedDocuments.ts';
+import type { ImportRecords } from '../intake/importRecords.ts';
 import type { InvoiceStore } from '../invoice/store/invoiceStore.ts';
 import type { InvoiceTallies } from '../invoice/store/invoiceTallies.ts';
 import type { LockStore } from '../locking/index.ts';
@@ -8,6 +9,7 @@ import type { OutboxStore } from '../outbox/outboxStore.ts';
 import type { PaceStore } from '../pacing/paceStore.ts';
 import type { PauseStore } from '../pacing/pause.ts';
 import { appVersion } from '../platform/appFolder.ts';
+import { eventLoopTurns } from '../platform/eventLoopTurns.ts';
 import type { Instance } from '../platform/instance.ts';
 import { problem, problemResponse } from '../platform/problem.ts';
 import type { Job } from '../runs/job.ts';
@@ -23,7 +25,8 @@ import { discardDeadLetters, listDeadLetters, redriveDeadLetters } from './deadL
 import { exportInvoices } from './exportApi.ts';
 import { checkHealth, type HealthCheck } from './health.ts';
 import type { OpsRequest, OpsResponse } from './http.ts';
-import { getInvoice, importInvoicesFrom, listInvoices } from './invoicesApi.ts';
+import { getImport, importInvoicesFrom, listImports, listRejected } from './importsApi.ts';
+import { getInvoice, listInvoices } from './invoicesApi.ts';
 import { listLocksFor, releaseLock } from './locksApi.ts';
 import { openApiDocument } from './openApi/openApiDocument.ts';
 import { discardOutboxFor, listOutboxFor, redriveOutboxFor } from './outboxApi.ts';
@@ -47,6 +50,7 @@ export interface OpsParts {
   pace: PaceStore;
   pauses: PauseStore;
   audit: AuditTrail;
+  imports: ImportRecords;
   corrections: CorrectionParts;
   deadLetters: readonly DeadLetterSource[];
   healthChecks: readonly HealthCheck[];
@@ -66,13 +70,15 @@ const longestActor = 256;
  * function key.
  */
 export function actorOf({ headers }: Pick<OpsRequest, 'headers'>): string {
-  return headers.get('x-ms-client-principal-name')?.slice(0, longestActor) ?? 'function key';
+  const name = headers.get('x-ms-client-principal-name')?.trim().slice(0, longestActor) ?? '';
+  return name === '' ? 'function key' : name;
 }
 
 /** The calls under `ops/`, one function each: a request in, a response out. */
 export function opsApi(parts: OpsParts) {
   /** For calls that change something: they are audited. */
   const onBehalfOf = (request: OpsRequest) => ({ ...parts, actor: actorOf(request) });
+  const turns = eventLoopTurns();
   const version = appVersion();
   const overview = overviewOf({ ...parts, summarize: () => summarize(parts) });
   /** Who calls, what they may do, and where: what every page of the dashboard shows. */
@@ -84,7 +90,10 @@ export function opsApi(parts: OpsParts) {
     job: parts.job.name,
   });
   return leavingNewer({
-    importInvoices: (request: OpsRequest) => importInvoicesFrom(request, onBehalfOf(request)),
+    importInvoices: (request: OpsRequest) => importInvoicesFrom(request, { ...onBehalfOf(request), turns }),
+    listImports: (request: OpsRequest) => listImports(request, parts),
+    getImport: withoutQuery((request: OpsRequest) => getImport(request, parts)),
+    listRejected: (request: OpsRequest) => listRejected(request, parts),
     listInvoices: (request: OpsRequest) => listInvoices(request, parts),
     getInvoice: withoutQuery((request: OpsRequest) => getInvoice(request, parts)),
     retryInvoice: (request: OpsRequest) => retryInvoiceFor(request, onBehalfOf(request)),
@@ -119,10 +128,10 @@ export function opsApi(parts: OpsParts) {
     getOpenApi: withoutQuery(async () => ({
       jsonBody: openApiDocument({ job: parts.job.name, version }),
     })),
-    getHealth: async (_request: OpsRequest): Promise<OpsResponse> => {
+    getHealth: withoutQuery(async () => {
       const health = await checkHealth(parts);
       return { status: health.status === 'ok' ? 200 : 503, jsonBody: health };
-    },
+    }),
   });
 }
 

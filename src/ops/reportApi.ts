@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { shown } from '../intake/fieldErrors.ts';
 import type { InvoiceStore } from '../invoice/store/invoiceStore.ts';
 import { movementKinds, UnreadableInvoice } from '../invoice/store/movements.ts';
 import { csvLine, csvType } from '../platform/csv.ts';
@@ -21,7 +22,7 @@ const momentField = z.union(
     z.iso.date().transform((day) => ({ begins: Date.parse(day), ends: Date.parse(day) + dayMs })),
     timeField.transform((time) => ({ begins: Date.parse(time), ends: Date.parse(time) })),
   ],
-  { error: ({ input }) => `expected a day as YYYY-MM-DD, or ${aTime}, got ${JSON.stringify(input)}` },
+  { error: ({ input }) => `expected a day as YYYY-MM-DD, or ${aTime}, got ${shown(input)}` },
 );
 
 export const reportQuery = z.object({

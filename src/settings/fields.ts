@@ -49,7 +49,11 @@ export function apiBase(fallback: string) {
     .default(fallback)
     .transform((text, context) => {
       const url = URL.parse(text);
-      if (url === null || url.pathname !== '/' || url.search + url.hash + url.username !== '') {
+      if (
+        url === null ||
+        url.pathname !== '/' ||
+        url.search + url.hash + url.username + url.password !== ''
+      ) {
         context.addIssue(expected(`an address like ${fallback}, without a path`, text));
       } else if (!isHttps(text) && !isLoopbackHttp(text)) {
         context.addIssue(
@@ -61,12 +65,19 @@ export function apiBase(fallback: string) {
 }
 
 export function webhookUrl() {
-  return z
-    .string()
-    .refine((text) => isHttps(text) || isLoopbackHttp(text), {
-      error: 'expected an https address (http only for this machine)',
-    })
-    .optional();
+  return (
+    z
+      .string()
+      .refine((text) => isHttps(text) || isLoopbackHttp(text), {
+        abort: true,
+        error: 'expected an https address (http only for this machine)',
+      })
+      // `fetch` refuses it at each delivery, with an error that repeats the password.
+      .refine((text) => URL.parse(text)?.username === '' && URL.parse(text)?.password === '', {
+        error: 'expected an address without a user and password: notifications are signed instead',
+      })
+      .optional()
+  );
 }
 
 export function webhookSecret() {
@@ -75,6 +86,9 @@ export function webhookSecret() {
     .trim()
     .refine(isResolved, { error: unresolved, abort: true })
     .min(24, { error: 'expected at least 24 characters' })
+    .refine(isSigningKey, {
+      error: `expected base64 of at least ${leastKeyBytes} bytes after whsec_, or a text without that prefix`,
+    })
     .optional();
 }
 
@@ -92,6 +106,16 @@ export function stripeWebhookSecrets() {
       context.addIssue({ code: 'custom', message });
       return z.NEVER;
     });
+}
+
+/** Standard Webhooks asks for 24 to 64 bytes (https://www.standardwebhooks.com); shorter keys that are in use go on. */
+const leastKeyBytes = 16;
+
+/** A secret with the prefix of Standard Webhooks must be base64: Node reads what is not base64 as an empty key. */
+function isSigningKey(secret: string): boolean {
+  const [, encoded] = /^whsec_(.*)$/s.exec(secret) ?? [];
+  if (encoded === undefined) return true;
+  return /^[\w+/-]+={0,2}$/.test(encoded) && Buffer.from(encoded, 'base64').length >= leastKeyBytes;
 }
 
 /**

@@ -3,6 +3,7 @@ import { moveDueDate } from '../../src/corrections/moveDueDate.ts';
 import { cosmosInvoiceStore } from '../../src/invoice/store/cosmosInvoiceStore.ts';
 import { aClaimedInvoice } from '../support/anInvoice.ts';
 import { correctionParts } from '../support/correctionParts.ts';
+import { addAll } from '../support/importing.ts';
 import { withBatch } from '../support/layerSwitches.ts';
 import { hastyClock, type PayingWorld, payingWorld, shards } from '../support/payingWorld.ts';
 
@@ -51,7 +52,7 @@ describe('moveDueDate', () => {
     const { customerId, amountMinor, currency, paymentMethod } = (await stored()) ?? {};
     const row = { id, customerId, amountMinor, currency, paymentMethod } as never as { id: string };
     const add = async (dueAt: string) => {
-      const { outcomes } = await world.invoices.add([{ ...row, dueAt } as never], {
+      const { outcomes } = await addAll(world.invoices, [{ ...row, dueAt } as never], {
         by: 'test',
         withinMs: 10_000,
       });

@@ -157,7 +157,7 @@ describe('bad input', () => {
       `"${unique('csv-1')}",cus_1,"19.99",USD,2099-01-01T00:00:00Z,pm_card_visa,"Paper, ""A4"""\r\n` +
       `${unique('csv-2')},cus_1,500,JPY,2099-01-01T00:00:00Z,pm_card_visa,\r\n`;
     const response = await post('invoices', csv, { 'content-type': 'text/csv' });
-    expect(await response.json()).toEqual({ created: 2, duplicates: 0, rejected: [] });
+    expect(await response.json()).toMatchObject({ created: 2, duplicates: 0, rejected: [] });
     expect(await get(`invoices/${unique('csv-1')}`)).toMatchObject({
       amountMinor: 1999,
       description: 'Paper, "A4"',
@@ -179,10 +179,10 @@ describe('bad input', () => {
     );
     const body = JSON.stringify(rows);
     expect(body.length).toBeGreaterThan(10_000_000);
-    expect(await (await post('invoices', body)).json()).toEqual({
+    expect(await (await post('invoices', body)).json()).toMatchObject({
       created: 40_000,
       duplicates: 0,
-      rejected: [],
+      rejectedCount: 0,
     });
   });
 

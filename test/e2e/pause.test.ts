@@ -1,11 +1,11 @@
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { addUp, readFigures } from '../../local/start/figures.ts';
-import { importInvoices } from '../../src/intake/importInvoices.ts';
 import { cosmosInvoiceStore } from '../../src/invoice/store/cosmosInvoiceStore.ts';
 import { pausedWithinMs } from '../../src/pacing/pause.ts';
 import { systemClock as clock } from '../../src/platform/clock.ts';
 import { type HostProcess, startHostProcess } from '../support/functionsHostProcess.ts';
+import { addAll } from '../support/importing.ts';
 import { type LocalCloud, settingsFor, startLocalCloud } from '../support/localCloud.ts';
 import { until } from '../support/until.ts';
 
@@ -18,18 +18,15 @@ let hosts: HostProcess[] = [];
 beforeAll(async () => {
   cloud = await startLocalCloud();
   const container = cloud.cosmosClient.database('payonce').container('invoices');
-  const rows = Array.from({ length: invoices }, (_, index) => ({
-    index,
-    invoice: {
-      id: `paused-${index}`,
-      customerId: `cus_${index % 7}`,
-      amountMinor: 100 + index,
-      currency: 'USD',
-      dueAt: '2025-01-01T00:00:00.000Z',
-      paymentMethod: 'pm_card_visa',
-    },
+  const contents = Array.from({ length: invoices }, (_, index) => ({
+    id: `paused-${index}`,
+    customerId: `cus_${index % 7}`,
+    amountMinor: 100 + index,
+    currency: 'USD',
+    dueAt: '2025-01-01T00:00:00.000Z',
+    paymentMethod: 'pm_card_visa',
   }));
-  await importInvoices(cosmosInvoiceStore(container, { clock, shards }), rows, 'test');
+  await addAll(cosmosInvoiceStore(container, { clock, shards }), contents, { by: 'test', withinMs: 60_000 });
   hosts = await startHosts(1);
 }, 120_000);
 

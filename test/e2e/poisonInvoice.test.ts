@@ -8,13 +8,14 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, expect, test } from 'vitest';
 import { addUp, readFigures } from '../../local/start/figures.ts';
-import { importInvoices } from '../../src/intake/importInvoices.ts';
+
 import { maxAttempts } from '../../src/invoice/maxAttempts.ts';
 import { cosmosInvoiceStore } from '../../src/invoice/store/cosmosInvoiceStore.ts';
 import { idempotencyKey } from '../../src/paying/chargeUnderKey.ts';
 import { systemClock as clock } from '../../src/platform/clock.ts';
 import { startFaultProxy } from '../support/faultProxy.ts';
 import { type HostProcess, startHostProcess } from '../support/functionsHostProcess.ts';
+import { importRows } from '../support/importing.ts';
 import { settingsFor, startLocalCloud } from '../support/localCloud.ts';
 import { removeFolder } from '../support/removeFolder.ts';
 import { until } from '../support/until.ts';
@@ -60,7 +61,7 @@ test.concurrent.each([
         paymentMethod: 'pm_card_visa',
       },
     }));
-    await importInvoices(cosmosInvoiceStore(container, { clock, shards: 1 }), rows, 'test');
+    await importRows(cosmosInvoiceStore(container, { clock, shards: 1 }), rows, 'test');
 
     let host: HostProcess | undefined;
     let deaths = 0;

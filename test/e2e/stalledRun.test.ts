@@ -6,10 +6,10 @@ import { z } from 'zod';
 import { freePorts } from '../../local/freePorts.ts';
 import { type Child, startChild } from '../../local/start/child.ts';
 import { addUp, type InvoiceFigure, isSettled, readFigures } from '../../local/start/figures.ts';
-import { importInvoices } from '../../src/intake/importInvoices.ts';
 import { cosmosInvoiceStore } from '../../src/invoice/store/cosmosInvoiceStore.ts';
 import { systemClock as clock } from '../../src/platform/clock.ts';
 import { type RunRecord, runRecordSchema } from '../../src/runs/runRecord.ts';
+import { importRows } from '../support/importing.ts';
 import { type LocalCloud, settingsFor, startLocalCloud } from '../support/localCloud.ts';
 import { removeFolder } from '../support/removeFolder.ts';
 import { noSignals } from '../support/signals.ts';
@@ -112,7 +112,7 @@ test.skipIf(noSignals)(
         paymentMethod: 'pm_card_visa',
       },
     }));
-    await importInvoices(cosmosInvoiceStore(container, { clock, shards }), rows, 'test');
+    await importRows(cosmosInvoiceStore(container, { clock, shards }), rows, 'test');
     const faults = new URL('/_local/faults', /AccountEndpoint=([^;]+)/.exec(cloud.cosmos)?.[1]);
     const slow = { kind: 'delay', count: 10_000, delayMs: 300, filter: { operation: 'batch' } };
     await fetch(faults, {

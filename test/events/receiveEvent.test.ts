@@ -37,7 +37,7 @@ function receiver({ configured = secrets, away = false } = {}) {
   });
   const post = (body: string | Uint8Array, headers: Record<string, string> = {}) => {
     const bytes = typeof body === 'string' ? new TextEncoder().encode(body) : body;
-    return receive({ headers: new Headers(headers), arrayBuffer: async () => Uint8Array.from(bytes).buffer });
+    return receive({ headers: new Headers(headers), body: new Blob([Uint8Array.from(bytes)]).stream() });
   };
   const outcomes = () => telemetry.reports.map(({ attributes }) => attributes.outcome);
   return { receive, post, sent, logged, outcomes };
@@ -144,7 +144,7 @@ describe('payments/events', () => {
 
   test('a body that breaks off is no error of ours', async () => {
     const { receive } = receiver();
-    const arrayBuffer = () => Promise.reject(new Error('aborted'));
-    expect(await receive({ headers: new Headers(), arrayBuffer })).toMatchObject({ status: 400 });
+    const body = new ReadableStream({ start: (stream) => stream.error(new Error('aborted')) });
+    expect(await receive({ headers: new Headers(), body })).toMatchObject({ status: 400 });
   });
 });

@@ -19,6 +19,7 @@ import { memoryDocuments } from '../memory/memoryDocuments.ts';
 import { memoryEffects } from '../memory/memoryEffects.ts';
 import { memoryInvoiceStore } from '../memory/memoryInvoiceStore.ts';
 import { anInstance } from '../support/anInstance.ts';
+import { addAll } from '../support/importing.ts';
 import { everybodyHolds } from '../support/layerSwitches.ts';
 import { aRun, followUpsForTests, hour, minute } from '../support/payingWorld.ts';
 import { type SeededRandom, seededRandom } from '../support/seededRandom.ts';
@@ -152,7 +153,7 @@ export async function eventStorm({ seed, invoices: count, deliveries }: StormOpt
     const bytes = new TextEncoder().encode(body);
     const { status } = await receive({
       headers: new Headers(signature === null ? {} : { 'stripe-signature': signature }),
-      arrayBuffer: async () => bytes.buffer,
+      body: new Blob([bytes]).stream(),
     });
     const name = `${what}: ${status}`;
     answers[name] = (answers[name] ?? 0) + 1;
@@ -284,7 +285,8 @@ export async function eventStorm({ seed, invoices: count, deliveries }: StormOpt
 
   const check = () => checkPayments(parts, { assertHeld() {} }, new AbortController().signal);
 
-  await invoices.add(
+  await addAll(
+    invoices,
     Array.from({ length: count }, (_, n) => {
       const [paymentMethod, currency] = random.pick(methods);
       return {

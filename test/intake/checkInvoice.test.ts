@@ -249,6 +249,29 @@ describe('the other text fields', () => {
     expect(faultOf({ [field]: value })).toEqual({ field, error: expect.stringMatching(/^expected /) });
   });
 
+  test.each([
+    ['a\u200bb', 'U+200B zero width space at character 2'],
+    ['\u202eabc', 'U+202E right-to-left override at character 1'],
+    ['ab\ufeff', 'U+FEFF zero width no-break space (byte order mark) at character 3'],
+    ['a\u00a0b', 'U+00A0 no-break space at character 2'],
+    ['😀\u2066b', 'U+2066 left-to-right isolate at character 2'],
+    ['a\u{e0041}', 'U+E0041 at character 2'],
+    ['a\u3164', 'U+3164 Hangul filler at character 2'],
+  ])('%j is no id: an invisible character is named', (id, what) => {
+    for (const field of ['id', 'customerId']) {
+      expect(faultOf({ [field]: id })).toEqual({
+        field,
+        error: `expected no invisible character, not ${what}`,
+      });
+    }
+  });
+
+  test('an id may have any letters, also of those that join', () => {
+    for (const id of ['INV 1', 'Zoë', 'Żółć', '発注1', 'فاتورة', 'שלום', '😀']) {
+      expect(checkJsonInvoice({ ...good, id, customerId: id }).kind).toBe('invoice');
+    }
+  });
+
   test('a description may have several lines', () => {
     expect(checkJsonInvoice({ ...good, description: 'one\r\n\ttwo' }).kind).toBe('invoice');
   });

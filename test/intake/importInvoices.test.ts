@@ -1,8 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { ParsedRow } from '../../src/intake/importInvoices.ts';
-import { importInvoices } from '../../src/intake/importInvoices.ts';
 import { shardOf } from '../../src/invoice/shard.ts';
 import { cosmosInvoiceStore } from '../../src/invoice/store/cosmosInvoiceStore.ts';
+import { type GoodRow, importRows } from '../support/importing.ts';
 import { hastyClock } from '../support/payingWorld.ts';
 import { type PayonceCosmos, payonceCosmos } from '../support/payonceCosmos.ts';
 
@@ -14,7 +13,7 @@ afterAll(() => cosmos[Symbol.asyncDispose]());
 
 const shards = 4;
 
-function row(id: string, index = 0, changes: Partial<ParsedRow['invoice']> = {}): ParsedRow {
+function row(id: string, index = 0, changes: Partial<GoodRow['invoice']> = {}): GoodRow {
   const invoice = {
     id,
     customerId: 'cus_1',
@@ -30,8 +29,8 @@ function row(id: string, index = 0, changes: Partial<ParsedRow['invoice']> = {})
 const rowsOf = (prefix: string, count: number) =>
   Array.from({ length: count }, (_, n) => row(`${prefix}-${n}`, n));
 
-function load(rows: readonly ParsedRow[], by = 'tester') {
-  return importInvoices(store(), rows, by);
+function load(rows: readonly GoodRow[], by = 'tester') {
+  return importRows(store(), rows, by);
 }
 
 function store(container = cosmos.containers.invoices, clock = hastyClock) {
@@ -153,11 +152,7 @@ describe('importInvoices', () => {
 
   test('a store that refuses the request: nothing is stored, and the reason is given', async () => {
     const container = cosmos.containers.invoices.database.container('not-there');
-    const { created, rejected, failure } = await importInvoices(
-      store(container),
-      rowsOf('barred', 3),
-      'tester',
-    );
+    const { created, rejected, failure } = await importRows(store(container), rowsOf('barred', 3), 'tester');
     expect(created).toBe(0);
     expect(rejected.map(({ error }) => error)).toContain('"barred-0" has not been stored: send it again');
     expect(failure).toBeInstanceOf(Error);
@@ -168,7 +163,7 @@ describe('importInvoices', () => {
     // A minute passes before each transaction.
     const slow = { ...hastyClock, monotonic: () => (time += 60_000) };
     const rows = rowsOf('slow', 900);
-    const { created, rejected } = await importInvoices(store(undefined, slow), rows, 'tester');
+    const { created, rejected } = await importRows(store(undefined, slow), rows, 'tester');
     expect(created).toBeGreaterThan(0);
     expect(created + rejected.length).toBe(900);
     expect(rejected[0]?.error).toMatch(/^"slow-\d+" has not been stored: send it again$/);

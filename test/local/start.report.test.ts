@@ -6,7 +6,7 @@ const figures: Figures = { invoices: [], charges: [], undispatched: 0 };
 
 function linesWith(refused: Record<string, number>, invoices: InvoiceFigure[] = []): string[] {
   return report({
-    imported: { created: 0, duplicates: 0, rejected: [] },
+    imported: { created: 0, duplicates: 0, rejectedCount: 0, rejected: [] },
     figures,
     sums: addUp({ ...figures, invoices }),
     refused,

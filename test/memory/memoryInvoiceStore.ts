@@ -26,7 +26,7 @@ export function memoryInvoiceStore(
 
   return {
     ...invoiceWrites(parts),
-    add: (contents, options) => addInvoices(parts, contents, options),
+    add: addInvoices(parts),
 
     // Each page is a query of its own, as in Cosmos: it sees what was written while the page before was worked on.
     async *due({ shard, now, pageSize, except = { customers: [], currencies: [] } }) {

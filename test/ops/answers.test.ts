@@ -55,6 +55,7 @@ type Answering = (request: OpsRequest) => Promise<OpsResponse>;
 
 const calls: readonly [string, Answering, Call][] = [
   ['importInvoices', (request) => ops.api.importInvoices(request), { body: [{ id: 'x' }] }],
+  ['listImports', (request) => ops.api.listImports(request), {}],
   ['listInvoices', (request) => ops.api.listInvoices(request), {}],
   ['getInvoice', (request) => ops.api.getInvoice(request), { params: { id: 'paid' } }],
   ['retryInvoice', (request) => ops.api.retryInvoice(request), { params: { id: 'parked' }, body: {} }],

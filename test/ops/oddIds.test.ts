@@ -23,6 +23,9 @@ const oddIds = [
   'ä'.repeat(512),
   "a'b",
   '../x',
+  '.',
+  '..',
+  '\ufeff',
 ];
 
 describe.each(oddIds)('the id %j', (id) => {

@@ -2,14 +2,12 @@ import { readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { testMethod } from '../../local/stripe/paymentMethods.ts';
 import { generateSample } from '../../samples/generate.ts';
-import { parseInvoices } from '../../src/intake/importInvoices.ts';
 import { currencyExponent } from '../../src/invoice/currencies.ts';
 import { stripeAmount } from '../../src/invoice/stripeAmount.ts';
+import { readBody } from '../support/importing.ts';
 
 const file = readFileSync('samples/invoices.csv', 'utf8');
-const parsed = parseInvoices(file, 'text/csv');
-if (parsed.kind === 'problem') throw new Error(parsed.problem.detail);
-const { rows, duplicates, rejected } = parsed;
+const { rows, duplicates, rejected } = await readBody(file, 'text/csv');
 const invoices = rows.map(({ invoice }) => invoice);
 
 describe('samples/invoices.csv', () => {

@@ -438,6 +438,27 @@ describe('the webhook', () => {
     expect(problemsOf(env)[0]).toMatch(/^NOTIFY_WEBHOOK_URL: expected an https address/);
   });
 
+  test.each(['https://user:hunter2@example.com/', 'https://:hunter2@example.com/', 'http://u@127.0.0.1/'])(
+    'cannot have credentials in its address, and the error does not repeat them: %s',
+    (address) => {
+      const env = { ...good, NOTIFY_WEBHOOK_URL: address, NOTIFY_WEBHOOK_SECRET: secret };
+      expect(problemsOf(env)).toEqual([
+        'NOTIFY_WEBHOOK_URL: expected an address without a user and password: notifications are signed instead',
+      ]);
+    },
+  );
+
+  test.each([
+    'whsec_$$$$$$$$$$$$$$$$$$$$$$$$',
+    'whsec_=========================',
+    `whsec_${'!'.repeat(30)}AAAA`,
+  ])('the secret %s is no key', (noKey) => {
+    const env = { ...good, NOTIFY_WEBHOOK_URL: url, NOTIFY_WEBHOOK_SECRET: noKey };
+    expect(problemsOf(env)).toEqual([
+      'NOTIFY_WEBHOOK_SECRET: expected base64 of at least 16 bytes after whsec_, or a text without that prefix',
+    ]);
+  });
+
   test('a short secret is refused and not repeated', () => {
     const [problem] = problemsOf({ ...good, NOTIFY_WEBHOOK_URL: url, NOTIFY_WEBHOOK_SECRET: 'hunter2' });
     expect(problem).toBe('NOTIFY_WEBHOOK_SECRET: expected at least 24 characters');

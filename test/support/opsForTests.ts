@@ -3,6 +3,7 @@ import { HttpRequest, type HttpResponseInit } from '@azure/functions';
 import { BlobServiceClient } from '@azure/storage-blob';
 import { inject } from 'vitest';
 import { cosmosDocuments } from '../../src/documents/cosmosDocuments.ts';
+import { blobImportRecords } from '../../src/intake/blobImportRecords.ts';
 import type { Invoice } from '../../src/invoice/invoice.ts';
 import { shardsCheck } from '../../src/invoice/shard.ts';
 import { cosmosInvoiceStore } from '../../src/invoice/store/cosmosInvoiceStore.ts';
@@ -47,11 +48,13 @@ export async function opsForTests({ shardsOfDeployment = 4, provider = {} }: Ops
   const telemetry = recordedTelemetry();
   const blobs = BlobServiceClient.fromConnectionString(inject('azurite'));
   const lockStore = blobLockStore(blobs.getContainerClient(`ops-locks-${randomUUID()}`));
+  const importBlobs = blobs.getContainerClient(`ops-imports-${randomUUID()}`);
+  await importBlobs.create();
   const terminated: { instanceId: string; reason: string }[] = [];
   const started: { orchestrator: string; instanceId: string; input: unknown }[] = [];
   const invoices = cosmosInvoiceStore(cosmos.containers.invoices, { clock, shards: 4 });
   const instance = anInstance({ clock, telemetry });
-  const api = opsApi({
+  const parts = {
     invoices,
     tallies: cosmosInvoiceTallies(cosmos.containers.invoices),
     environment: 'test',
@@ -65,11 +68,14 @@ export async function opsForTests({ shardsOfDeployment = 4, provider = {} }: Ops
     pauses: cosmosPauseStore(cosmos.containers.pace),
     checkShards: shardsCheck(documents, 4),
     audit: cosmosAudit(cosmos.containers.audit, clock),
+    imports: blobImportRecords(importBlobs, clock),
     instance,
     refunds: true,
     healthChecks: [],
     deadLetters: [],
-  });
+  };
+  const api = opsApi(parts);
+  const noContainer = blobs.getContainerClient(`not-there-${randomUUID()}`);
   return {
     cosmos,
     clock,
@@ -77,6 +83,8 @@ export async function opsForTests({ shardsOfDeployment = 4, provider = {} }: Ops
     lockStore,
     telemetry,
     api,
+    /** The same, but imports cannot be recorded. */
+    withoutImportRecords: opsApi({ ...parts, imports: blobImportRecords(noContainer, clock) }),
     started,
     terminated,
     orchestrations: {

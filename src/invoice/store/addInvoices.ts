@@ -1,4 +1,4 @@
-import pLimit from 'p-limit';
+import pLimit, { type LimitFunction } from 'p-limit';
 import {
   type Create,
   type DocumentStore,
@@ -11,29 +11,77 @@ import type { Clock } from '../../platform/clock.ts';
 import { type Imported, type InvoiceContent, importedSchema, newInvoice } from '../invoice.ts';
 import { sameContent } from '../sameContent.ts';
 import { shardOf } from '../shard.ts';
-import type { Added, AddOutcome } from './invoiceStore.ts';
+import type { Added, AddOptions, AddOutcome } from './adding.ts';
+import type { InvoiceStore } from './invoiceStore.ts';
 
+/** Transactions of imports under way at once, whatever the number of imports: payments go on beside them. */
 const concurrentTransactions = 8;
+/** Transactions of one import that are under way or wait for their turn, before it takes more invoices. */
+const mostAhead = 16;
 
-/** Stores new invoices, many to a transaction; see `InvoiceStore.add`. */
-export async function addInvoices(
-  { documents, clock, shards }: { documents: DocumentStore; clock: Clock; shards: number },
-  contents: readonly InvoiceContent[],
-  { by, withinMs }: { by: string; withinMs: number },
+/** Stores new invoices, many to a transaction, for all imports of a process; see `InvoiceStore.add`. */
+export function addInvoices(parts: {
+  documents: DocumentStore;
+  clock: Clock;
+  shards: number;
+}): InvoiceStore['add'] {
+  const limit = pLimit(concurrentTransactions);
+  return (contents, options) => addOfOneImport({ ...parts, limit }, contents, options);
+}
+
+async function addOfOneImport(
+  {
+    documents,
+    clock,
+    shards,
+    limit,
+  }: { documents: DocumentStore; clock: Clock; shards: number; limit: LimitFunction },
+  contents: Parameters<InvoiceStore['add']>[0],
+  { by, withinMs, settled }: AddOptions,
 ): Promise<Added> {
   const until = clock.monotonic() + withinMs;
-  const outcomes = new Map<string, AddOutcome>();
   let failure: { error: unknown } | undefined;
-  const limit = pLimit(concurrentTransactions);
-  const parts = [...Map.groupBy(contents, ({ id }) => shardOf(id, shards))].flatMap(([shard, all]) =>
-    chunks(all, maxOperations).map((part) => ({ shard, part })),
-  );
-  await Promise.all(parts.map(({ shard, part }) => limit(() => add(shard, part))));
-  return { outcomes, ...(failure === undefined ? {} : { failure: failure.error }) };
+  const filling = new Map<string, InvoiceContent[]>();
+  const underWay = new Set<Promise<void>>();
+  try {
+    for await (const some of contents) {
+      for (const content of some) {
+        const full = filled(content);
+        if (full !== undefined) await store(full.shard, full.part);
+      }
+    }
+    for (const [shard, part] of filling) await store(shard, part);
+  } finally {
+    await Promise.all(underWay);
+  }
+  return failure === undefined ? {} : { failure: failure.error };
+
+  /** The invoices of a transaction, once there are as many as it takes. */
+  function filled(content: InvoiceContent): { shard: string; part: InvoiceContent[] } | undefined {
+    const shard = shardOf(content.id, shards);
+    const part = filling.get(shard) ?? [];
+    filling.set(shard, part);
+    part.push(content);
+    if (part.length < maxOperations) return undefined;
+    filling.delete(shard);
+    return { shard, part };
+  }
+
+  async function store(shard: string, part: readonly InvoiceContent[]): Promise<void> {
+    while (underWay.size >= mostAhead) await Promise.race(underWay);
+    const added = limit(() => add(shard, part)).finally(() => underWay.delete(added));
+    underWay.add(added);
+  }
 
   async function add(shard: string, part: readonly InvoiceContent[]): Promise<void> {
     const at = new Date(clock.now()).toISOString();
     let mayBeOurs = false;
+    const open = new Map(part.map((row) => [row.id, row]));
+    const settle = (id: string, outcome: AddOutcome) => {
+      const row = open.get(id);
+      if (row === undefined || !open.delete(id)) return;
+      settled(row, outcome);
+    };
     try {
       const written = await writeUntilClear(
         { documents, clock },
@@ -47,7 +95,7 @@ export async function addInvoices(
             return rows.filter((row, index) => {
               const found = byId.get(row.id);
               const outcome = found === undefined ? whyRefused(codes[index]) : outcomeOf(row, found);
-              if (outcome !== undefined) outcomes.set(row.id, outcome);
+              if (outcome !== undefined) settle(row.id, outcome);
               return outcome === undefined;
             });
           },
@@ -60,7 +108,7 @@ export async function addInvoices(
           },
         },
       );
-      if (written.kind === 'written') for (const { id } of written.items) outcomes.set(id, 'created');
+      if (written.kind === 'written') for (const { id } of written.items) settle(id, 'created');
       if (written.kind === 'unclear') {
         throw new NoClearAnswer(
           `invoices of shard ${shard} could not be stored`,
@@ -70,7 +118,7 @@ export async function addInvoices(
       }
     } catch (error) {
       failure = { error };
-      for (const { id } of part) if (!outcomes.has(id)) outcomes.set(id, mayBeOurs ? 'unclear' : 'notStored');
+      for (const id of open.keys()) settle(id, mayBeOurs ? 'unclear' : 'notStored');
     }
 
     /** An invoice that was stored at our own time is ours, if an answer of ours was lost. */
@@ -93,8 +141,4 @@ function whyRefused(code: number | undefined): AddOutcome | undefined {
 
 function create(content: InvoiceContent, birth: { shard: string; at: string; by: string }): Create {
   return { kind: 'create', document: newInvoice(content, birth) };
-}
-
-function chunks<T>(all: readonly T[], size: number): T[][] {
-  return Array.from({ length: Math.ceil(all.length / size) }, (_, n) => all.slice(n * size, (n + 1) * size));
 }

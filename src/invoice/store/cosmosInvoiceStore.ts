@@ -30,7 +30,7 @@ export function cosmosInvoiceStore(
 
   return {
     ...invoiceWrites(parts),
-    add: (contents, options) => addInvoices(parts, contents, options),
+    add: addInvoices(parts),
 
     // One indexed field answers "what is there to do": settled invoices have no `actionableAt`.
     async *due({ shard, now, pageSize, except = { customers: [], currencies: [] } }) {

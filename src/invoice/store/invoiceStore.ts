@@ -11,6 +11,7 @@ import type { OutboxMessage } from '../../outbox/outboxMessage.ts';
 import type { Starting, ToStart } from '../callStart.ts';
 import type { Invoice, InvoiceContent } from '../invoice.ts';
 import type { InvoiceChange, Standing } from '../invoiceChange.ts';
+import type { Added, AddOptions } from './adding.ts';
 import type { ChangedInvoices, ChangeRequest } from './changeInvoices.ts';
 import type { InvoiceFilter } from './invoiceFilter.ts';
 import type { Movement, MovementQuery } from './movements.ts';
@@ -39,8 +40,14 @@ export interface InvoiceStore {
   update<R>(id: string, request: UpdateRequest<R>): Promise<Updated<R>>;
   /** Changes some invoices of one shard together, each decided on what is stored. @throws {NoClearAnswer} */
   change<R>(request: ChangeRequest<R>): Promise<ChangedInvoices<R>>;
-  /** Stores new invoices. Never rejects for the store's sake: each invoice has its own outcome. */
-  add(contents: readonly InvoiceContent[], options: { by: string; withinMs: number }): Promise<Added>;
+  /**
+   * Stores new invoices as they come, some at a time, and takes more only once some are stored. Never rejects for the store's
+   * sake: each invoice has its own outcome. Two of one id must not be under way at once.
+   */
+  add(
+    contents: AsyncIterable<readonly InvoiceContent[]> | Iterable<readonly InvoiceContent[]>,
+    options: AddOptions,
+  ): Promise<Added>;
   /** @throws {NewerVersion} */
   find(id: string): Promise<Invoice | undefined>;
   /**
@@ -152,24 +159,6 @@ export type Updated<R> =
   | { kind: 'updated'; before: Invoice; invoice: Invoice }
   | { kind: 'notFound' }
   | { kind: 'refused'; why: R };
-
-export type AddOutcome =
-  | 'created'
-  /** It is stored already, with the same content. */
-  | 'duplicate'
-  /** Its id is stored already, with other content. */
-  | 'otherContent'
-  /** Its id is that of another kind of document. */
-  | 'idTaken'
-  | 'notStored'
-  /** It may have been stored: the answer was lost. */
-  | 'unclear';
-
-export interface Added {
-  outcomes: ReadonlyMap<string, AddOutcome>;
-  /** Why something was not stored: the last error of the store. */
-  failure?: unknown;
-}
 
 export interface Backlog {
   /** Due, and claimed by nobody or by a claim that is stale. */

@@ -9,8 +9,8 @@ export function pageOf<Name extends string, Item extends z.ZodType>(name: Name, 
   return z.object({ ...items, continuation: z.string().nullable() });
 }
 
-/** Problem details of RFC 9457. */
-export const problemAnswer = z.object({
+/** Problem details of RFC 9457. An import adds the fields of its answer. */
+export const problemAnswer = z.looseObject({
   type: z.string(),
   title: z.string(),
   status: z.int(),

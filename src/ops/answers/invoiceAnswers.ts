@@ -63,6 +63,10 @@ export const invoiceAnswer = z.object({
   payment,
   attempts: z.int(),
   reason: z.string().nullable(),
+  waiting: z
+    .object({ why: z.string(), until: time.nullable() })
+    .nullable()
+    .describe('Why nothing happens to it at the moment, and until when'),
   reversals: reversals.nullable(),
   checkAt: time.nullable(),
   importedDueAt: time.nullable(),
@@ -77,18 +81,5 @@ export const invoiceDetailAnswer = invoiceAnswer.extend({ timeline: z.array(time
 export type InvoiceDetailAnswer = z.infer<typeof invoiceDetailAnswer>;
 
 export const invoicesAnswer = pageOf('invoices', invoiceAnswer);
-
-export const importAnswer = z.object({
-  created: z.int(),
-  duplicates: z.int(),
-  rejected: z.array(
-    z.object({
-      index: z.int().describe('Place of the row in the body, from 0'),
-      field: z.string(),
-      error: z.string(),
-    }),
-  ),
-});
-export type ImportAnswer = z.infer<typeof importAnswer>;
 
 export const refundAnswer = z.object({ refundId: z.string(), status: z.string() });

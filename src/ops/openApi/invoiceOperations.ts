@@ -1,11 +1,4 @@
-import { z } from 'zod';
-import { columns, invoiceJsonSchema } from '../../intake/checkInvoice.ts';
-import {
-  importAnswer,
-  invoiceDetailAnswer,
-  invoicesAnswer,
-  refundAnswer,
-} from '../answers/invoiceAnswers.ts';
+import { invoiceDetailAnswer, invoicesAnswer, refundAnswer } from '../answers/invoiceAnswers.ts';
 import { dueDateSchema, retrySchema, voidSchema } from '../correctionsApi.ts';
 import { invoiceFilterSchema } from '../invoiceQuery.ts';
 import { invoicesQuery } from '../invoicesApi.ts';
@@ -15,19 +8,6 @@ import type { Operation } from './operation.ts';
 const one = 'ops/invoices/{id}';
 
 export const invoiceOperations: readonly Operation[] = [
-  {
-    id: 'importInvoices',
-    method: 'post',
-    path: 'ops/invoices',
-    tag: 'Invoices',
-    summary: 'Stores the good rows, and names the bad ones',
-    body: {
-      json: z.array(invoiceJsonSchema),
-      csv: `A header (${columns.join(',')}), then a row for each invoice; the amount is decimal text`,
-    },
-    answer: { json: importAnswer },
-    problems: [413, 500],
-  },
   {
     id: 'listInvoices',
     method: 'get',

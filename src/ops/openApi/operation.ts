@@ -26,7 +26,7 @@ export interface Operation {
   body?: Body;
   answer: Answer;
   /** Statuses of problems, besides those that every call may answer. */
-  problems?: readonly (404 | 409 | 413 | 422 | 500 | 501 | 503)[];
+  problems?: readonly (404 | 408 | 409 | 413 | 415 | 422 | 500 | 501 | 503)[];
 }
 
 export interface Body {

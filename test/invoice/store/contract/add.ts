@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { shardOf } from '../../../../src/invoice/shard.ts';
 import { newOutboxMessage } from '../../../../src/outbox/outboxMessage.ts';
+import { addAll } from '../../../support/importing.ts';
 import { contentsOf, type InvoiceContract, iso, lostAnswers, shard, tries } from './world.ts';
 
 /** Storing new invoices. */
@@ -12,7 +13,7 @@ export function addContract({ world, known, canFail }: InvoiceContract): void {
     test('stores new invoices in their shards, pending and due at their time', async () => {
       const { invoices, documents, clock } = await world({ shards });
       const contents = contentsOf(40);
-      const { outcomes, failure } = await invoices.add(contents, options);
+      const { outcomes, failure } = await addAll(invoices, contents, options);
       expect([...outcomes]).toHaveLength(40);
       expect(new Set(outcomes.values())).toEqual(new Set(['created']));
       expect(failure).toBeUndefined();
@@ -31,14 +32,14 @@ export function addContract({ world, known, canFail }: InvoiceContract): void {
 
     test('stores more of one shard than fit a transaction', async () => {
       const { invoices } = await world();
-      const { outcomes } = await invoices.add(contentsOf(230), options);
+      const { outcomes } = await addAll(invoices, contentsOf(230), options);
       expect([...outcomes.values()].filter((outcome) => outcome === 'created')).toHaveLength(230);
       expect((await invoices.figures(iso(0))).byStatus).toEqual(new Map([['pending', 230]]));
     });
 
     test('an empty list stores nothing', async () => {
       const { invoices } = await world();
-      expect(await invoices.add([], options)).toEqual({ outcomes: new Map() });
+      expect(await addAll(invoices, [], options)).toEqual({ outcomes: new Map() });
     });
 
     test('says of each what is stored already, and stores the others', async () => {
@@ -48,7 +49,7 @@ export function addContract({ world, known, canFail }: InvoiceContract): void {
       await put({ ...same }, { ...moved, status: 'paid', attempts: 2 }, { ...other, amountMinor: 5 });
       await create(newOutboxMessage({ id: taken.id, shard, destination: 'work-items', body: [] }, 0));
       const before = await read(same.id, moved.id, other.id, taken.id);
-      const { outcomes, failure } = await invoices.add([fresh, same, moved, other, taken, last], options);
+      const { outcomes, failure } = await addAll(invoices, [fresh, same, moved, other, taken, last], options);
       expect(outcomes).toEqual(
         new Map([
           [fresh.id, 'created'],
@@ -68,7 +69,10 @@ export function addContract({ world, known, canFail }: InvoiceContract): void {
       known('races', async () => {
         const { invoices } = await world({ shards });
         const contents = contentsOf(40);
-        const both = await Promise.all([invoices.add(contents, options), invoices.add(contents, options)]);
+        const both = await Promise.all([
+          addAll(invoices, contents, options),
+          addAll(invoices, contents, options),
+        ]);
         for (const { id } of contents) {
           expect(both.map(({ outcomes }) => `${outcomes.get(id)}`).toSorted()).toEqual([
             'created',
@@ -82,7 +86,7 @@ export function addContract({ world, known, canFail }: InvoiceContract): void {
     test('once the time is up nothing more is stored', async () => {
       const { invoices } = await world();
       const contents = contentsOf(2);
-      const { outcomes, failure } = await invoices.add(contents, { ...options, withinMs: -1 });
+      const { outcomes, failure } = await addAll(invoices, contents, { ...options, withinMs: -1 });
       expect([...outcomes.values()]).toEqual(['notStored', 'notStored']);
       expect(failure).toBeInstanceOf(Error);
       expect((await invoices.figures(iso(0))).byStatus).toEqual(new Map());
@@ -92,7 +96,7 @@ export function addContract({ world, known, canFail }: InvoiceContract): void {
       test.each(lostAnswers)('%s the write: each is stored once', async (answer) => {
         const { invoices, lose } = await world();
         await lose(answer);
-        const { outcomes, failure } = await invoices.add(contentsOf(3), options);
+        const { outcomes, failure } = await addAll(invoices, contentsOf(3), options);
         // The answer to a repeated write says nothing of the first try: it looks as if somebody else had stored
         // the same.
         const outcome = answer === 'echo' ? 'duplicate' : 'created';
@@ -105,7 +109,7 @@ export function addContract({ world, known, canFail }: InvoiceContract): void {
         const { invoices, lose, failReads } = await world();
         await lose(answer);
         await failReads();
-        const { outcomes } = await invoices.add(contentsOf(3), options);
+        const { outcomes } = await addAll(invoices, contentsOf(3), options);
         expect([...outcomes.values()]).toEqual(['created', 'created', 'created']);
       });
 
@@ -115,7 +119,7 @@ export function addContract({ world, known, canFail }: InvoiceContract): void {
         if (!stored || !fresh) throw new Error('expected two');
         await put({ ...stored, createdAt: iso(clock.now() - 1) });
         await lose('before');
-        const { outcomes } = await invoices.add([stored, fresh], options);
+        const { outcomes } = await addAll(invoices, [stored, fresh], options);
         expect([...outcomes.values()].toSorted()).toEqual(['created', 'duplicate']);
         expect(outcomes.get(fresh.id)).toBe('created');
       });
@@ -123,7 +127,7 @@ export function addContract({ world, known, canFail }: InvoiceContract): void {
       test('without a clear answer: unclear, with the failure', async () => {
         const { invoices, lose } = await world();
         await lose('before', tries);
-        const { outcomes, failure } = await invoices.add(contentsOf(2), options);
+        const { outcomes, failure } = await addAll(invoices, contentsOf(2), options);
         expect([...outcomes.values()]).toEqual(['unclear', 'unclear']);
         expect(failure).toMatchObject({ name: 'NoClearAnswer' });
       });
@@ -131,14 +135,18 @@ export function addContract({ world, known, canFail }: InvoiceContract): void {
       test('if the time is up before an answer is clear: unclear', async () => {
         const { invoices, lose } = await world();
         await lose('before', tries);
-        const { outcomes, failure } = await invoices.add(contentsOf(2), { ...options, withinMs: 300 });
+        const { outcomes, failure } = await addAll(invoices, contentsOf(2), { ...options, withinMs: 300 });
         expect([...outcomes.values()]).toEqual(['unclear', 'unclear']);
         expect(failure).toMatchObject({ message: expect.stringContaining('the time for storing') as string });
       });
 
       test('a store that refuses the app: nothing is stored, and nothing rejects', async () => {
         const { denied, clock } = await world();
-        const { outcomes, failure } = await denied.invoices({ clock, shards: 1 }).add(contentsOf(2), options);
+        const { outcomes, failure } = await addAll(
+          denied.invoices({ clock, shards: 1 }),
+          contentsOf(2),
+          options,
+        );
         expect([...outcomes.values()]).toEqual(['notStored', 'notStored']);
         expect(failure).toMatchObject({ name: 'StoreAway', reason: 'accessDenied' });
       });

@@ -7,6 +7,7 @@ import type { InvoiceStore } from '../../../../src/invoice/store/invoiceStore.ts
 import { newFence } from '../../../../src/locking/fence.ts';
 import { newOutboxMessage } from '../../../../src/outbox/outboxMessage.ts';
 import { aClaimedInvoice, anInvoice } from '../../../support/anInvoice.ts';
+import { addAll } from '../../../support/importing.ts';
 import { contentsOf, type InvoiceContract, idsOf, iso, shard } from './world.ts';
 
 /** Looking invoices up, listing and counting them. */
@@ -15,7 +16,7 @@ export function readsContract({ world }: InvoiceContract): void {
     test('an invoice by its id, whatever its shard', async () => {
       const { invoices } = await world({ shards: 4 });
       const contents = contentsOf(8);
-      await invoices.add(contents, { by: 'importer', withinMs: 60_000 });
+      await addAll(invoices, contents, { by: 'importer', withinMs: 60_000 });
       for (const content of contents) expect(await invoices.find(content.id)).toMatchObject(content);
     });
 

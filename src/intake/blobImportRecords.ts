@@ -1,0 +1,182 @@
+import type {
+  AppendBlobClient,
+  ContainerClient,
+  ContainerListBlobFlatSegmentResponse,
+  RestError,
+} from '@azure/storage-blob';
+import { z } from 'zod';
+import { BadContinuation, fromOpaque, toOpaque } from '../documents/pages.ts';
+import type { Clock } from '../platform/clock.ts';
+import { blobNameOf, importIdOf, newImportId } from './importId.ts';
+import type { ImportProgress, ImportRecord, ImportRecords, ImportView } from './importRecords.ts';
+import { afterLineEnd, offsetOf, wholeLines } from './rejectionLines.ts';
+
+/** Milliseconds for one request with its retries. */
+const timeoutMs = 20_000;
+/** Milliseconds without a word from an import after which its process is taken for dead. Azure ends a request after 230 s. */
+const silentMs = 300_000;
+/** Bytes of a blob that hold a page of rejections, each of which has less than 4 KB. */
+const pageBytes = 524_288;
+
+const metadataSchema = z.object({
+  status: z.enum(['running', 'completed', 'stopped']),
+  created: z.coerce.number(),
+  duplicates: z.coerce.number(),
+  rejected: z.coerce.number(),
+  by: z.string().transform(decodeURIComponent),
+  startedat: z.string(),
+  updatedat: z.string(),
+});
+
+/**
+ * Keeps each import as an append blob: its rejections as lines of JSON, and how far it has come as metadata. So a body full of
+ * bad rows costs nothing in the database, from which invoices are being paid.
+ */
+export function blobImportRecords(container: ContainerClient, clock: Clock): ImportRecords {
+  return {
+    begin(by) {
+      const importId = newImportId(clock.now());
+      const blob = container.getAppendBlobClient(blobNameOf(importId) ?? importId);
+      return recordIn(blob, { importId, by, clock });
+    },
+
+    async find(importId) {
+      const name = blobNameOf(importId);
+      if (name === undefined) return undefined;
+      const found = await unlessMissing(container.getAppendBlobClient(name).getProperties(inTime()));
+      return found === undefined ? undefined : viewOf(importId, found.metadata, clock);
+    },
+
+    async list({ day, continuation, pageSize }) {
+      const blobs = container.listBlobsFlat({ prefix: `${day}/`, includeMetadata: true, ...inTime() });
+      const pages = blobs.byPage({
+        maxPageSize: pageSize,
+        ...(continuation === undefined ? {} : { continuationToken: fromOpaque(continuation) }),
+      });
+      const { value } = await pages.next().catch(refusedMarker(continuation));
+      const page: ContainerListBlobFlatSegmentResponse | undefined = value;
+      const next = page?.continuationToken;
+      const items = (page?.segment.blobItems ?? []).flatMap(({ name, metadata }): ImportView[] => {
+        const view = viewOf(importIdOf(name) ?? name, metadata, clock);
+        return view === undefined ? [] : [view];
+      });
+      return { items, ...(next ? { continuation: toOpaque(next) } : {}) };
+    },
+
+    async rejected(importId, { continuation, pageSize }) {
+      const name = blobNameOf(importId);
+      if (name === undefined) return undefined;
+      const blob = container.getAppendBlobClient(name);
+      const found = await unlessMissing(blob.getProperties(inTime()));
+      if (found === undefined) return undefined;
+      const size = found.contentLength ?? 0;
+      const from = continuation === undefined ? 0 : offsetOf(continuation, size);
+      if (from === size) return { items: [] };
+      const bytes = await bytesFrom(blob, from, size);
+      const { items, length } = wholeLines(bytes, pageSize);
+      return { items, ...(from + length < size ? { continuation: toOpaque(String(from + length)) } : {}) };
+    },
+  };
+}
+
+function recordIn(
+  blob: AppendBlobClient,
+  { importId, by, clock }: { importId: string; by: string; clock: Clock },
+): ImportRecord {
+  const startedAt = new Date(clock.now()).toISOString();
+  let isThere = false;
+  let size = 0;
+  return {
+    importId,
+    async write(progress, rejections) {
+      const metadata = metadataOf(progress, {
+        by,
+        startedAt,
+        updatedAt: new Date(clock.now()).toISOString(),
+      });
+      const isFirst = !isThere;
+      if (isFirst) await blob.create({ metadata, ...inTime() });
+      isThere = true;
+      if (rejections.length > 0) {
+        const lines = Buffer.from(rejections.map((rejection) => `${JSON.stringify(rejection)}\n`).join(''));
+        await append(blob, lines, size);
+        size += lines.length;
+      }
+      if (!isFirst) await blob.setMetadata(metadata, inTime());
+    },
+  };
+}
+
+/** Appends once, though a request whose answer was lost is sent again: the second one finds its bytes there. */
+async function append(blob: AppendBlobClient, bytes: Buffer, size: number): Promise<void> {
+  try {
+    await blob.appendBlock(bytes, bytes.length, { conditions: { appendPosition: size }, ...inTime() });
+  } catch (error) {
+    if (statusOf(error) !== 412) throw error;
+    const { contentLength } = await blob.getProperties(inTime());
+    if (contentLength !== size + bytes.length) throw error;
+  }
+}
+
+function metadataOf(
+  { status, created, duplicates, rejected }: ImportProgress,
+  { by, startedAt, updatedAt }: { by: string; startedAt: string; updatedAt: string },
+): Record<string, string> {
+  return {
+    status,
+    created: String(created),
+    duplicates: String(duplicates),
+    rejected: String(rejected),
+    // Metadata travels in headers.
+    by: encodeURIComponent(by.toWellFormed()),
+    startedat: startedAt,
+    updatedat: updatedAt,
+  };
+}
+
+function viewOf(importId: string, metadata: unknown, clock: Clock): ImportView | undefined {
+  const { data } = metadataSchema.safeParse(metadata);
+  if (data === undefined) return undefined;
+  const { startedat: startedAt, updatedat: updatedAt, status, ...rest } = data;
+  const isSilent = clock.now() - Date.parse(updatedAt) > silentMs;
+  return {
+    importId,
+    status: status === 'running' && isSilent ? 'interrupted' : status,
+    ...rest,
+    startedAt,
+    updatedAt,
+  };
+}
+
+/** From the line end before, which shows that a line begins at the offset. */
+async function bytesFrom(blob: AppendBlobClient, from: number, size: number): Promise<Buffer> {
+  const start = Math.max(0, from - 1);
+  const bytes = await blob.downloadToBuffer(start, Math.min(pageBytes, size - start), inTime());
+  return from === 0 ? bytes : afterLineEnd(bytes);
+}
+
+/** The service refuses a marker that it did not give. */
+function refusedMarker(continuation: string | undefined) {
+  return (error: unknown): never => {
+    if (continuation !== undefined && statusOf(error) === 400)
+      throw new BadContinuation('the service refuses it', { cause: error });
+    throw error;
+  };
+}
+
+async function unlessMissing<T>(request: Promise<T>): Promise<T | undefined> {
+  try {
+    return await request;
+  } catch (error) {
+    if (statusOf(error) === 404) return undefined;
+    throw error;
+  }
+}
+
+function statusOf(error: unknown): RestError['statusCode'] {
+  return error instanceof Error && 'statusCode' in error ? Number(error.statusCode) : undefined;
+}
+
+function inTime() {
+  return { abortSignal: AbortSignal.timeout(timeoutMs) };
+}

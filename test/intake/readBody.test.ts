@@ -1,0 +1,376 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { mediaTypeOf } from '../../src/intake/mediaType.ts';
+import { importLimits } from '../../src/intake/rowReader.ts';
+import type { InvoiceContent } from '../../src/invoice/invoice.ts';
+import { formatAmount } from '../../src/invoice/money.ts';
+import { readBody } from '../support/importing.ts';
+
+const header = 'id,customerId,amount,currency,dueAt,paymentMethod,description';
+const json = 'application/json';
+const csv = 'text/csv';
+
+const invoice = (change: Partial<InvoiceContent> = {}): InvoiceContent => ({
+  id: 'inv-1',
+  customerId: 'cus_1',
+  amountMinor: 1999,
+  currency: 'USD',
+  dueAt: '2026-01-31T12:00:00.000Z',
+  paymentMethod: 'pm_card_visa',
+  ...change,
+});
+
+async function rowsOf(body: string | Uint8Array, type: string) {
+  const { problem, ...read } = await readBody(body, type);
+  if (problem !== undefined) throw new Error(problem.detail);
+  return read;
+}
+
+async function problemOf(body: string | Uint8Array, type: string, limits = importLimits) {
+  const { problem } = await readBody(body, type, limits);
+  if (problem === undefined) throw new Error('taken');
+  return problem;
+}
+
+const line = (id: string, rest = '19.99,USD,2026-01-31T12:00:00Z,pm_card_visa,') => `${id},cus_1,${rest}`;
+
+describe('the content type', () => {
+  test.each([
+    [json, json],
+    ['application/json; charset=utf-8', json],
+    ['Application/JSON;charset=UTF-8', json],
+    ['text/csv; charset=utf-8; header=present', csv],
+    [null, ''],
+    [undefined, ''],
+    ['', ''],
+    ['text/csv; charset=latin1', ''],
+    ['nonsense', ''],
+  ])('%j is read as %j', (given, type) => {
+    expect(mediaTypeOf(given)).toBe(type);
+  });
+});
+
+describe('a body', () => {
+  test.each([
+    [json, JSON.stringify(['a', 'b', 'c'].map((id) => invoice({ id })))],
+    [csv, [header, line('a'), line('b'), line('c')].join('\n')],
+  ])(
+    'of %s with too many rows: those within the limit are read, and the rest is refused with 413',
+    async (type, body) => {
+      expect(await readBody(body, type, { ...importLimits, rows: 3 })).not.toHaveProperty('problem');
+      const { rows, problem } = await readBody(body, type, { ...importLimits, rows: 2 });
+      expect(rows.map(({ invoice: { id } }) => id)).toEqual(['a', 'b']);
+      expect(problem).toMatchObject({ status: 413, detail: expect.stringContaining('at most 2 rows') });
+    },
+  );
+
+  test('of too many bytes is refused with 413 and the limit', async () => {
+    expect(await problemOf(' '.repeat(101), csv, { ...importLimits, bytes: 100 })).toMatchObject({
+      status: 413,
+      detail: expect.stringContaining('at most 100 bytes'),
+    });
+  });
+
+  test('that is not UTF-8 costs the rows that are not', async () => {
+    const latin1 = (text: string) => Buffer.from(text, 'latin1');
+    const bad = invoice({ id: 'bad', description: 'M\xfcller' });
+    const elements = latin1(JSON.stringify([invoice({ id: 'a' }), bad, invoice({ id: 'c' })]));
+    const fromJson = await rowsOf(elements, json);
+    expect(fromJson.rows.map(({ index }) => index)).toEqual([0, 2]);
+    expect(fromJson.rejected).toEqual([{ index: 1, field: 'row', error: 'expected text in UTF-8' }]);
+    const fromCsv = await rowsOf(
+      latin1([header, line('a'), `${line('b')}M\xfcller`, line('c')].join('\n')),
+      csv,
+    );
+    expect(fromCsv.rows.map(({ index }) => index)).toEqual([0, 2]);
+    expect(fromCsv.rejected).toEqual([
+      { index: 1, field: 'description', error: 'line 3: expected text in UTF-8' },
+    ]);
+  });
+
+  test('of 10 MB is accepted whole', async () => {
+    const description = 'x'.repeat(20);
+    const lines = Array.from({ length: 125_000 }, (_, n) =>
+      line(`inv-${n}`, `19.99,USD,2026-01-31T12:00:00Z,pm_card_visa,${description}`),
+    );
+    const body = Buffer.from([header, ...lines].join('\n'));
+    expect(body.byteLength).toBeGreaterThan(10_000_000);
+    expect((await rowsOf(body, csv)).rows.length).toBe(125_000);
+  });
+});
+
+describe('JSON', () => {
+  test('good rows are accepted, and bad ones are reported by index', async () => {
+    const rows = [invoice({ id: 'a' }), { ...invoice(), amountMinor: 19.99 }, 7, invoice({ id: 'b' })];
+    const { rows: taken, rejected } = await rowsOf(JSON.stringify(rows), json);
+    expect(taken).toEqual([
+      { index: 0, invoice: invoice({ id: 'a' }) },
+      { index: 3, invoice: invoice({ id: 'b' }) },
+    ]);
+    expect(rejected.map(({ index, field }) => [index, field])).toEqual([
+      [1, 'amountMinor'],
+      [2, 'row'],
+    ]);
+  });
+
+  test.each(['1999.0', '1.999e3', '1999E0', '19.99', '1e400', '9007199254740993'])(
+    'the amount %s is rejected: written as a float, or not exact',
+    async (amount) => {
+      const body = JSON.stringify([invoice({ id: 'a' }), invoice({ id: 'b' })]).replace('1999', amount);
+      const { rows, rejected } = await rowsOf(body, json);
+      expect(rows.map(({ index }) => index)).toEqual([1]);
+      expect(rejected).toEqual([
+        { index: 0, field: 'amountMinor', error: expect.stringContaining('whole number') },
+      ]);
+    },
+  );
+
+  test('may start with a byte order mark', async () => {
+    expect((await rowsOf(Buffer.from('\ufeff[]'), json)).rows).toEqual([]);
+    expect((await rowsOf('\ufeff[]', json)).rows).toEqual([]);
+  });
+
+  test.each([
+    ['{"id": "a",}', 'line 1, column 12 of the row: expected a name in double quotes, found "}"'],
+    ['{"id":\n x}', 'line 2, column 2 of the row: expected a value, found "x"'],
+    ['{} {}', 'line 1, column 4 of the row: expected a comma before the next row, found "{"'],
+    [
+      '{"id": 1]',
+      'line 1, column 9 of the row: expected a comma or the end of the array or object, found "]"',
+    ],
+  ])('a row that is not JSON costs no other: %s', async (row, place) => {
+    const good = (id: string) => JSON.stringify(invoice({ id }));
+    const { rows, rejected } = await rowsOf(`[${good('a')},\n${row},${good('b')}]`, json);
+    expect(rows.map(({ index }) => index)).toEqual([0, 2]);
+    expect(rejected).toEqual([{ index: 1, field: 'row', error: `is not JSON: at ${place}` }]);
+  });
+
+  test.each([
+    ['[{},,{}]', 'expected an invoice between two commas'],
+    ['[{},]', 'expected an invoice between two commas'],
+    [`[{},${'['.repeat(5_000)}${']'.repeat(5_000)}]`, 'expected at most 20 levels of nesting'],
+    [`[{},{"id":"${'x'.repeat(20_000)}"}]`, 'expected a row of at most 16384 bytes'],
+  ])('%.20s: one row is bad', async (body, error) => {
+    expect((await rowsOf(body, json)).rejected[1]).toEqual({ index: 1, field: 'row', error });
+  });
+
+  test.each([
+    [
+      '[{"id": "x",}]',
+      'row 0 is not JSON: at line 1, column 12 of the row: expected a name in double quotes',
+    ],
+    ['[{a}, {b}]', 'row 0 is not JSON: at line 1, column 2 of the row'],
+    ['[{"id":"a"', 'it ends inside row 0, at line 1, column 10 of the row: expected a comma or the end'],
+    ['[{},', 'it ends before the ] of its array'],
+    ['[', 'it ends before the ] of its array'],
+    ['[] []', 'goes on after its array'],
+    ['hello', 'at line 1, column 1: expected an array of invoices, found "h"'],
+  ])('%s is refused where it can be read no further', async (body, why) => {
+    expect(await problemOf(body, json)).toMatchObject({ status: 400, detail: expect.stringContaining(why) });
+  });
+
+  test('what a refused row says is short, however much was sent', async () => {
+    const many = Object.fromEntries(Array.from({ length: 1_000 }, (_, n) => [`${n}`, 1]));
+    const unknown = { ...invoice(), ...many };
+    const long = invoice({ id: 'x'.repeat(10_000), customerId: '\u200b'.repeat(2_000) });
+    const { rejected } = await rowsOf(JSON.stringify([unknown, long, { ...many, ...long, id: {} }]), json);
+    expect(rejected.map(({ error }) => error.length <= 600)).toEqual([true, true, true]);
+    expect(rejected[0]?.error).toContain('has 995 more unknown fields');
+    expect(rejected[1]?.error).toContain(`not 10000: "${'x'.repeat(59)}…`);
+  });
+
+  test.each([
+    ['', 'empty'],
+    ['{}', 'not an object'],
+    ['null', 'not null'],
+    ['"[]"', 'not a string'],
+  ])('%j is refused: %s', async (body, why) => {
+    expect(await problemOf(body, json)).toMatchObject({ status: 400, detail: expect.stringContaining(why) });
+  });
+});
+
+describe('CSV', () => {
+  test('may have a BOM, quotes, CRLF, line breaks inside quotes and empty lines', async () => {
+    const body = `\ufeff${header}\r\n\r\n"a",cus_1,"19.99",USD,2026-01-31T12:00:00Z,pm_card_visa,"He said ""no"",\r\nthen paid"\r\n   \r\n${line('b')}\r\n`;
+    expect(await rowsOf(Buffer.from(body), csv)).toEqual({
+      rows: [
+        { index: 0, invoice: invoice({ id: 'a', description: 'He said "no",\r\nthen paid' }) },
+        { index: 1, invoice: invoice({ id: 'b' }) },
+      ],
+      duplicates: 0,
+      rejected: [],
+    });
+  });
+
+  test('may have its columns in any order, and no description', async () => {
+    const body =
+      'paymentMethod,dueAt,currency,amount,customerId,id\npm_card_visa,2026-01-31T12:00:00Z,USD,19.99,cus_1,a';
+    expect((await rowsOf(body, csv)).rows).toEqual([{ index: 0, invoice: invoice({ id: 'a' }) }]);
+  });
+
+  test('a row with too few or too many columns, or a stray quote, is rejected alone', async () => {
+    const body = [header, line('a'), 'b,cus_1', line('c,c'), line('d', '1"9,USD,x,"pm",'), line('e')].join(
+      '\n',
+    );
+    const { rows, rejected } = await rowsOf(body, csv);
+    expect(rows.map(({ index, invoice: { id } }) => [index, id])).toEqual([
+      [0, 'a'],
+      [4, 'e'],
+    ]);
+    expect(rejected).toEqual([
+      { index: 1, field: 'row', error: 'line 3: expected 7 columns, like the header, not 2' },
+      { index: 2, field: 'row', error: 'line 4: expected 7 columns, like the header, not 8' },
+      { index: 3, field: 'row', error: expect.stringMatching(/^line 5: a double quote inside a value/) },
+    ]);
+  });
+
+  test.each([
+    ['LF', ['\n']],
+    ['CRLF', ['\r\n']],
+    ['CR', ['\r']],
+    ['an LF header and CRLF rows', ['\n', '\r\n']],
+    ['a CRLF header and LF rows', ['\r\n', '\n']],
+    ['all of them', ['\r', '\n', '\r\n']],
+  ])('reads the same with %s', async (_, ends) => {
+    const lines = [header, ...['a', 'b', 'c', 'd'].map((id) => `${line(id)}of ${id}`), ''];
+    const body = lines.map((each, n) => each + (ends[Math.min(n, ends.length - 1)] ?? '')).join('');
+    expect(await rowsOf(body, csv)).toEqual({
+      rows: ['a', 'b', 'c', 'd'].map((id, index) => ({
+        index,
+        invoice: invoice({ id, description: `of ${id}` }),
+      })),
+      duplicates: 0,
+      rejected: [],
+    });
+  });
+
+  test.each([
+    ['a,"b"c', /^line 3: text after the closing quote/],
+    ['a"', /^line 3: a double quote inside a value/],
+    [`b,"${'x'.repeat(200_000)}"`, /^line 3: expected a row of at most 16384 bytes/],
+    [`b,${','.repeat(200_000)}`, /^line 3: expected a row of at most 16384 bytes/],
+    [`b,c,"${`\n${line('evil')}`.repeat(1_000)}"`, /^line 3: expected a row of at most 16384 bytes/],
+    [`b"x,"\n${line('evil')}\n"`, /^line 3: a double quote inside a value/],
+  ])('%.20s costs one row, and nothing inside its quotes is a row', async (row, error) => {
+    const { rows, rejected } = await rowsOf([header, line('a'), row, line('c')].join('\n'), csv);
+    expect(rows.map(({ index, invoice: { id } }) => [index, id])).toEqual([
+      [0, 'a'],
+      [2, 'c'],
+    ]);
+    expect(rejected).toEqual([{ index: 1, field: 'row', error: expect.stringMatching(error) }]);
+  });
+
+  test.each([
+    [`${header}\n${line('a')}\nb,"c\n${line('d')}\n`, 'Line 3: the text ends inside a quoted value'],
+    [`${header}\nb,"${'x'.repeat(200_000)}\n`, 'Line 2: the text ends inside a quoted value'],
+    [`${'id,'.repeat(10_000_000)}`, 'Line 1: expected a row of at most 16384 bytes'],
+    ['', 'The body is empty'],
+    ['\n\n', 'The body is empty'],
+  ])('%.80s is refused where it can be read no further', async (body, why) => {
+    expect(await problemOf(body, csv)).toMatchObject({ status: 400, detail: expect.stringContaining(why) });
+  });
+
+  test('a header of thousands of columns is refused with twenty of its errors', async () => {
+    const { errors = [] } = await problemOf(`${'x,'.repeat(8_000)}\n`, csv);
+    expect(errors).toHaveLength(21);
+    expect(errors.at(-1)).toEqual({ field: 'header', error: 'has more errors than these' });
+  });
+
+  test('a bad header is refused with an error for each column', async () => {
+    expect(await problemOf('id,id,customer,amount,curency,dueAt,paymentMethod,notes\n', csv)).toMatchObject({
+      status: 400,
+      errors: [
+        { field: 'id', error: 'appears twice: expected once' },
+        { field: 'customer', error: 'unknown column: did you mean customerId?' },
+        { field: 'curency', error: 'unknown column: did you mean currency?' },
+        { field: 'notes', error: expect.stringMatching(/^unknown column: expected one of id, /) },
+        { field: 'customerId', error: 'is missing: expected a column with this name' },
+        { field: 'currency', error: 'is missing: expected a column with this name' },
+      ],
+    });
+  });
+
+  test('formulas and scripts are left unchanged: cells are data', async () => {
+    const { rows } = await rowsOf(
+      `${header}\n${line('=1+1', '500,JPY,2026-01-31T12:00:00Z,pm,<script>')}`,
+      csv,
+    );
+    expect(rows[0]?.invoice).toMatchObject({ id: '=1+1', description: '<script>' });
+  });
+});
+
+describe('the same id twice in one body', () => {
+  test('with the same content is a duplicate, even if the time is written differently', async () => {
+    const again = { ...invoice(), dueAt: '2026-01-31T13:00:00+01:00' };
+    expect(await rowsOf(JSON.stringify([invoice(), invoice(), again]), json)).toEqual({
+      rows: [{ index: 0, invoice: invoice() }],
+      duplicates: 2,
+      rejected: [],
+    });
+  });
+
+  test('with other content is rejected, naming the first row', async () => {
+    const rows = [7, invoice(), invoice({ amountMinor: 2000 }), invoice({ description: 'x' })];
+    expect(await rowsOf(JSON.stringify(rows), json)).toMatchObject({
+      rows: [{ index: 1 }],
+      duplicates: 0,
+      rejected: [
+        { index: 0 },
+        { index: 2, field: 'id', error: '"inv-1" repeats the id of row 1 with other content' },
+        { index: 3, field: 'id' },
+      ],
+    });
+  });
+});
+
+describe('every row', () => {
+  const text = fc.string({ unit: 'grapheme', minLength: 1, maxLength: 20 });
+  const mixed = fc.record(
+    {
+      id: fc.oneof(fc.constantFrom('a', 'b', 'c/d'), text),
+      customerId: fc.constantFrom('cus_1', 'cus_2'),
+      amountMinor: fc.oneof(fc.integer({ min: -2, max: 200_000_000 }), fc.double()),
+      currency: fc.constantFrom('USD', 'JPY', 'KWD', 'usd'),
+      dueAt: fc.constantFrom('2026-01-31T12:00:00Z', '2026-01-31', '2099-12-31T23:59:59+01:00'),
+      paymentMethod: fc.constant('pm_card_visa'),
+      description: text,
+    },
+    { requiredKeys: ['id', 'customerId', 'amountMinor', 'currency', 'dueAt'] },
+  );
+
+  test('is stored, a duplicate or rejected, and counted once', async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.array(fc.oneof(mixed, fc.jsonValue())), async (rows) => {
+        const { rows: taken, duplicates, rejected } = await rowsOf(JSON.stringify(rows), json);
+        expect(taken.length + duplicates + rejected.length).toBe(rows.length);
+        expect(new Set([...taken, ...rejected].map(({ index }) => index)).size).toBe(
+          taken.length + rejected.length,
+        );
+      }),
+    );
+  });
+
+  test('is the same in CSV as in JSON', async () => {
+    const quoted = (cell: string) => `"${cell.replaceAll('"', '""')}"`;
+    await fc.assert(
+      fc.asyncProperty(fc.array(mixed), async (rows) => {
+        const fromJson = await rowsOf(JSON.stringify(rows), json);
+        const good = rows.filter((_, index) => fromJson.rows.some((row) => row.index === index));
+        const lines = good.map((row) =>
+          [
+            row.id,
+            row.customerId,
+            formatAmount(row.amountMinor, row.currency),
+            row.currency,
+            row.dueAt,
+            row.paymentMethod ?? '',
+            row.description ?? '',
+          ].map(quoted),
+        );
+        const fromCsv = await rowsOf([header, ...lines].join('\r\n'), csv);
+        expect(fromCsv.rejected).toEqual([]);
+        expect(fromCsv.rows.map((row) => row.invoice)).toEqual(fromJson.rows.map((row) => row.invoice));
+      }),
+    );
+  });
+});

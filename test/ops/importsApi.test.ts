@@ -1,0 +1,189 @@
+import { randomUUID } from 'node:crypto';
+import { BlobServiceClient } from '@azure/storage-blob';
+import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
+import { z } from 'zod';
+import { blobImportRecords } from '../../src/intake/blobImportRecords.ts';
+import { blobNameOf, importIdOf, newImportId } from '../../src/intake/importId.ts';
+import { actorOf } from '../../src/ops/opsApi.ts';
+import { allPages, aRequest, bodyOf, type OpsForTests, opsForTests } from '../support/opsForTests.ts';
+
+let ops: OpsForTests;
+beforeAll(async () => {
+  ops = await opsForTests();
+});
+afterAll(() => ops[Symbol.asyncDispose]());
+
+const good = {
+  customerId: 'cus_1',
+  amountMinor: 1999,
+  currency: 'USD',
+  dueAt: '2026-01-01T00:00:00Z',
+};
+const answerSchema = z.object({
+  importId: z.string(),
+  created: z.number(),
+  rejectedCount: z.number(),
+  rejected: z.array(z.object({ index: z.number(), field: z.string(), error: z.string() })),
+});
+
+async function importOf(body: unknown, headers: Record<string, string> = {}) {
+  const response = await ops.api.importInvoices(aRequest({ method: 'POST', body, headers }));
+  return { status: response.status ?? 200, ...answerSchema.parse(bodyOf(response)) };
+}
+
+describe('an import with many bad rows', () => {
+  const rows = Array.from({ length: 1_050 }, (_, n) => ({
+    ...good,
+    id: n % 3 === 0 ? `ok-${n}` : `bad/${n}`,
+  }));
+  let imported: Awaited<ReturnType<typeof importOf>>;
+  beforeAll(async () => {
+    imported = await importOf(rows);
+  });
+
+  test('names the first hundred, and counts all', () => {
+    expect(imported).toMatchObject({ created: 350, rejectedCount: 700 });
+    const bad = rows.flatMap(({ id }, index) => (id.startsWith('bad') ? [index] : []));
+    expect(imported.rejected.map(({ index }) => index)).toEqual(bad.slice(0, 100));
+  });
+
+  test('all of them can be paged through, each once', async () => {
+    const pages = await allPages(
+      ({ query }) =>
+        ops.api.listRejected(
+          aRequest({ params: { id: imported.importId }, query: Object.fromEntries(query) }),
+        ),
+      'rejected',
+    );
+    expect(pages).toHaveLength(7);
+    const listed = pages.flat();
+    expect(new Set(listed.map(({ index }) => index)).size).toBe(700);
+    expect(listed).toEqual(expect.arrayContaining(imported.rejected));
+  });
+
+  test('is listed with how it ended, and found by its id', async () => {
+    const view = {
+      importId: imported.importId,
+      status: 'completed',
+      by: 'function key',
+      created: 350,
+      duplicates: 0,
+      rejected: 700,
+      startedAt: '2026-01-01T12:00:00.000Z',
+      updatedAt: '2026-01-01T12:00:00.000Z',
+    };
+    const request = aRequest({ params: { id: imported.importId } });
+    expect(bodyOf(await ops.api.getImport(request))).toEqual(view);
+    const { imports } = bodyOf(await ops.api.listImports(aRequest())) as { imports: unknown[] };
+    expect(imports).toContainEqual(view);
+    const other = bodyOf(await ops.api.listImports(aRequest({ query: { day: '2025-12-31' } })));
+    expect(other).toEqual({ imports: [], continuation: null });
+  });
+
+  test.each([
+    'bm9uc2Vuc2U',
+    Buffer.from('17').toString('base64url'),
+    Buffer.from('-1').toString('base64url'),
+  ])('a continuation that no page gave is refused: %s', async (continuation) => {
+    const request = aRequest({ params: { id: imported.importId }, query: { continuation } });
+    expect(await ops.api.listRejected(request)).toMatchObject({ status: 400 });
+  });
+
+  test.each(['nobody', '..', '2026-01-01-00000000-00000000', ''])('there is no import %j', async (id) => {
+    expect(await ops.api.getImport(aRequest({ params: { id } }))).toMatchObject({ status: 404 });
+    expect(await ops.api.listRejected(aRequest({ params: { id } }))).toMatchObject({ status: 404 });
+  });
+});
+
+describe('a body that can be read only so far', () => {
+  test('is refused with counts of what came before, which is stored and audited', async () => {
+    const body = `${JSON.stringify([{ ...good, id: 'before' }]).slice(0, -1)},{"id":`;
+    const headers = { 'content-type': 'application/json' };
+    const { importId, ...answer } = await importOf(body, headers);
+    expect(answer).toMatchObject({ status: 400, created: 1, rejectedCount: 0 });
+    const found = await ops.api.getInvoice(aRequest({ params: { id: 'before' } }));
+    expect(bodyOf(found)).toMatchObject({ id: 'before', status: 'pending' });
+    expect(await ops.audited()).toContainEqual(
+      expect.objectContaining({ detail: expect.objectContaining({ importId, stopped: expect.any(String) }) }),
+    );
+  });
+
+  test('of another type, with a query or too large is refused before it is read', async () => {
+    const body = [{ ...good, id: 'never' }];
+    const post = (changes: object) => ops.api.importInvoices(aRequest({ method: 'POST', body, ...changes }));
+    expect(await post({ headers: { 'content-type': 'text/plain' } })).toMatchObject({ status: 415 });
+    expect(await post({ query: { dryRun: 'true' } })).toMatchObject({ status: 400 });
+    expect(await post({ headers: { 'content-length': '40000000' } })).toMatchObject({ status: 413 });
+    expect(await ops.api.getInvoice(aRequest({ params: { id: 'never' } }))).toMatchObject({ status: 404 });
+  });
+});
+
+describe('any other call with a body', () => {
+  const retry = (body: unknown, query = {}) =>
+    ops.api.retryInvoice(aRequest({ method: 'POST', body, query, params: { id: 'x' } }));
+
+  test('refuses one of more than 64 KB', async () => {
+    expect(await retry({ reason: 'x'.repeat(70_000) })).toMatchObject({ status: 413 });
+  });
+
+  test('refuses a query it does not know, but for those of the platform', async () => {
+    expect(await retry({}, { force: 'true' })).toMatchObject({ status: 400 });
+    expect(await retry({}, { code: 'key', clientId: 'default' })).toMatchObject({ status: 404 });
+  });
+
+  test('answers shortly, whatever is wrong and however deep', async () => {
+    const many = Object.fromEntries(Array.from({ length: 5_000 }, (_, n) => [`f${n}`, 1]));
+    const deep = `{"job":${'['.repeat(5_000)}${']'.repeat(5_000)}}`;
+    const headers = { 'content-type': 'application/json' };
+    for (const body of [deep, JSON.stringify(many), JSON.stringify({ job: 'x'.repeat(60_000) })]) {
+      const response = await ops.api.startRun(
+        aRequest({ method: 'POST', body, headers }),
+        ops.orchestrations,
+      );
+      expect(response).toMatchObject({ status: 400 });
+      expect(JSON.stringify(bodyOf(response)).length).toBeLessThan(2_000);
+    }
+  });
+});
+
+test('an empty name of the platform is nobody, so the caller is the holder of the key', () => {
+  const of = (name: string) => actorOf({ headers: new Headers({ 'x-ms-client-principal-name': name }) });
+  expect(of('')).toBe('function key');
+  expect(of('  ')).toBe('function key');
+  expect(of('ada@example.com')).toBe('ada@example.com');
+});
+
+describe('records of imports', () => {
+  test('the id of an import and the name of its blob stand for each other, newest first', () => {
+    const ids = [0, 1, 86_399_999].map((ms) => newImportId(Date.parse('2026-01-01T00:00:00.000Z') + ms));
+    expect(ids.map((id) => importIdOf(blobNameOf(id) ?? ''))).toEqual(ids);
+    const blobs = ids.map((id) => ({ id, name: blobNameOf(id) ?? '' }));
+    const byName = blobs.toSorted((a, b) => a.name.localeCompare(b.name));
+    expect(byName.map(({ id }) => id)).toEqual(ids.toReversed());
+  });
+
+  test('one that has said nothing for five minutes is interrupted; until then it is running', async () => {
+    const blobs = BlobServiceClient.fromConnectionString(inject('azurite'));
+    const container = blobs.getContainerClient(`imports-${randomUUID()}`);
+    await container.create();
+    const records = blobImportRecords(container, ops.clock);
+    const record = records.begin('Zoë');
+    await record.write({ status: 'running', created: 1, duplicates: 2, rejected: 0 }, []);
+    expect(await records.find(record.importId)).toMatchObject({ status: 'running', by: 'Zoë', created: 1 });
+    await ops.clock.advance(301_000);
+    expect(await records.find(record.importId)).toMatchObject({ status: 'interrupted', duplicates: 2 });
+  });
+
+  test('an import goes on without its record, and says that it has none', async () => {
+    const { importId, created } = z
+      .object({ importId: z.string().nullable(), created: z.number() })
+      .parse(
+        bodyOf(
+          await ops.withoutImportRecords.importInvoices(
+            aRequest({ method: 'POST', body: [{ ...good, id: 'unrecorded' }] }),
+          ),
+        ),
+      );
+    expect({ importId, created }).toEqual({ importId: null, created: 1 });
+  });
+});

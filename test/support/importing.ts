@@ -1,0 +1,113 @@
+import type { Rejection } from '../../src/intake/checkInvoice.ts';
+import { csvRows } from '../../src/intake/csvRows.ts';
+import { importInvoices } from '../../src/intake/importInvoices.ts';
+import { importLog } from '../../src/intake/importLog.ts';
+import { jsonRows } from '../../src/intake/jsonRows.ts';
+import { mediaTypeOf } from '../../src/intake/mediaType.ts';
+import { type Row, readRows } from '../../src/intake/readRows.ts';
+import { type ImportLimits, importLimits } from '../../src/intake/rowReader.ts';
+import type { InvoiceContent } from '../../src/invoice/invoice.ts';
+import type { AddOutcome } from '../../src/invoice/store/adding.ts';
+import type { InvoiceStore } from '../../src/invoice/store/invoiceStore.ts';
+import { bodyChunks } from '../../src/platform/bodyChunks.ts';
+import { systemClock } from '../../src/platform/clock.ts';
+import type { Problem } from '../../src/platform/problem.ts';
+
+/** A valid row; `index` counts the rows of a body. */
+export interface GoodRow {
+  index: number;
+  invoice: InvoiceContent;
+}
+
+export interface ReadBody {
+  rows: GoodRow[];
+  duplicates: number;
+  rejected: Rejection[];
+  /** Why reading stopped early. */
+  problem?: Problem;
+}
+
+/** What is in a body, by way of the import itself; its store takes every invoice at the end. */
+export async function readBody(
+  body: Uint8Array | string,
+  type: string,
+  limits: ImportLimits = importLimits,
+): Promise<ReadBody> {
+  const reader = mediaTypeOf(type) === 'text/csv' ? csvRows(limits) : jsonRows(limits);
+  const chunks = bodyChunks(
+    new Blob([Uint8Array.from(Buffer.from(body))]).stream(),
+    new AbortController().signal,
+  );
+  const places = new Map<InvoiceContent, number>();
+  let problem: Problem | undefined;
+  async function* rows(): AsyncGenerator<readonly Row[]> {
+    const turns = { next: () => Promise.resolve() };
+    const found = readRows(chunks, reader, { limits, turns });
+    for (let next = await found.next(); ; next = await found.next()) {
+      if (next.done === true) {
+        problem = next.value;
+        return;
+      }
+      for (const row of next.value) if (row.kind === 'invoice') places.set(row.invoice, row.index);
+      yield next.value;
+    }
+  }
+  const good: GoodRow[] = [];
+  const rejected: Rejection[] = [];
+  const log = logInto(rejected);
+  await importInvoices(
+    {
+      async add(contents, { settled }) {
+        const all: InvoiceContent[] = [];
+        for await (const some of contents) all.push(...some);
+        for (const invoice of all) {
+          good.push({ index: places.get(invoice) ?? -1, invoice });
+          settled(invoice, 'created');
+        }
+        return {};
+      },
+    },
+    rows(),
+    { by: 'test', log },
+  );
+  await log.end('completed');
+  return {
+    rows: good,
+    duplicates: log.counts.duplicates,
+    rejected,
+    ...(problem === undefined ? {} : { problem }),
+  };
+}
+
+function logInto(rejected: Rejection[]) {
+  return importLog({ importId: '', write: async (_, some) => void rejected.push(...some) }, systemClock);
+}
+
+/** Imports valid rows, and gathers what became of them. */
+export async function importRows(
+  invoices: Pick<InvoiceStore, 'add'>,
+  rows: readonly GoodRow[],
+  by: string,
+): Promise<{ created: number; duplicates: number; rejected: Rejection[]; failure?: unknown }> {
+  const rejected: Rejection[] = [];
+  const log = logInto(rejected);
+  const given = [rows.map((row) => ({ kind: 'invoice' as const, ...row }))];
+  const result = await importInvoices(invoices, given, { by, log });
+  await log.end('completed');
+  const { created, duplicates } = log.counts;
+  return { created, duplicates, rejected: rejected.toSorted((a, b) => a.index - b.index), ...result };
+}
+
+/** Adds invoices to a store, and gathers their outcomes by id. */
+export async function addAll(
+  invoices: Pick<InvoiceStore, 'add'>,
+  contents: readonly InvoiceContent[],
+  options: { by: string; withinMs: number },
+): Promise<{ outcomes: Map<string, AddOutcome>; failure?: unknown }> {
+  const outcomes = new Map<string, AddOutcome>();
+  const added = await invoices.add([contents], {
+    ...options,
+    settled: ({ id }, outcome) => void outcomes.set(id, outcome),
+  });
+  return { outcomes, ...added };
+}
