@@ -136,11 +136,21 @@ export function isUncertainStatus(status: number): boolean {
 function whyAway(error: unknown): StoreAway['reason'] | undefined {
   const code = codeOf(error);
   // Letters instead of a number: a socket or a time-out ended the request.
-  if (typeof code === 'string') return 'noAnswer';
+  if (typeof code === 'string' || isUnreadable(error)) return 'noAnswer';
   if (typeof code !== 'number') return undefined;
   if (isUncertainStatus(code)) return 'noAnswer';
   if (code === cosmosStatus.forbidden && codeOf(error, 'substatus') === partitionFull) return 'full';
   return code === cosmosStatus.unauthorized || code === cosmosStatus.forbidden ? 'accessDenied' : undefined;
+}
+
+/**
+ * An answer that is not the service's: a gateway in front of it says 503 with a page, or with nothing. The SDK (4.x,
+ * RequestHandler.js) parses every body as JSON and reads `message` of it, so it throws a `SyntaxError`, or a `TypeError` of
+ * its own.
+ */
+function isUnreadable(error: unknown): boolean {
+  if (error instanceof SyntaxError) return true;
+  return error instanceof TypeError && (error.stack ?? '').includes('RequestHandler');
 }
 
 /** Substatus of a 403 (https://learn.microsoft.com/azure/cosmos-db/nosql/troubleshoot-forbidden). */
