@@ -75,12 +75,24 @@ function requirePaths({
 }: ContainerDefinition): void {
   for (const path of [...key.paths, ...uniqueKeyPolicy.uniqueKeys.flatMap(({ paths }) => paths)])
     parsePath(path);
+  for (const path of key.paths) requireKeyPath(path);
   if (key.kind === 'Hash' && key.paths.length > 1)
     throw badRequest("A partition key of kind 'Hash' has exactly one path; several need 'MultiHash'.");
   if (key.kind === 'MultiHash' && key.version !== 2)
     throw badRequest("A partition key of kind 'MultiHash' needs version 2.");
   if (conflictResolutionPolicy !== undefined && conflictResolutionPolicy.mode !== 'LastWriterWins')
     throw notCovered('custom conflict resolution');
+}
+
+/** A part of a partition key path with other characters has to be quoted. */
+function requireKeyPath(path: string): void {
+  const plain = path.replaceAll(/"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'/g, '');
+  const at = plain.search(/[\s*?[\]]/);
+  if (at < 0) return;
+  throw badRequest(
+    `The partition key component definition path '${path}' could not be accepted, failed near position '${at}'. ` +
+      'Partition key paths must contain only valid characters and not contain a trailing slash or wildcard character.',
+  );
 }
 
 /** Fills in the service's defaults: index everything unless the policy says otherwise, but never the ETag. */

@@ -24,6 +24,8 @@ export function monthlyCosts(invoices: number, alerts: Alerts): CostLine[] {
       perMonth.storageOperations.value * prices.blobOther.usd +
       invoices * perInvoice.queueOperations.value * prices.queueOperations.usd) /
     10_000;
+  // In steps of five, so that one alert more does not make the page wrong.
+  const onLogs = Math.ceil(alerts.log / 5) * 5;
   const logs = (perMonth.logGigabytes.value + invoices * perInvoice.logGigabytes.value) * prices.logsGb.usd;
   return [
     {
@@ -39,8 +41,8 @@ export function monthlyCosts(invoices: number, alerts: Alerts): CostLine[] {
     { name: 'Functions', usd: functions },
     { name: 'Logs', usd: logs },
     {
-      name: `Alerts (${alerts.log} on logs, ${alerts.metric} on a metric)`,
-      usd: alerts.log * prices.logAlert.usd + alerts.metric * prices.metricAlert.usd,
+      name: `Alerts (up to ${onLogs} on logs, ${alerts.metric} on a metric)`,
+      usd: onLogs * prices.logAlert.usd + alerts.metric * prices.metricAlert.usd,
     },
   ];
 }

@@ -80,7 +80,8 @@ function refuseCombinations(query: Query, aggregated: boolean): void {
     throw new BadQuery("'ORDER BY' is not supported in presence of GROUP BY.", query.at, 'SC2103');
   }
   if (query.orderBy.length > 0 && aggregated) {
-    throw new BadQuery("'ORDER BY' is not supported with aggregates.", query.at, 'SC2103');
+    // The service takes it where no more than one value can come of it.
+    throw new UnsupportedQuery('ORDER BY together with aggregates');
   }
 }
 

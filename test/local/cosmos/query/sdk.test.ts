@@ -8,7 +8,16 @@ import { removeFolder } from '../../../support/removeFolder.ts';
 import { clientOf, cosmosForFile, newContainer, refusalOf } from '../openContainer.ts';
 
 const cosmos = await cosmosForFile();
-const container = await newContainer(cosmos);
+const container = await newContainer(cosmos, {
+  indexingPolicy: {
+    compositeIndexes: [
+      [
+        { path: '/group', order: 'ascending' },
+        { path: '/n', order: 'descending' },
+      ],
+    ],
+  },
+});
 
 const ids = (numbers: number[]) => numbers.map((number) => `i${String(number).padStart(2, '0')}`);
 const count = 12;
