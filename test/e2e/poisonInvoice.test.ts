@@ -32,7 +32,7 @@ test.concurrent.each([
   {
     how: 'whose claims go stale before their message comes again',
     lockDuration: 'PT1M',
-    claimStaleSeconds: 20,
+    claimStaleSeconds: 25,
     again: 'reclaimed',
   },
   {
@@ -126,7 +126,7 @@ test.concurrent.each([
       for (let generation = 1; !stop.signal.aborted; generation++) {
         await using next = await startHostProcess({
           app,
-          // A dead host's timers would be taken over after a minute, which is three stale times here.
+          // A dead host's timers would be taken over after a minute, which is more than two stale times here.
           args: ['--no-timer-singleton'],
           env: { ...env, INSTANCE_ID: `host-${generation}` },
         });
