@@ -26,7 +26,7 @@ import { stripeProvider } from './paying/stripe/stripeProvider.ts';
 import { appTelemetry, metric } from './platform/appMetrics.ts';
 import { systemClock } from './platform/clock.ts';
 import type { Instance } from './platform/instance.ts';
-import { timeBudget, workUnderWay } from './platform/stopping.ts';
+import { stopBudgetMs, stopInOrder, timeBudget, workUnderWay } from './platform/stopping.ts';
 import { refundStage } from './refunds/refundStage.ts';
 import { endManualRun, runManualGroup } from './runs/manualRun.ts';
 import { runScheduled } from './runs/runScheduled.ts';
@@ -35,8 +35,14 @@ import { checkPayments } from './tracking/checkPayments.ts';
 import { poisonItems } from './workItems/poison.ts';
 import { createProcessWorkItem } from './workItems/processWorkItem.ts';
 
-/** Milliseconds that a stopping process waits for each of three: its leases, work under way, messages still to send. */
-const drainMs = 12_000;
+/** When each part of the shutdown is over, in milliseconds since it began. All of it ends within `stopBudgetMs`. */
+const stopTimes = {
+  stepsMs: 1_500,
+  workMs: 2_500,
+  followUpsMs: 3_000,
+  metricsMs: 3_700,
+  closeMs: stopBudgetMs,
+};
 
 /** What a test or a simulation may replace. */
 export interface AppParts extends Partial<Omit<Instance, 'name'>> {
@@ -116,7 +122,7 @@ export function createApp(settings: Settings, parts: AppParts = {}) {
     /** A tick of the job's timer. */
     async processInvoices() {
       using _busy = backlog.busy();
-      return await runScheduled(job, running, locks.stopping);
+      return await track(runScheduled(job, running, locks.stopping));
     },
     /** A tick of the sweeper's timer; null if another instance sweeps. */
     async sweepOutbox() {
@@ -156,16 +162,23 @@ export function createApp(settings: Settings, parts: AppParts = {}) {
     /** One group of a manual run. */
     async runJobGroup(task: unknown) {
       using _busy = backlog.busy();
-      return await runManualGroup(running, task, locks.stopping);
+      return await track(runManualGroup(running, task, locks.stopping));
     },
     /** The end of a manual run. */
-    endJobRun: (end: unknown) => endManualRun(running, end),
-    /** Takes no new work, lets the current step finish, releases the leases. */
-    async stop() {
-      await locks.drain(drainMs);
-      await ended(drainMs);
-      await backlog.drained(drainMs);
-      await cloud.close();
+    endJobRun: (end: unknown) => track(endManualRun(running, end)),
+    /**
+     * Takes no new work, lets steps under way finish and gives the leases back, while payments under way settle; then sends
+     * the follow-ups and, with `sendMetrics`, the last metrics. Nothing depends on it: whatever is not done within
+     * `stopBudgetMs` is done elsewhere, as after a crash.
+     */
+    stop(sendMetrics: () => Promise<void> = async () => {}) {
+      const { stepsMs, workMs, followUpsMs, metricsMs, closeMs } = stopTimes;
+      return stopInOrder(clock, [
+        { byMs: workMs, run: (leftMs) => Promise.all([locks.drain(stepsMs), ended(leftMs)]) },
+        { byMs: followUpsMs, run: (leftMs) => backlog.drained(leftMs) },
+        { byMs: metricsMs, run: sendMetrics },
+        { byMs: closeMs, run: () => cloud.close() },
+      ]);
     },
   };
 }

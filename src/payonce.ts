@@ -13,7 +13,7 @@ const started = await start();
  */
 export const { payonce } = started;
 
-/** Ends the app, then sends the last of its metrics. */
+/** Ends the app in the time that the host grants. */
 export function stopPayonce(): Promise<void> {
   return started.stop();
 }
@@ -35,10 +35,7 @@ async function startApp(settings: Settings) {
   const app = createApp(settings, { openLocks });
   return {
     payonce: app,
-    async stop() {
-      await app.stop();
-      await stopTelemetry();
-    },
+    stop: () => app.stop(stopTelemetry),
   };
 }
 

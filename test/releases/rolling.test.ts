@@ -114,7 +114,7 @@ test('side by side: both releases claim and pay each other’s invoices until th
     () => view.statusesOf('side'),
     ({ paid = 0 }) => paid >= ids.length / 4,
   );
-  kept.kill('SIGTERM');
+  kept.kill('SIGINT');
   await kept.exited;
   await until(
     async () => {
