@@ -28,7 +28,7 @@ import { systemClock } from './platform/clock.ts';
 import type { Instance } from './platform/instance.ts';
 import { stopBudgetMs, stopInOrder, timeBudget, workUnderWay } from './platform/stopping.ts';
 import { refundStage } from './refunds/refundStage.ts';
-import { endManualRun, runManualGroup } from './runs/manualRun.ts';
+import { endManualRun, HostStopping, runManualGroup } from './runs/manualRun.ts';
 import { runScheduled } from './runs/runScheduled.ts';
 import type { Settings } from './settings/settings.ts';
 import { checkPayments } from './tracking/checkPayments.ts';
@@ -161,8 +161,14 @@ export function createApp(settings: Settings, parts: AppParts = {}) {
     },
     /** One group of a manual run. */
     async runJobGroup(task: unknown) {
-      using _busy = backlog.busy();
-      return await track(runManualGroup(running, task, locks.stopping));
+      try {
+        using _busy = backlog.busy();
+        return await track(runManualGroup(running, task, locks.stopping));
+      } catch (error) {
+        if (!(error instanceof HostStopping)) throw error;
+        // No answer: as after a crash, Durable Functions hands the group to another host. A failure would end the group.
+        return await new Promise<never>(() => {});
+      }
     },
     /** The end of a manual run. */
     endJobRun: (end: unknown) => track(endManualRun(running, end)),

@@ -30,6 +30,8 @@ export interface GroupRun {
   /** The name of the instance. */
   instance: string;
   lease: Pick<Lease, 'key' | 'fence' | 'signal' | 'assertHeld'>;
+  /** If this process dies, another one goes on with the same run: what it has done has to be known then. */
+  resumable?: boolean;
 }
 
 /**
@@ -43,6 +45,11 @@ export interface Job<Work = unknown> {
   plan(group: string, options: { dryRun: boolean }): AsyncIterable<Work | Pause>;
   /** Does one piece of work and says what it did. May throw `LeaseLost` or `FencedOut`, which ends the group. */
   process(work: Work, run: GroupRun): Promise<Processed>;
+  /**
+   * What this run has done in a group so far, counted with the work itself. Asked when a group is taken over from a process
+   * that may have died before it reported. Absent: its last report counts.
+   */
+  done?(group: string, runId: string): Promise<Counts>;
   /**
    * What `process` would do with a piece of work if nobody interfered. Pure: this is all that a dry run does. Absent: a dry
    * run only plans.

@@ -18,7 +18,8 @@ export type ReportGroup = (record: GroupRecord) => Promise<boolean>;
 /**
  * Works through one group of a job under a lease that the caller holds: plans and processes piece by piece until nothing is
  * left, a piece asks to stop, the lease is lost, `signal` aborts or the run is ended. Never throws: the record says how it
- * ended, with `partial` if `signal` aborted because the time was up.
+ * ended, with `partial` if `signal` aborted because the time was up. `before`: if another process can go on with this run,
+ * what it has already done in this group; its counts go on from there.
  */
 export async function runGroup(
   {
@@ -28,6 +29,7 @@ export async function runGroup(
     dryRun,
     lease,
     signal,
+    before,
   }: {
     job: Job;
     group: string;
@@ -35,12 +37,14 @@ export async function runGroup(
     dryRun: boolean;
     lease: Lease;
     signal?: AbortSignal;
+    before?: Counts;
   },
   { instance, report }: { instance: Pick<Instance, 'name' | 'clock' | 'telemetry'>; report: ReportGroup },
 ): Promise<GroupRecord> {
   const { clock, telemetry } = instance;
   const owner = { lockOwner: instance.name, fence: lease.fence };
-  let counts: Counts = {};
+  let counts = before ?? {};
+  const resumable = before !== undefined;
   let failure: string | undefined;
   let reportedAt = Number.NEGATIVE_INFINITY;
   const record = await work();
@@ -72,7 +76,7 @@ export async function runGroup(
         }
         const done: Processed = dryRun
           ? { counts: job.preview?.(piece) ?? {} }
-          : await job.process(piece, { runId, group, instance: instance.name, lease });
+          : await job.process(piece, { runId, group, instance: instance.name, lease, resumable });
         counts = addCounts(counts, done.counts);
         failure ??= done.failed;
         if (done.lost !== undefined) return { status: 'lost', ...owner, counts, reason: done.lost };

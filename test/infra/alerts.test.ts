@@ -125,7 +125,7 @@ describe('alerts', () => {
     const { name, groups } = processInvoicesJob(
       {
         ...plentyOfRoom,
-        invoices: { due: unused, claim: unused, openClaims: unused },
+        invoices: { due: unused, claim: unused, openClaims: unused, tallies: unused },
         dispatcher: { dispatch: unused },
         followUps: unused,
         checkShards: unused,

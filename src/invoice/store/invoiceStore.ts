@@ -7,7 +7,7 @@
  */
 import type { Patch } from '../../documents/documentStore.ts';
 import type { Page } from '../../documents/pages.ts';
-import type { Fence } from '../../locking/fence.ts';
+import type { Fence, Tally } from '../../locking/fence.ts';
 import type { OutboxMessage } from '../../outbox/outboxMessage.ts';
 import type { Starting, ToStart } from '../callStart.ts';
 import type { Invoice, InvoiceContent } from '../invoice.ts';
@@ -28,7 +28,7 @@ export interface InvoiceStore {
     except?: { customers: readonly string[]; currencies: readonly string[] };
   }): AsyncIterable<readonly Invoice[]>;
   /** Claims invoices as a batch. @throws {FencedOut} */
-  claim<P extends Writes>(request: ClaimRequest<P>): Promise<Claimed<P>>;
+  claim<P extends ClaimWrites>(request: ClaimRequest<P>): Promise<Claimed<P>>;
   /** Marks invoices of a batch as being called. @throws {NoClearAnswer} */
   start(request: StartRequest): Promise<Started>;
   /** Takes back a start whose calls were not made. No rejection for the store's sake: what stays counts as called. */
@@ -68,6 +68,8 @@ export interface InvoiceStore {
   unknownSince(): Promise<string | undefined>;
   /** The largest fencing token that any shard has seen for a lock; undefined if none has seen one. */
   readonly highestFence: (lockKey: string) => Promise<number | undefined>;
+  /** What a run has done in each shard under a lock, as far as no later run has written there. */
+  tallies(lockKey: string, runId: string): Promise<readonly { shard: string; counts: Tally['counts'] }[]>;
 }
 
 /** The content of one transaction: changes of invoices, and the outbox messages that announce them. */
@@ -76,7 +78,13 @@ export interface Writes {
   readonly messages: readonly OutboxMessage[];
 }
 
-export interface ClaimRequest<P extends Writes> {
+/** The content of a claiming transaction. */
+export interface ClaimWrites extends Writes {
+  /** What the run has then done in this shard. */
+  readonly tally?: Tally;
+}
+
+export interface ClaimRequest<P extends ClaimWrites> {
   shard: string;
   /** The claim's token; each patch writes it into the invoice's timeline, by which a lost answer is settled. */
   batchId: string;
@@ -89,7 +97,7 @@ export interface ClaimRequest<P extends Writes> {
   assertHeld: () => void;
 }
 
-export interface Claimed<P extends Writes> {
+export interface Claimed<P extends ClaimWrites> {
   /** What was written, with its messages as they are stored; absent if nothing was. */
   written?: { plan: P; messages: readonly OutboxMessage[] };
   /** Invoices that somebody else changed first, or that the store gave no clear answer for. */
