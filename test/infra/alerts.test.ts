@@ -52,6 +52,7 @@ describe('alerts', () => {
       'key-rejected',
       'no-successful-run',
       'lease-lost',
+      'lease-strained',
       'lock-contention',
       'run-longer-than-interval',
       'outbox-old',
