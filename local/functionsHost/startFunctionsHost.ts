@@ -8,6 +8,7 @@
  *   ending     – no new work; the app's appTerminate hooks run, and the worker is ended after 5 s
  *   stopped
  */
+import { randomUUID } from 'node:crypto';
 import { realpathSync } from 'node:fs';
 import { resolve } from 'node:path';
 import type { Clock } from '../../src/platform/clock.ts';
@@ -15,10 +16,13 @@ import { systemClock } from '../../src/platform/clock.ts';
 import { type AppFunction, readFunctions, type Trigger } from './appFunctions.ts';
 import type { LogLevel, TypedData } from './coreTypes.ts';
 import type { DurableEngine } from './durable/index.ts';
+import { webhookPath } from './durable/links.ts';
 import { prepareEnvironment, readHostId, readKeys } from './hostEnvironment.ts';
 import { ignoredMembers, readHostJson } from './hostJson.ts';
 import { adminHandler } from './http/admin.ts';
+import { answerEmpty } from './http/httpMessage.ts';
 import { createHttpServer, type RequestHandler } from './http/httpServer.ts';
+import { isAllowed } from './http/keys.ts';
 import { createInvoker } from './invoker.ts';
 import { createListeners } from './listeners.ts';
 import { createLogger } from './logger.ts';
@@ -88,6 +92,8 @@ export async function startFunctionsHost(options: FunctionsHostOptions): Promise
 
   let durable: DurableEngine | undefined;
   let clientData: TypedData = { json: 'null' };
+  // The app's own client asks without a key. On the real host it has a port of its own; here, a path that nobody can guess.
+  const rpcPath = `/runtime/rpc/${randomUUID()}/`;
   let stopped: Promise<void> | undefined;
   const invoker = createInvoker({
     worker,
@@ -125,8 +131,9 @@ export async function startFunctionsHost(options: FunctionsHostOptions): Promise
   if (usesDurableFunctions(functions)) {
     const { startDurableFunctions } = await import('./durableFunctions.ts');
     const log = (level: LogLevel, message: string) => logger.log(level, 'Host.Triggers.DurableTask', message);
-    durable = await startDurableFunctions({ functions, hostJson, settings, instanceId, invoker, log });
-    clientData = { json: JSON.stringify(durable.clientBinding(address)) };
+    const key = keys?.durable;
+    durable = await startDurableFunctions({ functions, hostJson, settings, instanceId, key, invoker, log });
+    clientData = { json: JSON.stringify(durable.clientBinding(address, address + rpcPath)) };
   }
   await Promise.all(listeners.map((listener) => listener.start()));
 
@@ -151,11 +158,16 @@ export async function startFunctionsHost(options: FunctionsHostOptions): Promise
   }
 
   async function answerDurable(...[request, response, url]: Parameters<RequestHandler>): Promise<boolean> {
-    return (
-      durable !== undefined &&
-      url.pathname.startsWith('/runtime/') &&
-      (await durable.handleHttp(request, response))
-    );
+    if (durable === undefined) return false;
+    if (url.pathname.startsWith(rpcPath)) {
+      request.url = webhookPath + url.pathname.slice(rpcPath.length) + url.search;
+    } else if (!url.pathname.toLowerCase().startsWith(webhookPath)) {
+      return false;
+    } else if (!isAllowed(keys, 'durable', request, url)) {
+      answerEmpty(response, 401);
+      return true;
+    }
+    return durable.handleHttp(request, response);
   }
 
   function runManually(wanted: string, input: string): boolean {
