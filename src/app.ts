@@ -167,7 +167,7 @@ export function createApp(settings: Settings, parts: AppParts = {}) {
       } catch (error) {
         if (!(error instanceof HostStopping)) throw error;
         // No answer: as after a crash, Durable Functions hands the group to another host. A failure would end the group.
-        return await new Promise<never>(() => {});
+        return new Promise<never>(() => {});
       }
     },
     /** The end of a manual run. */

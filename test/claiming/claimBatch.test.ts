@@ -274,16 +274,16 @@ describe('claimBatch', () => {
 test('a run that can be taken over leaves with its claims what it has done; one that cannot leaves nothing', async () => {
   const { shard, page } = await dueInvoices(5);
   const run = { ...aRun(), runId: 'resumable' };
-  const { tallies } = parts().invoices;
+  const { invoices } = parts();
   await claim(shard, page.slice(0, 1));
-  expect(await tallies(run.lease.key, run.runId)).toEqual([]);
+  expect(await invoices.tallies(run.lease.key, run.runId)).toEqual([]);
   const first = await claim(shard, page.slice(1, 3), { ...run, done: {} });
   expect(first.tally).toEqual({ runId: run.runId, counts: { claimed: 2, reclaimed: 0, parked: 0 } });
   // Its process dies here, before it reports. The next one begins with what is stored.
-  const [known] = await tallies(run.lease.key, run.runId);
+  const [known] = await invoices.tallies(run.lease.key, run.runId);
   expect(known).toEqual({ shard, counts: first.tally?.counts });
   await claim(shard, page.slice(3), { ...run, done: known?.counts ?? {} });
-  expect(await tallies(run.lease.key, run.runId)).toEqual([
+  expect(await invoices.tallies(run.lease.key, run.runId)).toEqual([
     { shard, counts: { claimed: 4, reclaimed: 0, parked: 0 } },
   ]);
 });
