@@ -106,6 +106,19 @@ customMetrics
 '''
   }
   {
+    name: 'settings-invalid'
+    title: 'Settings are missing or wrong: the app does nothing'
+    severity: 1
+    window: quarter
+    look: 'Look first at GET ops/health, or at the errors in the log of sweepOutbox: both name each setting and what was expected. The app starts working once the settings are right.'
+    query: '''
+customMetrics
+| where name == "payonce.settings.invalid"
+| summarize ticks = sum(valueSum)
+| where ticks > 0
+'''
+  }
+  {
     name: 'lease-strained'
     title: 'Leases were nearly lost: the lock store answers late, or not at all'
     severity: 3

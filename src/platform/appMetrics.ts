@@ -31,6 +31,7 @@ export const metric = {
   workItemPoison: 'work_item.poison',
   workItemPoisonWaiting: 'work_item.poison_waiting',
   parkedWaiting: 'parked.waiting',
+  settingsInvalid: 'settings.invalid',
 } as const;
 
 export type Metric = (typeof metric)[keyof typeof metric];

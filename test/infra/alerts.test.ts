@@ -52,6 +52,7 @@ describe('alerts', () => {
       'key-rejected',
       'no-successful-run',
       'lease-lost',
+      'settings-invalid',
       'lease-strained',
       'lock-contention',
       'run-longer-than-interval',

@@ -158,3 +158,8 @@ test.each([
   const reports = [oldest('claim', 0), report(metric.leaseLeftAtRenewalMs, left, { job: 'sweep-outbox' })];
   expect(fires('lease-strained', reports)).toBe(expected);
 });
+
+test('settings-invalid: one tick that could do nothing is enough', () => {
+  expect(fires('settings-invalid', [oldest('claim', 0)])).toBe(false);
+  expect(fires('settings-invalid', [report(metric.settingsInvalid, 1)])).toBe(true);
+});
