@@ -3,7 +3,7 @@ import type { Ended, FollowUps } from '../followUps/followUps.ts';
 import { type Claim, type Invoice, type PaymentState, unknownSince } from '../invoice/invoice.ts';
 import { ifUnchanged } from '../invoice/invoiceChange.ts';
 import { maxAttempts } from '../invoice/maxAttempts.ts';
-import type { ClaimWrites } from '../invoice/store/invoiceStore.ts';
+import type { Writes } from '../invoice/store/invoiceStore.ts';
 import type { Tally } from '../locking/fence.ts';
 import { newOutboxMessage } from '../outbox/outboxMessage.ts';
 import { commandFor, newPaymentBatch, type PaymentCommand } from '../paying/paymentBatch.ts';
@@ -29,7 +29,7 @@ export interface ClaimCounts {
 
 export const noClaims: ClaimCounts = { claimed: 0, reclaimed: 0, parked: 0, notDue: 0, contended: 0 };
 
-export interface ClaimPlan extends ClaimWrites {
+export interface ClaimPlan extends Writes {
   counts: ClaimCounts;
 }
 

@@ -1,9 +1,8 @@
 /**
  * What the features need from the store of invoices. Two stores implement it, Cosmos DB and one in memory for tests and
  * simulation; `test/invoice/store/invoiceStoreContract.ts` says how one behaves.
- *
- * Each write is one transaction, conditional on what was read or on the claim, and is run until the answer is clear. All
- * methods may reject with `StoreAway`.
+ * Each write is one transaction, on the condition of what was read or claimed, and repeated until the answer is clear.
+ * All methods may reject with `StoreAway`.
  */
 import type { Patch } from '../../documents/documentStore.ts';
 import type { Page } from '../../documents/pages.ts';
@@ -28,7 +27,7 @@ export interface InvoiceStore {
     except?: { customers: readonly string[]; currencies: readonly string[] };
   }): AsyncIterable<readonly Invoice[]>;
   /** Claims invoices as a batch. @throws {FencedOut} */
-  claim<P extends ClaimWrites>(request: ClaimRequest<P>): Promise<Claimed<P>>;
+  claim<P extends Writes>(request: ClaimRequest<P>): Promise<Claimed<P>>;
   /** Marks invoices of a batch as being called. @throws {NoClearAnswer} */
   start(request: StartRequest): Promise<Started>;
   /** Takes back a start whose calls were not made. No rejection for the store's sake: what stays counts as called. */
@@ -66,25 +65,20 @@ export interface InvoiceStore {
   inProgressSince(): Promise<string | undefined>;
   /** Since when (ISO 8601) the oldest unknown payment has been unknown; undefined if every outcome is known. */
   unknownSince(): Promise<string | undefined>;
-  /** The largest fencing token that any shard has seen for a lock; undefined if none has seen one. */
+  /** The largest fencing token that any shard has seen for a lock; undefined if none has. */
   readonly highestFence: (lockKey: string) => Promise<number | undefined>;
   /** What a run has done in each shard under a lock, as far as no later run has written there. */
   tallies(lockKey: string, runId: string): Promise<readonly { shard: string; counts: Tally['counts'] }[]>;
 }
 
-/** The content of one transaction: changes of invoices, and the outbox messages that announce them. */
+/** The content of one transaction: changes of invoices, the messages that announce them, and what the run has then done. */
 export interface Writes {
   readonly patches: readonly Patch[];
   readonly messages: readonly OutboxMessage[];
-}
-
-/** The content of a claiming transaction. */
-export interface ClaimWrites extends Writes {
-  /** What the run has then done in this shard. */
   readonly tally?: Tally;
 }
 
-export interface ClaimRequest<P extends ClaimWrites> {
+export interface ClaimRequest<P extends Writes> {
   shard: string;
   /** The claim's token; each patch writes it into the invoice's timeline, by which a lost answer is settled. */
   batchId: string;
@@ -97,7 +91,7 @@ export interface ClaimRequest<P extends ClaimWrites> {
   assertHeld: () => void;
 }
 
-export interface Claimed<P extends ClaimWrites> {
+export interface Claimed<P extends Writes> {
   /** What was written, with its messages as they are stored; absent if nothing was. */
   written?: { plan: P; messages: readonly OutboxMessage[] };
   /** Invoices that somebody else changed first, or that the store gave no clear answer for. */

@@ -1,10 +1,10 @@
 import { ContainerClient, newPipeline, type StoragePipelineOptions } from '@azure/storage-blob';
 import type { LockStore, LockView, StoreTraits } from '../../lockStore.ts';
 import { remembered } from '../remembered.ts';
+import { ownConnections } from './blobConnections.ts';
 import { blobAnswer, blobError, refusal } from './blobErrors.ts';
 import { fromMetadata, keyOf, toMetadata } from './blobMetadata.ts';
 import { blobName, commonNamePrefix } from './blobName.ts';
-import { ownConnections } from './ownConnections.ts';
 
 /**
  * The other states, `available`, `expired` and `broken`, can be acquired
@@ -26,7 +26,7 @@ export const blobTraits: StoreTraits = {
  *
  * Takes the address and credential of `container` but not its pipeline: the SDK retries inside a call, and a
  * lease must account for every request. `pipeline` configures the pipeline used instead; its `retryOptions`
- * are ignored. Its connections are its own, too (ownConnections.ts).
+ * are ignored. Its connections are its own, too (blobConnections.ts).
  */
 export function blobLockStore(container: ContainerClient, pipeline: StoragePipelineOptions = {}): LockStore {
   const connections = ownConnections(container.url);
