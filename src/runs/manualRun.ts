@@ -74,15 +74,16 @@ export async function runManualGroup(
   const job = jobNamed(jobs, name);
   const report = (record: GroupRecord) =>
     runs.updateGroup({ job: name, runId }, group, record, new Date(clock.now()).toISOString());
-  let before: Counts = {};
+  // A dry run repeats all of its work, and counts it again.
+  const countedBefore = () => (dryRun ? {} : countsOf(job, { runs, telemetry }, { runId, group }));
   try {
     await using lease = await locks.acquire(
       jobLockKey(name, group),
       { instance: instance.name, job: name, runId },
       { waitMs: leaseWaitMs, signal: budget.signal },
     );
-    // Under the lease: whoever had it before counts no more. A dry run repeats all of its work, and counts it again.
-    if (!dryRun) before = await countedBefore(job, { runs, telemetry }, { runId, group });
+    // Under the lease: whoever had it before counts no more.
+    const before = await countedBefore();
     const record = await runGroup(
       { job, group, runId, dryRun, lease, signal: budget.signal, before },
       { instance, report },
@@ -95,10 +96,11 @@ export async function runManualGroup(
     if (signal?.aborted === true) throw new HostStopping({ cause: error });
     if (!(error instanceof LockTimeout)) throw error;
     // If the lock store failed, nobody may have the lease, and a group that waits for it would hide that.
+    const counts = await countedBefore();
     const record: GroupRecord =
       error.cause === undefined
-        ? { status: 'skipped', counts: before, reason: 'held elsewhere' }
-        : { status: 'failed', counts: before, reason: errorText(error.cause) };
+        ? { status: 'skipped', counts, reason: 'held elsewhere' }
+        : { status: 'failed', counts, reason: errorText(error.cause) };
     await report(record).catch(() => telemetry.count(metric.runReportFailed, { job: name }));
     return record;
   }
@@ -116,14 +118,14 @@ export class HostStopping extends Error {
  * What the run has done in a group before: in a process that died, or whose answer was lost. The record may lack what came
  * after its last report; the job knows better if it keeps count with its work.
  */
-async function countedBefore(
+async function countsOf(
   job: Job,
   { runs, telemetry }: Pick<ManualRunParts, 'runs'> & Pick<Instance, 'telemetry'>,
   { runId, group }: { runId: string; group: string },
 ): Promise<Counts> {
   try {
     const known = (await runs.read(job.name, runId))?.groups[group];
-    if (known === undefined || known.fence === undefined) return {};
+    if (known === undefined || known.status === 'pending') return {};
     return atLeast(known.counts, (await job.done?.(group, runId)) ?? {});
   } catch {
     // Records are for people: the work is done without them too.

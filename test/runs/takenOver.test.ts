@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { jobLockKey } from '../../src/locking/index.ts';
 import { cosmosRunStore } from '../../src/runs/cosmosRunStore.ts';
 import { endManualRun, HostStopping, newManualRun, runManualGroup } from '../../src/runs/manualRun.ts';
 import { runView } from '../../src/runs/runRecord.ts';
@@ -26,6 +27,7 @@ async function aRun({ job }: JobWatch, { dryRun = false } = {}) {
   const { locks, clock, telemetry } = virtualLocks();
   return {
     key,
+    clock,
     parts: { jobs: [job], locks, runs, instance: anInstance({ clock, telemetry }) },
     task: (group: string) => ({ ...key, group, dryRun }),
     view: async () => {
@@ -76,6 +78,18 @@ describe('a group that is done again', () => {
     const run = await aRun(aJob({ '0': 3 }), { dryRun: true });
     await runManualGroup(run.parts, run.task('0'));
     expect(await runManualGroup(run.parts, run.task('0'))).toMatchObject({ counts: { done: 3 } });
+  });
+
+  test('keeps its counts while its lease is held elsewhere', async () => {
+    const run = await aRun(aJob({ '0': 3 }));
+    await runs.updateGroup(run.key, '0', group('running', 0, 4), at);
+    const { locks } = run.parts;
+    const held = await locks.tryAcquire(jobLockKey(run.key.job, '0'), { instance: 'b', job: 'count' });
+    const waiting = runManualGroup(run.parts, run.task('0'));
+    for (let n = 0; n < 25; n++) await run.clock.advance(1_000);
+    expect(await waiting).toMatchObject({ status: 'skipped', counts: { done: 4 } });
+    await held?.release();
+    expect(await runManualGroup(run.parts, run.task('0'))).toMatchObject({ counts: { done: 7 } });
   });
 
   test('is not overwritten by the process that lost it', async () => {

@@ -114,6 +114,7 @@ export async function payThroughShutdowns(
   /** One manual run after the other: at any moment one is under way. */
   async function runManually(): Promise<void> {
     for (let n = 0; !over; n++) {
+      await delay(500);
       const runId = await hosts.startRun(`manual-${n}`);
       for (let status = 'running'; runId !== undefined && status === 'running' && !over; ) {
         await delay(500);
@@ -199,6 +200,8 @@ async function startHosts(cloud: LocalCloud, size: number): Promise<Hosts> {
 
   return {
     async terminate(random) {
+      // All of them may just be on their way out.
+      while (up.length === 0) await delay(200);
       const [leaving] = up.splice(random.between(0, Math.max(0, up.length - 1)), 1);
       if (leaving === undefined) throw new Error('no host is up');
       const signalled = performance.now();
