@@ -8,10 +8,12 @@ import { receiptFollowUp, receiptStage } from './followUps/receipts.ts';
 import { webhookFollowUp, webhookStage } from './followUps/webhook.ts';
 import { createLocks, jobLockKey } from './locking/index.ts';
 import { blobLocks, type OpenLocks } from './lockStores.ts';
+import { bulkJob } from './ops/bulk/bulkJob.ts';
 import { opsApi } from './ops/opsApi.ts';
 import { poisonSource } from './ops/poisonSource.ts';
 import { sweepAndReport } from './ops/sweepAndReport.ts';
 import { createBacklog, createDispatcher } from './outbox/dispatcher.ts';
+import { watchPause } from './pacing/pause.ts';
 import { checkedAccount } from './paying/accountCheck.ts';
 import { withCircuitBreaker } from './paying/circuitBreaker.ts';
 import { defaultSettlementPolicy } from './paying/decideSettlement.ts';
@@ -26,23 +28,15 @@ import { stripeProvider } from './paying/stripe/stripeProvider.ts';
 import { appTelemetry, metric } from './platform/appMetrics.ts';
 import { systemClock } from './platform/clock.ts';
 import type { Instance } from './platform/instance.ts';
-import { stopBudgetMs, stopInOrder, timeBudget, workUnderWay } from './platform/stopping.ts';
+import { stopApp, timeBudget, workUnderWay } from './platform/stopping.ts';
 import { refundStage } from './refunds/refundStage.ts';
-import { endManualRun, HostStopping, runManualGroup } from './runs/manualRun.ts';
+import { answerUnlessStopping, endManualRun, runManualGroup } from './runs/manualRun.ts';
 import { runScheduled } from './runs/runScheduled.ts';
 import type { Settings } from './settings/settings.ts';
 import { checkPayments } from './tracking/checkPayments.ts';
+import { heldStage } from './workItems/heldStage.ts';
 import { poisonItems } from './workItems/poison.ts';
 import { createProcessWorkItem } from './workItems/processWorkItem.ts';
-
-/** When each part of the shutdown is over, in milliseconds since it began. All of it ends within `stopBudgetMs`. */
-const stopTimes = {
-  stepsMs: 1_500,
-  workMs: 2_500,
-  followUpsMs: 3_000,
-  metricsMs: 3_700,
-  closeMs: stopBudgetMs,
-};
 
 /** What a test or a simulation may replace. */
 export interface AppParts extends Partial<Omit<Instance, 'name'>> {
@@ -71,16 +65,17 @@ export function createApp(settings: Settings, parts: AppParts = {}) {
   const backlog = createBacklog(dispatcher, clock);
   const stripe = { ...settings.stripe, timeoutMs };
   const given = parts.provider ?? stripeProvider(stripe);
-  const account = checkedAccount(given, cloud.account, instance);
-  const checkKey = keyCheck(given, instance);
-  const pace = paymentPace({ store: cloud.pace, instance, stopping: locks.stopping }, allowance);
+  const pause = watchPause(cloud.pauses, clock);
+  const account = checkedAccount(given, cloud.account, instance, pause);
+  const checkKey = keyCheck(given, instance, pause);
+  const pace = paymentPace({ store: cloud.pace, instance, stopping: locks.stopping, pause }, allowance);
   const called = account.guard(withCircuitBreaker(given, instance));
   const provider = pacedProvider(called, pace, instance);
   const webhook = settings.notify === undefined ? [] : [webhookFollowUp];
   const followUps = followUpsOf([receiptFollowUp, reconciliationFollowUp, ...webhook]);
 
   const job = processInvoicesJob(
-    { ...cloud, dispatcher, followUps, instance },
+    { ...cloud, dispatcher, followUps, pause, instance },
     { shards, groups, batchSize, claimStaleMs, ceiling: allowance.rate },
   );
   const executePayments = createExecutePayments(
@@ -90,15 +85,17 @@ export function createApp(settings: Settings, parts: AppParts = {}) {
   const tracking = { invoices, provider, followUps, settlement: defaultSettlementPolicy, instance };
   const stages = [
     receiptStage(cloud.receipts),
-    reconciliationStage({ invoices, provider, followUps, instance }),
-    refundStage(tracking),
-    paymentEventStage(tracking),
+    heldStage(reconciliationStage({ invoices, provider, followUps, instance }), pause.why),
+    heldStage(refundStage(tracking), pause.why),
+    heldStage(paymentEventStage(tracking), pause.why),
     ...(settings.notify === undefined ? [] : [webhookStage(settings.notify, { clock })]),
   ];
   const poison = poisonItems({ ...workItems, store: cloud.poison, stages, clock });
   const processWorkItem = createProcessWorkItem({ ...workItems, stages, effects, locks, poison, instance });
-  const running = { jobs: [job], locks, runs, instance };
   const deadLetters = [poisonSource(poison, workItems), ...cloud.deadLetters];
+  const bulk = bulkJob({ ...cloud, deadLetters, corrections: tracking, instance });
+  const running = { jobs: [job, bulk], locks, runs, instance };
+  const opsParts = { environment: settings.environment, job, bulk, deadLetters };
   const healthChecks = [...cloud.healthChecks, ...account.healthChecks];
   const refunds = given.refund !== undefined && given.retrieve !== undefined;
   const { track, ended } = workUnderWay(clock);
@@ -109,18 +106,10 @@ export function createApp(settings: Settings, parts: AppParts = {}) {
 
   return {
     settings,
-    ops: opsApi({
-      ...cloud,
-      environment: settings.environment,
-      job,
-      deadLetters,
-      corrections: tracking,
-      refunds,
-      healthChecks,
-      instance,
-    }),
-    /** A tick of the job's timer. */
+    ops: opsApi({ ...cloud, ...opsParts, corrections: tracking, refunds, healthChecks, instance }),
+    /** A tick of the job's timer; null while payments are paused. */
     async processInvoices() {
+      if ((await pause.why()) !== undefined) return null;
       using _busy = backlog.busy();
       return await track(runScheduled(job, running, locks.stopping));
     },
@@ -137,9 +126,10 @@ export function createApp(settings: Settings, parts: AppParts = {}) {
     },
     /**
      * The other tick of that timer: without a webhook it reads the list of events, then it asks about payments in progress;
-     * null if another instance does.
+     * null if another instance does, or payments are paused.
      */
     async trackPayments() {
+      if ((await pause.why()) !== undefined) return null;
       const owner = { instance: instance.name, job: 'track-payments' };
       await using lease = await locks.tryAcquire(jobLockKey(owner.job), owner);
       if (lease === null) return null;
@@ -161,30 +151,13 @@ export function createApp(settings: Settings, parts: AppParts = {}) {
     },
     /** One group of a manual run. */
     async runJobGroup(task: unknown) {
-      try {
-        using _busy = backlog.busy();
-        return await track(runManualGroup(running, task, locks.stopping));
-      } catch (error) {
-        if (!(error instanceof HostStopping)) throw error;
-        // No answer: as after a crash, Durable Functions hands the group to another host. A failure would end the group.
-        return new Promise<never>(() => {});
-      }
+      using _busy = backlog.busy();
+      return await answerUnlessStopping(track(runManualGroup(running, task, locks.stopping)));
     },
     /** The end of a manual run. */
     endJobRun: (end: unknown) => track(endManualRun(running, end)),
-    /**
-     * Takes no new work, lets steps under way finish and gives the leases back, while payments under way settle; then sends
-     * the follow-ups and, with `sendMetrics`, the last metrics. Nothing depends on it: whatever is not done within
-     * `stopBudgetMs` is done elsewhere, as after a crash.
-     */
-    stop(sendMetrics: () => Promise<void> = async () => {}) {
-      const { stepsMs, workMs, followUpsMs, metricsMs, closeMs } = stopTimes;
-      return stopInOrder(clock, [
-        { byMs: workMs, run: (leftMs) => Promise.all([locks.drain(stepsMs), ended(leftMs)]) },
-        { byMs: followUpsMs, run: (leftMs) => backlog.drained(leftMs) },
-        { byMs: metricsMs, run: sendMetrics },
-        { byMs: closeMs, run: () => cloud.close() },
-      ]);
-    },
+    /** Ends the app in the time that the host grants (platform/stopping.ts). `sendMetrics`: the last of them. */
+    stop: (sendMetrics: () => Promise<void> = async () => {}) =>
+      stopApp(clock, { locks, work: ended, backlog, sendMetrics, cloud }),
   };
 }

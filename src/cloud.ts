@@ -22,9 +22,10 @@ import type { OutboxStore } from './outbox/outboxStore.ts';
 import { serviceBusDestination } from './outbox/serviceBusDestination.ts';
 import { sendToQueue, storageQueueDestination } from './outbox/storageQueueDestination.ts';
 import { cosmosHeadBoard } from './pacing/cosmosHeadBoard.ts';
-import { cosmosPaceStore } from './pacing/cosmosPaceStore.ts';
+import { cosmosPaceStore, cosmosPauseStore } from './pacing/cosmosPaceStore.ts';
 import type { HeadBoard } from './pacing/headBoard.ts';
 import type { PaceStore } from './pacing/paceStore.ts';
+import type { PauseStore } from './pacing/pause.ts';
 import { type AccountRecord, accountRecord } from './paying/accountRecord.ts';
 import type { HeldMessages } from './paying/executePayments.ts';
 import { azureClients } from './platform/azureClients.ts';
@@ -48,6 +49,7 @@ export interface Cloud {
   outbox: OutboxStore;
   lockStore: LockStore;
   pace: PaceStore;
+  pauses: PauseStore;
   heads: HeadBoard;
   eventCursor: EventCursor;
   runs: RunStore;
@@ -99,6 +101,7 @@ export function azureCloud(
     outbox: cosmosOutboxStore(containers.invoices, { clock, onUnreadable }),
     lockStore,
     pace: cosmosPaceStore(containers.pace),
+    pauses: cosmosPauseStore(containers.pace),
     heads: cosmosHeadBoard(containers.pace),
     eventCursor: cosmosEventCursor(containers.pace),
     runs: cosmosRunStore(containers.runs, onUnreadable),

@@ -67,7 +67,7 @@ export function idleApp(
 
 function healthOf({ problems }: BadSettings): OpsResponse {
   const checks = { settings: { ok: false as const, ms: 0, error: problems.join('; ') } };
-  return { status: 503, jsonBody: { status: 'failing', checks } satisfies Health };
+  return { status: 503, jsonBody: { status: 'failing', paused: 'unknown', checks } satisfies Health };
 }
 
 function fieldErrors({ problems }: BadSettings) {

@@ -55,12 +55,14 @@ var alerts = [
     // is being paid: at less than two fifths of the configured rate, it is not.
     query: replace(replace('''
 customMetrics
-| where name in ("payonce.invoice.overdue_oldest_ms", "payonce.payment.outcome")
+| where name in ("payonce.invoice.overdue_oldest_ms", "payonce.payment.outcome", "payonce.paused_ms")
 | summarize reports = countif(name == "payonce.invoice.overdue_oldest_ms" and timestamp > ago(8m)),
     claimed = maxif(valueMax, name == "payonce.invoice.overdue_oldest_ms" and tostring(customDimensions.since) == "claim"),
     due = maxif(valueMax, name == "payonce.invoice.overdue_oldest_ms" and tostring(customDimensions.since) == "due"),
-    paid = sumif(valueSum, name == "payonce.payment.outcome" and tostring(customDimensions.outcome) == "succeeded")
-| extend late = iff(reports == 0 or claimed > 300000 or (due > UNCLAIMED and paid < PAID), 1, 0)
+    paid = sumif(valueSum, name == "payonce.payment.outcome" and tostring(customDimensions.outcome) == "succeeded"),
+    paused = countif(name == "payonce.paused_ms" and valueMax > 0)
+| extend unpaid = claimed > 300000 or (due > UNCLAIMED and paid < PAID)
+| extend late = iff(reports == 0 or (unpaid and paused == 0), 1, 0)
 | where late > 0
 ''', 'UNCLAIMED', string((invoiceIntervalSeconds + 240) * 1000)), 'PAID', string(paymentRate * 360))
   }
@@ -82,13 +84,14 @@ customMetrics
     title: 'A shard group has had no completed run for three intervals'
     severity: 1
     window: threeRuns
-    look: 'Look first at GET ops/locks for the groups named in the result: is the lease held elsewhere indefinitely, or is there no lease? Then at GET ops/runs and ops/health: is a run failing, or is the app stopped? Dry runs and manual runs do not count.'
+    look: 'Look first at GET ops/locks for the groups named in the result: is the lease held elsewhere indefinitely, or is there no lease? Then at GET ops/runs and ops/health: is a run failing, or is the app stopped? Dry runs and manual runs do not count, and nothing runs while payments are paused.'
     query: replace('''
 customMetrics
-| where name == "payonce.run.group_ended" and tostring(customDimensions.job) == "process-invoices"
-| summarize done = make_set_if(tolong(customDimensions.group), tostring(customDimensions.status) in ("completed", "partial"))
+| where (name == "payonce.run.group_ended" and tostring(customDimensions.job) == "process-invoices")
+  or name == "payonce.paused_ms"
+| summarize done = make_set_if(tolong(customDimensions.group), name == "payonce.run.group_ended" and tostring(customDimensions.status) in ("completed", "partial")), paused = countif(name == "payonce.paused_ms" and valueMax > 0)
 | extend groups = set_difference(range(0, LAST, 1), done)
-| extend stuck = array_length(groups)
+| extend stuck = iff(paused > 0, 0, array_length(groups))
 | where stuck > 0
 ''', 'LAST', string(shardGroups - 1))
   }
@@ -151,7 +154,7 @@ customMetrics
     title: 'A run took longer than its interval, or was cut off by the function time limit'
     severity: 3
     window: quarter
-    look: 'Look first at the counts and groups of the run in GET ops/runs/{id}: more due invoices than usual, or a slow Cosmos DB (429s)? A "partial" group ran out of time; the next run continues where it stopped.'
+    look: 'Look first at the counts and groups of the run in GET ops/runs/{id}: more due invoices than usual, or a slow Cosmos DB (429s)? A "partial" group ran out of time, or payments were paused: its reason says which. The next run continues where it stopped.'
     // A function stops after 9.5 minutes, so with a longer interval a run never outlasts it: it is cut off.
     query: replace('''
 customMetrics
@@ -197,7 +200,7 @@ customMetrics
     title: 'Work items failed too often and became poison'
     severity: 2
     window: quarter
-    look: 'Look first at GET ops/dead-letters: it lists poison work items with their last error. The alert stays active until all are redriven.'
+    look: 'Look first at GET ops/dead-letters: it lists poison work items with their last error. The alert stays active until all are redriven or discarded.'
     query: '''
 customMetrics
 | where name == "payonce.work_item.poison_waiting"
@@ -365,6 +368,20 @@ customMetrics
 | summarize steps = count(), standing = countif(not(grew)), waiting = max(waiting)
 | extend growing = iff(steps > 5 and standing < 2, waiting, 0)
 | where growing > 0
+'''
+  }
+  {
+    name: 'paused'
+    title: 'Payments have been paused for more than an hour'
+    severity: 3
+    window: quarter
+    look: 'Look first at GET ops/health: it says who paused them, when and why. POST ops/resume ends the pause.'
+    // The latest report: each sweep says how long the pause has been in force, and 0 if there is none.
+    query: '''
+customMetrics
+| where name == "payonce.paused_ms"
+| summarize arg_max(timestamp, valueMax)
+| where valueMax > 3600000
 '''
   }
   {

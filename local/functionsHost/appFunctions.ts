@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import type { Binding, FunctionMetadata } from './coreTypes.ts';
 import { HostStartError } from './hostStartError.ts';
+import { type OutputBinding, readOutput } from './outputs/outputBinding.ts';
 import { resolveNames, type Settings } from './settings.ts';
 
 const dataType = z.enum(['string', 'binary']).catch('string').default('string');
@@ -47,6 +48,8 @@ export interface AppFunction<T extends Trigger = Trigger> {
   triggerName: string;
   /** Names of the inputs that carry the Durable Functions client. */
   durableClients: string[];
+  /** Where its return value and extra outputs go, apart from an HTTP answer. */
+  outputs: OutputBinding[];
 }
 
 /**
@@ -75,8 +78,15 @@ function readFunction(metadata: FunctionMetadata, settings: Settings): AppFuncti
   if (trigger === undefined) throw new HostStartError('it has no trigger');
   const read = readTrigger(trigger[1], settings);
   const durableClients: string[] = [];
-  for (const [name, { type, direction }] of bindings) {
+  const outputs: OutputBinding[] = [];
+  for (const [name, binding] of bindings) {
+    const { type, direction } = binding;
     if (name === trigger[0]) continue;
+    const output = direction === 'out' ? readOutput(name, binding, settings) : undefined;
+    if (output !== undefined) {
+      outputs.push(output);
+      continue;
+    }
     if (type.toLowerCase() === 'durableclient' && direction === 'in') durableClients.push(name);
     else if (!(type === 'http' && name === '$return' && read.type === 'http')) {
       throw new HostStartError(
@@ -84,7 +94,7 @@ function readFunction(metadata: FunctionMetadata, settings: Settings): AppFuncti
       );
     }
   }
-  return { name: metadata.name, trigger: read, triggerName: trigger[0], durableClients };
+  return { name: metadata.name, trigger: read, triggerName: trigger[0], durableClients, outputs };
 }
 
 function readTrigger(binding: Binding, settings: Settings): Trigger {

@@ -68,6 +68,8 @@ export interface CoreInvocationContext {
 
 export interface InvocationResponse {
   returnValue?: TypedData | null;
+  /** Extra outputs that the function has set. */
+  outputData?: { name: string; data: TypedData }[];
 }
 
 export interface InvocationModel {

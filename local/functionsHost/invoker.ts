@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type { AppFunction } from './appFunctions.ts';
 import type { InvocationResponse, TypedData } from './coreTypes.ts';
 import type { Logger, LogSource } from './logger.ts';
+import type { OutputSender } from './outputs/outputSender.ts';
 import type { Worker } from './worker/worker.ts';
 import type { WorkerProcess } from './worker/workerProcess.ts';
 
@@ -34,13 +35,15 @@ export interface InvokerOptions {
   functionTimeout: number;
   /** Data of the Durable Functions client binding. */
   durableClient: () => TypedData;
+  outputs: Pick<OutputSender, 'send'>;
 }
 
 /**
  * A function that takes longer than `functionTimeout` ends its worker with everything else that runs there, as on the real
  * host: nothing can stop a function by itself.
  */
-export function createInvoker({ worker, logger, functionTimeout, durableClient }: InvokerOptions): Invoker {
+export function createInvoker(options: InvokerOptions): Invoker {
+  const { worker, logger, functionTimeout, durableClient, outputs } = options;
   const running = new Map<string, string>();
   let becameIdle: PromiseWithResolvers<void> | undefined;
 
@@ -54,6 +57,7 @@ export function createInvoker({ worker, logger, functionTimeout, durableClient }
     try {
       const process = input.process ?? (await worker.current());
       const response = await withTimeout(process.invoke(fn.name, invocationId, requestFor(fn, input)));
+      await outputs.send(fn.outputs, response);
       if (logger.writes('information', category)) {
         logger.log('information', category, `executed (succeeded, ${elapsed(startedAt)} ms)`, source);
       }

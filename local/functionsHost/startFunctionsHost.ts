@@ -27,6 +27,7 @@ import { createInvoker } from './invoker.ts';
 import { createListeners } from './listeners.ts';
 import { createLogger } from './logger.ts';
 import { manualInput } from './manualRun.ts';
+import { createOutputSender } from './outputs/outputSender.ts';
 import type { Settings } from './settings.ts';
 import { keepWorker } from './worker/worker.ts';
 
@@ -95,8 +96,10 @@ export async function startFunctionsHost(options: FunctionsHostOptions): Promise
   // The app's own client asks without a key. On the real host it has a port of its own; here, a path that nobody can guess.
   const rpcPath = `/runtime/rpc/${randomUUID()}/`;
   let stopped: Promise<void> | undefined;
+  const outputs = createOutputSender(hostJson.extensions.queues.messageEncoding);
   const invoker = createInvoker({
     worker,
+    outputs,
     logger,
     functionTimeout: hostJson.functionTimeout,
     durableClient: () => clientData,
@@ -148,6 +151,7 @@ export async function startFunctionsHost(options: FunctionsHostOptions): Promise
     await worker.stop();
     const settled = quiet.then(() => Promise.all(listeners.map((listener) => listener.close())));
     await atMost(settleMs, settled);
+    await atMost(settleMs, outputs.close());
   }
 
   async function atMost(ms: number, work: Promise<unknown>): Promise<void> {

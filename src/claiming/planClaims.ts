@@ -57,7 +57,7 @@ export function planClaims(
     claimant: Claimant;
     followUps: FollowUps;
     /** What the run has done in this shard before. Absent: nobody counts. */
-    done?: Tally['counts'];
+    done?: Tally['counts'] | undefined;
   },
 ): ClaimPlan {
   const at = new Date(now).toISOString();

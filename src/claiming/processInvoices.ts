@@ -10,11 +10,12 @@ import type { OutboxMessage } from '../outbox/outboxMessage.ts';
 import { createClaimRoom, type RoomPolicy, unlimitedRoom } from '../pacing/claimRoom.ts';
 import type { HeadBoard } from '../pacing/headBoard.ts';
 import type { PaceStore } from '../pacing/paceStore.ts';
+import type { PauseWatch } from '../pacing/pause.ts';
 import { metric } from '../platform/appMetrics.ts';
 import { paceLimits } from '../platform/azureNames.ts';
 import { errorText } from '../platform/errorText.ts';
 import type { Instance } from '../platform/instance.ts';
-import { type Counts, defineJob, type GroupRun, type Job, type Processed } from '../runs/job.ts';
+import { type Counts, defineJob, type GroupRun, type Job, OnHold, type Processed } from '../runs/job.ts';
 import { addCounts } from '../runs/runRecord.ts';
 import { nextBatch } from './batchesOf.ts';
 import { type ClaimCounts, decideClaim, noClaims, planClaims } from './planClaims.ts';
@@ -34,6 +35,8 @@ export interface ProcessInvoicesParts {
   /** The schedule of the payments, by which the claims keep to what can be paid soon. */
   pace: PaceStore;
   heads: HeadBoard;
+  /** While payments are paused nothing is claimed. */
+  pause: Pick<PauseWatch, 'why'>;
   dispatcher: Dispatcher;
   followUps: FollowUps;
   instance: Instance;
@@ -45,11 +48,10 @@ const jobName = 'process-invoices';
 
 /** The job that claims every due invoice and orders its payment through the outbox. The consumer pays it (paying/). */
 export function processInvoicesJob(parts: ProcessInvoicesParts, policy: ClaimingPolicy): Job {
-  const { invoices, dispatcher, pace, heads, instance, checkShards } = parts;
+  const { invoices, dispatcher, pace, pause, heads, instance, checkShards } = parts;
   const { clock, telemetry } = instance;
   const { shards, groups, batchSize } = policy;
-  /** What the latest run has done, by shard. */
-  const tallies = new Map<string, Tally>();
+  const tallies = new Map<string, Tally>(); // What the latest run has done, by shard.
   return defineJob<ClaimWork>({
     name: jobName,
     groups: Array.from({ length: groups }, (_, group) => `${group}`),
@@ -61,7 +63,7 @@ export function processInvoicesJob(parts: ProcessInvoicesParts, policy: Claiming
         paceLimits.charges,
         policy,
       );
-      yield* planDue(
+      const due = planDue(
         { invoices, clock, heads, room: dryRun ? unlimitedRoom(batchSize) : room },
         {
           group,
@@ -70,6 +72,14 @@ export function processInvoicesJob(parts: ProcessInvoicesParts, policy: Claiming
           cut: (page, size) => nextBatch(page, size, batchSize),
         },
       );
+      for await (const piece of due) {
+        const why = dryRun ? undefined : await pause.why();
+        if (why !== undefined) {
+          yield new OnHold(why);
+          return;
+        }
+        yield piece;
+      }
     },
 
     async process(work, run) {
@@ -176,15 +186,7 @@ export async function claimBatch(
     invoices: read,
     fence: { lockKey: lease.key, token: lease.fence },
     plan: (unchanged, now) =>
-      planClaims(unchanged, {
-        batchId,
-        shard,
-        now,
-        claimStaleMs,
-        claimant,
-        followUps,
-        ...(done === undefined ? {} : { done }),
-      }),
+      planClaims(unchanged, { batchId, shard, now, claimStaleMs, claimant, followUps, done }),
     assertHeld: () => lease.assertHeld(),
   });
   if (written === undefined) return { counts: { ...noClaims, contended } };

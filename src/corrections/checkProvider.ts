@@ -2,6 +2,7 @@ import type { Invoice } from '../invoice/invoice.ts';
 import { atRisk, goneBack } from '../invoice/reversals.ts';
 import { soughtOf } from '../paying/chargeUnderKey.ts';
 import { isReversedInFull } from '../paying/mergeReversals.ts';
+import { noTurn } from '../paying/pacedProvider.ts';
 import type { FoundPayment, NotCalled, PaymentCalls, RetrievedPayment } from '../paying/paymentProvider.ts';
 
 /** What the provider has for an invoice. */
@@ -121,4 +122,4 @@ function viewOfRetrieved(
   }
 }
 
-const notCalled: ProviderView = { kind: 'silent', message: 'the turn of the call did not come in time' };
+const notCalled: ProviderView = { kind: 'silent', message: noTurn };

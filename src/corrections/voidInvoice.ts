@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { Invoice } from '../invoice/invoice.ts';
+import { noTurn } from '../paying/pacedProvider.ts';
 import { ifStillSo, whileUnchanged } from './attempts.ts';
 import { callsOf, checked, recordPayment } from './check.ts';
 import type { Corrected, CorrectionParts, NotCorrected } from './corrections.ts';
@@ -67,7 +68,7 @@ export function voidInvoice(
       case 'refused':
         return { kind: 'notCanceled', paymentId, message: outcome.message };
       case 'notCalled':
-        return { kind: 'silent', message: 'the turn of the call did not come in time' };
+        return { kind: 'silent', message: noTurn };
       case 'heldBack':
       case 'unknown':
         return { kind: 'silent', message: outcome.message };

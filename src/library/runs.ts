@@ -4,7 +4,15 @@
  */
 export { asShown } from '../runs/abandoned.ts';
 export { type CancelledRun, cancelRun } from '../runs/cancelRun.ts';
-export { type Counts, defineJob, type GroupRun, type Job, Pause, type Processed } from '../runs/job.ts';
+export {
+  type Counts,
+  defineJob,
+  type GroupRun,
+  type Job,
+  OnHold,
+  Pause,
+  type Processed,
+} from '../runs/job.ts';
 export {
   type GroupRecord,
   type RunRecord,

@@ -12,7 +12,7 @@ export function whyNotRetried(id: string, why: Exclude<RetriedInvoice, { kind: '
   switch (why.kind) {
     case 'refused':
       return conflict(
-        `invoice "${id}" is ${why.status}: expected one that is parked or declined, only those are retried`,
+        `invoice "${id}" is ${why.status}: expected one that is parked or declined, or that waits for a later try`,
       );
     case 'mayBeCharged':
       return conflict(

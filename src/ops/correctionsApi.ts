@@ -29,7 +29,8 @@ export const retrySchema = reasonBodySchema
   });
 
 /**
- * `POST ops/invoices/{id}/retry` `{reason?, notCharged?, paymentMethod?}`: the next run pays a parked or declined invoice.
+ * `POST ops/invoices/{id}/retry` `{reason?, notCharged?, paymentMethod?}`: the next run pays a parked or declined
+ * invoice, or one that waits for a later try.
  */
 export async function retryInvoiceFor(request: OpsRequest, parts: Parts): Promise<OpsResponse> {
   const { id = '' } = request.params;

@@ -7,14 +7,73 @@ export interface DeadLetter {
   /** ISO 8601. */
   at: string | null;
   body: unknown;
+  /** Its place in the order of its source. */
+  place: string;
 }
 
-/** Where messages that were given up end up, and from which they can be sent again. */
+/** Why somebody throws messages away, and who. */
+export interface Discarded {
+  reason: string;
+  by: string;
+}
+
+/** Where messages that were given up end up, and from which they can be sent again or thrown away. */
 export interface DeadLetterSource {
   name: string;
-  list(limit: number): Promise<DeadLetter[]>;
+  /** The first of them, or the first behind a place. Their order does not change. */
+  list(limit: number, behind?: string): Promise<DeadLetter[]>;
   /** Whether an id can be one of this source: it saves searching the others. */
   owns(id: string): boolean;
   /** Sends those with these ids again, and yields each id once it is sent: a later failure undoes nothing. */
   redrive(ids: ReadonlySet<string>): AsyncIterable<string>;
+  /** Throws those with these ids away, and yields each id once it is gone. */
+  discard(ids: ReadonlySet<string>, why: Discarded): AsyncIterable<string>;
+}
+
+/** What narrows a list of dead letters. What is absent does not matter. */
+export interface DeadLetterFilter {
+  queue?: string;
+  /** Part of the reason, in any case. */
+  reason?: string;
+  /** Given up before this time, or at this time or later: ISO 8601, UTC, with milliseconds. */
+  before?: string;
+  after?: string;
+}
+
+/** Whether a dead letter is one of those asked for. One without a time is of any age. Pure. */
+export function isAskedFor(letter: DeadLetter, { queue, reason, before, after }: DeadLetterFilter): boolean {
+  const { source, at } = letter;
+  return (
+    (queue === undefined || source === queue) &&
+    (reason === undefined || letter.reason.toLowerCase().includes(reason.toLowerCase())) &&
+    (before === undefined || at === null || at < before) &&
+    (after === undefined || at === null || at >= after)
+  );
+}
+
+/** Where a page of all sources ended. */
+export interface DeadLetterPlace {
+  source: string;
+  behind?: string;
+}
+
+const readAtOnce = 100;
+
+/** All dead letters behind a place, source by source. */
+export async function* deadLettersOf(
+  sources: readonly DeadLetterSource[],
+  { queue }: Pick<DeadLetterFilter, 'queue'>,
+  from?: DeadLetterPlace,
+): AsyncGenerator<DeadLetter> {
+  const asked = sources.filter(({ name }) => queue === undefined || name === queue);
+  const first = asked.findIndex(({ name }) => name === from?.source);
+  for (const source of asked.slice(Math.max(0, first))) {
+    let behind = source.name === from?.source ? from.behind : undefined;
+    for (;;) {
+      const letters = await source.list(readAtOnce, behind);
+      yield* letters;
+      if (letters.length === 0) break;
+      behind = letters.at(-1)?.place;
+    }
+  }
 }

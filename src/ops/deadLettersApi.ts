@@ -1,10 +1,18 @@
 import { z } from 'zod';
+import { BadContinuation, fromOpaque, toOpaque } from '../documents/pages.ts';
 import { errorText } from '../platform/errorText.ts';
 import { problem, problemResponse } from '../platform/problem.ts';
 import type { AuditTrail } from './audit.ts';
-import type { DeadLetterSource } from './deadLetters.ts';
+import {
+  type DeadLetter,
+  type DeadLetterPlace,
+  type DeadLetterSource,
+  deadLettersOf,
+  isAskedFor,
+} from './deadLetters.ts';
 import type { OpsRequest, OpsResponse } from './http.ts';
-import { readBody } from './requests.ts';
+import { timeField } from './invoiceQuery.ts';
+import { badQuery, readBody, readQuery, reasonSchema } from './requests.ts';
 
 interface Parts {
   deadLetters: readonly DeadLetterSource[];
@@ -14,45 +22,159 @@ interface Parts {
 }
 
 const pageSize = 100;
-export const redriveSchema = z.strictObject({ ids: z.array(z.string().min(1)).min(1).max(pageSize) });
+/** Dead letters that one request looks at, at most: those that match are counted for the total of a first page. */
+const mostSeen = 5_000;
 
-/** `GET ops/dead-letters`: what was given up, of every queue, at most 100 each. */
-export async function listDeadLetters({ deadLetters }: Pick<Parts, 'deadLetters'>): Promise<OpsResponse> {
-  const lists = await Promise.all(deadLetters.map((source) => source.list(pageSize)));
-  return { jsonBody: { deadLetters: lists.flat() } };
-}
+export const deadLettersQuery = z.object({
+  queue: z.string().exactOptional(),
+  reason: z.string().min(1, { error: 'expected part of a reason' }).exactOptional(),
+  before: timeField.exactOptional(),
+  after: timeField.exactOptional(),
+  continuation: z.string().exactOptional(),
+});
+
+const placeSchema = z.object({ source: z.string(), behind: z.string().exactOptional() });
 
 /**
- * `POST ops/dead-letters/redrive` `{ids}`: sends those messages again. The answer names those that were not there. Each is
- * audited as soon as it is sent; if a source fails after that, the answer is a problem that names what was sent.
+ * `GET ops/dead-letters?queue=&reason=&before=&after=&continuation=`: a page of what was given up, queue by queue. The first
+ * page says how many there are.
  */
-export async function redriveDeadLetters(
+export async function listDeadLetters(
   request: OpsRequest,
-  { deadLetters, audit, actor }: Parts,
+  { deadLetters }: Pick<Parts, 'deadLetters'>,
 ): Promise<OpsResponse> {
+  const query = readQuery(request, deadLettersQuery);
+  if (!query.ok) return query.response;
+  const { continuation, ...filter } = query.value;
+  const names = deadLetters.map(({ name }) => name);
+  if (filter.queue !== undefined && !names.includes(filter.queue)) {
+    return badQuery([
+      { field: 'queue', error: `expected one of ${names.join(', ')}, got ${JSON.stringify(filter.queue)}` },
+    ]);
+  }
+  let from: DeadLetterPlace | undefined;
+  try {
+    from = continuation === undefined ? undefined : placeOf(continuation);
+  } catch {
+    return badQuery([
+      { field: 'continuation', error: 'expected what an earlier page gave as "continuation"' },
+    ]);
+  }
+  const found: DeadLetter[] = [];
+  let end: DeadLetter | undefined;
+  let total = 0;
+  let seen = 0;
+  let more = false;
+  for await (const letter of deadLettersOf(deadLetters, filter, from)) {
+    if (seen >= mostSeen || (total > pageSize && from !== undefined)) {
+      more = true;
+      break;
+    }
+    seen++;
+    if (isAskedFor(letter, filter)) total++;
+    if (total > pageSize) continue;
+    // A page ends with the last one that was looked at, so that no page is read twice.
+    end = letter;
+    if (isAskedFor(letter, filter)) found.push(letter);
+  }
+  const goesOn = end !== undefined && (more || total > pageSize);
+  return {
+    jsonBody: {
+      deadLetters: found.map(({ place: _, ...letter }) => letter),
+      ...(from === undefined ? { total, totalIsExact: !more } : {}),
+      continuation: goesOn && end !== undefined ? placeText({ source: end.source, behind: end.place }) : null,
+    },
+  };
+}
+
+const idsSchema = z.array(z.string().min(1)).min(1).max(pageSize);
+export const redriveSchema = z.strictObject({ ids: idsSchema, reason: reasonSchema.optional() });
+export const discardSchema = z.strictObject({ ids: idsSchema, reason: reasonSchema });
+
+/**
+ * `POST ops/dead-letters/redrive` `{ids, reason?}`: sends those messages again. The answer names those that were not there.
+ * Each is audited as soon as it is sent; if a source fails after that, the answer is a problem that names what was sent.
+ */
+export async function redriveDeadLetters(request: OpsRequest, parts: Parts): Promise<OpsResponse> {
   const asked = await readBody(request, redriveSchema);
   if (!asked.ok) return asked.response;
-  const ids = new Set(asked.value.ids);
+  const { ids, reason } = asked.value;
+  const wanted = new Set(ids);
+  const { done, failures } = await ofEach(parts, wanted, {
+    action: 'redrive dead letter',
+    reason,
+    act: (source, own) => source.redrive(own),
+  });
+  if (failures.length > 0) return failed('sent again', done, failures);
+  return { jsonBody: { redriven: done, notFound: [...wanted].filter((id) => !done.includes(id)) } };
+}
+
+/** `POST ops/dead-letters/discard` `{ids, reason}`: throws those messages away for good. Audited one by one, as above. */
+export async function discardDeadLetters(request: OpsRequest, parts: Parts): Promise<OpsResponse> {
+  const asked = await readBody(request, discardSchema);
+  if (!asked.ok) return asked.response;
+  const { ids, reason } = asked.value;
+  const wanted = new Set(ids);
+  const { done, failures } = await ofEach(parts, wanted, {
+    action: 'discard dead letter',
+    reason,
+    act: (source, own) => source.discard(own, { reason, by: parts.actor }),
+  });
+  if (failures.length > 0) return failed('discarded', done, failures);
+  return { jsonBody: { discarded: done, notFound: [...wanted].filter((id) => !done.includes(id)) } };
+}
+
+/** Does something to the dead letters of each source, side by side, and audits each one that is done. */
+async function ofEach(
+  { deadLetters, audit, actor }: Parts,
+  ids: ReadonlySet<string>,
+  {
+    action,
+    reason,
+    act,
+  }: {
+    action: string;
+    reason: string | undefined;
+    act: (source: DeadLetterSource, own: ReadonlySet<string>) => AsyncIterable<string>;
+  },
+): Promise<{ done: string[]; failures: string[] }> {
   const done = new Set<string>();
   const failures: string[] = [];
-  await Promise.all(deadLetters.map(redriveOwn));
-  const redriven = [...ids].filter((id) => done.has(id));
-  if (failures.length > 0) {
-    const sent = redriven.length === 0 ? 'none was sent again' : `sent again: ${redriven.join(', ')}`;
-    return problemResponse(problem(503, `${sent}; then: ${failures.join('; ')}`));
-  }
-  return { jsonBody: { redriven, notFound: [...ids].filter((id) => !done.has(id)) } };
-
-  async function redriveOwn(source: DeadLetterSource): Promise<void> {
-    const own = new Set([...ids].filter((id) => source.owns(id)));
-    if (own.size === 0) return;
-    try {
-      for await (const target of source.redrive(own)) {
-        done.add(target);
-        await audit.append({ actor, action: 'redrive dead letter', target });
+  await Promise.all(
+    deadLetters.map(async (source) => {
+      const own = new Set([...ids].filter((id) => source.owns(id)));
+      if (own.size === 0) return;
+      try {
+        for await (const target of act(source, own)) {
+          done.add(target);
+          await audit.append({
+            actor,
+            action,
+            target,
+            detail: { queue: source.name, reason: reason ?? null },
+          });
+        }
+      } catch (error) {
+        failures.push(`${source.name}: ${errorText(error)}`);
       }
-    } catch (error) {
-      failures.push(`${source.name}: ${errorText(error)}`);
-    }
+    }),
+  );
+  return { done: [...ids].filter((id) => done.has(id)), failures };
+}
+
+function failed(what: string, done: readonly string[], failures: readonly string[]): OpsResponse {
+  const so = done.length === 0 ? `none was ${what}` : `${what}: ${done.join(', ')}`;
+  return problemResponse(problem(503, `${so}; then: ${failures.join('; ')}`));
+}
+
+function placeText(place: DeadLetterPlace): string {
+  return toOpaque(JSON.stringify(place));
+}
+
+function placeOf(continuation: string): DeadLetterPlace {
+  try {
+    return placeSchema.parse(JSON.parse(fromOpaque(continuation)));
+  } catch (cause) {
+    throw new BadContinuation('not a place among the dead letters', { cause });
   }
 }

@@ -2,6 +2,7 @@ import type { InvoiceStore } from '../invoice/store/invoiceStore.ts';
 import { overdueMs } from '../invoice/store/overdue.ts';
 import type { OutboxStore } from '../outbox/outboxStore.ts';
 import type { PaceStore } from '../pacing/paceStore.ts';
+import { inForce, type PauseStore } from '../pacing/pause.ts';
 import { metric } from '../platform/appMetrics.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { Instance } from '../platform/instance.ts';
@@ -12,6 +13,7 @@ export interface GaugeParts {
   invoices: Pick<InvoiceStore, 'parkedCount' | 'unknownSince' | 'inProgressSince' | 'backlog' | 'overdue'>;
   outbox: Pick<OutboxStore, 'parkedCount'>;
   pace: PaceStore;
+  pauses: Pick<PauseStore, 'read'>;
   poison: Pick<PoisonItems, 'waiting'>;
   /** Reports whether the provider takes our key. Default: nobody asks. */
   checkKey?: () => Promise<void>;
@@ -33,12 +35,22 @@ export async function reportGauges({
   invoices,
   outbox,
   pace,
+  pauses,
   poison,
   checkKey = async () => {},
   instance: { clock, telemetry },
 }: GaugeParts): Promise<void> {
   // Each gauge is reported once its own query answers, so that one that fails hides no other.
-  await Promise.all([overdue(), unknown(), inProgress(), parked(), poisoned(), backlog(), checkKey()]);
+  await Promise.all([
+    overdue(),
+    unknown(),
+    inProgress(),
+    parked(),
+    poisoned(),
+    backlog(),
+    paused(),
+    checkKey(),
+  ]);
 
   async function overdue(): Promise<void> {
     const now = clock.now();
@@ -75,6 +87,13 @@ export async function reportGauges({
     telemetry.record(metric.invoiceOldestDueSeconds, toPay.oldestSeconds);
     if (toPay.estimatedSeconds !== null)
       telemetry.record(metric.invoiceBacklogSeconds, toPay.estimatedSeconds);
+  }
+
+  async function paused(): Promise<void> {
+    const now = clock.now();
+    const pause = inForce(await pauses.read(), now);
+    const ms = pause === undefined ? 0 : now - Date.parse(pause.at);
+    telemetry.record(metric.pausedMs, Math.max(0, ms));
   }
 
   async function poisoned(): Promise<void> {

@@ -1,5 +1,7 @@
+import { inForce, type PauseStore } from '../pacing/pause.ts';
 import type { Clock } from '../platform/clock.ts';
 import { errorText } from '../platform/errorText.ts';
+import { pauseView } from './pauseApi.ts';
 
 /** One thing that the app needs, and how to check that it answers. */
 export interface HealthCheck {
@@ -10,6 +12,8 @@ export interface HealthCheck {
 
 export interface Health {
   status: 'ok' | 'failing';
+  /** The pause in force, which is no failure; null if there is none. */
+  paused: ReturnType<typeof pauseView> | 'unknown';
   checks: Record<string, { ok: true; ms: number } | { ok: false; ms: number; error: string }>;
 }
 
@@ -17,9 +21,18 @@ export interface Health {
 const probeTimeoutMs = 5_000;
 
 /** Probes everything side by side. */
-export async function checkHealth(checks: readonly HealthCheck[], clock: Clock): Promise<Health> {
+export async function checkHealth({
+  healthChecks,
+  pauses,
+  instance: { clock },
+}: {
+  healthChecks: readonly HealthCheck[];
+  pauses: Pick<PauseStore, 'read'>;
+  instance: { clock: Clock };
+}): Promise<Health> {
+  const pause = readPause();
   const results = await Promise.all(
-    checks.map(async ({ name, probe }) => {
+    healthChecks.map(async ({ name, probe }) => {
       const started = clock.monotonic();
       const elapsed = () => Math.round(clock.monotonic() - started);
       try {
@@ -32,7 +45,17 @@ export async function checkHealth(checks: readonly HealthCheck[], clock: Clock):
     }),
   );
   const failing = results.some(([, { ok }]) => !ok);
-  return { status: failing ? 'failing' : 'ok', checks: Object.fromEntries(results) };
+  return { status: failing ? 'failing' : 'ok', paused: await pause, checks: Object.fromEntries(results) };
+
+  async function readPause(): Promise<Health['paused']> {
+    try {
+      const read = pauses.read();
+      const pause = await Promise.race([read, rejectOn(AbortSignal.timeout(probeTimeoutMs))]);
+      return pauseView(inForce(pause, clock.now()));
+    } catch {
+      return 'unknown';
+    }
+  }
 }
 
 function rejectOn(signal: AbortSignal): Promise<never> {

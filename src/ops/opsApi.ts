@@ -6,6 +6,7 @@ import type { InvoiceTallies } from '../invoice/store/invoiceTallies.ts';
 import type { LockStore } from '../locking/index.ts';
 import type { OutboxStore } from '../outbox/outboxStore.ts';
 import type { PaceStore } from '../pacing/paceStore.ts';
+import type { PauseStore } from '../pacing/pause.ts';
 import { appVersion } from '../platform/appFolder.ts';
 import type { Instance } from '../platform/instance.ts';
 import { problem, problemResponse } from '../platform/problem.ts';
@@ -15,17 +16,19 @@ import type { Orchestrations } from '../runs/startRun.ts';
 import { roles } from './answers/overviewAnswers.ts';
 import type { AuditTrail } from './audit.ts';
 import { listAudit } from './auditApi.ts';
+import { startBulk } from './bulkApi.ts';
 import { moveDueDateFor, retryInvoiceFor, voidInvoiceFor } from './correctionsApi.ts';
 import type { DeadLetterSource } from './deadLetters.ts';
-import { listDeadLetters, redriveDeadLetters } from './deadLettersApi.ts';
+import { discardDeadLetters, listDeadLetters, redriveDeadLetters } from './deadLettersApi.ts';
 import { exportInvoices } from './exportApi.ts';
 import { checkHealth, type HealthCheck } from './health.ts';
 import type { OpsRequest, OpsResponse } from './http.ts';
 import { getInvoice, importInvoicesFrom, listInvoices } from './invoicesApi.ts';
 import { listLocksFor, releaseLock } from './locksApi.ts';
 import { openApiDocument } from './openApi/openApiDocument.ts';
-import { listOutboxFor, redriveOutboxFor } from './outboxApi.ts';
+import { discardOutboxFor, listOutboxFor, redriveOutboxFor } from './outboxApi.ts';
 import { overviewOf } from './overview/overview.ts';
+import { pausePayments, resumePayments } from './pauseApi.ts';
 import { refundInvoiceFor } from './refundsApi.ts';
 import { getReport } from './reportApi.ts';
 import { readQuery } from './requests.ts';
@@ -37,9 +40,12 @@ export interface OpsParts {
   tallies: InvoiceTallies;
   outbox: OutboxStore;
   job: Job;
+  /** The job behind `POST ops/bulk`. */
+  bulk: Job;
   runs: RunStore;
   lockStore: LockStore;
   pace: PaceStore;
+  pauses: PauseStore;
   audit: AuditTrail;
   corrections: CorrectionParts;
   deadLetters: readonly DeadLetterSource[];
@@ -85,8 +91,13 @@ export function opsApi(parts: OpsParts) {
     refundInvoice: (request: OpsRequest) => refundInvoiceFor(request, onBehalfOf(request)),
     voidInvoice: (request: OpsRequest) => voidInvoiceFor(request, onBehalfOf(request)),
     moveDueDate: (request: OpsRequest) => moveDueDateFor(request, onBehalfOf(request)),
+    pausePayments: (request: OpsRequest) => pausePayments(request, onBehalfOf(request)),
+    resumePayments: (request: OpsRequest, orchestrations: Orchestrations) =>
+      resumePayments(request, orchestrations, onBehalfOf(request)),
     startRun: (request: OpsRequest, orchestrations: Orchestrations) =>
       startRunFor(request, orchestrations, onBehalfOf(request)),
+    startBulk: (request: OpsRequest, orchestrations: Orchestrations) =>
+      startBulk(request, orchestrations, onBehalfOf(request)),
     listRuns: (request: OpsRequest) => listRuns(request, parts),
     getRun: withoutQuery((request: OpsRequest) => getRun(request, parts)),
     cancelRun: (request: OpsRequest, orchestrations: Orchestrations) =>
@@ -95,8 +106,10 @@ export function opsApi(parts: OpsParts) {
     releaseLock: (request: OpsRequest) => releaseLock(request, onBehalfOf(request)),
     listOutbox: (request: OpsRequest) => listOutboxFor(request, parts),
     redriveOutbox: (request: OpsRequest) => redriveOutboxFor(request, onBehalfOf(request)),
+    discardOutbox: (request: OpsRequest) => discardOutboxFor(request, onBehalfOf(request)),
     listAudit: (request: OpsRequest) => listAudit(request, parts),
-    listDeadLetters: withoutQuery(() => listDeadLetters(parts)),
+    listDeadLetters: (request: OpsRequest) => listDeadLetters(request, parts),
+    discardDeadLetters: (request: OpsRequest) => discardDeadLetters(request, onBehalfOf(request)),
     redriveDeadLetters: (request: OpsRequest) => redriveDeadLetters(request, onBehalfOf(request)),
     getSummary: withoutQuery(async () => ({ jsonBody: await summarize(parts) })),
     getOverview: withoutQuery(async () => ({ jsonBody: await overview() })),
@@ -107,7 +120,7 @@ export function opsApi(parts: OpsParts) {
       jsonBody: openApiDocument({ job: parts.job.name, version }),
     })),
     getHealth: async (_request: OpsRequest): Promise<OpsResponse> => {
-      const health = await checkHealth(parts.healthChecks, parts.instance.clock);
+      const health = await checkHealth(parts);
       return { status: health.status === 'ok' ? 200 : 503, jsonBody: health };
     },
   });

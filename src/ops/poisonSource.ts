@@ -1,8 +1,6 @@
 import { isPoisonId, type PoisonItems } from '../workItems/poison.ts';
 import type { DeadLetterSource } from './deadLetters.ts';
 
-const mostRedriven = 1_000;
-
 /** Poison messages of a queue, as they are recorded. `send` puts a text back into that queue. */
 export function poisonSource(
   poison: PoisonItems,
@@ -12,14 +10,25 @@ export function poisonSource(
   return {
     name,
     owns: isPoisonId,
-    async list(limit) {
-      const items = await poison.list(limit);
-      return items.map(({ id, reason, at, text }) => ({ id, source: name, reason, at, body: text }));
+    async list(limit, behind) {
+      const items = await poison.list(limit, behind);
+      return items.map(({ id, reason, at, text }) => ({
+        id,
+        source: name,
+        reason,
+        at,
+        body: text,
+        place: id,
+      }));
     },
     async *redrive(ids) {
-      const wanted = (await poison.list(mostRedriven)).filter(({ id }) => ids.has(id));
-      for (const item of wanted) {
+      for (const item of await poison.find([...ids])) {
         if (await poison.redrive(item, queue.send)) yield item.id;
+      }
+    },
+    async *discard(ids, why) {
+      for (const item of await poison.find([...ids])) {
+        if (await poison.discard(item, why)) yield item.id;
       }
     },
   };

@@ -23,6 +23,7 @@ import {
 
 interface Parts {
   job: Job;
+  bulk: Job;
   runs: RunStore;
   audit: AuditTrail;
   instance: Instance;
@@ -87,15 +88,16 @@ export async function startRunFor(
   }
 }
 
-export const runsQuery = (job: string) =>
-  listQuerySchema(runStatuses).extend({ job: oneOf([job]).default(job) });
+/** The jobs by name; without one, the first. */
+export const runsQuery = (jobs: [string, ...string[]]) =>
+  listQuerySchema(runStatuses).extend({ job: oneOf(jobs).default(jobs[0]) });
 
 /** `GET ops/runs?job=&status=&continuation=`: a page of runs, newest first. */
 export async function listRuns(
   request: OpsRequest,
-  { job, runs, instance }: Pick<Parts, 'job' | 'runs' | 'instance'>,
+  { job, bulk, runs, instance }: Pick<Parts, 'job' | 'bulk' | 'runs' | 'instance'>,
 ): Promise<OpsResponse> {
-  const query = readQuery(request, runsQuery(job.name));
+  const query = readQuery(request, runsQuery([job.name, bulk.name]));
   if (!query.ok) return query.response;
   const now = instance.clock.now();
   const { status, ...page } = query.value;
@@ -106,13 +108,18 @@ export async function listRuns(
 /** `GET ops/runs/{id}`: how a run stands. */
 export async function getRun(
   request: OpsRequest,
-  { job, runs, instance }: Pick<Parts, 'job' | 'runs' | 'instance'>,
+  parts: Pick<Parts, 'job' | 'bulk' | 'runs' | 'instance'>,
 ): Promise<OpsResponse> {
   const { id = '' } = request.params;
-  const record = await runs.read(job.name, id);
+  const record = await findRun(parts, id);
   return record === undefined
     ? notFound(`run "${id}"`)
-    : { jsonBody: runView(asShown(record, instance.clock.now())) };
+    : { jsonBody: runView(asShown(record, parts.instance.clock.now())) };
+}
+
+/** A run of any job. */
+async function findRun({ job, bulk, runs }: Pick<Parts, 'job' | 'bulk' | 'runs'>, id: string) {
+  return (await runs.read(job.name, id)) ?? (await runs.read(bulk.name, id));
 }
 
 /** `POST ops/runs/{id}/cancel` `{reason?}`: ends a running run, of the timer or manual; its groups stop soon. */
@@ -126,7 +133,7 @@ export async function cancelRunFor(
   if (!asked.ok) return asked.response;
   const { reason } = asked.value;
   const { actor } = parts;
-  const job = parts.job.name;
+  const job = (await findRun(parts, runId))?.job ?? parts.job.name;
   const text = `cancelled by ${actor}${reason === undefined ? '' : `: ${reason}`}`;
   const cancelled = await cancelRun(parts, { job, runId }, text);
   switch (cancelled.kind) {

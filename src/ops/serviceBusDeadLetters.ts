@@ -1,7 +1,7 @@
 import type { ServiceBusClient, ServiceBusReceivedMessage } from '@azure/service-bus';
 import { isPoisonId } from '../workItems/poison.ts';
 import type { DeadLetterSource } from './deadLetters.ts';
-import { defaultPassLimits, idOf, type PassLimits, redriveFrom } from './serviceBusRedrive.ts';
+import { defaultPassLimits, discardFrom, idOf, type PassLimits, redriveFrom } from './serviceBusRedrive.ts';
 
 /** Milliseconds. Opening a connection that swallows everything takes the client a minute. */
 const peekTimeoutMs = 15_000;
@@ -19,21 +19,25 @@ export function serviceBusDeadLetters(
   return {
     name: queue,
     owns: (id) => !isPoisonId(id),
-    async list(limit) {
+    async list(limit, behind) {
       const receiving = receiver();
+      const bound = () => ({ abortSignal: AbortSignal.timeout(peekTimeoutMs) });
       try {
-        const messages = await receiving.peekMessages(limit, {
-          ...(beginning === undefined ? {} : { fromSequenceNumber: beginning }),
-          abortSignal: AbortSignal.timeout(peekTimeoutMs),
-        });
-        const seen = messages[0]?.sequenceNumber;
-        beginning ??= seen?.subtract(seen);
+        if (beginning === undefined) {
+          const [message] = await receiving.peekMessages(1, bound());
+          const seen = message?.sequenceNumber;
+          if (seen === undefined) return [];
+          beginning = seen.subtract(seen);
+        }
+        const fromSequenceNumber = behind === undefined ? beginning : beginning.add(behind).add(1);
+        const messages = await receiving.peekMessages(limit, { fromSequenceNumber, ...bound() });
         return messages.map((message) => ({
           id: idOf(message),
           source: queue,
           reason: reasonOf(message),
           at: message.enqueuedTimeUtc?.toISOString() ?? null,
           body: textOf(message.body),
+          place: message.sequenceNumber?.toString() ?? '',
         }));
       } finally {
         await receiving.close();
@@ -46,6 +50,14 @@ export function serviceBusDeadLetters(
         yield* redriveFrom({ receiver: receiving, sender, limits }, ids);
       } finally {
         await Promise.all([receiving.close(), sender.close()]);
+      }
+    },
+    async *discard(ids) {
+      const receiving = receiver();
+      try {
+        yield* discardFrom({ receiver: receiving, limits }, ids);
+      } finally {
+        await receiving.close();
       }
     },
   };

@@ -3,7 +3,7 @@ import { systemClock } from '../platform/clock.ts';
 
 /** How far one pass goes. */
 export interface PassLimits {
-  /** Messages. `GET ops/dead-letters` shows the oldest 100, and the oldest come first. */
+  /** Messages; the oldest come first. */
   mostReceived: number;
   /** Milliseconds: well within the minute for which a message is locked, or the first would come round again. */
   longestMs: number;
@@ -17,26 +17,48 @@ const receiveAtOnce = 50;
 /** Time-out of one request with its retries, in milliseconds. */
 const requestTimeoutMs = 15_000;
 
+interface Pass {
+  receiver: Pick<ServiceBusReceiver, 'receiveMessages' | 'completeMessage' | 'abandonMessage'>;
+  limits: PassLimits;
+}
+
 /**
  * Goes once through a dead-letter queue, oldest message first, and sends those with the given ids to the queue again. Yields
- * the id of each as soon as it is sent; a second message with the same id is sent too. Messages cannot be received by id,
- * so the others are received as well, and abandoned at the end: earlier, they would come again at once.
+ * the id of each as soon as it is sent; a second message with the same id is sent too.
  *
  * A message that was sent and whose lock was lost stays in the dead-letter queue. Sending it again is harmless, because its
- * receiver looks at the claims as they are then.
+ * receiver looks at the claims as they are then, and within ten minutes the queue drops the second one: it has the same id.
  */
 export async function* redriveFrom(
-  {
-    receiver,
-    sender,
-    limits,
-  }: {
-    receiver: Pick<ServiceBusReceiver, 'receiveMessages' | 'completeMessage' | 'abandonMessage'>;
-    sender: Pick<ServiceBusSender, 'sendMessages'>;
-    limits: PassLimits;
-  },
+  { sender, receiver, limits }: Pass & { sender: Pick<ServiceBusSender, 'sendMessages'> },
   ids: ReadonlySet<string>,
 ): AsyncGenerator<string> {
+  for await (const message of messagesOf({ receiver, limits }, ids)) {
+    await sender.sendMessages(sentAgain(message), { abortSignal: AbortSignal.timeout(requestTimeoutMs) });
+    yield idOf(message);
+    await receiver.completeMessage(message).catch(ignored);
+  }
+}
+
+/** The same, but throws them away. Yields the id of each once it is gone. */
+export async function* discardFrom(
+  { receiver, limits }: Pass,
+  ids: ReadonlySet<string>,
+): AsyncGenerator<string> {
+  for await (const message of messagesOf({ receiver, limits }, ids)) {
+    await receiver.completeMessage(message);
+    yield idOf(message);
+  }
+}
+
+/**
+ * The messages with these ids. Messages cannot be received by id, so the others are received as well, and abandoned at the
+ * end: earlier, they would come again at once.
+ */
+async function* messagesOf(
+  { receiver, limits }: Pass,
+  ids: ReadonlySet<string>,
+): AsyncGenerator<ServiceBusReceivedMessage> {
   const found = new Set<string>();
   const passedBy: ServiceBusReceivedMessage[] = [];
   const until = systemClock.monotonic() + limits.longestMs;
@@ -51,10 +73,8 @@ export async function* redriveFrom(
       received += messages.length;
       passedBy.push(...messages.filter((message) => !ids.has(idOf(message))));
       for (const message of messages.filter((one) => ids.has(idOf(one)))) {
-        await sender.sendMessages(sentAgain(message), { abortSignal: AbortSignal.timeout(requestTimeoutMs) });
+        yield message;
         found.add(idOf(message));
-        yield idOf(message);
-        await receiver.completeMessage(message).catch(ignored);
       }
     }
   } finally {

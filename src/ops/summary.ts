@@ -3,10 +3,14 @@ import type { InvoiceStore, ReversedFigure } from '../invoice/store/invoiceStore
 import type { OutboxStore } from '../outbox/outboxStore.ts';
 import { oldestPendingMs } from '../outbox/sweepOutbox.ts';
 import type { PaceStore } from '../pacing/paceStore.ts';
+import { inForce, type PauseStore } from '../pacing/pause.ts';
 import type { Instance } from '../platform/instance.ts';
 import { type BacklogFigures, type PaceFigures, readPace } from './paceFigures.ts';
+import { pauseView } from './pauseApi.ts';
 
 export interface Summary {
+  /** The pause in force; null if payments go on. */
+  paused: ReturnType<typeof pauseView>;
   invoices: Record<InvoiceStatus, number>;
   outbox: { pending: number; parked: number; oldestPendingSeconds: number };
   /** Claims whose holder has given no sign of life for too long. */
@@ -28,23 +32,27 @@ export async function summarize({
   invoices,
   outbox,
   pace,
+  pauses,
   instance,
 }: {
   invoices: Pick<InvoiceStore, 'figures' | 'backlog'>;
   pace: PaceStore;
+  pauses: Pick<PauseStore, 'read'>;
   outbox: Pick<OutboxStore, 'countByStatus' | 'oldestPending'>;
   instance: Pick<Instance, 'clock'>;
 }): Promise<Summary> {
   const now = instance.clock.now();
-  const [{ byStatus, staleClaims, charges, refunded, openDisputes }, messages, oldest, paying] =
+  const [{ byStatus, staleClaims, charges, refunded, openDisputes }, messages, oldest, paying, pause] =
     await Promise.all([
       invoices.figures(new Date(now).toISOString()),
       outbox.countByStatus(),
       oldestPendingMs(outbox, now),
       readPace({ invoices, pace }, now),
+      pauses.read(),
     ]);
   const count = (status: InvoiceStatus) => byStatus.get(status) ?? 0;
   return {
+    paused: pauseView(inForce(pause, now)),
     invoices: Object.fromEntries(
       invoiceStatuses.map((status) => [status, count(status)]),
     ) as Summary['invoices'],

@@ -2,12 +2,14 @@ import type { Container, SqlParameter } from '@azure/cosmos';
 import { z } from 'zod';
 import { cosmosDocuments, patchBody, unlessChanged } from '../documents/cosmosDocuments.ts';
 import { countByStatus, queryAll, queryCount, queryOldest } from '../documents/cosmosQueries.ts';
+import type { Patch } from '../documents/documentStore.ts';
 import { BadContinuation, fromOpaque, toOpaque } from '../documents/pages.ts';
 import { type OnUnreadable, readableDocument, readableDocuments } from '../documents/storedDocuments.ts';
 import { type Clock, systemClock } from '../platform/clock.ts';
 import { type OutboxEntry, outboxEntrySchema, outboxMessageSchema } from './outboxMessage.ts';
-import type { OutboxStore } from './outboxStore.ts';
+import type { OutboxFilter, OutboxStore } from './outboxStore.ts';
 import { outboxWrites } from './outboxWrites.ts';
+import { discardPatch, notParked, redrivePatch } from './parkedMessage.ts';
 
 /** Bodies are large, and no list shows them. */
 const entryProperties = Object.keys(outboxEntrySchema.shape)
@@ -60,16 +62,17 @@ export function cosmosOutboxStore(
     // The continuation is a place in the order of creation: the service gives no token for an order over several
     // partitions that another request could go on with. Messages of the same millisecond have no order among themselves,
     // so moving one between two pages may hide another. One that cannot be read is left out: the sweeper reports it.
-    async list({ status, continuation, pageSize }) {
+    async list({ continuation, pageSize, ...filter }) {
+      const { status } = filter;
       const oldestFirst = status === 'pending' || status === 'parked';
       const [at, shown] = continuation === undefined ? [undefined, 0] : placeOf(continuation);
+      const asked = askedFor(filter);
       const conditions = [
-        `c.type = 'outboxMessage'`,
-        ...(status === undefined ? [] : ['c.status = @status']),
+        asked.where,
         ...(at === undefined ? [] : [`c.createdAt ${oldestFirst ? '>=' : '<='} @at`]),
       ];
       const parameters: SqlParameter[] = [
-        ...(status === undefined ? [] : [{ name: '@status', value: status }]),
+        ...asked.parameters,
         ...(at === undefined ? [] : [{ name: '@at', value: at }]),
         { name: '@shown', value: shown },
         { name: '@limit', value: pageSize + 1 },
@@ -85,23 +88,19 @@ export function cosmosOutboxStore(
       return { items, continuation: toOpaque(JSON.stringify([last, ofLast])) };
     },
 
-    async redrive(id, at) {
-      const message = await find(id);
-      if (message === undefined) return { kind: 'notFound' };
-      if (message.status !== 'parked') return { kind: 'refused', status: message.status };
-      const patch = patchBody({
-        kind: 'patch',
-        id,
-        where: [{ path: 'status', is: '=', value: 'parked' }],
-        // `notBefore`: it has been waiting since now, not since it was written, so its age raises no alarm.
-        set: { status: 'pending', attempts: 0, nextAttemptAt: at, notBefore: at },
-      });
-      const patched = await unlessChanged(() => container.item(id, message.shard).patch(patch));
-      if (patched !== undefined) {
-        return { kind: 'redriven', message: outboxEntrySchema.parse(patched.resource) };
-      }
-      const after = await find(id);
-      return after === undefined ? { kind: 'notFound' } : { kind: 'refused', status: after.status };
+    count(filter) {
+      const { where, parameters } = askedFor(filter);
+      return queryCount(container, { query: `SELECT VALUE COUNT(1) FROM c WHERE ${where}`, parameters });
+    },
+
+    async redrive(id, at, runId) {
+      const changed = await changeParked(id, redrivePatch(id, at, runId));
+      return changed.kind === 'changed' ? { ...changed, kind: 'redriven' } : changed;
+    },
+
+    async discard(id, why) {
+      const changed = await changeParked(id, discardPatch(id, why));
+      return changed.kind === 'changed' ? { ...changed, kind: 'discarded' } : changed;
     },
 
     oldestPending: () =>
@@ -120,6 +119,18 @@ export function cosmosOutboxStore(
       ),
   };
 
+  async function changeParked(id: string, patch: Patch) {
+    const message = await find(id);
+    if (message === undefined) return { kind: 'notFound' as const };
+    if (message.status !== 'parked') return notParked(message);
+    const patched = await unlessChanged(() => container.item(id, message.shard).patch(patchBody(patch)));
+    if (patched !== undefined)
+      return { kind: 'changed' as const, message: outboxEntrySchema.parse(patched.resource) };
+    const after = await find(id);
+    if (after === undefined) return { kind: 'notFound' as const };
+    return notParked(after);
+  }
+
   /** The caller has an id from a list and does not know the partition, so all are asked. Ids are unique across them. */
   async function find(id: string): Promise<OutboxEntry | undefined> {
     const [found] = await queryAll(container, {
@@ -128,6 +139,21 @@ export function cosmosOutboxStore(
     });
     return found === undefined ? undefined : readableDocument(found, outboxEntrySchema, 'outboxMessage');
   }
+}
+
+/** The messages that a filter lets through. */
+function askedFor({ status, destination, error, before, after }: OutboxFilter) {
+  const asked = [
+    { condition: 'c.status = @status', name: '@status', value: status },
+    { condition: 'c.destination = @destination', name: '@destination', value: destination },
+    { condition: 'CONTAINS(c.lastError, @error, true)', name: '@error', value: error },
+    { condition: 'c.createdAt < @before', name: '@before', value: before },
+    { condition: 'c.createdAt >= @after', name: '@after', value: after },
+  ].flatMap(({ value, ...rest }) => (value === undefined ? [] : [{ ...rest, value }]));
+  return {
+    where: [`c.type = 'outboxMessage'`, ...asked.map(({ condition }) => condition)].join(' AND '),
+    parameters: asked.map(({ name, value }) => ({ name, value })),
+  };
 }
 
 function createdAt(entry: unknown): string | undefined {

@@ -4,7 +4,7 @@
  *   pending ──sent──► dispatched (expires after a week)
  *      │  ▲
  *      │  └── redrive (a person, through ops)
- *      └──its destination rejects it──► parked
+ *      └──its destination rejects it──► parked ──discard (a person)──► dispatched, and marked as discarded
  *
  * A destination that is away changes nothing but `nextAttemptAt`: the message is tried again for as long as that takes.
  *
@@ -37,6 +37,10 @@ export const outboxMessageSchema = z.object({
   nextAttemptAt: z.string().exactOptional(),
   attempts: z.int(),
   lastError: z.string().exactOptional(),
+  /** The bulk run that has redriven it last. */
+  redrivenBy: z.string().exactOptional(),
+  /** It was never sent: a person has given it up. Times are ISO 8601. */
+  discarded: z.object({ at: z.string(), by: z.string(), reason: z.string() }).exactOptional(),
   /** Seconds after the last write until Cosmos deletes it; set only once it has been dispatched. */
   ttl: z.int().exactOptional(),
   /** The name of a destination of the dispatcher. */
@@ -97,7 +101,7 @@ export type SendResult =
 /** Milliseconds: 1 s, 2 s, 4 s … 5 min. */
 const backoff = { base: 1_000, cap: 300_000 };
 /** Seconds that a dispatched message is kept for people to look at: a week. */
-const dispatchedTtl = 7 * 24 * 3600;
+export const dispatchedTtl = 7 * 24 * 3600;
 
 /** What a send means for the message. */
 export type DispatchDecision =

@@ -7,10 +7,25 @@ export interface Dispatched {
   decision: DispatchDecision;
 }
 
-export type RedrivenMessage =
-  | { kind: 'redriven'; message: OutboxEntry }
+/** What narrows a list of messages. What is absent does not matter. */
+export interface OutboxFilter {
+  status?: OutboxStatus;
+  destination?: string;
+  /** Part of the last error, in any case. */
+  error?: string;
+  /** Written before this time, or at this time or later: ISO 8601, UTC, with milliseconds. */
+  before?: string;
+  after?: string;
+}
+
+export type DiscardedMessage = { kind: 'discarded'; message: OutboxEntry } | Refused;
+
+export type RedrivenMessage = { kind: 'redriven'; message: OutboxEntry } | Refused;
+
+type Refused =
   | { kind: 'notFound' }
-  | { kind: 'refused'; status: OutboxStatus };
+  /** With what an earlier call left in the message, if there was one. */
+  | ({ kind: 'refused'; status: OutboxStatus } & Pick<OutboxEntry, 'redrivenBy' | 'discarded'>);
 
 export interface DueQuery {
   now: string;
@@ -41,12 +56,20 @@ export interface OutboxStore {
    * A page of messages of all partitions. Those that wait (pending, parked) come longest waiting first; dispatched ones,
    * and all together, newest first. @throws {BadContinuation}
    */
-  list(query: { status?: OutboxStatus; continuation?: string; pageSize: number }): Promise<Page<OutboxEntry>>;
+  list(query: OutboxFilter & { continuation?: string; pageSize: number }): Promise<Page<OutboxEntry>>;
+  /** How many messages match, over all partitions. */
+  count(filter: OutboxFilter): Promise<number>;
   /**
    * Puts a parked message back to pending at `at` (ISO 8601), as if it had been written then; the sweeper dispatches it.
+   * `runId`: the bulk run that does it, which the message then names.
    * This undoes nothing that has been settled since: its receiver looks at the claims and effects as they are then. @throws {NewerVersion}
    */
-  redrive(id: string, at: string): Promise<RedrivenMessage>;
+  redrive(id: string, at: string, runId?: string): Promise<RedrivenMessage>;
+  /**
+   * Gives a parked message up for good: it counts as dispatched and expires, with `discarded` saying who decided that and
+   * why. @throws {NewerVersion}
+   */
+  discard(id: string, why: NonNullable<OutboxEntry['discarded']>): Promise<DiscardedMessage>;
   /** Since when (ISO 8601) the oldest pending message has been waiting; a failed send counts from its beginning. */
   oldestPending(): Promise<string | undefined>;
   countByStatus(): Promise<ReadonlyMap<string, number>>;

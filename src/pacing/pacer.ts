@@ -2,6 +2,7 @@ import type { Instance } from '../platform/instance.ts';
 import { metric } from '../platform/telemetry.ts';
 import { type Admission, createAdmissions } from './admissions.ts';
 import type { PaceStore } from './paceStore.ts';
+import type { PauseWatch } from './pause.ts';
 import { sharedClock } from './sharedClock.ts';
 import { createSupply } from './supply.ts';
 import { createTurns, type Place, type Turn } from './turns.ts';
@@ -15,7 +16,10 @@ export interface PacerPolicy {
 
 /** Hands out turns to make calls, such that all instances together keep to the rate. */
 export interface Pacer {
-  /** The turn of a call; undefined if it has none before `before` (monotonic milliseconds), or the process stops. */
+  /**
+   * The turn of a call; undefined if it has none before `before` (monotonic milliseconds), calls are paused, or the process
+   * stops.
+   */
   turn(before: number, place?: Place): Promise<Turn | undefined>;
   /**
    * Lets work with this many calls in when few others wait, in the order in which it was asked, so that work is begun
@@ -30,15 +34,23 @@ const leadMs = 2_000;
 /** How often waits are looked through, in milliseconds. */
 const lookEveryMs = 50;
 
+export interface PacerParts {
+  store: PaceStore;
+  instance: Instance;
+  stopping?: AbortSignal;
+  /** While calls are paused, nothing gets a turn or is let in. While that is not known, everything waits. */
+  pause?: Pick<PauseWatch, 'gate'>;
+}
+
 export function createPacer(
-  { store, instance, stopping }: { store: PaceStore; instance: Instance; stopping?: AbortSignal },
+  { store, instance, stopping, pause: { gate } = alwaysOpen }: PacerParts,
   policy: PacerPolicy,
 ): Pacer {
   const { clock, telemetry } = instance;
   const { limit } = policy;
   const shared = sharedClock(clock);
   const turns = createTurns(
-    { clock, shared },
+    { clock, shared, mayGo: () => gate() === 'open' },
     {
       onTurn: (waitedMs) => telemetry.record(metric.paceWaitedMs, waitedMs, { limit }),
       onEnd(end) {
@@ -57,19 +69,23 @@ export function createPacer(
 
   return {
     turn(before, place = 'inLine') {
-      if (stopping?.aborted === true) return Promise.resolve(undefined);
+      if (isClosed()) return Promise.resolve(undefined);
       const turn = turns.wait(before, place);
       start();
       return turn;
     },
     admit(calls, before) {
-      if (stopping?.aborted === true) return Promise.resolve(undefined);
+      if (isClosed()) return Promise.resolve(undefined);
       const admission = admissions.wait(calls, before);
       letIn();
       start();
       return admission;
     },
   };
+
+  function isClosed(): boolean {
+    return stopping?.aborted === true || gate() === 'paused';
+  }
 
   /** Runs while anything waits. */
   function start(): void {
@@ -81,7 +97,11 @@ export function createPacer(
   async function run(): Promise<void> {
     let lookedAt = Number.NEGATIVE_INFINITY;
     while (turns.waiting > 0 || admissions.waiting > 0 || admissions.calls > 0) {
-      if (stopping?.aborted === true) break;
+      if (isClosed()) {
+        turns.expire(true);
+        admissions.end();
+        if (stopping?.aborted === true) break;
+      }
       if (clock.monotonic() - lookedAt >= lookEveryMs) {
         lookedAt = clock.monotonic();
         turns.expire();
@@ -92,9 +112,6 @@ export function createPacer(
       await Promise.race([clock.sleep(Math.min(nextMs ?? lookEveryMs, lookEveryMs)), woken.promise]);
     }
     running = false;
-    if (stopping?.aborted !== true) return;
-    turns.expire(true);
-    admissions.end();
   }
 
   function wake(): void {
@@ -104,8 +121,11 @@ export function createPacer(
 
   function letIn(): void {
     admissions.go(() => {
+      if (gate() !== 'open') return false;
       const ahead = turns.waiting + admissions.calls;
       return ahead === 0 || ahead < ((turns.rate ?? supply.pace()) * leadMs) / 1000;
     });
   }
 }
+
+const alwaysOpen: Pick<PauseWatch, 'gate'> = { gate: () => 'open' };

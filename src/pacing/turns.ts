@@ -65,8 +65,9 @@ export interface Turns {
   readonly rate: number | undefined;
 }
 
+/** `mayGo` is asked right before turns are given. */
 export function createTurns(
-  { clock, shared }: { clock: Clock; shared: SharedClock },
+  { clock, shared, mayGo = () => true }: { clock: Clock; shared: SharedClock; mayGo?: () => boolean },
   { onEnd, onTurn }: { onEnd: (end: CallEnd) => void; onTurn: (waitedMs: number) => void },
 ): Turns {
   const flow = createFlow(clock);
@@ -133,6 +134,7 @@ export function createTurns(
   }
 
   function go(): void {
+    if (!mayGo()) return;
     const now = shared.now();
     earnCredit();
     let used = 0;

@@ -1,3 +1,4 @@
+import type { PauseWatch } from '../pacing/pause.ts';
 import { metric } from '../platform/appMetrics.ts';
 import { errorText } from '../platform/errorText.ts';
 import type { Instance } from '../platform/instance.ts';
@@ -105,6 +106,8 @@ export function checkedAccount(
   given: Pick<PaymentProvider, 'account'>,
   record: AccountRecord,
   instance: Pick<Instance, 'clock' | 'telemetry' | 'log'>,
+  /** While calls are paused, the health check makes none either. */
+  pause: Pick<PauseWatch, 'why'>,
 ) {
   const { account } = given;
   if (account === undefined) return { guard: (provider: PaymentProvider) => provider, healthChecks: [] };
@@ -118,7 +121,7 @@ export function checkedAccount(
         name: 'paymentAccount',
         async probe() {
           // A look records nothing: the account is that of the first call.
-          if ((await record.find()) === undefined) return;
+          if ((await record.find()) === undefined || (await pause.why()) !== undefined) return;
           const state = await check();
           if (state.kind === 'changed') throw state.error;
         },

@@ -84,7 +84,7 @@ export function decideSettlement(
         kind: 'retry',
         why: 'noTurn',
         at: iso(now),
-        reason: 'its turn to be called did not come in time',
+        reason: 'its turn to be called did not come in time, or payments were paused',
         payment,
         attempts: attempt - 1,
       };

@@ -1,3 +1,4 @@
+import type { PauseWatch } from '../pacing/pause.ts';
 import { metric } from '../platform/appMetrics.ts';
 import type { Instance } from '../platform/instance.ts';
 import type { PaymentProvider } from './paymentProvider.ts';
@@ -10,15 +11,17 @@ const askEveryMs = 120_000;
  * only when one is due: a key that was revoked on a quiet evening would be found out by the first payment of the morning. The
  * question is no payment, so it waits for no turn and for no circuit breaker.
  *
- * No answer at all says nothing about the key, so nothing is reported. Nor is it for a provider that cannot be asked.
+ * While payments are paused, nothing is asked. No answer at all says nothing about the key, so nothing is reported. Nor is it for a provider that cannot be asked.
  */
 export function keyCheck(
   provider: Pick<PaymentProvider, 'account'>,
   { clock, telemetry, log }: Pick<Instance, 'clock' | 'telemetry' | 'log'>,
+  pause: Pick<PauseWatch, 'why'> = { why: async () => undefined },
 ): () => Promise<void> {
   let nextAt = Number.NEGATIVE_INFINITY;
   return async () => {
     if (clock.monotonic() < nextAt) return;
+    if ((await pause.why().catch(() => 'not known')) !== undefined) return;
     nextAt = clock.monotonic() + askEveryMs;
     const answer = await provider.account?.();
     switch (answer?.kind) {

@@ -7,7 +7,7 @@ import { metric } from '../platform/appMetrics.ts';
 import type { Instance } from '../platform/instance.ts';
 import { NotNow, NotYet } from '../workItems/notNow.ts';
 import { soughtOf } from './chargeUnderKey.ts';
-import { type PacedProvider, turnWithinMs } from './pacedProvider.ts';
+import { noTurn, type PacedProvider, turnWithinMs } from './pacedProvider.ts';
 import type { FoundPayment } from './paymentProvider.ts';
 import { recordFoundPayment } from './recordFoundPayment.ts';
 
@@ -60,7 +60,7 @@ export async function lookUpInvoice(
     mayCall: isHeld(assertHeld),
   });
   const seen = await calls.find(soughtOf({ ...invoice, invoiceId: id }));
-  if (seen.kind === 'notCalled') throw new NotReconciled('the turn of its look-up did not come in time');
+  if (seen.kind === 'notCalled') throw new NotReconciled(noTurn);
   if (seen.kind === 'unknown' || seen.kind === 'heldBack')
     throw new NotReconciled(`the provider cannot say: ${seen.message}`);
   const now = clock.now();

@@ -1,6 +1,5 @@
 import type { Admission } from '../pacing/admissions.ts';
-import { createPacer, type Pacer } from '../pacing/pacer.ts';
-import type { PaceStore } from '../pacing/paceStore.ts';
+import { createPacer, type Pacer, type PacerParts } from '../pacing/pacer.ts';
 import type { Place, Turn } from '../pacing/turns.ts';
 import { metric } from '../platform/appMetrics.ts';
 import { paceLimits } from '../platform/azureNames.ts';
@@ -25,6 +24,9 @@ export interface PacedProvider {
 
 /** How long a call of queued or timed work waits for its turn, in milliseconds, before it is put off. */
 export const turnWithinMs = 30_000;
+
+/** Why a call was not made. */
+export const noTurn = 'its turn did not come in time, or payments are paused';
 
 const lacks = 'the payment provider does not offer this';
 
@@ -128,10 +130,7 @@ export interface PaymentPace {
  * Shares an account's allowance among all instances. Look-ups have a limit of their own. Where the account's does not hold
  * both, as in a sandbox, a look-up needs a turn of the charges too, and takes what they leave.
  */
-export function paymentPace(
-  parts: { store: PaceStore; instance: Instance; stopping?: AbortSignal },
-  { rate, accountRate }: PaymentAllowance,
-): PaymentPace {
+export function paymentPace(parts: PacerParts, { rate, accountRate }: PaymentAllowance): PaymentPace {
   const charges = createPacer(parts, { limit: paceLimits.charges, ceiling: Math.min(rate, accountRate) });
   const ceiling = Math.min(lookupsPerSecond, accountRate);
   const lookups = createPacer(parts, { limit: paceLimits.lookups, ceiling });

@@ -32,6 +32,7 @@ export const metric = {
   workItemPoisonWaiting: 'work_item.poison_waiting',
   parkedWaiting: 'parked.waiting',
   settingsInvalid: 'settings.invalid',
+  pausedMs: 'paused_ms',
 } as const;
 
 export type Metric = (typeof metric)[keyof typeof metric];

@@ -4,7 +4,7 @@ import type { Invoice } from '../invoice/invoice.ts';
 import { type Refund, reversalsOf } from '../invoice/reversals.ts';
 import type { InvoiceStore } from '../invoice/store/invoiceStore.ts';
 import { isHeld } from '../paying/lookUpInvoice.ts';
-import { type PacedProvider, turnWithinMs } from '../paying/pacedProvider.ts';
+import { noTurn, type PacedProvider, turnWithinMs } from '../paying/pacedProvider.ts';
 import type { RefundOutcome, RetrievedPayment } from '../paying/paymentProvider.ts';
 import { recordProgress, type TrackingParts } from '../tracking/trackPayment.ts';
 import { NotNow, NotYet } from '../workItems/notNow.ts';
@@ -140,7 +140,7 @@ function paymentOf(retrieved: RetrievedPayment | { kind: 'notCalled' }) {
     case 'payment':
       return retrieved;
     case 'notCalled':
-      throw new NotRefunded('the turn of its look-up did not come in time');
+      throw new NotRefunded(noTurn);
     case 'notFound':
       throw new NotYet('the provider does not know the payment of the refund');
     case 'heldBack':
@@ -159,7 +159,7 @@ function refundedOrRefused(outcome: RefundOutcome | { kind: 'notCalled' }) {
       if (outcome.code === 'key_reused') throw new NotRefunded(`key_reused: ${outcome.message}`);
       return outcome;
     case 'notCalled':
-      throw new NotRefunded('its turn did not come in time');
+      throw new NotRefunded(noTurn);
     case 'transient':
     case 'heldBack':
     case 'unknown':

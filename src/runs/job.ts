@@ -23,15 +23,37 @@ export class Pause {
   }
 }
 
+/** In place of a piece of work: the group ends here, because its job is on hold. The next run goes on. */
+export class OnHold {
+  readonly reason: string;
+
+  constructor(reason: string) {
+    this.reason = reason;
+  }
+}
+
 /** On whose behalf a group is processed. */
 export interface GroupRun {
   runId: string;
   group: string;
   /** The name of the instance. */
   instance: string;
+  /** What was asked for, of a manual run whose job takes a request. */
+  request?: unknown;
+  /** The piece was in hand when the run was cut off: it may have been done, in part or in full. */
+  again?: boolean;
   lease: Pick<Lease, 'key' | 'fence' | 'signal' | 'assertHeld'>;
   /** If this process dies, another one goes on with the same run: what it has done has to be known then. */
   resumable?: boolean;
+}
+
+/** What a plan may want to know of the run that it is for. */
+export interface RunSoFar {
+  runId: string;
+  /** What was asked for, of a manual run whose job takes a request. */
+  request?: unknown;
+  /** What the group has done so far, before a crash or the end of an activity. */
+  counts: Counts;
 }
 
 /**
@@ -42,7 +64,7 @@ export interface Job<Work = unknown> {
   readonly name: string;
   readonly groups: readonly string[];
   /** Finds the work of a group, piece by piece. It reads only: a dry run uses it too, and must not be made to wait. */
-  plan(group: string, options: { dryRun: boolean }): AsyncIterable<Work | Pause>;
+  plan(group: string, options: { dryRun: boolean; run?: RunSoFar }): AsyncIterable<Work | Pause | OnHold>;
   /** Does one piece of work and says what it did. May throw `LeaseLost` or `FencedOut`, which ends the group. */
   process(work: Work, run: GroupRun): Promise<Processed>;
   /**
@@ -55,6 +77,11 @@ export interface Job<Work = unknown> {
    * run only plans.
    */
   preview?(work: Work): Counts;
+  /**
+   * Each piece is recorded before it is begun. A run that goes on after a crash begins with the one that was in hand, so its
+   * counts are exact. Pieces are JSON, and doing one twice in a run counts what the first time did.
+   */
+  readonly keepsPiece?: true;
 }
 
 /** Declares a job, and hides the type of its pieces of work. */

@@ -16,6 +16,8 @@ export interface ManualRun {
   runId: string;
   groups: string[];
   dryRun: boolean;
+  /** Nobody goes on with what it leaves: groups that were cut off or have failed are tried again. */
+  untilDone?: boolean;
 }
 
 /** One group of a manual run, as its activity gets it. */
@@ -36,10 +38,17 @@ export function runIdFor(idempotencyKey: string | undefined): string {
   return createHash('sha256').update(idempotencyKey).digest('hex').slice(0, 32);
 }
 
-/** The record of a manual run that begins at `at` (ISO 8601). */
-export function newManualRun({ job, runId, groups, dryRun }: ManualRun, at: string): RunRecord {
-  const pending = groups.map((group) => [group, { status: 'pending', counts: {} }] as const);
-  return newRun({ id: runId, job, trigger: 'manual', dryRun, groups: Object.fromEntries(pending) }, at);
+/** The record of a manual run that begins at `at` (ISO 8601), with what was asked for if its job takes a request. */
+export function newManualRun(
+  { job, runId, groups: names, dryRun }: ManualRun,
+  at: string,
+  request?: RunRecord['request'],
+): RunRecord {
+  const groups = Object.fromEntries(
+    names.map((group) => [group, { status: 'pending', counts: {} } as const]),
+  );
+  const asked = request === undefined ? {} : { request };
+  return newRun({ id: runId, job, trigger: 'manual', dryRun, groups, ...asked }, at);
 }
 
 /** The end of a manual run, as its last activity gets it. */
@@ -59,16 +68,16 @@ export interface ManualRunParts {
 /**
  * The activity of a manual run: one group, under the same lease as a run of the timer. `skipped` means that the lease was
  * held elsewhere for the whole wait; `partial`, that the time of one activity was up: the timer's next run goes on, or a
- * manual one that resumes this one. `task` is what the orchestration passes on.
+ * manual one that resumes this one. `given` is what the orchestration passes on.
  *
  * @throws {HostStopping} `signal` aborted before the group was done
  */
 export async function runManualGroup(
   { jobs, locks, runs, instance }: ManualRunParts,
-  task: unknown,
+  given: unknown,
   signal?: AbortSignal,
 ): Promise<GroupRecord> {
-  const { job: name, runId, group, dryRun } = groupTaskSchema.parse(task);
+  const { job: name, runId, group, dryRun } = groupTaskSchema.parse(given);
   const { clock, telemetry } = instance;
   using budget = timeBudget(clock, signal);
   const job = jobNamed(jobs, name);
@@ -82,12 +91,11 @@ export async function runManualGroup(
       { instance: instance.name, job: name, runId },
       { waitMs: leaseWaitMs, signal: budget.signal },
     );
-    // Under the lease: whoever had it before counts no more.
-    const before = await countedBefore();
-    const record = await runGroup(
-      { job, group, runId, dryRun, lease, signal: budget.signal, before },
-      { instance, report },
-    );
+    const told = job.keepsPiece === true ? await runs.read(name, runId) : undefined;
+    // Counted under the lease: whoever had it before counts no more.
+    const before = dryRun ? {} : { ...told?.groups[group], counts: await countedBefore() };
+    const options = { signal: budget.signal, request: told?.request, before, resumable: !dryRun };
+    const record = await runGroup({ job, group, runId, dryRun, lease, ...options }, { instance, report });
     if (signal?.aborted === true && (record.status === 'failed' || record.status === 'lost')) {
       throw new HostStopping();
     }
@@ -101,8 +109,14 @@ export async function runManualGroup(
       error.cause === undefined
         ? { status: 'skipped', counts, reason: 'held elsewhere' }
         : { status: 'failed', counts, reason: errorText(error.cause) };
-    await report(record).catch(() => telemetry.count(metric.runReportFailed, { job: name }));
+    await tell(record).catch(() => telemetry.count(metric.runReportFailed, { job: name }));
     return record;
+  }
+
+  /** Where a piece may be in hand the record stays as it is, and only shows a sign of life. */
+  async function tell(record: GroupRecord): Promise<void> {
+    const told = job.keepsPiece === true ? (await runs.read(name, runId))?.groups[group] : undefined;
+    await report(told ?? record);
   }
 }
 
@@ -111,6 +125,19 @@ export class HostStopping extends Error {
   override readonly name = 'HostStopping';
   constructor(options?: ErrorOptions) {
     super('the host is stopping', options);
+  }
+}
+
+/**
+ * No answer to a group that was cut short because the host is stopping: as after a crash, Durable Functions hands it to
+ * another host. A failure would end the group.
+ */
+export async function answerUnlessStopping<T>(group: Promise<T>): Promise<T> {
+  try {
+    return await group;
+  } catch (error) {
+    if (!(error instanceof HostStopping)) throw error;
+    return new Promise<never>(() => {});
   }
 }
 

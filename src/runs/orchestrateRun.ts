@@ -19,10 +19,10 @@ const endWaitMs = { first: 2_000, longest: 60_000 };
 
 /**
  * The orchestration of a manual run. Fans out over the groups, shows its progress as custom status, tries a group again if
- * a run of the timer had its lease, and records the run's end. Durable Functions replays it: no clock, no I/O.
+ * a run of the timer had its lease or, where nobody else goes on (`untilDone`), if it did not end; and records the run's end. Durable Functions replays it: no clock, no I/O.
  */
 export function* orchestrateRun(context: OrchestrationContext): Generator<Task, unknown, unknown> {
-  const { job, runId, groups, dryRun } = context.df.getInput<ManualRun>();
+  const { job, runId, groups, dryRun, untilDone = false } = context.df.getInput<ManualRun>();
   const records = new Map<string, GroupRecord>();
   let open = groups;
   for (let tries = 0; open.length > 0 && tries < maxSkips; tries++) {
@@ -39,9 +39,10 @@ export function* orchestrateRun(context: OrchestrationContext): Generator<Task, 
       records.set(group, yield* recordOf(task));
       context.df.setCustomStatus(progress());
     }
-    open = open.filter((group) => records.get(group)?.status === 'skipped');
+    open = open.filter((group) => isOpen(records.get(group)?.status));
   }
   for (const group of open) {
+    if (records.get(group)?.status !== 'skipped') continue;
     records.set(group, { status: 'failed', counts: {}, reason: 'its lease was held elsewhere all the time' });
   }
   yield context.df.callActivityWithRetry(endRunActivity, retries(), {
@@ -50,6 +51,10 @@ export function* orchestrateRun(context: OrchestrationContext): Generator<Task, 
     groups: [...records.values()],
   });
   return progress();
+
+  function isOpen(status: GroupRecord['status'] | undefined): boolean {
+    return status === 'skipped' || (untilDone && status !== 'completed');
+  }
 
   function progress(): { done: number; of: number; counts: Counts } {
     const settled = [...records.values()].filter(({ status }) => status !== 'skipped');

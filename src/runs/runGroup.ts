@@ -1,9 +1,10 @@
+import { z } from 'zod';
 import { FencedOut, type Lease, LeaseLost } from '../locking/index.ts';
 import { errorText } from '../platform/errorText.ts';
 import type { Instance } from '../platform/instance.ts';
 import { TimeIsUp } from '../platform/stopping.ts';
 import { metric } from '../platform/telemetry.ts';
-import { type Counts, type Job, Pause, type Processed } from './job.ts';
+import { type Counts, type Job, OnHold, Pause, type Processed } from './job.ts';
 import { addCounts, type GroupRecord } from './runRecord.ts';
 
 /** Minimum milliseconds between two reports of a group. Records are for people; the work does not need them. */
@@ -18,8 +19,7 @@ export type ReportGroup = (record: GroupRecord) => Promise<boolean>;
 /**
  * Works through one group of a job under a lease that the caller holds: plans and processes piece by piece until nothing is
  * left, a piece asks to stop, the lease is lost, `signal` aborts or the run is ended. Never throws: the record says how it
- * ended, with `partial` if `signal` aborted because the time was up. `before`: if another process can go on with this run,
- * what it has already done in this group; its counts go on from there.
+ * ended, with `partial` if `signal` aborted because the time was up. The counts go on from those of `before`.
  */
 export async function runGroup(
   {
@@ -29,7 +29,9 @@ export async function runGroup(
     dryRun,
     lease,
     signal,
-    before,
+    request,
+    before = {},
+    resumable = false,
   }: {
     job: Job;
     group: string;
@@ -37,38 +39,51 @@ export async function runGroup(
     dryRun: boolean;
     lease: Lease;
     signal?: AbortSignal;
-    before?: Counts;
+    request?: unknown;
+    /** How far the group of this run had come in a process that was stopped or died. */
+    before?: Partial<Pick<GroupRecord, 'counts' | 'inHand'>>;
+    /** Another process can go on with this run. */
+    resumable?: boolean;
   },
   { instance, report }: { instance: Pick<Instance, 'name' | 'clock' | 'telemetry'>; report: ReportGroup },
 ): Promise<GroupRecord> {
   const { clock, telemetry } = instance;
   const owner = { lockOwner: instance.name, fence: lease.fence };
-  let counts = before ?? {};
-  const resumable = before !== undefined;
+  let counts: Counts = before.counts ?? {};
   let failure: string | undefined;
   let reportedAt = Number.NEGATIVE_INFINITY;
-  const record = await work();
+  let unfinished: Pick<GroupRecord, 'inHand'> = {};
+  const worked = await work();
+  const record: GroupRecord = { ...worked, ...unfinished };
   await reported(record);
   return record;
 
   async function reported(standing: GroupRecord): Promise<boolean> {
     try {
       return await report(standing);
-    } catch {
+    } catch (error) {
       telemetry.count(metric.runReportFailed, { job: job.name });
+      // Without a record of the piece in hand, counts could not be exact.
+      if (standing.inHand !== undefined && standing.status === 'running') throw error;
       return true;
     }
   }
 
   async function work(): Promise<GroupRecord> {
     try {
-      for await (const piece of job.plan(group, { dryRun })) {
+      for await (const piece of pieces()) {
         if (signal?.aborted === true) return { ...stoppedBy(signal.reason, failure), ...owner, counts };
         lease.assertHeld();
-        if (clock.monotonic() - reportedAt >= reportEveryMs) {
-          const goOn = await reported({ status: 'running', ...owner, counts });
+        if (job.keepsPiece === true || clock.monotonic() - reportedAt >= reportEveryMs) {
+          unfinished = inHand(piece);
+          const goOn = await reported({ status: 'running', ...owner, counts, ...unfinished });
           if (!goOn) return { status: 'failed', ...owner, counts, reason: 'the run was ended' };
           reportedAt = clock.monotonic();
+        }
+        if (piece instanceof OnHold) {
+          const { reason } = piece;
+          if (failure !== undefined) return { status: 'failed', ...owner, counts, reason: failure };
+          return { status: 'partial', ...owner, counts, reason };
         }
         if (piece instanceof Pause) {
           await pause(piece);
@@ -76,8 +91,17 @@ export async function runGroup(
         }
         const done: Processed = dryRun
           ? { counts: job.preview?.(piece) ?? {} }
-          : await job.process(piece, { runId, group, instance: instance.name, lease, resumable });
+          : await job.process(piece, {
+              runId,
+              group,
+              instance: instance.name,
+              lease,
+              resumable,
+              request,
+              again: piece === before.inHand,
+            });
         counts = addCounts(counts, done.counts);
+        unfinished = {};
         failure ??= done.failed;
         if (done.lost !== undefined) return { status: 'lost', ...owner, counts, reason: done.lost };
         if (done.stop !== undefined) {
@@ -94,6 +118,17 @@ export async function runGroup(
       }
       return { status: 'failed', ...owner, counts, reason: errorText(error) };
     }
+  }
+
+  async function* pieces() {
+    if (before.inHand !== undefined && !dryRun) yield before.inHand;
+    yield* job.plan(group, { dryRun, run: { runId, request, counts } });
+  }
+
+  /** Only JSON comes back from a record; what is to be waited for is no work. */
+  function inHand(piece: unknown): Pick<GroupRecord, 'inHand'> {
+    const keep = job.keepsPiece === true && !dryRun && !(piece instanceof Pause || piece instanceof OnHold);
+    return keep ? { inHand: z.json().parse(piece) } : {};
   }
 
   async function pause({ ms }: Pause): Promise<void> {

@@ -3,7 +3,7 @@
  *
  *   running ──► completed | failed | cancelled | abandoned (its process died: abandoned.ts)
  *
- * A group of it: pending ──► running ──► completed | partial (time was up)
+ * A group of it: pending ──► running ──► completed | partial (time was up, or on hold)
  *                                            | skipped (held elsewhere) | lost (its lease) | failed
  *
  * A group that is pending or running when its run ends is skipped or failed; if it reports later, that report counts. A
@@ -27,6 +27,8 @@ export const groupRecordSchema = z.object({
   lockOwner: z.string().exactOptional(),
   fence: z.number().exactOptional(),
   counts: z.record(z.string(), z.number()),
+  /** The piece of work that is being done, of a job that keeps it (job.ts). */
+  inHand: z.json().exactOptional(),
   /** Why it is partial, was skipped, lost or failed. */
   reason: z.string().exactOptional(),
 });
@@ -49,13 +51,15 @@ export const runRecordSchema = z.object({
   lockOwner: z.string().exactOptional(),
   fence: z.number().exactOptional(),
   groups: z.record(z.string(), groupRecordSchema),
+  /** What was asked for, of a job that takes a request. */
+  request: z.json().exactOptional(),
   reason: z.string().exactOptional(),
 });
 export type RunRecord = z.infer<typeof runRecordSchema>;
 
 /** The record of a run that begins at `at` (ISO 8601). */
 export function newRun(
-  run: Pick<RunRecord, 'id' | 'job' | 'trigger' | 'dryRun' | 'groups'>,
+  run: Pick<RunRecord, 'id' | 'job' | 'trigger' | 'dryRun' | 'groups' | 'request'>,
   at: string,
 ): RunRecord {
   return { ...run, version: plainVersion, status: 'running', startedAt: at, heartbeatAt: at };
@@ -100,12 +104,14 @@ export interface RunView {
   lockOwner: string | null;
   fence: number | null;
   counts: Counts;
-  groups: Record<string, GroupRecord>;
+  groups: Record<string, Omit<GroupRecord, 'inHand'>>;
+  /** What was asked for, of a job that takes a request; else null. */
+  request: RunRecord['request'] | null;
   reason: string | null;
 }
 
 export function runView(record: RunRecord): RunView {
-  const { id, completedAt = null, lockOwner = null, fence = null, reason = null } = record;
+  const { id, completedAt = null, lockOwner = null, fence = null, reason = null, request = null } = record;
   const { job, trigger, status, dryRun, startedAt, heartbeatAt } = record;
   // Records of the first release may have open groups.
   const groups = groupsOf(record);
@@ -122,7 +128,10 @@ export function runView(record: RunRecord): RunView {
     lockOwner,
     fence,
     counts,
-    groups,
+    groups: Object.fromEntries(
+      Object.entries(groups).map(([name, { inHand: _, ...group }]) => [name, group]),
+    ),
+    request,
     reason,
   };
 }

@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import type { Instance } from '../platform/instance.ts';
 import { asShown, closeAbandoned, closeRun } from './abandoned.ts';
 import type { Job } from './job.ts';
@@ -23,6 +24,8 @@ export interface RunRequest {
   /** Id of an ended or abandoned run whose unfinished groups are to be done now. */
   resume?: string | undefined;
   idempotencyKey?: string | undefined;
+  /** What is asked for, of a job that takes a request. Nobody goes on with such a run, so it is tried until it is done. */
+  request?: RunRecord['request'];
 }
 
 export type StartedRun =
@@ -47,18 +50,19 @@ export async function startRun(
   },
   request: RunRequest,
 ): Promise<StartedRun> {
-  const { dryRun } = request;
+  const { dryRun, request: asked } = request;
   const { clock } = instance;
   const chosen = await chooseGroups(job, { runs, instance }, request);
   if (chosen.kind === 'bad') return chosen;
   const { groups } = chosen;
   await closeAbandoned({ runs, instance }, job.name);
   const runId = runIdFor(request.idempotencyKey);
-  const run: ManualRun = { job: job.name, runId, groups, dryRun };
-  const record = newManualRun(run, new Date(clock.now()).toISOString());
+  const plain: ManualRun = { job: job.name, runId, groups, dryRun };
+  const run = asked === undefined ? plain : { ...plain, untilDone: true };
+  const record = newManualRun(run, new Date(clock.now()).toISOString(), asked);
   const created = await runs.create(record);
   const stored = created ? record : await runs.read(job.name, runId);
-  if (stored !== undefined && !isSameRequest(stored, run)) return { kind: 'otherRequest' };
+  if (stored !== undefined && !isSameRequest(stored, record)) return { kind: 'otherRequest' };
   // Even if the record was there: the process that created it may have died before this.
   if (stored?.status === 'running') await ensureStarted(orchestrations, run);
   const { status } = asShown(stored ?? record, clock.now());
@@ -107,7 +111,7 @@ async function ensureStarted(orchestrations: Orchestrations, run: ManualRun): Pr
   }
 }
 
-function isSameRequest(record: RunRecord, run: ManualRun): boolean {
-  const groups = Object.keys(record.groups).toSorted().join();
-  return record.dryRun === run.dryRun && groups === run.groups.toSorted().join();
+function isSameRequest(one: RunRecord, other: RunRecord): boolean {
+  const of = ({ groups, dryRun, request }: RunRecord) => [Object.keys(groups).toSorted(), dryRun, request];
+  return isDeepStrictEqual(of(one), of(other));
 }

@@ -3,7 +3,7 @@ import type { Ended, FollowUps } from '../followUps/followUps.ts';
 import type { Invoice } from '../invoice/invoice.ts';
 import type { InvoiceStore } from '../invoice/store/invoiceStore.ts';
 import type { SettlementPolicy } from '../paying/decideSettlement.ts';
-import { type PacedProvider, turnWithinMs } from '../paying/pacedProvider.ts';
+import { noTurn, type PacedProvider, turnWithinMs } from '../paying/pacedProvider.ts';
 import type { ProviderPayment } from '../paying/paymentProvider.ts';
 import { metric } from '../platform/appMetrics.ts';
 import type { Instance } from '../platform/instance.ts';
@@ -49,7 +49,7 @@ export async function trackPayment(
   }
   switch (payment.kind) {
     case 'notCalled':
-      return { kind: 'notAsked', message: 'the turn of the call did not come in time' };
+      return { kind: 'notAsked', message: noTurn };
     case 'heldBack':
     case 'unknown':
       return { kind: 'notAsked', message: payment.message };

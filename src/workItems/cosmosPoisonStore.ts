@@ -29,9 +29,20 @@ export function cosmosPoisonStore(container: Container, onUnreadable?: OnUnreada
       await createUnlessThere(container, record);
     },
 
-    async list(limit) {
-      const query = `SELECT * FROM c WHERE c.status = 'poison' OFFSET 0 LIMIT @limit`;
-      const found = await queryAll(container, { query, parameters: [{ name: '@limit', value: limit }] });
+    // Cosmos keeps `id` in its index whatever the policy says (https://learn.microsoft.com/azure/cosmos-db/index-policy).
+    async list(limit, behind = '') {
+      const query = `SELECT * FROM c WHERE c.status = 'poison' AND c.id > @behind ORDER BY c.id OFFSET 0 LIMIT @limit`;
+      const parameters = [
+        { name: '@limit', value: limit },
+        { name: '@behind', value: behind },
+      ];
+      const found = await queryAll(container, { query, parameters });
+      return readableDocuments(found, poisonSchema, 'poison', onUnreadable);
+    },
+
+    async find(ids) {
+      const query = `SELECT * FROM c WHERE c.status = 'poison' AND ARRAY_CONTAINS(@ids, c.id)`;
+      const found = await queryAll(container, { query, parameters: [{ name: '@ids', value: [...ids] }] });
       return readableDocuments(found, poisonSchema, 'poison', onUnreadable);
     },
 
@@ -42,6 +53,19 @@ export function cosmosPoisonStore(container: Container, onUnreadable?: OnUnreada
         container.item(id, resourceId).read<{ status: string; _etag: string }>(),
       );
       return resource?.status === 'poison' && resource._etag === _etag;
+    },
+
+    async markDiscarded({ id, resourceId, _etag }, { at, by, reason }) {
+      const marked = await unlessChanged(() =>
+        container.item(id, resourceId).patch(
+          [
+            { op: 'set', path: '/status', value: 'discarded' },
+            { op: 'set', path: '/discarded', value: { at, by, reason } },
+          ],
+          { accessCondition: { type: 'IfMatch', condition: _etag } },
+        ),
+      );
+      return marked !== undefined;
     },
 
     async markRedriven({ id, resourceId, _etag }, at) {

@@ -2,6 +2,7 @@
  * What becomes of a work item that fails at every delivery, as a record:
  *
  *   poison ──redrive (a person, through ops)──► redriven
+ *      └─────discard (a person, with a reason)──► discarded
  *
  * The queue moves such a message to its poison queue without saying why. So each failure leaves its error behind (one per
  * work item, the last one stays), and the poison record takes it over.
@@ -21,7 +22,7 @@ import { afresh, itemsOf, readWorkItem, type Stage, type WorkItem, workItemSchem
 export const poisonSchema = z.object({
   id: z.string(),
   resourceId: z.string(),
-  status: z.enum(['poison', 'redriven']),
+  status: z.enum(['poison', 'redriven', 'discarded']),
   /** The message as it was. */
   text: z.string(),
   reason: z.string(),
@@ -37,13 +38,18 @@ export interface PoisonStore {
   lastFailure(item: WorkItem): Promise<string | undefined>;
   /** Creates a record; the first one with this id stays. */
   create(record: Omit<PoisonItem, '_etag'>): Promise<void>;
-  list(limit: number): Promise<PoisonItem[]>;
-  /** How many wait to be sent again. */
+  /** The first of those that wait, or the first behind this id, in the order of their ids. */
+  list(limit: number, behind?: string): Promise<PoisonItem[]>;
+  /** Those of these that wait. */
+  find(ids: readonly string[]): Promise<PoisonItem[]>;
+  /** How many wait for a decision. */
   waiting(): Promise<number>;
   /** Whether the record still waits and is as it was read. */
   isUnchanged(item: PoisonItem): Promise<boolean>;
   /** Marks a record as sent again at `at`, if it is still as it was read. */
   markRedriven(item: PoisonItem, at: string): Promise<void>;
+  /** Marks a record as thrown away at `at`; false if it is no longer as it was read. */
+  markDiscarded(item: PoisonItem, why: { at: string; by: string; reason: string }): Promise<boolean>;
 }
 
 /** The resource id that stands in for one that cannot be read. */
@@ -72,10 +78,13 @@ export interface PoisonItems {
    * message goes back to the poison queue for a while, however often that takes. `messageId` is the queue's. Returns why it is there, or what became of it.
    */
   record(message: unknown, messageId: string): Promise<string>;
-  list(limit: number): Promise<PoisonItem[]>;
+  list(limit: number, behind?: string): Promise<PoisonItem[]>;
+  find(ids: readonly string[]): Promise<PoisonItem[]>;
   waiting(): Promise<number>;
   /** Sends a recorded message again as if it had never been tried, then marks it; false if somebody else has. */
   redrive(item: PoisonItem, send: (text: string) => Promise<unknown>): Promise<boolean>;
+  /** Gives a recorded message up for good; false if somebody else has dealt with it. */
+  discard(item: PoisonItem, why: { by: string; reason: string }): Promise<boolean>;
 }
 
 export function poisonItems({
@@ -95,7 +104,9 @@ export function poisonItems({
   const iso = () => new Date(clock.now()).toISOString();
 
   return {
-    list: (limit) => store.list(limit),
+    list: (limit, behind) => store.list(limit, behind),
+    find: (ids) => store.find(ids),
+    discard: (item, why) => store.markDiscarded(item, { ...why, at: iso() }),
     waiting: () => store.waiting(),
 
     async noteFailure(message, error) {

@@ -33,7 +33,7 @@ export interface WorkItemParts {
   instance: InstanceOptions;
 }
 
-/** `putOff`: a newer release sent it, and a process of that release has to do it. */
+/** `putOff`: it is on hold, or a newer release sent it and a process of that release has to do it. */
 export type WorkItemOutcome = 'done' | 'doneBefore' | 'postponed' | 'putOff';
 
 /**

@@ -4,7 +4,7 @@ import { cosmosDocuments } from '../../src/documents/cosmosDocuments.ts';
 import { newFence } from '../../src/locking/fence.ts';
 import type { Dispatcher } from '../../src/outbox/dispatcher.ts';
 import { metric } from '../../src/platform/appMetrics.ts';
-import { type Counts, type GroupRun, Pause, type Processed } from '../../src/runs/job.ts';
+import { type Counts, type GroupRun, OnHold, Pause, type Processed } from '../../src/runs/job.ts';
 import { anInstance } from '../support/anInstance.ts';
 import { followUpsForTests, hastyClock, type PayingWorld, payingWorld } from '../support/payingWorld.ts';
 import { fastPayments, plentyOfRoom } from '../support/plentyOfRoom.ts';
@@ -46,7 +46,7 @@ async function work(dispatcher: Dispatcher = sends) {
   const done: Processed[] = [];
   const previews: Counts[] = [];
   for await (const piece of job.plan('0', { dryRun: false })) {
-    if (piece instanceof Pause) throw new Error('there is room');
+    if (piece instanceof Pause || piece instanceof OnHold) throw new Error('there is room, and no pause');
     previews.push(job.preview?.(piece) ?? {});
     const one = await job.process(piece, run);
     done.push(one);
@@ -65,6 +65,33 @@ describe('process-invoices', () => {
     expect(previews).toEqual([{ claimed: 10 }, { claimed: 2 }]);
     expect(telemetry.values(metric.invoiceClaims)).toEqual([10, 2]);
     expect((await world.stored(shard, ids)).every(({ status }) => status === 'claimed')).toBe(true);
+  });
+
+  test('while payments are paused nothing is claimed, and a dry run still counts', async () => {
+    const due = ['paused-1', 'paused-2', 'paused-3'];
+    const [like] = await world.stored('00', stored.slice(0, 1));
+    for (const id of due) {
+      const { claim: _, ...invoice } = { ...like, id, status: 'pending', attempts: 0 };
+      await world.container.items.create({ ...invoice, actionableAt: '2026-01-01T00:00:00.000Z' });
+    }
+    const job = processInvoicesJob(
+      {
+        ...plentyOfRoom,
+        pause: { why: async () => 'payments are paused' },
+        invoices: world.invoices,
+        dispatcher: sends,
+        followUps: followUpsForTests,
+        instance: anInstance({ clock: hastyClock }),
+        checkShards: async () => {},
+      },
+      { shards: 1, groups: 1, batchSize: 10, claimStaleMs: 300_000, ceiling: fastPayments },
+    );
+    const planned = await Array.fromAsync(job.plan('0', { dryRun: false }));
+    expect(planned).toEqual([new OnHold('payments are paused')]);
+    const previewed = await Array.fromAsync(job.plan('0', { dryRun: true }));
+    expect(previewed.map((piece) => job.preview?.(piece))).toEqual([{ claimed: 3 }]);
+    expect((await world.stored('00', due)).every(({ status }) => status === 'pending')).toBe(true);
+    expect((await work()).done.map(({ counts }) => counts.claimed)).toEqual([3]);
   });
 
   test('it stops claiming once no message gets through', async () => {

@@ -88,19 +88,21 @@ test.concurrent.each([
     const started = performance.now();
 
     const figures = () => readFigures({ cosmos: cloud.cosmosClient, payments: cloud.payments });
-    await until(
-      async () => {
-        const { invoices } = await figures();
-        const open = invoices.filter(({ status }) => status !== 'paid' && status !== 'parked');
-        return open.map(({ id, timeline }) => ({ id, ...timeline.at(-1) }));
-      },
-      (open) => open.length === 0,
-      { withinMs: 10 * claimStaleSeconds * 1_000 },
-    ).finally(async () => {
+    try {
+      await until(
+        async () => {
+          const { invoices } = await figures();
+          const open = invoices.filter(({ status }) => status !== 'paid' && status !== 'parked');
+          return open.map(({ id, timeline }) => ({ id, ...timeline.at(-1) }));
+        },
+        (open) => open.length === 0,
+        { withinMs: 10 * claimStaleSeconds * 1_000 },
+      );
+    } finally {
       stop.abort();
       host?.kill('SIGKILL');
       await hosts;
-    });
+    }
     console.log(`of 50 ${how}: ${((performance.now() - started) / 1000).toFixed(0)} s, ${deaths} hosts died`);
 
     const { invoices, charges } = await figures();
@@ -128,7 +130,7 @@ test.concurrent.each([
           env: { ...env, INSTANCE_ID: `host-${generation}` },
         });
         host = next;
-        await next.exited;
+        if (!stop.signal.aborted) await next.exited;
       }
     }
   },

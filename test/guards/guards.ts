@@ -418,8 +418,8 @@ export const guards: readonly Guard[] = [
   {
     name: 'an attempt that was not made and does not count',
     file: 'src/paying/decideSettlement.ts',
-    from: "reason: 'its turn to be called did not come in time',\n        payment,\n        attempts: attempt - 1,",
-    to: "reason: 'its turn to be called did not come in time',\n        payment,\n        attempts: attempt,",
+    from: "reason: 'its turn to be called did not come in time, or payments were paused',\n        payment,\n        attempts: attempt - 1,",
+    to: "reason: 'its turn to be called did not come in time, or payments were paused',\n        payment,\n        attempts: attempt,",
     tests: payTests,
     caughtBy: 'no call begins when the claims are about to go stale',
   },
@@ -487,5 +487,37 @@ export const guards: readonly Guard[] = [
     tests: payTests,
     caughtBy:
       'a batch that is not let in in time goes back, but not what an earlier delivery may have charged',
+  },
+  {
+    name: 'a pause, asked before each turn',
+    file: 'src/pacing/turns.ts',
+    from: 'if (!mayGo()) return;',
+    to: '',
+    tests: 'test/pacing/pause.test.ts',
+    caughtBy: 'while it is not known whether calls are paused, they wait',
+  },
+  {
+    name: 'a look at the pause, which counts for eight seconds',
+    file: 'src/pacing/pause.ts',
+    from: "if (ageMs() >= countsMs) return 'unknown';",
+    to: '',
+    tests: 'test/pacing/pause.test.ts',
+    caughtBy: 'makes no call ten seconds after a pause, whatever the store and the process do',
+  },
+  {
+    name: 'a pause, asked before each claim',
+    file: 'src/claiming/processInvoices.ts',
+    from: 'const why = dryRun ? undefined : await pause.why();',
+    to: 'const why = dryRun ? undefined : undefined;',
+    tests: 'test/claiming/processInvoices.test.ts',
+    caughtBy: 'while payments are paused nothing is claimed, and a dry run still counts',
+  },
+  {
+    name: 'the run in the timeline of an invoice that it has retried',
+    file: 'src/ops/bulk/bulkInvoices.ts',
+    from: 'if (invoice.timeline.some((entry) => entry.runId === runId))',
+    to: 'if (runId === undefined)',
+    tests: 'test/ops/bulk/bulkJob.test.ts',
+    caughtBy: 'an invoice that is parked again is not retried again by the same run',
   },
 ];

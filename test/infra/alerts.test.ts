@@ -71,6 +71,7 @@ describe('alerts', () => {
       'payment-account',
       'refund-failed',
       'backlog-growing',
+      'paused',
       'function-failures',
     ]);
     expect(file.resources.get('deadLetters')?.type).toBe('Microsoft.Insights/metricAlerts@2018-03-01');

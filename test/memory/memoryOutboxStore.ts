@@ -1,11 +1,12 @@
 import { z } from 'zod';
-import { refusedBecause } from '../../src/documents/documentStore.ts';
+import { type Patch, refusedBecause } from '../../src/documents/documentStore.ts';
 import { BadContinuation, fromOpaque, toOpaque } from '../../src/documents/pages.ts';
 import { StoreAway } from '../../src/documents/storeAway.ts';
 import { type OnUnreadable, readableDocuments } from '../../src/documents/storedDocuments.ts';
 import { type OutboxEntry, outboxEntrySchema, outboxMessageSchema } from '../../src/outbox/outboxMessage.ts';
-import type { OutboxStore } from '../../src/outbox/outboxStore.ts';
+import type { OutboxFilter, OutboxStore } from '../../src/outbox/outboxStore.ts';
 import { outboxWrites } from '../../src/outbox/outboxWrites.ts';
+import { discardPatch, notParked, redrivePatch } from '../../src/outbox/parkedMessage.ts';
 import type { Clock } from '../../src/platform/clock.ts';
 import { type MemoryDocuments, type StoredDocument, textIn } from './memoryDocuments.ts';
 
@@ -41,10 +42,11 @@ export function memoryOutboxStore(
 
     ...outboxWrites({ documents, clock }),
 
-    async list({ status, continuation, pageSize }) {
+    async list({ continuation, pageSize, ...filter }) {
+      const { status } = filter;
       const order = status === 'pending' || status === 'parked' ? 1 : -1;
       const last = continuation === undefined ? undefined : placeOf(continuation);
-      const ordered = (await documents.query((document) => isMessage(document, status))).toSorted(
+      const ordered = (await documents.query((document) => isAskedFor(document, filter))).toSorted(
         (one, other) => order * compare(one, other, 'createdAt'),
       );
       const behind = ordered.filter(
@@ -60,21 +62,18 @@ export function memoryOutboxStore(
       };
     },
 
-    async redrive(id, at) {
-      const message = await find(id);
-      if (message === undefined) return { kind: 'notFound' };
-      if (message.status !== 'parked') return { kind: 'refused', status: message.status };
-      const set = { status: 'pending', attempts: 0, nextAttemptAt: at, notBefore: at };
-      const where = [{ path: 'status', is: '=', value: 'parked' }] as const;
-      const answer = await documents.transact(message.shard, [{ kind: 'patch', id, where, set }]);
-      if (answer.kind === 'uncertain') throw new StoreAway('noAnswer', answer.cause);
-      if (answer.kind === 'refused' && answer.codes[0] !== refusedBecause.changed)
-        throw new Error(`message ${id} cannot be redriven: status ${answer.codes[0]}`);
-      const after = await find(id);
-      if (after === undefined) return { kind: 'notFound' };
-      return answer.kind === 'committed'
-        ? { kind: 'redriven', message: after }
-        : { kind: 'refused', status: after.status };
+    async count(filter) {
+      return (await documents.query((document) => isAskedFor(document, filter))).length;
+    },
+
+    async redrive(id, at, runId) {
+      const changed = await changeParked(id, redrivePatch(id, at, runId));
+      return changed.kind === 'changed' ? { ...changed, kind: 'redriven' } : changed;
+    },
+
+    async discard(id, why) {
+      const changed = await changeParked(id, discardPatch(id, why));
+      return changed.kind === 'changed' ? { ...changed, kind: 'discarded' } : changed;
     },
 
     async oldestPending() {
@@ -96,6 +95,19 @@ export function memoryOutboxStore(
     },
   };
 
+  async function changeParked(id: string, patch: Patch) {
+    const message = await find(id);
+    if (message === undefined) return { kind: 'notFound' as const };
+    if (message.status !== 'parked') return notParked(message);
+    const answer = await documents.transact(message.shard, [patch]);
+    if (answer.kind === 'uncertain') throw new StoreAway('noAnswer', answer.cause);
+    if (answer.kind === 'refused' && answer.codes[0] !== refusedBecause.changed)
+      throw new Error(`message ${id} cannot be changed: status ${answer.codes[0]}`);
+    const after = await find(id);
+    if (after === undefined) return { kind: 'notFound' as const };
+    return answer.kind === 'committed' ? { kind: 'changed' as const, message: after } : notParked(after);
+  }
+
   /** Ids are unique across partitions. */
   async function find(id: string): Promise<OutboxEntry | undefined> {
     const [found] = await documents.query((document) => document.id === id && isMessage(document));
@@ -105,6 +117,20 @@ export function memoryOutboxStore(
 
 function isMessage(document: StoredDocument, status = document.status): boolean {
   return document.type === 'outboxMessage' && document.status === status;
+}
+
+function isAskedFor(
+  document: StoredDocument,
+  { status, destination, error, before, after }: OutboxFilter,
+): boolean {
+  const createdAt = textIn(document, 'createdAt');
+  return (
+    isMessage(document, status) &&
+    (destination === undefined || document.destination === destination) &&
+    (error === undefined || textIn(document, 'lastError').toLowerCase().includes(error.toLowerCase())) &&
+    (before === undefined || createdAt < before) &&
+    (after === undefined || createdAt >= after)
+  );
 }
 
 /** By a time, and by creation if that is the same. */

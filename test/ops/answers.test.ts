@@ -68,6 +68,14 @@ const calls: readonly [string, Answering, Call][] = [
     (request) => ops.api.startRun(request, ops.orchestrations),
     { body: { job: 'count' }, headers: { 'idempotency-key': 'a' } },
   ],
+  [
+    'startBulk',
+    (request) => ops.api.startBulk(request, ops.orchestrations),
+    {
+      body: { action: 'retry', filter: { status: 'parked' }, reason: 'over' },
+      headers: { 'idempotency-key': 'bulk' },
+    },
+  ],
   ['listRuns', (request) => ops.api.listRuns(request), {}],
   ['listLocks', (request) => ops.api.listLocks(request), {}],
   ['listOutbox', (request) => ops.api.listOutbox(request), {}],
@@ -78,6 +86,14 @@ const calls: readonly [string, Answering, Call][] = [
   ['getReport', (request) => ops.api.getReport(request), {}],
   ['listAudit', (request) => ops.api.listAudit(request), {}],
   ['getHealth', (request) => ops.api.getHealth(request), {}],
+  ['pausePayments', (request) => ops.api.pausePayments(request), { body: { reason: 'night' } }],
+  ['getHealth', (request) => ops.api.getHealth(request), {}],
+  ['getSummary', (request) => ops.api.getSummary(request), {}],
+  [
+    'resumePayments',
+    (request) => ops.api.resumePayments(request, ops.orchestrations),
+    { body: { reason: 'morning' } },
+  ],
   ['getOpenApi', (request) => ops.api.getOpenApi(request), {}],
 ];
 

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
 import { z } from 'zod';
 import type { AuditTrail } from '../../src/ops/audit.ts';
 import type { DeadLetterSource } from '../../src/ops/deadLetters.ts';
-import { listDeadLetters, redriveDeadLetters } from '../../src/ops/deadLettersApi.ts';
+import { discardDeadLetters, listDeadLetters, redriveDeadLetters } from '../../src/ops/deadLettersApi.ts';
 import { poisonSource } from '../../src/ops/poisonSource.ts';
 import { serviceBusDeadLetters } from '../../src/ops/serviceBusDeadLetters.ts';
 import { sendToQueue } from '../../src/outbox/storageQueueDestination.ts';
@@ -98,6 +98,35 @@ describe('poison work items', () => {
     expect(await received()).toEqual([]);
   });
 
+  test('a discarded message is gone from the list, once, and its record says who and why', async () => {
+    const { items, source, received } = await poison();
+    await items.record(item('f'), 'm8');
+    const discard = () =>
+      Array.fromAsync(source.discard(new Set(['poison:m8', 'poison:none']), { by: 'ada', reason: 'a test' }));
+    expect(await discard()).toEqual(['poison:m8']);
+    expect(await discard()).toEqual([]);
+    expect(await find(source, 'poison:m8')).toBeUndefined();
+    expect(await redriven(source, 'poison:m8')).toEqual([]);
+    expect(await received()).toEqual([]);
+    const { resource } = await cosmos.containers.workItems.item('poison:m8', 'f').read();
+    expect(resource).toMatchObject({ status: 'discarded', discarded: { by: 'ada', reason: 'a test' } });
+  });
+
+  test('all of them are listed, page by page', async () => {
+    const { items, source } = await poison();
+    const before = (await source.list(100)).length;
+    for (let n = 0; n < 7; n++) await items.record(item(`page-${n}`), `page-${n}`);
+    const seen: string[] = [];
+    for (let behind: string | undefined; ; ) {
+      const page = await source.list(3, behind);
+      if (page.length === 0) break;
+      seen.push(...page.map(({ id }) => id));
+      behind = page.at(-1)?.place;
+    }
+    expect(new Set(seen).size).toBe(seen.length);
+    expect(seen).toHaveLength(before + 7);
+  });
+
   test('a redriven message starts without its history of retries', async () => {
     const { items, source, received } = await poison();
     const retry = { tries: 100, since: '2026-01-01T00:00:00.000Z' };
@@ -145,14 +174,44 @@ describe('the dead-letter queue of Service Bus', () => {
     expect(await bus.stats('commands')).toMatchObject({ deadLettered: 2, active: 1, duplicatesDropped: 0 });
     expect((await source.list(10)).map(({ id }) => id)).toEqual(['a', 'c']);
   });
+
+  test('a page begins behind the last one, also for a process that has seen none', async () => {
+    const fresh = serviceBusDeadLetters(bus.client, 'commands');
+    const [first] = await fresh.list(1);
+    expect(first?.id).toBe('a');
+    for (const one of [fresh, serviceBusDeadLetters(bus.client, 'commands')]) {
+      expect((await one.list(10, first?.place)).map(({ id }) => id)).toEqual(['c']);
+    }
+  });
+
+  test('a discarded message is gone for good; the rest stays', async () => {
+    const why = { by: 'ada', reason: 'a test' };
+    expect(await Array.fromAsync(source.discard(new Set(['c', 'none']), why))).toEqual(['c']);
+    expect(await bus.stats('commands')).toMatchObject({ deadLettered: 1, active: 1 });
+    expect((await source.list(10)).map(({ id }) => id)).toEqual(['a']);
+  });
 });
 
 describe('the calls', () => {
   const source = (name: string, ids: string[]): DeadLetterSource => ({
     name,
-    list: async () => ids.map((id) => ({ id, source: name, reason: 'r', at: null, body: 'b' })),
+    list: async (limit, behind = '') =>
+      ids
+        .filter((id) => id > behind)
+        .slice(0, limit)
+        .map((id, n) => ({
+          id,
+          source: name,
+          reason: n % 2 === 0 ? 'NotABatch' : 'TooOld',
+          at: `2026-01-0${1 + (n % 3)}T00:00:00.000Z`,
+          body: 'b',
+          place: id,
+        })),
     owns: (id) => ids.includes(id),
     async *redrive(wanted) {
+      yield* ids.filter((id) => wanted.has(id));
+    },
+    async *discard(wanted) {
       yield* ids.filter((id) => wanted.has(id));
     },
   });
@@ -167,8 +226,90 @@ describe('the calls', () => {
   };
 
   test('GET lists all sources', async () => {
-    const body = bodyOf(await listDeadLetters(parts)) as { deadLetters: { id: string }[] };
+    const body = bodyOf(await listDeadLetters(aRequest(), parts)) as { deadLetters: { id: string }[] };
     expect(body.deadLetters.map(({ id }) => id)).toEqual(['a', 'b', 'c']);
+    expect(body).toMatchObject({ total: 3, totalIsExact: true, continuation: null });
+    expect(body.deadLetters[0]).toEqual({
+      id: 'a',
+      source: 'q1',
+      reason: 'NotABatch',
+      at: '2026-01-01T00:00:00.000Z',
+      body: 'b',
+    });
+  });
+
+  test('GET goes through all of them, page by page, and the first page says how many there are', async () => {
+    const ids = (queue: string, count: number) =>
+      Array.from({ length: count }, (_, n) => `${queue}-${String(n).padStart(4, '0')}`);
+    const many = { deadLetters: [source('q1', ids('a', 230)), source('q2', ids('b', 70))] };
+    const seen: string[] = [];
+    const totals: unknown[] = [];
+    let continuation: string | null = null;
+    do {
+      const query: Record<string, string> = continuation === null ? {} : { continuation };
+      const body = bodyOf(await listDeadLetters(aRequest({ query }), many)) as {
+        deadLetters: { id: string }[];
+        total?: number;
+        continuation: string | null;
+      };
+      seen.push(...body.deadLetters.map(({ id }) => id));
+      totals.push(body.total);
+      ({ continuation } = body);
+    } while (continuation !== null);
+    expect(seen).toEqual([...ids('a', 230), ...ids('b', 70)]);
+    expect(totals).toEqual([300, undefined, undefined]);
+  });
+
+  test.each<[Record<string, string>, string[]]>([
+    [{ queue: 'q2' }, ['c']],
+    [{ reason: 'notab' }, ['a', 'c']],
+    [{ before: '2026-01-02T00:00:00Z' }, ['a', 'c']],
+    [{ after: '2026-01-02T00:00:00Z', queue: 'q1' }, ['b']],
+    [{ reason: 'nothing' }, []],
+  ])('GET narrows by %o', async (query, expected) => {
+    const body = bodyOf(await listDeadLetters(aRequest({ query }), parts));
+    const { deadLetters, total } = body as { deadLetters: { id: string }[]; total: number };
+    expect(deadLetters.map(({ id }) => id)).toEqual(expected);
+    expect(total).toBe(expected.length);
+  });
+
+  test.each([
+    [{ queue: 'q9' }, 'queue'],
+    [{ reason: '' }, 'reason'],
+    [{ before: 'yesterday' }, 'before'],
+    [{ continuation: 'nonsense' }, 'continuation'],
+    [{ age: '1h' }, 'age'],
+  ])('GET with %o: 400 that names the field', async (query: Record<string, string>, field) => {
+    const response = await listDeadLetters(aRequest({ query }), parts);
+    expect(response.status).toBe(400);
+    expect(bodyOf(response)).toMatchObject({ errors: [{ field }] });
+  });
+
+  test('POST discard throws away by id, and the audit says why', async () => {
+    audited.length = 0;
+    const request = aRequest({ method: 'POST', body: { ids: ['a', 'c', 'x'], reason: 'a test order' } });
+    expect(bodyOf(await discardDeadLetters(request, { ...parts, actor }))).toEqual({
+      discarded: ['a', 'c'],
+      notFound: ['x'],
+    });
+    expect(audited).toEqual(
+      [
+        ['a', 'q1'],
+        ['c', 'q2'],
+      ].map(([target, queue]) => ({
+        actor,
+        action: 'discard dead letter',
+        target,
+        detail: { queue, reason: 'a test order' },
+      })),
+    );
+    const without = await discardDeadLetters(aRequest({ method: 'POST', body: { ids: ['a'] } }), {
+      ...parts,
+      actor,
+    });
+    expect(without.status).toBe(400);
+    expect(bodyOf(without)).toMatchObject({ errors: [{ field: 'reason' }] });
+    audited.length = 0;
   });
 
   test('POST redrives by id, names the ids it did not find, and is audited', async () => {
@@ -178,7 +319,15 @@ describe('the calls', () => {
       notFound: ['x'],
     });
     expect(audited).toEqual(
-      ['a', 'c'].map((target) => ({ actor: 'function key', action: 'redrive dead letter', target })),
+      [
+        ['a', 'q1'],
+        ['c', 'q2'],
+      ].map(([target, queue]) => ({
+        actor,
+        action: 'redrive dead letter',
+        target,
+        detail: { queue, reason: null },
+      })),
     );
   });
 

@@ -9,10 +9,12 @@ import { type Metric, metric } from '../../src/platform/appMetrics.ts';
 import { cosmosPoisonStore } from '../../src/workItems/cosmosPoisonStore.ts';
 import { poisonItems } from '../../src/workItems/poison.ts';
 import { memoryPaceStore } from '../memory/memoryPaceStore.ts';
+import { memoryPauseStore } from '../memory/memoryPauseStore.ts';
 import { hastyClock, type PayingWorld, payingWorld, watchedProvider } from '../support/payingWorld.ts';
 import { recordedTelemetry } from '../support/recordedTelemetry.ts';
 import { virtualClock } from '../support/virtualClock.ts';
 
+const pauses = memoryPauseStore();
 let world: PayingWorld;
 beforeAll(async () => {
   world = await payingWorld();
@@ -36,6 +38,7 @@ async function gauge(name: Metric, later = 0): Promise<number | undefined> {
     invoices: world.invoices,
     outbox: cosmosOutboxStore(world.container, { clock }),
     pace: memoryPaceStore(),
+    pauses,
     poison: poison(),
     instance: { clock, telemetry },
   });
@@ -114,6 +117,7 @@ const gauges: readonly Metric[] = [
   metric.paymentUnknownOldestMs,
   metric.paymentInProgressOldestMs,
   metric.workItemPoisonWaiting,
+  metric.pausedMs,
   ...backlogGauges,
   ...overdueGauges,
 ];
@@ -127,6 +131,7 @@ test.each<[string, readonly Metric[]]>([
   ['backlog', backlogGauges],
   ['overdue', overdueGauges],
   ['checkKey', []],
+  ['paused', [metric.pausedMs]],
 ])(
   'a query that fails (%s) hides no other gauge, even one whose query answers later',
   async (failing, hidden) => {
@@ -147,6 +152,7 @@ test.each<[string, readonly Metric[]]>([
       },
       outbox: { parkedCount: () => answer('messagesParked', 2) },
       pace: memoryPaceStore(),
+      pauses: { read: () => answer('paused', undefined) },
       poison: { waiting: () => answer('poisonWaiting', 3) },
       checkKey: () => answer('checkKey', undefined),
       instance: { clock: hastyClock, telemetry },
@@ -173,6 +179,7 @@ test('the age of the oldest overdue invoice counts from the first claim of its k
       invoices: world.invoices,
       outbox: cosmosOutboxStore(world.container, { clock }),
       pace: memoryPaceStore(),
+      pauses,
       poison: poison(),
       instance: { clock, telemetry },
     });
@@ -218,4 +225,13 @@ describe('reportDuring', () => {
     await outcome;
     expect(worked).toBe(true);
   });
+});
+
+test('a pause is reported by its age, and 0 says that payments go on', async () => {
+  expect(await gauge(metric.pausedMs)).toBe(0);
+  const at = new Date(Date.now() - 60_000).toISOString();
+  await pauses.begin({ reason: 'the provider is down', by: 'ada', at });
+  expect(await gauge(metric.pausedMs)).toBeGreaterThanOrEqual(60_000);
+  await pauses.end({ at }, { at: new Date().toISOString(), by: 'bob' });
+  expect(await gauge(metric.pausedMs)).toBe(0);
 });

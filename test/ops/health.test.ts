@@ -1,6 +1,11 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
-import { checkHealth } from '../../src/ops/health.ts';
+import { checkHealth, type HealthCheck } from '../../src/ops/health.ts';
+import type { PauseStore } from '../../src/pacing/pause.ts';
 import { systemClock } from '../../src/platform/clock.ts';
+import { memoryPauseStore } from '../memory/memoryPauseStore.ts';
+
+const check = (healthChecks: readonly HealthCheck[], pauses: Pick<PauseStore, 'read'> = memoryPauseStore()) =>
+  checkHealth({ healthChecks, pauses, instance: { clock: systemClock } });
 
 describe('checkHealth', () => {
   beforeEach(() => void vi.useFakeTimers());
@@ -8,8 +13,9 @@ describe('checkHealth', () => {
 
   test('is ok if everything answers', async () => {
     const checks = ['a', 'b'].map((name) => ({ name, probe: async () => 1 }));
-    expect(await checkHealth(checks, systemClock)).toEqual({
+    expect(await check(checks)).toEqual({
       status: 'ok',
+      paused: null,
       checks: { a: { ok: true, ms: expect.any(Number) }, b: { ok: true, ms: expect.any(Number) } },
     });
   });
@@ -19,7 +25,7 @@ describe('checkHealth', () => {
       { name: 'good', probe: async () => 1 },
       { name: 'bad', probe: () => Promise.reject(new Error('no route')) },
     ];
-    expect(await checkHealth(checks, systemClock)).toMatchObject({
+    expect(await check(checks)).toMatchObject({
       status: 'failing',
       checks: { good: { ok: true }, bad: { ok: false, error: 'no route' } },
     });
@@ -28,11 +34,16 @@ describe('checkHealth', () => {
   test('does not wait for ever for a probe that never answers and ignores its signal', async () => {
     const timeout = new AbortController();
     vi.spyOn(AbortSignal, 'timeout').mockReturnValue(timeout.signal);
-    const checking = checkHealth([{ name: 'silent', probe: () => new Promise(() => {}) }], systemClock);
+    const checking = check([{ name: 'silent', probe: () => new Promise(() => {}) }]);
     timeout.abort();
     expect(await checking).toMatchObject({
       status: 'failing',
       checks: { silent: { ok: false, error: 'no answer within 5000 ms' } },
     });
+  });
+
+  test('says that it does not know of a pause if that cannot be read', async () => {
+    const pauses = { read: () => Promise.reject(new Error('away')) };
+    expect(await check([], pauses)).toMatchObject({ status: 'ok', paused: 'unknown' });
   });
 });

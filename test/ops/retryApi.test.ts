@@ -78,6 +78,36 @@ describe('POST ops/invoices/{id}/retry', () => {
     });
   });
 
+  test('one that waits for a later try is due now, with its key, attempts and schedule as they are', async () => {
+    const payment = { keyNumber: 2, declines: 1, deferrals: 3, keyCreatedAt: '2026-01-01T09:00:00.000Z' };
+    const waiting = { status: 'pending' as const, dueAt: '2026-01-01T00:00:00.000Z', attempts: 2, payment };
+    await ops.store({ ...place('retry-waiting'), ...waiting, actionableAt: '2026-01-03T12:00:00.000Z' });
+    expect(bodyOf(await retry('retry-waiting', { reason: 'the outage is over' }))).toMatchObject({
+      status: 'pending',
+      actionableAt: '2026-01-01T12:00:00.000Z',
+      attempts: 2,
+      payment,
+      timeline: [
+        expect.anything(),
+        {
+          what: 'made due now',
+          from: '2026-01-03T12:00:00.000Z',
+          by: expect.any(String) as unknown,
+          reason: 'the outage is over',
+        },
+      ],
+    });
+    const again = await retry('retry-waiting');
+    expect(again.status).toBe(409);
+    const other = { ...place('retry-early'), ...waiting };
+    await ops.store({
+      ...other,
+      dueAt: '2026-02-01T00:00:00.000Z',
+      actionableAt: '2026-02-01T00:00:00.000Z',
+    });
+    expect((await retry('retry-early')).status).toBe(409);
+  });
+
   test('a pending, claimed or paid invoice is a conflict, and stays unchanged', async () => {
     const invoices = {
       pending: place('retry-pending'),

@@ -8,6 +8,7 @@ import { stripeProvider } from '../../src/paying/stripe/stripeProvider.ts';
 import { metric } from '../../src/platform/appMetrics.ts';
 import { anInstance } from '../support/anInstance.ts';
 import { type PayonceCosmos, payonceCosmos } from '../support/payonceCosmos.ts';
+import { notPaused } from '../support/plentyOfRoom.ts';
 import { recordedTelemetry } from '../support/recordedTelemetry.ts';
 import { virtualClock } from '../support/virtualClock.ts';
 
@@ -165,7 +166,7 @@ describe('a provider of another account', () => {
   test('is not called at all: every call is held back, and health names both accounts', async () => {
     await aProcess(() => acct('acct_1')).check();
     const { provider, record, instance } = aProcess(() => acct('acct_2'));
-    const account = checkedAccount(provider, record, instance);
+    const account = checkedAccount(provider, record, instance, notPaused);
     const guarded = account.guard(silent);
     const given = {} as never;
     const answers = await Promise.all([
@@ -186,7 +187,7 @@ describe('a provider of another account', () => {
 
   test('is no matter of health before anything was paid: a look records nothing', async () => {
     const { provider, record, instance, asked } = aProcess(() => acct('acct_1'));
-    const account = checkedAccount(provider, record, instance);
+    const account = checkedAccount(provider, record, instance, notPaused);
     await expect(account.healthChecks[0]?.probe()).resolves.toBeUndefined();
     expect(asked()).toBe(0);
     expect(await stored()).toBeUndefined();
@@ -194,7 +195,7 @@ describe('a provider of another account', () => {
 
   test('while the account is not known, calls are held back, but nothing is wrong with the app', async () => {
     const { provider, record, instance } = aProcess(() => ({ kind: 'unknown', message: 'down' }));
-    const account = checkedAccount(provider, record, instance);
+    const account = checkedAccount(provider, record, instance, notPaused);
     expect(await account.guard(silent).find({} as never)).toMatchObject({
       kind: 'heldBack',
       message: 'the account is not known: down',
@@ -203,9 +204,17 @@ describe('a provider of another account', () => {
     await expect(account.healthChecks[0]?.probe()).resolves.toBeUndefined();
   });
 
+  test('is not asked by the health check while payments are paused', async () => {
+    await aProcess(() => acct('acct_1')).check();
+    const { provider, record, instance, asked } = aProcess(() => acct('acct_2'));
+    const account = checkedAccount(provider, record, instance, { why: async () => 'payments are paused' });
+    await expect(account.healthChecks[0]?.probe()).resolves.toBeUndefined();
+    expect(asked()).toBe(0);
+  });
+
   test('that cannot name its account is not checked', async () => {
     const { record, instance } = aProcess(() => acct('acct_1'));
-    const account = checkedAccount({}, record, instance);
+    const account = checkedAccount({}, record, instance, notPaused);
     expect(account.guard(silent)).toBe(silent);
     expect(account.healthChecks).toEqual([]);
     expect(await stored()).toBeUndefined();

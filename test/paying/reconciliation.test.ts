@@ -163,7 +163,11 @@ describe('reconciliation', () => {
   });
 
   test.each([
-    ['its turn does not come in time', { kind: 'notCalled' }, 'the turn of its look-up did not come in time'],
+    [
+      'its turn does not come in time',
+      { kind: 'notCalled' },
+      'its turn did not come in time, or payments are paused',
+    ],
     ['calls are held back', { kind: 'heldBack', message: 'held back', retryAfterMs: 1 }, 'held back'],
   ] as const)('%s: the work item is retried', async (_, answer, reason) => {
     const { id, message } = await parkedUnknown('pm_local_resetAfterCharge');

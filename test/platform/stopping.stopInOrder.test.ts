@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { type StopStep, stopInOrder } from '../../src/platform/stopping.ts';
+import { type StopStep, stopApp, stopBudgetMs, stopInOrder } from '../../src/platform/stopping.ts';
 import { virtualClock } from '../support/virtualClock.ts';
 
 /** Runs steps on a virtual clock; notes when each began, how long it had, and when all was over. */
@@ -64,4 +64,32 @@ describe('stopInOrder', () => {
       overAt: 3_000,
     });
   });
+});
+
+test('an app in which everything hangs is over in time, and each part has had its turn, leases and work first', async () => {
+  const clock = virtualClock(0);
+  const turns: [string, number][] = [];
+  const hangs = (what: string) => () => {
+    turns.push([what, clock.monotonic()]);
+    return new Promise<never>(() => {});
+  };
+  let over: number | undefined;
+  void stopApp(clock, {
+    locks: { drain: hangs('leases') },
+    work: hangs('work'),
+    backlog: { drained: hangs('follow-ups') },
+    sendMetrics: hangs('metrics'),
+    cloud: { close: hangs('connections') },
+  }).then(() => {
+    over = clock.monotonic();
+  });
+  await clock.advance(10_000);
+  expect(turns).toEqual([
+    ['leases', 0],
+    ['work', 0],
+    ['follow-ups', 2_500],
+    ['metrics', 3_000],
+    ['connections', 3_700],
+  ]);
+  expect(over).toBe(stopBudgetMs);
 });

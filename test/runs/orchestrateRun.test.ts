@@ -99,6 +99,19 @@ describe('orchestrateRun', () => {
     expect(JSON.stringify(ended)).toContain('its lease was held elsewhere all the time');
   });
 
+  test('where nobody else goes on, a group that was cut off or has failed is tried again', () => {
+    const cut: GroupRecord = { status: 'partial', counts: { done: 1 }, reason: 'time is up' };
+    const answers = [cut, new Error('the host was stopped'), { ...cut, status: 'lost' as const }, completed];
+    const answer = (group: string, n: number) => (group === '1' ? (answers[n - 1] ?? completed) : completed);
+    const { tries, ended } = drive({ ...run, untilDone: true }, answer);
+    expect(tries).toEqual({ '0': 1, '1': 4, '2': 1 });
+    expect(ended).toMatchObject([{ groups: [completed, completed, completed] }]);
+    expect(drive(run, answer).tries).toEqual({ '0': 1, '1': 1, '2': 1 });
+    const failing = drive({ ...run, untilDone: true }, () => new Error('a bug'));
+    expect(failing.tries['0']).toBe(30);
+    expect(JSON.stringify(failing.ended)).toContain('a bug');
+  });
+
   test('an activity that throws fails its group, and the end of the run is still recorded', () => {
     const { ended } = drive(run, (group) => (group === '2' ? new Error('the host was stopped') : completed));
     expect(ended).toHaveLength(1);

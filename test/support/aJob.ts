@@ -10,10 +10,11 @@ export interface JobWatch {
 export function aJob(
   pieces: Record<string, number>,
   during: (piece: string, run: GroupRun) => void | Promise<void> = () => {},
+  name = 'count',
 ): JobWatch {
   const processed: string[] = [];
   const job = defineJob<string>({
-    name: 'count',
+    name,
     groups: Object.keys(pieces),
     async *plan(group) {
       for (let n = 0; n < (pieces[group] ?? 0); n++) yield `${group}:${n}`;

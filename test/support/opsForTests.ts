@@ -11,6 +11,7 @@ import { blobLockStore } from '../../src/locking/stores/blob/blobLockStore.ts';
 import { cosmosAudit } from '../../src/ops/cosmosAudit.ts';
 import { opsApi } from '../../src/ops/opsApi.ts';
 import { cosmosOutboxStore } from '../../src/outbox/cosmosOutboxStore.ts';
+import { cosmosPauseStore } from '../../src/pacing/cosmosPaceStore.ts';
 import type { PaymentProvider } from '../../src/paying/paymentProvider.ts';
 import { cosmosRunStore } from '../../src/runs/cosmosRunStore.ts';
 import { memoryPaceStore } from '../memory/memoryPaceStore.ts';
@@ -57,9 +58,11 @@ export async function opsForTests({ shardsOfDeployment = 4, provider = {} }: Ops
     corrections: correctionParts({ invoices, provider, clock }),
     outbox: cosmosOutboxStore(cosmos.containers.invoices, { clock }),
     job: aJob({ '0': 1, '1': 1 }).job,
+    bulk: aJob({ invoices: 1, messages: 1 }, undefined, 'bulk').job,
     runs,
     lockStore,
     pace: memoryPaceStore(),
+    pauses: cosmosPauseStore(cosmos.containers.pace),
     checkShards: shardsCheck(documents, 4),
     audit: cosmosAudit(cosmos.containers.audit, clock),
     instance,

@@ -1,7 +1,15 @@
+import type { PauseWatch } from '../../src/pacing/pause.ts';
 import { memoryPaceStore } from '../memory/memoryPaceStore.ts';
 
-/** For a job that claims whatever is due: the payments are fast, and no other group goes first. */
-export const plentyOfRoom = { pace: memoryPaceStore(), heads: { tell: async () => [] } };
+/** Payments go on. */
+export const notPaused: Pick<PauseWatch, 'why'> = { why: async () => undefined };
+
+/** For a job that claims whatever is due: the payments are fast and not paused, and no other group goes first. */
+export const plentyOfRoom = {
+  pace: memoryPaceStore(),
+  heads: { tell: async () => [] },
+  pause: notPaused,
+};
 
 /** `ceiling` to go with it. */
 export const fastPayments = 1_000_000;

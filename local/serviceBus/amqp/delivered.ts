@@ -14,7 +14,11 @@ const maxUint = 0xffff_ffff;
 
 export function encodeDelivered(
   message: Message,
-  { lockedUntil, place = 'ready' }: { lockedUntil?: number; place?: RestingPlace | 'locked' } = {},
+  {
+    lockedUntil,
+    // One that was scheduled says so even when it is received.
+    place = message.scheduledFor === undefined ? 'ready' : 'scheduled',
+  }: { lockedUntil?: number; place?: RestingPlace | 'locked' } = {},
 ): Buffer {
   const own = [
     annotation('x-opt-enqueued-time', 0x83, message.enqueuedAt),
@@ -60,7 +64,8 @@ function header(message: Message): Buffer {
     at = bytes.writeUInt8(0x70, at);
     at = bytes.writeUInt32BE(Math.max(0, ttl), at);
   }
-  at = bytes.writeUInt8(message.deliveryCount === 0 ? 0x41 : 0x42, at);
+  // The service never says so, not even of the first delivery.
+  at = bytes.writeUInt8(0x42, at);
   at = bytes.writeUInt8(0x70, at);
   at = bytes.writeUInt32BE(message.deliveryCount, at);
   bytes[4] = at - 5;

@@ -4,13 +4,13 @@
  */
 import { z } from 'zod';
 import type { Delivery, Message } from '../broker/message.ts';
-import type { Queue } from '../broker/queue.ts';
+import { NoDeadLetters, type Queue } from '../broker/queue.ts';
 import { underFault } from '../faults.ts';
 import { DecodeError, readMessage } from './codec.ts';
 import { encodeDelivered } from './delivered.ts';
 import { tokenFromBytes, tokenToBytes } from './lockToken.ts';
 import type { Namespace, Peer } from './peer.ts';
-import { checkMessage } from './producer.ts';
+import { checkMessage, checkSize } from './producer.ts';
 import { type Answer, serveRequests } from './requests.ts';
 import { type IncomingLink, type RequestMessage, types } from './rhea.ts';
 import { applySettlement, lockLost } from './settlement.ts';
@@ -33,7 +33,12 @@ const requests = {
   schedule: z.object({ messages: z.array(z.object({ message: bytes })) }),
   sequenceNumbers: z.object({ 'sequence-numbers': z.array(integer) }),
   receive: z.object({ 'sequence-numbers': z.array(integer), 'receiver-settle-mode': z.int() }),
-  peek: z.object({ 'from-sequence-number': integer, 'message-count': z.int(), 'session-id': text }),
+  peek: z.object({
+    'from-sequence-number': integer,
+    'message-count': z.int(),
+    'session-id': text,
+    'omit-message-body': z.boolean().nullish(),
+  }),
   disposition: z.object({
     'lock-tokens': lockTokens,
     'disposition-status': z.enum(['completed', 'abandoned', 'defered', 'suspended']),
@@ -82,11 +87,13 @@ const operations: Record<string, (call: Call) => Answer> = {
   },
 
   'com.microsoft:schedule-message': ({ queue, now, body }) => {
-    const messages = requests.schedule.parse(body).messages.map(({ message }) => readMessage(message));
-    for (const message of messages) {
-      const problem = checkMessage(message, queue);
-      if (problem !== undefined) throw new Refusal(400, problem.condition, problem.description);
-    }
+    const encoded = requests.schedule.parse(body).messages.map(({ message }) => message);
+    const size = encoded.reduce((sum, { length }) => sum + length, 0);
+    const messages = encoded.map(readMessage);
+    const problem =
+      checkSize(size) ??
+      messages.map((message) => checkMessage(message, queue)).find((found) => found !== undefined);
+    if (problem !== undefined) throw new Refusal(400, problem.condition, problem.description);
     // A duplicate is dropped, as in a plain send, and has no number: reply with 0.
     const numbers = messages.map((message) => queue.enqueue(message, now) ?? 0);
     return ok({ 'sequence-numbers': types.wrap_array(numbers, longArray) });
@@ -101,6 +108,8 @@ const operations: Record<string, (call: Call) => Answer> = {
 
   'com.microsoft:peek-message': ({ queue, now, body }) => {
     const request = requests.peek.parse(body);
+    if (request['omit-message-body'] === true)
+      throw new Refusal(501, 'amqp:not-implemented', 'Peeking without message bodies is not supported here.');
     const sessionId = request['session-id'] ?? undefined;
     const peeked = queue.peek(request['from-sequence-number'], request['message-count'], sessionId, now);
     if (peeked.length === 0) return empty;
@@ -166,12 +175,12 @@ const operations: Record<string, (call: Call) => Answer> = {
 
 function lockedEntry({ message, token, lockedUntil }: Delivery): object {
   return {
-    message: encodeDelivered(message, { lockedUntil }),
+    message: encodeDelivered(message, { lockedUntil, place: 'deferred' }),
     'lock-token': types.wrap_uuid(tokenToBytes(token)),
   };
 }
 
-const takenEntry = (message: Message) => ({ message: encodeDelivered(message) });
+const takenEntry = (message: Message) => ({ message: encodeDelivered(message, { place: 'deferred' }) });
 
 export function serveManagement(namespace: Namespace, peer: Peer, link: IncomingLink, queue: Queue): void {
   const { broker, faults } = namespace;
@@ -200,6 +209,13 @@ function perform(request: RequestMessage, peer: Peer, queue: Queue, now: number)
     return operation({ queue, now, body: request.body, holdsSession });
   } catch (error) {
     if (error instanceof Refusal) return error.answer;
+    if (error instanceof NoDeadLetters)
+      return {
+        statusCode: 400,
+        statusDescription: error.message,
+        errorCondition: 'amqp:not-allowed',
+        body: {},
+      };
     if (!(error instanceof z.ZodError || error instanceof DecodeError)) throw error;
     return {
       statusCode: 400,

@@ -40,14 +40,8 @@ function readTransfer(
   try {
     const encoded = format === batchFormat ? readBatch(bytes) : [bytes];
     const messages = encoded.map(readMessage);
-    const size = bytes.length;
-    if (size > maxMessageSize) {
-      return {
-        condition: 'amqp:link:message-size-exceeded',
-        description: `The received message (size ${size} bytes) exceeds the limit (${maxMessageSize} bytes).`,
-      };
-    }
     return (
+      checkSize(bytes.length) ??
       messages.map((message) => checkMessage(message, queue)).find((problem) => problem !== undefined) ??
       messages
     );
@@ -55,6 +49,15 @@ function readTransfer(
     if (!(error instanceof DecodeError)) throw error;
     return { condition: 'amqp:decode-error', description: error.message };
   }
+}
+
+/** The reason the namespace refuses messages of so many bytes, sent or scheduled together. Undefined if it takes them. */
+export function checkSize(size: number): AmqpCondition | undefined {
+  if (size <= maxMessageSize) return undefined;
+  return {
+    condition: 'amqp:link:message-size-exceeded',
+    description: `The received message (size ${size} bytes) exceeds the limit (${maxMessageSize} bytes).`,
+  };
 }
 
 /** The reason a queue refuses a message, whether sent or scheduled. Undefined if it takes it. */

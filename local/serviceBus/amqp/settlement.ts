@@ -1,4 +1,4 @@
-import type { Queue, Settlement } from '../broker/queue.ts';
+import { NoDeadLetters, type Queue, type Settlement } from '../broker/queue.ts';
 import { type AmqpCondition, underFault } from '../faults.ts';
 import { DecodeError, withApplicationProperties } from './codec.ts';
 import { tokenFromTag } from './lockToken.ts';
@@ -64,6 +64,8 @@ export function settleOnRequest(
       try {
         if (!applySettlement(queue, token, request, broker.now())) return refuse(lockLost(queue));
       } catch (error) {
+        if (error instanceof NoDeadLetters)
+          return refuse({ condition: 'amqp:not-allowed', description: error.message });
         if (!(error instanceof DecodeError)) throw error;
         return refuse({ condition: 'amqp:decode-error', description: error.message });
       }

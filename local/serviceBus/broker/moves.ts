@@ -11,12 +11,13 @@
  *   locked    ──abandoned, or its lock or session ends──► ready, or deferred if it was received by number;
  *                                 dead-lettered if that was its last allowed delivery;
  *                                 dead-lettered or gone if it expired meanwhile
- *   locked    ──defer───────────► deferred
- *   locked    ──dead-letter─────► dead-lettered
+ *   locked    ──defer───────────► deferred         (a delivery too: dead-lettered if it was the last allowed)
+ *   locked    ──dead-letter─────► dead-lettered    (refused in a dead-letter queue)
  *   deferred  ──lock by number──► locked           (dead-lettered or gone if it has expired)
  *
  * Only the token holder moves a locked message; only `advance` moves one because time has passed.
- * "Dead-lettered" means moved to the dead-letter queue, a queue of the same kind without limits.
+ * "Dead-lettered" means moved to the dead-letter queue, a queue of the same kind without limits, which counts no
+ * deliveries: a dead letter keeps the count it died with.
  */
 import { randomUUID } from 'node:crypto';
 import { DueTimes } from './dueTimes.ts';
@@ -115,25 +116,33 @@ export class Moves {
   giveBack(entry: Entry, now: number): void {
     if (entry.place.kind !== 'locked') return;
     const { fallsBackTo } = entry.place;
-    const { maxDeliveryCount } = this.#rules;
-    entry.message.deliveryCount++;
-    if (entry.message.deliveryCount >= maxDeliveryCount) {
-      const description = `Message could not be consumed after ${maxDeliveryCount} delivery attempts.`;
-      this.kill(entry, { reason: 'MaxDeliveryCountExceeded', description });
-    } else if (fallsBackTo === 'ready' && entry.message.expiresAt <= now) {
+    if (this.#wasLastDelivery(entry)) return;
+    if (fallsBackTo === 'ready' && entry.message.expiresAt <= now) {
       this.expire(entry);
     } else {
       this.rest(entry, fallsBackTo);
     }
   }
 
-  /** Moves a message to the dead-letter queue. */
+  /** Sets a message aside, which counts as a delivery. */
+  defer(entry: Entry): void {
+    if (!this.#wasLastDelivery(entry)) this.rest(entry, 'deferred');
+  }
+
+  /** Counts a delivery that did not complete the message. True if none is left: then it is a dead letter now. */
+  #wasLastDelivery(entry: Entry): boolean {
+    const { maxDeliveryCount } = this.#rules;
+    if (this.#deadLetters === undefined) return false;
+    entry.message.deliveryCount++;
+    if (entry.message.deliveryCount < maxDeliveryCount) return false;
+    const description = `Message could not be consumed after ${maxDeliveryCount} delivery attempts.`;
+    this.kill(entry, { reason: 'MaxDeliveryCountExceeded', description });
+    return true;
+  }
+
+  /** Moves a message to the dead-letter queue. Never in a dead-letter queue: there `settle` refuses it. */
   kill(entry: Entry, cause: DeadLetterCause): void {
-    if (this.#deadLetters === undefined) {
-      // Dead-lettering a dead letter leaves it in place.
-      this.rest(entry, 'ready');
-      return;
-    }
+    if (this.#deadLetters === undefined) throw new Error(`${this.#name} has no dead letters of its own`);
     this.drop(entry);
     this.#deadLetters.receiveDead({ ...entry.message, deadLetter: { ...cause, source: this.#name } });
   }

@@ -26,6 +26,15 @@ export type SessionAcceptance =
   /** Any session was requested, but no free session has a message. */
   | { outcome: 'noneFree' };
 
+/** A dead letter cannot be dead-lettered. */
+export class NoDeadLetters extends Error {
+  override readonly name = 'NoDeadLetters';
+
+  constructor(queue: string) {
+    super(`Messages of "${queue}" cannot be dead-lettered: they are dead letters.`);
+  }
+}
+
 export class Queue {
   readonly name: string;
   readonly rules: QueueRules;
@@ -156,11 +165,13 @@ export class Queue {
     return this.#moves.shelf.byToken(token)?.message;
   }
 
-  /** Settles a locked message. False if the lock is gone. */
+  /** Settles a locked message. False if the lock is gone. @throws {NoDeadLetters} for a dead letter that is to die again */
   settle(token: string, settlement: Settlement, now: number): boolean {
     this.advance(now);
     const entry = this.#moves.shelf.byToken(token);
     if (entry === undefined) return false;
+    if (settlement.kind === 'deadLetter' && this.deadLetters === undefined)
+      throw new NoDeadLetters(this.name);
     if (settlement.kind !== 'complete' && settlement.bare !== undefined) entry.message.bare = settlement.bare;
     switch (settlement.kind) {
       case 'complete':
@@ -172,7 +183,7 @@ export class Queue {
         this.#moves.giveBack(entry, now);
         break;
       case 'defer':
-        this.#moves.rest(entry, 'deferred');
+        this.#moves.defer(entry);
         break;
       case 'deadLetter':
         this.#moves.kill(entry, settlement.cause);

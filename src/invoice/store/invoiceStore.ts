@@ -1,19 +1,22 @@
 /**
  * What the features need from the store of invoices. Two stores implement it, Cosmos DB and one in memory for tests and
  * simulation; `test/invoice/store/invoiceStoreContract.ts` says how one behaves.
- * Each write is one transaction, on the condition of what was read or claimed, and repeated until the answer is clear.
- * All methods may reject with `StoreAway`.
+ *
+ * Each write is one transaction on a condition, and is run until the answer is clear. All methods may reject with `StoreAway`.
  */
-import type { Patch } from '../../documents/documentStore.ts';
 import type { Page } from '../../documents/pages.ts';
 import type { Fence, Tally } from '../../locking/fence.ts';
 import type { OutboxMessage } from '../../outbox/outboxMessage.ts';
 import type { Starting, ToStart } from '../callStart.ts';
 import type { Invoice, InvoiceContent } from '../invoice.ts';
 import type { InvoiceChange, Standing } from '../invoiceChange.ts';
+import type { ChangedInvoices, ChangeRequest } from './changeInvoices.ts';
 import type { InvoiceFilter } from './invoiceFilter.ts';
 import type { Movement, MovementQuery } from './movements.ts';
 import type { Overdue } from './overdue.ts';
+import type { Writes } from './writes.ts';
+
+export type { Writes } from './writes.ts';
 
 export interface InvoiceStore {
   /**
@@ -36,6 +39,8 @@ export interface InvoiceStore {
   settle<T extends { invoiceId: string }>(request: SettleRequest<T>): Promise<Settled<T>>;
   /** Changes one invoice, decided on what is stored. @throws {NoClearAnswer} {NewerVersion} */
   update<R>(id: string, request: UpdateRequest<R>): Promise<Updated<R>>;
+  /** Changes some invoices of one shard together, each decided on what is stored. @throws {NoClearAnswer} */
+  change<R>(request: ChangeRequest<R>): Promise<ChangedInvoices<R>>;
   /** Stores new invoices. Never rejects for the store's sake: each invoice has its own outcome. */
   add(contents: readonly InvoiceContent[], options: { by: string; withinMs: number }): Promise<Added>;
   /** @throws {NewerVersion} */
@@ -71,13 +76,6 @@ export interface InvoiceStore {
   tallies(lockKey: string, runId: string): Promise<readonly { shard: string; counts: Tally['counts'] }[]>;
 }
 
-/** The content of one transaction: changes of invoices, the messages that announce them, and what the run has then done. */
-export interface Writes {
-  readonly patches: readonly Patch[];
-  readonly messages: readonly OutboxMessage[];
-  readonly tally?: Tally;
-}
-
 export interface ClaimRequest<P extends Writes> {
   shard: string;
   /** The claim's token; each patch writes it into the invoice's timeline, by which a lost answer is settled. */
@@ -92,7 +90,7 @@ export interface ClaimRequest<P extends Writes> {
 }
 
 export interface Claimed<P extends Writes> {
-  /** What was written, with its messages as they are stored; absent if nothing was. */
+  /** With the messages as they are stored; absent if nothing was written. */
   written?: { plan: P; messages: readonly OutboxMessage[] };
   /** Invoices that somebody else changed first, or that the store gave no clear answer for. */
   contended: number;

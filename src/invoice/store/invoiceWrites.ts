@@ -7,6 +7,7 @@ import { type OutboxMessage, outboxMessageSchema } from '../../outbox/outboxMess
 import type { Clock } from '../../platform/clock.ts';
 import { type Invoice, invoiceSchema } from '../invoice.ts';
 import { operationsOf, standing } from '../invoiceChange.ts';
+import { changeInvoices } from './changeInvoices.ts';
 import type { InvoiceStore } from './invoiceStore.ts';
 import { startWrites } from './startWrites.ts';
 import { updateInvoice } from './updateInvoice.ts';
@@ -20,7 +21,7 @@ export function invoiceWrites({
   documents: DocumentStore;
   clock: Clock;
   shards: number;
-}): Pick<InvoiceStore, 'claim' | 'start' | 'giveBack' | 'settle' | 'update'> {
+}): Pick<InvoiceStore, 'claim' | 'start' | 'giveBack' | 'settle' | 'update' | 'change'> {
   const store = { documents, clock };
 
   return {
@@ -68,6 +69,8 @@ export function invoiceWrites({
       if (written.kind === 'nothingLeft') return { settled: [], messages: [], lost };
       return { settled: written.items, messages: plan(written.items).messages, lost };
     },
+
+    change: (request) => changeInvoices(store, request),
 
     update: (id, request) => updateInvoice({ documents, clock, shards }, id, request),
   };

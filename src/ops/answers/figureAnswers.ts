@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import type { InvoiceStatus } from '../../invoice/invoiceStatus.ts';
 import { pageOf, time } from './common.ts';
+import { pauseAnswer } from './pauseAnswers.ts';
 
 const byStatus = z.object({
   pending: z.int(),
@@ -22,6 +23,7 @@ const pace = z.object({
 const reversed = z.object({ currency: z.string(), count: z.int(), amountMinor: z.number() });
 
 export const summaryAnswer = z.object({
+  paused: pauseAnswer.nullable(),
   invoices: byStatus,
   outbox: z.object({ pending: z.int(), parked: z.int(), oldestPendingSeconds: z.number() }),
   staleClaims: z.int(),
@@ -65,6 +67,7 @@ export const auditAnswer = pageOf('records', auditRecord);
 
 export const healthAnswer = z.object({
   status: z.enum(['ok', 'failing']),
+  paused: z.union([pauseAnswer, z.literal('unknown')]).nullable(),
   checks: z.record(
     z.string(),
     z.union([

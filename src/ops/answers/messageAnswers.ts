@@ -11,10 +11,16 @@ export const outboxMessageAnswer = z.object({
   nextAttemptAt: time.nullable(),
   attempts: z.int(),
   lastError: z.string().nullable(),
+  discarded: z
+    .object({ at: time, by: z.string(), reason: z.string() })
+    .nullable()
+    .describe('It was never sent: somebody has given it up'),
 });
 export type OutboxMessageAnswer = z.infer<typeof outboxMessageAnswer>;
 
-export const outboxAnswer = pageOf('messages', outboxMessageAnswer);
+const total = z.int().exactOptional().describe('How many there are; on the first page only');
+
+export const outboxAnswer = pageOf('messages', outboxMessageAnswer).extend({ total });
 
 const deadLetter = z.object({
   id: z.string(),
@@ -25,6 +31,11 @@ const deadLetter = z.object({
 });
 export type DeadLetterAnswer = z.infer<typeof deadLetter>;
 
-export const deadLettersAnswer = z.object({ deadLetters: z.array(deadLetter) });
+export const deadLettersAnswer = pageOf('deadLetters', deadLetter).extend({
+  total,
+  totalIsExact: z.boolean().exactOptional().describe('False: there may be more'),
+});
 
 export const redrivenAnswer = z.object({ redriven: z.array(z.string()), notFound: z.array(z.string()) });
+
+export const discardedAnswer = z.object({ discarded: z.array(z.string()), notFound: z.array(z.string()) });

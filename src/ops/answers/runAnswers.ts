@@ -24,6 +24,7 @@ export const runAnswer = z.object({
   fence: z.number().nullable(),
   counts,
   groups: z.record(z.string(), group),
+  request: z.unknown().describe('What a bulk run was asked to do; else null'),
   reason: z.string().nullable(),
 });
 export type RunAnswer = z.infer<typeof runAnswer>;

@@ -1,14 +1,18 @@
 import { leasesAnswer, releasedAnswer } from '../answers/leaseAnswers.ts';
 import {
   deadLettersAnswer,
+  discardedAnswer,
   outboxAnswer,
   outboxMessageAnswer,
   redrivenAnswer,
 } from '../answers/messageAnswers.ts';
+import { pausedAnswer, resumedAnswer } from '../answers/pauseAnswers.ts';
 import { runAnswer, runsAnswer, startedAnswer } from '../answers/runAnswers.ts';
-import { redriveSchema } from '../deadLettersApi.ts';
+import { bulkBodySchema } from '../bulk/bulkRequest.ts';
+import { deadLettersQuery, discardSchema, redriveSchema } from '../deadLettersApi.ts';
 import { releaseSchema } from '../locksApi.ts';
-import { outboxQuery } from '../outboxApi.ts';
+import { discardOutboxSchema, outboxQuery } from '../outboxApi.ts';
+import { pauseRequestSchema } from '../pauseApi.ts';
 import { reasonBodySchema } from '../requests.ts';
 import { runsQuery, startRunSchema } from '../runsApi.ts';
 import type { Operation } from './operation.ts';
@@ -28,12 +32,42 @@ export function workOperations(job: string): readonly Operation[] {
       problems: [422],
     },
     {
+      id: 'startBulk',
+      method: 'post',
+      path: 'ops/bulk',
+      tag: 'Runs',
+      summary: 'Retries or voids invoices, or redrives or discards messages, by a filter; as a run',
+      idempotencyKey: 'required',
+      body: { json: bulkBodySchema },
+      answer: { status: 202, json: startedAnswer, headers: { Location: 'Where to ask how it stands' } },
+      problems: [422],
+    },
+    {
+      id: 'pausePayments',
+      method: 'post',
+      path: 'ops/pause',
+      tag: 'Runs',
+      summary: 'Within ten seconds no instance begins a claim or a call to the payment provider',
+      body: { json: pauseRequestSchema },
+      answer: { json: pausedAnswer },
+    },
+    {
+      id: 'resumePayments',
+      method: 'post',
+      path: 'ops/resume',
+      tag: 'Runs',
+      summary: 'Ends a pause, and starts a run',
+      body: { json: reasonBodySchema, mayBeEmpty: true },
+      answer: { json: resumedAnswer },
+      problems: [409],
+    },
+    {
       id: 'listRuns',
       method: 'get',
       path: 'ops/runs',
       tag: 'Runs',
       summary: 'A page of runs, newest first',
-      query: runsQuery(job),
+      query: runsQuery([job, 'bulk']),
       answer: { json: runsAnswer },
     },
     {
@@ -94,11 +128,22 @@ export function workOperations(job: string): readonly Operation[] {
       problems: [404, 409],
     },
     {
+      id: 'discardOutbox',
+      method: 'post',
+      path: 'ops/outbox/{id}/discard',
+      tag: 'Messages',
+      summary: 'Gives a parked message up for good',
+      body: { json: discardOutboxSchema },
+      answer: { json: outboxMessageAnswer },
+      problems: [404, 409],
+    },
+    {
       id: 'listDeadLetters',
       method: 'get',
       path: 'ops/dead-letters',
       tag: 'Messages',
-      summary: 'Messages that were given up, at most 100 of each queue',
+      summary: 'A page of the messages that were given up, queue by queue',
+      query: deadLettersQuery,
       answer: { json: deadLettersAnswer },
     },
     {
@@ -109,6 +154,16 @@ export function workOperations(job: string): readonly Operation[] {
       summary: 'Sends messages that were given up again',
       body: { json: redriveSchema },
       answer: { json: redrivenAnswer },
+      problems: [503],
+    },
+    {
+      id: 'discardDeadLetters',
+      method: 'post',
+      path: 'ops/dead-letters/discard',
+      tag: 'Messages',
+      summary: 'Throws messages away that were given up',
+      body: { json: discardSchema },
+      answer: { json: discardedAnswer },
       problems: [503],
     },
   ];

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { toOpaque } from '../../documents/pages.ts';
 import { formatVersion } from '../../documents/storedDocuments.ts';
 import type { OutboxStatus } from '../../outbox/outboxMessage.ts';
-import type { OutboxStore } from '../../outbox/outboxStore.ts';
+import type { OutboxFilter, OutboxStore } from '../../outbox/outboxStore.ts';
 import { idsOf, iso, type OutboxSubject, outboxWorld } from './world.ts';
 
 const week = 7 * 24 * 3600;
@@ -24,6 +24,28 @@ export function listContract(subject: OutboxSubject): void {
       } while (continuation !== undefined);
       return found;
     }
+
+    test('messages are narrowed by destination, error and age, and counted', async () => {
+      const { outbox, put, now } = await outboxWorld(subject);
+      const parked = { status: 'parked' as const, attempts: 10 };
+      await put({ ...parked, id: 'a', lastError: 'Too large', destination: 'one', createdAt: iso(now) });
+      await put({ ...parked, id: 'b', lastError: 'away', destination: 'two', createdAt: iso(now + 1) });
+      await put({ ...parked, id: 'c', lastError: 'too LARGE', destination: 'two', createdAt: iso(now + 2) });
+      await put({ id: 'd', status: 'pending', destination: 'two', createdAt: iso(now + 3) });
+      const cases: [OutboxFilter, string[]][] = [
+        [{ status: 'parked' }, ['a', 'b', 'c']],
+        [{ status: 'parked', destination: 'two' }, ['b', 'c']],
+        [{ status: 'parked', error: 'too large' }, ['a', 'c']],
+        [{ status: 'parked', before: iso(now + 2) }, ['a', 'b']],
+        [{ status: 'parked', after: iso(now + 1), error: 'LARGE' }, ['c']],
+        [{ destination: 'two', after: iso(now + 2) }, ['d', 'c']],
+        [{ destination: 'three' }, []],
+      ];
+      for (const [filter, expected] of cases) {
+        expect((await outbox.list({ ...filter, pageSize: 10 })).items.map(({ id }) => id)).toEqual(expected);
+        expect(await outbox.count(filter)).toBe(expected.length);
+      }
+    });
 
     test.each<[OutboxStatus | undefined, string[]]>([
       ['pending', ['pending-1', 'pending-2', 'pending-3']],

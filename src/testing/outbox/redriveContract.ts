@@ -7,6 +7,33 @@ import { idsOf, iso, type OutboxSubject, outboxWorld } from './world.ts';
 export function redriveContract(subject: OutboxSubject): void {
   const { canFail, known = nothingKnown } = subject;
 
+  describe('discard', () => {
+    const why = { at: iso(0), by: 'ada', reason: 'a test order' };
+
+    test('a parked message counts as dispatched, expires, and says who gave it up', async () => {
+      const { outbox, put, now } = await outboxWorld(subject);
+      await put({ shard: '01', status: 'parked', attempts: 10, lastError: 'too large' });
+      expect(await outbox.discard('m-1', why)).toMatchObject({
+        kind: 'discarded',
+        message: { status: 'dispatched', discarded: why, lastError: 'too large' },
+      });
+      expect(idsOf((await outbox.due({ now: iso(now + 1e9), limit: 10 })).messages)).toEqual([]);
+      const refused = { kind: 'refused', status: 'dispatched', discarded: why };
+      expect(await outbox.discard('m-1', why)).toEqual(refused);
+      expect(await outbox.redrive('m-1', iso(0))).toEqual(refused);
+      expect(await outbox.parkedCount()).toBe(0);
+    });
+
+    test.each(['pending', 'dispatched'] as const)('a message that is %s is refused', async (status) => {
+      const { outbox, put, read } = await outboxWorld(subject);
+      const [message] = await put({ status });
+      if (!message) throw new Error('expected one');
+      expect(await outbox.discard('m-1', why)).toEqual({ kind: 'refused', status });
+      expect(await outbox.discard('m-2', why)).toEqual({ kind: 'notFound' });
+      expect(await read(message)).toEqual(message);
+    });
+  });
+
   describe('redrive', () => {
     test('a parked message is pending again, as if it had been written then', async () => {
       const { outbox, put, read, now } = await outboxWorld(subject);
@@ -35,6 +62,19 @@ export function redriveContract(subject: OutboxSubject): void {
     test.each(['missing', 'inv-1', '', 'a/b', 'x'.repeat(2_000)])('there is no message "%s"', async (id) => {
       const { outbox } = await outboxWorld(subject);
       expect(await outbox.redrive(id, iso(0))).toEqual({ kind: 'notFound' });
+    });
+
+    test('a message names the bulk run that has redriven it', async () => {
+      const { outbox, put } = await outboxWorld(subject);
+      await put({ status: 'parked' });
+      expect(await outbox.redrive('m-1', iso(1), 'run-1')).toMatchObject({
+        message: { redrivenBy: 'run-1' },
+      });
+      expect(await outbox.redrive('m-1', iso(1), 'run-2')).toEqual({
+        kind: 'refused',
+        status: 'pending',
+        redrivenBy: 'run-1',
+      });
     });
 
     test(

@@ -33,7 +33,8 @@ test('names everything unsupported at once', async () => {
     'function onTopic: serviceBusTrigger: queueName: only queues are supported, not topics',
     'function onSession: serviceBusTrigger: isSessionsEnabled: sessions are not supported',
     'function onMany: serviceBusTrigger: cardinality: cardinality "many" is not supported',
-    'function writesToQueue: the output binding type queue is not supported',
+    'function writesToBlob: the output binding type blob is not supported',
+    'function writesToTopic: serviceBus: only queues are supported, not topics',
     'function retries: retry policies are not supported',
     'function unset: the setting NOT_SET (%NOT_SET%) is not set',
   ]);

@@ -23,7 +23,7 @@ test('the default configuration has the queues of payonce', () => {
         lockMs: 60_000,
         maxDeliveryCount: 10,
         requiresSession: false,
-        duplicateWindowMs: 600_000,
+        duplicateWindowMs: 300_000,
         timeToLiveMs: 14 * 86_400_000,
         deadLetterOnExpiry: true,
       },

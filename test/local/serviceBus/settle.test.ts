@@ -110,13 +110,12 @@ test('dead-lettering keeps reason, description and properties', async () => {
   });
 });
 
-test('a dead letter stays when abandoned or dead-lettered, until it is completed', async () => {
+test('a dead letter stays however often it is abandoned, until it is completed', async () => {
   await send('dlq', 'x');
   const receiver = peekLock('dlq');
   await receiver.deadLetterMessage(await receiveOne(receiver));
   const dead = deadLetters('dlq');
   for (let delivery = 0; delivery < 4; delivery++) await dead.abandonMessage(await receiveOne(dead));
-  await dead.deadLetterMessage(await receiveOne(dead));
   expect((await bus.stats('dlq')).deadLettered).toBe(1);
   await dead.completeMessage(await receiveOne(dead));
   expect((await bus.stats('dlq')).deadLettered).toBe(0);

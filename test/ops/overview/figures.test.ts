@@ -9,6 +9,7 @@ const now = Date.parse('2026-01-02T12:30:00.000Z');
 
 function aSummary(changes: Partial<Summary> = {}): Summary {
   return {
+    paused: null,
     invoices: { pending: 0, claimed: 0, processing: 0, paid: 0, declined: 0, parked: 0, voided: 0 },
     outbox: { pending: 0, parked: 0, oldestPendingSeconds: 0 },
     staleClaims: 0,

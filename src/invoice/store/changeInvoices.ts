@@ -1,0 +1,67 @@
+import type { DocumentStore } from '../../documents/documentStore.ts';
+import { NoClearAnswer } from '../../documents/storeAway.ts';
+import { readableDocuments } from '../../documents/storedDocuments.ts';
+import { writeUntilClear } from '../../documents/writeUntilClear.ts';
+import type { Clock } from '../../platform/clock.ts';
+import { type Invoice, invoiceSchema } from '../invoice.ts';
+import { type InvoiceChange, ifUnchanged, operationsOf } from '../invoiceChange.ts';
+
+export interface ChangeRequest<R> {
+  shard: string;
+  /** At most 100. */
+  ids: readonly string[];
+  /** What to do with each as it is stored; asked again for those that somebody else changed meanwhile. */
+  decide: (invoice: Invoice) => { kind: 'change'; change: InvoiceChange } | { kind: 'refuse'; why: R };
+  /** Whether a stored invoice shows that this very change was applied: then all of it was. */
+  isApplied: (invoice: Invoice) => boolean;
+  /** Called before each try: throws if this process may not write any more. */
+  beforeTry?: () => void;
+}
+
+export interface ChangedInvoices<R> {
+  changed: readonly string[];
+  refused: ReadonlyMap<string, R>;
+  missing: readonly string[];
+}
+
+/** Changes several invoices of one shard in one transaction, each decided on what is stored; see `InvoiceStore.change`. */
+export async function changeInvoices<R>(
+  store: { documents: DocumentStore; clock: Clock },
+  { shard, ids, decide, isApplied, beforeTry }: ChangeRequest<R>,
+): Promise<ChangedInvoices<R>> {
+  const refused = new Map<string, R>();
+  const found = await read(ids);
+  const known = new Set(found.map(({ id }) => id));
+  const missing = ids.filter((id) => !known.has(id));
+  const written = await writeUntilClear(store, {
+    partition: shard,
+    items: decided(found),
+    plan: (items) =>
+      operationsOf({
+        patches: items.map(({ invoice, change }) => ifUnchanged(invoice, change)),
+        messages: [],
+      }),
+    reread: (items) => read(items.map(({ invoice }) => invoice.id)),
+    isApplied: (stored) => stored.some(isApplied),
+    keep: (_items, stored) => decided(stored),
+    ...(beforeTry === undefined ? {} : { beforeTry }),
+  });
+  if (written.kind === 'unclear') {
+    throw new NoClearAnswer(`invoices of shard ${shard} could not be changed`, written.tries, written.cause);
+  }
+  const changed = written.kind === 'written' ? written.items.map(({ invoice }) => invoice.id) : [];
+  return { changed, refused, missing };
+
+  function decided(invoices: readonly Invoice[]) {
+    return invoices.flatMap((invoice) => {
+      const decision = decide(invoice);
+      if (decision.kind === 'change') return [{ invoice, change: decision.change }];
+      refused.set(invoice.id, decision.why);
+      return [];
+    });
+  }
+
+  async function read(some: readonly string[]): Promise<Invoice[]> {
+    return readableDocuments(await store.documents.read(shard, some), invoiceSchema, 'invoice');
+  }
+}

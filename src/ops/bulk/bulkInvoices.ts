@@ -1,0 +1,123 @@
+import { randomUUID } from 'node:crypto';
+import pLimit from 'p-limit';
+import type { CorrectionParts } from '../../corrections/corrections.ts';
+import { decideRetry } from '../../corrections/decideRetry.ts';
+import { dueNow, retried, waitsForRetry } from '../../corrections/retryChanges.ts';
+import { voidInvoice } from '../../corrections/voidInvoice.ts';
+import type { Invoice } from '../../invoice/invoice.ts';
+import type { InvoiceChange } from '../../invoice/invoiceChange.ts';
+import type { InvoiceStore } from '../../invoice/store/invoiceStore.ts';
+import type { Counts } from '../../runs/job.ts';
+import { type BulkInvoiceFilter, isAskedFor, listFilter } from './bulkRequest.ts';
+
+/** Invoices of one shard that are changed together. */
+export interface InvoicePiece {
+  kind: 'invoices';
+  shard: string;
+  ids: string[];
+}
+
+/** In one transaction, with room for what else it holds. */
+const pieceSize = 50;
+
+/** Corrections that ask the provider, side by side. */
+const atOnce = 8;
+
+/** On whose behalf invoices are changed. */
+export interface OnBehalf {
+  runId: string;
+  actor: string;
+  reason: string;
+  assertHeld: () => void;
+}
+
+/**
+ * The invoices that match, in the order of shard and id: what the run changes meanwhile hides none and repeats none. Those
+ * that `isOpen` refuses are left out.
+ */
+export async function* invoicePieces(
+  invoices: Pick<InvoiceStore, 'list'>,
+  filter: BulkInvoiceFilter,
+  isOpen: (invoice: Invoice) => boolean,
+): AsyncGenerator<InvoicePiece> {
+  let continuation: string | undefined;
+  do {
+    const place = continuation === undefined ? {} : { continuation };
+    const page = await invoices.list({ ...listFilter(filter), ...place, pageSize: pieceSize });
+    const found = page.items.filter((invoice) => isAskedFor(invoice, filter) && isOpen(invoice));
+    for (const [shard, some] of Map.groupBy(found, (invoice) => invoice.shard)) {
+      yield { kind: 'invoices', shard, ids: some.map(({ id }) => id) };
+    }
+    ({ continuation } = page);
+  } while (continuation !== undefined);
+}
+
+/** Whether a retry has something to do with it. Pure. */
+export function canRetry(invoice: Invoice, now: string): boolean {
+  return invoice.status === 'pending' ? waitsForRetry(invoice, now) : true;
+}
+
+/** What a bulk retry does with an invoice as it is stored: each run retries it once. Pure. */
+export function decideBulkRetry(
+  invoice: Invoice,
+  filter: BulkInvoiceFilter,
+  { runId, actor, reason, at }: Pick<OnBehalf, 'runId' | 'actor' | 'reason'> & { at: string },
+): { kind: 'change'; change: InvoiceChange } | { kind: 'refuse'; why: 'retried' | 'changed' } {
+  if (invoice.timeline.some((entry) => entry.runId === runId)) return { kind: 'refuse', why: 'retried' };
+  if (!isAskedFor(invoice, filter)) return { kind: 'refuse', why: 'changed' };
+  const note = { actor, reason, at, runId };
+  if (waitsForRetry(invoice, at)) return { kind: 'change', change: dueNow(invoice, note) };
+  const decision = decideRetry(invoice, {});
+  return decision.kind === 'retry'
+    ? { kind: 'change', change: retried(invoice, decision.payment, note) }
+    : { kind: 'refuse', why: 'changed' };
+}
+
+/** Retries a piece in one transaction. What an earlier try of the same run has retried counts as retried. */
+export async function retryPiece(
+  {
+    invoices,
+    instance: { clock },
+  }: Pick<CorrectionParts, 'instance'> & { invoices: Pick<InvoiceStore, 'change'> },
+  { shard, ids }: InvoicePiece,
+  filter: BulkInvoiceFilter,
+  { assertHeld, ...who }: OnBehalf,
+): Promise<Counts> {
+  const write = randomUUID();
+  const { changed, refused, missing } = await invoices.change({
+    shard,
+    ids,
+    decide(invoice) {
+      const at = new Date(clock.now()).toISOString();
+      const decision = decideBulkRetry(invoice, filter, { ...who, at });
+      if (decision.kind === 'refuse') return decision;
+      const { change } = decision;
+      return { kind: 'change', change: { ...change, entry: { ...change.entry, write } } };
+    },
+    isApplied: ({ timeline }) => timeline.some((entry) => entry.write === write),
+    beforeTry: assertHeld,
+  });
+  const before = [...refused.values()].filter((why) => why === 'retried').length;
+  const others = refused.size - before + missing.length;
+  return { retried: changed.length + before, ...(others === 0 ? {} : { changedMeanwhile: others }) };
+}
+
+/** Voids a piece, one by one: most have to be looked for at the provider first. */
+export async function voidPiece(
+  parts: CorrectionParts,
+  { ids }: InvoicePiece,
+  { actor, reason, assertHeld }: OnBehalf,
+): Promise<Counts> {
+  const limit = pLimit(atOnce);
+  const results = await Promise.all(
+    ids.map((id) =>
+      limit(() => {
+        assertHeld();
+        return voidInvoice(parts, id, { actor, reason });
+      }),
+    ),
+  );
+  const counts: Record<string, number> = {};
+  for (const { kind } of results) counts[kind] = (counts[kind] ?? 0) + 1;
+  return counts;
+}

@@ -1,0 +1,119 @@
+/**
+ * The job behind `POST ops/bulk`: what was asked for is kept in the record of its run, and its work is found by the same
+ * lists that people see. It goes piece by piece, each recorded before it is begun (`keepsPiece`), so a run that was killed
+ * goes on where it was, with exact counts. Doing a piece twice changes nothing: an invoice names the run that has retried
+ * it, a message the run that has redriven it, and what was discarded is gone.
+ */
+import { z } from 'zod';
+import type { CorrectionParts } from '../../corrections/corrections.ts';
+import type { InvoiceStore } from '../../invoice/store/invoiceStore.ts';
+import type { Instance } from '../../platform/instance.ts';
+import { type Counts, defineJob, type GroupRun, type Job, Pause, type RunSoFar } from '../../runs/job.ts';
+import type { AuditTrail } from '../audit.ts';
+import { canRetry, type InvoicePiece, invoicePieces, retryPiece, voidPiece } from './bulkInvoices.ts';
+import { type MessageParts, type MessagePiece, messagePieces, movePiece } from './bulkMessages.ts';
+import { type BulkRequest, bulkRequestSchema } from './bulkRequest.ts';
+
+/** Two groups: invoices and messages are worked on side by side, and otherwise one run at a time. */
+export const bulkGroups = {
+  retry: 'invoices',
+  void: 'invoices',
+  redrive: 'messages',
+  discard: 'messages',
+} as const;
+
+type Piece = InvoicePiece | MessagePiece;
+
+const pieceSchema = z.discriminatedUnion('kind', [
+  z.object({ kind: z.literal('invoices'), shard: z.string(), ids: z.array(z.string()) }),
+  z.object({ kind: z.literal('messages'), source: z.string(), ids: z.array(z.string()) }),
+]);
+
+export interface BulkParts extends MessageParts {
+  invoices: InvoiceStore;
+  corrections: CorrectionParts;
+  audit: AuditTrail;
+  instance: Instance;
+}
+
+export function bulkJob(parts: BulkParts): Job {
+  const { invoices, corrections, audit, instance } = parts;
+  const iso = () => new Date(instance.clock.now()).toISOString();
+
+  return defineJob<Piece>({
+    name: 'bulk',
+    groups: [...new Set(Object.values(bulkGroups))],
+    keepsPiece: true,
+
+    async *plan(_group, { run }) {
+      if (run === undefined) throw new Error('a bulk run needs a request');
+      const request = bulkRequestSchema.parse(run.request);
+      let left = (request.cap ?? Number.POSITIVE_INFINITY) - changedBy(run.counts);
+      for await (const piece of pieces(request, run)) {
+        if (left <= 0) return;
+        if (piece instanceof Pause) {
+          yield piece;
+          continue;
+        }
+        const ids = piece.ids.slice(0, left);
+        left -= ids.length;
+        yield { ...piece, ids };
+      }
+    },
+
+    async process(given, { runId, request: asked, again = false, lease }) {
+      const request = bulkRequestSchema.parse(asked);
+      const piece = pieceSchema.parse(given);
+      const counts = await work(request, piece, { runId, again, lease });
+      await audit.append({
+        actor: request.actor,
+        action: `bulk ${request.action}`,
+        target: `bulk/${runId}`,
+        detail: { reason: request.reason, ...counts, ids: piece.ids.join(' ') },
+      });
+      return { counts };
+    },
+
+    preview: ({ ids }) => ({ matching: ids.length }),
+  });
+
+  function pieces(request: BulkRequest, { runId }: RunSoFar): AsyncIterable<Piece | Pause> {
+    switch (request.action) {
+      case 'retry':
+        return invoicePieces(invoices, request.filter, (invoice) => canRetry(invoice, iso()));
+      case 'void':
+        return invoicePieces(invoices, request.filter, () => true);
+      case 'redrive':
+      case 'discard':
+        return messagePieces(parts, request.filter, runId);
+    }
+  }
+
+  async function work(
+    request: BulkRequest,
+    piece: Piece,
+    { runId, again, lease }: Pick<GroupRun, 'runId' | 'lease'> & { again: boolean },
+  ): Promise<Counts> {
+    const { actor, reason } = request;
+    const who = { runId, actor, reason, assertHeld: () => lease.assertHeld() };
+    if (piece.kind === 'messages') {
+      if (request.action === 'retry' || request.action === 'void')
+        throw new Error('messages are not retried');
+      return movePiece(parts, request.action, piece, { ...who, again, at: iso() });
+    }
+    switch (request.action) {
+      case 'retry':
+        return retryPiece({ invoices, instance }, piece, request.filter, who);
+      case 'void':
+        return voidPiece(corrections, piece, who);
+      case 'redrive':
+      case 'discard':
+        throw new Error('invoices are neither redriven nor discarded');
+    }
+  }
+}
+
+/** What counts for the cap. */
+function changedBy({ retried = 0, voided = 0, redriven = 0, discarded = 0 }: Counts): number {
+  return retried + voided + redriven + discarded;
+}

@@ -1,0 +1,164 @@
+import pLimit from 'p-limit';
+import type { OutboxStore } from '../../outbox/outboxStore.ts';
+import { type Counts, Pause } from '../../runs/job.ts';
+import { type DeadLetterSource, deadLettersOf, isAskedFor } from '../deadLetters.ts';
+import type { OnBehalf } from './bulkInvoices.ts';
+import type { MessageFilter } from './bulkRequest.ts';
+
+/** Parked messages of the outbox, or dead letters of one queue. */
+export interface MessagePiece {
+  kind: 'messages';
+  /** `outbox`, or the name of the queue whose dead letters these are. */
+  source: string;
+  ids: string[];
+}
+
+const pieceSize = 50;
+/** Messages of the outbox that are changed side by side. */
+const atOnce = 8;
+
+export interface MessageParts {
+  outbox: Pick<OutboxStore, 'list' | 'redrive' | 'discard'>;
+  deadLetters: readonly DeadLetterSource[];
+}
+
+/** The messages that match and that this run has not redriven yet. */
+export async function* messagePieces(
+  { outbox, deadLetters }: MessageParts,
+  filter: MessageFilter,
+  runId: string,
+): AsyncGenerator<MessagePiece | Pause> {
+  if (filter.from === 'outbox') yield* parkedMessages(outbox, filter, runId);
+  else yield* givenUp(deadLetters, filter);
+}
+
+/**
+ * A pass by pages, and another one until a pass finds nothing: messages of the same millisecond have no order, so one that
+ * leaves may hide another from the next page.
+ */
+async function* parkedMessages(
+  outbox: MessageParts['outbox'],
+  { queue, reason, before, after }: MessageFilter,
+  runId: string,
+): AsyncGenerator<MessagePiece> {
+  const filter = {
+    status: 'parked' as const,
+    ...(queue === undefined ? {} : { destination: queue }),
+    ...(reason === undefined ? {} : { error: reason }),
+    ...(before === undefined ? {} : { before }),
+    ...(after === undefined ? {} : { after }),
+  };
+  const seen = new Set<string>();
+  for (let found = 1; found > 0; ) {
+    found = 0;
+    let continuation: string | undefined;
+    do {
+      const place = continuation === undefined ? {} : { continuation };
+      const page = await outbox.list({ ...filter, ...place, pageSize: pieceSize });
+      const ids = page.items
+        .filter(({ id, redrivenBy }) => redrivenBy !== runId && !seen.has(id))
+        .map(({ id }) => id);
+      for (const id of ids) seen.add(id);
+      found += ids.length;
+      if (ids.length > 0) yield { kind: 'messages', source: 'outbox', ids };
+      ({ continuation } = page);
+    } while (continuation !== undefined);
+  }
+}
+
+/** How long to wait for messages that are still there, and how often if none goes: locks of a host that died end in a minute. */
+const waitMs = 5_000;
+const mostWaits = 30;
+
+/** Passes from the oldest on until nothing is left, or nothing goes any more. */
+async function* givenUp(
+  sources: readonly DeadLetterSource[],
+  filter: MessageFilter,
+): AsyncGenerator<MessagePiece | Pause> {
+  let before = Number.POSITIVE_INFINITY;
+  for (let waits = 0; waits < mostWaits; ) {
+    let found = 0;
+    for (const source of sources) {
+      let ids: string[] = [];
+      for await (const letter of deadLettersOf([source], filter)) {
+        if (!isAskedFor(letter, filter)) continue;
+        found++;
+        ids.push(letter.id);
+        if (ids.length < pieceSize) continue;
+        yield { kind: 'messages', source: source.name, ids };
+        ids = [];
+      }
+      if (ids.length > 0) yield { kind: 'messages', source: source.name, ids };
+    }
+    if (found === 0) return;
+    waits = found < before ? 0 : waits + 1;
+    before = found;
+    yield new Pause(waits === 0 ? 0 : waitMs);
+  }
+}
+
+type Action = 'redrive' | 'discard';
+type Who = OnBehalf & { at: string; again: boolean };
+
+/** Redrives or discards a piece. What an earlier try of the same run has done counts. */
+export async function movePiece(
+  parts: MessageParts,
+  action: Action,
+  { source, ids }: MessagePiece,
+  who: Who,
+): Promise<Counts> {
+  const name = action === 'redrive' ? 'redriven' : 'discarded';
+  const moved =
+    source === 'outbox'
+      ? await moveParked(parts.outbox, action, ids, who)
+      : await moveGivenUp(parts.deadLetters, action, source, ids, who);
+  return { [name]: moved };
+}
+
+async function moveParked(
+  outbox: MessageParts['outbox'],
+  action: Action,
+  ids: readonly string[],
+  { at, runId, actor: by, reason, assertHeld }: Who,
+): Promise<number> {
+  const limit = pLimit(atOnce);
+  const moved = await Promise.all(
+    ids.map((id) =>
+      limit(async () => {
+        assertHeld();
+        if (action === 'redrive') {
+          const redriven = await outbox.redrive(id, at, runId);
+          return (
+            redriven.kind === 'redriven' || (redriven.kind === 'refused' && redriven.redrivenBy === runId)
+          );
+        }
+        const discarded = await outbox.discard(id, { at, by, reason });
+        if (discarded.kind !== 'refused') return discarded.kind === 'discarded';
+        return discarded.discarded?.by === by && discarded.discarded.reason === reason;
+      }),
+    ),
+  );
+  return moved.filter(Boolean).length;
+}
+
+/** Dead letters carry no marks: of a piece that was cut off, those that are not there any more were done. */
+async function moveGivenUp(
+  sources: readonly DeadLetterSource[],
+  action: Action,
+  name: string,
+  ids: readonly string[],
+  { actor: by, reason, again, assertHeld }: Who,
+): Promise<number> {
+  const source = sources.find((one) => one.name === name);
+  if (source === undefined) return 0;
+  const wanted = new Set(ids);
+  const moved = new Set<string>();
+  const moving = action === 'redrive' ? source.redrive(wanted) : source.discard(wanted, { by, reason });
+  for await (const id of moving) {
+    moved.add(id);
+    assertHeld();
+  }
+  if (!again) return moved.size;
+  for await (const { id } of deadLettersOf([source], {})) wanted.delete(id);
+  return wanted.size;
+}

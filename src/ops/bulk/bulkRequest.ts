@@ -1,0 +1,117 @@
+import { z } from 'zod';
+import type { Invoice, invoiceStatuses } from '../../invoice/invoice.ts';
+import type { InvoiceFilter } from '../../invoice/store/invoiceFilter.ts';
+import { queues, serviceBusQueues } from '../../platform/azureNames.ts';
+import { currencyField, timeField } from '../invoiceQuery.ts';
+import { oneOf, reasonSchema } from '../requests.ts';
+
+const part = z.string().min(1, { error: 'expected part of a reason' });
+
+/** What both kinds of things can be narrowed by: since when they are as they are, and why. */
+const common = {
+  reason: part.exactOptional(),
+  before: timeField.exactOptional(),
+  after: timeField.exactOptional(),
+};
+
+const retryable = [
+  'parked',
+  'declined',
+  'pending',
+] as const satisfies readonly (typeof invoiceStatuses)[number][];
+const voidable = [...retryable, 'processing'] as const;
+
+const ofInvoices = {
+  ...common,
+  customer: z.string().min(1, { error: 'expected the id of a customer' }).exactOptional(),
+  currency: currencyField.exactOptional(),
+  dueAfter: timeField.exactOptional(),
+  dueBefore: timeField.exactOptional(),
+};
+
+const messageFilterSchema = z.strictObject({
+  ...common,
+  from: oneOf(['outbox', 'dead-letters']),
+  queue: oneOf([serviceBusQueues.paymentCommands, queues.workItems]).exactOptional(),
+});
+export type MessageFilter = z.infer<typeof messageFilterSchema>;
+
+const shared = {
+  reason: reasonSchema,
+  dryRun: z.boolean().default(false),
+  /** The most that it changes. */
+  cap: z.int().min(1).max(1_000_000).exactOptional(),
+};
+
+/** The body of `POST ops/bulk`. */
+export const bulkBodySchema = z.discriminatedUnion(
+  'action',
+  [
+    z.strictObject({
+      action: z.literal('retry'),
+      filter: z.strictObject({ status: oneOf(retryable), ...ofInvoices }),
+      ...shared,
+    }),
+    z.strictObject({
+      action: z.literal('void'),
+      filter: z.strictObject({ status: oneOf(voidable), ...ofInvoices }),
+      ...shared,
+    }),
+    z.strictObject({ action: z.literal('redrive'), filter: messageFilterSchema, ...shared }),
+    z.strictObject({ action: z.literal('discard'), filter: messageFilterSchema, ...shared }),
+  ],
+  { error: 'expected an action: one of retry, void, redrive, discard' },
+);
+
+const stored = { reason: z.string(), actor: z.string(), cap: z.int().exactOptional() };
+const invoiceFilterSchema = z.object({
+  status: z.enum(voidable),
+  customer: z.string().exactOptional(),
+  currency: z.string().exactOptional(),
+  dueAfter: z.string().exactOptional(),
+  dueBefore: z.string().exactOptional(),
+  reason: z.string().exactOptional(),
+  before: z.string().exactOptional(),
+  after: z.string().exactOptional(),
+});
+export type BulkInvoiceFilter = z.infer<typeof invoiceFilterSchema>;
+
+/** What a bulk run was asked to do, as its record keeps it. */
+export const bulkRequestSchema = z.discriminatedUnion('action', [
+  z.object({ action: z.enum(['retry', 'void']), filter: invoiceFilterSchema, ...stored }),
+  z.object({ action: z.enum(['redrive', 'discard']), filter: messageFilterSchema, ...stored }),
+]);
+export type BulkRequest = z.infer<typeof bulkRequestSchema>;
+
+/** The part of a filter that the list of invoices knows. */
+export function listFilter({
+  reason: _,
+  before: __,
+  after: ___,
+  ...filter
+}: BulkInvoiceFilter): InvoiceFilter {
+  return filter;
+}
+
+/** Why an invoice is as it is: why it is parked or declined, or what its last try came to. Pure. */
+export function whyInvoice({ reason, timeline }: Pick<Invoice, 'reason' | 'timeline'>): string {
+  if (reason !== undefined) return reason;
+  const last = timeline.findLast((entry) => typeof entry.reason === 'string');
+  return String(last?.reason ?? '');
+}
+
+/** Whether an invoice is one of those asked for, as it is stored now. Pure. */
+export function isAskedFor(invoice: Invoice, filter: BulkInvoiceFilter): boolean {
+  const { status, customer, currency, dueAfter, dueBefore, reason, before, after } = filter;
+  const since = invoice.timeline.at(-1)?.at ?? invoice.createdAt;
+  return (
+    invoice.status === status &&
+    (customer === undefined || invoice.customerId === customer) &&
+    (currency === undefined || invoice.currency === currency) &&
+    (dueAfter === undefined || invoice.dueAt >= dueAfter) &&
+    (dueBefore === undefined || invoice.dueAt < dueBefore) &&
+    (reason === undefined || whyInvoice(invoice).toLowerCase().includes(reason.toLowerCase())) &&
+    (before === undefined || since < before) &&
+    (after === undefined || since >= after)
+  );
+}

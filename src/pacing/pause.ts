@@ -1,0 +1,111 @@
+/**
+ * A pause of all claims and calls, ordered by a person. It is one document that every process looks at:
+ *
+ *   none, or ended ──pause──► in force ──resume, or `until` has come──► ended
+ *                               │  ▲
+ *                               └──┘ paused again: the latest reason and end count
+ *
+ * Nobody is told. A process with something to claim or to call looks every two seconds. What it saw counts for eight
+ * seconds; then it makes no call until it has looked again, so the pause holds everywhere within ten.
+ */
+import { z } from 'zod';
+import { StoreAway } from '../documents/storeAway.ts';
+import { tolerantObject } from '../documents/storedDocuments.ts';
+import type { Clock } from '../platform/clock.ts';
+
+/** Times are ISO 8601, UTC. */
+export const pauseSchema = tolerantObject({
+  reason: z.string(),
+  /** Who ordered it. */
+  by: z.string(),
+  at: z.string(),
+  /** When it ends by itself. Absent: when somebody resumes. */
+  until: z.string().exactOptional(),
+  /** When somebody ended it, and who. */
+  resumedAt: z.string().exactOptional(),
+  resumedBy: z.string().exactOptional(),
+});
+export type Pause = z.infer<typeof pauseSchema>;
+
+/** Where the latest pause is kept. All methods may reject with `StoreAway`. */
+export interface PauseStore {
+  /** The latest, in force or not. */
+  read(): Promise<Pause | undefined>;
+  /** Puts a pause in force. Of two orders, the later one counts. */
+  begin(pause: Pause): Promise<void>;
+  /** Ends this pause; false if another one was ordered meanwhile, or somebody else has ended it. */
+  end(pause: Pick<Pause, 'at'>, resumed: { at: string; by: string }): Promise<boolean>;
+}
+
+/** The pause that is in force at `now` (milliseconds). Pure. */
+export function inForce(pause: Pause | undefined, now: number): Pause | undefined {
+  if (pause === undefined || pause.resumedAt !== undefined) return undefined;
+  return pause.until !== undefined && Date.parse(pause.until) <= now ? undefined : pause;
+}
+
+/** How old what was seen may be before the next look, and until it no longer counts, in milliseconds. */
+const lookEveryMs = 2_000;
+const countsMs = 8_000;
+/** How soon it is looked again after a failure, in milliseconds. */
+const againMs = 500;
+
+/** Within this time, in milliseconds, a pause holds everywhere. */
+export const pausedWithinMs = 10_000;
+
+export type Gate = 'open' | 'paused' | 'unknown';
+
+export interface PauseWatch {
+  /**
+   * Whether a call may be made now, as far as this process knows. Looks again in the background, so it can be asked before
+   * every call.
+   */
+  gate(): Gate;
+  /** The pause in force, in words, for work that it keeps from beginning. @throws {StoreAway} it is not known */
+  why(): Promise<string | undefined>;
+}
+
+/** Looks at the pause for one process: only while it is asked, and one look at a time. */
+export function watchPause(store: Pick<PauseStore, 'read'>, clock: Clock): PauseWatch {
+  let seen: { pause: Pause | undefined; at: number } | undefined;
+  let looking: Promise<void> | undefined;
+  let failed: { error: unknown; at: number } | undefined;
+
+  return {
+    gate() {
+      if (ageMs() >= lookEveryMs) void lookAgain();
+      if (ageMs() >= countsMs) return 'unknown';
+      return inForce(seen?.pause, clock.now()) === undefined ? 'open' : 'paused';
+    },
+    async why() {
+      if (ageMs() >= lookEveryMs) await lookAgain();
+      if (ageMs() >= countsMs) {
+        throw new StoreAway('noAnswer', failed?.error, 'it is not known whether payments are paused');
+      }
+      const pause = inForce(seen?.pause, clock.now());
+      return pause === undefined ? undefined : `payments are paused by ${pause.by}: ${pause.reason}`;
+    },
+  };
+
+  /** Counted from the moment the look began: what was read may have changed right after. */
+  function ageMs(): number {
+    return seen === undefined ? Number.POSITIVE_INFINITY : clock.monotonic() - seen.at;
+  }
+
+  async function lookAgain(): Promise<void> {
+    if (failed !== undefined && clock.monotonic() - failed.at < againMs) return;
+    looking ??= readOnce().finally(() => {
+      looking = undefined;
+    });
+    await looking;
+  }
+
+  async function readOnce(): Promise<void> {
+    const at = clock.monotonic();
+    try {
+      seen = { pause: await store.read(), at };
+      failed = undefined;
+    } catch (error) {
+      failed = { error, at: clock.monotonic() };
+    }
+  }
+}

@@ -1,0 +1,33 @@
+import { type Pause, type PauseStore, pauseSchema } from '../../src/pacing/pause.ts';
+
+export interface MemoryPauseStore extends PauseStore {
+  /** How often it was read. */
+  readonly reads: number;
+}
+
+/** The pause in memory. `delay` runs before each request: it may wait, or throw. */
+export function memoryPauseStore(delay: () => Promise<void> = async () => {}): MemoryPauseStore {
+  let stored: Pause | undefined;
+  let reads = 0;
+  return {
+    get reads() {
+      return reads;
+    },
+    async read() {
+      reads++;
+      const read = structuredClone(stored);
+      await delay();
+      return read;
+    },
+    async begin(pause) {
+      await delay();
+      stored = pauseSchema.parse(pause);
+    },
+    async end({ at }, resumed) {
+      await delay();
+      if (stored === undefined || stored.at !== at || stored.resumedAt !== undefined) return false;
+      stored = { ...stored, resumedAt: resumed.at, resumedBy: resumed.by };
+      return true;
+    },
+  };
+}
