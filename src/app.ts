@@ -28,18 +28,15 @@ import { stripeProvider } from './paying/stripe/stripeProvider.ts';
 import { appTelemetry, metric } from './platform/appMetrics.ts';
 import { systemClock } from './platform/clock.ts';
 import type { Instance } from './platform/instance.ts';
-import { timeBudget, workUnderWay } from './platform/stopping.ts';
+import { stopApp, timeBudget, workUnderWay } from './platform/stopping.ts';
 import { refundStage } from './refunds/refundStage.ts';
-import { endManualRun, runManualGroup } from './runs/manualRun.ts';
+import { answerUnlessStopping, endManualRun, runManualGroup } from './runs/manualRun.ts';
 import { runScheduled } from './runs/runScheduled.ts';
 import type { Settings } from './settings/settings.ts';
 import { checkPayments } from './tracking/checkPayments.ts';
 import { heldStage } from './workItems/heldStage.ts';
 import { poisonItems } from './workItems/poison.ts';
 import { createProcessWorkItem } from './workItems/processWorkItem.ts';
-
-/** Milliseconds that a stopping process waits for each of three: its leases, work under way, messages still to send. */
-const drainMs = 12_000;
 
 /** What a test or a simulation may replace. */
 export interface AppParts extends Partial<Omit<Instance, 'name'>> {
@@ -114,7 +111,7 @@ export function createApp(settings: Settings, parts: AppParts = {}) {
     async processInvoices() {
       if ((await pause.why()) !== undefined) return null;
       using _busy = backlog.busy();
-      return await runScheduled(job, running, locks.stopping);
+      return await track(runScheduled(job, running, locks.stopping));
     },
     /** A tick of the sweeper's timer; null if another instance sweeps. */
     async sweepOutbox() {
@@ -155,16 +152,12 @@ export function createApp(settings: Settings, parts: AppParts = {}) {
     /** One group of a manual run. */
     async runJobGroup(task: unknown) {
       using _busy = backlog.busy();
-      return await runManualGroup(running, task, locks.stopping);
+      return await answerUnlessStopping(track(runManualGroup(running, task, locks.stopping)));
     },
     /** The end of a manual run. */
-    endJobRun: (end: unknown) => endManualRun(running, end),
-    /** Takes no new work, lets the current step finish, releases the leases. */
-    async stop() {
-      await locks.drain(drainMs);
-      await ended(drainMs);
-      await backlog.drained(drainMs);
-      await cloud.close();
-    },
+    endJobRun: (end: unknown) => track(endManualRun(running, end)),
+    /** Ends the app in the time that the host grants (platform/stopping.ts). `sendMetrics`: the last of them. */
+    stop: (sendMetrics: () => Promise<void> = async () => {}) =>
+      stopApp(clock, { locks, work: ended, backlog, sendMetrics, cloud }),
   };
 }

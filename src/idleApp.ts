@@ -1,9 +1,11 @@
 import type { App } from './app.ts';
 import type { Health } from './ops/health.ts';
 import type { OpsResponse } from './ops/http.ts';
+import { metric } from './platform/appMetrics.ts';
 import { type Clock, systemClock } from './platform/clock.ts';
 import { problem, problemResponse } from './platform/problem.ts';
 import { functionBudgetMs } from './platform/stopping.ts';
+import { noTelemetry, type Telemetry } from './platform/telemetry.ts';
 import type { BadSettings, Schedules } from './settings/settings.ts';
 
 /** What timers return: nothing was done, and why. */
@@ -26,9 +28,16 @@ export type IdleApp = ReturnType<typeof idleApp>;
  * payment key exists; health names the settings, timers do nothing, and a message stays in its queue. New settings restart
  * the process.
  */
-export function idleApp(bad: BadSettings, schedules: Schedules, clock: Clock = systemClock) {
+export function idleApp(
+  bad: BadSettings,
+  schedules: Schedules,
+  { clock = systemClock, telemetry = noTelemetry }: { clock?: Clock; telemetry?: Telemetry } = {},
+) {
   const stopping = new AbortController();
-  const waiting = async (): Promise<Waiting> => ({ waitingFor: bad.problems });
+  const waiting = async (): Promise<Waiting> => {
+    telemetry.count(metric.settingsInvalid);
+    return { waitingFor: bad.problems };
+  };
   const hold = (ms: number) => async (): Promise<never> => {
     await clock.sleep(ms, stopping.signal).catch(() => {});
     throw bad;

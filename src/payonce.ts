@@ -1,8 +1,10 @@
+import { hostname } from 'node:os';
 import { createApp } from './app.ts';
 import { idleApp } from './idleApp.ts';
 import { ClientMissing, loadLockStore } from './lockStores.ts';
+import { appTelemetry } from './platform/appMetrics.ts';
 import { exportTelemetry } from './platform/exportTelemetry.ts';
-import { readSchedules, readSettings } from './settings/readSettings.ts';
+import { readSchedules, readSettings, readTelemetry } from './settings/readSettings.ts';
 import { BadSettings, type Settings } from './settings/settings.ts';
 
 const started = await start();
@@ -13,7 +15,7 @@ const started = await start();
  */
 export const { payonce } = started;
 
-/** Ends the app, then sends the last of its metrics. */
+/** Ends the app in the time that the host grants. */
 export function stopPayonce(): Promise<void> {
   return started.stop();
 }
@@ -24,7 +26,8 @@ async function start() {
   } catch (error) {
     if (!(error instanceof BadSettings)) throw error;
     console.error(error.message);
-    const idle = idleApp(error, readSchedules(process.env));
+    await exportTelemetry(readTelemetry(process.env), hostname());
+    const idle = idleApp(error, readSchedules(process.env), { telemetry: appTelemetry() });
     return { payonce: idle, stop: () => idle.stop() };
   }
 }
@@ -35,10 +38,7 @@ async function startApp(settings: Settings) {
   const app = createApp(settings, { openLocks });
   return {
     payonce: app,
-    async stop() {
-      await app.stop();
-      await stopTelemetry();
-    },
+    stop: () => app.stop(stopTelemetry),
   };
 }
 

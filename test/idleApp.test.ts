@@ -1,7 +1,9 @@
 import { describe, expect, test } from 'vitest';
 import { idleApp } from '../src/idleApp.ts';
+import { metric } from '../src/platform/appMetrics.ts';
 import { readSchedules } from '../src/settings/readSettings.ts';
 import { BadSettings } from '../src/settings/settings.ts';
+import { recordedTelemetry } from './support/recordedTelemetry.ts';
 import { virtualClock } from './support/virtualClock.ts';
 
 const missing = 'STRIPE_SECRET_KEY: is missing: expected a Stripe secret or restricted key: sk_test_…';
@@ -60,6 +62,14 @@ describe('while settings are missing or wrong', () => {
       expect(await app[name]()).toEqual({ waitingFor: bad.problems });
     },
   );
+
+  test('each tick is counted, for the alert', async () => {
+    const telemetry = recordedTelemetry();
+    const counted = idleApp(bad, readSchedules({}), { telemetry });
+    await counted.sweepOutbox();
+    await counted.trackPayments();
+    expect(telemetry.values(metric.settingsInvalid)).toEqual([1, 1]);
+  });
 });
 
 describe('a message', () => {
@@ -71,7 +81,7 @@ describe('a message', () => {
     ['recordPoison', 9.5 * minute],
   ] as const)('of %s is held for %i ms, then goes back to its queue', async (name, heldMs) => {
     const clock = virtualClock();
-    const app = idleApp(bad, readSchedules({}), clock);
+    const app = idleApp(bad, readSchedules({}), { clock });
     let ended = false;
     const held = app[name]({}, 'id').finally(() => {
       ended = true;

@@ -96,7 +96,7 @@ test('without a payment key every function is there, and health says what is mis
     expect(health.status).toBe(503);
     expect(await health.text()).toContain('STRIPE_SECRET_KEY: is an unresolved Key Vault reference');
     for (const timer of ['processInvoices', 'sweepOutbox', 'trackPayments'])
-      await host.line(new RegExp(`${timer}.*waitingFor`));
+      await host.line(new RegExp(`error ${timer} .*waitingFor`));
     expect(host.lines.filter((line) => /\b(failed|Failed)\b/.test(line))).toEqual([]);
   }
   await using host = await startHostProcess({ app: folder, env: { ...env, STRIPE_SECRET_KEY } });

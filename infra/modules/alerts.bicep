@@ -109,6 +109,34 @@ customMetrics
 '''
   }
   {
+    name: 'settings-invalid'
+    title: 'Settings are missing or wrong: the app does nothing'
+    severity: 1
+    window: quarter
+    look: 'Look first at GET ops/health, or at the errors in the log of sweepOutbox: both name each setting and what was expected. The app starts working once the settings are right.'
+    query: '''
+customMetrics
+| where name == "payonce.settings.invalid"
+| summarize ticks = sum(valueSum)
+| where ticks > 0
+'''
+  }
+  {
+    name: 'lease-strained'
+    title: 'Leases were nearly lost: the lock store answers late, or not at all'
+    severity: 3
+    window: quarter
+    look: 'Look first at payonce.lease.renew_ms by outcome: "failed" or seconds mean that the store is saturated or out of reach. Is its account throttled (storage metrics, ServerBusy), or does the app send it far more than usual, such as receipts of a large backlog? Leases have connections of their own; what they share is the account.'
+    // What is left of a lease when it is renewed, in milliseconds. Healthy are 15 to 19 s. After two renewals in a row
+    // without an answer less than 8 s are left; the third failure costs the lease.
+    query: '''
+customMetrics
+| where name == "payonce.lease.left_at_renewal_ms"
+| summarize least = min(valueMin) by job = tostring(customDimensions.job)
+| where least < 8000
+'''
+  }
+  {
     name: 'lock-contention'
     title: 'Too many instances compete for the same leases'
     severity: 3

@@ -1,8 +1,7 @@
 import { z } from 'zod';
-import type { Binding } from './coreTypes.ts';
+import type { Binding, FunctionMetadata } from './coreTypes.ts';
 import { HostStartError } from './hostStartError.ts';
 import { type OutputBinding, readOutput } from './outputs/outputBinding.ts';
-import type { RegisteredFunction } from './registeredApp.ts';
 import { resolveNames, type Settings } from './settings.ts';
 
 const dataType = z.enum(['string', 'binary']).catch('string').default('string');
@@ -42,7 +41,7 @@ export type DurableTrigger = { type: 'durable'; kind: 'orchestration' | 'activit
 export type Trigger = HttpTrigger | TimerTrigger | QueueTrigger | ServiceBusTrigger | DurableTrigger;
 
 /** A registered function whose bindings this host can serve. */
-export interface AppFunction<T extends Trigger = Trigger> extends RegisteredFunction {
+export interface AppFunction<T extends Trigger = Trigger> {
   name: string;
   trigger: T;
   /** The name under which the programming model expects the trigger's data. */
@@ -57,7 +56,7 @@ export interface AppFunction<T extends Trigger = Trigger> extends RegisteredFunc
  * Reads the bindings of every registered function.
  * @throws HostStartError naming each function with an unsupported binding, and the binding
  */
-export function readFunctions(registered: Iterable<RegisteredFunction>, settings: Settings): AppFunction[] {
+export function readFunctions(registered: Iterable<FunctionMetadata>, settings: Settings): AppFunction[] {
   const problems: string[] = [];
   const functions: AppFunction[] = [];
   for (const one of registered) {
@@ -65,14 +64,14 @@ export function readFunctions(registered: Iterable<RegisteredFunction>, settings
       functions.push(readFunction(one, settings));
     } catch (error) {
       if (!(error instanceof HostStartError)) throw error;
-      problems.push(`function ${one.metadata.name}: ${error.message}`);
+      problems.push(`function ${one.name}: ${error.message}`);
     }
   }
   if (problems.length > 0) throw new HostStartError(problems.join('\n'));
   return functions;
 }
 
-function readFunction({ metadata, callback }: RegisteredFunction, settings: Settings): AppFunction {
+function readFunction(metadata: FunctionMetadata, settings: Settings): AppFunction {
   if (metadata.retryOptions !== undefined) throw new HostStartError('retry policies are not supported');
   const bindings = Object.entries(metadata.bindings);
   const trigger = bindings.find(([, { type }]) => /trigger$/i.test(type));
@@ -95,8 +94,7 @@ function readFunction({ metadata, callback }: RegisteredFunction, settings: Sett
       );
     }
   }
-  const { name } = metadata;
-  return { name, metadata, callback, trigger: read, triggerName: trigger[0], durableClients, outputs };
+  return { name: metadata.name, trigger: read, triggerName: trigger[0], durableClients, outputs };
 }
 
 function readTrigger(binding: Binding, settings: Settings): Trigger {

@@ -13,10 +13,11 @@ export async function startDurableFunctions(options: {
   hostJson: HostJson;
   settings: Settings;
   instanceId: string;
+  key: string | undefined;
   invoker: Invoker;
   log: (level: LogLevel, message: string) => void;
 }): Promise<DurableEngine> {
-  const { functions, hostJson, settings, instanceId, invoker, log } = options;
+  const { functions, hostJson, settings, instanceId, key, invoker, log } = options;
   const { durableTask } = hostJson.extensions;
   const names = (kind: 'orchestration' | 'activity' | 'entity') =>
     functions
@@ -28,6 +29,7 @@ export async function startDurableFunctions(options: {
     // The real host's default when there is no site name.
     hubName: resolveNames(durableTask.hubName ?? 'TestHubName', settings),
     instanceId,
+    key,
     orchestrators: names('orchestration'),
     activities: names('activity'),
     entities: names('entity'),

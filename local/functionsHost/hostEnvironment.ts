@@ -1,4 +1,4 @@
-import { createHash, randomUUID } from 'node:crypto';
+import { createHash, createHmac, randomUUID } from 'node:crypto';
 import { HostStartError } from './hostStartError.ts';
 import type { HostKeys } from './http/keys.ts';
 import type { Settings } from './settings.ts';
@@ -19,7 +19,9 @@ export function prepareEnvironment(settings: Settings): string {
 export function readKeys(settings: Settings): HostKeys {
   const master = settings.FUNCTIONS_MASTER_KEY;
   if (!master) throw new HostStartError('--enable-auth needs the setting FUNCTIONS_MASTER_KEY');
-  return { master, host: settings.FUNCTIONS_HOST_KEY || undefined };
+  // The same on all hosts of an app, which share their instances, and so the links to them.
+  const durable = createHmac('sha256', master).update('durabletask_extension').digest('base64url');
+  return { master, host: settings.FUNCTIONS_HOST_KEY || undefined, durable };
 }
 
 /** Same for all hosts of one app on one storage account: their timers share leases and statuses under it. */

@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto';
-import { inspect } from 'node:util';
 import type { AppFunction } from './appFunctions.ts';
-import type { CoreInvocationContext, InvocationResponse, ProgrammingModel, TypedData } from './coreTypes.ts';
+import type { InvocationResponse, TypedData } from './coreTypes.ts';
 import type { Logger, LogSource } from './logger.ts';
 import type { OutputSender } from './outputs/outputSender.ts';
-import { registeredApp, runHooks } from './registeredApp.ts';
+import type { Worker } from './worker/worker.ts';
+import type { WorkerProcess } from './worker/workerProcess.ts';
 
 /** What a trigger passes to its function. */
 export interface TriggerInput {
@@ -12,11 +12,15 @@ export interface TriggerInput {
   triggerMetadata?: Record<string, TypedData>;
   /** Default: a random one. */
   invocationId?: string;
+  /** The process that is to run it, where that has to be known before. Default: the current one. */
+  process?: WorkerProcess;
 }
 
-/** Runs functions through the programming model, as the Node worker does. */
+/** Runs functions in the worker. */
 export interface Invoker {
-  /** Resolves with what the function returned. Rejects with what it threw, or on `functionTimeout`. */
+  /**
+   * Resolves with what the function returned. Rejects with what it threw, on `functionTimeout`, or with `WorkerEnded`.
+   */
   invoke(fn: AppFunction, input: TriggerInput): Promise<InvocationResponse>;
   /** Resolves once no invocation is running. */
   idle(): Promise<void>;
@@ -25,7 +29,7 @@ export interface Invoker {
 }
 
 export interface InvokerOptions {
-  model: ProgrammingModel;
+  worker: Pick<Worker, 'current' | 'restart'>;
   logger: Logger;
   /** Milliseconds; Infinity for no limit. */
   functionTimeout: number;
@@ -34,8 +38,12 @@ export interface InvokerOptions {
   outputs: Pick<OutputSender, 'send'>;
 }
 
+/**
+ * A function that takes longer than `functionTimeout` ends its worker with everything else that runs there, as on the real
+ * host: nothing can stop a function by itself.
+ */
 export function createInvoker(options: InvokerOptions): Invoker {
-  const { model, logger, functionTimeout, durableClient, outputs } = options;
+  const { worker, logger, functionTimeout, durableClient, outputs } = options;
   const running = new Map<string, string>();
   let becameIdle: PromiseWithResolvers<void> | undefined;
 
@@ -47,14 +55,15 @@ export function createInvoker(options: InvokerOptions): Invoker {
     running.set(invocationId, fn.name);
     if (logger.writes('debug', category)) logger.log('debug', category, 'executing', source);
     try {
-      const response = await withTimeout(run(fn, input, invocationId, source));
+      const process = input.process ?? (await worker.current());
+      const response = await withTimeout(process.invoke(fn.name, invocationId, requestFor(fn, input)));
       await outputs.send(fn.outputs, response);
       if (logger.writes('information', category)) {
         logger.log('information', category, `executed (succeeded, ${elapsed(startedAt)} ms)`, source);
       }
       return response;
     } catch (error) {
-      const what = asError(error).stack ?? asError(error).message;
+      const what = error instanceof Error ? (error.stack ?? error.message) : String(error);
       logger.log('error', category, `executed (failed, ${elapsed(startedAt)} ms): ${what}`, source);
       throw error;
     } finally {
@@ -63,62 +72,25 @@ export function createInvoker(options: InvokerOptions): Invoker {
     }
   }
 
+  function requestFor(fn: AppFunction, { data, triggerMetadata = {} }: TriggerInput) {
+    const clients = fn.durableClients.map((name) => ({ name, data: durableClient() }));
+    return { inputData: [{ name: fn.triggerName, data }, ...clients], triggerMetadata };
+  }
+
   async function withTimeout(work: Promise<InvocationResponse>): Promise<InvocationResponse> {
     if (functionTimeout === Number.POSITIVE_INFINITY) return work;
     let timer: NodeJS.Timeout | undefined;
     try {
       const timedOut = new Promise<never>((_, reject) => {
-        timer = setTimeout(
-          () => reject(new Error(`timed out: functionTimeout of ${functionTimeout} ms exceeded`)),
-          functionTimeout,
-        );
+        timer = setTimeout(() => {
+          reject(new Error(`timed out: functionTimeout of ${functionTimeout} ms exceeded`));
+          worker.restart();
+        }, functionTimeout);
       });
       return await Promise.race([work, timedOut]);
     } finally {
       clearTimeout(timer);
     }
-  }
-
-  async function run(
-    fn: AppFunction,
-    { data, triggerMetadata = {} }: TriggerInput,
-    invocationId: string,
-    source: LogSource,
-  ): Promise<InvocationResponse> {
-    const core: CoreInvocationContext = {
-      invocationId,
-      metadata: fn.metadata,
-      request: {
-        inputData: [
-          { name: fn.triggerName, data },
-          ...fn.durableClients.map((name) => ({ name, data: durableClient() })),
-        ],
-        triggerMetadata,
-      },
-      log: (level, kind, message) =>
-        logger.log(
-          level,
-          kind === 'user' ? `Function.${fn.name}.User` : `Function.${fn.name}`,
-          message,
-          source,
-        ),
-    };
-    const invocation = await model.getInvocationModel(core);
-    const { context, inputs } = await invocation.getArguments();
-    const shared = { hookData: {}, appHookData: registeredApp.appHookData, invocationContext: context };
-    const before = { ...shared, inputs, functionCallback: fn.callback };
-    await inState(core, 'preInvocationHooks', () => runHooks('preInvocation', before));
-    const after = { ...shared, inputs: before.inputs, result: null as unknown, error: null as unknown };
-    try {
-      after.result = await inState(core, 'invocation', () =>
-        invocation.invokeFunction(context, before.inputs, before.functionCallback),
-      );
-    } catch (error) {
-      after.error = asError(error);
-    }
-    await inState(core, 'postInvocationHooks', () => runHooks('postInvocation', after));
-    if (after.error !== null && after.error !== undefined) throw asError(after.error);
-    return invocation.getResponse(context, after.result);
   }
 
   return {
@@ -130,23 +102,6 @@ export function createInvoker(options: InvokerOptions): Invoker {
       await becameIdle.promise;
     },
   };
-}
-
-async function inState<T>(
-  core: CoreInvocationContext,
-  state: NonNullable<CoreInvocationContext['state']>,
-  work: () => Promise<T>,
-): Promise<T> {
-  core.state = state;
-  try {
-    return await work();
-  } finally {
-    core.state = undefined;
-  }
-}
-
-function asError(thrown: unknown): Error {
-  return thrown instanceof Error ? thrown : new Error(inspect(thrown), { cause: thrown });
 }
 
 function elapsed(startedAt: number): number {

@@ -40,8 +40,8 @@ async function main(): Promise<void> {
   });
   describe(host);
 
-  onStopAsked(() => {
-    host.stop().then(
+  onStopAsked((how) => {
+    host.stop(how).then(
       () => process.exit(0),
       (error: unknown) => fail(error),
     );

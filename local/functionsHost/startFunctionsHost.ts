@@ -1,34 +1,44 @@
 /**
  * Lifecycle of a host:
- *   loading  – the app's entry points run and register their functions
- *   starting – listeners connect; functions answer 503
- *   running  – every trigger takes work
- *   stopping – no new work; running functions have 30 s to finish
+ *   loading    – the worker loads the app, which registers its functions
+ *   starting   – listeners connect; functions answer 503
+ *   running    – every trigger takes work
+ *   draining   – after SIGTERM, for 10 s: everything goes on, and the app hears nothing of it
+ *   finishing  – instead of that, if a person stops the host: no new work, and running functions have 10 s
+ *   ending     – no new work; the app's appTerminate hooks run, and the worker is ended after 5 s
  *   stopped
  */
+import { randomUUID } from 'node:crypto';
 import { realpathSync } from 'node:fs';
 import { resolve } from 'node:path';
 import type { Clock } from '../../src/platform/clock.ts';
 import { systemClock } from '../../src/platform/clock.ts';
 import { type AppFunction, readFunctions, type Trigger } from './appFunctions.ts';
-import type { LogLevel, ProgrammingModel, TypedData } from './coreTypes.ts';
+import type { LogLevel, TypedData } from './coreTypes.ts';
 import type { DurableEngine } from './durable/index.ts';
+import { webhookPath } from './durable/links.ts';
 import { prepareEnvironment, readHostId, readKeys } from './hostEnvironment.ts';
 import { ignoredMembers, readHostJson } from './hostJson.ts';
-import { HostStartError } from './hostStartError.ts';
 import { adminHandler } from './http/admin.ts';
+import { answerEmpty } from './http/httpMessage.ts';
 import { createHttpServer, type RequestHandler } from './http/httpServer.ts';
+import { isAllowed } from './http/keys.ts';
 import { createInvoker } from './invoker.ts';
 import { createListeners } from './listeners.ts';
-import { loadApp } from './loadApp.ts';
 import { createLogger } from './logger.ts';
 import { manualInput } from './manualRun.ts';
 import { createOutputSender } from './outputs/outputSender.ts';
-import { registeredApp, runHooks } from './registeredApp.ts';
 import type { Settings } from './settings.ts';
+import { keepWorker } from './worker/worker.ts';
 
-/** Milliseconds that running functions have to finish when the host stops. */
-const drainTime = 30_000;
+/** How long a host that was told to stop goes on, in milliseconds (measured on version 4.1037). */
+const unawareMs = 10_000;
+
+/** How long running functions have to finish if a person stops the host, in milliseconds. */
+const finishMs = 10_000;
+
+/** How long the host takes to settle messages once the worker has ended, in milliseconds. */
+const settleMs = 1_000;
 
 export interface FunctionsHostOptions {
   /** Folder with package.json and host.json. */
@@ -51,23 +61,21 @@ export interface FunctionsHost extends AsyncDisposable {
   /** Loaded entry points. */
   files: string[];
   functions: { name: string; trigger: Trigger }[];
-  /** Takes no new work and runs the appTerminate hooks. Resolves once nothing is running, or after 30 s. */
-  stop(): Promise<void>;
+  /**
+   * `terminated`: as Azure stops a host. Everything goes on for 10 s, then the app is told and has 5 s. `asked`: as suits a
+   * person who waits for it. Running functions have 10 s to finish, and then the app is told.
+   */
+  stop(how: 'terminated' | 'asked'): Promise<void>;
 }
 
-let hasApp = false;
-
 /**
- * Loads a Functions app and runs its triggers. Resolves once they take work.
+ * Loads a Functions app into a worker and runs its triggers. Resolves once they take work. Settings are put into
+ * `process.env`, which the worker inherits: one host per process.
  *
- * One app per process: the programming model registers functions process-wide and settings live in
- * `process.env`, so a second call throws. Tests that need several hosts start main.ts several times.
  * @throws HostStartError if the app, its bindings, host.json or a setting is unusable
  */
 export async function startFunctionsHost(options: FunctionsHostOptions): Promise<FunctionsHost> {
   const { port, timerSingleton = true, writeLine = console.log, clock = systemClock } = options;
-  if (hasApp) throw new HostStartError('this process already hosts an app: one app per process');
-  hasApp = true;
   const appDir = realpathSync(resolve(options.appDir));
   const instanceId = prepareEnvironment(options.settings ?? {});
   const settings = process.env;
@@ -75,27 +83,22 @@ export async function startFunctionsHost(options: FunctionsHostOptions): Promise
   const keys = options.enableAuth === true ? readKeys(settings) : undefined;
 
   const logger = createLogger(hostJson.logging.logLevel, writeLine);
-  registeredApp.log = (level, message) => logger.log(level, 'Host.Worker', message);
   for (const name of ignoredMembers(hostJson)) {
     logger.log('warning', 'Host.Startup', `host.json: extensions.${name} has no effect on this host`);
   }
 
-  const { name, files } = await loadApp(appDir);
-  const model = registeredApp.programmingModel;
-  if (model === undefined)
-    throw new HostStartError(`${appDir}: no function was registered through @azure/functions`);
-  const functions = readFunctions(registeredApp.functions.values(), settings);
-  const forwardTo = await addressForStreams(model);
-  const hookContext = { hookData: registeredApp.appOnlyHookData, appHookData: registeredApp.appHookData };
-  await runHooks('appStart', { ...hookContext, functionAppDirectory: appDir });
-  registeredApp.locked = true;
+  const worker = await keepWorker({ appDir, logLevel: hostJson.logging.logLevel }, { logger, clock });
+  const { name, files, streamsAddress } = worker.first;
+  const functions = readFunctions(worker.first.functions, settings);
 
   let durable: DurableEngine | undefined;
   let clientData: TypedData = { json: 'null' };
+  // The app's own client asks without a key. On the real host it has a port of its own; here, a path that nobody can guess.
+  const rpcPath = `/runtime/rpc/${randomUUID()}/`;
   let stopped: Promise<void> | undefined;
   const outputs = createOutputSender(hostJson.extensions.queues.messageEncoding);
   const invoker = createInvoker({
-    model,
+    worker,
     outputs,
     logger,
     functionTimeout: hostJson.functionTimeout,
@@ -110,7 +113,7 @@ export async function startFunctionsHost(options: FunctionsHostOptions): Promise
     routePrefix: hostJson.extensions.http.routePrefix.replace(/^\/+|\/+$/g, ''),
     keys,
     invoker,
-    forwardTo,
+    worker,
     handlers: [answerDurable, adminHandler({ keys, status, run: runManually })],
   });
   const listeners = [
@@ -131,46 +134,44 @@ export async function startFunctionsHost(options: FunctionsHostOptions): Promise
   if (usesDurableFunctions(functions)) {
     const { startDurableFunctions } = await import('./durableFunctions.ts');
     const log = (level: LogLevel, message: string) => logger.log(level, 'Host.Triggers.DurableTask', message);
-    durable = await startDurableFunctions({ functions, hostJson, settings, instanceId, invoker, log });
-    clientData = { json: JSON.stringify(durable.clientBinding(address)) };
+    const key = keys?.durable;
+    durable = await startDurableFunctions({ functions, hostJson, settings, instanceId, key, invoker, log });
+    clientData = { json: JSON.stringify(durable.clientBinding(address, address + rpcPath)) };
   }
   await Promise.all(listeners.map((listener) => listener.start()));
 
-  const stop = () => (stopped ??= shutDown());
+  const stop = (how: 'terminated' | 'asked') => (stopped ??= shutDown(how));
 
-  async function shutDown(): Promise<void> {
-    const ended = new AbortController();
-    const drained = Promise.all([durable?.stop(), listenersStopped()]).then(() => true);
-    const timedOut = clock.sleep(drainTime, ended.signal).then(
-      () => false,
-      () => true,
-    );
-    try {
-      if (await Promise.race([drained, timedOut])) return;
-    } finally {
-      ended.abort();
-    }
-    const names = [...invoker.running].map(([id, running]) => `${running} (${id})`).join(', ');
-    logger.log('warning', 'Host', `gave up after ${drainTime} ms; still running: ${names || 'nothing'}`);
+  async function shutDown(how: 'terminated' | 'asked'): Promise<void> {
+    if (how === 'terminated') await clock.sleep(unawareMs);
+    const quiet = Promise.all([durable?.stop(), ...listeners.map((listener) => listener.stop())]);
+    if (how === 'asked') await atMost(finishMs, Promise.all([quiet, invoker.idle()]));
+    const cutOff = [...invoker.running].map(([id, running]) => `${running} (${id})`).join(', ');
+    if (cutOff !== '') logger.log('warning', 'Host', `the app is told to end while these run: ${cutOff}`);
+    await worker.stop();
+    const settled = quiet.then(() => Promise.all(listeners.map((listener) => listener.close())));
+    await atMost(settleMs, settled);
+    await atMost(settleMs, outputs.close());
   }
 
-  async function listenersStopped(): Promise<void> {
-    const stopping = Promise.all(listeners.map((listener) => listener.stop()));
-    await runHooks('appTerminate', hookContext).catch((error: unknown) =>
-      logger.log('error', 'Host.Worker', `an appTerminate hook failed: ${String(error)}`),
-    );
-    await stopping;
-    await invoker.idle();
-    await Promise.all(listeners.map((listener) => listener.close()));
-    await outputs.close();
+  async function atMost(ms: number, work: Promise<unknown>): Promise<void> {
+    const ended = new AbortController();
+    const late = clock.sleep(ms, ended.signal).catch(() => {});
+    await Promise.race([work, late]);
+    ended.abort();
   }
 
   async function answerDurable(...[request, response, url]: Parameters<RequestHandler>): Promise<boolean> {
-    return (
-      durable !== undefined &&
-      url.pathname.startsWith('/runtime/') &&
-      (await durable.handleHttp(request, response))
-    );
+    if (durable === undefined) return false;
+    if (url.pathname.startsWith(rpcPath)) {
+      request.url = webhookPath + url.pathname.slice(rpcPath.length) + url.search;
+    } else if (!url.pathname.toLowerCase().startsWith(webhookPath)) {
+      return false;
+    } else if (!isAllowed(keys, 'durable', request, url)) {
+      answerEmpty(response, 401);
+      return true;
+    }
+    return durable.handleHttp(request, response);
   }
 
   function runManually(wanted: string, input: string): boolean {
@@ -184,7 +185,7 @@ export async function startFunctionsHost(options: FunctionsHostOptions): Promise
 
   /** Such a function takes its input from a forwarded request only. */
   function takesStreams({ trigger }: AppFunction): boolean {
-    return forwardTo !== undefined && trigger.type === 'http';
+    return streamsAddress !== undefined && trigger.type === 'http';
   }
 
   function status(): Record<string, unknown> {
@@ -202,7 +203,7 @@ export async function startFunctionsHost(options: FunctionsHostOptions): Promise
     files,
     functions: functions.map(({ name: functionName, trigger }) => ({ name: functionName, trigger })),
     stop,
-    [Symbol.asyncDispose]: stop,
+    [Symbol.asyncDispose]: () => stop('asked'),
   };
 }
 
@@ -211,13 +212,4 @@ function usesDurableFunctions(functions: AppFunction[]): boolean {
   return functions.some(
     ({ trigger, durableClients }) => trigger.type === 'durable' || durableClients.length > 0,
   );
-}
-
-/**
- * Where the app takes HTTP requests itself, if it has turned streams on. Also ends the app's setup, as the worker does when
- * it reports its capabilities.
- */
-async function addressForStreams(model: ProgrammingModel): Promise<URL | undefined> {
-  const address = (await model.getCapabilities?.({}))?.HttpUri;
-  return address === undefined ? undefined : new URL(address);
 }

@@ -11,7 +11,7 @@ export interface InvoiceFigure {
   actionableAt?: string;
   /** Why it is parked or declined. */
   reason?: string;
-  timeline: { what: string; by: string }[];
+  timeline: { at?: string; what: string; by: string }[];
 }
 
 /** A charge that moved money, from the payment stand-in's ledger: the only evidence that counts. */

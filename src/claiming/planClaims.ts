@@ -4,9 +4,11 @@ import { type Claim, type Invoice, type PaymentState, unknownSince } from '../in
 import { ifUnchanged } from '../invoice/invoiceChange.ts';
 import { maxAttempts } from '../invoice/maxAttempts.ts';
 import type { Writes } from '../invoice/store/invoiceStore.ts';
+import type { Tally } from '../locking/fence.ts';
 import { newOutboxMessage } from '../outbox/outboxMessage.ts';
 import { commandFor, newPaymentBatch, type PaymentCommand } from '../paying/paymentBatch.ts';
 import { serviceBusQueues } from '../platform/azureNames.ts';
+import { addCounts } from '../runs/runRecord.ts';
 
 /** On whose behalf a batch is claimed. `fence` is the fencing token of the lease under which the run claims. */
 export interface Claimant {
@@ -45,6 +47,7 @@ export function planClaims(
     claimStaleMs,
     claimant,
     followUps,
+    done,
   }: {
     batchId: string;
     shard: string;
@@ -53,6 +56,8 @@ export function planClaims(
     claimStaleMs: number;
     claimant: Claimant;
     followUps: FollowUps;
+    /** What the run has done in this shard before. Absent: nobody counts. */
+    done?: Tally['counts'] | undefined;
   },
 ): ClaimPlan {
   const at = new Date(now).toISOString();
@@ -89,7 +94,11 @@ export function planClaims(
   }
   const messageId = `${batchId}-notify`;
   const following = followUps(parked, { shard, occasion: batchId, messageId, now });
-  return { patches, counts, messages: [...following, ...orderOfPayments()] };
+  const { claimed, reclaimed, parked: given } = counts;
+  const plan = { patches, counts, messages: [...following, ...orderOfPayments()] };
+  if (done === undefined) return plan;
+  const sum = addCounts(done, { claimed, reclaimed, parked: given });
+  return { ...plan, tally: { runId: claimant.runId, counts: sum } };
 
   function orderOfPayments() {
     if (commands.length === 0) return [];

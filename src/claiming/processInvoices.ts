@@ -3,7 +3,8 @@ import type { FollowUps } from '../followUps/followUps.ts';
 import type { Invoice } from '../invoice/invoice.ts';
 import { shardsOfGroup } from '../invoice/shard.ts';
 import type { InvoiceStore } from '../invoice/store/invoiceStore.ts';
-import { FencedOut, type Lease, LeaseLost } from '../locking/index.ts';
+import type { Tally } from '../locking/fence.ts';
+import { FencedOut, jobLockKey, type Lease, LeaseLost } from '../locking/index.ts';
 import type { Dispatcher } from '../outbox/dispatcher.ts';
 import type { OutboxMessage } from '../outbox/outboxMessage.ts';
 import { createClaimRoom, type RoomPolicy, unlimitedRoom } from '../pacing/claimRoom.ts';
@@ -15,6 +16,7 @@ import { paceLimits } from '../platform/azureNames.ts';
 import { errorText } from '../platform/errorText.ts';
 import type { Instance } from '../platform/instance.ts';
 import { type Counts, defineJob, type GroupRun, type Job, OnHold, type Processed } from '../runs/job.ts';
+import { addCounts } from '../runs/runRecord.ts';
 import { nextBatch } from './batchesOf.ts';
 import { type ClaimCounts, decideClaim, noClaims, planClaims } from './planClaims.ts';
 import { type ClaimWork, planDue } from './planDue.ts';
@@ -29,7 +31,7 @@ export interface ClaimingPolicy extends RoomPolicy {
 }
 
 export interface ProcessInvoicesParts {
-  invoices: Pick<InvoiceStore, 'due' | 'claim' | 'openClaims'>;
+  invoices: Pick<InvoiceStore, 'due' | 'claim' | 'openClaims' | 'tallies'>;
   /** The schedule of the payments, by which the claims keep to what can be paid soon. */
   pace: PaceStore;
   heads: HeadBoard;
@@ -42,13 +44,16 @@ export interface ProcessInvoicesParts {
   checkShards: () => Promise<void>;
 }
 
+const jobName = 'process-invoices';
+
 /** The job that claims every due invoice and orders its payment through the outbox. The consumer pays it (paying/). */
 export function processInvoicesJob(parts: ProcessInvoicesParts, policy: ClaimingPolicy): Job {
   const { invoices, dispatcher, pace, pause, heads, instance, checkShards } = parts;
   const { clock, telemetry } = instance;
   const { shards, groups, batchSize } = policy;
+  const tallies = new Map<string, Tally>(); // What the latest run has done, by shard.
   return defineJob<ClaimWork>({
-    name: 'process-invoices',
+    name: jobName,
     groups: Array.from({ length: groups }, (_, group) => `${group}`),
 
     async *plan(group, { dryRun }) {
@@ -93,6 +98,15 @@ export function processInvoicesJob(parts: ProcessInvoicesParts, policy: Claiming
       }
     },
 
+    async done(group, runId) {
+      let sum: Counts = {};
+      for (const { shard, counts } of await invoices.tallies(jobLockKey(jobName, group), runId)) {
+        tallies.set(shard, { runId, counts });
+        sum = addCounts(sum, counts);
+      }
+      return sum;
+    },
+
     preview(work) {
       const previewed = work.kind === 'claim' ? work.invoices : [];
       const now = new Date(clock.now()).toISOString();
@@ -106,7 +120,11 @@ export function processInvoicesJob(parts: ProcessInvoicesParts, policy: Claiming
   });
 
   async function claimAndDispatch({ shard, invoices: read }: Claim, run: GroupRun): Promise<Processed> {
-    const { counts, message } = await claimBatch({ ...parts, ...policy }, shard, read, run);
+    const known = tallies.get(shard);
+    const done = known?.runId === run.runId ? known.counts : {};
+    const claimant = run.resumable === true ? { ...run, done } : run;
+    const { counts, message, tally } = await claimBatch({ ...parts, ...policy }, shard, read, claimant);
+    if (tally !== undefined) tallies.set(shard, tally);
     countOutcomes({ ...counts });
     if (counts.parked > 0) telemetry.count(metric.invoiceParked, { unknown: true }, counts.parked);
     if (message === undefined) return { counts: { ...counts } };
@@ -129,6 +147,8 @@ export interface ClaimedBatch {
   counts: ClaimCounts;
   /** The order of the payments, to be dispatched now; absent if nothing was claimed. */
   message?: OutboxMessage;
+  /** What the run has then done in this shard, if it is counted. */
+  tally?: Tally;
 }
 
 /** On whose behalf a batch is claimed: a run, under the lease of its group. */
@@ -136,6 +156,8 @@ export interface ClaimingRun {
   runId: string;
   instance: string;
   lease: Pick<Lease, 'key' | 'fence' | 'assertHeld'>;
+  /** What the run has done in this shard before, if it is to be counted. */
+  done?: Counts;
 }
 
 export interface ClaimingParts {
@@ -154,7 +176,7 @@ export async function claimBatch(
   { invoices, followUps, claimStaleMs }: ClaimingParts,
   shard: string,
   read: readonly Invoice[],
-  { runId, instance, lease }: ClaimingRun,
+  { runId, instance, lease, done }: ClaimingRun,
 ): Promise<ClaimedBatch> {
   const batchId = randomUUID();
   const claimant = { runId, instance, fence: lease.fence };
@@ -164,10 +186,15 @@ export async function claimBatch(
     invoices: read,
     fence: { lockKey: lease.key, token: lease.fence },
     plan: (unchanged, now) =>
-      planClaims(unchanged, { batchId, shard, now, claimStaleMs, claimant, followUps }),
+      planClaims(unchanged, { batchId, shard, now, claimStaleMs, claimant, followUps, done }),
     assertHeld: () => lease.assertHeld(),
   });
   if (written === undefined) return { counts: { ...noClaims, contended } };
   const message = written.messages.find(({ id }) => id === batchId);
-  return { counts: { ...written.plan.counts, contended }, ...(message === undefined ? {} : { message }) };
+  const { counts, tally } = written.plan;
+  return {
+    counts: { ...counts, contended },
+    ...(tally === undefined ? {} : { tally }),
+    ...(message === undefined ? {} : { message }),
+  };
 }

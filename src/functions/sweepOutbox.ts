@@ -1,7 +1,8 @@
 import { app } from '@azure/functions';
 import { payonce } from '../payonce.ts';
+import { logTick } from '../platform/logTick.ts';
 
 app.timer('sweepOutbox', {
   schedule: payonce.settings.outboxSchedule,
-  handler: async (_timer, context) => context.log(JSON.stringify(await payonce.sweepOutbox())),
+  handler: async (_timer, context) => logTick(context, await payonce.sweepOutbox()),
 });

@@ -9,13 +9,14 @@
  */
 import type { Instance } from '../platform/instance.ts';
 import { metric } from '../platform/telemetry.ts';
-import type { GroupRecord, RunRecord, RunStatus } from './runRecord.ts';
+import { groupsOf, type RunRecord, type RunStatus } from './runRecord.ts';
 import type { RunStore, SilentSince } from './runStore.ts';
 
 /**
  * Silence that is too long, in milliseconds. A run at work reports every two seconds, and a claim that meets a store in
  * trouble takes some fourteen. The groups of a manual run are handed to another host if theirs dies, which takes Durable
- * Functions up to five minutes (`workItemQueueVisibilityTimeout`), so that run gets a minute more.
+ * Functions up to five minutes where host.json does not say less (`workItemQueueVisibilityTimeout`), so that run gets a
+ * minute more.
  */
 const silentMs = { timer: 120_000, manual: 360_000 } as const satisfies Record<RunRecord['trigger'], number>;
 
@@ -44,12 +45,8 @@ export function storedAs(status: RunStatus, now: number): { status: RunStatus; s
 }
 
 function shown(record: RunRecord): RunRecord {
-  const reason = 'its process died, or was cut off';
-  const groups = Object.entries(record.groups).map(([name, group]): [string, GroupRecord] => {
-    const open = group.status === 'running' || group.status === 'pending';
-    return [name, open ? { ...group, status: 'lost', reason } : group];
-  });
-  return { ...record, status: 'abandoned', groups: Object.fromEntries(groups) };
+  const ended: RunRecord = { ...record, status: 'abandoned' };
+  return { ...ended, groups: groupsOf(ended) };
 }
 
 function silence({ heartbeatAt }: Pick<RunRecord, 'heartbeatAt'>): string {

@@ -1,9 +1,10 @@
 import type { Container, PatchOperation, SqlParameter } from '@azure/cosmos';
+import { z } from 'zod';
 import { createUnlessThere, unlessChanged } from '../documents/cosmosDocuments.ts';
 import { queryPage } from '../documents/cosmosPages.ts';
 import { readDocument } from '../documents/cosmosQueries.ts';
 import { type OnUnreadable, readableDocument, readableDocuments } from '../documents/storedDocuments.ts';
-import { runRecordSchema } from './runRecord.ts';
+import { type GroupRecord, groupsOf, isOpen, runRecordSchema } from './runRecord.ts';
 import type { EndOfRun, ListRuns, RunKey, RunStore } from './runStore.ts';
 
 /** Run records in the Cosmos container `runs`, whose partition key is the job. */
@@ -26,38 +27,67 @@ export function cosmosRunStore(container: Container, onUnreadable?: OnUnreadable
       );
       return { items: readableDocuments(items, runRecordSchema, 'run', onUnreadable), ...rest };
     },
-    updateGroup: (run, group, record, at) =>
-      patchRunning(run, [
-        { op: 'set', path: `/groups/${group}`, value: record },
+    async updateGroup(run, group, record, at) {
+      const entry: PatchOperation = { op: 'set', path: `/groups/${group}`, value: record };
+      const newest = fenceCondition(group, record);
+      const going = await patched(run, `c.status = 'running'${newest}`, [
+        entry,
         { op: 'set', path: '/heartbeatAt', value: at },
         ...(record.lockOwner === undefined
           ? []
           : [{ op: 'set' as const, path: '/lockOwner', value: record.lockOwner }]),
         ...(record.fence === undefined ? [] : [{ op: 'set' as const, path: '/fence', value: record.fence }]),
-      ]),
-    end: (run, { status, reason, at, heartbeatAt }) =>
-      patchRunning(
-        run,
-        [
-          ...ended(status),
-          { op: 'set', path: '/completedAt', value: at },
-          { op: 'set', path: '/heartbeatAt', value: heartbeatAt ?? at },
-          ...(reason === undefined ? [] : [{ op: 'set' as const, path: '/reason', value: reason }]),
-        ],
-        heartbeatAt,
-      ),
+      ]);
+      if (!going && !isOpen(record)) await patched(run, `c.status != 'running'${newest}`, [entry]);
+      return going;
+    },
+    async end(run, { status, reason, at, heartbeatAt }) {
+      const unchanged =
+        heartbeatAt === undefined ? '' : ` and c.heartbeatAt = ${JSON.stringify(heartbeatAt)}`;
+      const hasEnded = await patched(run, `c.status = 'running'${unchanged}`, [
+        ...ended(status),
+        { op: 'set', path: '/completedAt', value: at },
+        { op: 'set', path: '/heartbeatAt', value: heartbeatAt ?? at },
+        ...(reason === undefined ? [] : [{ op: 'set' as const, path: '/reason', value: reason }]),
+      ]);
+      // Even if it had ended before: that process may have died before it got here.
+      await closeOpenGroups(run);
+      return hasEnded;
+    },
   };
 
-  async function patchRunning(
+  async function patched(
     { job, runId }: RunKey,
+    where: string,
     operations: PatchOperation[],
-    heartbeatAt?: string,
   ): Promise<boolean> {
-    const unchanged = heartbeatAt === undefined ? '' : ` and c.heartbeatAt = ${JSON.stringify(heartbeatAt)}`;
-    const condition = `from c where c.status = 'running'${unchanged}`;
-    const patched = await unlessChanged(() => container.item(runId, job).patch({ condition, operations }));
-    return patched !== undefined;
+    const condition = `from c where ${where}`;
+    const answer = await unlessChanged(() => container.item(runId, job).patch({ condition, operations }));
+    return answer !== undefined;
   }
+
+  async function closeOpenGroups({ job, runId }: RunKey): Promise<void> {
+    for (;;) {
+      const found = await readDocument(container, job, runId);
+      if (found === undefined) return;
+      const record = readableDocument(found, runRecordSchema, 'run');
+      if (record.status === 'running' || !Object.values(record.groups).some(isOpen)) return;
+      const { _etag: condition } = etagSchema.parse(found);
+      const operations: PatchOperation[] = [{ op: 'set', path: '/groups', value: groupsOf(record) }];
+      const options = { accessCondition: { type: 'IfMatch', condition } };
+      // A group that has just reported comes first. There are only so many of them.
+      if (await unlessChanged(() => container.item(runId, job).patch(operations, options))) return;
+    }
+  }
+}
+
+const etagSchema = z.object({ _etag: z.string() });
+
+/** What a holder says who has lost the group's lease to another does not replace what that one says. */
+function fenceCondition(group: string, { fence }: GroupRecord): string {
+  if (fence === undefined) return '';
+  const known = `c.groups[${JSON.stringify(group)}].fence`;
+  return ` and (not is_defined(${known}) or ${known} <= ${fence})`;
 }
 
 function ended(status: EndOfRun['status']): PatchOperation[] {

@@ -5,7 +5,7 @@ import { errorText } from '../platform/errorText.ts';
 import type { Instance } from '../platform/instance.ts';
 import { timeBudget } from '../platform/stopping.ts';
 import { metric } from '../platform/telemetry.ts';
-import type { Job } from './job.ts';
+import type { Counts, Job } from './job.ts';
 import { runGroup } from './runGroup.ts';
 import { type GroupRecord, groupRecordSchema, newRun, type RunRecord, statusOfGroups } from './runRecord.ts';
 import type { RunStore } from './runStore.ts';
@@ -69,6 +69,8 @@ export interface ManualRunParts {
  * The activity of a manual run: one group, under the same lease as a run of the timer. `skipped` means that the lease was
  * held elsewhere for the whole wait; `partial`, that the time of one activity was up: the timer's next run goes on, or a
  * manual one that resumes this one. `given` is what the orchestration passes on.
+ *
+ * @throws {HostStopping} `signal` aborted before the group was done
  */
 export async function runManualGroup(
   { jobs, locks, runs, instance }: ManualRunParts,
@@ -81,6 +83,8 @@ export async function runManualGroup(
   const job = jobNamed(jobs, name);
   const report = (record: GroupRecord) =>
     runs.updateGroup({ job: name, runId }, group, record, new Date(clock.now()).toISOString());
+  // A dry run repeats all of its work, and counts it again.
+  const countedBefore = () => (dryRun ? {} : countsOf(job, { runs, telemetry }, { runId, group }));
   try {
     await using lease = await locks.acquire(
       jobLockKey(name, group),
@@ -88,16 +92,23 @@ export async function runManualGroup(
       { waitMs: leaseWaitMs, signal: budget.signal },
     );
     const told = job.keepsPiece === true ? await runs.read(name, runId) : undefined;
-    const before = dryRun ? {} : (told?.groups[group] ?? {});
-    const task = { job, group, runId, dryRun, lease, signal: budget.signal, request: told?.request, before };
-    return await runGroup(task, { instance, report });
+    // Counted under the lease: whoever had it before counts no more.
+    const before = dryRun ? {} : { ...told?.groups[group], counts: await countedBefore() };
+    const options = { signal: budget.signal, request: told?.request, before, resumable: !dryRun };
+    const record = await runGroup({ job, group, runId, dryRun, lease, ...options }, { instance, report });
+    if (signal?.aborted === true && (record.status === 'failed' || record.status === 'lost')) {
+      throw new HostStopping();
+    }
+    return record;
   } catch (error) {
+    if (signal?.aborted === true) throw new HostStopping({ cause: error });
     if (!(error instanceof LockTimeout)) throw error;
     // If the lock store failed, nobody may have the lease, and a group that waits for it would hide that.
+    const counts = await countedBefore();
     const record: GroupRecord =
       error.cause === undefined
-        ? { status: 'skipped', counts: {}, reason: 'held elsewhere' }
-        : { status: 'failed', counts: {}, reason: errorText(error.cause) };
+        ? { status: 'skipped', counts, reason: 'held elsewhere' }
+        : { status: 'failed', counts, reason: errorText(error.cause) };
     await tell(record).catch(() => telemetry.count(metric.runReportFailed, { job: name }));
     return record;
   }
@@ -106,6 +117,47 @@ export async function runManualGroup(
   async function tell(record: GroupRecord): Promise<void> {
     const told = job.keepsPiece === true ? (await runs.read(name, runId))?.groups[group] : undefined;
     await report(told ?? record);
+  }
+}
+
+/** A group of a manual run was cut short because its host is stopping. Another host has to go on with it. */
+export class HostStopping extends Error {
+  override readonly name = 'HostStopping';
+  constructor(options?: ErrorOptions) {
+    super('the host is stopping', options);
+  }
+}
+
+/**
+ * No answer to a group that was cut short because the host is stopping: as after a crash, Durable Functions hands it to
+ * another host. A failure would end the group.
+ */
+export async function answerUnlessStopping<T>(group: Promise<T>): Promise<T> {
+  try {
+    return await group;
+  } catch (error) {
+    if (!(error instanceof HostStopping)) throw error;
+    return new Promise<never>(() => {});
+  }
+}
+
+/**
+ * What the run has done in a group before: in a process that died, or whose answer was lost. The record may lack what came
+ * after its last report; the job knows better if it keeps count with its work.
+ */
+async function countsOf(
+  job: Job,
+  { runs, telemetry }: Pick<ManualRunParts, 'runs'> & Pick<Instance, 'telemetry'>,
+  { runId, group }: { runId: string; group: string },
+): Promise<Counts> {
+  try {
+    const known = (await runs.read(job.name, runId))?.groups[group];
+    if (known === undefined || known.status === 'pending') return {};
+    return atLeast(known.counts, (await job.done?.(group, runId)) ?? {});
+  } catch {
+    // Records are for people: the work is done without them too.
+    telemetry.count(metric.runReportFailed, { job: job.name });
+    return {};
   }
 }
 
@@ -119,6 +171,12 @@ export async function endManualRun(
   const at = new Date(clock.now()).toISOString();
   const ended = await runs.end({ job, runId }, { status, at, ...(reason === undefined ? {} : { reason }) });
   if (ended) telemetry.count(metric.runEnded, { job, trigger: 'manual', status });
+}
+
+/** The larger of two counts, by name: each may lack some of the work, and neither has more. */
+function atLeast(some: Counts, others: Counts): Counts {
+  const larger = Object.entries(others).map(([name, count]) => [name, Math.max(count, some[name] ?? 0)]);
+  return { ...some, ...Object.fromEntries(larger) };
 }
 
 function jobNamed(jobs: readonly Job[], name: string): Job {

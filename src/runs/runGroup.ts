@@ -19,7 +19,7 @@ export type ReportGroup = (record: GroupRecord) => Promise<boolean>;
 /**
  * Works through one group of a job under a lease that the caller holds: plans and processes piece by piece until nothing is
  * left, a piece asks to stop, the lease is lost, `signal` aborts or the run is ended. Never throws: the record says how it
- * ended, with `partial` if `signal` aborted because the time was up.
+ * ended, with `partial` if `signal` aborted because the time was up. The counts go on from those of `before`.
  */
 export async function runGroup(
   {
@@ -31,6 +31,7 @@ export async function runGroup(
     signal,
     request,
     before = {},
+    resumable = false,
   }: {
     job: Job;
     group: string;
@@ -39,8 +40,10 @@ export async function runGroup(
     lease: Lease;
     signal?: AbortSignal;
     request?: unknown;
-    /** How far the group of this run had come, if its job keeps the piece in hand. */
+    /** How far the group of this run had come in a process that was stopped or died. */
     before?: Partial<Pick<GroupRecord, 'counts' | 'inHand'>>;
+    /** Another process can go on with this run. */
+    resumable?: boolean;
   },
   { instance, report }: { instance: Pick<Instance, 'name' | 'clock' | 'telemetry'>; report: ReportGroup },
 ): Promise<GroupRecord> {
@@ -93,6 +96,7 @@ export async function runGroup(
               group,
               instance: instance.name,
               lease,
+              resumable,
               request,
               again: piece === before.inHand,
             });

@@ -6,6 +6,9 @@
  * A group of it: pending ──► running ──► completed | partial (time was up, or on hold)
  *                                            | skipped (held elsewhere) | lost (its lease) | failed
  *
+ * A group that is pending or running when its run ends is skipped or failed; if it reports later, that report counts. A
+ * group that is taken over or repeated goes on counting where it was (runGroup.ts).
+ *
  * A partial group has done nothing wrong, and the next run goes on where it ended: its run has completed.
  *
  * The run that created the record moves it, and a person may cancel it (cancelRun.ts); every write requires that it is still
@@ -62,6 +65,32 @@ export function newRun(
   return { ...run, version: plainVersion, status: 'running', startedAt: at, heartbeatAt: at };
 }
 
+/** Whether a group has not said how it ended. */
+export function isOpen({ status }: GroupRecord): boolean {
+  return status === 'pending' || status === 'running';
+}
+
+/** The groups of a run as they stand; once the run has ended, none of them is still open. */
+export function groupsOf({
+  status: stored,
+  abandoned,
+  groups,
+}: Pick<RunRecord, 'status' | 'abandoned' | 'groups'>): RunRecord['groups'] {
+  const status = abandoned === true ? 'abandoned' : stored;
+  if (status === 'running') return groups;
+  const closed = Object.entries(groups).map(([name, group]) => [name, isOpen(group) ? close(group) : group]);
+  return Object.fromEntries(closed);
+
+  function close(group: GroupRecord): GroupRecord {
+    if (status === 'abandoned') {
+      return { ...group, status: 'lost', reason: 'its process died, or was cut off' };
+    }
+    return group.status === 'pending'
+      ? { ...group, status: 'skipped', reason: `its turn had not come when the run was ${status}` }
+      : { ...group, status: 'failed', reason: `it had not ended when the run was ${status}` };
+  }
+}
+
 /** A run as the outside sees it. */
 export interface RunView {
   runId: string;
@@ -83,7 +112,9 @@ export interface RunView {
 
 export function runView(record: RunRecord): RunView {
   const { id, completedAt = null, lockOwner = null, fence = null, reason = null, request = null } = record;
-  const { job, trigger, status, dryRun, startedAt, heartbeatAt, groups } = record;
+  const { job, trigger, status, dryRun, startedAt, heartbeatAt } = record;
+  // Records of the first release may have open groups.
+  const groups = groupsOf(record);
   const counts = Object.values(groups).reduce<Counts>((sum, group) => addCounts(sum, group.counts), {});
   return {
     runId: id,

@@ -9,9 +9,12 @@ export interface RunStore {
   read(job: string, runId: string): Promise<RunRecord | undefined>;
   /** One page of the runs of a job, newest first. @throws {BadContinuation} */
   list(query: ListRuns): Promise<Page<RunRecord>>;
-  /** Records how a group stands; also the run's sign of life. False if the run has ended meanwhile. */
+  /**
+   * Records how a group stands; also the run's sign of life. False if the run has ended meanwhile; then the group is still
+   * recorded if it is over. A record with a smaller fence than the stored one changes nothing, and the answer is false.
+   */
   updateGroup(run: RunKey, group: string, record: GroupRecord, at: string): Promise<boolean>;
-  /** Ends a run. False if it has ended already. */
+  /** Ends a run, and with it the groups that have not said how they ended. False if it has ended already. */
   end(run: RunKey, end: EndOfRun): Promise<boolean>;
 }
 

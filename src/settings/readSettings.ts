@@ -177,3 +177,8 @@ export function readSchedules(environment: Env): Schedules {
     outboxSchedule: read(schedules.OUTBOX_SCHEDULE, OUTBOX_SCHEDULE),
   };
 }
+
+/** Where metrics go and who sends them, whatever is wrong with the other settings. Undefined: nowhere. */
+export function readTelemetry(environment: Env): Settings['telemetry'] {
+  return telemetryConnection.safeParse(withoutBlanks(environment)).data;
+}

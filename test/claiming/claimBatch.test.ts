@@ -270,3 +270,34 @@ describe('claimBatch', () => {
     for (const { payment } of due) expect(payment).not.toHaveProperty('unknownSince');
   });
 });
+
+test('a run that can be taken over leaves with its claims what it has done; one that cannot leaves nothing', async () => {
+  const { shard, page } = await dueInvoices(5);
+  const run = { ...aRun(), runId: 'resumable' };
+  const { invoices } = parts();
+  await claim(shard, page.slice(0, 1));
+  expect(await invoices.tallies(run.lease.key, run.runId)).toEqual([]);
+  const first = await claim(shard, page.slice(1, 3), { ...run, done: {} });
+  expect(first.tally).toEqual({ runId: run.runId, counts: { claimed: 2, reclaimed: 0, parked: 0 } });
+  // Its process dies here, before it reports. The next one begins with what is stored.
+  const [known] = await invoices.tallies(run.lease.key, run.runId);
+  expect(known).toEqual({ shard, counts: first.tally?.counts });
+  await claim(shard, page.slice(3), { ...run, done: known?.counts ?? {} });
+  expect(await invoices.tallies(run.lease.key, run.runId)).toEqual([
+    { shard, counts: { claimed: 4, reclaimed: 0, parked: 0 } },
+  ]);
+});
+
+test('a refused claim counts nothing, and one that loses some invoices counts the others', async () => {
+  const { shard, page } = await dueInvoices(3);
+  const run = { ...aRun(), runId: 'some-lost', done: {} };
+  await claim(shard, page.slice(0, 2));
+  const refused = await claim(shard, page.slice(0, 2), run);
+  expect(refused.counts).toMatchObject({ claimed: 0, contended: 2 });
+  expect(await parts().invoices.tallies(run.lease.key, run.runId)).toEqual([]);
+  const others = await claim(shard, page, run);
+  expect(others.counts).toMatchObject({ claimed: 1, contended: 2 });
+  expect(await parts().invoices.tallies(run.lease.key, run.runId)).toEqual([
+    { shard, counts: { claimed: 1, reclaimed: 0, parked: 0 } },
+  ]);
+});

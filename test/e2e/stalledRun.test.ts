@@ -12,7 +12,7 @@ import { type RunRecord, runRecordSchema } from '../../src/runs/runRecord.ts';
 import { importRows } from '../support/importing.ts';
 import { type LocalCloud, settingsFor, startLocalCloud } from '../support/localCloud.ts';
 import { removeFolder } from '../support/removeFolder.ts';
-import { noSignals } from '../support/signals.ts';
+import { noSignals, signalTree } from '../support/signals.ts';
 import { until } from '../support/until.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'payonce-stalled-'));
@@ -63,7 +63,7 @@ beforeAll(async () => {
 }, 90_000);
 
 afterAll(async () => {
-  for (const { child } of hosts) child.process.kill('SIGCONT');
+  for (const { child } of hosts) signalTree(child.process, 'SIGCONT');
   await Promise.all(hosts.map(({ child }) => child.stop(5_000)));
   await cloud[Symbol.asyncDispose]();
   await removeFolder(folder);
@@ -123,7 +123,7 @@ test.skipIf(noSignals)(
 
     await tick(a.address);
     await until(figures, ({ invoices }) => claimsBy('host-a', invoices).length > 0);
-    a.child.process.kill('SIGSTOP');
+    signalTree(a.child.process, 'SIGSTOP');
     const stoppedAt = new Date().toISOString();
 
     // The other instance gets the lease once it has expired, and does the rest.
@@ -151,7 +151,7 @@ test.skipIf(noSignals)(
       sent: await sent(),
     };
 
-    a.child.process.kill('SIGCONT');
+    signalTree(a.child.process, 'SIGCONT');
     const [record] = await until(
       () => recordsOf('host-a'),
       ([run]) => run !== undefined && run.status !== 'running',

@@ -52,6 +52,8 @@ describe('alerts', () => {
       'key-rejected',
       'no-successful-run',
       'lease-lost',
+      'settings-invalid',
+      'lease-strained',
       'lock-contention',
       'run-longer-than-interval',
       'outbox-old',
@@ -126,7 +128,7 @@ describe('alerts', () => {
     const { name, groups } = processInvoicesJob(
       {
         ...plentyOfRoom,
-        invoices: { due: unused, claim: unused, openClaims: unused },
+        invoices: { due: unused, claim: unused, openClaims: unused, tallies: unused },
         dispatcher: { dispatch: unused },
         followUps: unused,
         checkShards: unused,

@@ -149,3 +149,17 @@ describe('queries are evaluated as Kusto does', () => {
     expect(() => runKql(query, { t: rows }, now)).toThrow();
   });
 });
+
+test.each([
+  ['healthy', 17_000, false],
+  ['after one renewal without an answer', 10_500, false],
+  ['after two', 4_000, true],
+])('lease-strained, %s: %i ms left', (_, left, expected) => {
+  const reports = [oldest('claim', 0), report(metric.leaseLeftAtRenewalMs, left, { job: 'sweep-outbox' })];
+  expect(fires('lease-strained', reports)).toBe(expected);
+});
+
+test('settings-invalid: one tick that could do nothing is enough', () => {
+  expect(fires('settings-invalid', [oldest('claim', 0)])).toBe(false);
+  expect(fires('settings-invalid', [report(metric.settingsInvalid, 1)])).toBe(true);
+});

@@ -13,7 +13,7 @@ import { invoiceWrites } from '../../src/invoice/store/invoiceWrites.ts';
 import { movementsOf } from '../../src/invoice/store/movements.ts';
 import { oldestDue, retryWithinMs } from '../../src/invoice/store/overdue.ts';
 import { pageByShard } from '../../src/invoice/store/pageByShard.ts';
-import { fenceId, highestFence } from '../../src/locking/fence.ts';
+import { fenceId, highestFence, talliesOf } from '../../src/locking/fence.ts';
 import type { Clock } from '../../src/platform/clock.ts';
 import { type MemoryDocuments, type StoredDocument, textIn } from './memoryDocuments.ts';
 
@@ -147,6 +147,10 @@ export function memoryInvoiceStore(
       const id = fenceId(lockKey);
       const fences = await documents.query((document) => document.id === id);
       return highestFence(fences.map(({ fence }) => fence));
+    },
+
+    async tallies(lockKey, runId) {
+      return talliesOf(await documents.query(({ id }) => id === fenceId(lockKey)), runId);
     },
 
     async toCheck({ now, limit }) {

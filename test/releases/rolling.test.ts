@@ -118,7 +118,7 @@ test('side by side: both releases claim and pay each other’s invoices until th
     },
     ({ paid = 0 }) => paid >= ids.length / 4,
   );
-  kept.kill('SIGTERM');
+  kept.kill('SIGINT');
   await kept.exited;
   await until(
     async () => {

@@ -1,6 +1,7 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
+import { noSignals, signalTree } from './signals.ts';
 
 const main = fileURLToPath(new URL('../../local/functionsHost/main.ts', import.meta.url));
 /** Keeps a host away from the settings of a local cloud that runs alongside the tests. */
@@ -32,6 +33,8 @@ function spawnHost({ app, env, args = [] }: HostProcessOptions) {
     ['--', main, '--port', '0', '--app', app, '--env-file', noSettings, ...args],
     {
       env: { PATH: process.env.PATH, ...env },
+      // A group of its own: a signal then reaches the host and its worker, as when a machine stops.
+      detached: !noSignals,
       stdio: ['ignore', 'pipe', 'pipe'],
     },
   );
@@ -78,9 +81,9 @@ export async function startHostProcess(options: HostProcessOptions): Promise<Hos
     lines,
     line,
     exited,
-    kill: (signal) => void child.kill(signal),
+    kill: (signal) => signalTree(child, signal),
     async [Symbol.asyncDispose]() {
-      child.kill('SIGKILL');
+      signalTree(child, 'SIGKILL');
       await exited;
     },
   };

@@ -1,8 +1,12 @@
+import { WorkerEnded } from '../worker/workerProcess.ts';
 import { type OrchestratorState, readFailureState, readOrchestratorState } from './actions.ts';
 import { forSdk, type HistoryEvent, toJsonText } from './events.ts';
 import { type OrchestratorAnswer, startOf } from './orchestrationEpisode.ts';
 
-/** Runs a trigger function through the programming model; rejects with what it threw. */
+/**
+ * Runs a trigger function through the programming model; rejects with what it threw, or with `WorkerEnded`. Then the message
+ * that asked for it comes again.
+ */
 export type Invoke = (functionName: string, input: unknown) => Promise<unknown>;
 
 export interface TimerLimits {
@@ -36,6 +40,7 @@ export async function runOrchestrator(
       defaultHttpAsyncRequestSleepTimeMillseconds: 30_000,
     });
   } catch (error) {
+    if (error instanceof WorkerEnded) throw error;
     const message = error instanceof Error ? error.message : String(error);
     return { kind: 'failed', message, state: readFailureState(message) };
   }
@@ -65,6 +70,7 @@ export async function runActivity(
   try {
     return { kind: 'completed', result: toJsonText(await invoke(name, input ?? 'null')) };
   } catch (error) {
+    if (error instanceof WorkerEnded) throw error;
     const { message, stack } = error instanceof Error ? error : new Error(String(error));
     return {
       kind: 'failed',

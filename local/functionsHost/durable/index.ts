@@ -26,6 +26,8 @@ export interface DurableOptions {
   /** Connection string of the storage account that holds the task hub. */
   connectionString: string;
   hubName: string;
+  /** The key that the webhooks ask for; absent if they ask for none. Whoever passes requests on checks it. */
+  key?: string | undefined;
   /** Identifies this host among those of the task hub. */
   instanceId: string;
   orchestrators: string[];
@@ -40,8 +42,11 @@ export interface DurableOptions {
 }
 
 export interface DurableEngine {
-  /** Data of a `durableClient` input binding. @param baseUrl origin of this host */
-  clientBinding(baseUrl: string): unknown;
+  /**
+   * Data of a `durableClient` input binding. @param baseUrl origin of this host @param rpcBaseUrl where the SDK's client
+   * calls
+   */
+  clientBinding(baseUrl: string, rpcBaseUrl: string): unknown;
   /** Answers a request under `/runtime/webhooks/durabletask/`; false for any other. */
   handleHttp(request: IncomingMessage, response: ServerResponse): Promise<boolean>;
   /** Takes no more work; resolves once running work has ended and the partitions are released. */
@@ -54,6 +59,7 @@ const day = 24 * 3600 * 1000;
 export async function startDurable(options: DurableOptions): Promise<DurableEngine> {
   const {
     hubName,
+    key,
     invoke,
     log,
     timers = { maximumShortTimer: 6 * day, longTimerInterval: 3 * day },
@@ -125,7 +131,7 @@ export async function startDurable(options: DurableOptions): Promise<DurableEngi
   }
 
   return {
-    clientBinding: (baseUrl) => clientBinding(baseUrl, hubName),
+    clientBinding: (baseUrl, rpcBaseUrl) => clientBinding(baseUrl, rpcBaseUrl, { hubName, key }),
 
     async handleHttp(request, response) {
       const origin = `http://${request.headers.host ?? 'localhost'}`;
@@ -138,7 +144,7 @@ export async function startDurable(options: DurableOptions): Promise<DurableEngi
       try {
         answer = await answerApi(
           { method, path, query: url.searchParams, headers, body, origin, url: url.href },
-          { client, hubName, orchestrators: options.orchestrators },
+          { client, hubName, key, orchestrators: options.orchestrators },
         );
       } catch (error) {
         log('error', `${method} ${url.pathname}: ${String(error)}`);

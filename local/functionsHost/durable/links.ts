@@ -2,6 +2,13 @@
 
 export const webhookPath = '/runtime/webhooks/durabletask/';
 
+/** What a link to a webhook says besides its path. */
+export interface LinkQuery {
+  hubName: string;
+  /** The key that the webhooks ask for; undefined if they ask for none. */
+  key: string | undefined;
+}
+
 export interface ManagementUrls {
   id: string;
   statusQueryGetUri: string;
@@ -15,9 +22,14 @@ export interface ManagementUrls {
 }
 
 /** @param baseUrl origin of the host, without a trailing slash */
-export function managementUrls(baseUrl: string, hubName: string, instanceId: string): ManagementUrls {
+export function managementUrls(
+  baseUrl: string,
+  { hubName, key }: LinkQuery,
+  instanceId: string,
+): ManagementUrls {
   const instance = `${baseUrl}${webhookPath}instances/${encodeURIComponent(instanceId)}`;
-  const query = `taskHub=${hubName}&connection=Storage`;
+  const code = key === undefined ? '' : `&code=${key}`;
+  const query = `taskHub=${hubName}&connection=Storage${code}`;
   return {
     id: instanceId,
     statusQueryGetUri: `${instance}?${query}`,
@@ -33,19 +45,21 @@ export function managementUrls(baseUrl: string, hubName: string, instanceId: str
 
 /**
  * The data of a `durableClient` binding
- * (durable-functions/lib/src/durableClient/OrchestrationClientInputData.js).
+ * (durable-functions/lib/src/durableClient/OrchestrationClientInputData.js). `rpcBaseUrl`: where the client itself calls,
+ * without a key.
  */
-export function clientBinding(baseUrl: string, hubName: string) {
+export function clientBinding(baseUrl: string, rpcBaseUrl: string, link: LinkQuery) {
   const orchestrators = `${baseUrl}${webhookPath}orchestrators/{functionName}[/{instanceId}]`;
+  const code = link.key === undefined ? '' : `code=${link.key}`;
   return {
-    taskHubName: hubName,
+    taskHubName: link.hubName,
     creationUrls: {
-      createNewInstancePostUri: `${orchestrators}?`,
-      createAndWaitOnNewInstancePostUri: `${orchestrators}?timeout={timeoutInSeconds}&pollingInterval={intervalInSeconds}`,
+      createNewInstancePostUri: `${orchestrators}?${code}`,
+      createAndWaitOnNewInstancePostUri: `${orchestrators}?timeout={timeoutInSeconds}&pollingInterval={intervalInSeconds}${code === '' ? '' : `&${code}`}`,
     },
-    managementUrls: managementUrls(baseUrl, hubName, 'INSTANCEID'),
+    managementUrls: managementUrls(baseUrl, link, 'INSTANCEID'),
     baseUrl: `${baseUrl}${webhookPath.replace(/\/$/, '')}`,
-    requiredQueryStringParameters: '',
-    rpcBaseUrl: `${baseUrl}${webhookPath}`,
+    requiredQueryStringParameters: code,
+    rpcBaseUrl,
   };
 }

@@ -31,6 +31,8 @@ export interface ApiAnswer {
 export interface ApiOptions {
   client: DurableClient;
   hubName: string;
+  /** The key that the webhooks ask for, which links have to contain. */
+  key: string | undefined;
   orchestrators: string[];
 }
 
@@ -93,7 +95,7 @@ async function start(
 
 async function startInstance(
   request: ApiRequest,
-  { client, hubName, orchestrators }: ApiOptions,
+  { client, hubName, key, orchestrators }: ApiOptions,
   wanted: Parameters<DurableClient['start']>[0],
 ): Promise<ApiAnswer> {
   const { name, instanceId } = wanted;
@@ -118,7 +120,7 @@ async function startInstance(
     const message = `An Orchestration instance with the id ${instanceId} is already running.`;
     return { status: 409, body: { message } };
   }
-  const body = managementUrls(request.origin, hubName, instanceId);
+  const body = managementUrls(request.origin, { hubName, key }, instanceId);
   return { status: 202, headers: { Location: body.statusQueryGetUri, 'Retry-After': '10' }, body };
 }
 

@@ -8,15 +8,18 @@ const timeSpan = z.string().transform((text, context) => {
   if (ms === undefined) context.addIssue(`expected a time span hh:mm:ss, got ${JSON.stringify(text)}`);
   return ms ?? 0;
 });
+/** The real host refuses less than a minute, and stays in state Error (measured with version 2.13 of the extension). */
+const visibilityTimeout = timeSpan
+  .refine((ms) => ms >= 60_000, 'expected at least 00:01:00, as the real host does')
+  .default(5 * 60_000);
 const perCore = z
   .int()
   .min(1)
   .default(10 * availableParallelism());
 
 /**
- * `extensions.durableTask` of host.json. Defaults that differ from the extension's are shorter, since nobody
- * pays for requests here: visibility timeout 30 s instead of 5 min, polling at least once a second instead of
- * every 30 s.
+ * `extensions.durableTask` of host.json. One default differs from the extension's, since nobody pays for requests here:
+ * polling at least once a second instead of every 30 s.
  */
 const durableTask = z.looseObject({
   maxConcurrentActivityFunctions: perCore,
@@ -30,8 +33,8 @@ const durableTask = z.looseObject({
         .default('AzureStorage'),
       partitionCount: z.int().min(1).max(16).default(4),
       controlQueueBatchSize: z.int().min(1).max(32).default(32),
-      controlQueueVisibilityTimeout: timeSpan.default(30_000),
-      workItemQueueVisibilityTimeout: timeSpan.default(30_000),
+      controlQueueVisibilityTimeout: visibilityTimeout,
+      workItemQueueVisibilityTimeout: visibilityTimeout,
       maxQueuePollingInterval: timeSpan.default(1000),
       leaseInterval: timeSpan.default(30_000),
       leaseRenewInterval: timeSpan.default(10_000),

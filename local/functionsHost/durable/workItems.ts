@@ -2,6 +2,7 @@
 
 import { setTimeout as delay } from 'node:timers/promises';
 import type { QueueClient } from '@azure/storage-queue';
+import { WorkerEnded } from '../worker/workerProcess.ts';
 import type { Listener } from './controlQueue.ts';
 import type { EventOf } from './events.ts';
 import { type Invoke, runActivity } from './functionRunner.ts';
@@ -58,7 +59,8 @@ export function listenToWorkItems(queue: QueueClient, options: WorkItemsOptions)
       await held.delete();
     } catch (error) {
       options.log('error', `${queue.name}: a work item failed and will be retried: ${String(error)}`);
-      held.letGo();
+      if (error instanceof WorkerEnded) await held.putBack(1).catch(() => held.letGo());
+      else held.letGo();
     }
   }
 

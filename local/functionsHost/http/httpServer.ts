@@ -4,6 +4,7 @@ import type { AppFunction, HttpTrigger } from '../appFunctions.ts';
 import { HostStartError } from '../hostStartError.ts';
 import type { Invoker } from '../invoker.ts';
 import type { TriggerListener } from '../triggerListener.ts';
+import type { Worker } from '../worker/worker.ts';
 import { answerEmpty, readBody, toHttpData, writeResponse } from './httpMessage.ts';
 import { type HostKeys, isAllowed } from './keys.ts';
 import { compareRoutes, parseRoute } from './routeTemplate.ts';
@@ -22,8 +23,8 @@ export interface HttpServerOptions {
   routePrefix: string;
   keys: HostKeys | undefined;
   invoker: Invoker;
-  /** Where the app takes requests itself, because it has turned streams on. */
-  forwardTo?: URL | undefined;
+  /** Its process may take requests itself, because the app has turned streams on. */
+  worker: Pick<Worker, 'current'>;
   /** Handlers of the host's own paths, tried in order before the functions. */
   handlers: RequestHandler[];
 }
@@ -33,7 +34,7 @@ export interface HttpServer extends TriggerListener {
 }
 
 export function createHttpServer(options: HttpServerOptions): HttpServer {
-  const { invoker, keys, handlers, forwardTo } = options;
+  const { invoker, keys, handlers, worker } = options;
   const routes = readRoutes(options);
   let started = false;
   let stopping = false;
@@ -51,8 +52,10 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
         answerEmpty(response, 401);
         return true;
       }
-      if (forwardTo !== undefined) {
-        await answerWithStream({ fn, invoker, forwardTo }, { request, response, url, params });
+      const process = await worker.current().catch(() => undefined);
+      if (process?.streamsAddress !== undefined) {
+        const forwardTo = new URL(process.streamsAddress);
+        await answerWithStream({ fn, invoker, process, forwardTo }, { request, response, url, params });
         return true;
       }
       const body = await readBody(request);

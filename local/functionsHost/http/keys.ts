@@ -1,7 +1,8 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 
-export type AuthLevel = 'anonymous' | 'function' | 'admin';
+/** `durable`: the webhooks of Durable Functions. */
+export type AuthLevel = 'anonymous' | 'function' | 'admin' | 'durable';
 
 /** The keys a host accepts. Without any (undefined) it requires none. */
 export interface HostKeys {
@@ -9,6 +10,8 @@ export interface HostKeys {
   master: string;
   /** Grants access to functions of level `function`. */
   host?: string | undefined;
+  /** Grants access to the webhooks of Durable Functions; the real host calls it the system key `durabletask_extension`. */
+  durable: string;
 }
 
 /** Whether the key in the request (`x-functions-key` or `?code=`) grants access to that level. */
@@ -22,9 +25,8 @@ export function isAllowed(
   const header = request.headers['x-functions-key'];
   const given = (typeof header === 'string' ? header : undefined) ?? url.searchParams.get('code');
   if (given === null) return false;
-  return (
-    same(given, keys.master) || (level === 'function' && keys.host !== undefined && same(given, keys.host))
-  );
+  const ofLevel = { function: keys.host, durable: keys.durable, admin: undefined }[level];
+  return same(given, keys.master) || (ofLevel !== undefined && same(given, ofLevel));
 }
 
 function same(a: string, b: string): boolean {

@@ -5,6 +5,7 @@ import { pipeline } from 'node:stream/promises';
 import type { AppFunction, HttpTrigger } from '../appFunctions.ts';
 import type { TypedData } from '../coreTypes.ts';
 import type { Invoker } from '../invoker.ts';
+import type { WorkerProcess } from '../worker/workerProcess.ts';
 import { answerEmpty, maxBodyBytes } from './httpMessage.ts';
 
 /** Milliseconds without a byte in either direction after which the host gives a forwarded request up. */
@@ -18,6 +19,14 @@ interface Exchange {
   params: Record<string, string>;
 }
 
+interface StreamingFunction {
+  fn: AppFunction<HttpTrigger>;
+  invoker: Invoker;
+  process: WorkerProcess;
+  /** The address of that process. */
+  forwardTo: URL;
+}
+
 /**
  * Runs an HTTP function of an app that has turned streams on (`enableHttpStream`): the request goes to the HTTP server that
  * `@azure/functions` has opened, with the invocation's id in a header, and the function gets its input and sends its
@@ -26,7 +35,7 @@ interface Exchange {
  * that breaks off breaks the caller's connection.
  */
 export async function answerWithStream(
-  { fn, invoker, forwardTo }: { fn: AppFunction<HttpTrigger>; invoker: Invoker; forwardTo: URL },
+  { fn, invoker, process, forwardTo }: StreamingFunction,
   { request, response, url, params }: Exchange,
 ): Promise<void> {
   if (Number(request.headers['content-length'] ?? 0) > maxBodyBytes) {
@@ -38,6 +47,7 @@ export async function answerWithStream(
   const forwarded = passOn(forwardTo, { request, response, url }, invocationId);
   const invoked = invoker.invoke(fn, {
     invocationId,
+    process,
     data: { http: {} },
     triggerMetadata: metadataOf(request, params),
   });

@@ -8,7 +8,7 @@ import {
   readDocument,
 } from '../../documents/cosmosQueries.ts';
 import { type OnUnreadable, readableDocument, readableDocuments } from '../../documents/storedDocuments.ts';
-import { fenceId, highestFence } from '../../locking/fence.ts';
+import { fenceId, highestFence, talliesOf } from '../../locking/fence.ts';
 import type { Clock } from '../../platform/clock.ts';
 import { invoiceSchema, isInvoice } from '../invoice.ts';
 import { shardOf } from '../shard.ts';
@@ -106,6 +106,12 @@ export function cosmosInvoiceStore(
       const parameters = [{ name: '@id', value: fenceId(lockKey) }];
       const query = 'SELECT VALUE c.fence FROM c WHERE c.id = @id';
       return highestFence(await queryAll(container, { query, parameters }));
+    },
+
+    async tallies(lockKey, runId) {
+      const parameters = [{ name: '@id', value: fenceId(lockKey) }];
+      const query = 'SELECT c.shard, c.tally FROM c WHERE c.id = @id';
+      return talliesOf(await queryAll(container, { query, parameters }), runId);
     },
 
     async toCheck({ now, limit }) {

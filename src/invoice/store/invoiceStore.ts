@@ -4,9 +4,8 @@
  *
  * Each write is one transaction on a condition, and is run until the answer is clear. All methods may reject with `StoreAway`.
  */
-import type { Patch } from '../../documents/documentStore.ts';
 import type { Page } from '../../documents/pages.ts';
-import type { Fence } from '../../locking/fence.ts';
+import type { Fence, Tally } from '../../locking/fence.ts';
 import type { OutboxMessage } from '../../outbox/outboxMessage.ts';
 import type { Starting, ToStart } from '../callStart.ts';
 import type { Invoice, InvoiceContent } from '../invoice.ts';
@@ -16,6 +15,9 @@ import type { ChangedInvoices, ChangeRequest } from './changeInvoices.ts';
 import type { InvoiceFilter } from './invoiceFilter.ts';
 import type { Movement, MovementQuery } from './movements.ts';
 import type { Overdue } from './overdue.ts';
+import type { Writes } from './writes.ts';
+
+export type { Writes } from './writes.ts';
 
 export interface InvoiceStore {
   /**
@@ -75,14 +77,10 @@ export interface InvoiceStore {
   inProgressSince(): Promise<string | undefined>;
   /** Since when (ISO 8601) the oldest unknown payment has been unknown; undefined if every outcome is known. */
   unknownSince(): Promise<string | undefined>;
-  /** The largest fencing token that any shard has seen for a lock; undefined if none has seen one. */
+  /** The largest fencing token that any shard has seen for a lock; undefined if none has. */
   readonly highestFence: (lockKey: string) => Promise<number | undefined>;
-}
-
-/** The content of one transaction: changes of invoices, and the outbox messages that announce them. */
-export interface Writes {
-  readonly patches: readonly Patch[];
-  readonly messages: readonly OutboxMessage[];
+  /** What a run has done in each shard under a lock, as far as no later run has written there. */
+  tallies(lockKey: string, runId: string): Promise<readonly { shard: string; counts: Tally['counts'] }[]>;
 }
 
 export interface ClaimRequest<P extends Writes> {

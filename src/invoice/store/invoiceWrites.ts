@@ -35,6 +35,7 @@ export function invoiceWrites({
           planned = plan(items, clock.now());
           return operationsOf(planned);
         },
+        tally: () => planned?.tally,
         parse: readInvoices,
         isApplied: (stored) => names(stored, 'batchId', batchId),
         beforeTry: assertHeld,

@@ -2,7 +2,7 @@ import { mkdirSync, mkdtempSync, utimesSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { entryPoints } from '../../../local/functionsHost/loadApp.ts';
+import { entryPoints } from '../../../local/functionsHost/worker/loadApp.ts';
 import { removeFolder } from '../../support/removeFolder.ts';
 
 let dir: string;

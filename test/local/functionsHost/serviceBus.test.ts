@@ -128,12 +128,12 @@ test('with autoCompleteMessages off the message is not settled', async () => {
 });
 
 test.skipIf(noSignals)(
-  'SIGTERM while messages are being handled: they are settled and the host exits with 0',
+  'Ctrl-C while messages are being handled: they are settled and the host exits with 0',
   async () => {
     const messages = Array.from({ length: 6 }, () => ({ body: {}, messageId: `m-${randomUUID()}` }));
     await send('commands', ...messages);
     await seen(messages[0]?.messageId ?? '');
-    host.kill('SIGTERM');
+    host.kill('SIGINT');
     expect(await host.exited).toBe(0);
     const handled = messages.filter(({ messageId }) => host.lines.some((line) => line.includes(messageId)));
     expect(await waiting('commands')).toBe(messages.length - handled.length);

@@ -88,7 +88,7 @@ test('one of two hosts fires a timer; when it stops, it exits with 0 and the oth
   const winner = await Promise.race(hosts.map((host) => host.line(/SEEN timer/).then(() => host)));
   const other = hosts.find((host) => host !== winner);
   expect(other?.lines.filter((line) => /SEEN timer/.test(line))).toEqual([]);
-  winner.kill('SIGTERM');
+  winner.kill('SIGINT');
   const code = await winner.exited;
   // Without signals it dies at once and releases nothing: the other waits until its lease expires.
   expect(code).toBe(noSignals ? null : 0);

@@ -1,6 +1,7 @@
-import { ContainerClient, type StoragePipelineOptions } from '@azure/storage-blob';
+import { ContainerClient, newPipeline, type StoragePipelineOptions } from '@azure/storage-blob';
 import type { LockStore, LockView, StoreTraits } from '../../lockStore.ts';
 import { remembered } from '../remembered.ts';
+import { ownConnections } from './blobConnections.ts';
 import { blobAnswer, blobError, refusal } from './blobErrors.ts';
 import { fromMetadata, keyOf, toMetadata } from './blobMetadata.ts';
 import { blobName, commonNamePrefix } from './blobName.ts';
@@ -25,13 +26,13 @@ export const blobTraits: StoreTraits = {
  *
  * Takes the address and credential of `container` but not its pipeline: the SDK retries inside a call, and a
  * lease must account for every request. `pipeline` configures the pipeline used instead; its `retryOptions`
- * are ignored.
+ * are ignored. Its connections are its own, too (blobConnections.ts).
  */
 export function blobLockStore(container: ContainerClient, pipeline: StoragePipelineOptions = {}): LockStore {
-  const locks = new ContainerClient(container.url, container.credential, {
-    ...pipeline,
-    retryOptions: { maxTries: 1 },
-  });
+  const connections = ownConnections(container.url);
+  const requests = newPipeline(container.credential, { ...pipeline, retryOptions: { maxTries: 1 } });
+  requests.factories.push(connections.policy);
+  const locks = new ContainerClient(container.url, requests);
   const blob = remembered((key) => locks.getBlockBlobClient(blobName(key)));
 
   async function look(key: string, abortSignal: AbortSignal): Promise<LockView | undefined> {
@@ -165,7 +166,9 @@ export function blobLockStore(container: ContainerClient, pipeline: StoragePipel
       }
     },
 
-    async [Symbol.asyncDispose]() {},
+    async [Symbol.asyncDispose]() {
+      connections.close();
+    },
   };
 }
 

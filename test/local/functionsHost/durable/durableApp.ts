@@ -9,8 +9,14 @@ export function newHubName(): string {
   return `hub${randomUUID().replaceAll('-', '').slice(0, 12)}`;
 }
 
-export function startDurableHost(azurite: string, hub: string, instanceId: string): Promise<HostProcess> {
-  return startHostProcess({ app, env: { AzureWebJobsStorage: azurite, HUB: hub, INSTANCE_ID: instanceId } });
+export function startDurableHost(
+  azurite: string,
+  hub: string,
+  instanceId: string,
+  { args = [], env = {} }: { args?: string[]; env?: Record<string, string> } = {},
+): Promise<HostProcess> {
+  const settings = { AzureWebJobsStorage: azurite, HUB: hub, INSTANCE_ID: instanceId, ...env };
+  return startHostProcess({ app, args, env: settings });
 }
 
 export interface Status {

@@ -16,6 +16,7 @@ test('activities spread over two hosts; if one is killed, the other finishes, ea
   }
   await first.line(/slow .* executing|slow .* executed/);
   first.kill('SIGKILL');
+  const killedAt = performance.now();
   await first.exited;
 
   for (const id of ids) {
@@ -31,4 +32,6 @@ test('activities spread over two hosts; if one is killed, the other finishes, ea
       .map(({ TaskScheduledId }) => TaskScheduledId);
     expect(answered.sort((a = 0, b = 0) => a - b)).toEqual([0, 1, 2, 3, 4, 5, 6, 7, 8, 9]);
   }
-}, 40_000);
+  // What the dead host had taken is visible again after a minute: no host.json can make that shorter.
+  expect(performance.now() - killedAt).toBeLessThan(90_000);
+}, 120_000);

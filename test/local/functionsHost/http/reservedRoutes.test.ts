@@ -7,8 +7,6 @@ function serve(name: string, route?: string) {
       {
         name,
         triggerName: 'request',
-        metadata: { name, bindings: {} },
-        callback: () => undefined,
         durableClients: [],
         outputs: [],
         trigger: { type: 'http', authLevel: 'anonymous', methods: ['GET'], route },
@@ -17,6 +15,7 @@ function serve(name: string, route?: string) {
     routePrefix: 'api',
     keys: undefined,
     invoker: { invoke: async () => ({}), idle: async () => {}, running: new Map() },
+    worker: { current: () => new Promise(() => {}) },
     handlers: [],
   });
 }

@@ -28,8 +28,6 @@ function timerAtNoon({ schedule = '0 * * * * *', runOnStartup = false, recorded,
     fn: {
       name: 'tick',
       triggerName: 'timer',
-      metadata: { name: 'tick', bindings: {} },
-      callback: () => undefined,
       durableClients: [],
       outputs: [],
       trigger: { type: 'timer', schedule, runOnStartup, useMonitor: true },

@@ -1,4 +1,4 @@
-import type { FunctionCallback, FunctionMetadata, LogLevel, ProgrammingModel } from './coreTypes.ts';
+import type { FunctionCallback, FunctionMetadata, LogLevel, ProgrammingModel } from '../coreTypes.ts';
 
 export const hookNames = ['appStart', 'appTerminate', 'preInvocation', 'postInvocation'] as const;
 export type HookName = (typeof hookNames)[number];

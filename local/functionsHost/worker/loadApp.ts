@@ -3,7 +3,7 @@ import { registerHooks } from 'node:module';
 import { join, sep } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { z } from 'zod';
-import { HostStartError } from './hostStartError.ts';
+import { HostStartError } from '../hostStartError.ts';
 
 const packageJson = z.looseObject({
   name: z.string().optional(),

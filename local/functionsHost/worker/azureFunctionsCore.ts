@@ -2,7 +2,7 @@
  * The module `@azure/functions-core`. Inside a worker, `@azure/functions` imports it to register functions,
  * hooks and itself. loadApp.ts makes that name resolve to this file.
  */
-import type { FunctionCallback, FunctionMetadata, LogLevel, ProgrammingModel } from './coreTypes.ts';
+import type { FunctionCallback, FunctionMetadata, LogLevel, ProgrammingModel } from '../coreTypes.ts';
 import { type HookCallback, type HookName, hookNames, registeredApp } from './registeredApp.ts';
 
 /** Version of the Node worker whose contract this module implements. */

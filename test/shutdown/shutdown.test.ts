@@ -1,0 +1,46 @@
+import { expect, test } from 'vitest';
+import { startLocalCloud } from '../support/localCloud.ts';
+import { seededRandom } from '../support/seededRandom.ts';
+import { noSignals } from '../support/signals.ts';
+import { longestDelayMs, payThroughShutdowns, tooLate, wrongRecords } from './shutdowns.ts';
+
+/** The short form of `npm run test:shutdown`. */
+test.skipIf(noSignals)(
+  'hosts that Azure stops in the middle of a run: everything is paid once, and every record is right',
+  { timeout: 300_000 },
+  async () => {
+    await using cloud = await startLocalCloud();
+    const report = await payThroughShutdowns(cloud, {
+      invoices: 300,
+      durationMs: 15_000,
+      hosts: 2,
+      terminations: 2,
+      random: seededRandom(1),
+    });
+    expect(report.problems).toEqual([]);
+    expect(report.evidence.invoices).toHaveLength(300);
+    expect(report.stops).toHaveLength(2);
+  },
+);
+
+test('a delay that the lock of a message explains is fine, a longer one is not', () => {
+  expect(tooLate([5, longestDelayMs])).toEqual([]);
+  expect(tooLate([5, longestDelayMs + 1])).toEqual([`1 invoices waited up to ${longestDelayMs + 1} ms`]);
+});
+
+test('records are wrong if a run or group is still open, or if they miss a claim', () => {
+  const claimed = { what: 'claimed', at: '2026-01-01T00:00:00.000Z' };
+  const evidence = { invoices: [{ timeline: [claimed] }, { timeline: [claimed] }] } as unknown as Parameters<
+    typeof wrongRecords
+  >[1];
+  const group = (status: 'completed' | 'running', count: number) => ({ status, counts: { claimed: count } });
+  const run = { id: 'a', status: 'completed' } as const;
+  expect(wrongRecords([{ ...run, groups: { '0': group('completed', 2) } }], evidence)).toEqual([]);
+  expect(wrongRecords([{ ...run, groups: { '0': group('running', 1) } }], evidence)).toEqual([
+    'group 0 of run a, which is completed, is running',
+    'the runs count 1 claims of 2',
+  ]);
+  expect(
+    wrongRecords([{ ...run, status: 'running', groups: { '0': group('completed', 2) } }], evidence),
+  ).toEqual(['run a is still running']);
+});
