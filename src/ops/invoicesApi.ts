@@ -19,6 +19,8 @@ interface Parts {
   invoices: InvoiceStore;
   /** @throws {ShardsChanged} */
   checkShards: () => Promise<void>;
+  /** Whether the payment provider offers refunds. */
+  refunds: boolean;
   audit: AuditTrail;
   instance: Instance;
   /** Who calls, for the audit trail. */
@@ -74,9 +76,11 @@ export async function listInvoices(
 /** `GET ops/invoices/{id}`: one invoice with its timeline. */
 export async function getInvoice(
   request: OpsRequest,
-  { invoices }: Pick<Parts, 'invoices'>,
+  { invoices, refunds }: Pick<Parts, 'invoices' | 'refunds'>,
 ): Promise<OpsResponse> {
   const { id = '' } = request.params;
   const invoice = await invoices.find(id);
-  return invoice === undefined ? notFound(`invoice "${id}"`) : { jsonBody: invoiceDetail(invoice) };
+  return invoice === undefined
+    ? notFound(`invoice "${id}"`)
+    : { jsonBody: invoiceDetail(invoice, { refunds }) };
 }

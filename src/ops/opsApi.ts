@@ -26,6 +26,7 @@ import type { OpsRequest, OpsResponse } from './http.ts';
 import { getInvoice, importInvoicesFrom, listInvoices } from './invoicesApi.ts';
 import { listLocksFor, releaseLock } from './locksApi.ts';
 import { openApiDocument } from './openApi/openApiDocument.ts';
+import { operationsOf } from './openApi/operations.ts';
 import { discardOutboxFor, listOutboxFor, redriveOutboxFor } from './outboxApi.ts';
 import { overviewOf } from './overview/overview.ts';
 import { pausePayments, resumePayments } from './pauseApi.ts';
@@ -82,6 +83,7 @@ export function opsApi(parts: OpsParts) {
     environment: parts.environment,
     version,
     job: parts.job.name,
+    calls: operationsOf(parts.job.name).map(({ id }) => id),
   });
   return leavingNewer({
     importInvoices: (request: OpsRequest) => importInvoicesFrom(request, onBehalfOf(request)),

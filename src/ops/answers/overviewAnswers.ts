@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { attentionCodes } from '../overview/attention.ts';
+import { attentionCodes } from './attentionCodes.ts';
 import { time } from './common.ts';
 import { summaryAnswer } from './figureAnswers.ts';
 import { runAnswer } from './runAnswers.ts';
@@ -25,5 +25,6 @@ export const meAnswer = z.object({
   environment: z.string(),
   version: z.string(),
   job: z.string(),
+  calls: z.array(z.string()).describe('The ids of the calls that this release has'),
 });
 export type MeAnswer = z.infer<typeof meAnswer>;
