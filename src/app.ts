@@ -9,6 +9,7 @@ import { webhookFollowUp, webhookStage } from './followUps/webhook.ts';
 import { createLocks, jobLockKey } from './locking/index.ts';
 import { blobLocks, type OpenLocks } from './lockStores.ts';
 import { bulkJob } from './ops/bulk/bulkJob.ts';
+import { callersOf } from './ops/caller.ts';
 import { opsApi } from './ops/opsApi.ts';
 import { poisonSource } from './ops/poisonSource.ts';
 import { sweepAndReport } from './ops/sweepAndReport.ts';
@@ -109,7 +110,7 @@ export function createApp(settings: Settings, parts: AppParts = {}) {
 
   return {
     settings,
-    ops: opsApi({ ...cloud, ...opsParts, corrections: tracking, refunds, healthChecks, instance }),
+    ops: opsApi({ ...shown, ...callersOf(settings), corrections: tracking, refunds, healthChecks, instance }),
     /** A tick of the job's timer; null while payments are paused. */
     async processInvoices() {
       if ((await pause.why()) !== undefined) return null;

@@ -174,7 +174,7 @@ resource authentication 'Microsoft.Web/sites/config@2024-11-01' = {
       requireAuthentication: signIn
       unauthenticatedClientAction: signIn ? 'Return401' : 'AllowAnonymous'
       // The dashboard's page holds no data. Stripe cannot sign in: its signature is the credential, and the app checks it.
-      excludedPaths: ['/api/ops/ui', '/api/payments/events']
+      excludedPaths: ['/api/ops/ui', '/api/ops/ui/*', '/api/payments/events']
     }
     identityProviders: signIn
       ? {

@@ -55,7 +55,10 @@ describe('the sign-in for ops', () => {
     (id) => {
       const route = /route: '([^']+)'[^}]*authLevel: 'anonymous'/s;
       const open = [...sources].flatMap(([, text]) => route.exec(text)?.[1] ?? []);
-      const paths = open.map((path) => `/api/${path.replace('/{*path}', '')}`);
+      const paths = open.flatMap((path) => {
+        const base = `/api/${path.replace('/{*path}', '')}`;
+        return path.endsWith('{*path}') ? [base, `${base}/*`] : [base];
+      });
       expect(settings(id)).toMatchObject({ properties: { globalValidation: { excludedPaths: paths } } });
       expect(open).toEqual(['ops/ui/{*path}', 'payments/events']);
     },

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { attentionCodes } from './attentionCodes.ts';
 import { time } from './common.ts';
 import { summaryAnswer } from './figureAnswers.ts';
+import { roles } from './roles.ts';
 import { runAnswer } from './runAnswers.ts';
 
 export const overviewAnswer = summaryAnswer.extend({
@@ -16,8 +17,6 @@ export const overviewAnswer = summaryAnswer.extend({
   runs: z.array(runAnswer),
 });
 export type OverviewAnswer = z.infer<typeof overviewAnswer>;
-
-export const roles = ['ops.read', 'ops.write'] as const;
 
 export const meAnswer = z.object({
   actor: z.string(),

@@ -1,3 +1,4 @@
+import { usePlatformSignIn } from '../hooks/platformSignIn.ts';
 import { useState } from 'preact/hooks';
 import { CallFailed } from '../api/call.ts';
 import { keepKey } from '../api/key.ts';
@@ -8,6 +9,7 @@ import { failureText } from '../parts/Failure.tsx';
 export function SignIn({ enter }: { enter: () => Promise<void> }) {
   const [key, setKey] = useState('');
   const [failure, setFailure] = useState('');
+  const platform = usePlatformSignIn();
 
   async function tryKey(): Promise<void> {
     keepKey(key.trim());
@@ -53,6 +55,14 @@ export function SignIn({ enter }: { enter: () => Promise<void> }) {
           Sign in
         </button>
       </form>
+      {platform && (
+        <p>
+          This app also wants to know who you are.{' '}
+          <a href={`/.auth/login/aad?post_login_redirect_uri=${encodeURIComponent(location.pathname + location.search)}`}>
+            Sign in with Microsoft
+          </a>
+        </p>
+      )}
     </main>
   );
 }
