@@ -33,7 +33,10 @@ export function whyNotAdmitted(
   if (given === undefined || given === 'application/json') return undefined;
   return problemResponse(
     problem(415, 'The body has another type than this call takes.', [
-      { field: 'Content-Type', error: `expected application/json, got ${JSON.stringify(given.slice(0, 60))}` },
+      {
+        field: 'Content-Type',
+        error: `expected application/json, got ${JSON.stringify(given.slice(0, 60))}`,
+      },
     ]),
   );
 }

@@ -43,9 +43,7 @@ export function callerOf({ headers }: Pick<OpsRequest, 'headers'>, signIn: boole
 
 function rolesIn(principal: string | null): Role[] {
   const { claims, role_typ = usualRoleType } = read(principal) ?? { claims: [] };
-  const named = claims
-    .filter(({ typ }) => typ === usualRoleType || typ === role_typ)
-    .map(({ val }) => val);
+  const named = claims.filter(({ typ }) => typ === usualRoleType || typ === role_typ).map(({ val }) => val);
   // Who may change things may look at them.
   if (named.includes('ops.write')) return [...roles];
   return roles.filter((role) => named.includes(role));
@@ -58,4 +56,9 @@ function read(principal: string | null): z.infer<typeof principalSchema> | undef
   } catch {
     return undefined;
   }
+}
+
+/** Who calls the app of this deployment, and what it is called. */
+export function callersOf({ environment, signIn }: { environment: string; signIn: boolean }) {
+  return { environment, callerOf: (request: Pick<OpsRequest, 'headers'>) => callerOf(request, signIn) };
 }

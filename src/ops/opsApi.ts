@@ -26,8 +26,8 @@ import { checkHealth, type HealthCheck } from './health.ts';
 import type { OpsRequest, OpsResponse } from './http.ts';
 import { getInvoice, importInvoicesFrom, listInvoices } from './invoicesApi.ts';
 import { listLocksFor, releaseLock } from './locksApi.ts';
-import type { Operation } from './openApi/operation.ts';
 import { openApiDocument } from './openApi/openApiDocument.ts';
+import type { Operation } from './openApi/operation.ts';
 import { operationsOf } from './openApi/operations.ts';
 import { discardOutboxFor, listOutboxFor, redriveOutboxFor } from './outboxApi.ts';
 import { overviewOf } from './overview/overview.ts';
@@ -131,11 +131,9 @@ function withoutQuery(call: (request: OpsRequest) => Promise<OpsResponse>) {
 type Call = (...args: never[]) => Promise<OpsResponse>;
 
 /** The same calls, each of which first looks at who calls, and from where. */
-function admitting<Calls extends Record<string, (request: OpsRequest, ...rest: never[]) => Promise<OpsResponse>>>(
-  calls: Calls,
-  operations: readonly Operation[],
-  callerOf: (request: OpsRequest) => Caller,
-): Calls {
+function admitting<
+  Calls extends Record<string, (request: OpsRequest, ...rest: never[]) => Promise<OpsResponse>>,
+>(calls: Calls, operations: readonly Operation[], callerOf: (request: OpsRequest) => Caller): Calls {
   const byId = new Map(operations.map((operation) => [operation.id, operation]));
   const admitted = Object.entries(calls).map(([id, call]) => {
     const operation = byId.get(id);

@@ -113,7 +113,7 @@ describe.skipIf(!hasBrowser())('what the dashboard can do', { timeout: 90_000 },
   test('void an invoice: the reason is required, Cancel changes nothing', async () => {
     await watched.view('/invoices/INV-2026-0053');
     await press('Void…');
-    expect(await page.evaluate(() => document.activeElement?.textContent)).toBe('Cancel');
+    expect(await page.evaluate('document.activeElement.textContent')).toBe('Cancel');
     await confirm('Void');
     await dialog().getByText('Say why').waitFor();
     await confirm('Cancel');
@@ -165,7 +165,9 @@ describe.skipIf(!hasBrowser())('what the dashboard can do', { timeout: 90_000 },
     await confirm('Start run');
     await page.getByRole('heading', { name: 'Run', exact: true }).waitFor();
     await page.getByText('completed').first().waitFor();
-    expect(await page.getByRole('button', { name: 'Cancel…' }).getAttribute('title')).toBe('It is completed.');
+    expect(await page.getByRole('button', { name: 'Cancel…' }).getAttribute('title')).toBe(
+      'It is completed.',
+    );
   });
 
   test('release a lease by typing its key and a reason', async () => {
@@ -198,7 +200,9 @@ describe.skipIf(!hasBrowser())('what the dashboard can do', { timeout: 90_000 },
     await said('1 message sent again.');
     await watched.view('/messages?tab=dead');
     await press('Redrive all…');
-    await dialog().getByRole('heading', { name: /Redrive \d+ messages?\?/ }).waitFor();
+    await dialog()
+      .getByRole('heading', { name: /Redrive \d+ messages?\?/ })
+      .waitFor();
     await confirm('Redrive');
     await said(/messages? sent again/);
   });
@@ -210,13 +214,13 @@ describe.skipIf(!hasBrowser())('what the dashboard can do', { timeout: 90_000 },
     await press('Import 400 rows');
     await page.getByRole('heading', { name: 'Rejected rows' }).waitFor();
     const figures = page.getByRole('list', { name: 'Rows by what became of them' });
-    expect(await figures.innerText()).toMatch(/Rejected\s+14\s+Stored\s+384\s+Known already\s+2/);
+    expect(await figures.textContent()).toMatch(/Rejected\s*14\s*Stored\s*384\s*Known already\s*2$/);
     await page.getByRole('row', { name: /expected at most 2 decimals for USD, not "19.999"/ }).waitFor();
     const [saved] = await Promise.all([page.waitForEvent('download'), press('Rejected rows as CSV')]);
     expect(readFileSync(await saved.path(), 'utf8').split('\r\n')).toHaveLength(16);
     await page.locator('input[type=file]').setInputFiles(file);
     await press('Import 400 rows');
-    await expect.poll(() => figures.innerText()).toMatch(/Stored\s+0\s+Known already\s+386/);
+    await expect.poll(() => figures.textContent()).toMatch(/Stored\s*0\s*Known already\s*386$/);
   });
 
   test('the report and the list of invoices as CSV', async () => {
@@ -235,14 +239,22 @@ describe.skipIf(!hasBrowser())('what the dashboard can do', { timeout: 90_000 },
     await dialog().waitFor();
     await page.keyboard.press('Escape');
     await expect.poll(() => dialog().count()).toBe(0);
-    expect(await page.evaluate(() => document.activeElement?.textContent)).toBe('Void…');
+    expect(await page.evaluate('document.activeElement.textContent')).toBe('Void…');
   });
 
   test('a new invoice appears without a reload, and Paused stops that', async () => {
     await watched.view('/invoices?customer=cus_New');
     await page.getByText('No invoice matches these filters.').waitFor();
     await press('Live');
-    const body = [{ id: 'INV-NEW', customerId: 'cus_New', amountMinor: 500, currency: 'EUR', dueAt: '2099-01-01T00:00:00Z' }];
+    const body = [
+      {
+        id: 'INV-NEW',
+        customerId: 'cus_New',
+        amountMinor: 500,
+        currency: 'EUR',
+        dueAt: '2099-01-01T00:00:00Z',
+      },
+    ];
     await dashboard.ops('invoices', { method: 'POST', body });
     expect(await page.getByRole('link', { name: 'INV-NEW' }).count()).toBe(0);
     await press('Paused');

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { cosmosAudit } from '../../src/ops/cosmosAudit.ts';
 import { callerOf } from '../../src/ops/caller.ts';
+import { cosmosAudit } from '../../src/ops/cosmosAudit.ts';
 import { allPages, aRequest, bodyOf, type OpsForTests, opsForTests } from '../support/opsForTests.ts';
 import { virtualClock } from '../support/virtualClock.ts';
 

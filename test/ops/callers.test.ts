@@ -60,12 +60,14 @@ describe('what a browser sends for another site is refused', () => {
     );
   });
 
-  test.each([['text/plain'], ['application/x-www-form-urlencoded'], ['multipart/form-data; boundary=x'], ['?']])(
-    'a body of type %s is a 415',
-    (type) => {
-      expect(status({ 'content-type': type })).toBe(415);
-    },
-  );
+  test.each([
+    ['text/plain'],
+    ['application/x-www-form-urlencoded'],
+    ['multipart/form-data; boundary=x'],
+    ['?'],
+  ])('a body of type %s is a 415', (type) => {
+    expect(status({ 'content-type': type })).toBe(415);
+  });
 
   test('so is a body without a type; no body needs none', () => {
     expect(status({ 'content-length': '2' })).toBe(415);

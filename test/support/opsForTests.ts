@@ -8,7 +8,6 @@ import { shardsCheck } from '../../src/invoice/shard.ts';
 import { cosmosInvoiceStore } from '../../src/invoice/store/cosmosInvoiceStore.ts';
 import { cosmosInvoiceTallies } from '../../src/invoice/store/cosmosInvoiceTallies.ts';
 import { blobLockStore } from '../../src/locking/stores/blob/blobLockStore.ts';
-import type { Role } from '../../src/ops/answers/roles.ts';
 import { callerOf } from '../../src/ops/caller.ts';
 import { cosmosAudit } from '../../src/ops/cosmosAudit.ts';
 import { opsApi } from '../../src/ops/opsApi.ts';
@@ -115,7 +114,7 @@ export async function opsForTests({ shardsOfDeployment = 4, provider = {} }: Ops
 export type OpsForTests = Awaited<ReturnType<typeof opsForTests>>;
 
 /** A signed-in user with these app roles, as the platform passes them. */
-export function signedIn(name: string, ...roles: Role[]): Record<string, string> {
+export function signedIn(name: string, ...roles: string[]): Record<string, string> {
   const claims = roles.map((val) => ({ typ: 'roles', val }));
   const content = { auth_typ: 'aad', name_typ: 'name', role_typ: 'roles', claims };
   return {
@@ -127,7 +126,7 @@ export function signedIn(name: string, ...roles: Role[]): Record<string, string>
 /** A signed-in user who may do everything. */
 export const principal = signedIn('ada@example.com', 'ops.read', 'ops.write');
 
-/** A request as the host passes it. A text body is sent unchanged, anything else as JSON. */
+/** A request as the host passes it, with a JSON body. A text is sent unchanged. */
 export function aRequest({
   method = 'GET',
   body,
@@ -139,7 +138,7 @@ export function aRequest({
   return new HttpRequest({
     method,
     url: 'http://localhost/api/ops/x',
-    headers: { ...(typeof body === 'string' ? {} : { 'content-type': 'application/json' }), ...headers },
+    headers: { 'content-type': 'application/json', ...headers },
     query,
     params,
     ...(body === undefined ? {} : { body: { string: text } }),

@@ -8,6 +8,7 @@ import { Messages } from './pages/Messages.tsx';
 import { NotFound } from './pages/NotFound.tsx';
 import { Overview } from './pages/Overview.tsx';
 import { Report } from './pages/Report.tsx';
+import { Runbook } from './pages/Runbook.tsx';
 import { RunPage } from './pages/RunPage.tsx';
 import { Runs } from './pages/Runs.tsx';
 
@@ -30,6 +31,8 @@ export function Routes() {
       return <Messages place={place} />;
     case 'report':
       return <Report place={place} />;
+    case 'runbook':
+      return <Runbook />;
     case 'audit':
       return <Audit place={place} />;
     default:

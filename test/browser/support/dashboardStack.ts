@@ -11,7 +11,10 @@ export interface DashboardStack extends AsyncDisposable {
   /** `http://127.0.0.1:PORT` */
   address: string;
   /** Makes a call under `ops/` with the key. */
-  ops(path: string, init?: { method?: string; body?: unknown; csv?: string; key?: string }): Promise<Response>;
+  ops(
+    path: string,
+    init?: { method?: string; body?: unknown; csv?: string; key?: string },
+  ): Promise<Response>;
 }
 
 /** A local cloud and one host that asks for keys. Runs are started by hand only. */

@@ -48,7 +48,10 @@ function invoices(withHostile: boolean) {
 }
 
 /** Fills a stack with what a working day leaves behind, and waits until the app has dealt with it. */
-export async function seed(stack: DashboardStack, { history = true, hostile: withHostile = true } = {}): Promise<void> {
+export async function seed(
+  stack: DashboardStack,
+  { history = true, hostile: withHostile = true } = {},
+): Promise<void> {
   const database = stack.cloud.cosmosClient.database(databaseName);
   const stored = database.container(containers.invoices.name);
   const now = Date.now();
@@ -82,13 +85,14 @@ export async function seed(stack: DashboardStack, { history = true, hostile: wit
 
 /** A message that nobody understands on each queue, as a wrong tool would leave it. */
 async function giveUpMessages({ cloud }: DashboardStack): Promise<void> {
-  await using client = { bus: new ServiceBusClient(cloud.serviceBus), [Symbol.asyncDispose]: () => client.bus.close() };
+  await using client = {
+    bus: new ServiceBusClient(cloud.serviceBus),
+    [Symbol.asyncDispose]: () => client.bus.close(),
+  };
   const sender = client.bus.createSender(serviceBusQueues.paymentCommands);
   await sender.sendMessages({ body: { commands: hostile }, messageId: 'a1c4-from-a-test-tool' });
   const item = JSON.stringify({ resourceId: 'INV-2026-0031', stage: 'no-such-stage', input: {} });
-  await cloud.queues
-    .getQueueClient(queues.workItemsPoison)
-    .sendMessage(Buffer.from(item).toString('base64'));
+  await cloud.queues.getQueueClient(queues.workItemsPoison).sendMessage(Buffer.from(item).toString('base64'));
 }
 
 /** Waits until an invoice has a status. @throws after a minute */

@@ -1,10 +1,17 @@
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import type { Browser, Page } from 'playwright-core';
+import { z } from 'zod';
 import type { DashboardStack } from './dashboardStack.ts';
 import { key } from './dashboardStack.ts';
 
 const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
+
+const found = z.object({
+  violations: z.array(
+    z.object({ id: z.string(), impact: z.string().nullable(), nodes: z.array(z.object({ html: z.string() })) }),
+  ),
+});
 
 export interface Look {
   width?: number;
@@ -64,23 +71,12 @@ export async function watchedPage(
     },
     async accessibility() {
       await page.evaluate(axe);
-      return page.evaluate(async () => {
-        const { violations } = await (
-          globalThis as unknown as {
-            axe: { run(): Promise<{ violations: Violation[] }> };
-          }
-        ).axe.run();
-        interface Violation {
-          id: string;
-          impact: string;
-          nodes: { html: string }[];
-        }
-        return violations
-          .filter(({ impact }) => impact === 'serious' || impact === 'critical')
-          .map(({ id, nodes }) => `${id}: ${nodes[0]?.html ?? ''}`);
-      });
+      const { violations } = found.parse(await page.evaluate('axe.run()'));
+      return violations
+        .filter(({ impact }) => impact === 'serious' || impact === 'critical')
+        .map(({ id, nodes }) => `${id}: ${nodes[0]?.html ?? ''}`);
     },
-    overflow: () => page.evaluate(() => document.documentElement.scrollWidth - window.innerWidth),
+    overflow: () => page.evaluate<number>('document.documentElement.scrollWidth - innerWidth'),
     [Symbol.asyncDispose]: () => context.close(),
   };
 }

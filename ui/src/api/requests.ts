@@ -32,10 +32,18 @@ const post = (body: unknown) => ({ method: 'POST', body }) as const;
 /** The same change, sent again by accident, has no second effect. */
 const once = () => ({ 'idempotency-key': crypto.randomUUID() });
 
+/** A change of everything that matches a filter. */
+export interface BulkRequest {
+  action: 'retry' | 'void' | 'redrive' | 'discard';
+  filter: Readonly<Record<string, string | undefined>>;
+}
+
 /** Every call that the dashboard makes. */
 export const api = {
   me: () => call(meAnswer, 'me'),
   overview: () => call(overviewAnswer, 'overview'),
+  pause: (body: { reason: string; until?: string }) => call(z.unknown(), 'pause', post(body)),
+  resume: (reason?: string) => call(z.unknown(), 'resume', post(reason === undefined ? {} : { reason })),
 
   invoices: (query: Query) => call(invoicesAnswer, withQuery('invoices', query)),
   invoice: (id: string) => call(invoiceDetailAnswer, one('invoices', id)),
@@ -56,6 +64,9 @@ export const api = {
     call(startedAnswer, 'runs', { ...post(body), headers: once() }),
   cancelRun: (id: string, reason?: string) =>
     call(runAnswer, `${one('runs', id)}/cancel`, post(reason === undefined ? {} : { reason })),
+
+  bulk: (body: BulkRequest & { reason: string; dryRun?: boolean; cap?: number }) =>
+    call(startedAnswer, 'bulk', { ...post(body), headers: once() }),
 
   leases: () => call(leasesAnswer, 'locks'),
   release: (body: { key: string; expectedOwner: string; reason: string }) =>

@@ -50,6 +50,8 @@ export function followLinks(event: MouseEvent): void {
   if (event.metaKey || event.ctrlKey || event.shiftKey || event.altKey) return;
   const link = event.target instanceof Element ? event.target.closest('a') : null;
   if (link === null || link.target !== '' || link.origin !== location.origin) return;
+  // A place on the same page: the browser goes there.
+  if (link.pathname === location.pathname && link.hash !== '') return;
   if (link.pathname !== pageBase && !link.pathname.startsWith(`${pageBase}/`)) return;
   event.preventDefault();
   go(link.pathname.slice(pageBase.length) + link.search + link.hash);

@@ -6,19 +6,19 @@ import { api, withQuery } from '../api/requests.ts';
 import { counted, sumsText } from '../format/amountText.ts';
 import { go, type Place } from '../hooks/location.ts';
 import { usePolled } from '../hooks/polled.ts';
+import { useHasCall } from '../hooks/session.ts';
 import { ActionButton } from '../parts/ActionButton.tsx';
-import { Amount } from '../parts/Amount.tsx';
 import { announce } from '../parts/Announcements.tsx';
+import { BulkAllDialog } from '../parts/BulkAllDialog.tsx';
 import { BulkDialog } from '../parts/BulkDialog.tsx';
 import { failureText } from '../parts/Failure.tsx';
 import { type Filter, Filters } from '../parts/Filters.tsx';
-import { invoicePath, Link } from '../parts/Link.tsx';
+import { invoiceColumns } from '../parts/invoiceColumns.tsx';
+import { Link } from '../parts/Link.tsx';
 import { Loaded } from '../parts/Loaded.tsx';
 import { Page } from '../parts/Page.tsx';
 import { Pager } from '../parts/Pager.tsx';
-import { Status } from '../parts/Status.tsx';
-import { type Column, Table } from '../parts/Table.tsx';
-import { Time } from '../parts/Time.tsx';
+import { Table } from '../parts/Table.tsx';
 
 const filters: readonly Filter[] = [
   { name: 'status', label: 'Status', kind: { options: [['', 'all'], ...invoiceStatuses] } },
@@ -27,33 +27,6 @@ const filters: readonly Filter[] = [
   { name: 'dueAfter', label: 'Due from', kind: 'date' },
   { name: 'dueBefore', label: 'Due before', kind: 'date' },
 ];
-
-const columns: readonly Column<InvoiceAnswer>[] = [
-  { head: 'Invoice', cell: ({ id }) => <Link to={invoicePath(id)}>{id}</Link> },
-  {
-    head: 'Customer',
-    cell: ({ customerId }) => (
-      <Link to={`/invoices?${new URLSearchParams({ customer: customerId })}`}>{customerId}</Link>
-    ),
-  },
-  { head: 'Amount', right: true, cell: Amount },
-  { head: 'Status', cell: ({ status }) => <Status of={status} /> },
-  { head: 'Due', cell: ({ dueAt }) => <Time at={dueAt} /> },
-  { head: 'Why, or until', cell: Waiting },
-];
-
-/** Why an invoice is where it is, or until when it waits. */
-function Waiting({ status, reason, actionableAt, claim, dueAt }: InvoiceAnswer) {
-  if (reason !== null) return <span class="why">{reason}</span>;
-  if (status === 'pending' && actionableAt !== null && actionableAt !== dueAt)
-    return (
-      <>
-        next try <Time at={actionableAt} />
-      </>
-    );
-  if (claim !== null) return <>by {claim.by}</>;
-  return null;
-}
 
 /** The invoices that match, and what may be done with several of them. */
 export function Invoices({ place }: { place: Place }) {
@@ -66,11 +39,14 @@ export function Invoices({ place }: { place: Place }) {
     ids: new Set(),
   });
   const [bulk, setBulk] = useState<'retry' | 'void'>();
+  const [all, setAll] = useState<string>();
+  const mayBulk = useHasCall('startBulk');
   // What was selected in another list is selected no more.
   const selected = selection.of === list ? selection.ids : new Set<string>();
   const select = (ids: ReadonlySet<string>) => setSelection({ of: list, ids });
   const chosen = look.data?.invoices.filter(({ id }) => selected.has(id)) ?? [];
   const { continuation: _, ...filter } = asked;
+  const allMatching = all === list;
 
   return (
     <Page
@@ -95,6 +71,15 @@ export function Invoices({ place }: { place: Place }) {
                 <p>
                   {counted(chosen.length, 'invoice')} selected: {sumsText(chosen)}
                 </p>
+                {mayBulk && continuation !== null && asked.status !== undefined && (
+                  <button
+                    type="button"
+                    aria-pressed={allMatching}
+                    onClick={() => setAll(allMatching ? undefined : list)}
+                  >
+                    {allMatching ? 'All that match are selected' : 'Select all that match'}
+                  </button>
+                )}
                 <ActionButton label="Retry…" why={whyNot(chosen, 'retry')} onClick={() => setBulk('retry')} />
                 <ActionButton
                   label="Void…"
@@ -106,7 +91,7 @@ export function Invoices({ place }: { place: Place }) {
             )}
             <Table
               caption="Invoices"
-              columns={columns}
+              columns={invoiceColumns}
               rows={invoices}
               keyOf={({ id }) => id}
               stateOf={({ status, attempts }) => `${status} ${attempts}`}
@@ -117,7 +102,10 @@ export function Invoices({ place }: { place: Place }) {
           </>
         )}
       </Loaded>
-      {bulk !== undefined && (
+      {bulk !== undefined && allMatching && (
+        <BulkAllDialog request={{ action: bulk, filter }} what="invoice" close={() => setBulk(undefined)} />
+      )}
+      {bulk !== undefined && !allMatching && (
         <BulkDialog
           action={bulk}
           invoices={chosen}

@@ -4,6 +4,7 @@ import { api } from '../api/requests.ts';
 import { countText, sumsText } from '../format/amountText.ts';
 import { duration } from '../format/relativeTime.ts';
 import { usePolled } from '../hooks/polled.ts';
+import { useHasCall } from '../hooks/session.ts';
 import { ActionButton } from '../parts/ActionButton.tsx';
 import { AttentionList } from '../parts/AttentionList.tsx';
 import { Figure } from '../parts/Figure.tsx';
@@ -11,6 +12,8 @@ import { Link } from '../parts/Link.tsx';
 import { Loaded } from '../parts/Loaded.tsx';
 import { Page } from '../parts/Page.tsx';
 import { PaidChart } from '../parts/PaidChart.tsx';
+import { PauseBanner } from '../parts/PauseBanner.tsx';
+import { PauseDialog } from '../parts/PauseDialog.tsx';
 import { RunTable } from '../parts/RunTable.tsx';
 import { StartRunDialog } from '../parts/StartRunDialog.tsx';
 
@@ -18,11 +21,24 @@ import { StartRunDialog } from '../parts/StartRunDialog.tsx';
 export function Overview() {
   const look = usePolled({ name: 'overview', load: api.overview, isBusy });
   const [starting, setStarting] = useState(false);
+  const [pausing, setPausing] = useState(false);
+  const mayPause = useHasCall('pausePayments');
   return (
-    <Page title="Overview" actions={<ActionButton label="Start run…" onClick={() => setStarting(true)} />}>
+    <Page
+      title="Overview"
+      actions={
+        <>
+          {mayPause && look.data?.paused === null && (
+            <ActionButton label="Pause…" danger onClick={() => setPausing(true)} />
+          )}
+          <ActionButton label="Start run…" onClick={() => setStarting(true)} />
+        </>
+      }
+    >
       <Loaded look={look}>
         {(overview) => (
           <>
+            <PauseBanner pause={overview.paused ?? null} done={look.reload} />
             <AttentionList attention={overview.attention} reload={look.reload} />
             <Figures of={overview} />
             <div class="columns">
@@ -38,6 +54,7 @@ export function Overview() {
           </>
         )}
       </Loaded>
+      {pausing && <PauseDialog close={() => setPausing(false)} done={look.reload} />}
       {starting && <StartRunDialog close={() => setStarting(false)} />}
     </Page>
   );

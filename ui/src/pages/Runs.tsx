@@ -14,7 +14,7 @@ const filters: readonly Filter[] = [
   {
     name: 'status',
     label: 'Status',
-    kind: { options: [['', 'all'], 'running', 'completed', 'failed', 'cancelled'] },
+    kind: { options: [['', 'all'], 'running', 'completed', 'failed', 'abandoned', 'cancelled'] },
   },
 ];
 

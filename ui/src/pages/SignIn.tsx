@@ -1,8 +1,8 @@
-import { usePlatformSignIn } from '../hooks/platformSignIn.ts';
 import { useState } from 'preact/hooks';
 import { CallFailed } from '../api/call.ts';
 import { keepKey } from '../api/key.ts';
 import { api } from '../api/requests.ts';
+import { usePlatformSignIn } from '../hooks/platformSignIn.ts';
 import { failureText } from '../parts/Failure.tsx';
 
 /** Asks for the function key, tries it, and then shows the view that the URL names. */
@@ -58,7 +58,9 @@ export function SignIn({ enter }: { enter: () => Promise<void> }) {
       {platform && (
         <p>
           This app also wants to know who you are.{' '}
-          <a href={`/.auth/login/aad?post_login_redirect_uri=${encodeURIComponent(location.pathname + location.search)}`}>
+          <a
+            href={`/.auth/login/aad?post_login_redirect_uri=${encodeURIComponent(location.pathname + location.search)}`}
+          >
             Sign in with Microsoft
           </a>
         </p>

@@ -10,6 +10,7 @@ const tones: Readonly<Record<string, 'good' | 'bad' | 'busy' | 'warn'>> = {
   running: 'busy',
   parked: 'bad',
   failed: 'bad',
+  abandoned: 'bad',
   lost: 'bad',
   open: 'bad',
   declined: 'warn',
