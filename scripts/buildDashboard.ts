@@ -17,10 +17,20 @@ export async function buildDashboard(folder: string = builtFolder): Promise<void
       configFile: join(root, 'ui', 'vite.config.ts'),
       build: { outDir: fresh, emptyOutDir: true },
     });
-    if (statSync(folder, { throwIfNoEntry: false }) !== undefined) renameSync(folder, join(beside, 'old'));
-    renameSync(fresh, folder);
+    // Another process may do the same at this moment: whichever comes last, the folder holds a whole dashboard.
+    unless(['ENOENT'], () => renameSync(folder, join(beside, 'old')));
+    unless(['ENOTEMPTY', 'EEXIST', 'EPERM'], () => renameSync(fresh, folder));
   } finally {
     rmSync(beside, { recursive: true, force: true });
+  }
+}
+
+/** Does it; an error with one of these codes is no error. */
+function unless(codes: readonly string[], act: () => void): void {
+  try {
+    act();
+  } catch (error) {
+    if (!(error instanceof Error && 'code' in error && codes.includes(String(error.code)))) throw error;
   }
 }
 

@@ -16,7 +16,7 @@ const pages = [
   ['invoices', '/invoices?status=parked', 'INV-2026-0042'],
   ['invoice', '/invoices/INV-2026-0052', 'Timeline'],
   ['import', '/import', 'Drop a CSV'],
-  ['runs', '/runs', 'completed'],
+  ['runs', '/runs', 'host-3'],
   ['run', '/runs/5f2d8c1e-0b5a-4c7e-9a3f-6d1b2c3a4e5f', 'taken over'],
   ['leases', '/leases', 'host-3'],
   ['messages', '/messages?tab=dead', 'a1c4-from-a-test-tool'],

@@ -99,9 +99,9 @@ export function createApp(settings: Settings, parts: AppParts = {}) {
   const deadLetters = [poisonSource(poison, workItems), ...cloud.deadLetters];
   const bulk = bulkJob({ ...cloud, deadLetters, corrections: tracking, instance });
   const running = { jobs: [job, bulk], locks, runs, instance };
-  const opsParts = { environment: settings.environment, job, bulk, deadLetters };
   const healthChecks = [...cloud.healthChecks, ...account.healthChecks];
   const refunds = given.refund !== undefined && given.retrieve !== undefined;
+  const shown = { ...cloud, job, bulk, deadLetters, healthChecks, refunds };
   const { track, ended } = workUnderWay(clock);
   const { webhookSecrets } = settings;
   const events = parts.events ?? (parts.provider && ('none' as const));
@@ -110,7 +110,7 @@ export function createApp(settings: Settings, parts: AppParts = {}) {
 
   return {
     settings,
-    ops: opsApi({ ...shown, ...callersOf(settings), corrections: tracking, refunds, healthChecks, instance }),
+    ops: opsApi({ ...shown, ...callersOf(settings), corrections: tracking, instance }),
     /** A tick of the job's timer; null while payments are paused. */
     async processInvoices() {
       if ((await pause.why()) !== undefined) return null;

@@ -15,7 +15,7 @@ const views = [
   ['/invoices/INV-2026-0052', 'Timeline'],
   ['/invoices/none', 'There is no invoice with this id'],
   ['/import', 'Drop a CSV or JSON file'],
-  ['/runs', 'completed'],
+  ['/runs', 'host-3'],
   ['/runs/5f2d8c1e-0b5a-4c7e-9a3f-6d1b2c3a4e5f', 'taken over by host-1'],
   ['/leases', 'host-3'],
   ['/messages?status=parked', 'RequestBodyTooLarge'],
@@ -78,6 +78,7 @@ describe.skipIf(!hasBrowser())('every page of the dashboard', () => {
       const image = document.createElement('img');
       image.src = 'http://192.0.2.1/x.png';
       const wide = document.createElement('p');
+      wide.textContent = 'wide';
       wide.style.width = '3000px';
       document.querySelector('main').append(image, wide);
     }`);

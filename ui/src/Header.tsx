@@ -14,7 +14,7 @@ const views = [
   ['/messages', 'Messages'],
   ['/report', 'Report'],
   ['/audit', 'Audit'],
-  ['/runbook', 'What to do'],
+  ['/runbook', 'Runbook'],
 ] as const;
 
 /** Where this is, the way to every view, and the search by id. */

@@ -27,24 +27,23 @@ export function paidBefore(now: number): Invoice[] {
       const [customerId, currency] = random.pick(customers);
       const at = new Date(time.getTime() + random.between(0, 1_800_000)).toISOString();
       const id = `INV-2026-${String(4000 + invoices.length)}`;
-      invoices.push(
-        anInvoice({
-          id,
-          shard: shardOf(id, 16),
-          customerId,
-          currency,
-          amountMinor: random.between(1_500, 91_500),
-          status: 'paid',
-          dueAt: new Date(Date.parse(at) - 60_000).toISOString(),
-          createdAt: new Date(now - 3 * 24 * hourMs).toISOString(),
-          attempts: 1,
-          payment: { keyNumber: 1, declines: 0, deferrals: 0, id: `pi_${id}`, paidAt: at },
-          timeline: [
-            { at: new Date(now - 3 * 24 * hourMs).toISOString(), what: 'imported', by: 'ana@example.com' },
-            { at, what: 'paid', by: 'host-2', paymentId: `pi_${id}` },
-          ],
-        }),
-      );
+      const { actionableAt: _, ...paid } = anInvoice({
+        id,
+        shard: shardOf(id, 16),
+        customerId,
+        currency,
+        amountMinor: random.between(1_500, 91_500),
+        status: 'paid',
+        dueAt: new Date(Date.parse(at) - 60_000).toISOString(),
+        createdAt: new Date(now - 3 * 24 * hourMs).toISOString(),
+        attempts: 1,
+        payment: { keyNumber: 1, declines: 0, deferrals: 0, id: `pi_${id}`, paidAt: at },
+        timeline: [
+          { at: new Date(now - 3 * 24 * hourMs).toISOString(), what: 'imported', by: 'ana@example.com' },
+          { at, what: 'paid', by: 'host-2', paymentId: `pi_${id}` },
+        ],
+      });
+      invoices.push(paid);
     }
   }
   return invoices;

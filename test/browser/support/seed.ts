@@ -80,6 +80,7 @@ export async function seed(
   await untilStatus(stack, 'INV-2026-0045', 'declined');
   await untilStatus(stack, 'INV-2026-0050', 'paid');
   await untilStatus(stack, 'INV-2026-0052', 'paid');
+  await untilDisputed(stack, 'INV-2026-0052');
   if (withHostile) await untilStatus(stack, 'INV-HOSTILE', 'parked');
 }
 
@@ -104,6 +105,15 @@ export async function untilStatus(stack: DashboardStack, id: string, wanted: str
     if (status === wanted) return;
   }
   throw new Error(`${id} is ${status} after a minute: expected ${wanted}`);
+}
+
+/** Waits until the list of the provider's events has told of a dispute. @throws after a minute */
+async function untilDisputed(stack: DashboardStack, id: string): Promise<void> {
+  for (const until = Date.now() + 60_000; Date.now() < until; await sleep(500)) {
+    const { reversals } = (await (await stack.ops(`invoices/${id}`)).json()) as { reversals: unknown };
+    if (reversals !== null) return;
+  }
+  throw new Error(`nobody has told of the dispute of ${id} after a minute`);
 }
 
 /** Another process that holds the lease of a job, until it is disposed of. */

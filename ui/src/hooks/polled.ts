@@ -18,11 +18,13 @@ interface Look<T> {
   load: () => Promise<T>;
   /** Whether work moves: then it looks more often. */
   isBusy?: (data: T) => boolean;
+  /** It looks once, and again only when it is told to: for what costs much to find. */
+  once?: boolean;
 }
 
 /** Looks again and again while the tab is visible and live updates are on; less often while nothing moves or it fails. */
-export function usePolled<T>({ name, load, isBusy = () => false }: Look<T>): Polled<T> {
-  const live = useContext(Live);
+export function usePolled<T>({ name, load, isBusy = () => false, once = false }: Look<T>): Polled<T> {
+  const live = useContext(Live) && !once;
   const [state, setState] = useState<{ name: string; data?: T; error?: unknown; asOf?: number }>({ name });
   const [asked, setAsked] = useState(0);
   const looking = useRef({ load, isBusy });

@@ -38,7 +38,7 @@ export function Overview() {
       <Loaded look={look}>
         {(overview) => (
           <>
-            <PauseBanner pause={overview.paused ?? null} done={look.reload} />
+            <PauseBanner pause={overview.paused} done={look.reload} />
             <AttentionList attention={overview.attention} reload={look.reload} />
             <Figures of={overview} />
             <div class="columns">

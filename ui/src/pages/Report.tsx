@@ -51,14 +51,19 @@ export function Report({ place: { path, query } }: { place: Place }) {
     to: query.get('to') ?? undefined,
     currency: query.get('currency')?.toUpperCase(),
   };
-  const look = usePolled({ name: withQuery('report', asked), load: () => api.report(asked) });
+  const look = usePolled({ name: withQuery('report', asked), load: () => api.report(asked), once: true });
   return (
     <Page
       title="Report"
       actions={
-        <button type="button" onClick={() => void asCsv(withQuery('report', asked))}>
-          CSV
-        </button>
+        <>
+          <button type="button" onClick={look.reload}>
+            Reload
+          </button>
+          <button type="button" onClick={() => void asCsv(withQuery('report', asked))}>
+            CSV
+          </button>
+        </>
       }
     >
       <Filters place={{ path, query }} filters={filters} />

@@ -4,7 +4,9 @@ import { anchorOf, type Block, readMarkdown, type Span } from '../format/markdow
 import { Page } from '../parts/Page.tsx';
 
 /** The blocks of the runbook, each with the section that it is in. */
-const blocks = inSections(readMarkdown(runbook).filter((block) => block.kind !== 'heading' || block.level > 1));
+const blocks = inSections(
+  readMarkdown(runbook).filter((block) => block.kind !== 'heading' || block.level > 1),
+);
 
 /** What to do: the runbook of the documents, as it was when this release was built. */
 export function Runbook() {
@@ -13,7 +15,7 @@ export function Runbook() {
     if (id !== '') document.getElementById(id)?.scrollIntoView();
   }, []);
   return (
-    <Page title="What to do">
+    <Page title="Runbook">
       <div class="runbook">
         {blocks.map(({ block, section }, index) => (
           <BlockView key={`${block.kind} ${index}`} block={block} section={section} />

@@ -1,5 +1,5 @@
 import { useState } from 'preact/hooks';
-import type { PauseAnswer } from '../../../src/ops/answers/figureAnswers.ts';
+import type { OverviewAnswer } from '../../../src/ops/answers/overviewAnswers.ts';
 import { api } from '../api/requests.ts';
 import { ActionButton } from './ActionButton.tsx';
 import { announce } from './Announcements.tsx';
@@ -7,7 +7,13 @@ import { Dialog } from './Dialog.tsx';
 import { Time } from './Time.tsx';
 
 /** That payments are paused, by whom and why, and the way to go on. */
-export function PauseBanner({ pause, done }: { pause: PauseAnswer | null; done: () => void }) {
+export function PauseBanner({
+  pause,
+  done,
+}: {
+  pause: OverviewAnswer['paused'];
+  done: () => void;
+}) {
   const [asking, setAsking] = useState(false);
   if (pause === null) return null;
   return (
