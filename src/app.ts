@@ -103,10 +103,9 @@ export function createApp(settings: Settings, parts: AppParts = {}) {
   const refunds = given.refund !== undefined && given.retrieve !== undefined;
   const shown = { ...cloud, job, bulk, deadLetters, healthChecks, refunds };
   const { track, ended } = workUnderWay(clock);
-  const { webhookSecrets } = settings;
   const events = parts.events ?? (parts.provider && ('none' as const));
   const list = { ...workItems, events, cursor: cloud.eventCursor, pacer: pace.lookups };
-  const intake = eventIntake({ ...list, webhookSecrets, stripe, instance });
+  const intake = eventIntake({ ...list, webhookSecrets: settings.webhookSecrets, stripe, instance });
 
   return {
     settings,

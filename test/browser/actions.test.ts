@@ -192,6 +192,32 @@ describe.skipIf(!hasBrowser())('what the dashboard can do', { timeout: 90_000 },
     await said('1 message will be sent again.');
   });
 
+  test('pause all payments with a reason, and go on', async () => {
+    await watched.view('/');
+    await press('Pause…');
+    await confirm('Pause');
+    await dialog().getByText('Say why').waitFor();
+    await dialog().getByLabel('Reason').fill('the bank asked us to');
+    await confirm('Pause');
+    await page.getByText('Payments are paused by function key').waitFor();
+    await press('Resume…');
+    await confirm('Resume');
+    await said('Payments go on');
+    expect(await lastAudited()).toMatchObject({ action: 'resume payments' });
+  });
+
+  test('discard what was given up, with a reason', async () => {
+    await watched.view('/messages?tab=dead');
+    const poison = page.getByRole('row', { name: /no-such-stage/ });
+    await poison.getByRole('checkbox').check();
+    await press('Discard…');
+    await dialog().getByRole('heading', { name: 'Discard 1 message for good?' }).waitFor();
+    await dialog().getByLabel('Reason').fill('a test tool sent it');
+    await confirm('Discard');
+    await said('1 message discarded.');
+    expect(await lastAudited()).toMatchObject({ action: 'discard dead letter' });
+  });
+
   test('redrive what was given up, one and all', async () => {
     await watched.view('/messages?tab=dead');
     await page.getByLabel('Select a1c4-from-a-test-tool').check();

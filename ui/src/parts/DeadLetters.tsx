@@ -7,6 +7,7 @@ import { usePolled } from '../hooks/polled.ts';
 import { useHasCall } from '../hooks/session.ts';
 import { ActionButton } from './ActionButton.tsx';
 import { announce } from './Announcements.tsx';
+import { BulkAllDialog } from './BulkAllDialog.tsx';
 import { CopyId } from './CopyId.tsx';
 import { Dialog } from './Dialog.tsx';
 import { Filters } from './Filters.tsx';
@@ -38,6 +39,7 @@ export function DeadLetters({ place }: { place: Place }) {
   const [selected, setSelected] = useState<ReadonlySet<string>>(new Set());
   const [asking, setAsking] = useState<'redrive' | 'discard' | 'all'>();
   const mayDiscard = useHasCall('discardDeadLetters');
+  const isOnePage = look.data?.continuation === null;
   const queue = place.query.get('queue') ?? '';
   const ids = [...selected].filter((id) => look.data?.deadLetters.some((one) => one.id === id));
   const after = (text: string) => {
@@ -48,7 +50,7 @@ export function DeadLetters({ place }: { place: Place }) {
   return (
     <>
       <Loaded look={look}>
-        {({ deadLetters }) => {
+        {({ deadLetters, total }) => {
           const queues = [...new Set(deadLetters.map(({ source }) => source))];
           const shown = deadLetters
             .filter(({ source }) => queue === '' || source === queue)
@@ -64,7 +66,7 @@ export function DeadLetters({ place }: { place: Place }) {
               <section class="selection" aria-label="Selection">
                 <p>
                   {ids.length === 0
-                    ? counted(deadLetters.length, 'message')
+                    ? counted(total ?? deadLetters.length, 'message')
                     : `${counted(ids.length, 'message')} selected`}
                 </p>
                 <ActionButton
@@ -98,7 +100,16 @@ export function DeadLetters({ place }: { place: Place }) {
           );
         }}
       </Loaded>
-      {asking === 'all' && <RedriveAllDialog close={() => setAsking(undefined)} done={look.reload} />}
+      {asking === 'all' && isOnePage && (
+        <RedriveAllDialog close={() => setAsking(undefined)} done={look.reload} />
+      )}
+      {asking === 'all' && !isOnePage && (
+        <BulkAllDialog
+          request={{ action: 'redrive', filter: { from: 'dead-letters' } }}
+          what="message"
+          close={() => setAsking(undefined)}
+        />
+      )}
       {asking === 'redrive' && (
         <Dialog
           title={`Redrive ${counted(ids.length, 'message')}?`}

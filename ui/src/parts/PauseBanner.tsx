@@ -7,13 +7,7 @@ import { Dialog } from './Dialog.tsx';
 import { Time } from './Time.tsx';
 
 /** That payments are paused, by whom and why, and the way to go on. */
-export function PauseBanner({
-  pause,
-  done,
-}: {
-  pause: OverviewAnswer['paused'];
-  done: () => void;
-}) {
+export function PauseBanner({ pause, done }: { pause: OverviewAnswer['paused']; done: () => void }) {
   const [asking, setAsking] = useState(false);
   if (pause === null) return null;
   return (
