@@ -3,6 +3,7 @@ import { mkdirSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { CosmosClient } from '@azure/cosmos';
+import { ensureDashboard } from '../scripts/buildDashboard.ts';
 import { freePorts } from './freePorts.ts';
 import { type Child, startChild } from './start/child.ts';
 import { addUp, type Figures, isSettled, readFigures, readOverRate } from './start/figures.ts';
@@ -77,6 +78,10 @@ try {
 async function run(): Promise<boolean> {
   if (values.reset) rmSync(folder, { recursive: true, force: true });
   mkdirSync(join(folder, 'logs'), { recursive: true });
+  const ports = await freePorts(instances);
+  const address = `http://127.0.0.1:${ports[0]}/api`;
+  if (!values.once) console.log(`Dashboard: ${address}/ops/ui (it answers in a moment)`);
+  await ensureDashboard();
   console.log('Starting the local cloud: storage, Cosmos, Service Bus, payments …');
   const envFile = join(folder, 'env');
   const cloud = await startChild(
@@ -94,7 +99,6 @@ async function run(): Promise<boolean> {
   const { Cosmos: cosmosConnection = '', STRIPE_API_BASE: payments = '' } = env;
 
   console.log(`Starting ${instances} instances of the app …`);
-  const ports = await freePorts(instances);
   const webhookSecret = `whsec_${randomUUID().replaceAll('-', '')}`;
   const hosts = await Promise.all(
     ports.map((port, index) =>
@@ -130,7 +134,6 @@ async function run(): Promise<boolean> {
     });
   }
 
-  const address = `http://127.0.0.1:${ports[0]}/api`;
   await deliverEvents(payments, { url: `${address}/payments/events`, secret: webhookSecret });
   const cosmos = new CosmosClient(cosmosConnection);
   const before = await readFigures({ cosmos, payments });
@@ -143,7 +146,7 @@ async function run(): Promise<boolean> {
   console.log(`\n${lines.join('\n')}\n`);
   const open = !isSettled(figures, Date.now());
   if (open) console.error(`Not everything was settled within ${firstRunTimeoutMs / 1000} s.`);
-  if (!values.once) console.log(`Summary: ${address}/ops/summary   Ctrl-C ends everything.`);
+  if (!values.once) console.log(`Dashboard: ${address}/ops/ui   Ctrl-C ends everything.`);
   return !open && sums.problems.length === 0;
 }
 

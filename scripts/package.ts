@@ -6,6 +6,7 @@ import { basename, join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { z } from 'zod';
+import { buildDashboard } from './buildDashboard.ts';
 import { compileApp, filesUnder, zipOf } from './compile.ts';
 
 /** Size limits in megabytes. A larger package slows cold starts: find the dependency that grew. */
@@ -28,6 +29,7 @@ const lockJson = z.object({
 });
 
 compileApp(folder);
+await buildDashboard(join(folder, 'dist', 'ui'));
 const packages = copyProductionPackages();
 const files = filesUnder(folder);
 writeFileSync(zip, zipOf(folder, files));

@@ -9,6 +9,7 @@ import { webhookFollowUp, webhookStage } from './followUps/webhook.ts';
 import { createLocks, jobLockKey } from './locking/index.ts';
 import { blobLocks, type OpenLocks } from './lockStores.ts';
 import { bulkJob } from './ops/bulk/bulkJob.ts';
+import { callersOf } from './ops/caller.ts';
 import { opsApi } from './ops/opsApi.ts';
 import { poisonSource } from './ops/poisonSource.ts';
 import { sweepAndReport } from './ops/sweepAndReport.ts';
@@ -95,18 +96,17 @@ export function createApp(settings: Settings, parts: AppParts = {}) {
   const deadLetters = [poisonSource(poison, workItems), ...cloud.deadLetters];
   const bulk = bulkJob({ ...cloud, deadLetters, corrections: tracking, instance });
   const running = { jobs: [job, bulk], locks, runs, instance };
-  const opsParts = { environment: settings.environment, job, bulk, deadLetters };
   const healthChecks = [...cloud.healthChecks, ...account.healthChecks];
   const refunds = given.refund !== undefined && given.retrieve !== undefined;
+  const shown = { ...cloud, job, bulk, deadLetters, healthChecks, refunds };
   const { track, ended } = workUnderWay(clock);
-  const { webhookSecrets } = settings;
   const events = parts.events ?? (parts.provider && ('none' as const));
   const list = { ...workItems, events, cursor: cloud.eventCursor, pacer: pace.lookups };
-  const intake = eventIntake({ ...list, webhookSecrets, stripe, instance });
+  const intake = eventIntake({ ...list, webhookSecrets: settings.webhookSecrets, stripe, instance });
 
   return {
     settings,
-    ops: opsApi({ ...cloud, ...opsParts, corrections: tracking, refunds, healthChecks, instance }),
+    ops: opsApi({ ...shown, ...callersOf(settings), corrections: tracking, instance }),
     /** A tick of the job's timer; null while payments are paused. */
     async processInvoices() {
       if ((await pause.why()) !== undefined) return null;

@@ -29,10 +29,21 @@ test('prints its sizes', () => {
 
 test('contains the build, host.json and production dependencies: no sources, tests or development tools', () => {
   expect(readdirSync(folder).sort()).toEqual(['dist', 'host.json', 'node_modules', 'package.json']);
-  expect(readdirSync(join(folder, 'dist'))).toEqual(['src']);
+  expect(readdirSync(join(folder, 'dist'))).toEqual(['src', 'ui']);
+  expect(readdirSync(join(folder, 'dist', 'ui'))).toEqual(['assets', 'icon.svg', 'index.html']);
   const modules = readdirSync(join(folder, 'node_modules'));
   expect(modules).toContain('stripe');
-  for (const tool of ['vitest', 'azurite', 'typescript', 'fast-check', '@biomejs', 'fflate'])
+  for (const tool of [
+    'vitest',
+    'vite',
+    'preact',
+    '@sparticuz',
+    'azurite',
+    'typescript',
+    'fast-check',
+    '@biomejs',
+    'fflate',
+  ])
     expect(modules).not.toContain(tool);
   const files = readdirSync(folder, { recursive: true, encoding: 'utf8' });
   expect(files.filter((file) => /\.(ts|map)$|local\.settings\.json$|(^|[\\/])\.env/.test(file))).toEqual([]);
@@ -139,6 +150,13 @@ describe('in the local host', () => {
       ({ code, stdout }: { code: number; stdout: string }) => ({ code, stdout }),
     );
   }
+
+  test('serves the dashboard', async () => {
+    const page = await fetch(`${address}/api/ops/ui`);
+    expect(page.status).toBe(200);
+    const script = /src="([^"]+)"/.exec(await page.text())?.[1] ?? '';
+    expect((await fetch(`${address}${script}`)).headers.get('content-type')).toContain('text/javascript');
+  });
 
   test('pays an invoice', { timeout: 60_000 }, async () => {
     const { code, stdout } = await payOne('--customer', 'cus_1');

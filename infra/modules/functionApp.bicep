@@ -173,8 +173,8 @@ resource authentication 'Microsoft.Web/sites/config@2024-11-01' = {
     globalValidation: {
       requireAuthentication: signIn
       unauthenticatedClientAction: signIn ? 'Return401' : 'AllowAnonymous'
-      // Stripe cannot sign in: its signature is the credential, and the app checks it.
-      excludedPaths: ['/api/payments/events']
+      // The dashboard's page holds no data. Stripe cannot sign in: its signature is the credential, and the app checks it.
+      excludedPaths: ['/api/ops/ui', '/api/ops/ui/*', '/api/payments/events']
     }
     identityProviders: signIn
       ? {

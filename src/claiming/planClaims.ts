@@ -130,7 +130,7 @@ export function planClaims(
     const what = decision.kind === 'claim' ? 'claimed' : 'reclaimed';
     return ifUnchanged(invoice, {
       set: { status: 'claimed', claim: taken, actionableAt, attempts: attempt, payment },
-      entry: { at, what, by, attempt, batchId, ...from },
+      entry: { at, what, by, attempt, keyNumber: payment.keyNumber, fence, batchId, ...from },
     });
   }
 }

@@ -12,6 +12,8 @@ import { readBody, reasonBodySchema, reasonSchema } from './requests.ts';
 
 interface Parts {
   corrections: CorrectionParts;
+  /** Whether the payment provider offers refunds. */
+  refunds: boolean;
   audit: AuditTrail;
   /** Who calls, for the audit trail. */
   actor: string;
@@ -54,7 +56,7 @@ export async function retryInvoiceFor(request: OpsRequest, parts: Parts): Promis
     case 'retried': {
       const { from, invoice } = retried;
       await record({ from, keyNumber: invoice.payment.keyNumber, ...detail });
-      return { jsonBody: invoiceDetail(invoice) };
+      return { jsonBody: invoiceDetail(invoice, parts) };
     }
     case 'recorded': {
       const { from, status, paymentId } = retried;
@@ -88,7 +90,7 @@ export async function voidInvoiceFor(request: OpsRequest, parts: Parts): Promise
       // The first answer may have been lost before it was recorded here.
       const { from, repeated } = result;
       await record({ reason, outcome: 'voided', ...(repeated ? { repeated } : { from }) });
-      return { jsonBody: invoiceDetail(result.invoice) };
+      return { jsonBody: invoiceDetail(result.invoice, parts) };
     }
     case 'recorded':
       await record({ reason, from: result.from, outcome: result.status, paymentId: result.paymentId });
@@ -117,7 +119,7 @@ export async function moveDueDateFor(request: OpsRequest, parts: Parts): Promise
   const moved = await moveDueDate(parts.corrections, id, { actor: parts.actor, dueAt });
   if (moved.kind !== 'moved') return whyNotMoved(id, moved);
   await recordFor(parts, 'move due date', id)({ from: moved.before, to: dueAt });
-  return { jsonBody: invoiceDetail(moved.invoice) };
+  return { jsonBody: invoiceDetail(moved.invoice, parts) };
 }
 
 /** Records what came of a request. */

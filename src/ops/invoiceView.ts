@@ -1,4 +1,5 @@
 import type { Invoice } from '../invoice/invoice.ts';
+import { invoiceActions } from './invoiceActions.ts';
 import { waitingOf } from './waiting.ts';
 
 /** An invoice as ops shows it: what was imported, and its state. */
@@ -40,7 +41,11 @@ export function invoiceView(invoice: Invoice) {
   };
 }
 
-/** The same, with its timeline. */
-export function invoiceDetail(invoice: Invoice) {
-  return { ...invoiceView(invoice), timeline: invoice.timeline };
+/** The same, with its timeline and what may be done with it. */
+export function invoiceDetail(invoice: Invoice, { refunds }: { refunds: boolean }) {
+  return {
+    ...invoiceView(invoice),
+    actions: invoiceActions(invoice, refunds),
+    timeline: invoice.timeline,
+  };
 }

@@ -9,6 +9,8 @@ const pageSize = 100;
 
 interface Parts {
   invoices: InvoiceStore;
+  /** Whether the payment provider offers refunds. */
+  refunds: boolean;
 }
 
 export const invoicesQuery = invoiceFilterSchema.extend({ continuation: z.string().exactOptional() });
@@ -24,8 +26,10 @@ export async function listInvoices(request: OpsRequest, { invoices }: Parts): Pr
 }
 
 /** `GET ops/invoices/{id}`: one invoice with its timeline. */
-export async function getInvoice(request: OpsRequest, { invoices }: Parts): Promise<OpsResponse> {
+export async function getInvoice(request: OpsRequest, { invoices, refunds }: Parts): Promise<OpsResponse> {
   const { id = '' } = request.params;
   const invoice = await invoices.find(id);
-  return invoice === undefined ? notFound(`invoice "${id}"`) : { jsonBody: invoiceDetail(invoice) };
+  return invoice === undefined
+    ? notFound(`invoice "${id}"`)
+    : { jsonBody: invoiceDetail(invoice, { refunds }) };
 }

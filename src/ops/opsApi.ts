@@ -15,10 +15,11 @@ import { problem, problemResponse } from '../platform/problem.ts';
 import type { Job } from '../runs/job.ts';
 import type { RunStore } from '../runs/runStore.ts';
 import type { Orchestrations } from '../runs/startRun.ts';
-import { roles } from './answers/overviewAnswers.ts';
+import { whyNotAdmitted } from './admission.ts';
 import type { AuditTrail } from './audit.ts';
 import { listAudit } from './auditApi.ts';
 import { startBulk } from './bulkApi.ts';
+import type { Caller } from './caller.ts';
 import { moveDueDateFor, retryInvoiceFor, voidInvoiceFor } from './correctionsApi.ts';
 import type { DeadLetterSource } from './deadLetters.ts';
 import { discardDeadLetters, listDeadLetters, redriveDeadLetters } from './deadLettersApi.ts';
@@ -29,6 +30,8 @@ import { getImport, importInvoicesFrom, listImports, listRejected } from './impo
 import { getInvoice, listInvoices } from './invoicesApi.ts';
 import { listLocksFor, releaseLock } from './locksApi.ts';
 import { openApiDocument } from './openApi/openApiDocument.ts';
+import type { Operation } from './openApi/operation.ts';
+import { operationsOf } from './openApi/operations.ts';
 import { discardOutboxFor, listOutboxFor, redriveOutboxFor } from './outboxApi.ts';
 import { overviewOf } from './overview/overview.ts';
 import { pausePayments, resumePayments } from './pauseApi.ts';
@@ -57,39 +60,28 @@ export interface OpsParts {
   checkShards: () => Promise<void>;
   /** Whether the payment provider offers refunds. */
   refunds: boolean;
+  callerOf: (request: OpsRequest) => Caller;
   /** What this deployment is called. */
   environment: string;
   instance: Instance;
 }
 
-const longestActor = 256;
-
-/**
- * Who calls: the signed-in user if the platform authenticates
- * (https://learn.microsoft.com/azure/app-service/configure-authentication-user-identities), otherwise the holder of the
- * function key.
- */
-export function actorOf({ headers }: Pick<OpsRequest, 'headers'>): string {
-  const name = headers.get('x-ms-client-principal-name')?.trim().slice(0, longestActor) ?? '';
-  return name === '' ? 'function key' : name;
-}
-
 /** The calls under `ops/`, one function each: a request in, a response out. */
 export function opsApi(parts: OpsParts) {
   /** For calls that change something: they are audited. */
-  const onBehalfOf = (request: OpsRequest) => ({ ...parts, actor: actorOf(request) });
+  const onBehalfOf = (request: OpsRequest) => ({ ...parts, actor: parts.callerOf(request).actor });
   const turns = eventLoopTurns();
   const version = appVersion();
   const overview = overviewOf({ ...parts, summarize: () => summarize(parts) });
   /** Who calls, what they may do, and where: what every page of the dashboard shows. */
   const me = (request: OpsRequest) => ({
-    actor: actorOf(request),
-    roles,
+    ...parts.callerOf(request),
     environment: parts.environment,
     version,
     job: parts.job.name,
+    calls: operationsOf(parts.job.name).map(({ id }) => id),
   });
-  return leavingNewer({
+  const calls = leavingNewer({
     importInvoices: (request: OpsRequest) => importInvoicesFrom(request, { ...onBehalfOf(request), turns }),
     listImports: (request: OpsRequest) => listImports(request, parts),
     getImport: withoutQuery((request: OpsRequest) => getImport(request, parts)),
@@ -133,6 +125,7 @@ export function opsApi(parts: OpsParts) {
       return { status: health.status === 'ok' ? 200 : 503, jsonBody: health };
     }),
   });
+  return admitting(calls, operationsOf(parts.job.name), parts.callerOf);
 }
 
 /** A call that takes no query parameters. Refuses any, because the caller expects it to do something. */
@@ -144,6 +137,21 @@ function withoutQuery(call: (request: OpsRequest) => Promise<OpsResponse>) {
 }
 
 type Call = (...args: never[]) => Promise<OpsResponse>;
+
+/** The same calls, each of which first looks at who calls, and from where. */
+function admitting<
+  Calls extends Record<string, (request: OpsRequest, ...rest: never[]) => Promise<OpsResponse>>,
+>(calls: Calls, operations: readonly Operation[], callerOf: (request: OpsRequest) => Caller): Calls {
+  const byId = new Map(operations.map((operation) => [operation.id, operation]));
+  const admitted = Object.entries(calls).map(([id, call]) => {
+    const operation = byId.get(id);
+    if (operation === undefined) throw new Error(`the call ${id} is not among the operations`);
+    const answer = async (request: OpsRequest, ...rest: never[]) =>
+      whyNotAdmitted(operation, request, callerOf(request)) ?? call(request, ...rest);
+    return [id, answer];
+  });
+  return Object.fromEntries(admitted) as Calls;
+}
 
 /** The same calls; one that meets what a newer release wrote answers 503, because a process of that release can do it. */
 function leavingNewer<Calls extends Record<string, Call>>(calls: Calls): Calls {

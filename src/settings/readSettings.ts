@@ -97,6 +97,7 @@ const settingsSchema = z.object({
   PAYMENT_RATE: wholeNumber(25, 1, 10_000),
   INSTANCE_ID: z.string().max(200, { error: 'expected at most 200 characters' }),
   environment: z.string(),
+  signIn: z.boolean(),
 });
 
 /**
@@ -124,6 +125,8 @@ export function readSettings(
     times: env,
     notify: env,
     PAYMENT_RATE: env.PAYMENT_RATE,
+    // App Service sets it, and only while its sign-in is on.
+    signIn: env.WEBSITE_AUTH_ENABLED?.toLowerCase() === 'true',
     environment: env.WEBSITE_SITE_NAME ?? 'local',
     INSTANCE_ID:
       env.INSTANCE_ID ??
@@ -162,6 +165,7 @@ export function readSettings(
       ),
     }),
     instanceId: parsed.data.INSTANCE_ID,
+    signIn: parsed.data.signIn,
     environment: parsed.data.environment,
     notify: parsed.data.notify,
   });

@@ -28,6 +28,8 @@ export interface Settings extends Connections, Schedules {
   /** Calls per second of the payment account: charges, and calls of every kind. */
   readonly allowance: { readonly rate: number; readonly accountRate: number };
   readonly instanceId: string;
+  /** Whether App Service signs callers in, and says who they are. */
+  readonly signIn: boolean;
   /** What people call this deployment: the name of the function app. */
   readonly environment: string;
   /** The webhook to tell about invoice outcomes. Undefined: nobody is told. */

@@ -30,8 +30,9 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
   corrections: [...generic, 'invoice', 'followUps', 'paying'],
   events: [...generic, 'invoice', 'followUps', 'paying', 'tracking'],
   ops: [...generic, 'invoice', 'intake', 'corrections', 'refunds', 'reporting'],
+  dashboard: ['platform'],
   settings: ['platform', 'paying'],
-  functions: ['payonce.ts', 'platform', 'runs'],
+  functions: ['payonce.ts', 'platform', 'runs', 'dashboard'],
   testing: ['platform', 'documents', 'locking', 'outbox'],
   library: [...generic, 'testing'],
 };

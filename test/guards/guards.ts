@@ -528,4 +528,20 @@ export const guards: readonly Guard[] = [
     tests: 'test/intake/csvRecords.test.ts',
     caughtBy: 'it makes no difference how a text is cut into parts',
   },
+  {
+    name: 'a principal that no platform has set',
+    file: 'src/ops/caller.ts',
+    from: 'if (!signIn) return byKey;',
+    to: '',
+    tests: 'test/ops/admission.test.ts',
+    caughtBy: 'without it nobody can claim to be somebody',
+  },
+  {
+    name: 'the role of a signed-in caller',
+    file: 'src/ops/admission.ts',
+    from: 'if (!caller.roles.includes(needed)) return',
+    to: 'if (false) return',
+    tests: 'test/ops/admission.test.ts',
+    caughtBy: 'a reader changes nothing, and somebody without a role reads nothing',
+  },
 ];

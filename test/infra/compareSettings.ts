@@ -9,6 +9,7 @@ const notSet: Record<string, string> = {
   AzureWebJobsStorage__queueServiceUri: 'derived from accountName',
   INSTANCE_ID: 'the platform names the instances',
   WEBSITE_INSTANCE_ID: 'set by the platform',
+  WEBSITE_AUTH_ENABLED: 'set by the platform',
   WEBSITE_SITE_NAME: 'set by the platform',
   CONTAINER_NAME: 'set by the platform',
 };

@@ -51,14 +51,16 @@ describe('the sign-in for ops', () => {
   });
 
   test.each(['', '11111111-2222-3333-4444-555555555555'])(
-    'leaves the route of the provider’s events open, and no other (client id %j)',
+    'leaves the dashboard’s page and the route of the provider’s events open, and no other (client id %j)',
     (id) => {
       const route = /route: '([^']+)'[^}]*authLevel: 'anonymous'/s;
       const open = [...sources].flatMap(([, text]) => route.exec(text)?.[1] ?? []);
-      expect(settings(id)).toMatchObject({
-        properties: { globalValidation: { excludedPaths: open.map((path) => `/api/${path}`) } },
+      const paths = open.flatMap((path) => {
+        const base = `/api/${path.replace('/{*path}', '')}`;
+        return path.endsWith('{*path}') ? [base, `${base}/*`] : [base];
       });
-      expect(open).toEqual(['payments/events']);
+      expect(settings(id)).toMatchObject({ properties: { globalValidation: { excludedPaths: paths } } });
+      expect(open).toEqual(['ops/ui/{*path}', 'payments/events']);
     },
   );
 

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { callerOf } from '../../src/ops/caller.ts';
 import { cosmosAudit } from '../../src/ops/cosmosAudit.ts';
-import { actorOf } from '../../src/ops/opsApi.ts';
 import { allPages, aRequest, bodyOf, type OpsForTests, opsForTests } from '../support/opsForTests.ts';
 import { virtualClock } from '../support/virtualClock.ts';
 
@@ -52,6 +52,6 @@ describe('GET ops/audit', () => {
 
 test('the caller’s name is cut to what a lock’s record can hold', () => {
   const headers = new Headers({ 'x-ms-client-principal-name': 'x'.repeat(300) });
-  expect(actorOf({ headers })).toHaveLength(256);
-  expect(actorOf({ headers: new Headers() })).toBe('function key');
+  expect(callerOf({ headers }, true).actor).toHaveLength(256);
+  expect(callerOf({ headers: new Headers() }, false).actor).toBe('function key');
 });

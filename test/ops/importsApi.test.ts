@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
 import { z } from 'zod';
 import { blobImportRecords } from '../../src/intake/blobImportRecords.ts';
 import { blobNameOf, importIdOf, newImportId } from '../../src/intake/importId.ts';
-import { actorOf } from '../../src/ops/opsApi.ts';
+import { callerOf } from '../../src/ops/caller.ts';
 import { allPages, aRequest, bodyOf, type OpsForTests, opsForTests } from '../support/opsForTests.ts';
 
 let ops: OpsForTests;
@@ -146,10 +146,11 @@ describe('any other call with a body', () => {
   });
 });
 
-test('an empty name of the platform is nobody, so the caller is the holder of the key', () => {
-  const of = (name: string) => actorOf({ headers: new Headers({ 'x-ms-client-principal-name': name }) });
-  expect(of('')).toBe('function key');
-  expect(of('  ')).toBe('function key');
+test('a signed-in caller with an empty name is still named', () => {
+  const of = (name: string) =>
+    callerOf({ headers: new Headers({ 'x-ms-client-principal-name': name }) }, true).actor;
+  expect(of('')).toBe('signed-in caller without a name');
+  expect(of('  ')).toBe('signed-in caller without a name');
   expect(of('ada@example.com')).toBe('ada@example.com');
 });
 

@@ -23,7 +23,8 @@ test('every HTTP function of ops is in the document, and nothing else is', () =>
   const routes = readdirSync(folder).flatMap((file) => {
     const text = readFileSync(new URL(file, folder), 'utf8');
     const found = /app\.http\('(\w+)', \{\s*route: '(ops\/[^']+)',\s*methods: \['(\w+)'\]/.exec(text);
-    return found === null ? [] : [`${found[3]} ${found[2]} ${found[1]}`];
+    // The dashboard's page is no call.
+    return found === null || found[1] === 'getDashboard' ? [] : [`${found[3]} ${found[2]} ${found[1]}`];
   });
   const described = operationsOf('process-invoices').map(
     ({ id, method, path }) => `${method.toUpperCase()} ${path} ${id}`,

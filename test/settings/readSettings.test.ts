@@ -97,6 +97,7 @@ describe('readSettings', () => {
       allowance: { rate: 25, accountRate: 25 },
       instanceId: 'box-7',
       environment: 'local',
+      signIn: false,
     });
   });
 

@@ -9,6 +9,7 @@ import { shardsCheck } from '../../src/invoice/shard.ts';
 import { cosmosInvoiceStore } from '../../src/invoice/store/cosmosInvoiceStore.ts';
 import { cosmosInvoiceTallies } from '../../src/invoice/store/cosmosInvoiceTallies.ts';
 import { blobLockStore } from '../../src/locking/stores/blob/blobLockStore.ts';
+import { callerOf } from '../../src/ops/caller.ts';
 import { cosmosAudit } from '../../src/ops/cosmosAudit.ts';
 import { opsApi } from '../../src/ops/opsApi.ts';
 import { cosmosOutboxStore } from '../../src/outbox/cosmosOutboxStore.ts';
@@ -57,6 +58,8 @@ export async function opsForTests({ shardsOfDeployment = 4, provider = {} }: Ops
   const parts = {
     invoices,
     tallies: cosmosInvoiceTallies(cosmos.containers.invoices),
+    // As if the platform had signed in whoever says so, and everybody else had a key.
+    callerOf: (request: Pick<OpsRequest, 'headers'>) => callerOf(request, request.headers.get('x-ms-client-principal') !== null),
     environment: 'test',
     corrections: correctionParts({ invoices, provider, clock }),
     outbox: cosmosOutboxStore(cosmos.containers.invoices, { clock }),
@@ -118,10 +121,20 @@ export async function opsForTests({ shardsOfDeployment = 4, provider = {} }: Ops
 
 export type OpsForTests = Awaited<ReturnType<typeof opsForTests>>;
 
-/** The signed-in user, as the platform passes it. */
-export const principal = { 'x-ms-client-principal-name': 'ada@example.com' };
+/** A signed-in user with these app roles, as the platform passes them. */
+export function signedIn(name: string, ...roles: string[]): Record<string, string> {
+  const claims = roles.map((val) => ({ typ: 'roles', val }));
+  const content = { auth_typ: 'aad', name_typ: 'name', role_typ: 'roles', claims };
+  return {
+    'x-ms-client-principal-name': name,
+    'x-ms-client-principal': Buffer.from(JSON.stringify(content)).toString('base64'),
+  };
+}
 
-/** A request as the host passes it. A text body is sent unchanged, anything else as JSON. */
+/** A signed-in user who may do everything. */
+export const principal = signedIn('ada@example.com', 'ops.read', 'ops.write');
+
+/** A request as the host passes it, with a JSON body. A text is sent unchanged. */
 export function aRequest({
   method = 'GET',
   body,
@@ -133,7 +146,7 @@ export function aRequest({
   return new HttpRequest({
     method,
     url: 'http://localhost/api/ops/x',
-    headers: { ...(typeof body === 'string' ? {} : { 'content-type': 'application/json' }), ...headers },
+    headers: { 'content-type': 'application/json', ...headers },
     query,
     params,
     ...(body === undefined ? {} : { body: { string: text } }),

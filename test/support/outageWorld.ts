@@ -13,6 +13,7 @@ import { acceleratedClock } from './acceleratedClock.ts';
 import type { Report } from './alertRules.ts';
 import { startFaultProxy } from './faultProxy.ts';
 import { faultyLockStore } from './faultyLockStore.ts';
+import { addAll } from './importing.ts';
 import { type LocalCloud, settingsFor, startLocalCloud } from './localCloud.ts';
 import { startTcpProxy } from './tcpProxy.ts';
 
@@ -120,7 +121,7 @@ export async function outageWorld(factor: number, env: Record<string, string> = 
           paymentMethod: 'pm_card_visa',
         }),
       );
-      const { outcomes } = await invoices.add(contents, { by: 'test', withinMs: 10 * minute });
+      const { outcomes } = await addAll(invoices, contents, { by: 'test', withinMs: 10 * minute });
       const created = [...outcomes].filter(([, outcome]) => outcome === 'created').map(([id]) => id);
       if (created.length < count) throw new Error(`only ${created.length} of ${count} were stored`);
       return created;

@@ -77,7 +77,17 @@ export type InvoiceAnswer = z.infer<typeof invoiceAnswer>;
 const timelineEntry = z.looseObject({ at: time, what: z.string(), by: z.string() });
 export type TimelineEntry = z.infer<typeof timelineEntry>;
 
-export const invoiceDetailAnswer = invoiceAnswer.extend({ timeline: z.array(timelineEntry) });
+const permitted = z.union([
+  z.object({ allowed: z.literal(true) }),
+  z.object({ allowed: z.literal(false), why: z.string() }),
+]);
+
+export const invoiceDetailAnswer = invoiceAnswer.extend({
+  actions: z
+    .object({ retry: permitted, void: permitted, refund: permitted, moveDueDate: permitted })
+    .describe('What may be done with it now, and why not'),
+  timeline: z.array(timelineEntry),
+});
 export type InvoiceDetailAnswer = z.infer<typeof invoiceDetailAnswer>;
 
 export const invoicesAnswer = pageOf('invoices', invoiceAnswer);

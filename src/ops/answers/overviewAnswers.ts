@@ -1,7 +1,8 @@
 import { z } from 'zod';
-import { attentionCodes } from '../overview/attention.ts';
+import { attentionCodes } from './attentionCodes.ts';
 import { time } from './common.ts';
 import { summaryAnswer } from './figureAnswers.ts';
+import { roles } from './roles.ts';
 import { runAnswer } from './runAnswers.ts';
 
 export const overviewAnswer = summaryAnswer.extend({
@@ -17,13 +18,12 @@ export const overviewAnswer = summaryAnswer.extend({
 });
 export type OverviewAnswer = z.infer<typeof overviewAnswer>;
 
-export const roles = ['ops.read', 'ops.write'] as const;
-
 export const meAnswer = z.object({
   actor: z.string(),
   roles: z.array(z.enum(roles)),
   environment: z.string(),
   version: z.string(),
   job: z.string(),
+  calls: z.array(z.string()).describe('The ids of the calls that this release has'),
 });
 export type MeAnswer = z.infer<typeof meAnswer>;

@@ -6,6 +6,7 @@ import { operationsOf } from './operations.ts';
 /** Statuses that any call may answer; 401 comes from the platform, without a body. */
 const always = {
   400: 'Wrong values: each is named',
+  403: 'The caller lacks the app role, or another site sends the request',
   503: 'A process of a newer release can do it: ask again',
 };
 
@@ -15,7 +16,7 @@ const whyProblem: Readonly<Record<number, string>> = {
   408: 'The body did not arrive in time',
   409: 'Its state does not allow this; the detail says which state it is in',
   413: 'The body is too large',
-  415: 'Neither JSON nor CSV in UTF-8',
+  415: 'The body has another type than this call takes',
   422: 'The Idempotency-Key stands for another request',
   500: 'The stored data contradicts itself',
   501: 'The store of locks that LOCKS names cannot do this',
@@ -83,6 +84,7 @@ function described({
   ];
   const refusals = Object.entries({
     ...always,
+    ...(body === undefined ? {} : { 415: '' }),
     ...Object.fromEntries(problems.map((status) => [status, ''])),
   });
   return {

@@ -1,15 +1,5 @@
+import { type AttentionCode, attentionCodes } from '../answers/attentionCodes.ts';
 import type { Summary } from '../summary.ts';
-
-/** What needs a person, the most urgent first. */
-export const attentionCodes = [
-  'nothing-paid',
-  'disputes',
-  'dead-letters',
-  'outbox-parked',
-  'invoices-parked',
-  'stale-claims',
-] as const;
-export type AttentionCode = (typeof attentionCodes)[number];
 
 export interface Attention {
   code: AttentionCode;

@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { attentionCodes, attentionOf } from '../../../src/ops/overview/attention.ts';
+import { attentionCodes } from '../../../src/ops/answers/attentionCodes.ts';
+import { attentionOf } from '../../../src/ops/overview/attention.ts';
 import { paidPerHour } from '../../../src/ops/overview/paidPerHour.ts';
 import { parkedReasons } from '../../../src/ops/overview/parkedReasons.ts';
 import type { Summary } from '../../../src/ops/summary.ts';

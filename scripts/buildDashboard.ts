@@ -1,0 +1,45 @@
+// npm run build:ui: builds the dashboard from ui/ into dist/ui, from which the app serves it.
+import { globSync, mkdirSync, mkdtempSync, renameSync, rmSync, statSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { build } from 'vite';
+
+const root = fileURLToPath(new URL('../', import.meta.url));
+const builtFolder = join(root, 'dist', 'ui');
+
+/** Builds the dashboard into a folder. What is there already is replaced only once the new one is complete. */
+export async function buildDashboard(folder: string = builtFolder): Promise<void> {
+  mkdirSync(dirname(folder), { recursive: true });
+  const beside = mkdtempSync(`${folder}-`);
+  try {
+    const fresh = join(beside, 'new');
+    await build({
+      configFile: join(root, 'ui', 'vite.config.ts'),
+      build: { outDir: fresh, emptyOutDir: true },
+    });
+    // Another process may do the same at this moment: whichever comes last, the folder holds a whole dashboard.
+    unless(['ENOENT'], () => renameSync(folder, join(beside, 'old')));
+    unless(['ENOTEMPTY', 'EEXIST', 'EPERM'], () => renameSync(fresh, folder));
+  } finally {
+    rmSync(beside, { recursive: true, force: true });
+  }
+}
+
+/** Does it; an error with one of these codes is no error. */
+function unless(codes: readonly string[], act: () => void): void {
+  try {
+    act();
+  } catch (error) {
+    if (!(error instanceof Error && 'code' in error && codes.includes(String(error.code)))) throw error;
+  }
+}
+
+/** Builds the dashboard unless the one in dist/ui is newer than everything that it is made of. */
+export async function ensureDashboard(): Promise<void> {
+  const built = statSync(join(builtFolder, 'index.html'), { throwIfNoEntry: false })?.mtimeMs ?? 0;
+  const sources = globSync(['ui/**/*', 'src/**/*.ts', 'package-lock.json'], { cwd: root });
+  const changed = Math.max(...sources.map((file) => statSync(join(root, file)).mtimeMs));
+  if (changed >= built) await buildDashboard();
+}
+
+if (import.meta.main) await buildDashboard();

@@ -1,0 +1,79 @@
+import { join } from 'node:path';
+import { appFolder } from '../platform/appFolder.ts';
+import { type BuiltFile, builtFiles } from './builtFiles.ts';
+
+/** The part of a request that decides what is sent. */
+export interface PageRequest {
+  readonly params: Readonly<Record<string, string>>;
+  readonly headers: { get(name: string): string | null };
+}
+
+export interface PageResponse {
+  status?: number;
+  headers: Record<string, string>;
+  body: Uint8Array | string;
+}
+
+/** Scripts and styles come from this app alone, nothing is inline, and nobody may show the page in a frame. */
+export const contentSecurityPolicy = [
+  "default-src 'none'",
+  "script-src 'self'",
+  "style-src 'self'",
+  "img-src 'self'",
+  "connect-src 'self'",
+  "form-action 'none'",
+  "base-uri 'none'",
+  "frame-ancestors 'none'",
+  "require-trusted-types-for 'script'",
+  "trusted-types 'none'",
+].join('; ');
+
+/** Every answer's: the page is public and holds no data, so only its integrity needs care. */
+const always = {
+  'content-security-policy': contentSecurityPolicy,
+  'x-content-type-options': 'nosniff',
+  'referrer-policy': 'no-referrer',
+  'cross-origin-opener-policy': 'same-origin',
+  vary: 'Accept-Encoding',
+};
+
+const plainText = { ...always, 'content-type': 'text/plain; charset=utf-8', 'cache-control': 'no-store' };
+
+/** `GET ops/ui/{*path}`: a built file, or the page itself for every address of a view. The files are read once. */
+export function serveDashboard(folder: string = join(appFolder(), 'dist', 'ui')) {
+  let files: ReadonlyMap<string, BuiltFile> | undefined;
+  return ({ params, headers }: PageRequest): PageResponse => {
+    files ??= builtFiles(folder);
+    const { path = '' } = params;
+    const file = files.get(path);
+    if (file !== undefined && path !== 'index.html') {
+      // Names in assets/ change with the content, so nobody has to ask for them again.
+      const lasting = path.startsWith('assets/');
+      return sent(file, headers, lasting ? 'public, max-age=31536000, immutable' : 'public, max-age=3600');
+    }
+    if (path.startsWith('assets/')) {
+      return { status: 404, headers: plainText, body: 'There is no such file: reload the page.\n' };
+    }
+    const page = files.get('index.html');
+    if (page !== undefined) return sent(page, headers, 'no-cache');
+    files = undefined;
+    return { status: 503, headers: plainText, body: 'The dashboard is not built: run npm run build.\n' };
+  };
+}
+
+function sent(
+  { type, plain, gzipped }: BuiltFile,
+  headers: PageRequest['headers'],
+  cacheControl: string,
+): PageResponse {
+  const zipped = /\bgzip\b/i.test(headers.get('accept-encoding') ?? '');
+  return {
+    headers: {
+      ...always,
+      'content-type': type,
+      'cache-control': cacheControl,
+      ...(zipped ? { 'content-encoding': 'gzip' } : {}),
+    },
+    body: zipped ? gzipped : plain,
+  };
+}

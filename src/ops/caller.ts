@@ -1,0 +1,64 @@
+import { z } from 'zod';
+import { type Role, roles } from './answers/roles.ts';
+import type { OpsRequest } from './http.ts';
+
+/** Who makes a call, and what they may do. */
+export interface Caller {
+  /** For the audit trail. */
+  actor: string;
+  roles: readonly Role[];
+}
+
+const longestActor = 256;
+
+/** The holder of a function key: the host has checked it before the app is asked. */
+const byKey: Caller = { actor: 'function key', roles };
+
+/**
+ * What App Service says of a signed-in caller, as base64 of JSON
+ * (https://learn.microsoft.com/azure/app-service/configure-authentication-user-identities).
+ */
+const principalSchema = z.object({
+  /** The type of those claims that are roles. */
+  role_typ: z.string().optional(),
+  claims: z.array(z.object({ typ: z.string(), val: z.string() })),
+});
+
+const usualRoleType = 'roles';
+
+/**
+ * Who calls. If the platform signs callers in, it sets the headers and removes what a caller put there; then their app roles
+ * count. If it does not, anybody could have set them, so they are not looked at: whoever got this far has a key, which may do
+ * everything. Pure.
+ */
+export function callerOf({ headers }: Pick<OpsRequest, 'headers'>, signIn: boolean): Caller {
+  if (!signIn) return byKey;
+  const name = headers.get('x-ms-client-principal-name')?.trim() ?? '';
+  const id = headers.get('x-ms-client-principal-id')?.trim() ?? '';
+  return {
+    actor: (name || id || 'signed-in caller without a name').slice(0, longestActor),
+    roles: rolesIn(headers.get('x-ms-client-principal')),
+  };
+}
+
+function rolesIn(principal: string | null): Role[] {
+  const { claims, role_typ = usualRoleType } = read(principal) ?? { claims: [] };
+  const named = claims.filter(({ typ }) => typ === usualRoleType || typ === role_typ).map(({ val }) => val);
+  // Who may change things may look at them.
+  if (named.includes('ops.write')) return [...roles];
+  return roles.filter((role) => named.includes(role));
+}
+
+function read(principal: string | null): z.infer<typeof principalSchema> | undefined {
+  if (principal === null) return undefined;
+  try {
+    return principalSchema.parse(JSON.parse(Buffer.from(principal, 'base64').toString()));
+  } catch {
+    return undefined;
+  }
+}
+
+/** Who calls the app of this deployment, and what it is called. */
+export function callersOf({ environment, signIn }: { environment: string; signIn: boolean }) {
+  return { environment, callerOf: (request: Pick<OpsRequest, 'headers'>) => callerOf(request, signIn) };
+}

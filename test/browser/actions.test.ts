@@ -1,0 +1,289 @@
+import { readFileSync } from 'node:fs';
+import type { Browser, Page } from 'playwright-core';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { type DashboardStack, dashboardStack, key } from './support/dashboardStack.ts';
+import { hasBrowser, openBrowser } from './support/openBrowser.ts';
+import { heldLease, seed, untilStatus } from './support/seed.ts';
+import { type WatchedPage, watchedPage } from './support/watchedPage.ts';
+
+/** Each action once, in a browser, against the app and the local cloud. */
+describe.skipIf(!hasBrowser())('what the dashboard can do', { timeout: 90_000 }, () => {
+  const stack = new AsyncDisposableStack();
+  let dashboard: DashboardStack;
+  let browser: Browser;
+  let watched: WatchedPage;
+  let page: Page;
+
+  beforeAll(async () => {
+    dashboard = stack.use(await dashboardStack());
+    await seed(dashboard, { history: false });
+    browser = await openBrowser();
+    stack.defer(() => browser.close());
+  }, 240_000);
+  afterAll(() => stack.disposeAsync());
+  beforeEach(async () => {
+    watched = await watchedPage(browser, dashboard);
+    ({ page } = watched);
+    return async () => {
+      await watched[Symbol.asyncDispose]();
+    };
+  });
+
+  const press = (name: string | RegExp) => page.getByRole('button', { name }).first().click();
+  const dialog = () => page.getByRole('dialog');
+  const confirm = (name: string | RegExp) => dialog().getByRole('button', { name }).click();
+  const said = (text: string | RegExp) => page.getByRole('status').getByText(text).waitFor();
+
+  async function invoice(id: string): Promise<Record<string, unknown>> {
+    return (await (await dashboard.ops(`invoices/${id}`)).json()) as Record<string, unknown>;
+  }
+  async function lastAudited(): Promise<Record<string, unknown> | undefined> {
+    const { records } = (await (await dashboard.ops('audit')).json()) as {
+      records: Record<string, unknown>[];
+    };
+    return records[0];
+  }
+
+  test('the key: a wrong one is refused, the right one opens the view that the URL names', async () => {
+    await using stranger = await watchedPage(browser, dashboard, { signedOut: true });
+    await stranger.view('/leases');
+    await stranger.page.getByLabel('Function key').fill('wrong');
+    await stranger.page.getByRole('button', { name: 'Sign in' }).click();
+    await stranger.page.getByText('The app does not accept this key.').waitFor();
+    await stranger.page.getByLabel('Function key').fill(key);
+    await stranger.page.getByRole('button', { name: 'Sign in' }).click();
+    await stranger.page.getByRole('heading', { name: 'Leases' }).waitFor();
+    expect(stranger.page.url()).not.toContain(key);
+    // Another tab gets the key from this one.
+    const other = await stranger.page.context().newPage();
+    await other.goto(`${dashboard.address}/api/ops/ui/runs`);
+    await other.getByRole('heading', { name: 'Runs' }).waitFor();
+    await stranger.page.getByRole('button', { name: 'Forget key' }).click();
+    await stranger.page.getByLabel('Function key').waitFor();
+  });
+
+  test('search by id, and a shared link with filters', async () => {
+    await watched.view('/');
+    await page.getByRole('searchbox', { name: 'Invoice id' }).fill('INV-2026-0050');
+    await press('Find');
+    await page.getByRole('heading', { name: 'INV-2026-0050' }).waitFor();
+    await watched.view('/invoices?status=declined&currency=usd');
+    await page.getByRole('link', { name: 'INV-2026-0045' }).waitFor();
+    expect(await page.getByRole('row').count()).toBe(2);
+    await page.getByLabel('Status').selectOption('paid');
+    await page.getByRole('link', { name: 'INV-2026-0050' }).waitFor();
+    expect(page.url()).toContain('status=paid');
+    await page.goBack();
+    await page.getByRole('link', { name: 'INV-2026-0045' }).waitFor();
+  });
+
+  test('retry an invoice with another payment method: the next run pays it', async () => {
+    await watched.view('/invoices/INV-2026-0045');
+    await page.getByText('The bank declined it for good').waitFor();
+    await press('Retry…');
+    await dialog().getByLabel('Another payment method').fill('pm_card_visa');
+    await dialog().getByLabel('Reason').fill('the customer sent a new card');
+    await confirm('Retry');
+    await said(/INV-2026-0045 is due again/);
+    expect(await lastAudited()).toMatchObject({
+      action: 'retry invoice',
+      target: 'INV-2026-0045',
+      detail: { reason: 'the customer sent a new card', paymentMethod: 'pm_card_visa' },
+    });
+    await watched.view('/runs');
+    await press('Start run…');
+    await confirm('Start run');
+    await page.getByRole('heading', { name: 'Run', exact: true }).waitFor();
+    await untilStatus(dashboard, 'INV-2026-0045', 'paid');
+  });
+
+  test('refund a part: more than is left is refused before anything is sent', async () => {
+    await watched.view('/invoices/INV-2026-0050');
+    await press('Refund…');
+    await dialog().getByLabel('Amount in USD').fill('255.03');
+    await dialog().getByLabel('Reason').fill('one visit was cancelled');
+    await confirm('Refund');
+    await dialog().getByText('no more than what is left').waitFor();
+    await dialog().getByLabel('Amount in USD').fill('55.02');
+    await confirm('Refund');
+    await said('A refund of 55.02 USD is ordered.');
+    expect(await invoice('INV-2026-0050')).toMatchObject({ reversals: { refundedMinor: 5_502 } });
+  });
+
+  test('void an invoice: the reason is required, Cancel changes nothing', async () => {
+    await watched.view('/invoices/INV-2026-0053');
+    await press('Void…');
+    expect(await page.evaluate('document.activeElement.textContent')).toBe('Cancel');
+    await confirm('Void');
+    await dialog().getByText('Say why').waitFor();
+    await confirm('Cancel');
+    expect(await invoice('INV-2026-0053')).toMatchObject({ status: 'pending' });
+    await press('Void…');
+    await dialog().getByLabel('Reason').fill('sent by mistake');
+    await confirm('Void');
+    await said('INV-2026-0053 is void.');
+    expect(await invoice('INV-2026-0053')).toMatchObject({ status: 'voided' });
+  });
+
+  test('move a due date', async () => {
+    await watched.view('/invoices/INV-2026-0054');
+    await press('Due date…');
+    await dialog().getByLabel('Due (UTC)').fill('2099-05-09T10:00');
+    await confirm('Move');
+    await said('The due date of INV-2026-0054 is moved.');
+    expect(await invoice('INV-2026-0054')).toMatchObject({ dueAt: '2099-05-09T10:00:00.000Z' });
+  });
+
+  test('an action that the state does not allow says why', async () => {
+    await watched.view('/invoices/INV-2026-0051');
+    const retry = page.getByRole('button', { name: 'Retry…' });
+    expect(await retry.getAttribute('title')).toContain('only parked and declined invoices are retried');
+    await retry.click({ force: true });
+    expect(await dialog().count()).toBe(0);
+  });
+
+  test('retry several invoices: their count and sums come first', async () => {
+    await watched.view('/invoices?status=parked');
+    await page.getByLabel('Select INV-2026-0042').check();
+    await page.getByLabel('Select INV-2026-0043').check();
+    await page.getByText('2 invoices selected: 310.84 BRL + 255.02 USD').waitFor();
+    await press('Retry…');
+    await dialog().getByRole('heading', { name: 'Retry 2 invoices (310.84 BRL + 255.02 USD)?' }).waitFor();
+    await dialog().getByLabel('Reason').fill('the card ids are right now');
+    await confirm('Retry 2 invoices');
+    await said('2 invoices put back to pending.');
+    expect(await invoice('INV-2026-0042')).toMatchObject({ status: 'pending' });
+  });
+
+  test('preview a run, start one, cancel it', async () => {
+    await watched.view('/runs');
+    await press('Preview…');
+    await confirm('Preview');
+    await page.getByText('Would claim').waitFor();
+    await watched.view('/');
+    await press('Start run…');
+    await confirm('Start run');
+    await page.getByRole('heading', { name: 'Run', exact: true }).waitFor();
+    await page.getByText('completed').first().waitFor();
+    expect(await page.getByRole('button', { name: 'Cancel…' }).getAttribute('title')).toBe(
+      'It is completed.',
+    );
+  });
+
+  test('release a lease by typing its key and a reason', async () => {
+    await using _lease = await heldLease(dashboard);
+    await watched.view('/leases');
+    const row = page.getByRole('row', { name: /jobs\/close-books/ });
+    await row.getByRole('button', { name: 'Release…' }).click();
+    await dialog().getByLabel('Reason').fill('host-3 hangs');
+    await confirm('Release');
+    await dialog().getByText('Type jobs/close-books to go on.').waitFor();
+    await dialog().getByLabel('Type jobs/close-books').fill('jobs/close-books');
+    await confirm('Release');
+    await said(/jobs\/close-books is free; its fence is \d+ now/);
+    expect(await lastAudited()).toMatchObject({ action: 'release lock', target: 'jobs/close-books' });
+  });
+
+  test('redrive a parked message of the outbox', async () => {
+    await watched.view('/messages?status=parked');
+    await page.getByLabel('Select b7f1c0d2-receipts').check();
+    await press('Redrive…');
+    await confirm('Redrive');
+    await said('1 message will be sent again.');
+  });
+
+  test('pause all payments with a reason, and go on', async () => {
+    await watched.view('/');
+    await press('Pause…');
+    await confirm('Pause');
+    await dialog().getByText('Say why').waitFor();
+    await dialog().getByLabel('Reason').fill('the bank asked us to');
+    await confirm('Pause');
+    await page.getByText('Payments are paused by function key').waitFor();
+    await press('Resume…');
+    await confirm('Resume');
+    await said('Payments go on');
+    expect(await lastAudited()).toMatchObject({ action: 'resume payments' });
+  });
+
+  test('discard what was given up, with a reason', async () => {
+    await watched.view('/messages?tab=dead');
+    const poison = page.getByRole('row', { name: /no-such-stage/ });
+    await poison.getByRole('checkbox').check();
+    await press('Discard…');
+    await dialog().getByRole('heading', { name: 'Discard 1 message for good?' }).waitFor();
+    await dialog().getByLabel('Reason').fill('a test tool sent it');
+    await confirm('Discard');
+    await said('1 message discarded.');
+    expect(await lastAudited()).toMatchObject({ action: 'discard dead letter' });
+  });
+
+  test('redrive what was given up, one and all', async () => {
+    await watched.view('/messages?tab=dead');
+    await page.getByLabel('Select a1c4-from-a-test-tool').check();
+    await press('Redrive…');
+    await confirm('Redrive');
+    await said('1 message sent again.');
+    await watched.view('/messages?tab=dead');
+    await press('Redrive all…');
+    await dialog()
+      .getByRole('heading', { name: /Redrive \d+ messages?\?/ })
+      .waitFor();
+    await confirm('Redrive');
+    await said(/messages? sent again/);
+  });
+
+  test('import a file with bad rows, see which and why, send it again', async () => {
+    await watched.view('/import');
+    const file = { name: 'invoices.csv', mimeType: 'text/csv', buffer: readFileSync('samples/invoices.csv') };
+    await page.locator('input[type=file]').setInputFiles(file);
+    await press('Import 400 rows');
+    await page.getByRole('heading', { name: 'Rejected rows' }).waitFor();
+    const figures = page.getByRole('list', { name: 'Rows by what became of them' });
+    expect(await figures.textContent()).toMatch(/Rejected\s*14\s*Stored\s*384\s*Known already\s*2$/);
+    await page.getByRole('row', { name: /expected at most 2 decimals for USD, not "19.999"/ }).waitFor();
+    const [saved] = await Promise.all([page.waitForEvent('download'), press('Rejected rows as CSV')]);
+    expect(readFileSync(await saved.path(), 'utf8').split('\r\n')).toHaveLength(16);
+    await page.locator('input[type=file]').setInputFiles(file);
+    await press('Import 400 rows');
+    await expect.poll(() => figures.textContent()).toMatch(/Stored\s*0\s*Known already\s*386$/);
+  });
+
+  test('the report and the list of invoices as CSV', async () => {
+    await watched.view('/report');
+    const [report] = await Promise.all([page.waitForEvent('download'), press('CSV')]);
+    expect(readFileSync(await report.path(), 'utf8')).toMatch(/^day,currency/);
+    await watched.view('/invoices?status=paid');
+    const [invoices] = await Promise.all([page.waitForEvent('download'), press('CSV')]);
+    expect(readFileSync(await invoices.path(), 'utf8')).toContain('INV-2026-0050');
+  });
+
+  test('the whole page works by keyboard: skip link, dialog, Escape gives the focus back', async () => {
+    await watched.view('/invoices/INV-2026-0044');
+    await page.getByRole('button', { name: 'Void…' }).focus();
+    await page.keyboard.press('Enter');
+    await dialog().waitFor();
+    await page.keyboard.press('Escape');
+    await expect.poll(() => dialog().count()).toBe(0);
+    expect(await page.evaluate('document.activeElement.textContent')).toBe('Void…');
+  });
+
+  test('a new invoice appears without a reload, and Paused stops that', async () => {
+    await watched.view('/invoices?customer=cus_New');
+    await page.getByText('No invoice matches these filters.').waitFor();
+    await press('Live');
+    const body = [
+      {
+        id: 'INV-NEW',
+        customerId: 'cus_New',
+        amountMinor: 500,
+        currency: 'EUR',
+        dueAt: '2099-01-01T00:00:00Z',
+      },
+    ];
+    await dashboard.ops('invoices', { method: 'POST', body });
+    expect(await page.getByRole('link', { name: 'INV-NEW' }).count()).toBe(0);
+    await press('Paused');
+    await page.getByRole('link', { name: 'INV-NEW' }).waitFor();
+  });
+});

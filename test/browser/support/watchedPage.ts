@@ -1,0 +1,86 @@
+import { readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import type { Browser, Page } from 'playwright-core';
+import { z } from 'zod';
+import type { DashboardStack } from './dashboardStack.ts';
+import { key } from './dashboardStack.ts';
+
+const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
+
+const found = z.object({
+  violations: z.array(
+    z.object({
+      id: z.string(),
+      impact: z.string().nullable(),
+      nodes: z.array(z.object({ html: z.string() })),
+    }),
+  ),
+});
+
+export interface Look {
+  width?: number;
+  scheme?: 'light' | 'dark';
+  /** Without the key: the page asks for it. */
+  signedOut?: boolean;
+}
+
+/** A page of the dashboard, and everything that must not happen on it. */
+export interface WatchedPage extends AsyncDisposable {
+  page: Page;
+  /** Goes to a view and waits until it shows its data. */
+  view(path: string): Promise<void>;
+  /** Errors and warnings of the console, exceptions, dialogs of scripts, and requests to other origins. */
+  complaints: string[];
+  /** Serious findings of axe: rule and element. */
+  accessibility(): Promise<string[]>;
+  /** By how many pixels the page is wider than the window. */
+  overflow(): Promise<number>;
+}
+
+export async function watchedPage(
+  browser: Browser,
+  { address }: DashboardStack,
+  { width = 1280, scheme = 'light', signedOut = false }: Look = {},
+): Promise<WatchedPage> {
+  const context = await browser.newContext({
+    viewport: { width, height: 900 },
+    colorScheme: scheme,
+    locale: 'en-GB',
+    timezoneId: 'UTC',
+    reducedMotion: 'reduce',
+    acceptDownloads: true,
+  });
+  if (!signedOut) await context.addInitScript((given) => sessionStorage.setItem('payonce-key', given), key);
+  const page = await context.newPage();
+  const complaints: string[] = [];
+  page.on('console', (message) => {
+    if (['error', 'warning'].includes(message.type())) complaints.push(message.text());
+  });
+  page.on('pageerror', (error) => complaints.push(error.message));
+  page.on('dialog', (dialog) => {
+    complaints.push(`a script opened a dialog: ${dialog.message()}`);
+    void dialog.dismiss();
+  });
+  page.on('request', (request) => {
+    const url = request.url();
+    if (!url.startsWith(`${address}/`) && !url.startsWith('blob:')) complaints.push(`a request to ${url}`);
+  });
+  return {
+    page,
+    complaints,
+    async view(path) {
+      await page.goto(`${address}/api/ops/ui${path}`);
+      await page.getByRole('heading', { level: 1 }).waitFor();
+      await page.waitForLoadState('networkidle');
+    },
+    async accessibility() {
+      await page.evaluate(axe);
+      const { violations } = found.parse(await page.evaluate('axe.run()'));
+      return violations
+        .filter(({ impact }) => impact === 'serious' || impact === 'critical')
+        .map(({ id, nodes }) => `${id}: ${nodes[0]?.html ?? ''}`);
+    },
+    overflow: () => page.evaluate<number>('document.documentElement.scrollWidth - innerWidth'),
+    [Symbol.asyncDispose]: () => context.close(),
+  };
+}

@@ -1,0 +1,32 @@
+import { mkdtempSync, readFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { buildDashboard } from '../../scripts/buildDashboard.ts';
+import { builtFiles } from '../../src/dashboard/builtFiles.ts';
+import { removeFolder } from '../support/removeFolder.ts';
+
+const folder = mkdtempSync(join(tmpdir(), 'payonce-bundle-'));
+const built = join(folder, 'ui');
+beforeAll(() => buildDashboard(built), 60_000);
+afterAll(() => removeFolder(folder));
+
+test('the whole dashboard is at most 100 KB gzipped', () => {
+  const sizes = [...builtFiles(built).values()].map(({ gzipped }) => gzipped.length);
+  expect(sizes.reduce((sum, size) => sum + size, 0)).toBeLessThanOrEqual(100_000);
+});
+
+test('it is one script and one style: no part of an older page is ever asked for', () => {
+  const files = [...builtFiles(built).keys()].map((path) => path.replace(/-[\w-]+\./, '-HASH.'));
+  expect(files.toSorted()).toEqual([
+    'assets/index-HASH.css',
+    'assets/index-HASH.js',
+    'icon.svg',
+    'index.html',
+  ]);
+});
+
+test('the page names no other origin and holds no inline script or style', () => {
+  const page = readFileSync(join(built, 'index.html'), 'utf8');
+  expect(page).not.toMatch(/https?:|<style|<script(?![^>]*\bsrc="\/api\/ops\/ui\/assets\/)/);
+});

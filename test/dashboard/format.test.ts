@@ -1,0 +1,126 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { formatAmount } from '../../src/invoice/money.ts';
+import { amountText, counted, sumsText } from '../../ui/src/format/amountText.ts';
+import { duration, relativeTime } from '../../ui/src/format/relativeTime.ts';
+import { splitFile } from '../../ui/src/format/splitFile.ts';
+import { nextPollMs } from '../../ui/src/hooks/nextPoll.ts';
+
+describe('amounts', () => {
+  test.each([
+    [123450, 'EUR', '1,234.50'],
+    [5, 'USD', '0.05'],
+    [500, 'JPY', '500'],
+    [1234567, 'JPY', '1,234,567'],
+    [15430, 'TND', '15.430'],
+    [-1999, 'GBP', '-19.99'],
+    [0, 'KWD', '0.000'],
+  ])('%d minor units of %s are %s', (minor, currency, text) => {
+    expect(amountText(minor, currency)).toBe(text);
+  });
+
+  test('without the commas they are what the app itself writes', () => {
+    fc.assert(
+      fc.property(
+        fc.integer({ min: 0, max: Number.MAX_SAFE_INTEGER }),
+        fc.constantFrom('EUR', 'JPY', 'KWD', 'CLF'),
+        (minor, currency) => {
+          expect(amountText(minor, currency).replaceAll(',', '')).toBe(formatAmount(minor, currency));
+        },
+      ),
+    );
+  });
+
+  test('are never added across currencies', () => {
+    const amounts = [
+      { amountMinor: 100, currency: 'EUR' },
+      { amountMinor: 250, currency: 'EUR' },
+      { amountMinor: 7, currency: 'JPY' },
+    ];
+    expect(sumsText(amounts)).toBe('3.50 EUR + 7 JPY');
+  });
+
+  test('counts agree with their nouns', () => {
+    expect([counted(1, 'invoice'), counted(4812, 'invoice')]).toEqual(['1 invoice', '4,812 invoices']);
+  });
+});
+
+describe('times', () => {
+  test.each([
+    [0, 'now'],
+    [-8_000, '8 s ago'],
+    [-119_000, '1 min ago'],
+    [-7_200_000, '2 h ago'],
+    [-3 * 86_400_000, '3 d ago'],
+    [20_000, 'in 20 s'],
+  ])('%d ms from now is %s', (ms, text) => {
+    expect(relativeTime(1e12 + ms, 1e12)).toBe(text);
+  });
+
+  test.each([
+    [0, '0 s'],
+    [59, '59 s'],
+    [3_000, '50 min'],
+    [12_000, '3 h 20 min'],
+    [259_200, '3 d'],
+  ])('%d seconds are %s', (seconds, text) => {
+    expect(duration(seconds)).toBe(text);
+  });
+});
+
+test('looks come every 5 s while work moves, else every 30 s; failures double that up to a minute', () => {
+  expect([nextPollMs(true, 0), nextPollMs(false, 0)]).toEqual([5_000, 30_000]);
+  expect([1, 2, 3, 4, 9].map((failures) => nextPollMs(true, failures))).toEqual([
+    10_000, 20_000, 40_000, 60_000, 60_000,
+  ]);
+});
+
+describe('a file to import', () => {
+  const header = 'id,customerId,amount,currency,dueAt,paymentMethod,description\n';
+
+  test('is split between rows, never inside quotes, and each part has the header', () => {
+    const rows = ['a,"two\nlines, ""quoted"""\n', 'b,x\r\n', '\n', 'c,y'];
+    expect(splitFile(`\uFEFF${header}${rows.join('')}`, 2)).toEqual({
+      type: 'text/csv',
+      rows: 3,
+      parts: [
+        { content: `${header}${rows[0]}${rows[1]}`, rows: 2, before: 0 },
+        { content: `${header}${rows[3]}`, rows: 1, before: 2 },
+      ],
+    });
+  });
+
+  test('may be a JSON array', () => {
+    expect(splitFile('[{"id":"a"},{"id":"b"},{"id":"c"}]', 2)).toEqual({
+      type: 'application/json',
+      rows: 3,
+      parts: [
+        { content: '[{"id":"a"},{"id":"b"}]', rows: 2, before: 0 },
+        { content: '[{"id":"c"}]', rows: 1, before: 2 },
+      ],
+    });
+  });
+
+  test.each([
+    ['', 'The file is empty.'],
+    ['{"id": "a"}', 'The file is JSON, but not an array of invoices.'],
+    ['[{', 'The file is not JSON'],
+  ])('%j is refused in plain words', (text, why) => {
+    expect(() => splitFile(text, 10)).toThrow(why);
+  });
+
+  test('loses no row, however it is split', () => {
+    const cell = fc.string().map((text) => `"${text.replaceAll('"', '""')}"`);
+    fc.assert(
+      fc.property(
+        fc.array(fc.tuple(cell, cell), { minLength: 1 }),
+        fc.integer({ min: 1, max: 5 }),
+        (cells, size) => {
+          const rows = cells.map((row) => `${row.join(',')}\n`);
+          const { parts } = splitFile(header + rows.join(''), size);
+          expect(parts.map(({ content }) => content.slice(header.length)).join('')).toBe(rows.join(''));
+        },
+      ),
+    );
+  });
+});

@@ -1,0 +1,80 @@
+import { describe, expect, test } from 'vitest';
+import { whyNotAdmitted } from '../../src/ops/admission.ts';
+import { callerOf } from '../../src/ops/caller.ts';
+import { signedIn } from '../support/opsForTests.ts';
+
+describe('who calls', () => {
+  const caller = (headers: Record<string, string>, signIn: boolean) =>
+    callerOf({ headers: new Headers(headers) }, signIn);
+
+  test('with the platform’s sign-in, its principal names the caller and their roles', () => {
+    expect(caller(signedIn('ada@example.com', 'ops.read'), true)).toEqual({
+      actor: 'ada@example.com',
+      roles: ['ops.read'],
+    });
+    expect(caller(signedIn('ada@example.com', 'ops.write'), true).roles).toEqual(['ops.read', 'ops.write']);
+    expect(caller(signedIn('ada@example.com', 'invoices.admin'), true).roles).toEqual([]);
+  });
+
+  test('without it nobody can claim to be somebody: such headers are the caller’s own', () => {
+    const forged = signedIn('ceo@example.com', 'ops.write');
+    expect(caller(forged, false)).toEqual(caller({}, false));
+    expect(caller(forged, false).actor).toBe('function key');
+  });
+
+  test.each([['%%%'], [Buffer.from('{"claims": "all"}').toString('base64')], ['']])(
+    'a principal that cannot be read, %j, has no roles',
+    (principal) => {
+      expect(caller({ 'x-ms-client-principal': principal }, true).roles).toEqual([]);
+    },
+  );
+
+  test('a caller without a name is known by their id', () => {
+    const headers = { 'x-ms-client-principal-name': ' ', 'x-ms-client-principal-id': '7c0e' };
+    expect(caller(headers, true).actor).toBe('7c0e');
+  });
+});
+
+test('a reader changes nothing, and somebody without a role reads nothing', () => {
+  const headers = new Headers({ 'content-type': 'application/json' });
+  const status = (method: 'get' | 'post', ...roles: ('ops.read' | 'ops.write')[]) =>
+    whyNotAdmitted({ method }, { headers }, { actor: 'ada', roles })?.status;
+  expect(status('get', 'ops.read')).toBe(undefined);
+  expect(status('post', 'ops.read')).toBe(403);
+  expect(status('get')).toBe(403);
+  expect(status('post', 'ops.read', 'ops.write')).toBe(undefined);
+});
+
+describe('what a browser sends for another site is refused', () => {
+  const writer = callerOf({ headers: new Headers() }, false);
+  const change = { method: 'post' } as const;
+  const status = (headers: Record<string, string>) =>
+    whyNotAdmitted(change, { headers: new Headers(headers) }, writer)?.status;
+  const json = 'application/json; charset=utf-8';
+
+  test.each([['cross-site'], ['same-site'], ['anything else']])('Sec-Fetch-Site: %s', (site) => {
+    expect(status({ 'sec-fetch-site': site, 'content-type': json })).toBe(403);
+  });
+
+  test.each([[undefined], ['same-origin'], ['none']])('but not with Sec-Fetch-Site: %s', (site) => {
+    expect(status({ 'content-type': json, ...(site === undefined ? {} : { 'sec-fetch-site': site }) })).toBe(
+      undefined,
+    );
+  });
+
+  test.each([
+    ['text/plain'],
+    ['application/x-www-form-urlencoded'],
+    ['multipart/form-data; boundary=x'],
+    ['?'],
+  ])('a body of type %s is a 415', (type) => {
+    expect(status({ 'content-type': type })).toBe(415);
+  });
+
+  test('so is a body without a type; no body needs none', () => {
+    expect(status({ 'content-length': '2' })).toBe(415);
+    expect(status({ 'transfer-encoding': 'chunked' })).toBe(415);
+    expect(status({ 'content-length': '0' })).toBe(undefined);
+    expect(status({})).toBe(undefined);
+  });
+});

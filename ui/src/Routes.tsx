@@ -1,0 +1,41 @@
+import { usePlace } from './hooks/location.ts';
+import { Audit } from './pages/Audit.tsx';
+import { Import } from './pages/Import.tsx';
+import { InvoicePage } from './pages/InvoicePage.tsx';
+import { Invoices } from './pages/Invoices.tsx';
+import { Leases } from './pages/Leases.tsx';
+import { Messages } from './pages/Messages.tsx';
+import { NotFound } from './pages/NotFound.tsx';
+import { Overview } from './pages/Overview.tsx';
+import { Report } from './pages/Report.tsx';
+import { Runbook } from './pages/Runbook.tsx';
+import { RunPage } from './pages/RunPage.tsx';
+import { Runs } from './pages/Runs.tsx';
+
+/** The view that the URL names. */
+export function Routes() {
+  const place = usePlace();
+  const [, first = '', id] = place.path.split('/').map(decodeURIComponent);
+  switch (first) {
+    case '':
+      return <Overview />;
+    case 'invoices':
+      return id === undefined ? <Invoices place={place} /> : <InvoicePage key={id} id={id} />;
+    case 'import':
+      return <Import />;
+    case 'runs':
+      return id === undefined ? <Runs place={place} /> : <RunPage key={id} id={id} />;
+    case 'leases':
+      return <Leases />;
+    case 'messages':
+      return <Messages place={place} />;
+    case 'report':
+      return <Report place={place} />;
+    case 'runbook':
+      return <Runbook />;
+    case 'audit':
+      return <Audit place={place} />;
+    default:
+      return <NotFound />;
+  }
+}

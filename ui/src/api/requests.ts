@@ -1,0 +1,85 @@
+import { z } from 'zod';
+import { auditAnswer, reportAnswer } from '../../../src/ops/answers/figureAnswers.ts';
+import {
+  importAnswer,
+  invoiceDetailAnswer,
+  invoicesAnswer,
+  refundAnswer,
+} from '../../../src/ops/answers/invoiceAnswers.ts';
+import { leasesAnswer, releasedAnswer } from '../../../src/ops/answers/leaseAnswers.ts';
+import {
+  deadLettersAnswer,
+  outboxAnswer,
+  outboxMessageAnswer,
+  redrivenAnswer,
+} from '../../../src/ops/answers/messageAnswers.ts';
+import { meAnswer, overviewAnswer } from '../../../src/ops/answers/overviewAnswers.ts';
+import { runAnswer, runsAnswer, startedAnswer } from '../../../src/ops/answers/runAnswers.ts';
+import { call } from './call.ts';
+
+type Query = Readonly<Record<string, string | undefined>>;
+
+/** A path with those parameters that have a value. */
+export function withQuery(path: string, query: Query): string {
+  const given = Object.entries(query).flatMap(([name, value]) =>
+    value === undefined || value === '' ? [] : [[name, value] as [string, string]],
+  );
+  return given.length === 0 ? path : `${path}?${new URLSearchParams(given)}`;
+}
+
+const one = (kind: string, id: string) => `${kind}/${encodeURIComponent(id)}`;
+const post = (body: unknown) => ({ method: 'POST', body }) as const;
+/** The same change, sent again by accident, has no second effect. */
+const once = () => ({ 'idempotency-key': crypto.randomUUID() });
+
+/** A change of everything that matches a filter. */
+export interface BulkRequest {
+  action: 'retry' | 'void' | 'redrive' | 'discard';
+  filter: Readonly<Record<string, string | undefined>>;
+}
+
+/** Every call that the dashboard makes. */
+export const api = {
+  me: () => call(meAnswer, 'me'),
+  overview: () => call(overviewAnswer, 'overview'),
+  pause: (body: { reason: string; until?: string }) => call(z.unknown(), 'pause', post(body)),
+  resume: (reason?: string) => call(z.unknown(), 'resume', post(reason === undefined ? {} : { reason })),
+
+  invoices: (query: Query) => call(invoicesAnswer, withQuery('invoices', query)),
+  invoice: (id: string) => call(invoiceDetailAnswer, one('invoices', id)),
+  importRows: (text: { content: string; type: string }) =>
+    call(importAnswer, 'invoices', { method: 'POST', text }),
+  retry: (id: string, body: { reason?: string; notCharged?: true; paymentMethod?: string }) =>
+    call(invoiceDetailAnswer, `${one('invoices', id)}/retry`, post(body)),
+  void: (id: string, reason: string) =>
+    call(invoiceDetailAnswer, `${one('invoices', id)}/void`, post({ reason })),
+  moveDueDate: (id: string, dueAt: string) =>
+    call(invoiceDetailAnswer, one('invoices', id), { method: 'PATCH', body: { dueAt } }),
+  refund: (id: string, body: { reason: string; amountMinor?: number }) =>
+    call(refundAnswer, `${one('invoices', id)}/refund`, { ...post(body), headers: once() }),
+
+  runs: (query: Query) => call(runsAnswer, withQuery('runs', query)),
+  run: (id: string) => call(runAnswer, one('runs', id)),
+  startRun: (body: { job: string; dryRun?: boolean; resume?: string }) =>
+    call(startedAnswer, 'runs', { ...post(body), headers: once() }),
+  cancelRun: (id: string, reason?: string) =>
+    call(runAnswer, `${one('runs', id)}/cancel`, post(reason === undefined ? {} : { reason })),
+
+  bulk: (body: BulkRequest & { reason: string; dryRun?: boolean; cap?: number }) =>
+    call(startedAnswer, 'bulk', { ...post(body), headers: once() }),
+
+  leases: () => call(leasesAnswer, 'locks'),
+  release: (body: { key: string; expectedOwner: string; reason: string }) =>
+    call(releasedAnswer, 'locks/release', post(body)),
+
+  outbox: (query: Query) => call(outboxAnswer, withQuery('outbox', query)),
+  redriveOutbox: (id: string, reason?: string) =>
+    call(outboxMessageAnswer, `${one('outbox', id)}/redrive`, post(reason === undefined ? {} : { reason })),
+  deadLetters: () => call(deadLettersAnswer, 'dead-letters'),
+  redrive: (ids: readonly string[]) => call(redrivenAnswer, 'dead-letters/redrive', post({ ids })),
+  discard: (ids: readonly string[], reason: string) =>
+    call(z.unknown(), 'dead-letters/discard', post({ ids, reason })),
+
+  report: (query: Query) => call(reportAnswer, withQuery('report', query)),
+  audit: (query: Query) => call(auditAnswer, withQuery('audit', query)),
+};

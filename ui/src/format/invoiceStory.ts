@@ -1,0 +1,31 @@
+import type { InvoiceDetailAnswer } from '../../../src/ops/answers/invoiceAnswers.ts';
+
+/** One sentence that says how an invoice stands, and what to do if it is not paid. `now` is in milliseconds. Pure. */
+export function invoiceStory(
+  { status, reason, payment, actionableAt, dueAt, timeline }: InvoiceDetailAnswer,
+  now: number,
+) {
+  const why = reason ?? timeline.at(-1)?.reason;
+  const because = typeof why === 'string' && why !== '' ? `: ${why}` : '';
+  switch (status) {
+    case 'paid':
+      return 'It is paid.';
+    case 'voided':
+      return `It was voided and is never charged${because}.`;
+    case 'declined':
+      return `The bank declined it for good${because}. Retry it, with another payment method if the customer gives you one, or void it.`;
+    case 'parked':
+      return payment.unknownSince === undefined
+        ? `It waits for you${because}. Put right what is wrong, then retry or void it.`
+        : `It may have been charged${because}. Retry it: a charge that went through is found, not repeated.`;
+    case 'processing':
+      return 'Its payment is under way at the provider. A bank debit takes days; there is nothing to do.';
+    case 'claimed':
+      return 'It is being paid right now.';
+    case 'pending':
+      if (Date.parse(dueAt) > now) return 'It is not due yet.';
+      if (actionableAt !== null && Date.parse(actionableAt) > now)
+        return `The last try came to nothing${because}. It is tried again by itself.`;
+      return 'It is due; the next run charges it.';
+  }
+}

@@ -1,0 +1,29 @@
+import type { TimelineEntry } from '../../../src/ops/answers/invoiceAnswers.ts';
+
+/** What an entry of a timeline says besides its time, event and instance; internal ids come last. */
+const names: readonly (readonly [field: string, label: string])[] = [
+  ['reason', 'because'],
+  ['attempt', 'attempt'],
+  ['keyNumber', 'key'],
+  ['key', 'key'],
+  ['paymentId', 'payment'],
+  ['state', 'state'],
+  ['method', 'method'],
+  ['amountMinor', 'amount (minor units)'],
+  ['refundId', 'refund'],
+  ['from', 'from'],
+  ['to', 'to'],
+  ['nextAt', 'next try'],
+  ['fence', 'fence'],
+  ['runId', 'run'],
+  ['batchId', 'batch'],
+];
+
+/** The facts of an entry, in the order in which people look for them. Pure. */
+export function timelineFacts(entry: TimelineEntry): { label: string; value: string }[] {
+  return names.flatMap(([field, label]) => {
+    const value = entry[field];
+    if (value === undefined || value === null || value === '') return [];
+    return [{ label, value: typeof value === 'string' ? value : JSON.stringify(value) }];
+  });
+}

@@ -1,0 +1,24 @@
+import { createContext } from 'preact';
+import { useContext } from 'preact/hooks';
+import type { MeAnswer } from '../../../src/ops/answers/overviewAnswers.ts';
+
+/** Who uses the page, and where. */
+export const Session = createContext<MeAnswer>({
+  actor: '',
+  roles: [],
+  environment: '',
+  version: '',
+  job: '',
+  calls: [],
+});
+
+/** Why the user cannot change anything; undefined if they can. */
+export function useReadOnly(): string | undefined {
+  const { roles } = useContext(Session);
+  return roles.includes('ops.write') ? undefined : 'You can read; changes need the role ops.write.';
+}
+
+/** Whether the app that answers has this call: an older release may not. */
+export function useHasCall(call: string): boolean {
+  return useContext(Session).calls.includes(call);
+}

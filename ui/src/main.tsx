@@ -1,0 +1,13 @@
+import './withoutEval.ts';
+import { render } from 'preact';
+import { App } from './App.tsx';
+import { askOtherTabs, shareKey } from './api/key.ts';
+import { followLinks } from './hooks/location.ts';
+import './style.css';
+
+await askOtherTabs();
+shareKey();
+document.addEventListener('click', followLinks);
+const root = document.getElementById('app');
+if (root === null) throw new Error('index.html has no element "app"');
+render(<App />, root);

@@ -1,0 +1,149 @@
+import { useState } from 'preact/hooks';
+import type { InvoiceDetailAnswer } from '../../../src/ops/answers/invoiceAnswers.ts';
+import { CallFailed } from '../api/call.ts';
+import { api } from '../api/requests.ts';
+import { invoiceStory } from '../format/invoiceStory.ts';
+import { usePolled } from '../hooks/polled.ts';
+import { ActionButton } from '../parts/ActionButton.tsx';
+import { Amount } from '../parts/Amount.tsx';
+import { CopyId } from '../parts/CopyId.tsx';
+import { DueDateDialog } from '../parts/DueDateDialog.tsx';
+import { Link } from '../parts/Link.tsx';
+import { Loaded } from '../parts/Loaded.tsx';
+import { Page } from '../parts/Page.tsx';
+import { RefundDialog } from '../parts/RefundDialog.tsx';
+import { RetryDialog } from '../parts/RetryDialog.tsx';
+import { Reversals } from '../parts/Reversals.tsx';
+import { Status } from '../parts/Status.tsx';
+import { ExactTime, Time } from '../parts/Time.tsx';
+import { Timeline } from '../parts/Timeline.tsx';
+import { VoidDialog } from '../parts/VoidDialog.tsx';
+
+type Action = keyof InvoiceDetailAnswer['actions'];
+
+const actions: readonly (readonly [Action, string])[] = [
+  ['retry', 'Retry…'],
+  ['refund', 'Refund…'],
+  ['moveDueDate', 'Due date…'],
+  ['void', 'Void…'],
+];
+
+const dialogs = { retry: RetryDialog, refund: RefundDialog, moveDueDate: DueDateDialog, void: VoidDialog };
+
+/** One invoice: how it stands, what may be done with it, and its life. */
+export function InvoicePage({ id }: { id: string }) {
+  const look = usePolled({
+    name: `invoice ${id}`,
+    load: () => api.invoice(id),
+    isBusy: ({ status }) => status === 'claimed' || status === 'pending' || status === 'processing',
+  });
+  const [open, setOpen] = useState<Action>();
+  const unknown = look.error instanceof CallFailed && look.error.status === 404;
+  const Opened = open === undefined ? undefined : dialogs[open];
+  return (
+    <Page
+      title={id}
+      actions={
+        look.data === undefined
+          ? undefined
+          : actions.map(([action, label]) => {
+              const permitted = look.data?.actions[action];
+              return (
+                <ActionButton
+                  key={action}
+                  label={label}
+                  danger={action === 'void'}
+                  why={permitted?.allowed === false ? permitted.why : undefined}
+                  onClick={() => setOpen(action)}
+                />
+              );
+            })
+      }
+    >
+      {unknown ? (
+        <div class="empty">
+          <p>There is no invoice with this id. Capital and small letters matter.</p>
+          <Link to="/invoices">All invoices</Link>
+        </div>
+      ) : (
+        <Loaded look={look}>{(invoice) => <Details invoice={invoice} />}</Loaded>
+      )}
+      {Opened !== undefined && look.data !== undefined && (
+        <Opened invoice={look.data} close={() => setOpen(undefined)} done={look.reload} />
+      )}
+    </Page>
+  );
+}
+
+function Details({ invoice }: { invoice: InvoiceDetailAnswer }) {
+  const { customerId, dueAt, description, payment, attempts, paymentMethod, claim, status } = invoice;
+  return (
+    <>
+      <p class="story">
+        <Status of={status} /> {invoiceStory(invoice, Date.now())}
+      </p>
+      <dl class="facts">
+        <dt>Amount</dt>
+        <dd>
+          <Amount {...invoice} />
+        </dd>
+        <dt>Customer</dt>
+        <dd>
+          <Link to={`/invoices?${new URLSearchParams({ customer: customerId })}`}>{customerId}</Link>
+        </dd>
+        <dt>Due</dt>
+        <dd>
+          <ExactTime at={dueAt} /> (<Time at={dueAt} />)
+        </dd>
+        {invoice.actionableAt !== null && status === 'pending' && (
+          <>
+            <dt>Next try</dt>
+            <dd>
+              <Time at={invoice.actionableAt} />
+            </dd>
+          </>
+        )}
+        {description !== null && (
+          <>
+            <dt>Description</dt>
+            <dd>{description}</dd>
+          </>
+        )}
+        <dt>Payment method</dt>
+        <dd>{payment.method?.id ?? paymentMethod ?? "the customer's default"}</dd>
+        <dt>Idempotency key</dt>
+        <dd>
+          number {payment.keyNumber}, {attempts} of 5 attempts
+        </dd>
+        {payment.id !== undefined && (
+          <>
+            <dt>Payment</dt>
+            <dd>
+              <CopyId id={payment.id} />
+            </dd>
+          </>
+        )}
+        {payment.inProgress !== undefined && (
+          <>
+            <dt>In progress</dt>
+            <dd>
+              <CopyId id={payment.inProgress.id} /> {payment.inProgress.state}, since{' '}
+              <Time at={payment.inProgress.since} />
+            </dd>
+          </>
+        )}
+        {claim !== null && (
+          <>
+            <dt>Claimed</dt>
+            <dd>
+              by {claim.by}, fence {claim.fence}, <Time at={claim.at} />
+            </dd>
+          </>
+        )}
+      </dl>
+      <Reversals invoice={invoice} />
+      <h2>Timeline</h2>
+      <Timeline entries={invoice.timeline} />
+    </>
+  );
+}

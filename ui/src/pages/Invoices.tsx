@@ -1,0 +1,180 @@
+import { useState } from 'preact/hooks';
+import { invoiceStatuses } from '../../../src/invoice/invoiceStatus.ts';
+import type { InvoiceAnswer } from '../../../src/ops/answers/invoiceAnswers.ts';
+import { download } from '../api/call.ts';
+import { api, withQuery } from '../api/requests.ts';
+import { counted, sumsText } from '../format/amountText.ts';
+import { go, type Place } from '../hooks/location.ts';
+import { usePolled } from '../hooks/polled.ts';
+import { useHasCall } from '../hooks/session.ts';
+import { ActionButton } from '../parts/ActionButton.tsx';
+import { announce } from '../parts/Announcements.tsx';
+import { BulkAllDialog } from '../parts/BulkAllDialog.tsx';
+import { BulkDialog } from '../parts/BulkDialog.tsx';
+import { failureText } from '../parts/Failure.tsx';
+import { type Filter, Filters } from '../parts/Filters.tsx';
+import { invoiceColumns } from '../parts/invoiceColumns.tsx';
+import { Link } from '../parts/Link.tsx';
+import { Loaded } from '../parts/Loaded.tsx';
+import { Page } from '../parts/Page.tsx';
+import { Pager } from '../parts/Pager.tsx';
+import { Table } from '../parts/Table.tsx';
+
+const filters: readonly Filter[] = [
+  { name: 'status', label: 'Status', kind: { options: [['', 'all'], ...invoiceStatuses] } },
+  { name: 'customer', label: 'Customer', kind: 'text' },
+  { name: 'currency', label: 'Currency', kind: 'text' },
+  { name: 'dueAfter', label: 'Due from', kind: 'date' },
+  { name: 'dueBefore', label: 'Due before', kind: 'date' },
+];
+
+/** The invoices that match, and what may be done with several of them. */
+export function Invoices({ place }: { place: Place }) {
+  const { query } = place;
+  const asked = queryOf(query);
+  const list = withQuery('invoices', asked);
+  const look = usePolled({ name: list, load: () => api.invoices(asked), isBusy: someClaimed });
+  const [selection, setSelection] = useState<{ of: string; ids: ReadonlySet<string> }>({
+    of: list,
+    ids: new Set(),
+  });
+  const [bulk, setBulk] = useState<'retry' | 'void'>();
+  const [all, setAll] = useState<string>();
+  const mayBulk = useHasCall('startBulk');
+  // What was selected in another list is selected no more.
+  const selected = selection.of === list ? selection.ids : new Set<string>();
+  const select = (ids: ReadonlySet<string>) => setSelection({ of: list, ids });
+  const chosen = look.data?.invoices.filter(({ id }) => selected.has(id)) ?? [];
+  const { continuation: _, ...filter } = asked;
+  const allMatching = all === list;
+
+  return (
+    <Page
+      title="Invoices"
+      actions={
+        <>
+          <button type="button" onClick={() => void exportCsv(filter)}>
+            CSV
+          </button>
+          <Link to="/import" class="button">
+            Import
+          </Link>
+        </>
+      }
+    >
+      <Filters place={place} filters={filters} />
+      <Loaded look={look}>
+        {({ invoices, continuation }) => (
+          <>
+            {selected.size > 0 && (
+              <section class="selection" aria-label="Selection">
+                <p>
+                  {counted(chosen.length, 'invoice')} selected: {sumsText(chosen)}
+                </p>
+                {mayBulk && continuation !== null && asked.status !== undefined && (
+                  <button
+                    type="button"
+                    aria-pressed={allMatching}
+                    onClick={() => setAll(allMatching ? undefined : list)}
+                  >
+                    {allMatching ? 'All that match are selected' : 'Select all that match'}
+                  </button>
+                )}
+                <ActionButton label="Retry…" why={whyNot(chosen, 'retry')} onClick={() => setBulk('retry')} />
+                <ActionButton
+                  label="Void…"
+                  why={whyNot(chosen, 'void')}
+                  danger
+                  onClick={() => setBulk('void')}
+                />
+              </section>
+            )}
+            <Table
+              caption="Invoices"
+              columns={invoiceColumns}
+              rows={invoices}
+              keyOf={({ id }) => id}
+              stateOf={({ status, attempts }) => `${status} ${attempts}`}
+              selection={{ selected, change: select }}
+              empty={<NoInvoices filtered={list !== 'invoices'} />}
+            />
+            <Pager place={place} continuation={continuation} shown={invoices.length} />
+          </>
+        )}
+      </Loaded>
+      {bulk !== undefined && allMatching && (
+        <BulkAllDialog request={{ action: bulk, filter }} what="invoice" close={() => setBulk(undefined)} />
+      )}
+      {bulk !== undefined && !allMatching && (
+        <BulkDialog
+          action={bulk}
+          invoices={chosen}
+          close={() => setBulk(undefined)}
+          done={(text) => {
+            announce(text);
+            select(new Set());
+            look.reload();
+          }}
+        />
+      )}
+    </Page>
+  );
+}
+
+function queryOf(query: URLSearchParams): Record<string, string | undefined> {
+  const given = (name: string) => query.get(name) ?? undefined;
+  const day = (name: string) => {
+    const value = given(name);
+    return value === undefined ? undefined : `${value.slice(0, 10)}T00:00:00Z`;
+  };
+  return {
+    status: given('status'),
+    customer: given('customer'),
+    currency: given('currency')?.toUpperCase(),
+    dueAfter: day('dueAfter'),
+    dueBefore: day('dueBefore'),
+    continuation: given('page'),
+  };
+}
+
+function someClaimed({ invoices }: { invoices: readonly InvoiceAnswer[] }): boolean {
+  return invoices.some(({ status }) => status === 'claimed' || status === 'processing');
+}
+
+const fitting: Readonly<Record<'retry' | 'void', readonly InvoiceAnswer['status'][]>> = {
+  retry: ['parked', 'declined'],
+  void: ['pending', 'parked', 'declined', 'processing'],
+};
+
+/** Why an action fits none of the chosen invoices; undefined if it fits some. The app decides on each. */
+function whyNot(chosen: readonly InvoiceAnswer[], action: 'retry' | 'void'): string | undefined {
+  return chosen.some(({ status }) => fitting[action].includes(status))
+    ? undefined
+    : `None of them is ${fitting[action].join(' or ')}.`;
+}
+
+function NoInvoices({ filtered }: { filtered: boolean }) {
+  return filtered ? (
+    <>
+      <p>No invoice matches these filters.</p>
+      <button type="button" onClick={() => go('/invoices')}>
+        Clear the filters
+      </button>
+    </>
+  ) : (
+    <>
+      <p>No invoices yet.</p>
+      <Link to="/import" class="button">
+        Import some
+      </Link>
+    </>
+  );
+}
+
+async function exportCsv(filter: Record<string, string | undefined>): Promise<void> {
+  try {
+    await download(withQuery('invoices.csv', filter), 'invoices.csv', 'text/csv');
+  } catch (error) {
+    announce(failureText(error));
+  }
+}

@@ -1,0 +1,157 @@
+import { useState } from 'preact/hooks';
+import type { OverviewAnswer } from '../../../src/ops/answers/overviewAnswers.ts';
+import { api } from '../api/requests.ts';
+import { countText, sumsText } from '../format/amountText.ts';
+import { duration } from '../format/relativeTime.ts';
+import { usePolled } from '../hooks/polled.ts';
+import { useHasCall } from '../hooks/session.ts';
+import { ActionButton } from '../parts/ActionButton.tsx';
+import { AttentionList } from '../parts/AttentionList.tsx';
+import { Figure } from '../parts/Figure.tsx';
+import { Link } from '../parts/Link.tsx';
+import { Loaded } from '../parts/Loaded.tsx';
+import { Page } from '../parts/Page.tsx';
+import { PaidChart } from '../parts/PaidChart.tsx';
+import { PauseBanner } from '../parts/PauseBanner.tsx';
+import { PauseDialog } from '../parts/PauseDialog.tsx';
+import { RunTable } from '../parts/RunTable.tsx';
+import { StartRunDialog } from '../parts/StartRunDialog.tsx';
+
+/** Is everything being paid? What needs a person comes first. */
+export function Overview() {
+  const look = usePolled({ name: 'overview', load: api.overview, isBusy });
+  const [starting, setStarting] = useState(false);
+  const [pausing, setPausing] = useState(false);
+  const mayPause = useHasCall('pausePayments');
+  return (
+    <Page
+      title="Overview"
+      actions={
+        <>
+          {mayPause && look.data?.paused === null && (
+            <ActionButton label="Pause…" danger onClick={() => setPausing(true)} />
+          )}
+          <ActionButton label="Start run…" onClick={() => setStarting(true)} />
+        </>
+      }
+    >
+      <Loaded look={look}>
+        {(overview) => (
+          <>
+            <PauseBanner pause={overview.paused} done={look.reload} />
+            <AttentionList attention={overview.attention} reload={look.reload} />
+            <Figures of={overview} />
+            <div class="columns">
+              <PaidChart hours={overview.paidPerHour} />
+              <Standing of={overview} />
+            </div>
+            <h2>Recent runs</h2>
+            <RunTable
+              runs={overview.runs}
+              caption="Recent runs"
+              empty={<p>No run has had anything to do yet.</p>}
+            />
+          </>
+        )}
+      </Loaded>
+      {pausing && <PauseDialog close={() => setPausing(false)} done={look.reload} />}
+      {starting && <StartRunDialog close={() => setStarting(false)} />}
+    </Page>
+  );
+}
+
+function isBusy({ backlog, invoices, outbox }: OverviewAnswer): boolean {
+  return backlog.waiting + backlog.claimed + invoices.claimed + outbox.pending > 0;
+}
+
+function Figures({ of: { invoices, backlog, refunded } }: { of: OverviewAnswer }) {
+  const none = Object.values(invoices).every((count) => count === 0);
+  if (none) {
+    return (
+      <div class="empty">
+        <p>No invoices yet.</p>
+        <Link to="/import" class="button">
+          Import some
+        </Link>
+      </div>
+    );
+  }
+  return (
+    <ul class="figures" aria-label="Invoices by state">
+      <Figure name="Due" count={backlog.waiting} to="/invoices?status=pending" note="not claimed yet" />
+      <Figure name="Claimed" count={invoices.claimed} to="/invoices?status=claimed" />
+      <Figure name="Processing" count={invoices.processing} to="/invoices?status=processing" />
+      <Figure
+        name="Paid"
+        count={invoices.paid}
+        to="/invoices?status=paid"
+        tone="good"
+        {...(refunded.length === 0 ? {} : { note: `${sumsText(refunded)} refunded` })}
+      />
+      <Figure name="Declined" count={invoices.declined} to="/invoices?status=declined" tone="warn" />
+      <Figure name="Parked" count={invoices.parked} to="/invoices?status=parked" tone="bad" />
+    </ul>
+  );
+}
+
+function Standing({ of: overview }: { of: OverviewAnswer }) {
+  const { pace, backlog, outbox, leases, parkedReasons, invoices } = overview;
+  const { charges } = pace;
+  return (
+    <dl class="standing">
+      <dt>Allowance</dt>
+      <dd>
+        {charges === null
+          ? 'nothing charged yet'
+          : `${charges.usedPerSecond} of ${charges.allowedPerSecond} calls a second`}
+        {charges !== null &&
+          charges.refusedShare > 0 &&
+          `, ${Math.round(charges.refusedShare * 100)} % refused`}
+      </dd>
+      <dt>Backlog</dt>
+      <dd>{backlogText(backlog)}</dd>
+      <dt>Waiting for later</dt>
+      <dd>{countText(Math.max(0, invoices.pending - backlog.waiting))} due later or waiting for a retry</dd>
+      <dt>Outbox</dt>
+      <dd>
+        <Link to="/messages">
+          {outbox.pending === 0
+            ? 'all sent'
+            : `${countText(outbox.pending)} to send, oldest ${duration(outbox.oldestPendingSeconds)}`}
+        </Link>
+      </dd>
+      <dt>Leases</dt>
+      <dd>
+        <Link to="/leases">
+          {leases === null ? 'the store cannot list them' : `${leases.held} of ${leases.known} held`}
+        </Link>
+      </dd>
+      {parkedReasons.length > 0 && (
+        <>
+          <dt>Parked because</dt>
+          <dd>
+            <ul class="reasons">
+              {parkedReasons.map(({ reason, count }) => (
+                <li key={reason}>
+                  <strong>{countText(count)}</strong> {reason}
+                </li>
+              ))}
+            </ul>
+          </dd>
+        </>
+      )}
+    </dl>
+  );
+}
+
+function backlogText({
+  waiting,
+  claimed,
+  estimatedSeconds,
+  oldestSeconds,
+}: OverviewAnswer['backlog']): string {
+  if (waiting + claimed === 0) return 'everything due is paid';
+  const done =
+    estimatedSeconds === null ? 'nothing is being paid' : `done in about ${duration(estimatedSeconds)}`;
+  return waiting === 0 ? done : `${done}, the first has waited ${duration(oldestSeconds)}`;
+}

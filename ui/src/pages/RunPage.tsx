@@ -1,0 +1,207 @@
+import { useState } from 'preact/hooks';
+import type { RunAnswer } from '../../../src/ops/answers/runAnswers.ts';
+import { CallFailed } from '../api/call.ts';
+import { api } from '../api/requests.ts';
+import { countText } from '../format/amountText.ts';
+import { go } from '../hooks/location.ts';
+import { usePolled } from '../hooks/polled.ts';
+import { ActionButton } from '../parts/ActionButton.tsx';
+import { announce } from '../parts/Announcements.tsx';
+import { CopyId } from '../parts/CopyId.tsx';
+import { Dialog } from '../parts/Dialog.tsx';
+import { Link } from '../parts/Link.tsx';
+import { Loaded } from '../parts/Loaded.tsx';
+import { Page } from '../parts/Page.tsx';
+import { claimedOf, groupsDone, tookText } from '../parts/RunTable.tsx';
+import { Status } from '../parts/Status.tsx';
+import { type Column, Table } from '../parts/Table.tsx';
+import { ExactTime, Time } from '../parts/Time.tsx';
+
+type Group = RunAnswer['groups'][string] & { name: string };
+
+const columns: readonly Column<Group>[] = [
+  { head: 'Group', cell: ({ name }) => name },
+  { head: 'Status', cell: ({ status }) => <Status of={status} /> },
+  { head: 'Owner', cell: ({ lockOwner }) => lockOwner ?? '–' },
+  { head: 'Fence', right: true, cell: ({ fence }) => fence ?? '–' },
+  { head: 'Counts', cell: ({ counts }) => countsText(counts) },
+  { head: 'Why', cell: ({ reason }) => reason ?? '' },
+];
+
+/** Groups that need a look come first. */
+const order: readonly Group['status'][] = [
+  'lost',
+  'failed',
+  'partial',
+  'running',
+  'pending',
+  'skipped',
+  'completed',
+];
+/** Groups that a resumed run does again. */
+const unfinished: readonly Group['status'][] = ['lost', 'failed', 'partial', 'skipped', 'pending', 'running'];
+
+/** One run, group by group. */
+export function RunPage({ id }: { id: string }) {
+  const look = usePolled({
+    name: `run ${id}`,
+    load: () => api.run(id),
+    isBusy: ({ status }) => status === 'running',
+  });
+  const [open, setOpen] = useState<'cancel' | 'resume'>();
+  const run = look.data;
+  // The record of a run that has just been started appears with its first group.
+  const soon = look.error instanceof CallFailed && look.error.status === 404;
+  return (
+    <Page
+      title="Run"
+      actions={
+        run !== undefined && (
+          <>
+            <ActionButton
+              label="Cancel…"
+              why={run.status === 'running' ? undefined : `It is ${run.status}.`}
+              danger
+              onClick={() => setOpen('cancel')}
+            />
+            <ActionButton label="Resume…" why={whyNotResumed(run)} onClick={() => setOpen('resume')} />
+          </>
+        )
+      }
+    >
+      {soon && run === undefined ? (
+        <div class="empty">
+          <p>There is no record of this run. One that has just been started appears in a moment.</p>
+          <button type="button" onClick={look.reload}>
+            Look again
+          </button>
+        </div>
+      ) : (
+        <Loaded look={look}>{(found) => <Details run={found} />}</Loaded>
+      )}
+      {open === 'cancel' && run !== undefined && (
+        <CancelDialog run={run} close={() => setOpen(undefined)} done={look.reload} />
+      )}
+      {open === 'resume' && run !== undefined && <ResumeDialog run={run} close={() => setOpen(undefined)} />}
+    </Page>
+  );
+}
+
+function Details({ run }: { run: RunAnswer }) {
+  const groups = groupsOf(run);
+  const ended = groups.filter(({ status }) => status !== 'pending' && status !== 'running').length;
+  return (
+    <>
+      <p class="story">
+        <Status of={run.status} /> {run.dryRun && 'A preview: nothing is claimed. '}
+        {run.reason}
+        {run.status === 'running' && Date.now() - Date.parse(run.heartbeatAt) > 120_000 && (
+          <strong>
+            No sign of life since <Time at={run.heartbeatAt} />.
+          </strong>
+        )}
+      </p>
+      <progress max={groups.length} value={ended} aria-label="Groups that have ended">
+        {groupsDone(run.groups)}
+      </progress>
+      <dl class="facts">
+        <dt>Run</dt>
+        <dd>
+          <CopyId id={run.runId} />
+        </dd>
+        <dt>{run.dryRun ? 'Would claim' : 'Claimed'}</dt>
+        <dd>
+          {countText(claimedOf(run.counts))}{' '}
+          <span class="quiet">({countsText(run.counts) || 'nothing yet'})</span>
+        </dd>
+        <dt>Groups</dt>
+        <dd>{groupsDone(run.groups)} ended</dd>
+        <dt>Started</dt>
+        <dd>
+          <ExactTime at={run.startedAt} /> (<Time at={run.startedAt} />
+          ), {run.trigger}
+        </dd>
+        <dt>Took</dt>
+        <dd>{tookText(run)}</dd>
+        <dt>Sign of life</dt>
+        <dd>
+          <Time at={run.heartbeatAt} />
+        </dd>
+      </dl>
+      <h2>Groups</h2>
+      <Table
+        caption="Groups of the run"
+        columns={columns}
+        rows={groups}
+        keyOf={({ name }) => name}
+        stateOf={({ status, counts }) => `${status} ${countsText(counts)}`}
+        empty={<p>It has no groups.</p>}
+      />
+      <p>
+        <Link to="/runs">All runs</Link>
+      </p>
+    </>
+  );
+}
+
+function groupsOf({ groups }: RunAnswer): Group[] {
+  return Object.entries(groups)
+    .map(([name, group]) => ({ ...group, name }))
+    .toSorted(
+      (a, b) =>
+        order.indexOf(a.status) - order.indexOf(b.status) ||
+        a.name.localeCompare(b.name, 'en', { numeric: true }),
+    );
+}
+
+/** `claimed 96, contended 2`; counts of nothing are left out. */
+function countsText(counts: RunAnswer['counts']): string {
+  return Object.entries(counts)
+    .filter(([, count]) => count !== 0)
+    .map(([name, count]) => `${name} ${countText(count)}`)
+    .join(', ');
+}
+
+function whyNotResumed(run: RunAnswer): string | undefined {
+  if (run.status === 'running') return 'It is still running.';
+  return groupsOf(run).some(({ status }) => unfinished.includes(status))
+    ? undefined
+    : 'All its groups have completed.';
+}
+
+function CancelDialog({ run, close, done }: { run: RunAnswer; close: () => void; done: () => void }) {
+  return (
+    <Dialog
+      title="Cancel this run?"
+      action="Cancel the run"
+      danger
+      reason="optional"
+      close={close}
+      act={async (reason) => {
+        await api.cancelRun(run.runId, reason);
+        announce('The run is cancelled.');
+        done();
+      }}
+    >
+      <p>Its groups stop after their current batch. What is claimed is still paid; payments stay.</p>
+    </Dialog>
+  );
+}
+
+function ResumeDialog({ run, close }: { run: RunAnswer; close: () => void }) {
+  const left = groupsOf(run).filter(({ status }) => unfinished.includes(status)).length;
+  return (
+    <Dialog
+      title={`Resume ${left} unfinished ${left === 1 ? 'group' : 'groups'}?`}
+      action="Resume"
+      close={close}
+      act={async () => {
+        const { runId } = await api.startRun({ job: run.job, resume: run.runId, dryRun: run.dryRun });
+        announce('A new run does the rest.');
+        go(`/runs/${runId}`);
+      }}
+    >
+      <p>A new run does the groups that have not completed.</p>
+    </Dialog>
+  );
+}

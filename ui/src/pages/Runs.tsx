@@ -1,0 +1,61 @@
+import { useState } from 'preact/hooks';
+import { api, withQuery } from '../api/requests.ts';
+import type { Place } from '../hooks/location.ts';
+import { usePolled } from '../hooks/polled.ts';
+import { ActionButton } from '../parts/ActionButton.tsx';
+import { type Filter, Filters } from '../parts/Filters.tsx';
+import { Loaded } from '../parts/Loaded.tsx';
+import { Page } from '../parts/Page.tsx';
+import { Pager } from '../parts/Pager.tsx';
+import { RunTable } from '../parts/RunTable.tsx';
+import { StartRunDialog } from '../parts/StartRunDialog.tsx';
+
+const filters: readonly Filter[] = [
+  {
+    name: 'status',
+    label: 'Status',
+    kind: { options: [['', 'all'], 'running', 'completed', 'failed', 'abandoned', 'cancelled'] },
+  },
+];
+
+/** Runs of the job, newest first, and the buttons that start one. */
+export function Runs({ place }: { place: Place }) {
+  const asked = {
+    status: place.query.get('status') ?? undefined,
+    continuation: place.query.get('page') ?? undefined,
+  };
+  const look = usePolled({
+    name: withQuery('runs', asked),
+    load: () => api.runs(asked),
+    isBusy: ({ runs }) => runs.some(({ status }) => status === 'running'),
+  });
+  const [starting, setStarting] = useState<'run' | 'preview'>();
+  return (
+    <Page
+      title="Runs"
+      actions={
+        <>
+          <ActionButton label="Preview…" onClick={() => setStarting('preview')} />
+          <ActionButton label="Start run…" onClick={() => setStarting('run')} />
+        </>
+      }
+    >
+      <Filters place={place} filters={filters} />
+      <Loaded look={look}>
+        {({ runs, continuation }) => (
+          <>
+            <RunTable
+              runs={runs}
+              caption="Runs"
+              empty={<p>No run matches. A tick of the timer that finds nothing to do leaves no record.</p>}
+            />
+            <Pager place={place} continuation={continuation} shown={runs.length} />
+          </>
+        )}
+      </Loaded>
+      {starting !== undefined && (
+        <StartRunDialog preview={starting === 'preview'} close={() => setStarting(undefined)} />
+      )}
+    </Page>
+  );
+}

@@ -1,0 +1,70 @@
+import { useState } from 'preact/hooks';
+import { CallFailed } from '../api/call.ts';
+import { keepKey } from '../api/key.ts';
+import { api } from '../api/requests.ts';
+import { usePlatformSignIn } from '../hooks/platformSignIn.ts';
+import { failureText } from '../parts/Failure.tsx';
+
+/** Asks for the function key, tries it, and then shows the view that the URL names. */
+export function SignIn({ enter }: { enter: () => Promise<void> }) {
+  const [key, setKey] = useState('');
+  const [failure, setFailure] = useState('');
+  const platform = usePlatformSignIn();
+
+  async function tryKey(): Promise<void> {
+    keepKey(key.trim());
+    try {
+      await api.me();
+      await enter();
+    } catch (error) {
+      keepKey(undefined);
+      const refused = error instanceof CallFailed && error.status === 401;
+      setFailure(refused ? 'The app does not accept this key.' : failureText(error));
+    }
+  }
+
+  return (
+    <main class="sign-in">
+      <h1>payonce</h1>
+      <form
+        onSubmit={(event) => {
+          event.preventDefault();
+          void tryKey();
+        }}
+      >
+        <label class="field">
+          Function key
+          <input
+            type="password"
+            value={key}
+            required
+            autocomplete="off"
+            aria-describedby="key-help"
+            onInput={(event) => setKey(event.currentTarget.value)}
+          />
+        </label>
+        <p id="key-help" class="quiet">
+          It is kept until you close this tab, and is sent to this app only.
+        </p>
+        {failure !== '' && (
+          <p class="wrong" role="alert">
+            {failure}
+          </p>
+        )}
+        <button type="submit" class="primary">
+          Sign in
+        </button>
+      </form>
+      {platform && (
+        <p>
+          This app also wants to know who you are.{' '}
+          <a
+            href={`/.auth/login/aad?post_login_redirect_uri=${encodeURIComponent(location.pathname + location.search)}`}
+          >
+            Sign in with Microsoft
+          </a>
+        </p>
+      )}
+    </main>
+  );
+}

@@ -1,0 +1,94 @@
+import { useState } from 'preact/hooks';
+import type { OverviewAnswer } from '../../../src/ops/answers/overviewAnswers.ts';
+import { counted } from '../format/amountText.ts';
+import { ActionButton } from './ActionButton.tsx';
+import { Link } from './Link.tsx';
+import { RedriveAllDialog } from './RedriveAllDialog.tsx';
+import { StartRunDialog } from './StartRunDialog.tsx';
+import { Time } from './Time.tsx';
+
+type Item = OverviewAnswer['attention'][number];
+
+interface Told {
+  text: (count: number) => string;
+  review: readonly [to: string, label: string];
+  /** The entry of the runbook. */
+  runbook: string;
+  fix?: { label: string; dialog: 'redrive' | 'run' };
+}
+
+const told: Readonly<Record<Item['code'], Told>> = {
+  'nothing-paid': {
+    text: (count) => `${counted(count, 'invoice is', 'invoices are')} due and nothing is being paid`,
+    review: ['/runs', 'Review runs'],
+    runbook: 'alerts-due-unpaid',
+    fix: { label: 'Start run…', dialog: 'run' },
+  },
+  disputes: {
+    text: (count) =>
+      `${counted(count, 'dispute waits', 'disputes wait')} for an answer at the payment provider`,
+    review: ['/report', 'Review report'],
+    runbook: 'alerts-payment-disputed',
+  },
+  'dead-letters': {
+    text: (count) => `${counted(count, 'message was', 'messages were')} given up`,
+    review: ['/messages?tab=dead', 'Review messages'],
+    runbook: 'alerts-dead-letters',
+    fix: { label: 'Redrive…', dialog: 'redrive' },
+  },
+  'outbox-parked': {
+    text: (count) =>
+      `${counted(count, 'message of the outbox was', 'messages of the outbox were')} refused by its queue`,
+    review: ['/messages?status=parked', 'Review outbox'],
+    runbook: 'messages-of-the-outbox-parked',
+  },
+  'invoices-parked': {
+    text: (count) => `${counted(count, 'invoice is', 'invoices are')} parked: a person has to look`,
+    review: ['/invoices?status=parked', 'Review invoices'],
+    runbook: 'invoices-parked',
+  },
+  'stale-claims': {
+    text: (count) =>
+      `${counted(count, 'claim gives', 'claims give')} no sign of life; the next run takes over`,
+    review: ['/invoices?status=claimed', 'Review invoices'],
+    runbook: 'invoices-claimed',
+    fix: { label: 'Start run…', dialog: 'run' },
+  },
+};
+
+/** What needs a person, the most urgent first, each with what fixes it; one quiet line on a good day. */
+export function AttentionList({ attention, reload }: { attention: readonly Item[]; reload: () => void }) {
+  const [open, setOpen] = useState<'redrive' | 'run'>();
+  const close = () => setOpen(undefined);
+  if (attention.length === 0) return <p class="calm-day">Nothing needs you.</p>;
+  return (
+    <>
+      <ul class="attention" aria-label="Needs you">
+        {attention.map(({ code, count, since }) => {
+          const { text, review, fix, runbook } = told[code];
+          return (
+            <li key={code}>
+              <p>
+                {text(count)}
+                {since !== null && (
+                  <>
+                    , since <Time at={since} />
+                  </>
+                )}
+              </p>
+              <div class="actions">
+                <Link to={`/runbook#${runbook}`}>What to do</Link>
+                <Link to={review[0]} class="button">
+                  {review[1]}
+                </Link>
+                {fix !== undefined && <ActionButton label={fix.label} onClick={() => setOpen(fix.dialog)} />}
+              </div>
+            </li>
+          );
+        })}
+      </ul>
+      {open === 'redrive' && <RedriveAllDialog close={close} done={reload} />}
+      {open === 'run' && <StartRunDialog close={close} />}
+    </>
+  );
+}

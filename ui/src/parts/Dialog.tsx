@@ -1,0 +1,119 @@
+import type { ComponentChildren } from 'preact';
+import { useEffect, useId, useRef, useState } from 'preact/hooks';
+import { failureText } from './Failure.tsx';
+
+interface DialogProps {
+  /** The question, with what it is about. */
+  title: string;
+  children?: ComponentChildren;
+  /** What the button does. */
+  action: string;
+  /** Whether it asks why, for the audit trail. */
+  reason?: 'required' | 'optional';
+  /** What has to be typed, for what cannot be undone. */
+  typed?: string;
+  /** What is still wrong with the fields inside; undefined if nothing is. */
+  wrong?: string | undefined;
+  danger?: boolean;
+  /** Does it. The dialog closes if this resolves, and shows the error if it rejects. */
+  act: (reason: string | undefined) => Promise<void>;
+  close: () => void;
+}
+
+/** A question before something is changed. The focus begins on Cancel, and goes back to where it was. */
+export function Dialog(props: DialogProps) {
+  const { title, children, action, reason, typed, wrong, danger = false, act, close } = props;
+  const dialog = useRef<HTMLDialogElement>(null);
+  const cancel = useRef<HTMLButtonElement>(null);
+  const [why, setWhy] = useState('');
+  const [typedText, setTyped] = useState('');
+  const [failure, setFailure] = useState('');
+  const [busy, setBusy] = useState(false);
+  const id = useId();
+
+  useEffect(() => {
+    const before = document.activeElement;
+    dialog.current?.showModal();
+    cancel.current?.focus();
+    return () => {
+      if (before instanceof HTMLElement) before.focus();
+    };
+  }, []);
+
+  const missing =
+    wrong ??
+    (typed !== undefined && typedText !== typed ? `Type ${typed} to go on.` : undefined) ??
+    (reason === 'required' && why.trim() === '' ? 'Say why: it goes into the audit trail.' : undefined);
+
+  async function submit(): Promise<void> {
+    if (missing !== undefined) {
+      setFailure(missing);
+      return;
+    }
+    setBusy(true);
+    setFailure('');
+    try {
+      await act(why.trim() === '' ? undefined : why.trim());
+      close();
+    } catch (error) {
+      setFailure(failureText(error));
+      setBusy(false);
+    }
+  }
+
+  return (
+    <dialog
+      ref={dialog}
+      aria-labelledby={`${id}-title`}
+      onCancel={(event) => {
+        event.preventDefault();
+        if (!busy) close();
+      }}
+    >
+      <form
+        noValidate
+        onSubmit={(event) => {
+          event.preventDefault();
+          void submit();
+        }}
+      >
+        <h2 id={`${id}-title`}>{title}</h2>
+        {children}
+        {typed !== undefined && (
+          <label class="field">
+            Type <code>{typed}</code>
+            <input
+              value={typedText}
+              onInput={(event) => setTyped(event.currentTarget.value)}
+              autocomplete="off"
+            />
+          </label>
+        )}
+        {reason !== undefined && (
+          <label class="field">
+            Reason{reason === 'optional' ? ' (optional)' : ''}
+            <input
+              value={why}
+              maxLength={500}
+              onInput={(event) => setWhy(event.currentTarget.value)}
+              aria-describedby={failure === '' ? undefined : `${id}-failure`}
+            />
+          </label>
+        )}
+        {failure !== '' && (
+          <p class="wrong" role="alert" id={`${id}-failure`}>
+            {failure}
+          </p>
+        )}
+        <footer>
+          <button type="button" ref={cancel} disabled={busy} onClick={close}>
+            Cancel
+          </button>
+          <button type="submit" class={danger ? 'danger' : 'primary'} disabled={busy}>
+            {busy ? 'Working …' : action}
+          </button>
+        </footer>
+      </form>
+    </dialog>
+  );
+}

@@ -1,0 +1,22 @@
+import type { ComponentChildren } from 'preact';
+import { addressOf } from '../hooks/location.ts';
+
+interface LinkProps {
+  to: string;
+  children: ComponentChildren;
+  class?: string;
+  'aria-current'?: 'page';
+}
+
+/** A link to another view. */
+export function Link({ to, children, ...rest }: LinkProps) {
+  return (
+    <a href={addressOf(to)} {...rest}>
+      {children}
+    </a>
+  );
+}
+
+export function invoicePath(id: string): string {
+  return `/invoices/${encodeURIComponent(id)}`;
+}

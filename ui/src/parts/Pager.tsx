@@ -1,0 +1,45 @@
+import { countText } from '../format/amountText.ts';
+import { go, type Place, withFilters } from '../hooks/location.ts';
+
+/** What the history remembers of a page that Next has led to. */
+const reached = 'by Next';
+
+/**
+ * Previous and Next of a list. The URL holds where the page begins. A list knows only how to go on, so the way back is the
+ * browser's history; a page that was opened by its link leads back to the first one.
+ */
+export function Pager({
+  place,
+  continuation,
+  shown,
+}: {
+  place: Place;
+  continuation: string | null;
+  shown: number;
+}) {
+  const first = place.query.get('page') === null;
+  if (first && continuation === null) return null;
+  return (
+    <nav class="pager" aria-label="Pages">
+      <button
+        type="button"
+        disabled={first}
+        onClick={() =>
+          history.state === reached ? history.back() : go(withFilters(place, { page: undefined }))
+        }
+      >
+        Previous
+      </button>
+      <span>{countText(shown)} on this page</span>
+      <button
+        type="button"
+        disabled={continuation === null}
+        onClick={() =>
+          continuation !== null && go(withFilters(place, { page: continuation }), { state: reached })
+        }
+      >
+        Next
+      </button>
+    </nav>
+  );
+}

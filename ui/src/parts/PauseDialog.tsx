@@ -1,0 +1,29 @@
+import { useState } from 'preact/hooks';
+import { api } from '../api/requests.ts';
+import { announce } from './Announcements.tsx';
+import { Dialog } from './Dialog.tsx';
+
+/** Asks before all payments are paused. */
+export function PauseDialog({ close, done }: { close: () => void; done: () => void }) {
+  const [until, setUntil] = useState('');
+  return (
+    <Dialog
+      title="Pause all payments?"
+      action="Pause"
+      danger
+      reason="required"
+      close={close}
+      act={async (reason = '') => {
+        await api.pause({ reason, ...(until === '' ? {} : { until: `${until}:00Z` }) });
+        announce('Payments are paused. It takes up to 10 seconds.');
+        done();
+      }}
+    >
+      <p>Within 10 seconds no new claim and no new charge begins. Calls in flight finish.</p>
+      <label class="field">
+        Until (UTC, optional)
+        <input type="datetime-local" value={until} onInput={(event) => setUntil(event.currentTarget.value)} />
+      </label>
+    </Dialog>
+  );
+}

@@ -1,0 +1,45 @@
+import { useState } from 'preact/hooks';
+import { parseAmount } from '../../../src/invoice/money.ts';
+import { api } from '../api/requests.ts';
+import { amountText } from '../format/amountText.ts';
+import { announce } from './Announcements.tsx';
+import { Dialog } from './Dialog.tsx';
+import type { InvoiceDialog } from './invoiceDialog.ts';
+
+/** A refund of a part, or of all that is left. */
+export function RefundDialog({ invoice, close, done }: InvoiceDialog) {
+  const { id, amountMinor, currency, reversals } = invoice;
+  const left = amountMinor - (reversals?.refundedMinor ?? 0);
+  const [wanted, setWanted] = useState(amountText(left, currency).replaceAll(',', ''));
+  const parsed = parseAmount(wanted.trim(), currency);
+  return (
+    <Dialog
+      title={`Refund of ${id}: ${amountText(left, currency)} ${currency} left`}
+      action="Refund"
+      danger
+      reason="required"
+      wrong={wrongWith(parsed, left)}
+      close={close}
+      act={async (reason = '') => {
+        if (parsed.kind === 'bad') return;
+        const part = parsed.amountMinor === left ? {} : { amountMinor: parsed.amountMinor };
+        await api.refund(id, { reason, ...part });
+        announce(`A refund of ${wanted.trim()} ${currency} is ordered.`);
+        done();
+      }}
+    >
+      <p>The money goes back to the customer. This cannot be undone.</p>
+      <label class="field">
+        Amount in {currency}
+        <input inputMode="decimal" value={wanted} onInput={(event) => setWanted(event.currentTarget.value)} />
+      </label>
+    </Dialog>
+  );
+}
+
+function wrongWith(parsed: ReturnType<typeof parseAmount>, left: number): string | undefined {
+  if (parsed.kind === 'bad') return `Amount: ${parsed.error}`;
+  return parsed.amountMinor > 0 && parsed.amountMinor <= left
+    ? undefined
+    : 'Amount: expected more than nothing and no more than what is left.';
+}

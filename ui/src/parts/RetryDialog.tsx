@@ -1,0 +1,56 @@
+import { useState } from 'preact/hooks';
+import { api } from '../api/requests.ts';
+import { amountText } from '../format/amountText.ts';
+import { announce } from './Announcements.tsx';
+import { Dialog } from './Dialog.tsx';
+import type { InvoiceDialog } from './invoiceDialog.ts';
+
+/** Another try, with the same key, with a new one, or with another payment method. */
+export function RetryDialog({ invoice, close, done }: InvoiceDialog) {
+  const { id, amountMinor, currency, payment, status } = invoice;
+  const [notCharged, setNotCharged] = useState(false);
+  const [method, setMethod] = useState('');
+  const newKey = notCharged || method.trim() !== '' || status === 'declined';
+  return (
+    <Dialog
+      title={`Charge ${amountText(amountMinor, currency)} ${currency} for ${id} again?`}
+      action="Retry"
+      reason={notCharged ? 'required' : 'optional'}
+      close={close}
+      act={async (reason) => {
+        await api.retry(id, {
+          ...(reason === undefined ? {} : { reason }),
+          ...(notCharged ? { notCharged: true as const } : {}),
+          ...(method.trim() === '' ? {} : { paymentMethod: method.trim() }),
+        });
+        announce(`${id} is due again; the next run charges it.`);
+        done();
+      }}
+    >
+      <p>
+        {newKey
+          ? 'It is a new charge, under a new key. The provider is asked first whether an earlier one went through.'
+          : `It goes out with key ${payment.keyNumber} again. A charge that went through is found, not repeated.`}
+      </p>
+      <label class="field">
+        Another payment method (optional)
+        <input
+          value={method}
+          placeholder="pm_…"
+          autocomplete="off"
+          onInput={(event) => setMethod(event.currentTarget.value)}
+        />
+      </label>
+      {status === 'parked' && (
+        <label class="check">
+          <input
+            type="checkbox"
+            checked={notCharged}
+            onChange={(event) => setNotCharged(event.currentTarget.checked)}
+          />
+          I checked: nothing was charged
+        </label>
+      )}
+    </Dialog>
+  );
+}

@@ -1,0 +1,42 @@
+import { useContext, useState } from 'preact/hooks';
+import { api } from '../api/requests.ts';
+import { countText } from '../format/amountText.ts';
+import { go } from '../hooks/location.ts';
+import { usePolled } from '../hooks/polled.ts';
+import { Session } from '../hooks/session.ts';
+import { announce } from './Announcements.tsx';
+import { Dialog } from './Dialog.tsx';
+
+/** Asks before a run is started. A preview claims nothing and counts what a run would claim. */
+export function StartRunDialog({ close, preview = false }: { close: () => void; preview?: boolean }) {
+  const { job } = useContext(Session);
+  const { data } = usePolled({ name: 'due', load: api.overview });
+  const [dryRun, setDryRun] = useState(preview);
+  const due = data === undefined ? 'the due invoices' : `${countText(data.backlog.waiting)} due invoices`;
+  return (
+    <Dialog
+      title={dryRun ? 'Preview a run?' : `Start a run for ${due}?`}
+      action={dryRun ? 'Preview' : 'Start run'}
+      close={close}
+      act={async () => {
+        const { runId } = await api.startRun({ job, dryRun });
+        announce(dryRun ? 'The preview has started.' : 'The run has started.');
+        go(`/runs/${runId}`);
+      }}
+    >
+      <p>
+        {dryRun
+          ? 'It counts what a run would claim now. Nothing is claimed and nothing is charged.'
+          : 'It claims what is due and sends it to be charged. Invoices that another run has claimed are left to it.'}
+      </p>
+      <label class="check">
+        <input
+          type="checkbox"
+          checked={dryRun}
+          onChange={(event) => setDryRun(event.currentTarget.checked)}
+        />
+        Preview only
+      </label>
+    </Dialog>
+  );
+}

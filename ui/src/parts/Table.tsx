@@ -1,0 +1,103 @@
+import type { ComponentChildren } from 'preact';
+import { useChanged } from '../hooks/changed.ts';
+
+export interface Column<Row> {
+  head: string;
+  cell: (row: Row) => ComponentChildren;
+  /** Numbers and amounts. */
+  right?: true;
+}
+
+interface TableProps<Row> {
+  /** What the table lists; screen readers read it. */
+  caption: string;
+  columns: readonly Column<Row>[];
+  rows: readonly Row[];
+  keyOf: (row: Row) => string;
+  /** What says that a row has changed. */
+  stateOf?: (row: Row) => string;
+  /** The rows can be selected. */
+  selection?: Selection;
+  /** Shown instead of rows. */
+  empty: ComponentChildren;
+}
+
+export interface Selection {
+  selected: ReadonlySet<string>;
+  change: (selected: ReadonlySet<string>) => void;
+}
+
+/** A table, which is a list of cards on a phone: roles are spelled out because CSS would take them away there. */
+export function Table<Row>(props: TableProps<Row>) {
+  const { caption, columns, rows, keyOf, selection, empty } = props;
+  if (rows.length === 0) return <div class="empty">{empty}</div>;
+  return (
+    <table role="table">
+      <caption class="hidden">{caption}</caption>
+      <thead role="rowgroup">
+        <tr role="row">
+          {selection !== undefined && (
+            <th scope="col" role="columnheader" class="pick">
+              <SelectAll ids={rows.map(keyOf)} selection={selection} />
+            </th>
+          )}
+          {columns.map(({ head, right }) => (
+            <th key={head} scope="col" role="columnheader" class={right === true ? 'right' : ''}>
+              {head}
+            </th>
+          ))}
+        </tr>
+      </thead>
+      <tbody role="rowgroup">
+        {rows.map((row) => (
+          <TableRow key={keyOf(row)} row={row} {...props} />
+        ))}
+      </tbody>
+    </table>
+  );
+}
+
+function TableRow<Row>({ row, columns, keyOf, stateOf, selection }: TableProps<Row> & { row: Row }) {
+  const changed = useChanged(stateOf?.(row) ?? '');
+  const id = keyOf(row);
+  return (
+    <tr role="row" class={changed ? 'changed' : ''}>
+      {selection !== undefined && (
+        <td role="cell" class="pick">
+          <input
+            type="checkbox"
+            aria-label={`Select ${id}`}
+            checked={selection.selected.has(id)}
+            onChange={(event) => {
+              const next = new Set(selection.selected);
+              if (event.currentTarget.checked) next.add(id);
+              else next.delete(id);
+              selection.change(next);
+            }}
+          />
+        </td>
+      )}
+      {columns.map(({ head, cell, right }) => (
+        <td key={head} role="cell" data-head={head} class={right === true ? 'right' : ''}>
+          <span class="cell">{cell(row)}</span>
+        </td>
+      ))}
+    </tr>
+  );
+}
+
+function SelectAll({ ids, selection }: { ids: readonly string[]; selection: Selection }) {
+  const all = ids.every((id) => selection.selected.has(id));
+  const some = ids.some((id) => selection.selected.has(id));
+  return (
+    <input
+      type="checkbox"
+      aria-label="Select all on this page"
+      checked={all}
+      ref={(box) => {
+        if (box !== null) box.indeterminate = some && !all;
+      }}
+      onChange={() => selection.change(all ? new Set() : new Set(ids))}
+    />
+  );
+}

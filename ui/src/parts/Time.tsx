@@ -1,0 +1,27 @@
+import { useEffect, useState } from 'preact/hooks';
+import { exactTime, relativeTime } from '../format/relativeTime.ts';
+
+/** A time as seen from now; the exact one shows on hover. */
+export function Time({ at }: { at: string | null | undefined }) {
+  const now = useNow();
+  if (at === null || at === undefined) return <span class="quiet">–</span>;
+  return (
+    <time dateTime={at} title={exactTime(at)}>
+      {relativeTime(Date.parse(at), now)}
+    </time>
+  );
+}
+
+/** A time to the second. */
+export function ExactTime({ at }: { at: string }) {
+  return <time dateTime={at}>{exactTime(at)}</time>;
+}
+
+function useNow(): number {
+  const [now, setNow] = useState(() => Date.now());
+  useEffect(() => {
+    const timer = setInterval(() => setNow(Date.now()), 5_000);
+    return () => clearInterval(timer);
+  }, []);
+  return now;
+}

@@ -1,0 +1,31 @@
+import type { TimelineEntry } from '../../../src/ops/answers/invoiceAnswers.ts';
+import { timelineFacts } from '../format/timelineFacts.ts';
+import { Time } from './Time.tsx';
+
+/** The life of an invoice, latest first. */
+export function Timeline({ entries }: { entries: readonly TimelineEntry[] }) {
+  return (
+    <ol class="timeline" reversed>
+      {entries.toReversed().map((entry, index) => (
+        <li key={`${entry.at} ${entry.what} ${entries.length - index}`} class={toneOf(entry.what)}>
+          <p>
+            <strong>{entry.what}</strong> <Time at={entry.at} /> <span class="quiet">by {entry.by}</span>
+          </p>
+          <ul class="facts-line">
+            {timelineFacts(entry).map(({ label, value }) => (
+              <li key={label}>
+                {label} <code>{value}</code>
+              </li>
+            ))}
+          </ul>
+        </li>
+      ))}
+    </ol>
+  );
+}
+
+function toneOf(what: string): string {
+  if (what === 'paid') return 'good';
+  if (/^(parked|declined|voided|reversed)/.test(what)) return 'bad';
+  return what.startsWith('retry') ? 'warn' : 'calm';
+}

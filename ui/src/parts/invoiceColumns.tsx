@@ -1,0 +1,34 @@
+import type { InvoiceAnswer } from '../../../src/ops/answers/invoiceAnswers.ts';
+import { Amount } from './Amount.tsx';
+import { invoicePath, Link } from './Link.tsx';
+import { Status } from './Status.tsx';
+import type { Column } from './Table.tsx';
+import { Time } from './Time.tsx';
+
+/** What a list of invoices shows of each. */
+export const invoiceColumns: readonly Column<InvoiceAnswer>[] = [
+  { head: 'Invoice', cell: ({ id }) => <Link to={invoicePath(id)}>{id}</Link> },
+  {
+    head: 'Customer',
+    cell: ({ customerId }) => (
+      <Link to={`/invoices?${new URLSearchParams({ customer: customerId })}`}>{customerId}</Link>
+    ),
+  },
+  { head: 'Amount', right: true, cell: Amount },
+  { head: 'Status', cell: ({ status }) => <Status of={status} /> },
+  { head: 'Due', cell: ({ dueAt }) => <Time at={dueAt} /> },
+  { head: 'Why, or until', cell: Waiting },
+];
+
+/** Why an invoice is where it is, or until when it waits. */
+function Waiting({ status, reason, actionableAt, claim, dueAt }: InvoiceAnswer) {
+  if (reason !== null) return <span class="why">{reason}</span>;
+  if (status === 'pending' && actionableAt !== null && actionableAt !== dueAt)
+    return (
+      <>
+        next try <Time at={actionableAt} />
+      </>
+    );
+  if (claim !== null) return <>by {claim.by}</>;
+  return null;
+}
