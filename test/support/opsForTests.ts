@@ -11,6 +11,7 @@ import { cosmosInvoiceTallies } from '../../src/invoice/store/cosmosInvoiceTalli
 import { blobLockStore } from '../../src/locking/stores/blob/blobLockStore.ts';
 import { callerOf } from '../../src/ops/caller.ts';
 import { cosmosAudit } from '../../src/ops/cosmosAudit.ts';
+import type { OpsRequest } from '../../src/ops/http.ts';
 import { opsApi } from '../../src/ops/opsApi.ts';
 import { cosmosOutboxStore } from '../../src/outbox/cosmosOutboxStore.ts';
 import { cosmosPauseStore } from '../../src/pacing/cosmosPaceStore.ts';
@@ -59,7 +60,8 @@ export async function opsForTests({ shardsOfDeployment = 4, provider = {} }: Ops
     invoices,
     tallies: cosmosInvoiceTallies(cosmos.containers.invoices),
     // As if the platform had signed in whoever says so, and everybody else had a key.
-    callerOf: (request: Pick<OpsRequest, 'headers'>) => callerOf(request, request.headers.get('x-ms-client-principal') !== null),
+    callerOf: (request: Pick<OpsRequest, 'headers'>) =>
+      callerOf(request, request.headers.get('x-ms-client-principal') !== null),
     environment: 'test',
     corrections: correctionParts({ invoices, provider, clock }),
     outbox: cosmosOutboxStore(cosmos.containers.invoices, { clock }),

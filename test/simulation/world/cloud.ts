@@ -52,6 +52,7 @@ export function cloudOf(
   return {
     trustedUntil: locks.trustedUntil,
     cloud: {
+      imports: world.imports,
       invoices: memoryInvoiceStore(documents, { clock, shards }),
       outbox: memoryOutboxStore(documents, { clock }),
       lockStore: locks.store,

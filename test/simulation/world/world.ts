@@ -3,6 +3,7 @@ import { memoryLockStore } from '../../../src/testing/locks/memoryLockStore.ts';
 import type { Effects } from '../../../src/workItems/effects.ts';
 import { memoryDocuments, type StoredDocument } from '../../memory/memoryDocuments.ts';
 import { memoryEffects } from '../../memory/memoryEffects.ts';
+import { memoryImportRecords } from '../../memory/memoryImportRecords.ts';
 import { memoryPaceStore } from '../../memory/memoryPaceStore.ts';
 import { memoryPauseStore } from '../../memory/memoryPauseStore.ts';
 import type { Timeline } from '../engine/machine.ts';
@@ -66,6 +67,7 @@ export function createWorld(
     invoices: new Map<string, InvoiceDocument>(),
     locks,
     pace: memoryPaceStore(),
+    imports: memoryImportRecords(now),
     pauses: memoryPauseStore(),
     heads: memoryHeads(),
     cursor: memoryCursor(),
