@@ -183,6 +183,7 @@ describe('GET ops/summary', () => {
       status,
       createdAt,
       shard: '01',
+      ...(status === 'pending' ? { nextAttemptAt: createdAt } : {}),
     });
     for (const item of [
       at('2026-01-01T11:58:30.000Z', 'o1', 'pending'),
@@ -192,6 +193,7 @@ describe('GET ops/summary', () => {
     ])
       await own.cosmos.containers.invoices.items.create(item);
     expect(bodyOf(await own.api.getSummary(aRequest()))).toEqual({
+      paused: null,
       invoices: { pending: 1, claimed: 2, processing: 0, paid: 2, declined: 0, parked: 1, voided: 0 },
       outbox: { pending: 2, parked: 1, oldestPendingSeconds: 90 },
       staleClaims: 1,
