@@ -84,7 +84,8 @@ export async function runManualGroup(
   const report = (record: GroupRecord) =>
     runs.updateGroup({ job: name, runId }, group, record, new Date(clock.now()).toISOString());
   // A dry run repeats all of its work, and counts it again.
-  const countedBefore = () => (dryRun ? {} : countsOf(job, { runs, telemetry }, { runId, group }));
+  const countedBefore = async (): Promise<Counts> =>
+    dryRun ? {} : countsOf(job, { runs, telemetry }, { runId, group });
   try {
     await using lease = await locks.acquire(
       jobLockKey(name, group),
