@@ -49,9 +49,11 @@ export function createStory(parts: FleetParts) {
             ...world.poison.all().flatMap(({ id, status }) => (status === 'poison' ? [id] : [])),
           ];
           const parked = world.parkedMessages();
-          if (ids.length + parked.length === 0) return this.wrapUp();
           // A person does what the alerts ask for.
-          onHost(async ({ app: { ops } }) => {
+          onHost(async ({ app }) => {
+            const { ops } = app;
+            // The next run closes the records of those whose process died.
+            await app.processInvoices();
             if (ids.length > 0) await ops.redriveDeadLetters(aRequest({ body: { ids: ids.slice(0, 100) } }));
             for (const id of parked) await ops.redriveOutbox(aRequest({ params: { id } }));
           });

@@ -21,6 +21,7 @@ import type { Machine } from '../engine/machine.ts';
 import { CallFailed, type Network } from '../engine/network.ts';
 import { documentsOf, type SentTransaction } from './documents.ts';
 import { locksOf, type TrustedUntil } from './locks.ts';
+import type { StorageQueue } from './storageQueue.ts';
 import type { World } from './world.ts';
 
 export interface CloudOfMachine {
@@ -42,13 +43,8 @@ export function cloudOf(
     onSend(sent, locks.trustedUntil),
   );
   const cosmos = throughStore('cosmos');
-  const queue: QueueSender = {
-    sendMessage: (text, options = {}) =>
-      throughQueue(() => {
-        const decoded = Buffer.from(text, 'base64').toString();
-        world.queues.workItems.put(decoded, (options.visibilityTimeout ?? 0) * 1000);
-      }, options.abortSignal) as ReturnType<QueueSender['sendMessage']>,
-  };
+  const queue = senderTo(world.queues.workItems);
+  const poisonQueue = senderTo(world.queues.poison);
   const { paymentCommands } = serviceBusQueues;
   const { commands } = world.queues;
   const sender = busSender();
@@ -101,6 +97,7 @@ export function cloudOf(
         name: queueNames.workItems,
         send: (text) => sendToQueue(queue, text),
         sendAgain: (message, delayMs) => sendToQueue(queue, JSON.stringify(message), { delayMs }),
+        putBack: (message, delayMs) => sendToQueue(poisonQueue, JSON.stringify(message), { delayMs }),
       },
       deadLetters: [
         {
@@ -127,6 +124,8 @@ export function cloudOf(
       ],
       healthChecks: [],
       checkShards: shardsCheck(documents, shards),
+      // For the dashboard only, which nobody opens here.
+      tallies: { parkedByReason: async () => new Map(), paidByHour: async () => new Map() },
       account: accountRecord(documents, clock),
       async close() {},
     },
@@ -162,6 +161,16 @@ export function cloudOf(
         ),
     };
     return fake as unknown as Parameters<typeof serviceBusDestination>[0];
+  }
+
+  function senderTo(to: Pick<StorageQueue, 'put'>): QueueSender {
+    return {
+      sendMessage: (text, options = {}) =>
+        throughQueue(() => {
+          const decoded = Buffer.from(text, 'base64').toString();
+          to.put(decoded, (options.visibilityTimeout ?? 0) * 1000);
+        }, options.abortSignal) as ReturnType<QueueSender['sendMessage']>,
+    };
   }
 
   async function throughQueue(effect: () => void, signal: unknown): Promise<unknown> {

@@ -46,14 +46,19 @@ export function memoryRuns(): MemoryRuns {
           ...(fence === undefined ? {} : { fence }),
         };
       }),
-    end: async ({ job, runId }, { status, reason, at }) =>
-      change(job, runId, (run) => ({
-        ...run,
-        status,
+    async end({ job, runId }, { status, reason, at, heartbeatAt }) {
+      const run = records.get(nameOf(job, runId));
+      if (heartbeatAt !== undefined && run?.heartbeatAt !== heartbeatAt) return false;
+      const ended =
+        status === 'abandoned' ? { status: 'failed' as const, abandoned: true as const } : { status };
+      return change(job, runId, (record) => ({
+        ...record,
+        ...ended,
         completedAt: at,
-        heartbeatAt: at,
+        heartbeatAt: heartbeatAt ?? at,
         ...(reason === undefined ? {} : { reason }),
-      })),
+      }));
+    },
   };
 }
 
