@@ -75,6 +75,13 @@ export function press(
         const { key: lockKey, owner } = lock;
         await ops.releaseLock(aRequest({ body: { key: lockKey, expectedOwner: owner, reason } }));
       };
+    case 'pause': {
+      // Nobody forgets it for ever here: a fleet that is paused does not end.
+      const until = new Date(world.timeline.now + 1_200_000).toISOString();
+      return () => ops.pausePayments(aRequest({ body: { reason, until } }));
+    }
+    case 'resumePayments':
+      return () => ops.resumePayments(aRequest(), durable);
     case 'startRun':
       return () => ops.startRun(aRequest({ headers: key, body: { job: 'process-invoices' } }), durable);
     case 'cancelRun': {

@@ -25,6 +25,8 @@ export const operatorActions = [
   'startRun',
   'cancelRun',
   'resumeRun',
+  'pause',
+  'resumePayments',
 ] as const;
 export type OperatorAction = (typeof operatorActions)[number];
 

@@ -56,6 +56,7 @@ export function cloudOf(
       outbox: memoryOutboxStore(documents, { clock }),
       lockStore: locks.store,
       pace: cosmos(world.pace, ['read', 'create', 'change']),
+      pauses: cosmos(world.pauses, ['read', 'begin', 'end']),
       heads: cosmos(world.heads, ['tell']),
       eventCursor: cosmos(world.cursor, ['read', 'advance']),
       runs: cosmos(world.runs, ['create', 'read', 'list', 'updateGroup', 'end']),
@@ -66,7 +67,9 @@ export function cloudOf(
         'create',
         'list',
         'waiting',
+        'find',
         'isUnchanged',
+        'markDiscarded',
         'markRedriven',
       ]),
       audit: cosmos(world.audit, ['append', 'list']),
@@ -103,14 +106,26 @@ export function cloudOf(
         {
           name: paymentCommands,
           owns: (id) => !id.startsWith('poison:'),
-          list: async (limit) =>
-            commands.deadLetters.slice(0, limit).map(({ id, reason, at, text }) => ({
-              id,
-              source: paymentCommands,
-              reason,
-              at: new Date(at).toISOString(),
-              body: text,
-            })),
+          list: async (limit, behind = '-1') =>
+            commands.deadLetters
+              .map(({ id, reason, at, text }, place) => ({
+                id,
+                source: paymentCommands,
+                reason,
+                at: new Date(at).toISOString(),
+                body: text,
+                place: String(place),
+              }))
+              .slice(Number(behind) + 1)
+              .slice(0, limit),
+          async *discard(ids) {
+            for (const one of commands.deadLetters.filter(({ id }) => ids.has(id))) {
+              await bus('discard', () => {
+                commands.deadLetters = commands.deadLetters.filter((other) => other !== one);
+              });
+              yield one.id;
+            }
+          },
           async *redrive(ids) {
             for (const one of commands.deadLetters.filter(({ id }) => ids.has(id))) {
               await bus('redrive', () => {

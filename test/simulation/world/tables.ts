@@ -84,7 +84,18 @@ export function memoryPoison(): MemoryPoison {
     async create(record) {
       if (!records.has(record.id)) records.set(record.id, { ...record, _etag: `${++writes}` });
     },
-    list: async (limit) => [...records.values()].filter(({ status }) => status === 'poison').slice(0, limit),
+    list: async (limit, behind = '') =>
+      [...records.values()]
+        .filter(({ id, status }) => status === 'poison' && id > behind)
+        .toSorted((a, b) => (a.id < b.id ? -1 : 1))
+        .slice(0, limit),
+    find: async (ids) =>
+      [...records.values()].filter(({ id, status }) => status === 'poison' && ids.includes(id)),
+    async markDiscarded(item) {
+      if (!isUnchanged(item)) return false;
+      records.set(item.id, { ...item, status: 'discarded', _etag: `${++writes}` });
+      return true;
+    },
     waiting: async () => [...records.values()].filter(({ status }) => status === 'poison').length,
     isUnchanged: async (item) => isUnchanged(item),
     async markRedriven(item) {

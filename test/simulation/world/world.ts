@@ -4,6 +4,7 @@ import type { Effects } from '../../../src/workItems/effects.ts';
 import { memoryDocuments, type StoredDocument } from '../../memory/memoryDocuments.ts';
 import { memoryEffects } from '../../memory/memoryEffects.ts';
 import { memoryPaceStore } from '../../memory/memoryPaceStore.ts';
+import { memoryPauseStore } from '../../memory/memoryPauseStore.ts';
 import type { Timeline } from '../engine/machine.ts';
 import type { InvoiceDocument } from '../invariants/steps.ts';
 import type { Provider } from './provider.ts';
@@ -65,6 +66,7 @@ export function createWorld(
     invoices: new Map<string, InvoiceDocument>(),
     locks,
     pace: memoryPaceStore(),
+    pauses: memoryPauseStore(),
     heads: memoryHeads(),
     cursor: memoryCursor(),
     runs: memoryRuns(),
