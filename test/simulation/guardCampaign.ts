@@ -17,7 +17,7 @@ import { outOfSight } from './blind.ts';
 import { type Sabotage, sabotages } from './sabotages.ts';
 
 const project = fileURLToPath(new URL('../../', import.meta.url));
-const parts = ['src', 'test', 'package.json', 'tsconfig.json'];
+const parts = ['src', 'test', 'host.json', 'package.json', 'tsconfig.json'];
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,
@@ -82,7 +82,9 @@ try {
   await symlink(join(project, 'node_modules'), join(copy, 'node_modules'), 'junction');
   for (const sabotage of wanted) {
     const why = outOfSight[sabotage.name];
-    const found = await without(copy, sabotage, () => simulateIn(copy));
+    const found = await without(copy, sabotage, () => simulateIn(copy)).catch(
+      (error: Error) => `it does not run: ${error.message.split('\n')[0]}`,
+    );
     if (found !== undefined) seen++;
     if ((found === undefined) !== (why !== undefined)) wrong++;
     const verdict = found ?? (why === undefined ? 'NOT FOUND' : `out of sight: ${why}`);
