@@ -113,7 +113,7 @@ describe.skipIf(!hasBrowser())('what the dashboard can do', { timeout: 90_000 },
   test('void an invoice: the reason is required, Cancel changes nothing', async () => {
     await watched.view('/invoices/INV-2026-0053');
     await press('Void…');
-    expect(await page.evaluate('document.activeElement.textContent')).toBe('Cancel');
+    await expect.poll(() => page.evaluate('document.activeElement.textContent')).toBe('Cancel');
     await confirm('Void');
     await dialog().getByText('Say why').waitFor();
     await confirm('Cancel');
@@ -265,7 +265,7 @@ describe.skipIf(!hasBrowser())('what the dashboard can do', { timeout: 90_000 },
     await dialog().waitFor();
     await page.keyboard.press('Escape');
     await expect.poll(() => dialog().count()).toBe(0);
-    expect(await page.evaluate('document.activeElement.textContent')).toBe('Void…');
+    await expect.poll(() => page.evaluate('document.activeElement.textContent')).toBe('Void…');
   });
 
   test('a new invoice appears without a reload, and Paused stops that', async () => {
