@@ -24,6 +24,7 @@ describe('while settings are missing or wrong', () => {
       status: 503,
       jsonBody: {
         status: 'failing',
+        paused: 'unknown',
         checks: {
           settings: {
             ok: false,

@@ -25,7 +25,7 @@ beforeAll(async () => {
   const folder = mkdtempSync(join(tmpdir(), 'payonce-clone-'));
   app = stack.use(projectIn(folder));
   cpSync(join(root, 'src'), join(folder, 'src'), { recursive: true });
-  for (const name of ['package.json', 'tsconfig.json', 'tsconfig.build.json']) {
+  for (const name of ['package.json', 'host.json', 'tsconfig.json', 'tsconfig.build.json']) {
     cpSync(join(root, name), join(folder, name));
   }
   symlinkSync(join(root, 'node_modules'), join(folder, 'node_modules'), 'junction');
