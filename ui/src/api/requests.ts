@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { auditAnswer, reportAnswer } from '../../../src/ops/answers/figureAnswers.ts';
+import { importAnswer, rejectedAnswer } from '../../../src/ops/answers/importAnswers.ts';
 import {
-  importAnswer,
   invoiceDetailAnswer,
   invoicesAnswer,
   refundAnswer,
@@ -49,6 +49,8 @@ export const api = {
   invoice: (id: string) => call(invoiceDetailAnswer, one('invoices', id)),
   importRows: (text: { content: string; type: string }) =>
     call(importAnswer, 'invoices', { method: 'POST', text }),
+  rejected: (importId: string, query: Query) =>
+    call(rejectedAnswer, withQuery(`${one('imports', importId)}/rejected`, query)),
   retry: (id: string, body: { reason?: string; notCharged?: true; paymentMethod?: string }) =>
     call(invoiceDetailAnswer, `${one('invoices', id)}/retry`, post(body)),
   void: (id: string, reason: string) =>

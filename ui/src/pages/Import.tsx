@@ -5,7 +5,7 @@ import { ActionButton } from '../parts/ActionButton.tsx';
 import { DropFile } from '../parts/DropFile.tsx';
 import { failureText } from '../parts/Failure.tsx';
 import { ImportResult } from '../parts/ImportResult.tsx';
-import { importParts, type Progress, rowsPerPart } from '../parts/importParts.ts';
+import { importParts, noProgress, type Progress, rowsPerPart } from '../parts/importParts.ts';
 import { Page } from '../parts/Page.tsx';
 
 const header = 'id,customerId,amount,currency,dueAt,paymentMethod,description';
@@ -28,7 +28,7 @@ export function Import() {
   }
 
   async function send(name: string, file: SplitFile): Promise<void> {
-    let latest: Progress = { sent: 0, created: 0, duplicates: 0, rejected: [] };
+    let latest = noProgress;
     setState({ kind: 'sending', name, file, progress: latest });
     try {
       for await (const progress of importParts(file)) {

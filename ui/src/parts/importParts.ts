@@ -1,26 +1,46 @@
-import type { ImportAnswer } from '../../../src/ops/answers/invoiceAnswers.ts';
+import type { ImportAnswer } from '../../../src/ops/answers/importAnswers.ts';
 import { api } from '../api/requests.ts';
 import type { SplitFile } from '../format/splitFile.ts';
 
 /** Rows of one call: some hundred milliseconds each, so that the progress moves. */
 export const rowsPerPart = 500;
 
-export interface Progress extends ImportAnswer {
+export interface Progress extends Pick<ImportAnswer, 'created' | 'duplicates' | 'rejected'> {
   /** Rows that have been answered. */
   sent: number;
 }
 
+export const noProgress: Progress = { sent: 0, created: 0, duplicates: 0, rejected: [] };
+
 /** Sends a file part by part, and tells how far it has come. @throws {CallFailed} */
 export async function* importParts({ type, parts }: SplitFile): AsyncGenerator<Progress> {
-  let progress: Progress = { sent: 0, created: 0, duplicates: 0, rejected: [] };
+  let progress = noProgress;
   for (const { content, rows, before } of parts) {
-    const { created, duplicates, rejected } = await api.importRows({ content, type });
+    const answer = await api.importRows({ content, type });
+    const rejected = await allRejected(answer);
     progress = {
       sent: progress.sent + rows,
-      created: progress.created + created,
-      duplicates: progress.duplicates + duplicates,
+      created: progress.created + answer.created,
+      duplicates: progress.duplicates + answer.duplicates,
       rejected: [...progress.rejected, ...rejected.map((row) => ({ ...row, index: row.index + before }))],
     };
     yield progress;
   }
+}
+
+/** The answer has the first hundred rejected rows. The record of the import has the others too. */
+async function allRejected({
+  importId,
+  rejectedCount,
+  rejected,
+}: ImportAnswer): Promise<ImportAnswer['rejected']> {
+  if (importId === null || rejectedCount === rejected.length) return rejected;
+  const all: ImportAnswer['rejected'] = [];
+  let continuation: string | null = '';
+  do {
+    const page: Awaited<ReturnType<typeof api.rejected>> = await api.rejected(importId, { continuation });
+    all.push(...page.rejected);
+    continuation = page.continuation;
+  } while (continuation !== null);
+  return all;
 }
