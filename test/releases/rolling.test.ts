@@ -288,5 +288,5 @@ async function expectAllToAddUp(host: HostProcess): Promise<void> {
     scheduled: 0,
     deadLettered: 0,
   });
-  expect(await getFrom(host, 'dead-letters')).toEqual({ deadLetters: [] });
+  expect(await getFrom(host, 'dead-letters')).toMatchObject({ deadLetters: [] });
 }

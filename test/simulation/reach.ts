@@ -8,6 +8,7 @@ const source: Omit<Source, 'random'> = {
   now: () => 4_000,
   monotonic: () => 5_000,
   timeout: () => new AbortController().signal,
+  soon: (run) => run(),
   fetch: () => Promise.reject(new Error('there is no network')),
   reached: (what) => reached.push(what),
 };
@@ -17,7 +18,6 @@ useSource({ ...source, random: seededRandom(1) });
 const attempts = [
   () => setTimeout(() => {}, 1),
   () => setInterval(() => {}, 1),
-  () => setImmediate(() => {}),
   () => crypto.getRandomValues(new Uint8Array(1)),
   () => randomBytes(1),
   () => randomInt(9),

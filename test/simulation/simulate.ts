@@ -90,11 +90,10 @@ export async function simulate(plan: Plan, options: SimulationOptions = {}): Pro
     monotonic: () => timeline.running?.clock.monotonic() ?? timeline.now - startedAt,
     timeout(ms) {
       const controller = new AbortController();
-      const abort = () => controller.abort(new DOMException('The operation timed out.', 'TimeoutError'));
-      if (timeline.running === undefined) timeline.events.add(timeline.now + ms, abort);
-      else timeline.running.later(ms, abort);
+      later(ms, () => controller.abort(new DOMException('The operation timed out.', 'TimeoutError')));
       return controller.signal;
     },
+    soon: (run) => later(0, run),
     fetch: (_url, init) => story.receive(init, timeline.running),
     reached(what) {
       violation ??= { invariant: 'deterministic', what, at: timeline.now - startedAt };
@@ -116,6 +115,12 @@ export async function simulate(plan: Plan, options: SimulationOptions = {}): Pro
     lastedMs: timeline.now - startedAt,
     events,
   };
+
+  /** Calls it after `ms` milliseconds, on the machine whose code runs. */
+  function later(ms: number, run: () => void): void {
+    if (timeline.running === undefined) timeline.events.add(timeline.now + ms, run);
+    else timeline.running.later(ms, run);
+  }
 
   /** False: nothing happens any more. */
   function step(): boolean {

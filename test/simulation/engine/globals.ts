@@ -15,6 +15,8 @@ export interface Source {
   monotonic(): number;
   /** A signal that aborts after `ms` milliseconds of simulated time. */
   timeout(ms: number): AbortSignal;
+  /** Calls it in another round of the event loop, at the same simulated time. */
+  soon(run: () => void): void;
   fetch(url: string, init: RequestInit): Promise<Response>;
   random: SeededRandom;
   /** Called with what was reached although nothing may reach it. */
@@ -59,7 +61,7 @@ export function replaceGlobals({ stacks = false } = {}): void {
     Date: SimulatedDate,
     setTimeout: () => refuse('setTimeout'),
     setInterval: () => refuse('setInterval'),
-    setImmediate: () => refuse('setImmediate'),
+    setImmediate: (run: () => void) => current('setImmediate').soon(run),
     fetch: (url: string, init: RequestInit) => current('fetch').fetch(url, init),
   });
   Math.random = () => current('Math.random').random.next();
