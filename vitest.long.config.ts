@@ -1,0 +1,12 @@
+import { defineConfig } from 'vitest/config';
+
+/** What takes minutes because it waits for minutes: outages, dead hosts, pauses (`npm run test:long`). */
+export default defineConfig({
+  test: {
+    globalSetup: ['test/support/globalAzurite.ts'],
+    pool: 'forks',
+    maxWorkers: 2,
+    hookTimeout: 30_000,
+    include: ['test/**/*.long.ts'],
+  },
+});
