@@ -1,5 +1,6 @@
 import type { InvoiceTallies } from '../../invoice/store/invoiceTallies.ts';
 import { jobLockPrefix, type LockStore, listLocks } from '../../locking/index.ts';
+import { inForce, type PauseStore } from '../../pacing/pause.ts';
 import type { Instance } from '../../platform/instance.ts';
 import { remembered } from '../../platform/remembered.ts';
 import { asShown } from '../../runs/abandoned.ts';
@@ -7,6 +8,7 @@ import type { Job } from '../../runs/job.ts';
 import { runView } from '../../runs/runRecord.ts';
 import type { RunStore } from '../../runs/runStore.ts';
 import type { DeadLetterSource } from '../deadLetters.ts';
+import { pauseView } from '../pauseApi.ts';
 import type { Summary } from '../summary.ts';
 import { attentionOf } from './attention.ts';
 import { paidPerHour } from './paidPerHour.ts';
@@ -26,11 +28,16 @@ interface Parts {
   lockStore: LockStore;
   job: Job;
   runs: RunStore;
+  pauses: Pick<PauseStore, 'read'>;
   instance: Instance;
 }
 
-/** Everything that the first page of the dashboard shows, in one answer. */
-export function overviewOf({ summarize, tallies, deadLetters, lockStore, job, runs, instance }: Parts) {
+/**
+ * Everything that the first page of the dashboard shows, in one answer. Whether payments are paused is always asked: whoever
+ * has just paused them has to see it.
+ */
+export function overviewOf(parts: Parts) {
+  const { summarize, tallies, deadLetters, lockStore, job, runs, pauses, instance } = parts;
   const { clock } = instance;
   const perHour = paidPerHour(tallies);
   const givenUp = remembered(
@@ -38,7 +45,7 @@ export function overviewOf({ summarize, tallies, deadLetters, lockStore, job, ru
     deadLettersMs,
     clock,
   );
-  return remembered(
+  const shared = remembered(
     async () => {
       const now = clock.now();
       const [summary, byReason, paid, letters, leases, latest] = await Promise.all([
@@ -63,6 +70,10 @@ export function overviewOf({ summarize, tallies, deadLetters, lockStore, job, ru
     freshMs,
     clock,
   );
+  return async () => {
+    const [overview, pause] = await Promise.all([shared(), pauses.read()]);
+    return { ...overview, paused: pauseView(inForce(pause, clock.now())) };
+  };
 
   /** How many leases of jobs are held, of those that are known; null if the store cannot list them. */
   async function heldLeases(): Promise<{ held: number; known: number } | null> {
