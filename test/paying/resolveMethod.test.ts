@@ -86,8 +86,28 @@ describe('an invoice without a payment method', () => {
     const { batch, stored } = await claimed(await aCustomer('pm_card_visa'));
     const silent = async (): Promise<DefaultMethod> => ({ kind: 'unknown', message: 'no answer' });
     await pay(batch, { provider: { ...world.provider, defaultMethod: silent } });
-    expect(await stored()).toMatchObject({ status: 'pending', attempts: 0, payment: { deferrals: 1 } });
+    expect(await stored()).toMatchObject({ status: 'pending', attempts: 0, payment: { deferrals: 0 } });
     expect(await stored()).not.toHaveProperty('payment.method');
+  });
+
+  test('one that another delivery has stored meanwhile stays, though this one could not ask', async () => {
+    const { batch, stored } = await claimed(await aCustomer('pm_card_visa'));
+    const [command] = batch.commands;
+    const silent = async (): Promise<DefaultMethod> => {
+      await world.invoices.update(command?.invoiceId ?? '', {
+        decide: ({ payment }) => ({
+          kind: 'change',
+          change: {
+            set: { payment: { ...payment, method: { id: 'pm_other', from: 'customer' } } },
+            entry: { at: new Date(0).toISOString(), what: 'payment method resolved', by: 'other' },
+          },
+        }),
+        isApplied: ({ payment }) => payment.method?.id === 'pm_other',
+      });
+      return { kind: 'unknown', message: 'no answer' };
+    };
+    await pay(batch, { provider: { ...world.provider, defaultMethod: silent } });
+    expect(await stored()).toMatchObject({ status: 'pending', payment: { method: { id: 'pm_other' } } });
   });
 });
 
