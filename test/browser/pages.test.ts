@@ -53,7 +53,7 @@ describe.skipIf(!hasBrowser())('every page of the dashboard', () => {
       await using watched = await watchedPage(browser, dashboard, look);
       for (const [path, text] of views) {
         await watched.view(path);
-        await watched.page.getByText(text).first().waitFor();
+        await watched.shows(text);
         expect(await watched.accessibility(), path).toEqual([]);
         expect(await watched.overflow(), path).toBeLessThanOrEqual(0);
         // A 404 that the page asked for is reported by the browser itself.

@@ -118,7 +118,10 @@ async function untilDisputed(stack: DashboardStack, id: string): Promise<void> {
 
 /** Another process that holds the lease of a job, until it is disposed of. */
 export async function heldLease({ cloud }: DashboardStack): Promise<AsyncDisposable> {
-  const locks = createLocks(blobLockStore(cloud.blobs.getContainerClient(blobContainers.locks)));
+  // The longest that blobs grant: the browser may leave this process little time to renew it.
+  const locks = createLocks(blobLockStore(cloud.blobs.getContainerClient(blobContainers.locks)), {
+    leaseSeconds: 60,
+  });
   const lease = await locks.tryAcquire(jobLockKey('close-books'), { instance: 'host-3', job: 'close-books' });
   if (lease === null) throw new Error('the lease of close-books is taken');
   return lease;

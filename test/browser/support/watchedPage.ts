@@ -29,6 +29,8 @@ export interface WatchedPage extends AsyncDisposable {
   page: Page;
   /** Goes to a view and waits until it shows its data. */
   view(path: string): Promise<void>;
+  /** Waits for a text. @throws with all that the page shows instead, after half a minute */
+  shows(text: string): Promise<void>;
   /** Errors and warnings of the console, exceptions, dialogs of scripts, and requests to other origins. */
   complaints: string[];
   /** Serious findings of axe: rule and element. */
@@ -72,6 +74,14 @@ export async function watchedPage(
       await page.goto(`${address}/api/ops/ui${path}`);
       await page.getByRole('heading', { level: 1 }).waitFor();
       await page.waitForLoadState('networkidle');
+    },
+    async shows(text) {
+      try {
+        await page.getByText(text).first().waitFor();
+      } catch (error) {
+        const shown = await page.locator('body').textContent();
+        throw new Error(`${page.url()} does not show "${text}", but:\n${shown}`, { cause: error });
+      }
     },
     async accessibility() {
       await page.evaluate(axe);
