@@ -25,7 +25,7 @@ import {
 } from './startAndSettle.ts';
 
 export interface PayingParts {
-  invoices: Pick<InvoiceStore, 'start' | 'giveBack' | 'settle' | 'update'>;
+  invoices: Pick<InvoiceStore, 'find' | 'start' | 'giveBack' | 'settle' | 'update'>;
   provider: PacedProvider;
   followUps: FollowUps;
   /** Where the messages of follow-ups wait for their dispatch. */

@@ -5,7 +5,7 @@ import { type InvoiceChange, ifClaimedBy } from '../invoice/invoiceChange.ts';
 import { invoiceVersion } from '../invoice/invoiceVersion.ts';
 import type { Writes } from '../invoice/store/invoiceStore.ts';
 import type { Settlement } from './decideSettlement.ts';
-import { methodOf, type PaymentCommand } from './paymentBatch.ts';
+import type { PaymentCommand } from './paymentBatch.ts';
 
 /** A command with what is to become of its invoice. */
 export interface SettledCommand {
@@ -51,13 +51,12 @@ export function planSettlement(
 /** What a settlement writes, apart from the timeline. */
 function changeOf(
   settlement: Settlement,
-  command: PaymentCommand,
+  { payment }: PaymentCommand,
   at: string,
 ): {
   set: { status: InvoiceStatus } & NonNullable<InvoiceChange['set']>;
   clear: ('claim' | 'actionableAt')[];
 } {
-  const { payment } = command;
   switch (settlement.kind) {
     case 'paid': {
       const paid = { ...known(payment), id: settlement.paymentId, paidAt: at };
@@ -65,10 +64,7 @@ function changeOf(
     }
     case 'retry': {
       const { payment: next, attempts, at: actionableAt } = settlement;
-      // Nothing was called for want of a method. Another delivery may have stored one meanwhile, and called: it has to stay.
-      const ignorant = methodOf(command) === undefined && next.keyNumber === payment.keyNumber;
-      const set = { status: 'pending' as const, attempts, actionableAt };
-      return { set: ignorant ? set : { ...set, payment: next }, clear: ['claim'] };
+      return { set: { status: 'pending', payment: next, attempts, actionableAt }, clear: ['claim'] };
     }
     case 'declined': {
       const { reason } = settlement;

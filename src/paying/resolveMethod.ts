@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import type { Invoice } from '../invoice/invoice.ts';
+import { type Invoice, unknownSince } from '../invoice/invoice.ts';
 import type { InvoiceStore } from '../invoice/store/invoiceStore.ts';
 import type { Instance } from '../platform/instance.ts';
 import type { CommandOutcome } from './decideSettlement.ts';
@@ -17,7 +17,8 @@ export type Resolved =
 /**
  * The command with its payment method: the invoice's own, or the customer's default at the provider. A default is stored
  * with the key before the first call, because a key may never be sent with another method, even if the customer changes
- * theirs meanwhile. The first to store it wins; a redelivered batch finds it stored.
+ * theirs meanwhile. The first to store it wins. A delivery that calls again takes what an earlier one has stored, and from
+ * its start on the earlier one stores none: so a method that a call was made with is never overlooked.
  *
  * @throws {NoClearAnswer}
  */
@@ -27,7 +28,7 @@ export async function resolveMethod(
     calls,
     instance: { clock, name: by },
   }: {
-    invoices: Pick<InvoiceStore, 'update'>;
+    invoices: Pick<InvoiceStore, 'find' | 'update'>;
     calls: Pick<PaymentCalls, 'defaultMethod'>;
     instance: Pick<Instance, 'clock' | 'name'>;
   },
@@ -35,6 +36,10 @@ export async function resolveMethod(
   command: PaymentCommand,
 ): Promise<Resolved> {
   if (methodOf(command) !== undefined) return { kind: 'resolved', command };
+  if (command.payment.unknownSince !== undefined) {
+    const stored = await invoices.find(command.invoiceId);
+    if (stored?.payment.method !== undefined) return { kind: 'resolved', command: withStored(stored) };
+  }
   const found = await calls.defaultMethod(command.customerId);
   switch (found.kind) {
     case 'none':
@@ -64,9 +69,9 @@ export async function resolveMethod(
     };
     const written = await invoices.update<'lost' | Invoice>(command.invoiceId, {
       decide(invoice) {
-        if (invoice.status !== 'claimed' || invoice.claim?.batchId !== batchId) {
-          return { kind: 'refuse', why: 'lost' };
-        }
+        const { status, claim } = invoice;
+        const held = status === 'claimed' && claim?.batchId === batchId && claim.attempt === command.attempt;
+        if (!held) return { kind: 'refuse', why: 'lost' };
         if (invoice.payment.method !== undefined) return { kind: 'refuse', why: invoice };
         return { kind: 'change', change: { set: { payment: resolved.payment }, entry } };
       },
@@ -74,7 +79,13 @@ export async function resolveMethod(
     });
     if (written.kind === 'updated') return { kind: 'resolved', command: resolved };
     if (written.kind === 'notFound' || written.why === 'lost') return { kind: 'lost' };
-    const { keyCreatedAt = command.payment.keyCreatedAt, ...stored } = written.why.payment;
-    return { kind: 'resolved', command: { ...command, payment: { ...stored, keyCreatedAt } } };
+    return { kind: 'resolved', command: withStored(written.why) };
+  }
+
+  /** The command with the payment as it is stored. That calls may have charged is known to the command alone. */
+  function withStored({ payment: stored }: Invoice): PaymentCommand {
+    const { keyCreatedAt, unknownSince: since } = command.payment;
+    const payment = { ...stored, keyCreatedAt: stored.keyCreatedAt ?? keyCreatedAt };
+    return { ...command, payment: since === undefined ? payment : unknownSince(payment, since) };
   }
 }

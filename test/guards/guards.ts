@@ -383,6 +383,22 @@ export const guards: readonly Guard[] = [
     caughtBy: 'a key of 0.2.0 stands for a card payment for ever',
   },
   {
+    name: 'a payment method is stored only under the attempt that it is for',
+    file: 'src/paying/resolveMethod.ts',
+    from: ' && claim.attempt === command.attempt',
+    to: '',
+    tests: 'test/paying/resolveMethod.test.ts',
+    caughtBy: 'so a delivery stores none once another has begun to call again',
+  },
+  {
+    name: 'the stored payment method of a call that is made again',
+    file: 'src/paying/resolveMethod.ts',
+    from: 'if (command.payment.unknownSince !== undefined) {',
+    to: 'if (batchId === undefined) {',
+    tests: 'test/paying/resolveMethod.test.ts',
+    caughtBy: 'also in a delivery that calls again and cannot ask for it',
+  },
+  {
     name: 'the default method that is stored with its key',
     file: 'src/paying/resolveMethod.ts',
     from: 'if (invoice.payment.method !== undefined)',

@@ -52,6 +52,9 @@ async function claimed(customerId: string, payment?: PaymentState) {
   };
 }
 
+/** The provider cannot say. */
+const silent = async (): Promise<DefaultMethod> => ({ kind: 'unknown', message: 'no answer' });
+
 const pay = (batch: PaymentBatch, changes: Parameters<PayingWorld['consumer']>[0] = {}) =>
   world.consumer(changes).pay(batch);
 
@@ -84,34 +87,43 @@ describe('an invoice without a payment method', () => {
 
   test('waits if the provider cannot say: no attempt is counted', async () => {
     const { batch, stored } = await claimed(await aCustomer('pm_card_visa'));
-    const silent = async (): Promise<DefaultMethod> => ({ kind: 'unknown', message: 'no answer' });
     await pay(batch, { provider: { ...world.provider, defaultMethod: silent } });
-    expect(await stored()).toMatchObject({ status: 'pending', attempts: 0, payment: { deferrals: 0 } });
+    expect(await stored()).toMatchObject({ status: 'pending', attempts: 0, payment: { deferrals: 1 } });
     expect(await stored()).not.toHaveProperty('payment.method');
-  });
-
-  test('one that another delivery has stored meanwhile stays, though this one could not ask', async () => {
-    const { batch, stored } = await claimed(await aCustomer('pm_card_visa'));
-    const [command] = batch.commands;
-    const silent = async (): Promise<DefaultMethod> => {
-      await world.invoices.update(command?.invoiceId ?? '', {
-        decide: ({ payment }) => ({
-          kind: 'change',
-          change: {
-            set: { payment: { ...payment, method: { id: 'pm_other', from: 'customer' } } },
-            entry: { at: new Date(0).toISOString(), what: 'payment method resolved', by: 'other' },
-          },
-        }),
-        isApplied: ({ payment }) => payment.method?.id === 'pm_other',
-      });
-      return { kind: 'unknown', message: 'no answer' };
-    };
-    await pay(batch, { provider: { ...world.provider, defaultMethod: silent } });
-    expect(await stored()).toMatchObject({ status: 'pending', payment: { method: { id: 'pm_other' } } });
   });
 });
 
 describe('a key keeps the method that it was first sent with', () => {
+  test('also in a delivery that calls again and cannot ask for it', async () => {
+    const { batch, stored, charges } = await claimed(await aCustomer('pm_card_visa'));
+    const dies = async () => {
+      throw new Error('the process died');
+    };
+    await expect(pay(batch, { provider: { ...world.provider, charge: dies } })).rejects.toThrow('died');
+    expect(await stored()).toMatchObject({
+      claim: { phase: 'calling' },
+      payment: { method: { id: 'pm_card_visa' } },
+    });
+    await pay(batch, { provider: { ...world.provider, defaultMethod: silent } });
+    expect(await stored()).toMatchObject({ status: 'paid', payment: { method: { id: 'pm_card_visa' } } });
+    expect(await charges()).toHaveLength(1);
+  });
+
+  test('so a delivery stores none once another has begun to call again', async () => {
+    const { id, batch, stored, charges } = await claimed(await aCustomer('pm_card_visa'));
+    const overtaken = async (customerId: string) => {
+      const since = new Date().toISOString();
+      const invoices = [{ invoiceId: id, earlier: { since, attempt: 1 } }];
+      const { shard, batchId } = batch;
+      await world.invoices.start({ shard, batchId, invoices, staleAfterMs: 300_000, by: 'other' });
+      return world.provider.defaultMethod?.(customerId) ?? silent();
+    };
+    await pay(batch, { provider: { ...world.provider, defaultMethod: overtaken } });
+    expect(await stored()).toMatchObject({ status: 'claimed', claim: { attempt: 2, phase: 'calling' } });
+    expect(await stored()).not.toHaveProperty('payment.method');
+    expect(await charges()).toEqual([]);
+  });
+
   test('also if the customer changes theirs while the outcome is unknown', async () => {
     const customer = await aCustomer('pm_local_resetAfterChargeOnce');
     const { batch, stored, charges, claimAgain } = await claimed(customer);
