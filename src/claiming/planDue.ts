@@ -125,7 +125,7 @@ export async function* planDue(parts: DueParts, policy: DuePolicy): AsyncGenerat
 
   async function othersAreFirst(since: string): Promise<boolean> {
     const own = { since, at: clock.now() };
-    // Whoever cannot be asked is not waited for.
+    // If nobody can be asked, nobody is waited for.
     const all = await heads.tell(policy.group, own).catch(() => []);
     return letsOthersFirst(own, all);
   }

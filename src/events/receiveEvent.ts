@@ -17,8 +17,8 @@ export interface EventResponse {
 }
 
 /**
- * The largest body that is looked at, in bytes. Stripe's events are smaller than 256 KB. Whoever knows the address can send
- * something, and a signature is only checked over a body that is there in full.
+ * The largest body that is looked at, in bytes. Stripe's events are smaller than 256 KB. Anyone who knows the address can send
+ * something, and a signature can only be checked over the whole body.
  */
 export const mostEventBytes = 262_144;
 

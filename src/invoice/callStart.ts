@@ -6,8 +6,8 @@
  *      └── give back ───┘   └─┘ start again, one attempt more
  *
  * A delivery of the batch's message starts the calls, and gives back what it has not called when it has to stop. A claim
- * that says `calling` may have been charged. Whoever finds it so without having started it takes the delivery that did for
- * dead, and calls again as one attempt more.
+ * that says `calling` may have been charged. A delivery that finds it so without having started it assumes that the
+ * one that did is dead, and calls again as one attempt more.
  */
 import type { Patch } from '../documents/documentStore.ts';
 import type { Claim } from './invoice.ts';

@@ -28,7 +28,7 @@ const usualRoleType = 'roles';
 
 /**
  * Who calls. If the platform signs callers in, it sets the headers and removes what a caller put there; then their app roles
- * count. If it does not, anybody could have set them, so they are not looked at: whoever got this far has a key, which may do
+ * count. If it does not, anybody could have set them, so they are ignored: a caller who got this far has a key, which may do
  * everything. Pure.
  */
 export function callerOf({ headers }: Pick<OpsRequest, 'headers'>, signIn: boolean): Caller {

@@ -5,8 +5,8 @@
  *                        ▲                                │ ▲
  *                        └────────────────────────────────┘ └─ refused again at about the same pace: held for twice as long
  *
- * Whoever notices that a window is over moves it, for all instances, in the one document that they share. So a refusal that
- * one instance meets slows down all of them, once.
+ * The first instance to notice that a window is over moves it for all of them, in the one document that they share. So a
+ * refusal that one instance meets slows down all of them, once.
  */
 import { firstGrowth, firstHoldMs, type Schedule, slowestShare } from './schedule.ts';
 

@@ -11,7 +11,8 @@ const askEveryMs = 120_000;
  * only when one is due: a key that was revoked on a quiet evening would be found out by the first payment of the morning. The
  * question is no payment, so it waits for no turn and for no circuit breaker.
  *
- * While payments are paused, nothing is asked. No answer at all says nothing about the key, so nothing is reported. Nor is it for a provider that cannot be asked.
+ * While payments are paused, nothing is asked. No answer says nothing about the key, so then nothing is reported. A provider
+ * without `account` is never asked.
  */
 export function keyCheck(
   provider: Pick<PaymentProvider, 'account'>,

@@ -13,7 +13,7 @@ export interface AzureClients {
   queues: QueueServiceClient;
   sender: (queue: string) => ServiceBusSender;
   serviceBus: ServiceBusClient;
-  /** Another client of Service Bus, with connections and options of its own. Whoever makes it closes it. */
+  /** Another client of Service Bus, with connections and options of its own. Its maker closes it. */
   connectServiceBus: (options: ServiceBusClientOptions) => ServiceBusClient;
   close: () => Promise<void>;
 }

@@ -7,8 +7,8 @@ import { newReversals } from '../tracking/reversalChanges.ts';
 import type { TrackingParts } from '../tracking/trackPayment.ts';
 
 /**
- * Records that the provider does not make a refund: it has failed, its amount is free again, and whoever asked for it is
- * told. Nothing has gone back.
+ * Records that the provider does not make a refund: it has failed, its amount is free again, and the person who asked for
+ * it is told. Nothing has gone back.
  *
  * @throws {NoClearAnswer} {NewerVersion}
  */

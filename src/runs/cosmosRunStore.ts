@@ -75,7 +75,7 @@ export function cosmosRunStore(container: Container, onUnreadable?: OnUnreadable
       const { _etag: condition } = etagSchema.parse(found);
       const operations: PatchOperation[] = [{ op: 'set', path: '/groups', value: groupsOf(record) }];
       const options = { accessCondition: { type: 'IfMatch', condition } };
-      // A group that has just reported comes first. There are only so many of them.
+      // A group that has just reported comes first. A run has few groups, so this ends.
       if (await unlessChanged(() => container.item(runId, job).patch(operations, options))) return;
     }
   }

@@ -93,7 +93,7 @@ export async function runManualGroup(
       { waitMs: leaseWaitMs, signal: budget.signal },
     );
     const told = job.keepsPiece === true ? await runs.read(name, runId) : undefined;
-    // Counted under the lease: whoever had it before counts no more.
+    // Counted under the lease: an earlier holder counts nothing any more.
     const before = dryRun ? {} : { ...told?.groups[group], counts: await countedBefore() };
     const options = { signal: budget.signal, request: told?.request, before, resumable: !dryRun };
     const record = await runGroup({ job, group, runId, dryRun, lease, ...options }, { instance, report });

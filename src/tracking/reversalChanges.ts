@@ -3,7 +3,7 @@ import type { Dispute, Refund, Reversals } from '../invoice/reversals.ts';
 
 /**
  * What somebody has to hear of: refunds that are done or have failed, disputes that were opened or lost. Each is in `after`
- * and not in `before`, so whoever records it first announces it, and nobody else does. Pure.
+ * and not in `before`, so the first to record it announces it, and nobody else does. Pure.
  */
 export function newReversals(
   before: Reversals | undefined,

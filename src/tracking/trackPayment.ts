@@ -29,7 +29,7 @@ export type Tracked =
   | { kind: 'notAsked'; message: string };
 
 /**
- * Retrieves a payment and records on its invoice what the provider says now. Whoever asks for it (a timer, an event) only
+ * Retrieves a payment and records on its invoice what the provider says now. A timer or an event that asks for it only
  * gives a hint: nothing but the retrieved payment counts.
  *
  * @throws {NoClearAnswer} {NewerVersion}

@@ -179,7 +179,7 @@ describe('a void and a claim at the same moment', () => {
     expect(await stored()).toMatchObject({ status: 'claimed' });
   });
 
-  test('the void is first: whoever had read the invoice claims nothing', async () => {
+  test('the void is first: a run that had read the invoice claims nothing', async () => {
     const { id, shard, stored } = await app.invoice();
     const container = withBatch(app.world.container, (write) => async (...args) => {
       await corrected.void(id);

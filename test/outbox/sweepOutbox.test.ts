@@ -72,7 +72,7 @@ async function outbox(shard: string) {
     sweepOf(partitions: readonly string[], { away, signal }: { away?: string; signal?: AbortSignal } = {}) {
       const store = cosmosOutboxStore(container, { clock });
       const due: OutboxStore['due'] = async (query) => {
-        // Whoever asks all partitions asks this one, too.
+        // A query over all partitions asks this one, too.
         if (away !== undefined && (query.shard ?? away) === away) throw new Error('it is away');
         return store.due(query);
       };

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { StoreAway } from '../../src/documents/storeAway.ts';
-import { cosmosPauseStore } from '../../src/pacing/cosmosPaceStore.ts';
+import { cosmosPauseStore } from '../../src/pacing/cosmosPauseStore.ts';
 import { createPacer } from '../../src/pacing/pacer.ts';
 import { inForce, type Pause, type PauseStore, pausedWithinMs, watchPause } from '../../src/pacing/pause.ts';
 import { memoryPaceStore } from '../memory/memoryPaceStore.ts';

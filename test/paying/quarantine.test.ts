@@ -32,7 +32,7 @@ test('of those that wait, what was tried least often goes first, then what came 
   expect(order).toEqual(['2 (2)', '3 (1)', '3 (3)', '5 (0)']);
 });
 
-test('whoever has waited too long is not let in, and holds up nobody', async () => {
+test('a payment that has waited too long is not let in, and holds up nobody', async () => {
   const clock = virtualClock();
   const quarantine = createQuarantine(clock);
   const first = await quarantine.enter({ attempt: 2, before: minute });

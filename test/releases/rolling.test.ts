@@ -97,7 +97,7 @@ test('side by side: both releases claim and pay each other’s invoices until th
     start(releases.kept, 'side-kept'),
     start(releases.current, 'side-current'),
   ]);
-  // A third gets no answer: half of these are charged. Whoever claims them next sends the same key, in the form it had.
+  // A third gets no answer: half of these are charged. The next claim sends the same key, in the form it had.
   const claimedBy = async (host: HostProcess, prefix: string) => {
     const ids = await importInvoices(host, prefix, 30);
     for (const [index, invoiceId] of ids.entries()) {

@@ -14,7 +14,7 @@ import { cosmosAudit } from '../../src/ops/cosmosAudit.ts';
 import type { OpsRequest } from '../../src/ops/http.ts';
 import { opsApi } from '../../src/ops/opsApi.ts';
 import { cosmosOutboxStore } from '../../src/outbox/cosmosOutboxStore.ts';
-import { cosmosPauseStore } from '../../src/pacing/cosmosPaceStore.ts';
+import { cosmosPauseStore } from '../../src/pacing/cosmosPauseStore.ts';
 import type { PaymentProvider } from '../../src/paying/paymentProvider.ts';
 import { cosmosRunStore } from '../../src/runs/cosmosRunStore.ts';
 import { memoryPaceStore } from '../memory/memoryPaceStore.ts';
@@ -59,7 +59,7 @@ export async function opsForTests({ shardsOfDeployment = 4, provider = {} }: Ops
   const parts = {
     invoices,
     tallies: cosmosInvoiceTallies(cosmos.containers.invoices),
-    // As if the platform had signed in whoever says so, and everybody else had a key.
+    // As if the platform had signed in every caller who says so, and everybody else had a key.
     callerOf: (request: Pick<OpsRequest, 'headers'>) =>
       callerOf(request, request.headers.get('x-ms-client-principal') !== null),
     environment: 'test',

@@ -26,7 +26,7 @@ export interface DurableOptions {
   /** Connection string of the storage account that holds the task hub. */
   connectionString: string;
   hubName: string;
-  /** The key that the webhooks ask for; absent if they ask for none. Whoever passes requests on checks it. */
+  /** The key that the webhooks ask for; absent if they ask for none. The caller that passes requests on checks it. */
   key?: string | undefined;
   /** Identifies this host among those of the task hub. */
   instanceId: string;

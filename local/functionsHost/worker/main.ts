@@ -61,7 +61,7 @@ async function invoke(message: Extract<ToWorker, { kind: 'invoke' }>): Promise<v
   }
 }
 
-/** Functions that are still running are cut off: whoever wants to finish them does so in a hook. */
+/** Functions that are still running are cut off: an app that wants to finish them does so in a hook. */
 async function terminate(): Promise<void> {
   try {
     await runHooks('appTerminate', hookContext());

@@ -43,8 +43,8 @@ export interface InvoiceStore {
   /** Changes some invoices of one shard together, each decided on what is stored. @throws {NoClearAnswer} */
   change<R>(request: ChangeRequest<R>): Promise<ChangedInvoices<R>>;
   /**
-   * Stores new invoices as they come, some at a time, and takes more only once some are stored. Never rejects for the store's
-   * sake: each invoice has its own outcome. Two of one id must not be under way at once.
+   * Stores new invoices as they come, some at a time, and takes more only once some are stored. A failing
+   * store does not reject it: each invoice has its own outcome. Never add the same id twice at once.
    */
   add(
     contents: AsyncIterable<readonly InvoiceContent[]> | Iterable<readonly InvoiceContent[]>,

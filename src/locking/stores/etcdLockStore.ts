@@ -152,7 +152,7 @@ export function etcdLockStore(
         const success = [records, leases].map((folder) => page(folder + beginning, folder + from, pageSize));
         const answer = await etcd.onOneMember(signal, (member) => member.txn({ success }));
         const [found, leased] = answer.ranges;
-        // Whoever holds a lock has its record, so this page of leases reaches as far as that of the records.
+        // Every held lock has its record, so this page of leases reaches as far as that of the records.
         const leaseOf = new Map(leased?.entries.map((lease) => [lease.key.slice(leases.length), lease]));
         for (const record of found?.entries ?? []) {
           const key = record.key.slice(records.length);

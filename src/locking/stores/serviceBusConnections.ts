@@ -17,7 +17,7 @@ export interface ServiceBusConnection {
  * after a failure new sessions get a new client.
  */
 export interface ServiceBusConnections extends AsyncDisposable {
-  /** The connection for a new session. Whoever takes it must leave it. @throws Error after disposal. */
+  /** The connection for a new session. Its user must leave it. @throws Error after disposal. */
   take(): ServiceBusConnection;
   leave(connection: ServiceBusConnection): void;
   /** Nobody will take this connection any more. */

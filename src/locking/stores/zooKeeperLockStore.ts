@@ -45,7 +45,7 @@ export function zooKeeperTraits(tickMs: number): StoreTraits {
  *   forgets them if it dies: the session then ends early. It asks the leader about a session that connects.
  * - The fence is in the data of the lock's node, written in one transaction that checks the lease and the version.
  * - The servers need a `tickTime` for the leases, and a `maxClientCnxns` (60 by default) above the locks that one machine
- *   holds at once, each with a connection. Whoever reaches the servers may do everything: nodes have no ACLs.
+ *   holds at once, each with a connection. Anyone who reaches the servers may do everything: nodes have no ACLs.
  * - What breaks it: data deleted or restored in a running system brings old fences back, as does an ensemble with
  *   `forceSync=no` that loses its power. ClickHouse Keeper does not resume sessions: there a lease is lost at its first
  *   renewal (https://github.com/ClickHouse/ClickHouse/issues/116690).

@@ -33,8 +33,8 @@ interface Parts {
 }
 
 /**
- * Everything that the first page of the dashboard shows, in one answer. Whether payments are paused is always asked: whoever
- * has just paused them has to see it.
+ * Everything that the first page of the dashboard shows, in one answer. Whether payments are paused is always asked, so that
+ * an operator who has just paused them sees it.
  */
 export function overviewOf(parts: Parts) {
   const { summarize, tallies, deadLetters, lockStore, job, runs, pauses, instance } = parts;

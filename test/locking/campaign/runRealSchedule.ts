@@ -147,7 +147,7 @@ export async function runRealSchedule({ server, leaseMs, chaosMs, random }: Real
     const signal = AbortSignal.timeout(leaseMs);
     const view = await direct.look(key, signal).catch(() => undefined);
     if (view?.held !== true) return;
-    // Whoever trusts a lease now may have lost it by this.
+    // A holder that trusts its lease now may have lost it by then.
     for (const { lease } of machines.all) if (lease !== undefined && trusts(lease)) forced.add(lease);
     note('the lease is broken');
     await direct.break(key, view.version, signal).catch(() => 'unknown');

@@ -9,9 +9,9 @@ import type { SeededRandom } from '../../support/seededRandom.ts';
 
 /** Where the replaced globals get their answers. */
 export interface Source {
-  /** Wall-clock milliseconds of whoever runs. */
+  /** Wall-clock milliseconds of the instance that runs. */
   now(): number;
-  /** Monotonic milliseconds of whoever runs. */
+  /** Monotonic milliseconds of the instance that runs. */
   monotonic(): number;
   /** A signal that aborts after `ms` milliseconds of simulated time. */
   timeout(ms: number): AbortSignal;

@@ -65,7 +65,7 @@ export type Fault = { readonly at: number; readonly number: number } & (
   | { kind: 'rateCut'; ms: number; perSecond: number }
   /** A share of the messages comes twice, or late. */
   | { kind: 'disorder'; queue: 'serviceBus' | 'storageQueue'; ms: number; share: number; lateMs: number }
-  /** The store of locks gives leases to whoever asks next. */
+  /** The store of locks gives leases to the next that asks. */
   | { kind: 'leasesLost' }
   | { kind: 'deployment'; changes: Changes; everyMs: number }
   /** A release to come sends a message, which only a process of that release can handle. */

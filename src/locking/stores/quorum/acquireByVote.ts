@@ -67,9 +67,9 @@ export async function acquireByVote(
   }
 
   /**
-   * Gives stores a vote again that have forgotten the lock, where it takes their votes. Whoever had a majority with a lease
-   * that one of them has forgotten trusts it for at most a lease from now: so long nobody gets their votes. One at a time:
-   * for a moment it is free, and then what this candidate holds is in the way of a majority.
+   * Gives a vote again to stores that have forgotten the lock. A holder whose majority included one of them trusts its lease
+   * for at most one lease length from now, so nobody gets their votes until then. One at a time: for a moment the lock is
+   * free there, and what this candidate holds elsewhere keeps others from a majority.
    */
   async function readmit(forgetful: readonly LockStore[]): Promise<void> {
     try {

@@ -62,7 +62,7 @@ export async function poll<T, R>(
     }
   }
 
-  /** Whoever has not answered by now has failed, even if its store does not heed the signal. */
+  /** A store that has not answered by now has failed, even if it does not heed the signal. */
   function giveUp(reason: unknown): void {
     giving.abort(reason);
     for (const member of members.keys())

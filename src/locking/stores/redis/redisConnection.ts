@@ -60,7 +60,7 @@ export function redisConnection(
 
   function open(): Link {
     if (disposed) throw new Error('The lock store has been disposed of');
-    // Whoever waits for an answer of the lost connection learns the reason first.
+    // Calls that wait for an answer of the lost connection learn the reason first.
     const clients = redisClients(server, () => queueMicrotask(() => drop(link)));
     const connecting = untilAborted(AbortSignal.timeout(limitMs), async () => {
       await clients.connect();

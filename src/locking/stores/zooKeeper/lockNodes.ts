@@ -9,7 +9,7 @@ export interface LockNodes {
   lock: string;
   /** Stays. Its data is the id of the last lease, or `brokenLease`; its version rises with each acquire and break. */
   tenure: string;
-  /** Ends with the session of the holder. Whoever creates it has the lock. */
+  /** Ends with the session of the holder. Its creator has the lock. */
   lease: string;
 }
 

@@ -141,7 +141,7 @@ describeWith(zooKeeperPrograms, 'hazards of ZooKeeper', () => {
       await run(other, remove(nodes.lease));
       await using next = storeAt(server.address);
       expect(await next.acquire(key, randomUUID(), leaseMs, within(5_000))).toBe('acquired');
-      // Whoever checks only that there is a lease takes the next holder's for his own.
+      // A check that there is a lease, and no more, takes the next holder's for one's own.
       await run(other, check(nodes.lease));
       other.destroy();
       const late = { fence: 9, owner, since: 0, leaseMs };
