@@ -46,7 +46,7 @@ describe.skipIf(!hasBrowser())('every page of the dashboard', () => {
   }, 240_000);
   afterAll(() => stack.disposeAsync());
 
-  test.each(looks)(
+  test.concurrent.each(looks)(
     'at $width px in $scheme: accessible, quiet, one origin, no wider than the window, all data as text',
     { timeout: 240_000 },
     async (look) => {
