@@ -51,6 +51,23 @@ export async function countByStatus(container: Container, type: string): Promise
   return new Map(countsByStatusSchema.parse(found).map(({ status, n }) => [status, n]));
 }
 
+/** A condition of a query on one parameter. Without a value it does not apply. */
+export interface Condition {
+  condition: string;
+  /** With its `@`. */
+  name: string;
+  value: string | undefined;
+}
+
+/** What limits a query to the documents of a type that meet all conditions. Pure. */
+export function whereAll(type: string, conditions: readonly Condition[]) {
+  const asked = conditions.flatMap(({ value, ...rest }) => (value === undefined ? [] : [{ ...rest, value }]));
+  return {
+    where: [`c.type = '${type}'`, ...asked.map(({ condition }) => condition)].join(' AND '),
+    parameters: asked.map(({ name, value }) => ({ name, value })),
+  };
+}
+
 function canBeId(id: string): boolean {
   // A URL drops . and .., so the request would be for something else; the SDK takes white space for no id at all.
   if (!/^(?!\.{1,2}$)[^/\\?#]+$/.test(id) || id.trim() === '' || id.endsWith(' ')) return false;

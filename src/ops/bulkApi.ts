@@ -1,5 +1,4 @@
 import type { Instance } from '../platform/instance.ts';
-import { problem, problemResponse } from '../platform/problem.ts';
 import type { Job } from '../runs/job.ts';
 import type { RunStore } from '../runs/runStore.ts';
 import { type Orchestrations, startRun } from '../runs/startRun.ts';
@@ -8,6 +7,7 @@ import { bulkGroups } from './bulk/bulkJob.ts';
 import { bulkBodySchema } from './bulk/bulkRequest.ts';
 import type { OpsRequest, OpsResponse } from './http.ts';
 import { badRequest, readBody } from './requests.ts';
+import { startedResponse } from './startedRun.ts';
 
 interface Parts {
   bulk: Job;
@@ -41,26 +41,12 @@ export async function startBulk(
     { ...parts, job: bulk, orchestrations },
     { dryRun, idempotencyKey, groups: [bulkGroups[action]], request: { ...wanted, actor } },
   );
-  switch (started.kind) {
-    case 'bad':
-      return badRequest([{ field: started.field, error: started.error }]);
-    case 'otherRequest':
-      return problemResponse(
-        problem(422, 'This Idempotency-Key stands for a run with another request.', [
-          { field: 'Idempotency-Key', error: 'expected a new key, or the same request as before' },
-        ]),
-      );
-    case 'started': {
-      const { runId, status, created } = started;
-      if (created) {
-        await audit.append({
-          actor,
-          action: `start bulk ${action}`,
-          target: `${bulk.name}/${runId}`,
-          detail: { reason, filter: JSON.stringify(filter), cap, dryRun },
-        });
-      }
-      return { status: 202, headers: { location: `/api/ops/runs/${runId}` }, jsonBody: { runId, status } };
-    }
-  }
+  return startedResponse(started, async ({ runId }) => {
+    await audit.append({
+      actor,
+      action: `start bulk ${action}`,
+      target: `${bulk.name}/${runId}`,
+      detail: { reason, filter: JSON.stringify(filter), cap, dryRun },
+    });
+  });
 }

@@ -1,6 +1,5 @@
 import { z } from 'zod';
 import type { Instance } from '../platform/instance.ts';
-import { problem, problemResponse } from '../platform/problem.ts';
 import { asShown, storedAs } from '../runs/abandoned.ts';
 import { cancelRun } from '../runs/cancelRun.ts';
 import type { Job } from '../runs/job.ts';
@@ -20,6 +19,7 @@ import {
   readQuery,
   reasonBodySchema,
 } from './requests.ts';
+import { startedResponse } from './startedRun.ts';
 
 interface Parts {
   job: Job;
@@ -63,29 +63,15 @@ export async function startRunFor(
   }
   const idempotencyKey = request.headers.get('idempotency-key') ?? undefined;
   const started = await startRun({ ...parts, orchestrations }, { ...run, idempotencyKey });
-  switch (started.kind) {
-    case 'bad':
-      return badRequest([{ field: started.field, error: started.error }]);
-    case 'otherRequest':
-      return problemResponse(
-        problem(422, 'This Idempotency-Key stands for a run with another request.', [
-          { field: 'Idempotency-Key', error: 'expected a new key, or the same request as before' },
-        ]),
-      );
-    case 'started': {
-      const { runId, groups, status, created } = started;
-      const { dryRun, resume } = run;
-      if (created) {
-        await audit.append({
-          actor,
-          action: 'start run',
-          target: `${job.name}/${runId}`,
-          detail: { dryRun, groups: groups.join(','), ...(resume === undefined ? {} : { resume }) },
-        });
-      }
-      return { status: 202, headers: { location: `/api/ops/runs/${runId}` }, jsonBody: { runId, status } };
-    }
-  }
+  return startedResponse(started, async ({ runId, groups }) => {
+    const { dryRun, resume } = run;
+    await audit.append({
+      actor,
+      action: 'start run',
+      target: `${job.name}/${runId}`,
+      detail: { dryRun, groups: groups.join(','), ...(resume === undefined ? {} : { resume }) },
+    });
+  });
 }
 
 /** The jobs by name; without one, the first. */

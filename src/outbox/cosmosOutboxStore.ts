@@ -1,7 +1,7 @@
 import type { Container, SqlParameter } from '@azure/cosmos';
 import { z } from 'zod';
 import { cosmosDocuments, patchBody, unlessChanged } from '../documents/cosmosDocuments.ts';
-import { countByStatus, queryAll, queryCount, queryOldest } from '../documents/cosmosQueries.ts';
+import { countByStatus, queryAll, queryCount, queryOldest, whereAll } from '../documents/cosmosQueries.ts';
 import type { Patch } from '../documents/documentStore.ts';
 import { BadContinuation, fromOpaque, toOpaque } from '../documents/pages.ts';
 import { type OnUnreadable, readableDocument, readableDocuments } from '../documents/storedDocuments.ts';
@@ -143,17 +143,13 @@ export function cosmosOutboxStore(
 
 /** The messages that a filter lets through. */
 function askedFor({ status, destination, error, before, after }: OutboxFilter) {
-  const asked = [
+  return whereAll('outboxMessage', [
     { condition: 'c.status = @status', name: '@status', value: status },
     { condition: 'c.destination = @destination', name: '@destination', value: destination },
     { condition: 'CONTAINS(c.lastError, @error, true)', name: '@error', value: error },
     { condition: 'c.createdAt < @before', name: '@before', value: before },
     { condition: 'c.createdAt >= @after', name: '@after', value: after },
-  ].flatMap(({ value, ...rest }) => (value === undefined ? [] : [{ ...rest, value }]));
-  return {
-    where: [`c.type = 'outboxMessage'`, ...asked.map(({ condition }) => condition)].join(' AND '),
-    parameters: asked.map(({ name, value }) => ({ name, value })),
-  };
+  ]);
 }
 
 function createdAt(entry: unknown): string | undefined {

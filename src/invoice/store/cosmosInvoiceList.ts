@@ -1,5 +1,6 @@
 import type { Container } from '@azure/cosmos';
 import { fromCosmos } from '../../documents/cosmosDocuments.ts';
+import { whereAll } from '../../documents/cosmosQueries.ts';
 import type { InvoiceFilter } from './invoiceFilter.ts';
 
 /**
@@ -12,21 +13,20 @@ export async function listShard(
   { shard, behind, limit }: { shard: string; behind?: string; limit: number },
 ): Promise<unknown[]> {
   const { customer, currency, status, dueAfter, dueBefore } = filter;
-  const asked = [
+  const { where, parameters } = whereAll('invoice', [
     { condition: 'c.customerId = @customer', name: '@customer', value: customer },
     { condition: 'c.currency = @currency', name: '@currency', value: currency },
     { condition: 'c.status = @status', name: '@status', value: status },
     { condition: 'c.dueAt >= @dueAfter', name: '@dueAfter', value: dueAfter },
     { condition: 'c.dueAt < @dueBefore', name: '@dueBefore', value: dueBefore },
     { condition: 'c.id > @behind', name: '@behind', value: behind },
-  ].flatMap(({ value, ...rest }) => (value === undefined ? [] : [{ ...rest, value }]));
-  const where = [`c.type = 'invoice'`, ...asked.map(({ condition }) => condition)].join(' AND ');
-  const query = `SELECT * FROM c WHERE ${where} ORDER BY c.id OFFSET 0 LIMIT @limit`;
-  const parameters = [{ name: '@limit', value: limit }, ...asked.map(({ name, value }) => ({ name, value }))];
+  ]);
+  const query = {
+    query: `SELECT * FROM c WHERE ${where} ORDER BY c.id OFFSET 0 LIMIT @limit`,
+    parameters: [...parameters, { name: '@limit', value: limit }],
+  };
   const { resources } = await fromCosmos(() =>
-    container.items
-      .query<unknown>({ query, parameters }, { partitionKey: shard, maxItemCount: limit })
-      .fetchAll(),
+    container.items.query<unknown>(query, { partitionKey: shard, maxItemCount: limit }).fetchAll(),
   );
   return resources;
 }
