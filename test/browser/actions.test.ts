@@ -155,6 +155,31 @@ describe.skipIf(!hasBrowser())('what the dashboard can do', { timeout: 90_000 },
     expect(await invoice('INV-2026-0042')).toMatchObject({ status: 'pending' });
   });
 
+  test('void all invoices that match, on every page of the list: counted first, with their number typed', async () => {
+    const invoices = Array.from({ length: 120 }, (_, n) => ({
+      id: `INV-TWICE-${n}`,
+      customerId: 'cus_ImportedTwice',
+      amountMinor: 1_000,
+      currency: 'EUR',
+      dueAt: '2099-01-01T00:00:00Z',
+      paymentMethod: 'pm_card_visa',
+    }));
+    await dashboard.ops('invoices', { method: 'POST', body: invoices });
+    await watched.view('/invoices?status=pending&customer=cus_ImportedTwice');
+    await page.getByLabel('Select INV-TWICE-').first().check();
+    await press('Select all that match');
+    await press('Void…');
+    await dialog().getByRole('heading', { name: 'Void 120 invoices?' }).waitFor();
+    await dialog().getByLabel('Reason').fill('this file was imported twice');
+    await dialog().getByLabel('Type 120').fill('120');
+    await confirm('Void');
+    await page.getByRole('heading', { name: 'Run', exact: true }).waitFor();
+    await page.getByText('completed').first().waitFor();
+    const left = await dashboard.ops('invoices?status=pending&customer=cus_ImportedTwice');
+    expect(await left.json()).toMatchObject({ invoices: [] });
+    expect(await invoice('INV-TWICE-119')).toMatchObject({ status: 'voided' });
+  });
+
   test('preview a run, start one, cancel it', async () => {
     await watched.view('/runs');
     await press('Preview…');
