@@ -2,6 +2,7 @@ import { hostname } from 'node:os';
 import { z } from 'zod';
 import { longestTimeoutMs } from '../paying/payingPolicy.ts';
 import { isLiveKey } from '../paying/stripe/stripeClient.ts';
+import type { ServiceBusConnection, StorageConnection } from '../platform/connections.ts';
 import { isLoopback } from './addresses.ts';
 import { clientId, cosmosConnection, serviceBusConnection, storageConnection } from './connections.ts';
 import { type Env, withoutBlanks } from './environment.ts';
@@ -185,4 +186,18 @@ export function readSchedules(environment: Env): Schedules {
 /** Where metrics go and who sends them, whatever is wrong with the other settings. Undefined: nowhere. */
 export function readTelemetry(environment: Env): Settings['telemetry'] {
   return telemetryConnection.safeParse(withoutBlanks(environment)).data;
+}
+
+/** The connections of the queues, whatever is wrong with the other settings. Undefined: it is missing or wrong itself. */
+export function readQueueConnections(environment: Env): {
+  storage: StorageConnection | undefined;
+  serviceBus: ServiceBusConnection | undefined;
+  clientId: string | undefined;
+} {
+  const env = withoutBlanks(environment);
+  return {
+    storage: storageConnection.safeParse(env).data,
+    serviceBus: serviceBusConnection.safeParse(env).data,
+    clientId: clientId.safeParse(env).data,
+  };
 }
