@@ -29,7 +29,7 @@ describe('payment commands', () => {
   afterAll(() => bus[Symbol.asyncDispose]());
 
   test('come again every two minutes, each time as a first delivery, and none is dead-lettered', async () => {
-    const returns = queueReturns(readQueueConnections({ ServiceBus: bus.connectionString }), bus.clock.now);
+    const returns = queueReturns(readQueueConnections({ ServiceBus: bus.connectionString }), () => bus.clock.now());
     const app = idleApp(bad, readSchedules({}), { returns });
     const body = { batchId: 'b1', shard: '0a' };
     await bus.client
