@@ -5,7 +5,8 @@ import { ClientMissing, loadLockStore } from './lockStores.ts';
 import { appTelemetry } from './platform/appMetrics.ts';
 import { exportTelemetry } from './platform/exportTelemetry.ts';
 import { queueReturns } from './queueReturns.ts';
-import { readQueueConnections, readSchedules, readSettings, readTelemetry } from './settings/readSettings.ts';
+import { readQueueConnections, readSchedules, readTelemetry } from './settings/readParts.ts';
+import { readSettings } from './settings/readSettings.ts';
 import { BadSettings, type Settings } from './settings/settings.ts';
 
 const started = await start();

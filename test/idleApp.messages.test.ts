@@ -6,7 +6,7 @@ import { startAzurite } from '../local/azurite.ts';
 import { idleApp } from '../src/idleApp.ts';
 import { queues, serviceBusQueues } from '../src/platform/azureNames.ts';
 import { queueReturns, type ReturnMessage } from '../src/queueReturns.ts';
-import { readQueueConnections, readSchedules } from '../src/settings/readSettings.ts';
+import { readQueueConnections, readSchedules } from '../src/settings/readParts.ts';
 import { BadSettings } from '../src/settings/settings.ts';
 import { type ServiceBusForTests, serviceBusForTests } from './support/serviceBusForTests.ts';
 import { virtualClock } from './support/virtualClock.ts';
@@ -29,7 +29,9 @@ describe('payment commands', () => {
   afterAll(() => bus[Symbol.asyncDispose]());
 
   test('come again every two minutes, each time as a first delivery, and none is dead-lettered', async () => {
-    const returns = queueReturns(readQueueConnections({ ServiceBus: bus.connectionString }), () => bus.clock.now());
+    const returns = queueReturns(readQueueConnections({ ServiceBus: bus.connectionString }), () =>
+      bus.clock.now(),
+    );
     const app = idleApp(bad, readSchedules({}), { returns });
     const body = { batchId: 'b1', shard: '0a' };
     await bus.client
