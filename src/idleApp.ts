@@ -1,12 +1,16 @@
 import type { App } from './app.ts';
 import type { Health } from './ops/health.ts';
 import type { OpsResponse } from './ops/http.ts';
+import { type Consumed, deliverySchema } from './paying/executePayments.ts';
 import { metric } from './platform/appMetrics.ts';
 import { type Clock, systemClock } from './platform/clock.ts';
+import { errorText } from './platform/errorText.ts';
 import { problem, problemResponse } from './platform/problem.ts';
 import { functionBudgetMs } from './platform/stopping.ts';
 import { noTelemetry, type Telemetry } from './platform/telemetry.ts';
+import type { QueueReturns, ReturnMessage } from './queueReturns.ts';
 import type { BadSettings, Schedules } from './settings/settings.ts';
+import type { WorkItemOutcome } from './workItems/processWorkItem.ts';
 
 /** What timers return: nothing was done, and why. */
 export interface Waiting {
@@ -14,33 +18,59 @@ export interface Waiting {
 }
 
 /**
- * How long a message is held before it goes back to its queue, in milliseconds. Each return counts as a delivery, and the
- * last one ends among the dead letters or the poison. So messages are held nearly as long as the host allows: it renews the
- * lock of a Service Bus message for 5 minutes (host.json).
+ * How long a message stays away before it comes again, in milliseconds. A copy takes its place in the queue, so no delivery
+ * counts against it, however many days the app waits for its settings.
+ */
+const awayMs = 2 * 60_000;
+
+/**
+ * How long a message is held that the queue did not take back, in milliseconds. Each such delivery counts, and the last one
+ * ends among the dead letters or the poison. So it lasts nearly as long as the host allows: the host renews the lock of a
+ * Service Bus message for 5 minutes (host.json).
  */
 const holdCommandMs = 4 * 60_000;
 const holdItemMs = functionBudgetMs;
+
+/** What an idle app works with. `returns`: where its messages go. Default: they are held. */
+interface IdleParts {
+  clock?: Clock;
+  telemetry?: Telemetry;
+  returns?: QueueReturns;
+  log?: (line: string) => void;
+}
+
+const noReturns: QueueReturns = { close: async () => {} };
 
 export type IdleApp = ReturnType<typeof idleApp>;
 
 /**
  * The app while settings are missing or wrong. Every function is registered, so that a deployment succeeds before the
- * payment key exists; health names the settings, timers do nothing, and a message stays in its queue. New settings restart
+ * payment key exists; health names the settings, timers do nothing, and messages go back to their queues. New settings restart
  * the process.
  */
 export function idleApp(
   bad: BadSettings,
   schedules: Schedules,
-  { clock = systemClock, telemetry = noTelemetry }: { clock?: Clock; telemetry?: Telemetry } = {},
+  { clock = systemClock, telemetry = noTelemetry, returns = noReturns, log = console.warn }: IdleParts = {},
 ) {
   const stopping = new AbortController();
   const waiting = async (): Promise<Waiting> => {
     telemetry.count(metric.settingsInvalid);
     return { waitingFor: bad.problems };
   };
-  const hold = (ms: number) => async (): Promise<never> => {
+  const hold = async (ms: number): Promise<never> => {
     await clock.sleep(ms, stopping.signal).catch(() => {});
     throw bad;
+  };
+  const putOff = async (send: ReturnMessage | undefined, message: unknown, heldMs: number, id?: string) => {
+    if (send === undefined) return hold(heldMs);
+    try {
+      await send(message, awayMs, id);
+    } catch (error) {
+      log(`a message could not be sent back to its queue: ${errorText(error)}`);
+      return hold(heldMs);
+    }
+    return { putOff: bad.message };
   };
   const unavailable = problemResponse(problem(503, bad.message, fieldErrors(bad)));
   const ops: Pick<App['ops'], 'getHealth'> = { getHealth: async () => healthOf(bad) };
@@ -54,13 +84,27 @@ export function idleApp(
     trackPayments: waiting,
     /** Anybody may call this one, so it does not say what is wrong. The provider sends its event again. */
     receiveEvent: async (_request: unknown) => ({ status: 503 }),
-    executePayments: hold(holdCommandMs) as (message: unknown, delivery?: unknown) => Promise<never>,
-    processWorkItem: hold(holdItemMs) as (message: unknown) => Promise<never>,
-    recordPoison: hold(holdItemMs) as (message: unknown, messageId: string) => Promise<never>,
-    runJobGroup: hold(holdItemMs) as (task: unknown) => Promise<never>,
-    endJobRun: hold(holdItemMs) as (end: unknown) => Promise<never>,
+    executePayments(message: unknown, delivery: unknown = {}): Promise<Consumed> {
+      return putOff(
+        returns.commands,
+        message,
+        holdCommandMs,
+        deliverySchema.safeParse(delivery).data?.messageId,
+      );
+    },
+    async processWorkItem(message: unknown): Promise<WorkItemOutcome> {
+      await putOff(returns.workItems, message, holdItemMs);
+      return 'putOff';
+    },
+    async recordPoison(message: unknown, _messageId: string): Promise<string> {
+      await putOff(returns.poison, message, holdItemMs);
+      return `it stays in the poison queue: ${bad.message}`;
+    },
+    runJobGroup: (_task: unknown): Promise<never> => hold(holdItemMs),
+    endJobRun: (_end: unknown): Promise<never> => hold(holdItemMs),
     async stop() {
       stopping.abort();
+      await returns.close();
     },
   };
 }

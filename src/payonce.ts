@@ -4,7 +4,9 @@ import { idleApp } from './idleApp.ts';
 import { ClientMissing, loadLockStore } from './lockStores.ts';
 import { appTelemetry } from './platform/appMetrics.ts';
 import { exportTelemetry } from './platform/exportTelemetry.ts';
-import { readSchedules, readSettings, readTelemetry } from './settings/readSettings.ts';
+import { queueReturns } from './queueReturns.ts';
+import { readQueueConnections, readSchedules, readTelemetry } from './settings/readParts.ts';
+import { readSettings } from './settings/readSettings.ts';
 import { BadSettings, type Settings } from './settings/settings.ts';
 
 const started = await start();
@@ -27,7 +29,8 @@ async function start() {
     if (!(error instanceof BadSettings)) throw error;
     console.error(error.message);
     await exportTelemetry(readTelemetry(process.env), hostname());
-    const idle = idleApp(error, readSchedules(process.env), { telemetry: appTelemetry() });
+    const returns = queueReturns(readQueueConnections(process.env));
+    const idle = idleApp(error, readSchedules(process.env), { telemetry: appTelemetry(), returns });
     return { payonce: idle, stop: () => idle.stop() };
   }
 }

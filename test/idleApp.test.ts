@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { idleApp } from '../src/idleApp.ts';
 import { metric } from '../src/platform/appMetrics.ts';
-import { readSchedules } from '../src/settings/readSettings.ts';
+import { readSchedules } from '../src/settings/readParts.ts';
 import { BadSettings } from '../src/settings/settings.ts';
 import { recordedTelemetry } from './support/recordedTelemetry.ts';
 import { virtualClock } from './support/virtualClock.ts';

@@ -10,7 +10,7 @@ import type { PayingPolicy } from './payingPolicy.ts';
 import { BatchRefused, parseBatch } from './paymentBatch.ts';
 
 /** What the trigger says about a delivery. */
-const deliverySchema = z.object({
+export const deliverySchema = z.object({
   lockToken: z.string().optional(),
   deliveryCount: z.number().default(1),
   messageId: z.string().optional().catch(undefined),

@@ -28,10 +28,35 @@ const requestTimeoutMs = 10_000;
  */
 const serviceBusRetries = { maxRetries: 1, retryDelayInMs: 500, timeoutInMs: 5_000 };
 
+/** The identity of the app. */
+function credentialOf(clientId: string | undefined): TokenCredential {
+  return new DefaultAzureCredential(clientId === undefined ? {} : { managedIdentityClientId: clientId });
+}
+
+/** A client of Service Bus. Its maker closes it. */
+export function serviceBusClient(
+  { serviceBus, clientId }: Pick<Connections, 'serviceBus' | 'clientId'>,
+  options: ServiceBusClientOptions = { retryOptions: serviceBusRetries },
+): ServiceBusClient {
+  return serviceBus.kind === 'connectionString'
+    ? new ServiceBusClient(serviceBus.value, options)
+    : new ServiceBusClient(serviceBus.namespace, credentialOf(clientId), options);
+}
+
+/** A client of Queue Storage. */
+export function queueServiceClient({
+  storage,
+  clientId,
+}: Pick<Connections, 'storage' | 'clientId'>): QueueServiceClient {
+  return storage.kind === 'connectionString'
+    ? QueueServiceClient.fromConnectionString(storage.value)
+    : new QueueServiceClient(storage.queueEndpoint, credentialOf(clientId));
+}
+
 /** Makes the clients: by connection string, or by the identity of the app. */
-export function azureClients({ cosmos, serviceBus, storage, clientId }: Connections): AzureClients {
-  const credential = (): TokenCredential =>
-    new DefaultAzureCredential(clientId === undefined ? {} : { managedIdentityClientId: clientId });
+export function azureClients(connections: Connections): AzureClients {
+  const { cosmos, storage, clientId } = connections;
+  const credential = () => credentialOf(clientId);
   const connectionPolicy = {
     requestTimeout: requestTimeoutMs,
     retryOptions: { maxRetryAttemptCount: 5, fixedRetryIntervalInMilliseconds: 0, maxWaitTimeInSeconds: 10 },
@@ -41,11 +66,7 @@ export function azureClients({ cosmos, serviceBus, storage, clientId }: Connecti
       ? { connectionString: cosmos.value, connectionPolicy }
       : { endpoint: cosmos.endpoint, aadCredentials: credential(), connectionPolicy },
   );
-  const connectServiceBus = (options: ServiceBusClientOptions) =>
-    serviceBus.kind === 'connectionString'
-      ? new ServiceBusClient(serviceBus.value, options)
-      : new ServiceBusClient(serviceBus.namespace, credential(), options);
-  const serviceBusClient = connectServiceBus({ retryOptions: serviceBusRetries });
+  const serviceBus = serviceBusClient(connections);
   const database = cosmosClient.database(databaseName);
   const senders = new Map<string, ServiceBusSender>();
   return {
@@ -61,20 +82,17 @@ export function azureClients({ cosmos, serviceBus, storage, clientId }: Connecti
       storage.kind === 'connectionString'
         ? BlobServiceClient.fromConnectionString(storage.value)
         : new BlobServiceClient(storage.blobEndpoint, credential()),
-    queues:
-      storage.kind === 'connectionString'
-        ? QueueServiceClient.fromConnectionString(storage.value)
-        : new QueueServiceClient(storage.queueEndpoint, credential()),
-    serviceBus: serviceBusClient,
-    connectServiceBus,
+    queues: queueServiceClient(connections),
+    serviceBus,
+    connectServiceBus: (options) => serviceBusClient(connections, options),
     sender(queue) {
-      const sender = senders.get(queue) ?? serviceBusClient.createSender(queue);
+      const sender = senders.get(queue) ?? serviceBus.createSender(queue);
       senders.set(queue, sender);
       return sender;
     },
     async close() {
       cosmosClient.dispose();
-      await serviceBusClient.close();
+      await serviceBus.close();
     },
   };
 }

@@ -76,12 +76,13 @@ export async function sendAgain(
   body: unknown,
   delayMs: number,
   messageId?: string,
+  now: () => number = Date.now,
 ): Promise<void> {
   const message = {
     messageId: messageId === undefined ? randomUUID() : idOfNext(messageId),
     contentType: 'application/json',
     body,
-    scheduledEnqueueTimeUtc: new Date(Date.now() + delayMs),
+    scheduledEnqueueTimeUtc: new Date(now() + delayMs),
   };
   await sender.sendMessages(message, { abortSignal: AbortSignal.timeout(sendTimeoutMs) });
 }

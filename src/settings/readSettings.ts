@@ -7,7 +7,6 @@ import { clientId, cosmosConnection, serviceBusConnection, storageConnection } f
 import { type Env, withoutBlanks } from './environment.ts';
 import {
   apiBase,
-  schedule,
   stripeKey,
   stripeWebhookSecrets,
   webhookSecret,
@@ -16,18 +15,14 @@ import {
 } from './fields.ts';
 import { expected } from './findings.ts';
 import { lockAddress } from './lockAddress.ts';
-import { BadSettings, type Schedules, type Settings } from './settings.ts';
+import { scheduleFields } from './readParts.ts';
+import { BadSettings, type Settings } from './settings.ts';
 import { telemetryConnection } from './telemetryConnection.ts';
 
 const defaultPaymentTimeout = 30;
 
 /** Calls per second that Stripe allows one account by default, by the mode of its key (https://docs.stripe.com/rate-limits). */
 const stripeAccountRate = { live: 100, test: 25 };
-
-const schedules = {
-  INVOICE_SCHEDULE: schedule('0 */5 * * * *'),
-  OUTBOX_SCHEDULE: schedule('*/30 * * * * *'),
-};
 
 /** Settings that must fit each other share a schema, so that their rule is checked whatever else is wrong. */
 const settingsSchema = z.object({
@@ -48,7 +43,7 @@ const settingsSchema = z.object({
     )
     .transform((given) => ({ secretKey: given.STRIPE_SECRET_KEY, apiBase: given.STRIPE_API_BASE })),
   STRIPE_WEBHOOK_SECRETS: stripeWebhookSecrets(),
-  schedules: z.object(schedules),
+  schedules: z.object(scheduleFields),
   sharding: z
     .object({ SHARDS: wholeNumber(16, 1, 256), SHARD_GROUPS: wholeNumber(4, 1, 256) })
     .refine(({ SHARDS, SHARD_GROUPS }) => SHARD_GROUPS <= SHARDS, {
@@ -169,20 +164,4 @@ export function readSettings(
     environment: parsed.data.environment,
     notify: parsed.data.notify,
   });
-}
-
-/** The schedules alone, whatever is wrong with the other settings. In place of one that is wrong: its default. */
-export function readSchedules(environment: Env): Schedules {
-  const { INVOICE_SCHEDULE, OUTBOX_SCHEDULE } = withoutBlanks(environment);
-  const read = (field: ReturnType<typeof schedule>, text?: string) =>
-    field.safeParse(text).data ?? field.parse(undefined);
-  return {
-    invoiceSchedule: read(schedules.INVOICE_SCHEDULE, INVOICE_SCHEDULE),
-    outboxSchedule: read(schedules.OUTBOX_SCHEDULE, OUTBOX_SCHEDULE),
-  };
-}
-
-/** Where metrics go and who sends them, whatever is wrong with the other settings. Undefined: nowhere. */
-export function readTelemetry(environment: Env): Settings['telemetry'] {
-  return telemetryConnection.safeParse(withoutBlanks(environment)).data;
 }

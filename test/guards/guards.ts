@@ -560,4 +560,12 @@ export const guards: readonly Guard[] = [
     tests: 'test/ops/admission.test.ts',
     caughtBy: 'a reader changes nothing, and somebody without a role reads nothing',
   },
+  {
+    name: 'the copy that a message leaves in its queue while settings are missing',
+    file: 'src/idleApp.ts',
+    from: 'await send(message, awayMs, id);',
+    to: '',
+    tests: 'test/idleApp.messages.test.ts',
+    caughtBy: 'come again every two minutes',
+  },
 ];

@@ -1,0 +1,43 @@
+/* Parts of the settings, each read whatever is wrong with the others: for an app that waits for its settings. */
+import type { ServiceBusConnection, StorageConnection } from '../platform/connections.ts';
+import { clientId, serviceBusConnection, storageConnection } from './connections.ts';
+import { type Env, withoutBlanks } from './environment.ts';
+import { schedule } from './fields.ts';
+import type { Schedules, Settings } from './settings.ts';
+import { telemetryConnection } from './telemetryConnection.ts';
+
+/** NCRONTAB with seconds. */
+export const scheduleFields = {
+  INVOICE_SCHEDULE: schedule('0 */5 * * * *'),
+  OUTBOX_SCHEDULE: schedule('*/30 * * * * *'),
+};
+
+/** When the timers fire. In place of one that is wrong: its default. */
+export function readSchedules(environment: Env): Schedules {
+  const { INVOICE_SCHEDULE, OUTBOX_SCHEDULE } = withoutBlanks(environment);
+  const read = (field: ReturnType<typeof schedule>, text?: string) =>
+    field.safeParse(text).data ?? field.parse(undefined);
+  return {
+    invoiceSchedule: read(scheduleFields.INVOICE_SCHEDULE, INVOICE_SCHEDULE),
+    outboxSchedule: read(scheduleFields.OUTBOX_SCHEDULE, OUTBOX_SCHEDULE),
+  };
+}
+
+/** Where metrics go and who sends them. Undefined: nowhere. */
+export function readTelemetry(environment: Env): Settings['telemetry'] {
+  return telemetryConnection.safeParse(withoutBlanks(environment)).data;
+}
+
+/** The connections of the queues. Undefined: it is missing or wrong itself. */
+export function readQueueConnections(environment: Env): {
+  storage: StorageConnection | undefined;
+  serviceBus: ServiceBusConnection | undefined;
+  clientId: string | undefined;
+} {
+  const env = withoutBlanks(environment);
+  return {
+    storage: storageConnection.safeParse(env).data,
+    serviceBus: serviceBusConnection.safeParse(env).data,
+    clientId: clientId.safeParse(env).data,
+  };
+}
