@@ -4,6 +4,7 @@ import type { Settings } from '../../src/settings/settings.ts';
 import { eventQueue } from './engine/eventQueue.ts';
 import { realImmediate, useSource } from './engine/globals.ts';
 import type { Timeline } from './engine/machine.ts';
+import type { Fleet } from './fleet/fleet.ts';
 import { createStory } from './fleet/story.ts';
 import { createHistory, type History } from './history.ts';
 import type { Invariant, Violation } from './invariants/violation.ts';
@@ -15,6 +16,8 @@ export interface SimulationOptions {
   trace?: boolean;
   /** Invariants that are not looked at: what is known to be open. */
   except?: ReadonlySet<Invariant>;
+  /** Called before the first event, with the fleet. */
+  observe?: (fleet: Fleet) => void;
 }
 
 export interface Simulated {
@@ -101,6 +104,7 @@ export async function simulate(plan: Plan, options: SimulationOptions = {}): Pro
   });
   let events = 0;
   try {
+    options.observe?.(story.fleet);
     story.begin();
     await drive(step);
   } finally {
