@@ -8,8 +8,10 @@ import type { ChargeOutcome, NotCalled } from './paymentProvider.ts';
 export type CommandOutcome =
   | ChargeOutcome
   | NotCalled
-  /** The key is too old to be sent again, and the provider finds no payment or cannot say: a person decides. */
+  /** The provider has a payment that does not settle the invoice: a person decides. */
   | { kind: 'unclear'; message: string }
+  /** The key grew too old to be sent, a call under it may have charged, and the provider finds no payment. */
+  | { kind: 'noneFound' }
   /** The key grew too old to be sent, but no call under it charged anything, and the provider finds no payment. */
   | { kind: 'unused' };
 
@@ -39,6 +41,8 @@ export interface SettlementPolicy {
   unknownBackoff: { base: number; cap: number };
   /** How soon after a failure that the provider remembers under the key a look-up can tell more. */
   searchLagMs: number;
+  /** How long after a look-up that found no payment another one proves that there is none. */
+  noneFoundMs: number;
   /** How soon a provider that certainly did nothing is tried again. */
   transientBackoff: { base: number; cap: number };
 }
@@ -50,6 +54,7 @@ export const defaultSettlementPolicy: SettlementPolicy = {
   unknownBackoff: { base: 5_000, cap: 300_000 },
   // A payment can be searched for within a minute (https://docs.stripe.com/search#data-freshness).
   searchLagMs: 70_000,
+  noneFoundMs: 3_600_000,
   transientBackoff: { base: 5_000, cap: 900_000 },
 };
 
@@ -61,6 +66,9 @@ export const defaultSettlementPolicy: SettlementPolicy = {
  * - A transient failure charged nothing, so it does not count as an attempt: a long outage parks no good payment, not even
  *   one that outlives its key. Nor does an unknown outcome while the provider fails at everything: it is asked again with
  *   the same key, for as long as that may be sent.
+ * - A key that is too old to be sent is looked up until the provider answers. If it finds no payment, and none again an hour
+ *   later, no call under that key has charged: the last one was made long before the first look-up. The key starts over
+ *   under the same name, so a provider that still remembers it repeats its first answer.
  * - A call whose turn did not come in time is due at once: it waits for nothing but its turn.
  */
 export function decideSettlement(
@@ -129,14 +137,21 @@ export function decideSettlement(
         attempts: attempt,
       };
     case 'unused':
+      return startOver('the key grew too old before it could be used; it is as good as new');
+    case 'noneFound': {
+      const { noneFoundAt = iso(now) } = payment;
+      const provenAt = Date.parse(noneFoundAt) + policy.noneFoundMs;
+      if (now >= provenAt)
+        return startOver('the provider has found no payment twice, an hour apart: nothing was charged');
       return {
         kind: 'retry',
-        why: 'transient',
-        at: iso(now),
-        reason: 'the key grew too old before it could be used; it is as good as new',
-        payment: unusedKey(payment),
+        why: 'unknown',
+        at: iso(provenAt),
+        reason: 'the key is older than 23 h and the provider finds no payment; it is asked again in an hour',
+        payment: { ...payment, noneFoundAt },
         attempts: attempt - 1,
       };
+    }
     case 'keyReused': {
       const reason = `idempotency key sent with other parameters: ${outcome.message}`;
       return { kind: 'parked', reason, unknown: mayBeCharged };
@@ -147,6 +162,17 @@ export function decideSettlement(
       return { kind: 'parked', reason: outcome.message, unknown: true };
     case 'reversed':
       return { kind: 'parked', reason: outcome.message, unknown: false };
+  }
+
+  function startOver(reason: string): Settlement {
+    return {
+      kind: 'retry',
+      why: 'transient',
+      at: iso(now),
+      reason,
+      payment: unusedKey(payment),
+      attempts: attempt - 1,
+    };
   }
 }
 

@@ -15,6 +15,7 @@ export interface DocumentKind {
 export interface DocumentIndex {
   find(partition: string, id: string): Entry | undefined;
   put(partition: string, entry: Entry): void;
+  remove(partition: string, id: string): void;
   /** Of one partition or all, and of one kind or all; in no order. */
   entries(partition?: string, kind?: DocumentKind): Generator<Entry>;
 }
@@ -45,6 +46,12 @@ export function documentIndex(): DocumentIndex {
         partition.byKind.get(before.type)?.get(before.status)?.delete(id);
       partition.byId.set(id, entry);
       ofKind(partition, type, status).set(id, entry);
+    },
+    remove(name, id) {
+      const partition = partitions.get(name);
+      const found = partition?.byId.get(id)?.document;
+      partition?.byId.delete(id);
+      partition?.byKind.get(found?.type)?.get(found?.status)?.delete(id);
     },
     *entries(name, kind) {
       for (const partition of name === undefined ? partitions.values() : [partitions.get(name)]) {

@@ -56,6 +56,14 @@ export interface MemoryDocuments extends DocumentStore {
     partition?: string,
     kind?: DocumentKind,
   ): Promise<StoredDocument[]>;
+  /** How many documents match. @throws {StoreAway} */
+  count(matches: (document: StoredDocument) => boolean, kind: DocumentKind): Promise<number>;
+}
+
+/** The store itself, for whoever fills it from behind. Nobody is told of what is stored and forgotten this way. */
+export interface FilledDocuments extends MemoryDocuments {
+  store(document: Omit<StoredDocument, '_etag' | '_rid'> & { id: string; shard: string }): void;
+  forget(partition: string, id: string): void;
 }
 
 /** A field as text; empty if it is none, as in a broken document. */
@@ -76,7 +84,7 @@ const fixed = new Set(['id', 'shard', '_etag', '_rid']);
 
 type Json = Record<string, unknown>;
 
-export function memoryDocuments(options: MemoryDocumentsOptions = {}): MemoryDocuments {
+export function memoryDocuments(options: MemoryDocumentsOptions = {}): FilledDocuments {
   const { fault, readFault, copies = true, now = Date.now, onWrite } = options;
   const handOut = copies ? copyOf<StoredDocument> : (document: StoredDocument) => document;
   /** Documents in here are never changed, only replaced. */
@@ -119,6 +127,23 @@ export function memoryDocuments(options: MemoryDocumentsOptions = {}): MemoryDoc
         if (expiresAt > time && matches(document)) found.push(handOut(document));
       return found.sort((one, other) => one._rid - other._rid);
     },
+
+    async count(matches, kind) {
+      refuseRead(undefined);
+      const time = now();
+      let found = 0;
+      for (const { document, expiresAt } of index.entries(undefined, kind))
+        if (expiresAt > time && matches(document)) found++;
+      return found;
+    },
+
+    store(document) {
+      const { shard: partition } = document;
+      const stored = { ...document, _etag: nextEtag(), _rid: ++sequence };
+      index.put(partition, { document: stored, expiresAt: Number.POSITIVE_INFINITY });
+    },
+
+    forget: (partition, id) => index.remove(partition, id),
   };
 
   function refuseRead(partition: string | undefined): void {

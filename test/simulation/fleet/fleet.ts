@@ -102,7 +102,10 @@ export function createFleet({ plan, timeline, history, conditions, report, ...gi
   const invoices = world.invoices;
   const network = createNetwork({
     timeline,
-    fateOf: (machine, service) => conditions.fateOf(machine, service),
+    fateOf(machine, service, name) {
+      world.onCall?.(service, name);
+      return conditions.fateOf(machine, service);
+    },
     crash: (machine) => die(machine, 'crashes'),
     note: (machine, service, name, fate) =>
       note(machine.name, fate === 'answered' ? `${service}: ${name}` : `${service}: ${name} (${fate})`),

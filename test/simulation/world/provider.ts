@@ -194,6 +194,15 @@ export function createProvider({ timeline, random, fateOf, watch, rate, searchLa
     payments,
     paymentsOf,
     events,
+    /** Everything about an invoice that nobody asks about any more. */
+    forget(invoiceId: string): void {
+      for (const { id, key } of paymentsOf(invoiceId)) {
+        payments.delete(id);
+        keys.delete(key);
+      }
+      byInvoice.delete(invoiceId);
+      events.length = 0;
+    },
     charge(request: ChargeRequest): ChargeOutcome | RateLimited {
       const refused = limited();
       if (refused !== undefined) return refused;

@@ -73,6 +73,8 @@ export function createWorld(
     documents: memoryDocuments({ now, onWrite: wrote, copies: false }),
     /** Every document as it is stored now, by partition and id. */
     stored,
+    /** Called with each call to a service. */
+    onCall: undefined as ((service: string, name: string) => void) | undefined,
     invoices: new Map<string, InvoiceDocument>(),
     locks,
     pace: memoryPaceStore(),
