@@ -1,4 +1,5 @@
 /** All hosts and the world that they share: how they are started, die, are stopped, and get their work. */
+import { createTokenBucket } from '../../../local/stripe/tokenBucket.ts';
 import type { Settings } from '../../../src/settings/settings.ts';
 import type { StoredDocument } from '../../memory/memoryDocuments.ts';
 import { createMachine, type Machine, type Timeline } from '../engine/machine.ts';
@@ -52,6 +53,9 @@ export function createFleet({ plan, timeline, history, conditions, report, ...gi
     fateOf: (id, charge) => byId.get(id)?.fates[charge] ?? { kind: 'ok' },
     rate: () => conditions.rate(settings.allowance.accountRate),
     searchLagMs: () => plan.searchLagMs,
+    takes: plan.tokenBucket
+      ? createTokenBucket(settings.allowance.accountRate, () => timeline.now).take
+      : undefined,
     watch: {
       newCharge(request, others) {
         note('provider', `charges ${request.idempotencyKey}`);
