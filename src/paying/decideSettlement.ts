@@ -1,6 +1,7 @@
-import { nextKey, type PaymentState, unknownSince, unusedKey } from '../invoice/invoice.ts';
+import { nextKey, type PaymentState, unknownSince } from '../invoice/invoice.ts';
 import { maxAttempts } from '../invoice/maxAttempts.ts';
 import { exponentialBackoff } from '../platform/backoff.ts';
+import { decideOldKey, type NoPaymentFound } from './decideOldKey.ts';
 import type { PaymentCommand } from './paymentBatch.ts';
 import type { ChargeOutcome, NotCalled } from './paymentProvider.ts';
 
@@ -10,10 +11,7 @@ export type CommandOutcome =
   | NotCalled
   /** The provider has a payment that does not settle the invoice: a person decides. */
   | { kind: 'unclear'; message: string }
-  /** The key grew too old to be sent, a call under it may have charged, and the provider finds no payment. */
-  | { kind: 'noneFound' }
-  /** The key grew too old to be sent, but no call under it charged anything, and the provider finds no payment. */
-  | { kind: 'unused' };
+  | NoPaymentFound;
 
 /** What becomes of the invoice. */
 export type Settlement =
@@ -66,9 +64,7 @@ export const defaultSettlementPolicy: SettlementPolicy = {
  * - A transient failure charged nothing, so it does not count as an attempt: a long outage parks no good payment, not even
  *   one that outlives its key. Nor does an unknown outcome while the provider fails at everything: it is asked again with
  *   the same key, for as long as that may be sent.
- * - A key that is too old to be sent is looked up until the provider answers. If it finds no payment, and none again an hour
- *   later, no call under that key has charged: the last one was made long before the first look-up. The key starts over
- *   under the same name, so a provider that still remembers it repeats its first answer.
+ * - A key that is too old to be sent is looked up instead, until the provider answers (decideOldKey.ts).
  * - A call whose turn did not come in time is due at once: it waits for nothing but its turn.
  */
 export function decideSettlement(
@@ -137,20 +133,9 @@ export function decideSettlement(
         attempts: attempt,
       };
     case 'unused':
-      return startOver('the key grew too old before it could be used; it is as good as new');
     case 'noneFound': {
-      const { noneFoundAt = iso(now) } = payment;
-      const provenAt = Date.parse(noneFoundAt) + policy.noneFoundMs;
-      if (now >= provenAt)
-        return startOver('the provider has found no payment twice, an hour apart: nothing was charged');
-      return {
-        kind: 'retry',
-        why: 'unknown',
-        at: iso(provenAt),
-        reason: 'the key is older than 23 h and the provider finds no payment; it is asked again in an hour',
-        payment: { ...payment, noneFoundAt },
-        attempts: attempt - 1,
-      };
+      const { at, ...decided } = decideOldKey(payment, outcome, policy, now);
+      return { kind: 'retry', ...decided, at: iso(at), attempts: attempt - 1 };
     }
     case 'keyReused': {
       const reason = `idempotency key sent with other parameters: ${outcome.message}`;
@@ -162,17 +147,6 @@ export function decideSettlement(
       return { kind: 'parked', reason: outcome.message, unknown: true };
     case 'reversed':
       return { kind: 'parked', reason: outcome.message, unknown: false };
-  }
-
-  function startOver(reason: string): Settlement {
-    return {
-      kind: 'retry',
-      why: 'transient',
-      at: iso(now),
-      reason,
-      payment: unusedKey(payment),
-      attempts: attempt - 1,
-    };
   }
 }
 

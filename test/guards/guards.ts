@@ -128,7 +128,7 @@ export const guards: readonly Guard[] = [
   },
   {
     name: 'none found twice, an hour apart, before a key that may have charged starts over',
-    file: 'src/paying/decideSettlement.ts',
+    file: 'src/paying/decideOldKey.ts',
     from: 'if (now >= provenAt)',
     to: 'if (now > 0)',
     tests: 'test/paying/searchLag.test.ts',

@@ -1,14 +1,15 @@
 /**
  * Simulates a first of the month: N invoices are due at once, and nothing goes wrong.
  *
- *     npm run simulate:scale -- --invoices N [--instances K] [--rate R] [--shards S] [--groups G] [--batch B] [--seed X]
+ *     npm run simulate:scale -- --invoices N [--instances K] [--rate R] [--shards S] [--groups G] [--batch B] [--seed X] [--json]
  *
- * Prints the row of the table in docs/scale.md, and what asked Cosmos DB how often. Exits with 1 if an invariant did not hold
+ * Prints the row of the table in docs/scale.md, and what asked Cosmos DB how often; `--json`: all that was counted. Exits with 1 if an invariant did not hold
  * or an invoice was not paid exactly once.
  */
 import { parseArgs } from 'node:util';
 import { replaceGlobals } from '../engine/globals.ts';
 import { defaultScale, type ScaleOptions, simulateScale } from './simulateScale.ts';
+import { tableOf } from './tableOf.ts';
 
 const { values } = parseArgs({
   options: {
@@ -19,10 +20,16 @@ const { values } = parseArgs({
     groups: { type: 'string' },
     batch: { type: 'string' },
     seed: { type: 'string' },
+    json: { type: 'boolean', default: false },
   },
 });
 
-function wholeNumber(name: keyof typeof values, least: number, most: number, otherwise?: number): number {
+function wholeNumber(
+  name: Exclude<keyof typeof values, 'json'>,
+  least: number,
+  most: number,
+  otherwise?: number,
+): number {
   const text = values[name];
   if (text === undefined && otherwise !== undefined) return otherwise;
   const value = Number(text);
@@ -42,32 +49,9 @@ const options: ScaleOptions = {
 };
 replaceGlobals();
 const result = await simulateScale(options, (line) => console.error(line));
-const { invoices, instances, rate } = options;
-const cells = [
-  invoices.toLocaleString('en'),
-  instances,
-  rate,
-  result.seconds.toFixed(1),
-  (result.seconds / result.idealSeconds).toFixed(3),
-  result.claimsPerInvoice.toFixed(4),
-  `${(100 * result.refusedShare).toFixed(2)} %`,
-  result.mostOpen.toLocaleString('en'),
-  result.cosmosPerInvoice.toFixed(3),
-  result.requestUnitsPerInvoice.toFixed(1),
-  Math.round(result.requestUnitsPerSecond).toLocaleString('en'),
-  Math.round(result.memoryMb),
-  Math.round(result.wallSeconds).toLocaleString('en'),
-];
-console.log(
-  '| invoices | instances | charges a second | seconds | of the ideal | claims per invoice | refused | open at most | Cosmos requests per invoice | RU per invoice | RU a second | MB | real seconds |',
-);
-console.log(`|${' --- |'.repeat(cells.length)}`);
-console.log(`| ${cells.join(' | ')} |`);
-console.log(
-  Object.entries(result.cosmosByName)
-    .map(([name, times]) => `${name} ${times}`)
-    .join(', '),
-);
+const { invoices } = options;
+if (values.json) console.log(JSON.stringify(result));
+else for (const line of tableOf(options, result)) console.log(line);
 const isRight = result.paid === invoices && result.charges === invoices && result.violation === undefined;
 if (!isRight)
   console.log(`paid ${result.paid}, charged ${result.charges}; ${result.violation ?? 'no violation'}`);
