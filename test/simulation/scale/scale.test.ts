@@ -25,7 +25,7 @@ test('four thousand invoices due at once: twenty instances pay each once, at the
   expect(result).toMatchObject({ paid: 4_000, charges: 4_000, claimsPerInvoice: 1, idealSeconds: 40 });
   // No faster than the bucket of the provider allows, which is a second deep, and slower only by the beginning and the end.
   expect(result.seconds).toBeGreaterThan(39);
-  expect(result.seconds).toBeLessThan(40 * 1.03 + 3);
+  expect(result.seconds).toBeLessThan(40 * 1.03 + 5);
   expect(result.refusedShare).toBeLessThan(0.01);
   expect(result.cosmosPerInvoice).toBeLessThan(1);
 });
