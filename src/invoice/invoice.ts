@@ -57,6 +57,11 @@ export const paymentStateSchema = tolerantObject({
   /** Since when (ISO 8601) a charge under this key may have gone through. Absent once the outcome is known. */
   unknownSince: z.string().exactOptional(),
   /**
+   * When (ISO 8601) the provider first found no payment under a key that was too old to be sent. Releases before 0.3 drop it,
+   * and the look-ups begin again.
+   */
+  noneFoundAt: z.string().exactOptional(),
+  /**
    * The payment method to charge instead of the imported one: the customer's default, resolved for this key, or one that a
    * person gave with a retry.
    */
@@ -86,7 +91,7 @@ export function unknownSince<State extends PaymentState>(payment: State, at: str
 
 /** The state of a payment whose outcome under its key is known, or that is about to be followed by its id. */
 export function known(payment: PaymentState): PaymentState {
-  const { unknownSince: _, inProgress: __, ...state } = payment;
+  const { unknownSince: _, noneFoundAt: __, inProgress: ___, ...state } = payment;
   return state;
 }
 

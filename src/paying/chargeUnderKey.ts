@@ -45,9 +45,7 @@ export async function chargeUnderKey(
     const found = await calls.find(soughtOf(command));
     switch (found.kind) {
       case 'notFound':
-        return payment.unknownSince === undefined
-          ? { kind: 'unused' }
-          : { kind: 'unclear', message: 'the key is older than 23 h and the provider finds no payment' };
+        return payment.unknownSince === undefined ? { kind: 'unused' } : { kind: 'noneFound' };
       case 'notCalled':
       case 'heldBack':
         return found;

@@ -1,6 +1,7 @@
-import { nextKey, type PaymentState, unknownSince, unusedKey } from '../invoice/invoice.ts';
+import { nextKey, type PaymentState, unknownSince } from '../invoice/invoice.ts';
 import { maxAttempts } from '../invoice/maxAttempts.ts';
 import { exponentialBackoff } from '../platform/backoff.ts';
+import { decideOldKey, type NoPaymentFound } from './decideOldKey.ts';
 import type { PaymentCommand } from './paymentBatch.ts';
 import type { ChargeOutcome, NotCalled } from './paymentProvider.ts';
 
@@ -8,10 +9,9 @@ import type { ChargeOutcome, NotCalled } from './paymentProvider.ts';
 export type CommandOutcome =
   | ChargeOutcome
   | NotCalled
-  /** The key is too old to be sent again, and the provider finds no payment or cannot say: a person decides. */
+  /** The provider has a payment that does not settle the invoice: a person decides. */
   | { kind: 'unclear'; message: string }
-  /** The key grew too old to be sent, but no call under it charged anything, and the provider finds no payment. */
-  | { kind: 'unused' };
+  | NoPaymentFound;
 
 /** What becomes of the invoice. */
 export type Settlement =
@@ -39,6 +39,8 @@ export interface SettlementPolicy {
   unknownBackoff: { base: number; cap: number };
   /** How soon after a failure that the provider remembers under the key a look-up can tell more. */
   searchLagMs: number;
+  /** How long after a look-up that found no payment another one proves that there is none. */
+  noneFoundMs: number;
   /** How soon a provider that certainly did nothing is tried again. */
   transientBackoff: { base: number; cap: number };
 }
@@ -50,6 +52,7 @@ export const defaultSettlementPolicy: SettlementPolicy = {
   unknownBackoff: { base: 5_000, cap: 300_000 },
   // A payment can be searched for within a minute (https://docs.stripe.com/search#data-freshness).
   searchLagMs: 70_000,
+  noneFoundMs: 3_600_000,
   transientBackoff: { base: 5_000, cap: 900_000 },
 };
 
@@ -61,6 +64,7 @@ export const defaultSettlementPolicy: SettlementPolicy = {
  * - A transient failure charged nothing, so it does not count as an attempt: a long outage parks no good payment, not even
  *   one that outlives its key. Nor does an unknown outcome while the provider fails at everything: it is asked again with
  *   the same key, for as long as that may be sent.
+ * - A key that is too old to be sent is looked up instead, until the provider answers (decideOldKey.ts).
  * - A call whose turn did not come in time is due at once: it waits for nothing but its turn.
  */
 export function decideSettlement(
@@ -129,14 +133,10 @@ export function decideSettlement(
         attempts: attempt,
       };
     case 'unused':
-      return {
-        kind: 'retry',
-        why: 'transient',
-        at: iso(now),
-        reason: 'the key grew too old before it could be used; it is as good as new',
-        payment: unusedKey(payment),
-        attempts: attempt - 1,
-      };
+    case 'noneFound': {
+      const { at, ...decided } = decideOldKey(payment, outcome, policy, now);
+      return { kind: 'retry', ...decided, at: iso(at), attempts: attempt - 1 };
+    }
     case 'keyReused': {
       const reason = `idempotency key sent with other parameters: ${outcome.message}`;
       return { kind: 'parked', reason, unknown: mayBeCharged };

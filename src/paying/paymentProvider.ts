@@ -174,7 +174,8 @@ export interface PaymentProvider {
   charge(request: ChargeRequest): Promise<ChargeOutcome | RateLimited>;
   /**
    * Looks a payment up by the invoice's id, for keys that are too old to be sent again. Whatever is alive or was ever paid
-   * counts; a payment that has failed or was canceled does not.
+   * counts; a payment that has failed or was canceled does not. An invoice for which none is found, and none again an hour
+   * later, is charged anew: a look-up that may miss an older payment has to answer `unknown`.
    */
   find(sought: SoughtPayment): Promise<FoundPayment | RateLimited>;
   /** A payment by its id, as it is now. */

@@ -127,6 +127,14 @@ export const guards: readonly Guard[] = [
     caughtBy: 'whatever dies, comes twice, late or never',
   },
   {
+    name: 'none found twice, an hour apart, before a key that may have charged starts over',
+    file: 'src/paying/decideOldKey.ts',
+    from: 'if (now >= provenAt)',
+    to: 'if (now > 0)',
+    tests: 'test/paying/searchLag.test.ts',
+    caughtBy: 'a key that expires right after a charge whose answer was lost',
+  },
+  {
     name: 'age of a key, kept when it is claimed again',
     file: 'src/paying/paymentBatch.ts',
     from: 'keyCreatedAt: payment.keyCreatedAt ?? at }',

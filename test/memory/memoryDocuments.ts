@@ -13,6 +13,7 @@ import {
   type Transacted,
 } from '../../src/documents/documentStore.ts';
 import { StoreAway } from '../../src/documents/storeAway.ts';
+import { type DocumentKind, documentIndex } from './documentIndex.ts';
 
 /** A document as it is stored, with the properties that the store sets. */
 export interface StoredDocument {
@@ -37,6 +38,8 @@ export interface MemoryDocumentsOptions {
   fault?: (partition: string, operations: readonly Operation[]) => TransactionFault | undefined;
   /** Asked before each read and query: why it rejects with `StoreAway`. A query over all partitions has none. */
   readFault?: (partition: string | undefined) => StoreAway['reason'] | undefined;
+  /** Reads hand out copies, so that nobody can change what is stored. Without them: for readers that change nothing. */
+  copies?: boolean;
   /** Wall-clock milliseconds, for documents with a `ttl`. */
   now?: () => number;
   /** Told of each document that a transaction wrote, once all of it is written. */
@@ -44,8 +47,23 @@ export interface MemoryDocumentsOptions {
 }
 
 export interface MemoryDocuments extends DocumentStore {
-  /** Copies of the documents that match, in the order of their creation: all queries are made of this. @throws {StoreAway} */
-  query(matches: (document: StoredDocument) => boolean, partition?: string): Promise<StoredDocument[]>;
+  /**
+   * The documents that match, in the order of their creation: all queries are made of this. Only those of a kind are looked
+   * at, if one is given. @throws {StoreAway}
+   */
+  query(
+    matches: (document: StoredDocument) => boolean,
+    partition?: string,
+    kind?: DocumentKind,
+  ): Promise<StoredDocument[]>;
+  /** How many documents match. @throws {StoreAway} */
+  count(matches: (document: StoredDocument) => boolean, kind: DocumentKind): Promise<number>;
+}
+
+/** The store itself, for whoever fills it from behind. Nobody is told of what is stored and forgotten this way. */
+export interface FilledDocuments extends MemoryDocuments {
+  store(document: Omit<StoredDocument, '_etag' | '_rid'> & { id: string; shard: string }): void;
+  forget(partition: string, id: string): void;
 }
 
 /** A field as text; empty if it is none, as in a broken document. */
@@ -66,10 +84,11 @@ const fixed = new Set(['id', 'shard', '_etag', '_rid']);
 
 type Json = Record<string, unknown>;
 
-export function memoryDocuments(options: MemoryDocumentsOptions = {}): MemoryDocuments {
-  const { fault, readFault, now = Date.now, onWrite } = options;
-  /** By partition and id. Documents in here are never changed, only replaced. */
-  const partitions = new Map<string, Map<string, { document: StoredDocument; expiresAt: number }>>();
+export function memoryDocuments(options: MemoryDocumentsOptions = {}): FilledDocuments {
+  const { fault, readFault, copies = true, now = Date.now, onWrite } = options;
+  const handOut = copies ? copyOf<StoredDocument> : (document: StoredDocument) => document;
+  /** Documents in here are never changed, only replaced. */
+  const index = documentIndex();
   let sequence = 0;
 
   return {
@@ -96,19 +115,35 @@ export function memoryDocuments(options: MemoryDocumentsOptions = {}): MemoryDoc
       refuseRead(partition);
       return [...new Set(ids)].flatMap((id) => {
         const found = find(partition, id);
-        return found === undefined ? [] : [copyOf(found)];
+        return found === undefined ? [] : [handOut(found)];
       });
     },
 
-    async query(matches, partition) {
+    async query(matches, partition, kind) {
       refuseRead(partition);
-      const names = partition === undefined ? [...partitions.keys()] : [partition];
-      return names
-        .flatMap((name) => [...(partitions.get(name)?.keys() ?? [])].flatMap((id) => find(name, id) ?? []))
-        .filter(matches)
-        .toSorted((one, other) => one._rid - other._rid)
-        .map(copyOf);
+      const time = now();
+      const found: StoredDocument[] = [];
+      for (const { document, expiresAt } of index.entries(partition, kind))
+        if (expiresAt > time && matches(document)) found.push(handOut(document));
+      return found.sort((one, other) => one._rid - other._rid);
     },
+
+    async count(matches, kind) {
+      refuseRead(undefined);
+      const time = now();
+      let found = 0;
+      for (const { document, expiresAt } of index.entries(undefined, kind))
+        if (expiresAt > time && matches(document)) found++;
+      return found;
+    },
+
+    store(document) {
+      const { shard: partition } = document;
+      const stored = { ...document, _etag: nextEtag(), _rid: ++sequence };
+      index.put(partition, { document: stored, expiresAt: Number.POSITIVE_INFINITY });
+    },
+
+    forget: (partition, id) => index.remove(partition, id),
   };
 
   function refuseRead(partition: string | undefined): void {
@@ -118,7 +153,7 @@ export function memoryDocuments(options: MemoryDocumentsOptions = {}): MemoryDoc
 
   /** An expired document is gone at once. */
   function find(partition: string, id: string): StoredDocument | undefined {
-    const entry = partitions.get(partition)?.get(id);
+    const entry = index.find(partition, id);
     return entry === undefined || entry.expiresAt <= now() ? undefined : entry.document;
   }
 
@@ -139,10 +174,9 @@ export function memoryDocuments(options: MemoryDocumentsOptions = {}): MemoryDoc
         };
       }
     }
-    const documents = partitions.get(partition) ?? new Map();
-    partitions.set(partition, documents);
     const before = onWrite && [...written].map(([id, after]) => [after, find(partition, id)] as const);
-    for (const [id, document] of written) documents.set(id, { document, expiresAt: expiryOf(document) });
+    for (const document of written.values())
+      index.put(partition, { document, expiresAt: expiryOf(document) });
     for (const [after, was] of before ?? []) onWrite?.(after, was);
     return { kind: 'committed' };
   }

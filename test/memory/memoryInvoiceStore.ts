@@ -17,6 +17,9 @@ import { fenceId, highestFence, talliesOf } from '../../src/locking/fence.ts';
 import type { Clock } from '../../src/platform/clock.ts';
 import { type MemoryDocuments, type StoredDocument, textIn } from './memoryDocuments.ts';
 
+const ofInvoices = { type: 'invoice' };
+const ofFences = { type: 'fence' };
+
 /** An invoice store in memory. Its writes are those of every invoice store; only the reads are its own. */
 export function memoryInvoiceStore(
   documents: MemoryDocuments,
@@ -37,6 +40,7 @@ export function memoryInvoiceStore(
             !except.customers.includes(textIn(document, 'customerId')) &&
             !except.currencies.includes(textIn(document, 'currency')),
           shard,
+          ofInvoices,
         );
         const behind = due
           .toSorted(byDueTime)
@@ -58,11 +62,9 @@ export function memoryInvoiceStore(
       const page = { shards, pageSize, ...(continuation === undefined ? {} : { continuation }) };
       const { items, ...rest } = await pageByShard(page, async ({ shard, behind, limit }) => {
         const found = await documents.query(
-          (document) =>
-            isInvoice(document) &&
-            (behind === undefined || document.id > behind) &&
-            matches(document, filter),
+          (document) => (behind === undefined || document.id > behind) && matches(document, filter),
           shard,
+          ofInvoices,
         );
         return found.toSorted((a, b) => (a.id < b.id ? -1 : 1)).slice(0, limit);
       });
@@ -71,8 +73,9 @@ export function memoryInvoiceStore(
 
     async *movements(query) {
       const invoices = await documents.query(
-        (document) =>
-          isInvoice(document) && (query.currency === undefined || document.currency === query.currency),
+        ({ currency }) => query.currency === undefined || currency === query.currency,
+        undefined,
+        ofInvoices,
       );
       const declined = invoices.filter(({ status }) => status === 'declined');
       const found = {
@@ -88,7 +91,7 @@ export function memoryInvoiceStore(
     },
 
     async figures(now) {
-      const invoices = await documents.query(isInvoice);
+      const invoices = await documents.query(() => true, undefined, ofInvoices);
       const byStatus = Map.groupBy(invoices, (invoice) => textIn(invoice, 'status'));
       return {
         byStatus: new Map([...byStatus].map(([status, of]) => [status, of.length])),
@@ -102,14 +105,11 @@ export function memoryInvoiceStore(
     },
 
     async openClaims(now) {
-      const claimed = await documents.query(
-        (document) => isInvoice(document) && document.status === 'claimed',
-      );
-      return claimed.filter((one) => !isDue(one, now)).length;
+      return documents.count((one) => !isDue(one, now), { ...ofInvoices, status: 'claimed' });
     },
 
     async backlog(now) {
-      const invoices = await documents.query(isInvoice);
+      const invoices = await documents.query(() => true, undefined, ofInvoices);
       const waiting = invoices.filter((one) => isDue(one, now));
       const since = waiting.map((one) => textIn(one, 'actionableAt')).toSorted()[0];
       return {
@@ -121,7 +121,9 @@ export function memoryInvoiceStore(
 
     async overdue(now) {
       const soon = new Date(Date.parse(now) + retryWithinMs).toISOString();
-      const due = (await documents.query(isInvoice)).filter((one) => textIn(one, 'dueAt') <= now);
+      const due = (await documents.query(() => true, undefined, ofInvoices)).filter(
+        (one) => textIn(one, 'dueAt') <= now,
+      );
       const keyOf = (one: StoredDocument) => paymentOf(one).keyCreatedAt;
       const claimed = due.filter((one) => keyOf(one) !== undefined && isDue(one, soon));
       const waiting = due.filter((one) => keyOf(one) === undefined && isDue(one, now));
@@ -139,30 +141,34 @@ export function memoryInvoiceStore(
     },
 
     async parkedCount() {
-      return (await documents.query((document) => isInvoice(document) && document.status === 'parked'))
-        .length;
+      return (await documents.query(() => true, undefined, { ...ofInvoices, status: 'parked' })).length;
     },
 
     async highestFence(lockKey) {
       const id = fenceId(lockKey);
-      const fences = await documents.query((document) => document.id === id);
+      const fences = await documents.query((document) => document.id === id, undefined, ofFences);
       return highestFence(fences.map(({ fence }) => fence));
     },
 
     async tallies(lockKey, runId) {
-      return talliesOf(await documents.query(({ id }) => id === fenceId(lockKey)), runId);
+      return talliesOf(
+        await documents.query(({ id }) => id === fenceId(lockKey), undefined, ofFences),
+        runId,
+      );
     },
 
     async toCheck({ now, limit }) {
       const due = await documents.query(
         ({ checkAt }) => typeof checkAt === 'string' && checkAt !== '' && checkAt <= now,
+        undefined,
+        ofInvoices,
       );
       const first = due.toSorted((a, b) => (textIn(a, 'checkAt') < textIn(b, 'checkAt') ? -1 : 1));
       return readableDocuments(first.slice(0, limit), invoiceSchema, 'invoice', onUnreadable);
     },
 
     async inProgressSince() {
-      const invoices = await documents.query(isInvoice);
+      const invoices = await documents.query(() => true, undefined, ofInvoices);
       return invoices
         .flatMap((invoice) => paymentOf(invoice).inProgress?.since ?? [])
         .toSorted()
@@ -170,7 +176,7 @@ export function memoryInvoiceStore(
     },
 
     async unknownSince() {
-      const invoices = await documents.query(isInvoice);
+      const invoices = await documents.query(() => true, undefined, ofInvoices);
       return invoices
         .flatMap((invoice) => paymentOf(invoice).unknownSince ?? [])
         .toSorted()

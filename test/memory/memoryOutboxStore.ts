@@ -13,6 +13,8 @@ import { type MemoryDocuments, type StoredDocument, textIn } from './memoryDocum
 /** Where a page ended: the creation time of its last message, and its place among all documents. */
 const placeSchema = z.tuple([z.iso.datetime(), z.int()]);
 
+const ofMessages = { type: 'outboxMessage' };
+
 /**
  * An outbox in memory, kept with the documents that its messages are about. Marks are those of every outbox; the reads are
  * its own.
@@ -30,6 +32,7 @@ export function memoryOutboxStore(
           !except.shards.includes(textIn(document, 'shard')) &&
           !except.destinations.includes(textIn(document, 'destination')),
         shard,
+        { ...ofMessages, status: 'pending' },
       );
       const inOrder = due.toSorted((one, other) => compare(one, other, 'nextAttemptAt'));
       for (let offset = 0; ; offset += limit) {
@@ -46,9 +49,9 @@ export function memoryOutboxStore(
       const { status } = filter;
       const order = status === 'pending' || status === 'parked' ? 1 : -1;
       const last = continuation === undefined ? undefined : placeOf(continuation);
-      const ordered = (await documents.query((document) => isAskedFor(document, filter))).toSorted(
-        (one, other) => order * compare(one, other, 'createdAt'),
-      );
+      const ordered = (
+        await documents.query((document) => isAskedFor(document, filter), undefined, ofMessages)
+      ).toSorted((one, other) => order * compare(one, other, 'createdAt'));
       const behind = ordered.filter(
         (message) => last === undefined || order * compare(message, last, 'createdAt') > 0,
       );
@@ -63,7 +66,8 @@ export function memoryOutboxStore(
     },
 
     async count(filter) {
-      return (await documents.query((document) => isAskedFor(document, filter))).length;
+      return (await documents.query((document) => isAskedFor(document, filter), undefined, ofMessages))
+        .length;
     },
 
     async redrive(id, at, runId) {
@@ -77,7 +81,7 @@ export function memoryOutboxStore(
     },
 
     async oldestPending() {
-      const pending = await documents.query((document) => isMessage(document, 'pending'));
+      const pending = await documents.query(() => true, undefined, { ...ofMessages, status: 'pending' });
       return pending
         .map((message) => textIn(message, 'notBefore') || textIn(message, 'createdAt'))
         .toSorted()
@@ -85,13 +89,13 @@ export function memoryOutboxStore(
     },
 
     async countByStatus() {
-      const messages = await documents.query((document) => isMessage(document));
+      const messages = await documents.query(() => true, undefined, ofMessages);
       const byStatus = Map.groupBy(messages, (message) => textIn(message, 'status'));
       return new Map([...byStatus].map(([status, of]) => [status, of.length]));
     },
 
     async parkedCount() {
-      return (await documents.query((document) => isMessage(document, 'parked'))).length;
+      return (await documents.query(() => true, undefined, { ...ofMessages, status: 'parked' })).length;
     },
   };
 
@@ -110,13 +114,9 @@ export function memoryOutboxStore(
 
   /** Ids are unique across partitions. */
   async function find(id: string): Promise<OutboxEntry | undefined> {
-    const [found] = await documents.query((document) => document.id === id && isMessage(document));
+    const [found] = await documents.query((document) => document.id === id, undefined, ofMessages);
     return found === undefined ? undefined : outboxEntrySchema.parse(found);
   }
-}
-
-function isMessage(document: StoredDocument, status = document.status): boolean {
-  return document.type === 'outboxMessage' && document.status === status;
 }
 
 function isAskedFor(
@@ -125,7 +125,7 @@ function isAskedFor(
 ): boolean {
   const createdAt = textIn(document, 'createdAt');
   return (
-    isMessage(document, status) &&
+    (status === undefined || document.status === status) &&
     (destination === undefined || document.destination === destination) &&
     (error === undefined || textIn(document, 'lastError').toLowerCase().includes(error.toLowerCase())) &&
     (before === undefined || createdAt < before) &&

@@ -5,6 +5,7 @@ import {
   type CommandOutcome,
   decideSettlement,
   defaultSettlementPolicy as policy,
+  type Settlement,
 } from '../../src/paying/decideSettlement.ts';
 import { commandFor, type PaymentCommand } from '../../src/paying/paymentBatch.ts';
 import { planSettlement } from '../../src/paying/planSettlement.ts';
@@ -129,10 +130,35 @@ describe('decideSettlement', () => {
     );
   });
 
+  test('a key that is too old starts fresh once two look-ups, an hour apart, have found no payment', () => {
+    const unclear = { keyNumber: 2, declines: 1, deferrals: 9, unknownSince: '2026-01-01T06:00:00.000Z' };
+    const settledAfter = (ms: number, payment: PaymentCommand['payment']) =>
+      decideSettlement(
+        command({ attempt: maxAttempts, payment }),
+        { kind: 'noneFound' },
+        policy,
+        now + ms,
+      ) as Extract<Settlement, { kind: 'retry' }>;
+    const key = { ...unclear, keyCreatedAt: '2025-12-31T12:00:00.000Z' };
+    const first = settledAfter(0, key);
+    expect(first).toMatchObject({
+      kind: 'retry',
+      why: 'unknown',
+      at: new Date(now + 3_600_000).toISOString(),
+      payment: { ...key, noneFoundAt: new Date(now).toISOString() },
+      attempts: maxAttempts - 1,
+    });
+    const asked = { ...key, ...first.payment };
+    expect(settledAfter(3_599_999, asked)).toMatchObject({ at: first.at, payment: asked });
+    const second = settledAfter(3_600_000, asked);
+    expect(second.payment).toEqual({ keyNumber: 2, declines: 1, deferrals: 9 });
+    expect(second.attempts).toBe(maxAttempts - 1);
+  });
+
   test.each<[string, CommandOutcome, string | undefined]>([
     ['an unknown outcome', unknown, '2026-01-01T12:00:00.000Z'],
     [
-      'a key too old to send and no payment found',
+      'a payment that does not settle the invoice',
       { kind: 'unclear', message: 'x' },
       '2026-01-01T12:00:00.000Z',
     ],

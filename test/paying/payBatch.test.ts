@@ -508,16 +508,39 @@ describe('old keys', () => {
     expect(await world.charges(ids)).toHaveLength(1);
   });
 
-  test('if none is found and it may have been charged, a person decides', async () => {
-    const payment = { ...oldKey(content), unknownSince: new Date(Date.now() - 20 * hour).toISOString() };
+  test('if none is found and it may have been charged, it is looked up again in an hour', async () => {
+    const unknownSince = new Date(Date.now() - 20 * hour).toISOString();
+    const { batch, shard, ids } = await world.claimedBatch(1, {
+      payment: { ...oldKey(content), unknownSince },
+    });
+    const { provider, calls } = watchedProvider(world.provider);
+    const before = Date.now();
+    await world.consumer({ provider }).pay(batch);
+    expect(calls).toEqual({ charge: [], find: ids });
+    const [stored] = await world.stored(shard, ids);
+    expect(stored).toMatchObject({
+      status: 'pending',
+      attempts: 0,
+      payment: { ...oldKey(content), keyCreatedAt: expect.any(String), unknownSince },
+    });
+    expect(Date.parse(stored?.actionableAt ?? '')).toBeGreaterThanOrEqual(before + hour);
+  });
+
+  test('if none is found for an hour, nothing was charged, and the key starts fresh', async () => {
+    const ago = (hours: number) => new Date(Date.now() - hours * hour).toISOString();
+    const payment = { ...oldKey(content), unknownSince: ago(20), noneFoundAt: ago(1.01) };
     const { batch, shard, ids } = await world.claimedBatch(1, { payment });
     const { provider, calls } = watchedProvider(world.provider);
     await world.consumer({ provider }).pay(batch);
-    expect(calls.charge).toEqual([]);
-    expect((await world.stored(shard, ids))[0]).toMatchObject({
-      status: 'parked',
-      reason: expect.stringContaining('older than 23 h'),
-    });
+    expect(calls).toEqual({ charge: [], find: ids });
+    const [stored] = await world.stored(shard, ids);
+    expect(stored).toMatchObject({ status: 'pending', payment: { keyNumber: 1, declines: 0, deferrals: 0 } });
+    expect(stored?.payment).not.toHaveProperty('unknownSince');
+    expect(stored?.payment).not.toHaveProperty('noneFoundAt');
+    const { message } = await world.claimDue(shard);
+    await world.consumer().pay(paymentBatchSchema.parse(message?.body));
+    expect((await world.stored(shard, ids))[0]).toMatchObject({ status: 'paid', payment: { keyNumber: 1 } });
+    expect(await world.charges(ids)).toHaveLength(1);
   });
 
   test('if none is found and definitely nothing was charged, the key starts fresh', async () => {
@@ -533,11 +556,14 @@ describe('old keys', () => {
     expect(await world.charges(ids)).toHaveLength(1);
   });
 
-  test('a message redelivered once its key is too old: calls may have charged, so a person decides', async () => {
+  test('a message redelivered once its key is too old: calls may have charged, so it is looked up again', async () => {
     const { batch, shard, ids } = await world.claimedBatch(1, { payment: oldKey(content) });
     await started(batch);
     await world.consumer().pay(batch);
-    expect((await world.stored(shard, ids))[0]).toMatchObject({ status: 'parked' });
+    expect((await world.stored(shard, ids))[0]).toMatchObject({
+      status: 'pending',
+      payment: { unknownSince: expect.any(String), noneFoundAt: expect.any(String) },
+    });
   });
 
   test('if the provider cannot say, it is asked again later', async () => {

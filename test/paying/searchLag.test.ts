@@ -7,12 +7,8 @@ import { type Charge, startPayments } from '../../local/stripe/index.ts';
 import type { Invoice } from '../../src/invoice/invoice.ts';
 import { paymentBatchSchema } from '../../src/paying/paymentBatch.ts';
 import type { PaymentProvider } from '../../src/paying/paymentProvider.ts';
-import { reconciliationStage } from '../../src/paying/reconciliation.ts';
 import { stripeProvider } from '../../src/paying/stripe/stripeProvider.ts';
-import { NotYet } from '../../src/workItems/notNow.ts';
-import { anInstance } from '../support/anInstance.ts';
-import { followUpsForTests, hour, type PayingWorld, payingWorld } from '../support/payingWorld.ts';
-import { unpaced } from '../support/unpaced.ts';
+import { hour, type PayingWorld, payingWorld } from '../support/payingWorld.ts';
 import { virtualClock } from '../support/virtualClock.ts';
 
 const searchLagMs = 60_000;
@@ -42,12 +38,6 @@ async function anInvoice(paymentMethod = 'pm_card_visa', { lists = false } = {})
     if (invoice === undefined) throw new Error('no such invoice');
     return invoice;
   };
-  const stage = reconciliationStage({
-    invoices: world.invoices,
-    provider: unpaced(provider, { clock }),
-    followUps: followUpsForTests,
-    instance: anInstance({ name: 'host-r', clock }),
-  });
   return {
     clock,
     /** Claims the invoice however long it still had to wait, pays it and reads it. */
@@ -57,13 +47,6 @@ async function anInvoice(paymentMethod = 'pm_card_visa', { lists = false } = {})
       await world.consumer({ provider, clock }).pay(paymentBatchSchema.parse(message?.body));
       return sought();
     },
-    /** Looks the payment up, as the work item of a parked invoice does. */
-    reconcile: () =>
-      stage.run(
-        { shard, keyNumber: 1 },
-        { resourceId: id, signal: new AbortController().signal, assertHeld() {} },
-      ),
-    stored: sought,
     find: async () => provider.find({ ...(await sought()), invoiceId: id }),
     async charges(): Promise<Charge[]> {
       const rows = (await (await fetch(`${payments.baseUrl}/_local/charges`)).json()) as Charge[];
@@ -111,16 +94,14 @@ test('a key that expires right after a charge whose answer was lost: the payment
   const unsure = await invoice.pay();
   expect(await invoice.find()).toEqual({ kind: 'notFound' });
   expect(unsure).toMatchObject({
-    status: 'parked',
-    payment: { keyNumber: 1, unknownSince: expect.any(String) },
+    status: 'pending',
+    payment: { keyNumber: 1, unknownSince: expect.any(String), noneFoundAt: expect.any(String) },
   });
-  await expect(invoice.reconcile()).rejects.toThrow(NotYet);
-  // No timeline entry either.
-  expect(await invoice.stored()).toEqual(unsure);
+  const waitMs = Date.parse(unsure.actionableAt ?? '') - invoice.clock.now();
+  expect(waitMs).toBeGreaterThan(searchLagMs);
 
-  await invoice.clock.advance(searchLagMs);
-  expect(await invoice.reconcile()).toMatchObject({ result: 'paid' });
-  expect(await invoice.stored()).toMatchObject({ status: 'paid', payment: { id: charge?.paymentIntent } });
+  await invoice.clock.advance(waitMs);
+  expect(await invoice.pay()).toMatchObject({ status: 'paid', payment: { id: charge?.paymentIntent } });
   expect(await invoice.charges()).toEqual([charge]);
 });
 

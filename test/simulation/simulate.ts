@@ -4,6 +4,7 @@ import type { Settings } from '../../src/settings/settings.ts';
 import { eventQueue } from './engine/eventQueue.ts';
 import { realImmediate, useSource } from './engine/globals.ts';
 import type { Timeline } from './engine/machine.ts';
+import type { Fleet } from './fleet/fleet.ts';
 import { createStory } from './fleet/story.ts';
 import { createHistory, type History } from './history.ts';
 import type { Invariant, Violation } from './invariants/violation.ts';
@@ -15,6 +16,10 @@ export interface SimulationOptions {
   trace?: boolean;
   /** Invariants that are not looked at: what is known to be open. */
   except?: ReadonlySet<Invariant>;
+  /** Called before the first event, with the fleet. */
+  observe?: (fleet: Fleet) => void;
+  /** More events than this are a circle. Default: three million. */
+  mostEvents?: number;
 }
 
 export interface Simulated {
@@ -33,7 +38,7 @@ const startedAt = Date.parse('2026-03-02T08:00:00.000Z');
 /** Nothing that an invoice waits for takes longer: three soft declines and payments of ten days. */
 const longestMs = 90 * 24 * hour;
 /** A schedule with more events than this runs in a circle. */
-const mostEvents = 3_000_000;
+const usuallyMostEvents = 3_000_000;
 /** Events that are handled in one turn of the event loop. */
 const eventsPerTurn = 64;
 
@@ -63,6 +68,7 @@ export function settingsOf(plan: Plan): Settings {
 
 /** The same plan always has the same history, on every machine. */
 export async function simulate(plan: Plan, options: SimulationOptions = {}): Promise<Simulated> {
+  const { mostEvents = usuallyMostEvents } = options;
   const timeline: Timeline = { events: eventQueue(), now: startedAt, running: undefined };
   const history = createHistory(startedAt, options.trace ?? false);
   let violation: Violation | undefined;
@@ -101,6 +107,7 @@ export async function simulate(plan: Plan, options: SimulationOptions = {}): Pro
   });
   let events = 0;
   try {
+    options.observe?.(story.fleet);
     story.begin();
     await drive(step);
   } finally {

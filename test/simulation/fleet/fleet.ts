@@ -1,4 +1,5 @@
 /** All hosts and the world that they share: how they are started, die, are stopped, and get their work. */
+import { createTokenBucket } from '../../../local/stripe/tokenBucket.ts';
 import type { Settings } from '../../../src/settings/settings.ts';
 import type { StoredDocument } from '../../memory/memoryDocuments.ts';
 import { createMachine, type Machine, type Timeline } from '../engine/machine.ts';
@@ -52,6 +53,9 @@ export function createFleet({ plan, timeline, history, conditions, report, ...gi
     fateOf: (id, charge) => byId.get(id)?.fates[charge] ?? { kind: 'ok' },
     rate: () => conditions.rate(settings.allowance.accountRate),
     searchLagMs: () => plan.searchLagMs,
+    takes: plan.tokenBucket
+      ? createTokenBucket(settings.allowance.accountRate, () => timeline.now).take
+      : undefined,
     watch: {
       newCharge(request, others) {
         note('provider', `charges ${request.idempotencyKey}`);
@@ -102,7 +106,10 @@ export function createFleet({ plan, timeline, history, conditions, report, ...gi
   const invoices = world.invoices;
   const network = createNetwork({
     timeline,
-    fateOf: (machine, service) => conditions.fateOf(machine, service),
+    fateOf(machine, service, name) {
+      world.onCall?.(service, name);
+      return conditions.fateOf(machine, service);
+    },
     crash: (machine) => die(machine, 'crashes'),
     note: (machine, service, name, fate) =>
       note(machine.name, fate === 'answered' ? `${service}: ${name}` : `${service}: ${name} (${fate})`),

@@ -4,7 +4,7 @@
  */
 import { type App, createApp } from '../../../src/app.ts';
 import { functionTimeoutMs } from '../../../src/platform/stopping.ts';
-import type { Telemetry } from '../../../src/platform/telemetry.ts';
+import type { Attributes, Telemetry } from '../../../src/platform/telemetry.ts';
 import type { Settings } from '../../../src/settings/settings.ts';
 import type { Machine } from '../engine/machine.ts';
 import type { Network } from '../engine/network.ts';
@@ -79,9 +79,18 @@ export function createHost(number: number, machine: Machine, parts: HostParts): 
   return host;
 }
 
-function telemetryInto({ gauges, counters }: World): Telemetry {
+function telemetryInto(world: World): Telemetry {
+  const { gauges, counters, timeline } = world;
+  const report = (name: string, value: number, attributes: Attributes = {}) =>
+    world.onReport?.({ at: timeline.now, name, value, attributes });
   return {
-    count: (name, _, by = 1) => void counters.set(name, (counters.get(name) ?? 0) + by),
-    record: (name, value) => void gauges.set(name, value),
+    count(name, attributes, by = 1) {
+      counters.set(name, (counters.get(name) ?? 0) + by);
+      report(name, by, attributes);
+    },
+    record(name, value, attributes) {
+      gauges.set(name, value);
+      report(name, value, attributes);
+    },
   };
 }

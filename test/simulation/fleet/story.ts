@@ -26,6 +26,7 @@ export function createStory(parts: FleetParts) {
   let summary: Summary | undefined;
 
   return {
+    fleet,
     world,
     receive: fleet.receive,
     begin(): void {

@@ -22,6 +22,8 @@ export interface Timers {
   set(name: TimerName, due: number): void;
   /** The documents that a timer looks for, and since when each is due (milliseconds). */
   due(name: TimerName): ReadonlyMap<string, number>;
+  /** From now on every tick fires, for as long as `goesOn` says so: for whoever watches what ticks report. */
+  everyTick(goesOn: () => boolean): void;
 }
 
 export function createTimers(
@@ -78,5 +80,15 @@ export function createTimers(
     },
     set: arm,
     due: dueOf,
+    everyTick(goesOn) {
+      for (const name of timerNames) tick(name);
+
+      function tick(name: TimerName): void {
+        arm(name, timeline.now);
+        timeline.events.add(tickAt(name, timeline.now), () => {
+          if (goesOn()) tick(name);
+        });
+      }
+    },
   };
 }

@@ -36,6 +36,8 @@ export interface Plan {
   listsEvents: boolean;
   notifies: boolean;
   searchLagMs: number;
+  /** The provider's limit is a token bucket that is a second deep. Absent: a count by the second of its clock. */
+  tokenBucket?: true;
 }
 
 const minute = 60_000;

@@ -31,7 +31,8 @@ export function documentsOf(
       }
     },
     read: (partition, ids) => reading('read', () => memory.read(partition, ids)),
-    query: (matches, partition) => reading('query', () => memory.query(matches, partition)),
+    query: (matches, partition, kind) => reading('query', () => memory.query(matches, partition, kind)),
+    count: (matches, kind) => reading('query', () => memory.count(matches, kind)),
   };
 
   async function reading<T>(name: string, run: () => Promise<T>): Promise<T> {

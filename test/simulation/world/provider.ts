@@ -70,11 +70,21 @@ export interface ProviderParts {
   rate: () => number;
   /** How far the search lags, in milliseconds. */
   searchLagMs: () => number;
+  /** Whether a call is within the limit. Default: so many by the second of its own clock. */
+  takes?: (() => boolean) | undefined;
 }
 
 export type Provider = ReturnType<typeof createProvider>;
 
-export function createProvider({ timeline, random, fateOf, watch, rate, searchLagMs }: ProviderParts) {
+export function createProvider({
+  timeline,
+  random,
+  fateOf,
+  watch,
+  rate,
+  searchLagMs,
+  ...more
+}: ProviderParts) {
   const payments = new Map<string, LedgerPayment>();
   const byInvoice = new Map<string, LedgerPayment[]>();
   const keys = new Map<string, Key>();
@@ -84,10 +94,16 @@ export function createProvider({ timeline, random, fateOf, watch, rate, searchLa
   let inSecond = 0;
   let count = 0;
 
-  function limited(): RateLimited | undefined {
+  const { takes = withinSecond } = more;
+
+  function withinSecond(): boolean {
     const now = Math.floor(timeline.now / 1000);
     if (now !== second) [second, inSecond] = [now, 0];
-    if (++inSecond <= rate()) return undefined;
+    return ++inSecond <= rate();
+  }
+
+  function limited(): RateLimited | undefined {
+    if (takes()) return undefined;
     return { kind: 'rateLimited', overRate: true, message: 'too many requests' };
   }
 
@@ -194,6 +210,15 @@ export function createProvider({ timeline, random, fateOf, watch, rate, searchLa
     payments,
     paymentsOf,
     events,
+    /** Everything about an invoice that nobody asks about any more. */
+    forget(invoiceId: string): void {
+      for (const { id, key } of paymentsOf(invoiceId)) {
+        payments.delete(id);
+        keys.delete(key);
+      }
+      byInvoice.delete(invoiceId);
+      events.length = 0;
+    },
     charge(request: ChargeRequest): ChargeOutcome | RateLimited {
       const refused = limited();
       if (refused !== undefined) return refused;

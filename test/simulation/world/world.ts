@@ -1,4 +1,5 @@
 /** Everything outside the processes, in memory: what instances share, and what the invariants look at. */
+import type { Attributes } from '../../../src/platform/telemetry.ts';
 import { memoryLockStore } from '../../../src/testing/locks/memoryLockStore.ts';
 import type { Effects } from '../../../src/workItems/effects.ts';
 import { memoryDocuments, type StoredDocument } from '../../memory/memoryDocuments.ts';
@@ -19,6 +20,14 @@ export interface Notification {
   readonly type: string;
   readonly invoiceId: string;
   readonly at: number;
+}
+
+/** A metric as an instance reports it, and when (true time, milliseconds). */
+export interface TelemetryReport {
+  readonly at: number;
+  readonly name: string;
+  readonly value: number;
+  readonly attributes: Attributes;
 }
 
 export interface Queues {
@@ -61,9 +70,11 @@ export function createWorld(
     provider,
     queues,
     listsEvents,
-    documents: memoryDocuments({ now, onWrite: wrote }),
+    documents: memoryDocuments({ now, onWrite: wrote, copies: false }),
     /** Every document as it is stored now, by partition and id. */
     stored,
+    /** Called with each call to a service. */
+    onCall: undefined as ((service: string, name: string) => void) | undefined,
     invoices: new Map<string, InvoiceDocument>(),
     locks,
     pace: memoryPaceStore(),
@@ -94,6 +105,8 @@ export function createWorld(
     /** The latest value of each gauge, by its metric's name, and the sum of each counter. */
     gauges: new Map<string, number>(),
     counters: new Map<string, number>(),
+    /** Called with each report of an instance's telemetry. */
+    onReport: undefined as ((report: TelemetryReport) => void) | undefined,
     parkedMessages: (): string[] =>
       [...stored.values()]
         .filter(({ type, status }) => type === 'outboxMessage' && status === 'parked')
