@@ -3,6 +3,7 @@ import { azureCloud, type Cloud } from './cloud.ts';
 import { eventIntake } from './events/eventIntake.ts';
 import { paymentEventStage } from './events/eventStage.ts';
 import type { EventRequest } from './events/receiveEvent.ts';
+import { easedReceipts } from './followUps/easedReceipts.ts';
 import { followUpsOf } from './followUps/followUps.ts';
 import { receiptFollowUp, receiptStage } from './followUps/receipts.ts';
 import { webhookFollowUp, webhookStage } from './followUps/webhook.ts';
@@ -86,7 +87,7 @@ export function createApp(settings: Settings, parts: AppParts = {}) {
   );
   const tracking = { invoices, provider, followUps, settlement: defaultSettlementPolicy, instance };
   const stages = [
-    receiptStage(cloud.receipts),
+    receiptStage(easedReceipts(cloud.receipts, locks.strained)),
     heldStage(reconciliationStage({ invoices, provider, followUps, instance }), pause.why),
     heldStage(refundStage(tracking), pause.why),
     heldStage(paymentEventStage(tracking), pause.why),
@@ -120,7 +121,7 @@ export function createApp(settings: Settings, parts: AppParts = {}) {
       await using lease = await locks.tryAcquire(jobLockKey(owner.job), owner);
       if (lease === null) return null;
       return await sweepAndReport(
-        { ...cloud, dispatcher, shards, poison, checkKey, instance },
+        { ...cloud, dispatcher, shards, poison, checkKey, instance, strained: locks.strained },
         lease,
         locks.stopping,
       );
