@@ -3,6 +3,7 @@ import { azureCloud, type Cloud } from './cloud.ts';
 import { eventIntake } from './events/eventIntake.ts';
 import { paymentEventStage } from './events/eventStage.ts';
 import type { EventRequest } from './events/receiveEvent.ts';
+import { easedReceipts } from './followUps/easedReceipts.ts';
 import { followUpsOf } from './followUps/followUps.ts';
 import { receiptFollowUp, receiptStage } from './followUps/receipts.ts';
 import { webhookFollowUp, webhookStage } from './followUps/webhook.ts';
@@ -38,6 +39,7 @@ import { checkPayments } from './tracking/checkPayments.ts';
 import { heldStage } from './workItems/heldStage.ts';
 import { poisonItems } from './workItems/poison.ts';
 import { createProcessWorkItem } from './workItems/processWorkItem.ts';
+import { queuedMessage } from './workItems/queuedMessage.ts';
 
 /** What a test or a simulation may replace. */
 export interface AppParts extends Partial<Omit<Instance, 'name'>> {
@@ -85,7 +87,7 @@ export function createApp(settings: Settings, parts: AppParts = {}) {
   );
   const tracking = { invoices, provider, followUps, settlement: defaultSettlementPolicy, instance };
   const stages = [
-    receiptStage(cloud.receipts),
+    receiptStage(easedReceipts(cloud.receipts, locks.strained)),
     heldStage(reconciliationStage({ invoices, provider, followUps, instance }), pause.why),
     heldStage(refundStage(tracking), pause.why),
     heldStage(paymentEventStage(tracking), pause.why),
@@ -119,7 +121,7 @@ export function createApp(settings: Settings, parts: AppParts = {}) {
       await using lease = await locks.tryAcquire(jobLockKey(owner.job), owner);
       if (lease === null) return null;
       return await sweepAndReport(
-        { ...cloud, dispatcher, shards, poison, checkKey, instance },
+        { ...cloud, dispatcher, shards, poison, checkKey, instance, strained: locks.strained },
         lease,
         locks.stopping,
       );
@@ -143,11 +145,11 @@ export function createApp(settings: Settings, parts: AppParts = {}) {
     executePayments: (message: unknown, delivery?: unknown) =>
       track(executePayments({ message, delivery, signal: locks.stopping })),
     /** One message of the queue of work items. */
-    processWorkItem: (message: unknown) => track(processWorkItem(message)),
+    processWorkItem: (message: unknown) => track(processWorkItem(queuedMessage(message))),
     /** One message of the poison queue of work items; the answer says why it is there, or what became of it. */
     recordPoison(message: unknown, messageId: string) {
       telemetry.count(metric.workItemPoison);
-      return poison.record(message, messageId);
+      return poison.record(queuedMessage(message), messageId);
     },
     /** One group of a manual run. */
     async runJobGroup(task: unknown) {

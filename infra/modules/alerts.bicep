@@ -123,17 +123,17 @@ customMetrics
   }
   {
     name: 'lease-strained'
-    title: 'Leases were nearly lost: the lock store answers late, or not at all'
+    title: 'The lock store answers late, or not at all: leases are at risk'
     severity: 3
     window: quarter
-    look: 'Look first at payonce.lease.renew_ms by outcome: "failed" or seconds mean that the store is saturated or out of reach. Is its account throttled (storage metrics, ServerBusy), or does the app send it far more than usual, such as receipts of a large backlog? Leases have connections of their own; what they share is the account.'
-    // What is left of a lease when it is renewed, in milliseconds. Healthy are 15 to 19 s. After two renewals in a row
-    // without an answer less than 8 s are left; the third failure costs the lease.
+    look: 'Look first at payonce.lease.renew_ms by outcome: "failed" or seconds mean that the store is saturated or out of reach. Is its account throttled (storage metrics, ServerBusy), or does the app send it far more than usual, such as receipts of a large backlog? Leases have connections of their own; what they share is the account. Meanwhile each process writes only a few receipts at a time, and the outbox is swept in small portions.'
+    // Requests to the lock store that took more than a tenth of the lease, or were not the first to fail within one. Three
+    // renewals in a row without an answer cost the lease.
     query: '''
 customMetrics
-| where name == "payonce.lease.left_at_renewal_ms"
-| summarize least = min(valueMin) by job = tostring(customDimensions.job)
-| where least < 8000
+| where name == "payonce.lease.strained"
+| summarize late = sum(valueSum)
+| where late > 1
 '''
   }
   {

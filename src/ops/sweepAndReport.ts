@@ -17,7 +17,8 @@ export async function sweepAndReport(
     shards,
     instance,
     ...parts
-  }: Pick<SweepParts, 'outbox' | 'dispatcher'> & GaugeParts & { shards: number; instance: Instance },
+  }: Pick<SweepParts, 'outbox' | 'dispatcher' | 'strained'> &
+    GaugeParts & { shards: number; instance: Instance },
   lease: Pick<Lease, 'assertHeld'>,
   stopping: AbortSignal,
 ): Promise<SweepCounts> {

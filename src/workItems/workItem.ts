@@ -118,6 +118,8 @@ export interface ReadWorkItem {
  */
 export function readWorkItem(stages: readonly Stage[], message: unknown): ReadWorkItem {
   if (isNewer(message)) throw new NewerVersion('a work item');
+  if (typeof message === 'string')
+    throw new WorkItemRefused('not a work item: expected object, as base64 of JSON, got some other text');
   const parsed = workItemSchema.safeParse(message);
   if (!parsed.success)
     throw new WorkItemRefused(`not a work item: ${parsed.error.issues.map(describe).join('; ')}`);

@@ -7,7 +7,7 @@ import { type Child, startChild } from '../../local/start/child.ts';
 import { createLocks, jobLockKey } from '../../src/locking/index.ts';
 import { blobLockStore } from '../../src/locking/stores/blob/blobLockStore.ts';
 import { newOutboxMessage } from '../../src/outbox/outboxMessage.ts';
-import { blobContainers } from '../../src/platform/azureNames.ts';
+import { blobContainers, queues } from '../../src/platform/azureNames.ts';
 import { systemClock as clock } from '../../src/platform/clock.ts';
 import { databaseName } from '../../src/platform/cosmosContainers.ts';
 import { noTelemetry } from '../../src/platform/telemetry.ts';
@@ -27,6 +27,7 @@ beforeAll(async () => {
     ...settingsFor(cloud),
     INVOICE_SCHEDULE: '0 0 0 1 1 *',
     OUTBOX_SCHEDULE: '* * * * * *',
+    AzureFunctionsJobHost__extensions__queues__visibilityTimeout: '00:00:01',
   };
   writeFileSync(
     envFile,
@@ -175,4 +176,29 @@ test('every change is in the audit trail, newest first', async () => {
     'cancel run',
     'start run',
   ]);
+});
+
+test('a message that is not base64 is shown among the dead letters, as its sender wrote it', {
+  timeout: 60_000,
+}, async () => {
+  const letters = async () => {
+    const { body } = await call('GET', 'dead-letters');
+    return body.deadLetters as { id: string; body: unknown; reason: string }[];
+  };
+  await cloud.queues.getQueueClient(queues.workItems).sendMessage('not base64!');
+  // What older releases leave behind: their hosts move it here themselves.
+  const poison = cloud.queues.getQueueClient(queues.workItemsPoison);
+  await poison.createIfNotExists();
+  const { messageId } = await poison.sendMessage('{"resourceId": "raw');
+  const shown = await until(letters, (found) => found.length >= 2, { withinMs: 45_000 });
+  expect(shown).toHaveLength(2);
+  const reason = 'not a work item: expected object, as base64 of JSON, got some other text';
+  expect(shown).toContainEqual(expect.objectContaining({ body: 'not base64!', reason }));
+  expect(shown).toContainEqual(
+    expect.objectContaining({ id: `poison:${messageId}`, body: '{"resourceId": "raw', reason }),
+  );
+  await until(
+    () => poison.getProperties(),
+    ({ approximateMessagesCount }) => approximateMessagesCount === 0,
+  );
 });

@@ -4,6 +4,8 @@
  *   done   – the function succeeded: deleted
  *   back   – it threw: visible again after `visibilityTimeout`, with a higher dequeue count
  *   poison – it threw `maxDequeueCount` times, or cannot be decoded: moved to `{queue}-poison`
+ *   left   – the same in a queue that is a poison queue itself: it has none, so the message stays in it, and invisible for
+ *            the rest of the ten minutes, as the real host leaves it
  */
 import { type QueueClient, type QueueServiceClient, RestError } from '@azure/storage-queue';
 import type { Clock } from '../../../src/platform/clock.ts';
@@ -15,6 +17,8 @@ import type { TriggerListener } from '../triggerListener.ts';
 import { bodyData } from '../typedData.ts';
 import { pollingBackoff } from './pollingBackoff.ts';
 import { decodeMessage, type QueueMessage, queueTriggerMetadata } from './queueMessage.ts';
+
+const poisonSuffix = '-poison';
 
 /** Visibility timeout while a function runs, in seconds; extended at half-time. */
 const visibilityWhileRunning = 600;
@@ -38,7 +42,9 @@ export function createQueueListener({
 }: QueueListenerOptions): TriggerListener {
   const { queueName, dataType } = fn.trigger;
   const queue = service.getQueueClient(queueName);
-  const poison = service.getQueueClient(`${queueName}-poison`);
+  const poison = queueName.endsWith(poisonSuffix)
+    ? undefined
+    : service.getQueueClient(`${queueName}${poisonSuffix}`);
   const category = `Host.Triggers.Queue.${fn.name}`;
   const source = { functionName: fn.name };
   const stopping = new AbortController();
@@ -82,11 +88,17 @@ export function createQueueListener({
     const held = { popReceipt: message.popReceipt };
     try {
       const body = decodeMessage(message.messageText, options.messageEncoding);
-      if (body === undefined || message.dequeueCount > options.maxDequeueCount) {
-        return await moveToPoison(message, held.popReceipt);
+      if (body === undefined) {
+        const says = `message ${message.messageId} is not in the encoding of host.json`;
+        logger.log('warning', category, says, source);
+        return await giveUp(message, held.popReceipt);
+      }
+      if (poison !== undefined && message.dequeueCount > options.maxDequeueCount) {
+        return await moveTo(poison, message, held.popReceipt);
       }
       if (await succeeds(message, body, held)) await queue.deleteMessage(message.messageId, held.popReceipt);
-      else if (message.dequeueCount >= options.maxDequeueCount) await moveToPoison(message, held.popReceipt);
+      else if (poison === undefined || message.dequeueCount >= options.maxDequeueCount)
+        await giveUp(message, held.popReceipt);
       else await putBack(message, held.popReceipt);
     } catch (error) {
       logger.log(
@@ -146,7 +158,11 @@ export function createQueueListener({
     await setVisibility(queue, message, popReceipt, Math.round(options.visibilityTimeout / 1000));
   }
 
-  async function moveToPoison(message: QueueMessage, popReceipt: string): Promise<void> {
+  async function giveUp(message: QueueMessage, popReceipt: string): Promise<void> {
+    if (poison !== undefined) await moveTo(poison, message, popReceipt);
+  }
+
+  async function moveTo(poison: QueueClient, message: QueueMessage, popReceipt: string): Promise<void> {
     await poison.createIfNotExists();
     // -1: never expires; it stays until someone deals with it.
     await poison.sendMessage(message.messageText, { messageTimeToLive: -1 });

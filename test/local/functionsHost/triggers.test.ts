@@ -13,7 +13,7 @@ const queues = QueueServiceClient.fromConnectionString(inject('azurite'));
 const queue = queues.getQueueClient(queueName);
 const poison = queues.getQueueClient(`${queueName}-poison`);
 
-const start = (instance: string, args: string[] = []) =>
+const start = (instance: string, args: string[] = [], from = queueName) =>
   startHostProcess({
     app,
     env: {
@@ -21,7 +21,7 @@ const start = (instance: string, args: string[] = []) =>
       AzureFunctionsWebHost__hostid: hostId,
       AzureFunctionsJobHost__singleton__listenerLockPeriod: '00:00:15',
       AzureFunctionsJobHost__singleton__listenerLockRecoveryPollingInterval: '00:00:00.250',
-      QUEUE_NAME: queueName,
+      QUEUE_NAME: from,
       EVERY_SECOND: '* * * * * *',
       INSTANCE_ID: instance,
     },
@@ -80,6 +80,22 @@ test('a message that fails is delivered maxDequeueCount times, then moves to the
 test('a message that is not base64 goes to the poison queue at once', async () => {
   const { messageId } = await queue.sendMessage('not base64!');
   await anyLine(new RegExp(`message ${messageId} moved to ${queueName}-poison`));
+});
+
+test('what fails in a poison queue stays there, and invisible: it has no poison queue of its own', async () => {
+  const name = `left-${randomUUID()}-poison`;
+  const left = queues.getQueueClient(name);
+  await left.create();
+  await using host = await start('c', [], name);
+  const { messageId: undecoded } = await left.sendMessage('not base64!');
+  const { messageId: failed } = await left.sendMessage(base64('fail'));
+  await host.line(new RegExp(`message ${undecoded} is not in the encoding`));
+  await host.line(new RegExp(`SEEN queue .*"id":"${failed}"`));
+  const { messageId: later } = await left.sendMessage(base64('later'));
+  await host.line(new RegExp(`SEEN queue .*"id":"${later}"`));
+  await expect.poll(async () => (await left.getProperties()).approximateMessagesCount).toBe(2);
+  expect(await queues.getQueueClient(`${name}-poison`).exists()).toBe(false);
+  expect(host.lines.filter((line) => line.includes(failed) && line.includes('SEEN'))).toHaveLength(1);
 });
 
 test('one of two hosts fires a timer; when it stops, it exits with 0 and the other takes over', {
