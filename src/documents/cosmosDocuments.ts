@@ -49,16 +49,24 @@ export async function runBatch(
 }
 
 function inputOf(operation: Operation): OperationInput {
-  if (operation.kind === 'create') {
-    return { operationType: 'Create', resourceBody: { ...operation.document } };
+  switch (operation.kind) {
+    case 'create':
+      return { operationType: 'Create', resourceBody: { ...operation.document } };
+    case 'replace': {
+      const { document, version } = operation;
+      const { id } = document;
+      return { operationType: 'Replace', id, ifMatch: version, resourceBody: { ...document } };
+    }
+    case 'patch': {
+      const { id, version } = operation;
+      return {
+        operationType: 'Patch',
+        id,
+        ...(version === undefined ? {} : { ifMatch: version }),
+        resourceBody: patchBody(operation),
+      };
+    }
   }
-  const { id, version } = operation;
-  return {
-    operationType: 'Patch',
-    id,
-    ...(version === undefined ? {} : { ifMatch: version }),
-    resourceBody: patchBody(operation),
-  };
 }
 
 /** The body of a patch request: what to change, and on what condition. */

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import type { InvoiceArchive } from '../archive/invoiceArchive.ts';
 import type { CorrectionParts } from '../corrections/corrections.ts';
 import { NewerVersion } from '../documents/storedDocuments.ts';
 import type { ImportRecords } from '../intake/importRecords.ts';
@@ -38,6 +39,7 @@ import { pausePayments, resumePayments } from './pauseApi.ts';
 import { refundInvoiceFor } from './refundsApi.ts';
 import { getReport } from './reportApi.ts';
 import { readQuery } from './requests.ts';
+import { restoreInvoiceFor } from './restoreApi.ts';
 import { cancelRunFor, getRun, listRuns, startRunFor } from './runsApi.ts';
 import { summarize } from './summary.ts';
 
@@ -54,6 +56,7 @@ export interface OpsParts {
   pauses: PauseStore;
   audit: AuditTrail;
   imports: ImportRecords;
+  archive: InvoiceArchive;
   corrections: CorrectionParts;
   deadLetters: readonly DeadLetterSource[];
   healthChecks: readonly HealthCheck[];
@@ -91,6 +94,7 @@ export function opsApi(parts: OpsParts) {
     retryInvoice: (request: OpsRequest) => retryInvoiceFor(request, onBehalfOf(request)),
     refundInvoice: (request: OpsRequest) => refundInvoiceFor(request, onBehalfOf(request)),
     voidInvoice: (request: OpsRequest) => voidInvoiceFor(request, onBehalfOf(request)),
+    restoreInvoice: (request: OpsRequest) => restoreInvoiceFor(request, onBehalfOf(request)),
     moveDueDate: (request: OpsRequest) => moveDueDateFor(request, onBehalfOf(request)),
     pausePayments: (request: OpsRequest) => pausePayments(request, onBehalfOf(request)),
     resumePayments: (request: OpsRequest, orchestrations: Orchestrations) =>

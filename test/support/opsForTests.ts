@@ -2,6 +2,12 @@ import { randomUUID } from 'node:crypto';
 import { HttpRequest, type HttpResponseInit } from '@azure/functions';
 import { BlobServiceClient } from '@azure/storage-blob';
 import { inject } from 'vitest';
+import { archiveSettled } from '../../src/archive/archiveSettled.ts';
+import { blobArchive } from '../../src/archive/blobArchive.ts';
+import { cosmosArchiveStore } from '../../src/archive/cosmosArchiveStore.ts';
+import { invoiceArchive } from '../../src/archive/invoiceArchive.ts';
+import { withArchive } from '../../src/archive/withArchive.ts';
+import { withArchivedFigures } from '../../src/archive/withArchivedFigures.ts';
 import { cosmosDocuments } from '../../src/documents/cosmosDocuments.ts';
 import { blobImportRecords } from '../../src/intake/blobImportRecords.ts';
 import type { Invoice } from '../../src/invoice/invoice.ts';
@@ -54,7 +60,16 @@ export async function opsForTests({ shardsOfDeployment = 4, provider = {} }: Ops
   await importBlobs.create();
   const terminated: { instanceId: string; reason: string }[] = [];
   const started: { orchestrator: string; instanceId: string; input: unknown }[] = [];
-  const invoices = cosmosInvoiceStore(cosmos.containers.invoices, { clock, shards: 4 });
+  const stored = cosmosInvoiceStore(cosmos.containers.invoices, { clock, shards: 4 });
+  const archiveBlobs = blobs.getContainerClient(`ops-archive-${randomUUID()}`);
+  await archiveBlobs.create();
+  const ports = {
+    documents,
+    store: cosmosArchiveStore(cosmos.containers.invoices),
+    blobs: blobArchive(archiveBlobs),
+  };
+  const archive = invoiceArchive({ ...ports, clock, shards: 4 });
+  const invoices = withArchivedFigures(withArchive(stored, archive, 'host-a'), ports.store);
   const instance = anInstance({ clock, telemetry });
   const parts = {
     invoices,
@@ -74,6 +89,7 @@ export async function opsForTests({ shardsOfDeployment = 4, provider = {} }: Ops
     checkShards: shardsCheck(documents, 4),
     audit: cosmosAudit(cosmos.containers.audit, clock),
     imports: blobImportRecords(importBlobs, clock),
+    archive,
     instance,
     refunds: true,
     healthChecks: [],
@@ -111,6 +127,13 @@ export async function opsForTests({ shardsOfDeployment = 4, provider = {} }: Ops
         await cosmos.containers.invoices.items.create(content);
       }
     },
+    /** A tick of the archive's timer: moves what has not changed for `keepDays`. */
+    archiveSettled: (keepDays = 400) =>
+      archiveSettled(
+        { ...ports, poison: { list: async () => [] }, shards: 4, keepDays, instance },
+        { assertHeld() {} },
+        new AbortController().signal,
+      ),
     async audited(): Promise<Record<string, unknown>[]> {
       const { resources } = await cosmos.containers.audit.items
         .query<Record<string, unknown>>('SELECT * FROM c')
