@@ -36,6 +36,7 @@ var windows = [
 ]
 var longest = { seconds: 172800, name: 'P2D' }
 var quarter = windows[0].name
+var threeHours = windows[5].name
 // Three intervals if possible: one run may be late, and telemetry of the latest may still be in flight.
 var longEnough = filter(windows, window => (window.seconds >= 3 * invoiceIntervalSeconds))
 var threeRuns = concat(longEnough, [longest])[0].name
@@ -382,6 +383,34 @@ customMetrics
 | where name == "payonce.paused_ms"
 | summarize arg_max(timestamp, valueMax)
 | where valueMax > 3600000
+'''
+  }
+  {
+    name: 'archive-behind'
+    title: 'Settled invoices stay in the database a week longer than they should'
+    severity: 3
+    window: threeHours
+    look: 'Look first at the log of archiveInvoices: does each run end because its time is up? If so, more becomes old than it moves (docs/retention.md).'
+    // The latest report: each run says for how much longer than KEEP_DAYS the database has kept what it had no time for.
+    query: '''
+customMetrics
+| where name == "payonce.archive.behind_ms"
+| summarize arg_max(timestamp, valueMax)
+| where valueMax > 604800000
+'''
+  }
+  {
+    name: 'archive-failed'
+    title: 'Settled invoices cannot be moved to blob storage'
+    severity: 3
+    window: threeHours
+    look: 'Look first at the log of archiveInvoices: it names the shards that were left out, and why. Nothing is lost, but the database grows.'
+    // A run every hour: one that fails may be an outage that is over.
+    query: '''
+customMetrics
+| where name == "payonce.archive.failed"
+| summarize failed = sum(valueSum)
+| where failed > 1
 '''
   }
   {

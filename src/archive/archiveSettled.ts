@@ -55,12 +55,26 @@ interface Source {
  * by that; the others were gone through
  */
 export async function archiveSettled(
-  { store, poison, shards, keepDays, instance, ...parts }: ArchiveRunParts,
+  parts: ArchiveRunParts,
   lease: Pick<Lease, 'assertHeld'>,
   stopping: AbortSignal,
 ): Promise<ArchiveRun> {
-  const { clock, telemetry } = instance;
+  const { clock, telemetry } = parts.instance;
   using budget = timeBudget(clock, stopping);
+  try {
+    return await goThroughShards(parts, lease, budget.signal);
+  } catch (error) {
+    telemetry.count(metric.archiveFailed);
+    throw error;
+  }
+}
+
+async function goThroughShards(
+  { store, poison, shards, keepDays, instance, ...parts }: ArchiveRunParts,
+  lease: Pick<Lease, 'assertHeld'>,
+  signal: AbortSignal,
+): Promise<ArchiveRun> {
+  const { clock, telemetry } = instance;
   const before = new Date(clock.now() - keepDays * dayMs).toISOString();
   const run = { moved: 0, kept: 0, changed: 0 };
   const failed = new Map<string, string>();
@@ -70,7 +84,7 @@ export async function archiveSettled(
   });
   const left = new Set(open);
   const poisoned = await resourcesOf(poison);
-  for (let source = open.shift(); source !== undefined && !budget.signal.aborted; source = open.shift()) {
+  for (let source = open.shift(); source !== undefined && !signal.aborted; source = open.shift()) {
     const began = clock.monotonic();
     lease.assertHeld();
     try {
@@ -85,7 +99,6 @@ export async function archiveSettled(
   }
   telemetry.record(metric.archiveBehindMs, behindMs());
   if (failed.size > 0) {
-    telemetry.count(metric.archiveFailed, {}, failed.size);
     throw new Error(
       `left out of the archive: ${[...failed].map(([shard, why]) => `shard ${shard}: ${why}`).join('; ')}`,
     );
@@ -121,7 +134,7 @@ export async function archiveSettled(
   }
 
   async function rest(tookMs: number): Promise<void> {
-    await clock.sleep(Math.max(leastRestMs, tookMs), budget.signal).catch(() => {});
+    await clock.sleep(Math.max(leastRestMs, tookMs), signal).catch(() => {});
   }
 }
 

@@ -100,6 +100,27 @@ test('a healthy app raises no alert', () => {
   expect([...firing(rules, healthy, now).keys()]).toEqual([]);
 });
 
+test.each<[string, boolean, Report[]]>([
+  ['archive-behind', false, [report(metric.archiveBehindMs, 6 * 24 * 60 * minute)]],
+  ['archive-behind', true, [report(metric.archiveBehindMs, 8 * 24 * 60 * minute)]],
+  [
+    'archive-behind',
+    false,
+    [
+      report(metric.archiveBehindMs, 8 * 24 * 60 * minute, {}, 70 * minute),
+      report(metric.archiveBehindMs, 0),
+    ],
+  ],
+  ['archive-failed', false, [report(metric.archiveFailed, 1)]],
+  [
+    'archive-failed',
+    true,
+    [report(metric.archiveFailed, 1, {}, 70 * minute), report(metric.archiveFailed, 1)],
+  ],
+])('%s fires: %s', (name, expected, reports) => {
+  expect(fires(name, reports)).toBe(expected);
+});
+
 test('with no telemetry at all, the alerts that watch for silence fire, and no other', () => {
   expect([...firing(rules, [], now).keys()]).toEqual(['due-unpaid', 'no-successful-run', 'outbox-old']);
 });

@@ -30,6 +30,7 @@ import { anInvoice } from './anInvoice.ts';
 import { correctionParts } from './correctionParts.ts';
 import { payonceCosmos } from './payonceCosmos.ts';
 import { recordedTelemetry } from './recordedTelemetry.ts';
+import { restlessClock } from './restlessClock.ts';
 import { virtualClock } from './virtualClock.ts';
 
 export interface Call {
@@ -100,6 +101,7 @@ export async function opsForTests({ shardsOfDeployment = 4, provider = {} }: Ops
   return {
     cosmos,
     clock,
+    archivePorts: ports,
     runs,
     lockStore,
     telemetry,
@@ -130,7 +132,13 @@ export async function opsForTests({ shardsOfDeployment = 4, provider = {} }: Ops
     /** A tick of the archive's timer: moves what has not changed for `keepDays`. */
     archiveSettled: (keepDays = 400) =>
       archiveSettled(
-        { ...ports, poison: { list: async () => [] }, shards: 4, keepDays, instance },
+        {
+          ...ports,
+          poison: { list: async () => [] },
+          shards: 4,
+          keepDays,
+          instance: { ...instance, clock: restlessClock(clock) },
+        },
         { assertHeld() {} },
         new AbortController().signal,
       ),
