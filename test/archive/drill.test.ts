@@ -28,7 +28,7 @@ afterAll(async () => {
 });
 
 test('one invoice comes back, and a month of them into a new account, with another number of shards', async () => {
-  await ops.store(...ids.map((id) => paidInvoice({ id, shard: shardOf(id, shards.before) })));
+  await ops.put(...ids.map((id) => paidInvoice({ id, shard: shardOf(id, shards.before) })));
   await ops.archiveSettled();
   const month = new Date(ops.clock.now()).toISOString().slice(0, 7);
   const kept = bodyOf(await ops.api.getReport(aRequest({ query: { from: '2024-01-01', to: '2024-12-31' } })));

@@ -586,7 +586,7 @@ export const guards: readonly Guard[] = [
   },
   {
     name: 'ETag condition of a tombstone',
-    file: 'src/documents/cosmosDocuments.ts',
+    file: 'src/documents/cosmosOperations.ts',
     from: "operationType: 'Replace', id, ifMatch: version,",
     to: "operationType: 'Replace', id,",
     tests: 'test/documents/cosmos.test.ts',

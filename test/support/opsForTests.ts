@@ -97,6 +97,10 @@ export async function opsForTests({ shardsOfDeployment = 4, provider = {} }: Ops
     deadLetters: [],
   };
   const api = opsApi(parts);
+  /** Stores invoices as they are. */
+  async function put(...invoices: readonly Invoice[]): Promise<void> {
+    for (const { _etag, ...content } of invoices) await cosmos.containers.invoices.items.create(content);
+  }
   const noContainer = blobs.getContainerClient(`not-there-${randomUUID()}`);
   return {
     cosmos,
@@ -123,12 +127,8 @@ export async function opsForTests({ shardsOfDeployment = 4, provider = {} }: Ops
         terminated.push({ instanceId, reason });
       },
     },
-    async store(...invoices: Partial<Invoice>[]) {
-      for (const invoice of invoices) {
-        const { _etag, ...content } = anInvoice(invoice);
-        await cosmos.containers.invoices.items.create(content);
-      }
-    },
+    store: (...invoices: Partial<Invoice>[]) => put(...invoices.map((one) => anInvoice(one))),
+    put,
     /** A tick of the archive's timer: moves what has not changed for `keepDays`. */
     archiveSettled: (keepDays = 400) =>
       archiveSettled(
