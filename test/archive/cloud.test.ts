@@ -1,5 +1,6 @@
 // The archive through the SDKs of Azure: invoices in the local Cosmos, files in Azurite.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { fileName } from '../../src/archive/archiveFile.ts';
 import type { Invoice } from '../../src/invoice/invoice.ts';
 import { shardOf } from '../../src/invoice/shard.ts';
 import { aRequest, bodyOf, type OpsForTests, opsForTests, principal } from '../support/opsForTests.ts';
@@ -124,6 +125,16 @@ describe('an archived invoice', () => {
     const response = await ops.api.retryInvoice(post('was-declined', { reason: 'new card' }));
     expect(bodyOf(response)).toMatchObject({ status: 'pending', payment: { keyNumber: 2 } });
     expect(await get('was-declined')).toMatchObject({ status: 'pending', archivedAt: null });
+  });
+
+  test('whose file is gone is an error that names it', async () => {
+    const { archivedAt } = (await get('moves-9')) as { archivedAt: string };
+    const name = fileName({ shard: shardOf('moves-9', 4), archivedAt });
+    await ops.archiveBlobs.getBlockBlobClient(name).delete();
+    expect(await get('moves-9')).toMatchObject({
+      status: 500,
+      detail: `invoice "moves-9" has moved to the archive, but is not in its file ${name}`,
+    });
   });
 
   test('moves again, into another file, once nothing has changed for as long', async () => {

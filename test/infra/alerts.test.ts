@@ -73,7 +73,6 @@ describe('alerts', () => {
       'backlog-growing',
       'paused',
       'archive-behind',
-      'archive-failed',
       'function-failures',
     ]);
     expect(file.resources.get('deadLetters')?.type).toBe('Microsoft.Insights/metricAlerts@2018-03-01');
@@ -118,7 +117,7 @@ describe('alerts', () => {
     // The provider is asked every two minutes, but a call that is refused may come only every quarter of an hour.
     expect(take('key-rejected')).toBe('PT30M');
     // The archive's timer fires once an hour.
-    expect([take('archive-behind'), take('archive-failed')]).toEqual(['PT3H', 'PT3H']);
+    expect(take('archive-behind')).toBe('PT3H');
     expect(new Set(windows.values())).toEqual(new Set(['PT15M']));
     expect(ruleBody()).toMatch(/windowSize: alert\.window\n/);
   });

@@ -106,6 +106,7 @@ export async function opsForTests({ shardsOfDeployment = 4, provider = {} }: Ops
     cosmos,
     clock,
     archivePorts: ports,
+    archiveBlobs,
     runs,
     lockStore,
     telemetry,
