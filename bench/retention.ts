@@ -19,6 +19,8 @@ const dayMs = 86_400_000;
 const keepDays = 400;
 const partitionBytes = 20e9;
 const daysOfMonth = 365.25 / 12;
+/** Of an invoice with a description, some tries and a refund. */
+const largerBytes = 2_500;
 
 const { values } = parseArgs({ options: { invoices: { type: 'string', default: '8000' } } });
 const count = Number(values.invoices);
@@ -73,21 +75,26 @@ console.log(`Cosmos requests  ${(charge.requests / count).toFixed(3)} an invoice
 console.log(`files            ${files.count}, ${Math.round(files.bytes / count)} bytes an invoice`);
 console.log(`an invoice       ${Math.round(invoiceBytes)} bytes`);
 console.log(`its tombstone    ${Math.round(tombstoneBytes)} bytes`);
-console.log(`\nmonths until a partition is full, at ten million invoices a month:`);
-for (const shards of [16, 32, 64, 128, 256]) {
-  const monthly = 10e6 / shards;
-  const without = partitionBytes / (monthly * invoiceBytes);
-  const withRetention = [90, 180, 400].map(
-    (days) => `${days} days: ${monthsWith(monthly, days / daysOfMonth)}`,
+for (const bytes of [invoiceBytes, largerBytes]) {
+  console.log(
+    `\nmonths until a partition is full, at ten million invoices a month of ${Math.round(bytes)} bytes:`,
   );
-  console.log(`${shards} shards  without: ${without.toFixed(0)}  ${withRetention.join('  ')}`);
+  console.log('| `SHARDS` | all kept | `KEEP_DAYS` 400 | 180 | 90 |');
+  for (const shards of [16, 32, 64, 128]) {
+    const monthly = 10e6 / shards;
+    const months = [400, 180, 90].map((days) => monthsWith(monthly, days / daysOfMonth, bytes));
+    console.log(`| ${shards} | ${allKept(monthly, bytes)} | ${months.join(' | ')} |`);
+  }
+}
+
+function allKept(monthly: number, bytes: number): string {
+  return (partitionBytes / (monthly * bytes)).toFixed(0);
 }
 
 /** Invoices of the last months are whole, older ones are tombstones. */
-function monthsWith(monthly: number, keptMonths: number): string {
-  const whole = monthly * keptMonths * invoiceBytes;
-  if (whole > partitionBytes)
-    return `${(partitionBytes / (monthly * invoiceBytes)).toFixed(0)} (full before any moves)`;
+function monthsWith(monthly: number, keptMonths: number, bytes: number): string {
+  const whole = monthly * keptMonths * bytes;
+  if (whole > partitionBytes) return `${allKept(monthly, bytes)}: full before anything moves`;
   return (keptMonths + (partitionBytes - whole) / (monthly * tombstoneBytes)).toFixed(0);
 }
 
@@ -105,20 +112,27 @@ async function bytesOf(type: string): Promise<number> {
 /** Sums up what the service charges for queries and transactions from now on. */
 function countCharges({ items }: Container) {
   const counted = { units: 0, requests: 0 };
-  const add = <T extends { requestCharge?: number | undefined }>(answer: T): T => {
-    counted.units += answer.requestCharge ?? 0;
+  const add = (units: unknown) => {
+    counted.units += Number(units ?? 0);
     counted.requests++;
-    return answer;
   };
   const batch = items.batch.bind(items);
-  items.batch = async (...args) => add(await batch(...args));
+  items.batch = async (...args) => {
+    const answer = await batch(...args);
+    add(answer.headers?.['x-ms-request-charge']);
+    return answer;
+  };
   const query = items.query.bind(items);
   items.query = ((...args: Parameters<typeof query>) => {
     const pages = query(...args);
-    const fetchNext = pages.fetchNext.bind(pages);
-    pages.fetchNext = async () => add(await fetchNext());
-    const fetchAll = pages.fetchAll.bind(pages);
-    pages.fetchAll = async () => add(await fetchAll());
+    for (const name of ['fetchNext', 'fetchAll'] as const) {
+      const fetch = pages[name].bind(pages);
+      pages[name] = async () => {
+        const answer = await fetch();
+        add(answer.requestCharge);
+        return answer;
+      };
+    }
     return pages;
   }) as typeof items.query;
   return counted;
