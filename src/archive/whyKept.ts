@@ -1,4 +1,6 @@
+import { maxOperations } from '../documents/documentStore.ts';
 import type { Invoice } from '../invoice/invoice.ts';
+import { sumsIdsOf } from './archivedSums.ts';
 
 /** Why an invoice stays in the database. */
 export type Kept =
@@ -9,7 +11,9 @@ export type Kept =
   /** A refund is not decided. */
   | 'refundPending'
   /** The bank has not decided a dispute. */
-  | 'disputeOpen';
+  | 'disputeOpen'
+  /** It has refunds or disputes in more months than one transaction could count. */
+  | 'tooManyMonths';
 
 /**
  * Why an invoice stays; undefined if it is settled and its last change was before `before` (ISO 8601, UTC). Pure.
@@ -21,7 +25,8 @@ export function whyKept(invoice: Invoice, before: string): Kept | undefined {
   if (lastChange(invoice) >= before) return 'recent';
   const { refunds = [], disputes = [] } = invoice.reversals ?? {};
   if (refunds.some(({ status }) => status === 'requested' || status === 'pending')) return 'refundPending';
-  return disputes.some(({ status }) => status === 'open') ? 'disputeOpen' : undefined;
+  if (disputes.some(({ status }) => status === 'open')) return 'disputeOpen';
+  return sumsIdsOf([invoice]).length < maxOperations ? undefined : 'tooManyMonths';
 }
 
 function isSettled({ status, claim, actionableAt, checkAt, payment }: Invoice): boolean {

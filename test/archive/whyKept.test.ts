@@ -64,6 +64,22 @@ describe('what is settled stays', () => {
   });
 });
 
+test('refunds in so many months that no transaction could count them', () => {
+  const refundedIn = (months: number) =>
+    paidInvoice({
+      reversals: reversalsOf(
+        Array.from({ length: months }, (_, n) => {
+          const month = `${2000 + Math.floor(n / 12)}-${String(1 + (n % 12)).padStart(2, '0')}`;
+          return { id: `r${n}`, amountMinor: 1, status: 'succeeded', at: `${month}-01T00:00:00.000Z` };
+        }),
+        [],
+      ),
+    });
+  // Beside the months: the invoice itself, the totals, and the month of the payment.
+  expect(whyKept(refundedIn(97), before)).toBeUndefined();
+  expect(whyKept(refundedIn(98), before)).toBe('tooManyMonths');
+});
+
 test('the last change is the latest entry of the timeline, or its creation', () => {
   expect(lastChange(paidInvoice())).toBe('2024-01-01T12:00:05.000Z');
   expect(lastChange(paidInvoice({ timeline: [] }))).toBe('2023-12-01T00:00:00.000Z');
