@@ -1,7 +1,6 @@
 import type { Container, SqlParameter } from '@azure/cosmos';
 import { z } from 'zod';
-import { cosmosDocuments, unlessChanged } from '../documents/cosmosDocuments.ts';
-import { patchBody } from '../documents/cosmosOperations.ts';
+import { cosmosDocuments, patchBody, unlessChanged } from '../documents/cosmosDocuments.ts';
 import { countByStatus, queryAll, queryCount, queryOldest, whereAll } from '../documents/cosmosQueries.ts';
 import type { Patch } from '../documents/documentStore.ts';
 import { BadContinuation, fromOpaque, toOpaque } from '../documents/pages.ts';

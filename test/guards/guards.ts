@@ -586,9 +586,9 @@ export const guards: readonly Guard[] = [
   },
   {
     name: 'ETag condition of a tombstone',
-    file: 'src/documents/cosmosOperations.ts',
-    from: "operationType: 'Replace', id, ifMatch: version,",
-    to: "operationType: 'Replace', id,",
+    file: 'src/documents/cosmosDocuments.ts',
+    from: 'ifMatch: operation.version, resourceBody };',
+    to: 'resourceBody };',
     tests: 'test/documents/cosmos.test.ts',
     caughtBy: 'a replacement of a version applies once',
   },

@@ -1,5 +1,4 @@
 import type { ArchiveBlobs } from '../../src/archive/archiveBlobs.ts';
-import type { StoredInvoice } from '../../src/archive/archiveFile.ts';
 import type { ArchiveStore } from '../../src/archive/archiveStore.ts';
 import { isInvoice } from '../../src/invoice/invoice.ts';
 import { type MemoryDocuments, textIn } from './memoryDocuments.ts';
@@ -12,8 +11,7 @@ export function memoryArchiveStore(documents: MemoryDocuments): ArchiveStore {
         (one) => isInvoice(one) && ['paid', 'declined', 'voided'].includes(textIn(one, 'status')),
         shard,
       );
-      for (let at = 0; at < found.length; at += pageSize)
-        yield found.slice(at, at + pageSize) as readonly StoredInvoice[];
+      for (let at = 0; at < found.length; at += pageSize) yield found.slice(at, at + pageSize);
     },
     async *undelivered(shard) {
       const found = await documents.query(
