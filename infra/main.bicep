@@ -89,6 +89,11 @@ param shardGroups int = 4
 @description('Charges a second that the payment account allows, over all instances. Stripe: 25 unless it was raised.')
 param paymentRate int = 25
 
+@minValue(30)
+@maxValue(36500)
+@description('Days after the last change of a settled invoice, after which it moves from the database to blob storage.')
+param keepDays int = 400
+
 @description('The store of the locks: blob, cosmos, service-bus, or the address of another store. One with a password belongs in a vault: pass its Key Vault reference.')
 param locks string = 'blob'
 
@@ -269,6 +274,7 @@ module functionApp 'modules/functionApp.bicep' = {
     shards: shards
     shardGroups: shardGroups
     paymentRate: paymentRate
+    keepDays: keepDays
     locks: locks
     invoiceSchedule: invoiceSchedule
     outboxSchedule: outboxSchedule

@@ -14,6 +14,7 @@ var given = {
   shards: readEnvironmentVariable('PAYONCE_SHARDS', '')
   shardGroups: readEnvironmentVariable('PAYONCE_SHARD_GROUPS', '')
   paymentRate: readEnvironmentVariable('PAYONCE_PAYMENT_RATE', '')
+  keepDays: readEnvironmentVariable('PAYONCE_KEEP_DAYS', '')
   locks: readEnvironmentVariable('PAYONCE_LOCKS', '')
   invoiceSchedule: readEnvironmentVariable('PAYONCE_INVOICE_SCHEDULE', '')
   invoiceIntervalSeconds: readEnvironmentVariable('PAYONCE_INVOICE_INTERVAL_SECONDS', '')
@@ -56,6 +57,7 @@ param opsAllowedApplications = empty(given.opsAllowedApplications)
   : split(given.opsAllowedApplications, ',')
 param shardGroups = empty(given.shardGroups) ? 4 : int(given.shardGroups)
 param paymentRate = empty(given.paymentRate) ? 25 : int(given.paymentRate)
+param keepDays = empty(given.keepDays) ? 400 : int(given.keepDays)
 param locks = !empty(given.locks) ? given.locks : 'blob'
 // The same fact twice, because a template cannot parse NCRONTAB. Alerts use the interval. Change both.
 param invoiceSchedule = !empty(given.invoiceSchedule) ? given.invoiceSchedule : '0 */5 * * * *'

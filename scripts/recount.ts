@@ -12,7 +12,10 @@
 import { parseArgs } from 'node:util';
 import { CosmosClient } from '@azure/cosmos';
 import { z } from 'zod';
-import { cosmosMovements } from '../src/invoice/store/cosmosMovements.ts';
+import { cosmosArchiveStore } from '../src/archive/cosmosArchiveStore.ts';
+import { withArchivedFigures } from '../src/archive/withArchivedFigures.ts';
+import { cosmosInvoiceStore } from '../src/invoice/store/cosmosInvoiceStore.ts';
+import { systemClock } from '../src/platform/clock.ts';
 import { containers, databaseName } from '../src/platform/cosmosContainers.ts';
 import { addUp } from '../src/reporting/report.ts';
 import { cosmosFromEnvironment } from './cosmosFromEnvironment.ts';
@@ -50,10 +53,13 @@ const from = Date.parse(asked.from);
 const to = Date.parse(asked.to) + dayMs;
 const client = new CosmosClient(cosmos);
 const container = client.database(databaseName).container(containers.invoices.name);
+// The number of shards only matters for finding an invoice by its id.
+const stored = cosmosInvoiceStore(container, { clock: systemClock, shards: 1 });
+const invoices = withArchivedFigures(stored, cosmosArchiveStore(container));
 const period = { from: new Date(from).toISOString(), to: new Date(to).toISOString(), ...only };
 const csv =
   address === undefined
-    ? csvOf(await addUp(cosmosMovements(container, period)))
+    ? csvOf(await addUp(invoices.movements(period)))
     : await askForReport(address, new URLSearchParams({ from: asked.from, to: asked.to, ...only }));
 const reported = reportedFigures(csv);
 const counted = await countDocuments(container, { from, to, ...only });

@@ -1,3 +1,4 @@
+import { archiving } from './archive/archiving.ts';
 import { processInvoicesJob } from './claiming/processInvoices.ts';
 import { azureCloud, type Cloud } from './cloud.ts';
 import { eventIntake } from './events/eventIntake.ts';
@@ -7,7 +8,7 @@ import { easedReceipts } from './followUps/easedReceipts.ts';
 import { followUpsOf } from './followUps/followUps.ts';
 import { receiptFollowUp, receiptStage } from './followUps/receipts.ts';
 import { webhookFollowUp, webhookStage } from './followUps/webhook.ts';
-import { createLocks, jobLockKey } from './locking/index.ts';
+import { createLocks, type Invocation, jobLockKey } from './locking/index.ts';
 import { blobLocks, type OpenLocks } from './lockStores.ts';
 import { bulkJob } from './ops/bulk/bulkJob.ts';
 import { callersOf } from './ops/caller.ts';
@@ -85,7 +86,8 @@ export function createApp(settings: Settings, parts: AppParts = {}) {
     { invoices, provider, followUps, backlog, messages: cloud.commandMessages, instance },
     payingPolicy({ claimStaleMs, timeoutMs }),
   );
-  const tracking = { invoices, provider, followUps, settlement: defaultSettlementPolicy, instance };
+  const { invoices: kept, archive, ...mover } = archiving(cloud, settings, { locks, instance });
+  const tracking = { invoices: kept, provider, followUps, settlement: defaultSettlementPolicy, instance };
   const stages = [
     receiptStage(easedReceipts(cloud.receipts, locks.strained)),
     heldStage(reconciliationStage({ invoices, provider, followUps, instance }), pause.why),
@@ -100,7 +102,7 @@ export function createApp(settings: Settings, parts: AppParts = {}) {
   const running = { jobs: [job, bulk], locks, runs, instance };
   const healthChecks = [...cloud.healthChecks, ...account.healthChecks];
   const refunds = given.refund !== undefined && given.retrieve !== undefined;
-  const shown = { ...cloud, job, bulk, deadLetters, healthChecks, refunds };
+  const shown = { ...cloud, invoices: kept, archive, job, bulk, deadLetters, healthChecks, refunds };
   const { track, ended } = workUnderWay(clock);
   const events = parts.events ?? (parts.provider && ('none' as const));
   const list = { ...workItems, events, cursor: cloud.eventCursor, pacer: pace.lookups };
@@ -139,6 +141,8 @@ export function createApp(settings: Settings, parts: AppParts = {}) {
       const listed = await intake.readList(lease, budget.signal);
       return { ...listed, ...(await checkPayments(tracking, lease, budget.signal)) };
     },
+    /** A tick of the archive's timer; undefined if another instance moves invoices. */
+    archiveInvoices: (timer: unknown, context: Invocation) => track(mover.tick(timer, context)),
     /** A request of the payment provider, which tells of an event. */
     receiveEvent: (request: EventRequest) => track(intake.receive(request)),
     /** One message of the queue of payment commands. */

@@ -1,3 +1,6 @@
+import type { ArchivePorts } from './archive/archiving.ts';
+import { blobArchive } from './archive/blobArchive.ts';
+import { cosmosArchiveStore } from './archive/cosmosArchiveStore.ts';
 import { cosmosDocuments } from './documents/cosmosDocuments.ts';
 import { unreadableReport } from './documents/storedDocuments.ts';
 import { cosmosEventCursor } from './events/cosmosEventCursor.ts';
@@ -61,6 +64,7 @@ export interface Cloud {
   audit: AuditTrail;
   receipts: ReceiptStore;
   imports: ImportRecords;
+  archive: ArchivePorts;
   /** Where the outbox sends to, by the name that its messages carry. */
   destinations: Readonly<Record<string, SendMessages>>;
   /** Messages of the queue of payment commands, once the host has handed them over. */
@@ -113,6 +117,11 @@ export function azureCloud(
     poison: cosmosPoisonStore(containers.workItems, onUnreadable),
     audit: cosmosAudit(containers.audit, clock, onUnreadable),
     imports: blobImportRecords(blobs.getContainerClient(blobContainers.imports), clock),
+    archive: {
+      documents,
+      store: cosmosArchiveStore(containers.invoices),
+      blobs: blobArchive(blobs.getContainerClient(blobContainers.archive)),
+    },
     receipts: blobReceipts(blobs.getContainerClient(blobContainers.receipts)),
     destinations: {
       [paymentCommands]: serviceBusDestination(commands),

@@ -36,6 +36,7 @@ var windows = [
 ]
 var longest = { seconds: 172800, name: 'P2D' }
 var quarter = windows[0].name
+var threeHours = windows[5].name
 // Three intervals if possible: one run may be late, and telemetry of the latest may still be in flight.
 var longEnough = filter(windows, window => (window.seconds >= 3 * invoiceIntervalSeconds))
 var threeRuns = concat(longEnough, [longest])[0].name
@@ -382,6 +383,23 @@ customMetrics
 | where name == "payonce.paused_ms"
 | summarize arg_max(timestamp, valueMax)
 | where valueMax > 3600000
+'''
+  }
+  {
+    name: 'archive-behind'
+    title: 'Settled invoices do not move to blob storage'
+    severity: 3
+    window: threeHours
+    look: 'Look first at the log of archiveInvoices: it names the shards that were left out, and why. If each run ends because its time is up, more becomes old than it moves (docs/retention.md). Nothing is lost, but the database grows.'
+    // A run every hour: one that fails may be an outage that is over. Each says for how much longer than KEEP_DAYS the
+    // database has kept what it had no time for.
+    query: '''
+customMetrics
+| where name in ("payonce.archive.behind_ms", "payonce.archive.failed")
+| summarize behind = maxif(valueMax, name == "payonce.archive.behind_ms"),
+    failed = sumif(valueSum, name == "payonce.archive.failed")
+| extend late = iff(behind > 604800000 or failed > 1, 1, 0)
+| where late > 0
 '''
   }
   {

@@ -29,6 +29,7 @@ param opsAllowedApplications array
 param shards int
 param shardGroups int
 param paymentRate int
+param keepDays int
 param locks string
 param invoiceSchedule string
 param outboxSchedule string
@@ -64,6 +65,7 @@ var appSettings = {
   CLAIM_STALE_SECONDS: '300'
   PAYMENT_TIMEOUT_SECONDS: '30'
   PAYMENT_RATE: string(paymentRate)
+  KEEP_DAYS: string(keepDays)
 }
 
 // Stops claiming and charging, by timer and in manual runs, which would claim too. Everything else keeps

@@ -1,4 +1,4 @@
-// Blobs: leases, receipts, what became of imports, the deployment package. Queues: work items. The Functions host also keeps its own
+// Blobs: leases, receipts, what became of imports, archived invoices, the deployment package. Queues: work items. The Functions host also keeps its own
 // blobs, queues and tables here.
 param name string
 param location string
@@ -12,6 +12,7 @@ var blobContainers = [
   'locks'
   'receipts'
   'imports'
+  'archive'
   'packages'
 ]
 var queues = [
@@ -48,8 +49,9 @@ resource blobService 'Microsoft.Storage/storageAccounts/blobServices@2025-01-01'
   parent: account
   name: 'default'
   properties: {
-    // Deleted receipts and lock records can be restored. A lock blob must never be lost: its fence would
-    // restart at zero.
+    // Deleted receipts, archived invoices and lock records can be restored. A lock blob must never be lost: its fence
+    // would restart at zero. No versions are kept: each renewal of a lease would make one, and an archived invoice is
+    // written once.
     deleteRetentionPolicy: {
       enabled: true
       days: 14
@@ -86,6 +88,29 @@ resource lifecycle 'Microsoft.Storage/storageAccounts/managementPolicies@2025-01
               baseBlob: {
                 delete: {
                   daysAfterModificationGreaterThan: 7
+                }
+              }
+            }
+          }
+        }
+        {
+          // Archived invoices are seldom read. They must stay readable at once, so they never go to the archive tier.
+          name: 'cool-archived-invoices'
+          type: 'Lifecycle'
+          enabled: true
+          definition: {
+            filters: {
+              blobTypes: [
+                'blockBlob'
+              ]
+              prefixMatch: [
+                'archive/'
+              ]
+            }
+            actions: {
+              baseBlob: {
+                tierToCool: {
+                  daysAfterModificationGreaterThan: 30
                 }
               }
             }

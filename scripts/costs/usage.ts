@@ -69,9 +69,9 @@ export const perMonth = {
     how: '3,510 on blobs and 841 on queues in the same ten minutes: leases, timers, polling, Durable Functions. The host of Azure polls at paces of its own',
   },
   executions: {
-    value: fiveMinutes + 2 * halfMinutes,
+    value: fiveMinutes + 2 * halfMinutes + hoursAMonth,
     basis: 'counted',
-    how: 'processInvoices every 5 minutes, sweepOutbox and trackPayments every 30 s',
+    how: 'processInvoices every 5 minutes, sweepOutbox and trackPayments every 30 s, archiveInvoices every hour',
   },
   gbSecondsPerExecution: {
     value: 2,

@@ -8,6 +8,8 @@ const documentSchema = z.object({
   type: z.string().optional(),
   status: z.string().optional(),
   currency: z.string().optional(),
+  /** What archived invoices add up to (docs/retention.md). */
+  sums: z.record(z.string(), z.tuple([z.number(), z.string()])).optional(),
   amountMinor: z.number().optional(),
   declinedAt: z.string().optional(),
   payment: z.object({ id: z.string().optional(), paidAt: z.string().optional() }).optional(),
@@ -51,6 +53,7 @@ export async function countDocuments(
     for (const resource of resources) {
       const document = documentSchema.parse(resource);
       if (document.type === 'invoice') countInvoice(document);
+      if (document.type === 'archivedSums') countArchived(document.sums);
     }
   }
   return found;
@@ -76,6 +79,17 @@ export async function countDocuments(
       if (dispute.status === 'won') continue;
       add('disputed', { ...its, ...dispute });
       if (dispute.status === 'lost') add('disputeLost', { ...its, ...dispute });
+    }
+  }
+
+  /** Their amounts are in files now. The database keeps what they add up to, by day, currency and kind. */
+  function countArchived(sums: z.infer<typeof documentSchema>['sums'] = {}): void {
+    for (const [name, [by, minor]] of Object.entries(sums)) {
+      const [day = '', of, kind] = name.split(' ');
+      if (day === 'status') found.invoices += by;
+      const at = Date.parse(day);
+      if (kind === undefined || at < from || at >= to) continue;
+      if (currency === undefined || of === currency) count(found.figures, name, BigInt(minor), by);
     }
   }
 

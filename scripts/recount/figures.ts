@@ -7,9 +7,9 @@ export interface Figure {
 /** By name, such as `2026-10-01 EUR paid`. */
 export type Figures = Map<string, Figure>;
 
-export function count(figures: Figures, name: string, minor: number): void {
+export function count(figures: Figures, name: string, minor: number | bigint, by = 1): void {
   const { count: before, minor: sum } = figures.get(name) ?? { count: 0, minor: 0n };
-  figures.set(name, { count: before + 1, minor: sum + BigInt(minor) });
+  figures.set(name, { count: before + by, minor: sum + BigInt(minor) });
 }
 
 /** The figures without their days: what is counted over the whole time. */

@@ -49,8 +49,11 @@ export async function runBatch(
 }
 
 function inputOf(operation: Operation): OperationInput {
-  if (operation.kind === 'create') {
-    return { operationType: 'Create', resourceBody: { ...operation.document } };
+  if (operation.kind !== 'patch') {
+    const resourceBody = { ...operation.document };
+    if (operation.kind === 'create') return { operationType: 'Create', resourceBody };
+    const { id } = resourceBody;
+    return { operationType: 'Replace', id, ifMatch: operation.version, resourceBody };
   }
   const { id, version } = operation;
   return {

@@ -33,7 +33,15 @@ export interface Patch {
   readonly append?: { readonly path: string; readonly value: unknown };
 }
 
-export type Operation = Create | Patch;
+/** Puts a document in the place of another with the same id; refused if the version does not hold, or there is none. */
+export interface Replace {
+  readonly kind: 'replace';
+  readonly document: { readonly id: string };
+  /** The ETag that the document must still have. */
+  readonly version: string;
+}
+
+export type Operation = Create | Patch | Replace;
 
 /** What became of a transaction. */
 export type Transacted =

@@ -146,6 +146,8 @@ export const invoiceSchema = contentSchema.extend({
   reversals: reversalsSchema.exactOptional(),
   /** The due date as it was imported, if a person has moved it since. */
   importedDueAt: z.string().exactOptional(),
+  /** When it moved to the archive (ISO 8601); only of one that was read there. */
+  archivedAt: z.string().exactOptional(),
   timeline: z.array(timelineEntrySchema),
   _etag: z.string(),
 });

@@ -9,6 +9,7 @@ export {
   maxOperations,
   type Operation,
   type Patch,
+  type Replace,
   refusedBecause,
   type Transacted,
 } from '../documents/documentStore.ts';

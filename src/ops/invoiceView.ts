@@ -16,6 +16,7 @@ export function invoiceView(invoice: Invoice) {
     reversals = null,
     checkAt = null,
     importedDueAt = null,
+    archivedAt = null,
     createdAt,
   } = invoice;
   return {
@@ -37,6 +38,7 @@ export function invoiceView(invoice: Invoice) {
     reversals,
     checkAt,
     importedDueAt,
+    archivedAt,
     createdAt,
   };
 }

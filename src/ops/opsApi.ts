@@ -1,4 +1,6 @@
 import { z } from 'zod';
+import type { InvoiceArchive } from '../archive/invoiceArchive.ts';
+import { MissingFromArchive } from '../archive/restoreInvoice.ts';
 import type { CorrectionParts } from '../corrections/corrections.ts';
 import { NewerVersion } from '../documents/storedDocuments.ts';
 import type { ImportRecords } from '../intake/importRecords.ts';
@@ -38,6 +40,7 @@ import { pausePayments, resumePayments } from './pauseApi.ts';
 import { refundInvoiceFor } from './refundsApi.ts';
 import { getReport } from './reportApi.ts';
 import { readQuery } from './requests.ts';
+import { restoreInvoiceFor } from './restoreApi.ts';
 import { cancelRunFor, getRun, listRuns, startRunFor } from './runsApi.ts';
 import { summarize } from './summary.ts';
 
@@ -54,6 +57,7 @@ export interface OpsParts {
   pauses: PauseStore;
   audit: AuditTrail;
   imports: ImportRecords;
+  archive: InvoiceArchive;
   corrections: CorrectionParts;
   deadLetters: readonly DeadLetterSource[];
   healthChecks: readonly HealthCheck[];
@@ -81,7 +85,7 @@ export function opsApi(parts: OpsParts) {
     job: parts.job.name,
     calls: operationsOf(parts.job.name).map(({ id }) => id),
   });
-  const calls = leavingNewer({
+  const calls = withReadableErrors({
     importInvoices: (request: OpsRequest) => importInvoicesFrom(request, { ...onBehalfOf(request), turns }),
     listImports: (request: OpsRequest) => listImports(request, parts),
     getImport: withoutQuery((request: OpsRequest) => getImport(request, parts)),
@@ -91,6 +95,7 @@ export function opsApi(parts: OpsParts) {
     retryInvoice: (request: OpsRequest) => retryInvoiceFor(request, onBehalfOf(request)),
     refundInvoice: (request: OpsRequest) => refundInvoiceFor(request, onBehalfOf(request)),
     voidInvoice: (request: OpsRequest) => voidInvoiceFor(request, onBehalfOf(request)),
+    restoreInvoice: (request: OpsRequest) => restoreInvoiceFor(request, onBehalfOf(request)),
     moveDueDate: (request: OpsRequest) => moveDueDateFor(request, onBehalfOf(request)),
     pausePayments: (request: OpsRequest) => pausePayments(request, onBehalfOf(request)),
     resumePayments: (request: OpsRequest, orchestrations: Orchestrations) =>
@@ -153,16 +158,20 @@ function admitting<
   return Object.fromEntries(admitted) as Calls;
 }
 
-/** The same calls; one that meets what a newer release wrote answers 503, because a process of that release can do it. */
-function leavingNewer<Calls extends Record<string, Call>>(calls: Calls): Calls {
+/**
+ * The same calls; one that meets what a newer release wrote answers 503, because a process of that release can do it. One for an
+ * archived invoice whose file is gone answers 500, and names it.
+ */
+function withReadableErrors<Calls extends Record<string, Call>>(calls: Calls): Calls {
   const answering =
     (call: Call): Call =>
     async (...args) => {
       try {
         return await call(...args);
       } catch (error) {
-        if (!(error instanceof NewerVersion)) throw error;
-        return problemResponse(problem(503, error.message));
+        if (error instanceof NewerVersion) return problemResponse(problem(503, error.message));
+        if (error instanceof MissingFromArchive) return problemResponse(problem(500, error.message));
+        throw error;
       }
     };
   return Object.fromEntries(Object.entries(calls).map(([name, call]) => [name, answering(call)])) as Calls;

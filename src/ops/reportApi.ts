@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { PartOfArchivedDay } from '../archive/withArchivedFigures.ts';
 import { shown } from '../intake/fieldErrors.ts';
 import type { InvoiceStore } from '../invoice/store/invoiceStore.ts';
 import { movementKinds, UnreadableInvoice } from '../invoice/store/movements.ts';
@@ -60,9 +61,15 @@ export async function getReport(
       : asJson(report, { ...period, currency: currency ?? null });
     return { ...answer, headers: { ...answer.headers, vary: 'Accept' } };
   } catch (error) {
+    if (error instanceof PartOfArchivedDay) return badQuery([wholeDays(error, begins)]);
     if (!(error instanceof UnreadableInvoice)) throw error;
     return problemResponse(problem(500, error.message));
   }
+}
+
+function wholeDays({ day, message }: PartOfArchivedDay, begins: number) {
+  const field = begins > Date.parse(day) ? 'from' : 'to';
+  return { field, error: `expected a whole day, as YYYY-MM-DD: ${message}` };
 }
 
 function asCsv({ days }: Report) {

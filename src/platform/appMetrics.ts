@@ -33,6 +33,9 @@ export const metric = {
   parkedWaiting: 'parked.waiting',
   settingsInvalid: 'settings.invalid',
   pausedMs: 'paused_ms',
+  archiveMoved: 'archive.moved',
+  archiveFailed: 'archive.failed',
+  archiveBehindMs: 'archive.behind_ms',
 } as const;
 
 export type Metric = (typeof metric)[keyof typeof metric];

@@ -1,5 +1,10 @@
 /** What the app uses in storage and Service Bus. infra/ and the local cloud create the same names. */
-export const blobContainers = { locks: 'locks', receipts: 'receipts', imports: 'imports' } as const;
+export const blobContainers = {
+  locks: 'locks',
+  receipts: 'receipts',
+  imports: 'imports',
+  archive: 'archive',
+} as const;
 export const queues = { workItems: 'work-items', workItemsPoison: 'work-items-poison' } as const;
 /** The schedules in the container `pace` (pacing/schedule.ts). */
 export const paceLimits = { charges: 'charges', lookups: 'lookups' } as const;

@@ -28,9 +28,9 @@ export async function addUp(pages: AsyncIterable<readonly Movement[]>): Promise<
   const days = new Map<string, Totals>();
   const currencies = new Map<string, Totals>();
   for await (const page of pages) {
-    for (const { kind, at, currency, amountMinor } of page) {
+    for (const { kind, at, currency, amountMinor, count = 1 } of page) {
       for (const totals of [under(days, `${at.slice(0, 10)} ${currency}`), under(currencies, currency)]) {
-        totals[kind].count++;
+        totals[kind].count += count;
         totals[kind].amountMinor += BigInt(amountMinor);
       }
     }

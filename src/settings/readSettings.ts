@@ -52,6 +52,8 @@ const settingsSchema = z.object({
     }),
   // A batch is one Cosmos transaction: at most 100 operations, and some of them are not invoices.
   BATCH_SIZE: wholeNumber(50, 1, 96),
+  // Cards can be disputed for 120 days, some debits for 13 months (docs/retention.md).
+  KEEP_DAYS: wholeNumber(400, 30, 36_500),
   // The lease times that Blob Storage grants (https://learn.microsoft.com/rest/api/storageservices/lease-blob).
   leases: z
     .object({ LEASE_SECONDS: wholeNumber(30, 15, 60), LOCKS: lockAddress })
@@ -116,6 +118,7 @@ export function readSettings(
     schedules: env,
     sharding: env,
     BATCH_SIZE: env.BATCH_SIZE,
+    KEEP_DAYS: env.KEEP_DAYS,
     leases: env,
     times: env,
     notify: env,
@@ -148,6 +151,7 @@ export function readSettings(
     shards: sharding.SHARDS,
     shardGroups: sharding.SHARD_GROUPS,
     batchSize: parsed.data.BATCH_SIZE,
+    keepDays: parsed.data.KEEP_DAYS,
     locks: leases.LOCKS,
     leaseSeconds: leases.LEASE_SECONDS,
     claimStaleSeconds: times.stale,

@@ -20,6 +20,8 @@ export interface Settings extends Connections, Schedules {
   readonly shards: number;
   readonly shardGroups: number;
   readonly batchSize: number;
+  /** Days after the last change of a settled invoice, after which it moves to the archive. */
+  readonly keepDays: number;
   /** The store of locks. */
   readonly locks: LockAddress;
   readonly leaseSeconds: number;

@@ -72,6 +72,7 @@ describe('alerts', () => {
       'refund-failed',
       'backlog-growing',
       'paused',
+      'archive-behind',
       'function-failures',
     ]);
     expect(file.resources.get('deadLetters')?.type).toBe('Microsoft.Insights/metricAlerts@2018-03-01');
@@ -115,6 +116,8 @@ describe('alerts', () => {
     expect(take('backlog-growing')).toBe('PT1H');
     // The provider is asked every two minutes, but a call that is refused may come only every quarter of an hour.
     expect(take('key-rejected')).toBe('PT30M');
+    // The archive's timer fires once an hour.
+    expect(take('archive-behind')).toBe('PT3H');
     expect(new Set(windows.values())).toEqual(new Set(['PT15M']));
     expect(ruleBody()).toMatch(/windowSize: alert\.window\n/);
   });

@@ -100,6 +100,27 @@ test('a healthy app raises no alert', () => {
   expect([...firing(rules, healthy, now).keys()]).toEqual([]);
 });
 
+test.each<[string, boolean, Report[]]>([
+  [
+    'a run had no time for what is a few days late',
+    false,
+    [report(metric.archiveBehindMs, 6 * 24 * 60 * minute)],
+  ],
+  ['what is left is more than a week late', true, [report(metric.archiveBehindMs, 8 * 24 * 60 * minute)]],
+  ['one run failed', false, [report(metric.archiveFailed, 1), report(metric.archiveBehindMs, 0)]],
+  [
+    'two in three hours',
+    true,
+    [
+      report(metric.archiveFailed, 1, {}, 70 * minute),
+      report(metric.archiveFailed, 1),
+      report(metric.archiveBehindMs, 0),
+    ],
+  ],
+])('archive-behind, %s: %s', (_, expected, reports) => {
+  expect(fires('archive-behind', reports)).toBe(expected);
+});
+
 test('with no telemetry at all, the alerts that watch for silence fire, and no other', () => {
   expect([...firing(rules, [], now).keys()]).toEqual(['due-unpaid', 'no-successful-run', 'outbox-old']);
 });

@@ -39,15 +39,17 @@ describe('names', () => {
     );
   });
 
-  test('the lifecycle rules delete old work item locks and imports, and no other blobs', () => {
+  test('the lifecycle rules delete old work item locks and imports, cool the archive, and touch no other blobs', () => {
     const longest = blobName(workItemLockKey('x'.repeat(900), 'notify'));
     const deepest = blobName(workItemLockKey('x/'.repeat(400), 'notify'));
     const rules = JSON.stringify(bodyValue(storage, 'lifecycle'));
     const prefixes = [...rules.matchAll(/"prefixMatch":\[([^\]]*)\]/g)].map((match) => match[1]);
     expect(prefixes).toEqual([
       `"${blobContainers.locks}/${workItemLockPrefix}"`,
+      `"${blobContainers.archive}/"`,
       `"${blobContainers.imports}/"`,
     ]);
+    expect(rules).toContain('"actions":{"baseBlob":{"tierToCool":{"daysAfterModificationGreaterThan":30}}}');
     // A closed network blocks the rule unless it allows trusted services.
     expect(JSON.stringify(bodyValue(storage, 'account'))).toContain('"bypass":"AzureServices"');
     for (const name of [longest, deepest, blobName(workItemLockKey('INV #1', 'receipt'))]) {

@@ -9,6 +9,7 @@ import {
   maxOperations,
   type Operation,
   type Patch,
+  type Replace,
   refusedBecause,
   type Transacted,
 } from '../../src/documents/documentStore.ts';
@@ -160,12 +161,10 @@ export function memoryDocuments(options: MemoryDocumentsOptions = {}): FilledDoc
   function apply(partition: string, operations: readonly Operation[]): Transacted {
     const written = new Map<string, StoredDocument>();
     for (const [index, operation] of operations.entries()) {
-      const id = operation.kind === 'create' ? operation.document.id : operation.id;
+      const id = operation.kind === 'patch' ? operation.id : operation.document.id;
       const stored = written.get(id) ?? find(partition, id);
       try {
-        const document =
-          operation.kind === 'create' ? created(operation, partition, stored) : patched(operation, stored);
-        written.set(id, document);
+        written.set(id, afterwards(operation, partition, stored));
       } catch (error) {
         if (!(error instanceof Refused)) throw error;
         return {
@@ -179,6 +178,31 @@ export function memoryDocuments(options: MemoryDocumentsOptions = {}): FilledDoc
       index.put(partition, { document, expiresAt: expiryOf(document) });
     for (const [after, was] of before ?? []) onWrite?.(after, was);
     return { kind: 'committed' };
+  }
+
+  function afterwards(
+    operation: Operation,
+    partition: string,
+    stored: StoredDocument | undefined,
+  ): StoredDocument {
+    switch (operation.kind) {
+      case 'create':
+        return created(operation, partition, stored);
+      case 'patch':
+        return patched(operation, stored);
+      case 'replace':
+        return replaced(operation, partition, stored);
+    }
+  }
+
+  function replaced(
+    { document, version }: Replace,
+    partition: string,
+    stored: StoredDocument | undefined,
+  ): StoredDocument {
+    if (stored === undefined) throw new Refused(refusedBecause.missing);
+    if (version !== stored._etag) throw new Refused(refusedBecause.changed);
+    return { ...created({ kind: 'create', document }, partition, undefined), _rid: stored._rid };
   }
 
   function created(

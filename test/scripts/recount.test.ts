@@ -212,3 +212,34 @@ test('the command names what is wrong with its arguments', async () => {
   expect(code).toBe(2);
   expect(output).toMatch(/a day like 2026-10-31[\s\S]*from[\s\S]*Cosmos/);
 });
+
+test('archived invoices count by the sums that the database keeps of them', async () => {
+  await using other = await payonceCosmos();
+  const sums = { '2026-01-05 USD paid': [3, '600'], '2026-01-06 EUR refunded': [1, '50'] };
+  await other.containers.invoices.items.create({
+    id: 'archived:2026-01',
+    shard: '00',
+    type: 'archivedSums',
+    sums,
+  });
+  const totals = { 'status paid': [3, '0'], charges: [3, '0'] };
+  await other.containers.invoices.items.create({
+    id: 'archived:totals',
+    shard: '00',
+    type: 'archivedSums',
+    sums: totals,
+  });
+  await store({ id: 'still-there', status: 'paid', payment: paidOn('2026-01-05T10:00:00.000Z') }, other);
+  const { code, output } = await runProgram(program, ['--from', '2026-01-05', '--to', '2026-01-06'], {
+    PATH: process.env.PATH,
+    Cosmos: other.connectionString,
+  });
+  expect(output).toContain('4 invoices counted');
+  expect(output).toContain('USD paid\t2599\t(4)');
+  expect(output).toContain('Everything adds up.');
+  expect(code).toBe(0);
+});
+
+function paidOn(paidAt: string): Invoice['payment'] {
+  return { ...anInvoice().payment, id: 'pi_1', paidAt };
+}

@@ -2,6 +2,12 @@ import { randomUUID } from 'node:crypto';
 import { HttpRequest, type HttpResponseInit } from '@azure/functions';
 import { BlobServiceClient } from '@azure/storage-blob';
 import { inject } from 'vitest';
+import { archiveSettled } from '../../src/archive/archiveSettled.ts';
+import { blobArchive } from '../../src/archive/blobArchive.ts';
+import { cosmosArchiveStore } from '../../src/archive/cosmosArchiveStore.ts';
+import { invoiceArchive } from '../../src/archive/invoiceArchive.ts';
+import { withArchive } from '../../src/archive/withArchive.ts';
+import { withArchivedFigures } from '../../src/archive/withArchivedFigures.ts';
 import { cosmosDocuments } from '../../src/documents/cosmosDocuments.ts';
 import { blobImportRecords } from '../../src/intake/blobImportRecords.ts';
 import type { Invoice } from '../../src/invoice/invoice.ts';
@@ -24,6 +30,7 @@ import { anInvoice } from './anInvoice.ts';
 import { correctionParts } from './correctionParts.ts';
 import { payonceCosmos } from './payonceCosmos.ts';
 import { recordedTelemetry } from './recordedTelemetry.ts';
+import { restlessClock } from './restlessClock.ts';
 import { virtualClock } from './virtualClock.ts';
 
 export interface Call {
@@ -54,7 +61,16 @@ export async function opsForTests({ shardsOfDeployment = 4, provider = {} }: Ops
   await importBlobs.create();
   const terminated: { instanceId: string; reason: string }[] = [];
   const started: { orchestrator: string; instanceId: string; input: unknown }[] = [];
-  const invoices = cosmosInvoiceStore(cosmos.containers.invoices, { clock, shards: 4 });
+  const stored = cosmosInvoiceStore(cosmos.containers.invoices, { clock, shards: 4 });
+  const archiveBlobs = blobs.getContainerClient(`ops-archive-${randomUUID()}`);
+  await archiveBlobs.create();
+  const ports = {
+    documents,
+    store: cosmosArchiveStore(cosmos.containers.invoices),
+    blobs: blobArchive(archiveBlobs),
+  };
+  const archive = invoiceArchive({ ...ports, clock, shards: 4 });
+  const invoices = withArchivedFigures(withArchive(stored, archive, 'host-a'), ports.store);
   const instance = anInstance({ clock, telemetry });
   const parts = {
     invoices,
@@ -74,16 +90,23 @@ export async function opsForTests({ shardsOfDeployment = 4, provider = {} }: Ops
     checkShards: shardsCheck(documents, 4),
     audit: cosmosAudit(cosmos.containers.audit, clock),
     imports: blobImportRecords(importBlobs, clock),
+    archive,
     instance,
     refunds: true,
     healthChecks: [],
     deadLetters: [],
   };
   const api = opsApi(parts);
+  /** Stores invoices as they are. */
+  async function put(...invoices: readonly Invoice[]): Promise<void> {
+    for (const { _etag, ...content } of invoices) await cosmos.containers.invoices.items.create(content);
+  }
   const noContainer = blobs.getContainerClient(`not-there-${randomUUID()}`);
   return {
     cosmos,
     clock,
+    archivePorts: ports,
+    archiveBlobs,
     runs,
     lockStore,
     telemetry,
@@ -105,12 +128,21 @@ export async function opsForTests({ shardsOfDeployment = 4, provider = {} }: Ops
         terminated.push({ instanceId, reason });
       },
     },
-    async store(...invoices: Partial<Invoice>[]) {
-      for (const invoice of invoices) {
-        const { _etag, ...content } = anInvoice(invoice);
-        await cosmos.containers.invoices.items.create(content);
-      }
-    },
+    store: (...invoices: Partial<Invoice>[]) => put(...invoices.map((one) => anInvoice(one))),
+    put,
+    /** A tick of the archive's timer: moves what has not changed for `keepDays`. */
+    archiveSettled: (keepDays = 400) =>
+      archiveSettled(
+        {
+          ...ports,
+          poison: { list: async () => [] },
+          shards: 4,
+          keepDays,
+          instance: { ...instance, clock: restlessClock(clock) },
+        },
+        { assertHeld() {} },
+        new AbortController().signal,
+      ),
     async audited(): Promise<Record<string, unknown>[]> {
       const { resources } = await cosmos.containers.audit.items
         .query<Record<string, unknown>>('SELECT * FROM c')

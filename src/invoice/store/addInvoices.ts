@@ -1,4 +1,5 @@
 import pLimit, { type LimitFunction } from 'p-limit';
+import { z } from 'zod';
 import {
   type Create,
   type DocumentStore,
@@ -11,6 +12,7 @@ import type { Clock } from '../../platform/clock.ts';
 import { type Imported, type InvoiceContent, importedSchema, newInvoice } from '../invoice.ts';
 import { sameContent } from '../sameContent.ts';
 import { shardOf } from '../shard.ts';
+import { contentHash, type Tombstone, tombstoneSchema } from '../tombstone.ts';
 import type { Added, AddOptions, AddOutcome } from './adding.ts';
 import type { InvoiceStore } from './invoiceStore.ts';
 
@@ -89,7 +91,7 @@ async function addOfOneImport(
           partition: shard,
           items: part,
           plan: (rows) => rows.map((row) => create(row, { shard, at, by })),
-          reread: (rows) => readImported(shard, rows),
+          reread: (rows) => readTaken(shard, rows),
           keep(rows, stored, codes) {
             const byId = new Map(stored.map((invoice) => [invoice.id, invoice]));
             return rows.filter((row, index) => {
@@ -122,18 +124,23 @@ async function addOfOneImport(
     }
 
     /** An invoice that was stored at our own time is ours, if an answer of ours was lost. */
-    function outcomeOf(row: InvoiceContent, found: Imported): AddOutcome {
+    function outcomeOf(row: InvoiceContent, found: Imported | Tombstone): AddOutcome {
+      if (found.type === 'tombstone')
+        return found.content === contentHash(row) ? 'duplicate' : 'otherContent';
       if (!sameContent(found, row)) return 'otherContent';
       return mayBeOurs && found.createdAt === at ? 'created' : 'duplicate';
     }
   }
 
-  async function readImported(shard: string, rows: readonly InvoiceContent[]): Promise<Imported[]> {
+  /** What these ids stand for already: invoices, and those that have moved to the archive. */
+  async function readTaken(shard: string, rows: readonly InvoiceContent[]) {
     const ids = rows.map(({ id }) => id);
     const stored = await documents.read(shard, ids);
-    return stored.flatMap((document) => importedSchema.safeParse(document).data ?? []);
+    return stored.flatMap((document) => takenSchema.safeParse(document).data ?? []);
   }
 }
+
+const takenSchema = z.union([importedSchema, tombstoneSchema]);
 
 function whyRefused(code: number | undefined): AddOutcome | undefined {
   return code === refusedBecause.taken ? 'idTaken' : undefined;

@@ -15,7 +15,9 @@ export interface Movement {
   kind: MovementKind;
   at: string;
   currency: string;
-  amountMinor: number;
+  amountMinor: number | bigint;
+  /** It is the sum of so many. Absent: 1. */
+  count?: number;
 }
 
 export interface MovementQuery {

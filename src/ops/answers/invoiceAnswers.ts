@@ -70,6 +70,7 @@ export const invoiceAnswer = z.object({
   reversals: reversals.nullable(),
   checkAt: time.nullable(),
   importedDueAt: time.nullable(),
+  archivedAt: time.nullable().describe('When it moved to the archive; null if it has not'),
   createdAt: time,
 });
 export type InvoiceAnswer = z.infer<typeof invoiceAnswer>;

@@ -3,6 +3,7 @@ import { dueDateSchema, retrySchema, voidSchema } from '../correctionsApi.ts';
 import { invoiceFilterSchema } from '../invoiceQuery.ts';
 import { invoicesQuery } from '../invoicesApi.ts';
 import { refundSchema } from '../refundsApi.ts';
+import { restoreSchema } from '../restoreApi.ts';
 import type { Operation } from './operation.ts';
 
 const one = 'ops/invoices/{id}';
@@ -64,6 +65,16 @@ export const invoiceOperations: readonly Operation[] = [
     body: { json: voidSchema },
     answer: { json: invoiceDetailAnswer },
     problems: [404, 409, 503],
+  },
+  {
+    id: 'restoreInvoice',
+    method: 'post',
+    path: `${one}/restore`,
+    tag: 'Invoices',
+    summary: 'Puts an archived invoice back into the database',
+    body: { json: restoreSchema },
+    answer: { json: invoiceDetailAnswer },
+    problems: [404, 409],
   },
   {
     id: 'refundInvoice',

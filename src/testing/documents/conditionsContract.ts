@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { Condition, Patch } from '../../documents/documentStore.ts';
 import { type DocumentsSubject, nothingKnown } from './subject.ts';
-import { create, ids, patch, shard, stored, versionOf } from './world.ts';
+import { create, ids, patch, replace, shard, stored, versionOf } from './world.ts';
 
 /** A write on a condition is applied only if that holds. */
 export function conditionsContract(subject: DocumentsSubject): void {
@@ -60,6 +60,37 @@ export function conditionsContract(subject: DocumentsSubject): void {
         expect(ids(await documents.read(shard, all))).toEqual([`n${winner}`]);
       }),
     );
+  });
+
+  describe('replacements', () => {
+    test('one of the present version takes the place of the whole document', async () => {
+      const { documents } = await stored(subject, { n: 1, only: 'before' });
+      const version = await versionOf(documents);
+      const answer = await documents.transact(shard, [replace('a', version, { n: 2 })]);
+      expect(answer).toEqual({ kind: 'committed' });
+      const [found] = await documents.read(shard, ['a']);
+      expect(found).toMatchObject({ id: 'a', shard, n: 2 });
+      expect(found).not.toHaveProperty('only');
+      expect(await versionOf(documents)).not.toBe(version);
+    });
+
+    test(
+      'a replacement of a version applies once: the second is refused with 412',
+      known('staleVersions', async () => {
+        const { documents } = await stored(subject, { n: 1 });
+        const version = await versionOf(documents);
+        await documents.transact(shard, [patch('a', { set: { n: 2 } })]);
+        const stale = [create({ id: 'b' }), replace('a', version, { n: 3 })];
+        expect(await documents.transact(shard, stale)).toEqual({ kind: 'refused', codes: [424, 412] });
+        expect(await documents.read(shard, ['a', 'b'])).toMatchObject([{ id: 'a', n: 2 }]);
+      }),
+    );
+
+    test('of a document that is not there: refused with 404', async () => {
+      const { documents } = await stored(subject, { n: 1 });
+      const answer = await documents.transact(shard, [replace('other', '"v"', { n: 1 })]);
+      expect(answer).toEqual({ kind: 'refused', codes: [404] });
+    });
   });
 
   describe('conditions', () => {

@@ -1,4 +1,4 @@
-import type { Create, DocumentStore, Patch } from '../../documents/documentStore.ts';
+import type { Create, DocumentStore, Patch, Replace } from '../../documents/documentStore.ts';
 import type { DocumentsSubject } from './subject.ts';
 
 /** The partition that the tests use, unless they say otherwise. */
@@ -16,6 +16,11 @@ export async function stored(
 
 export function create(document: { id: string } & Record<string, unknown>): Create {
   return { kind: 'create', document: { shard, ...document } as Create['document'] };
+}
+
+/** Puts a document with this content in the place of `id`. */
+export function replace(id: string, version: string, content: Record<string, unknown>): Replace {
+  return { kind: 'replace', document: { id, shard, ...content } as Replace['document'], version };
 }
 
 export function patch(id: string, change: Partial<Patch>): Patch {

@@ -1,4 +1,5 @@
 /** The world as one machine reaches it: the app's own ports, each call of which travels over the network. */
+
 import { RestError } from '@azure/storage-queue';
 import type { Cloud } from '../../../src/cloud.ts';
 import { StoreAway } from '../../../src/documents/storeAway.ts';
@@ -14,6 +15,7 @@ import { queues as queueNames, serviceBusQueues } from '../../../src/platform/az
 import { idOfNext } from '../../../src/platform/serviceBusHeldMessages.ts';
 import type { Settings } from '../../../src/settings/settings.ts';
 import { workItemMessages } from '../../../src/workItems/workItem.ts';
+import { memoryArchiveBlobs, memoryArchiveStore } from '../../memory/memoryArchive.ts';
 import type { MemoryDocuments } from '../../memory/memoryDocuments.ts';
 import { memoryInvoiceStore } from '../../memory/memoryInvoiceStore.ts';
 import { memoryOutboxStore } from '../../memory/memoryOutboxStore.ts';
@@ -53,6 +55,7 @@ export function cloudOf(
     trustedUntil: locks.trustedUntil,
     cloud: {
       imports: world.imports,
+      archive: { documents, store: memoryArchiveStore(documents), blobs: memoryArchiveBlobs(world.archived) },
       invoices: memoryInvoiceStore(documents, { clock, shards }),
       outbox: memoryOutboxStore(documents, { clock }),
       lockStore: locks.store,

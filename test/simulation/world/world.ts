@@ -79,6 +79,8 @@ export function createWorld(
     locks,
     pace: memoryPaceStore(),
     imports: memoryImportRecords(now),
+    /** The files of the archive. */
+    archived: new Map<string, string>(),
     pauses: memoryPauseStore(),
     heads: memoryHeads(),
     cursor: memoryCursor(),

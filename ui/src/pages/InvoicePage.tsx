@@ -132,6 +132,14 @@ function Details({ invoice }: { invoice: InvoiceDetailAnswer }) {
             </dd>
           </>
         )}
+        {invoice.archivedAt !== null && (
+          <>
+            <dt>Archived</dt>
+            <dd>
+              <Time at={invoice.archivedAt} />; it is restored when something is changed
+            </dd>
+          </>
+        )}
         {claim !== null && (
           <>
             <dt>Claimed</dt>

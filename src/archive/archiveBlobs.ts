@@ -1,0 +1,12 @@
+/** Where archived invoices are kept: texts under names. A text is never changed once it is there. */
+export interface ArchiveBlobs {
+  /**
+   * Stores a text, unless another one has the name. `stored`: it is there now, perhaps since an earlier try of this call.
+   * `taken`: another text is.
+   */
+  create(name: string, text: string): Promise<'stored' | 'taken'>;
+  /** Undefined: there is none of this name. */
+  read(name: string): Promise<string | undefined>;
+  /** The names that begin with this, in order. */
+  list(prefix: string): AsyncIterable<string>;
+}

@@ -1,0 +1,55 @@
+/**
+ * The files of the archive. Each has the invoices of one shard that moved together, as lines of JSON, and is named after
+ * the month, the shard and the moment: `2026-01/0a/20260105T030405.678Z.jsonl`.
+ */
+import { z } from 'zod';
+import { readableDocument } from '../documents/storedDocuments.ts';
+import { type Invoice, invoiceSchema } from '../invoice/invoice.ts';
+import type { Tombstone } from '../invoice/tombstone.ts';
+
+/** A document as it is stored, with all its fields: a newer release may have added some. */
+export type StoredInvoice = { readonly id: string } & Readonly<Record<string, unknown>>;
+
+/** An invoice to be archived: as it is stored, and as it is understood. */
+export interface Candidate {
+  document: StoredInvoice;
+  invoice: Invoice;
+}
+
+const lineSchema = z.object({ archivedAt: z.string(), invoice: z.looseObject({ id: z.string() }) });
+export type ArchiveLine = z.infer<typeof lineSchema>;
+
+/** The file of the invoices of a shard that moved at this time (ISO 8601, UTC). */
+export function fileName({ shard, archivedAt }: { shard: string; archivedAt: string }): string {
+  return `${archivedAt.slice(0, 7)}/${shard}/${archivedAt.replaceAll(/[-:]/g, '')}.jsonl`;
+}
+
+/** The text of a file. Pure. */
+export function fileOf(invoices: readonly Candidate[], archivedAt: string): string {
+  return invoices
+    .map(({ document }) => `${JSON.stringify({ archivedAt, invoice: ownFields(document) })}\n`)
+    .join('');
+}
+
+/** The lines of a file. @throws if it is none */
+export function linesOf(text: string): ArchiveLine[] {
+  return text
+    .split('\n')
+    .filter((line) => line !== '')
+    .map((line) => lineSchema.parse(JSON.parse(line)));
+}
+
+/** An archived invoice as the app understands it, with what its tombstone says. @throws {NewerVersion} */
+export function archivedInvoice(
+  { invoice }: ArchiveLine,
+  { shard, archivedAt, _etag }: Pick<Tombstone, 'shard' | 'archivedAt' | '_etag'>,
+): Invoice {
+  return readableDocument({ ...invoice, shard, archivedAt, _etag }, invoiceSchema, 'invoice');
+}
+
+/** What Cosmos adds to each document (https://learn.microsoft.com/rest/api/cosmos-db/documents). */
+const systemFields = new Set(['_rid', '_self', '_etag', '_attachments', '_ts']);
+
+function ownFields(document: StoredInvoice): Record<string, unknown> {
+  return Object.fromEntries(Object.entries(document).filter(([name]) => !systemFields.has(name)));
+}

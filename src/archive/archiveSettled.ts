@@ -1,0 +1,156 @@
+import { readableDocuments } from '../documents/storedDocuments.ts';
+import { invoiceSchema } from '../invoice/invoice.ts';
+import { shardNames } from '../invoice/shard.ts';
+import { type Lease, LeaseLost } from '../locking/index.ts';
+import { metric } from '../platform/appMetrics.ts';
+import { errorText } from '../platform/errorText.ts';
+import type { Instance } from '../platform/instance.ts';
+import { timeBudget } from '../platform/stopping.ts';
+import type { PoisonStore } from '../workItems/poison.ts';
+import type { Candidate, StoredInvoice } from './archiveFile.ts';
+import type { ArchiveStore } from './archiveStore.ts';
+import { mentionedIn } from './mentionedIn.ts';
+import { type ArchiveParts, moveInvoices } from './moveInvoices.ts';
+import { lastChange, whyKept } from './whyKept.ts';
+
+/** Invoices of one page, and of one transaction: the rest of its 100 operations are the sums. */
+const pageSize = 80;
+/** Between two pages, in milliseconds, or as long as the last page took: payments need the database more. */
+const leastRestMs = 100;
+const dayMs = 86_400_000;
+
+export interface ArchiveRun {
+  moved: number;
+  /** Settled invoices that stay: a refund or dispute is not decided, or a message about them waits. */
+  kept: number;
+  /** Invoices that somebody changed at that moment. */
+  changed: number;
+  /** Whether every shard was gone through. */
+  complete: boolean;
+}
+
+export interface ArchiveRunParts extends Omit<ArchiveParts, 'clock'> {
+  store: ArchiveStore;
+  poison: Pick<PoisonStore, 'list'>;
+  shards: number;
+  keepDays: number;
+  instance: Pick<Instance, 'clock' | 'telemetry'>;
+}
+
+/** A shard that has not been gone through yet. */
+interface Source {
+  shard: string;
+  pages: AsyncIterator<readonly StoredInvoice[]>;
+  /** Invoices that a waiting message names, once they are known. */
+  named?: ReadonlySet<string>;
+  /** Everything that was last changed before has been looked at: ISO 8601. */
+  reached?: string;
+}
+
+/**
+ * Moves settled invoices whose last change is older than `keepDays` to the archive, a page of each shard in turn, until
+ * nothing is left or time is up. A run needs no memory of the one before: what has moved is not found again.
+ *
+ * @throws {LeaseLost}, and an error that names the shards that were left out, because the platform counts failed executions
+ * by that; the others were gone through
+ */
+export async function archiveSettled(
+  parts: ArchiveRunParts,
+  lease: Pick<Lease, 'assertHeld'>,
+  stopping: AbortSignal,
+): Promise<ArchiveRun> {
+  const { clock, telemetry } = parts.instance;
+  using budget = timeBudget(clock, stopping);
+  try {
+    return await goThroughShards(parts, lease, budget.signal);
+  } catch (error) {
+    telemetry.count(metric.archiveFailed);
+    throw error;
+  }
+}
+
+async function goThroughShards(
+  { store, poison, shards, keepDays, instance, ...parts }: ArchiveRunParts,
+  lease: Pick<Lease, 'assertHeld'>,
+  signal: AbortSignal,
+): Promise<ArchiveRun> {
+  const { clock, telemetry } = instance;
+  const before = new Date(clock.now() - keepDays * dayMs).toISOString();
+  const run = { moved: 0, kept: 0, changed: 0 };
+  const failed = new Map<string, string>();
+  const open = shardNames(shards).map((shard): Source => {
+    const pages = store.settled({ shard, before, pageSize });
+    return { shard, pages: pages[Symbol.asyncIterator]() };
+  });
+  const left = new Set(open);
+  const poisoned = await resourcesOf(poison);
+  for (let source = open.shift(); source !== undefined && !signal.aborted; source = open.shift()) {
+    const began = clock.monotonic();
+    lease.assertHeld();
+    try {
+      const hasMore = await nextPage(source);
+      if (hasMore) open.push(source);
+      else left.delete(source);
+      if (hasMore) await rest(clock.monotonic() - began);
+    } catch (error) {
+      if (error instanceof LeaseLost) throw error;
+      failed.set(source.shard, errorText(error));
+    }
+  }
+  telemetry.record(metric.archiveBehindMs, behindMs());
+  if (failed.size > 0) {
+    throw new Error(
+      `left out of the archive: ${[...failed].map(([shard, why]) => `shard ${shard}: ${why}`).join('; ')}`,
+    );
+  }
+  return { ...run, complete: left.size === 0 };
+
+  async function nextPage(source: Source): Promise<boolean> {
+    const { shard, pages } = source;
+    const page = await pages.next();
+    if (page.done === true) return false;
+    source.named ??= new Set([...(await idsIn(store.undelivered(shard))), ...poisoned]);
+    const { named } = source;
+    const found = page.value.flatMap((document): Candidate[] =>
+      readableDocuments([document], invoiceSchema, 'invoice').map((invoice) => ({ document, invoice })),
+    );
+    const old = found.filter(
+      ({ invoice }) => whyKept(invoice, before) === undefined && !named.has(invoice.id),
+    );
+    run.kept += page.value.length - old.length;
+    const { moved, changed } = await moveInvoices({ ...parts, clock }, shard, old, () => lease.assertHeld());
+    run.moved += moved;
+    run.changed += changed;
+    if (moved > 0) telemetry.count(metric.archiveMoved, {}, moved);
+    const last = found.at(-1);
+    if (last !== undefined) source.reached = lastChange(last.invoice);
+    return true;
+  }
+
+  /** For how much longer than `keepDays` the database has kept what is left, as far as it was looked at. */
+  function behindMs(): number {
+    const reached = [...left].flatMap((source) => source.reached ?? []);
+    return Math.max(0, ...reached.map((at) => Date.parse(before) - Date.parse(at)));
+  }
+
+  async function rest(tookMs: number): Promise<void> {
+    await clock.sleep(Math.max(leastRestMs, tookMs), signal).catch(() => {});
+  }
+}
+
+async function idsIn(pages: AsyncIterable<readonly unknown[]>): Promise<Set<string>> {
+  const ids = new Set<string>();
+  for await (const bodies of pages) for (const id of mentionedIn(bodies)) ids.add(id);
+  return ids;
+}
+
+/** Whom the work items are about that were given up and wait for a person. */
+async function resourcesOf(poison: Pick<PoisonStore, 'list'>): Promise<Set<string>> {
+  const ids = new Set<string>();
+  for (let behind: string | undefined; ; ) {
+    const page = await poison.list(100, behind);
+    for (const { resourceId } of page) ids.add(resourceId);
+    behind = page.at(-1)?.id;
+    if (page.length < 100 || behind === undefined) return ids;
+  }
+}

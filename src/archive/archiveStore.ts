@@ -1,0 +1,18 @@
+import type { StoredInvoice } from './archiveFile.ts';
+
+/** What the archive asks the database. All methods may reject with `StoreAway`. */
+export interface ArchiveStore {
+  /**
+   * Invoices of a shard that are paid, declined or voided and were last written before this time (ISO 8601, UTC), longest
+   * untouched first, page by page. What leaves a page while it is worked on hides nothing behind it.
+   */
+  settled(query: {
+    shard: string;
+    before: string;
+    pageSize: number;
+  }): AsyncIterable<readonly StoredInvoice[]>;
+  /** The bodies of the outbox messages of a shard that have not been dispatched. */
+  undelivered(shard: string): AsyncIterable<readonly unknown[]>;
+  /** The documents of sums (archivedSums.ts) whose ids are from `first` to `last`, over all shards. */
+  sums(first: string, last: string): Promise<readonly unknown[]>;
+}

@@ -1,0 +1,41 @@
+import type { DocumentStore } from '../documents/documentStore.ts';
+import type { InvoiceStore } from '../invoice/store/invoiceStore.ts';
+import { createSingleton, jobLockKey, type Locks } from '../locking/index.ts';
+import type { Instance } from '../platform/instance.ts';
+import type { PoisonStore } from '../workItems/poison.ts';
+import type { ArchiveBlobs } from './archiveBlobs.ts';
+import { archiveSettled } from './archiveSettled.ts';
+import type { ArchiveStore } from './archiveStore.ts';
+import { invoiceArchive } from './invoiceArchive.ts';
+import { withArchive } from './withArchive.ts';
+import { withArchivedFigures } from './withArchivedFigures.ts';
+
+/** Where archived invoices and their tombstones are, and what is asked there. */
+export interface ArchivePorts {
+  /** The documents of the invoices. */
+  documents: DocumentStore;
+  store: ArchiveStore;
+  blobs: ArchiveBlobs;
+}
+
+/** The archive of an app: its invoices, and the timer that moves them. */
+export function archiving(
+  cloud: { archive: ArchivePorts; invoices: InvoiceStore; poison: PoisonStore },
+  { shards, keepDays }: { shards: number; keepDays: number },
+  { locks, instance }: { locks: Locks & { readonly stopping: AbortSignal }; instance: Instance },
+) {
+  const { archive: ports, poison } = cloud;
+  const archive = invoiceArchive({ ...ports, shards, clock: instance.clock });
+  const parts = { ...ports, poison, shards, keepDays, instance };
+  return {
+    archive,
+    /** The invoices wherever they are. */
+    invoices: withArchivedFigures(withArchive(cloud.invoices, archive, instance.name), ports.store),
+    /** A tick of the timer; undefined if another instance moves invoices. */
+    tick: createSingleton(locks, instance.name)(
+      jobLockKey('archive-invoices'),
+      (_timer: unknown, _invocation, lease) => archiveSettled(parts, lease, locks.stopping),
+      { whenHeld: 'skip' },
+    ),
+  };
+}

@@ -1,0 +1,47 @@
+import type { Container, FeedOptions, SqlQuerySpec } from '@azure/cosmos';
+import { fromCosmos } from '../documents/cosmosDocuments.ts';
+import { queryAll } from '../documents/cosmosQueries.ts';
+import type { StoredInvoice } from './archiveFile.ts';
+import type { ArchiveStore } from './archiveStore.ts';
+
+/**
+ * The archive's questions to the Cosmos container `invoices`. Cosmos keeps `_ts`, the second of the last write, in its index
+ * whatever the policy says (https://learn.microsoft.com/azure/cosmos-db/index-policy).
+ */
+export function cosmosArchiveStore(container: Container): ArchiveStore {
+  return {
+    settled: ({ shard, before, pageSize }) =>
+      pagesOf<StoredInvoice>(
+        {
+          query: `SELECT * FROM c WHERE c.type = 'invoice' AND c.status IN ('paid', 'declined', 'voided')
+            AND c._ts < @before ORDER BY c._ts`,
+          parameters: [{ name: '@before', value: Math.floor(Date.parse(before) / 1000) }],
+        },
+        { partitionKey: shard, maxItemCount: pageSize },
+      ),
+    undelivered: (shard) =>
+      pagesOf(
+        {
+          query: `SELECT VALUE c.body FROM c WHERE c.type = 'outboxMessage' AND c.status IN ('pending', 'parked')`,
+          parameters: [],
+        },
+        { partitionKey: shard, maxItemCount: 100 },
+      ),
+    sums: (first, last) =>
+      queryAll(container, {
+        query: `SELECT * FROM c WHERE c.type = 'archivedSums' AND c.id >= @first AND c.id <= @last`,
+        parameters: [
+          { name: '@first', value: first },
+          { name: '@last', value: last },
+        ],
+      }),
+  };
+
+  async function* pagesOf<T>(query: SqlQuerySpec, options: FeedOptions): AsyncGenerator<readonly T[]> {
+    const pages = container.items.query<T>(query, options);
+    while (pages.hasMoreResults()) {
+      const { resources } = await fromCosmos(() => pages.fetchNext());
+      if (resources !== undefined && resources.length > 0) yield resources;
+    }
+  }
+}

@@ -1,0 +1,100 @@
+import { randomUUID } from 'node:crypto';
+import { NoClearAnswer } from '../documents/storeAway.ts';
+import { writeUntilClear } from '../documents/writeUntilClear.ts';
+import type { Invoice } from '../invoice/invoice.ts';
+import { shardOf } from '../invoice/shard.ts';
+import { type Tombstone, tombstoneSchema } from '../invoice/tombstone.ts';
+import { readSums, sumsIdsOf } from './archivedSums.ts';
+import { type ArchiveLine, archivedInvoice, fileName, linesOf } from './archiveFile.ts';
+import type { ArchiveParts } from './moveInvoices.ts';
+import { sumsWrites } from './sumsWrites.ts';
+
+/** The archive has no copy of an invoice that it should have. */
+export class MissingFromArchive extends Error {
+  override readonly name = 'MissingFromArchive';
+
+  constructor(id: string, file: string) {
+    super(`invoice ${JSON.stringify(id)} has moved to the archive, but is not in its file ${file}`);
+  }
+}
+
+export type Restored =
+  | { kind: 'restored'; archivedAt: string }
+  | { kind: 'notFound' }
+  /** It is in the database. */
+  | { kind: 'notArchived' };
+
+type Parts = ArchiveParts & { shards: number };
+
+/** An archived invoice as it was when it moved; undefined if none of this id has. @throws {MissingFromArchive} {NewerVersion} */
+export async function findArchived(parts: Parts, id: string): Promise<Invoice | undefined> {
+  const tombstone = tombstoneIn(await parts.documents.read(shardOf(id, parts.shards), [id]));
+  if (tombstone === undefined) return undefined;
+  const line = await lineOf(parts, tombstone);
+  return archivedInvoice(line, tombstone);
+}
+
+/**
+ * Puts an archived invoice back in the place of its tombstone, with a note in its timeline, and takes it out of the sums of
+ * the archive, in one transaction. Its copy in the archive stays. It moves again once nothing has changed for as long.
+ *
+ * @throws {NoClearAnswer} {MissingFromArchive} {NewerVersion}
+ */
+export async function restoreInvoice(
+  parts: Parts,
+  id: string,
+  { by, reason }: { by: string; reason?: string },
+): Promise<Restored> {
+  const { documents, clock, shards } = parts;
+  const shard = shardOf(id, shards);
+  const before = await documents.read(shard, [id]);
+  const tombstone = tombstoneIn(before);
+  if (tombstone === undefined) return { kind: before.length === 0 ? 'notFound' : 'notArchived' };
+  const line = await lineOf(parts, tombstone);
+  const invoice = archivedInvoice(line, tombstone);
+  const write = randomUUID();
+  const why = reason === undefined ? {} : { reason };
+  const at = new Date(clock.now()).toISOString();
+  const entry = { at, what: 'restored from the archive', by, ...why, write };
+  const document = { ...line.invoice, shard, timeline: [...invoice.timeline, entry] };
+  const sumsIds = sumsIdsOf([invoice]);
+  let sums = readSums(await documents.read(shard, sumsIds), sumsIds);
+  const written = await writeUntilClear<Tombstone, readonly unknown[]>(
+    { documents, clock },
+    {
+      partition: shard,
+      items: [tombstone],
+      plan: () => [
+        { kind: 'replace', document, version: tombstone._etag },
+        ...sumsWrites(sums, { shard, invoices: [invoice], direction: -1 }),
+      ],
+      reread: () => documents.read(shard, [id, ...sumsIds]),
+      isApplied: (stored) => JSON.stringify(stored).includes(write),
+      keep(items, stored) {
+        sums = readSums(stored, sumsIds);
+        return items.filter(({ _etag }) => tombstoneIn(stored)?._etag === _etag);
+      },
+    },
+  );
+  switch (written.kind) {
+    case 'written':
+      return { kind: 'restored', archivedAt: tombstone.archivedAt };
+    case 'nothingLeft':
+      return { kind: 'notArchived' };
+    case 'unclear':
+      throw new NoClearAnswer(`invoice ${id} could not be restored`, written.tries, written.cause);
+  }
+}
+
+function tombstoneIn(stored: readonly unknown[]): Tombstone | undefined {
+  return stored.flatMap((document) => tombstoneSchema.safeParse(document).data ?? [])[0];
+}
+
+async function lineOf({ blobs }: Pick<Parts, 'blobs'>, tombstone: Tombstone): Promise<ArchiveLine> {
+  const file = fileName(tombstone);
+  const text = await blobs.read(file);
+  const line =
+    text === undefined ? undefined : linesOf(text).find(({ invoice }) => invoice.id === tombstone.id);
+  if (line === undefined) throw new MissingFromArchive(tombstone.id, file);
+  return line;
+}

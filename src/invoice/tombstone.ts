@@ -1,0 +1,38 @@
+import { createHash } from 'node:crypto';
+import { z } from 'zod';
+import { contentSchema, type InvoiceContent } from './invoice.ts';
+
+/**
+ * What stays of an invoice that has moved to the archive. It has the invoice's id and partition, so a second import of the
+ * id meets it as it would meet the invoice. It is small, because it stays for good: what it says of the content is a hash.
+ */
+export const tombstoneSchema = z.object({
+  id: z.string(),
+  shard: z.string(),
+  type: z.literal('tombstone'),
+  /** Hash of what was imported. */
+  content: z.string(),
+  /** ISO 8601, UTC. With the shard, it names the blob that holds the invoice. */
+  archivedAt: z.string(),
+  _etag: z.string(),
+});
+export type Tombstone = z.infer<typeof tombstoneSchema>;
+
+/** The tombstone of an invoice, ready to be stored. Pure. */
+export function tombstoneOf(
+  imported: InvoiceContent,
+  { shard, archivedAt }: { shard: string; archivedAt: string },
+): Omit<Tombstone, '_etag'> {
+  return { id: imported.id, shard, type: 'tombstone', content: contentHash(imported), archivedAt };
+}
+
+const contentFields = contentSchema.keyof().options;
+
+/** Characters of base64url: 132 bits. */
+const hashLength = 22;
+
+/** A hash of what an importer gave: equal for the same content only (sameContent.ts). Pure. */
+export function contentHash(content: InvoiceContent): string {
+  const values = contentFields.map((field) => content[field] ?? null);
+  return createHash('sha256').update(JSON.stringify(values)).digest('base64url').slice(0, hashLength);
+}

@@ -1,0 +1,193 @@
+import { describe, expect, test } from 'vitest';
+import { StoreAway } from '../../src/documents/storeAway.ts';
+import type { Invoice } from '../../src/invoice/invoice.ts';
+import { shardOf } from '../../src/invoice/shard.ts';
+import { newOutboxMessage } from '../../src/outbox/outboxMessage.ts';
+import { metric } from '../../src/platform/appMetrics.ts';
+import { type ArchiveWorld, archiveWorld, paidInvoice } from './archiveWorld.ts';
+
+const ids = Array.from({ length: 10 }, (_, n) => `inv-${n}`);
+/** What an importer gave. */
+const content = ({ id, customerId, amountMinor, currency, dueAt, paymentMethod }: Invoice) => ({
+  id,
+  customerId,
+  amountMinor,
+  currency,
+  dueAt,
+  ...(paymentMethod === undefined ? {} : { paymentMethod }),
+});
+
+async function imported(world: ArchiveWorld, row: ReturnType<typeof content>) {
+  let outcome = '';
+  const settled = (_: unknown, found: string) => {
+    outcome = found;
+  };
+  await world.invoices.add([[row]], { by: 'importer', withinMs: 60_000, settled });
+  return outcome;
+}
+
+test('what is old and settled moves; it is found with its timeline, and the figures stay as they were', async () => {
+  const world = archiveWorld();
+  await world.put(
+    ...ids.map((id) => ({ id })),
+    { id: 'open', status: 'parked' },
+    { id: 'recent', timeline: [{ at: '2025-12-01T00:00:00.000Z', what: 'paid', by: 'host-a' }] },
+  );
+  const before = await world.figures();
+  expect(await world.tick()).toEqual({ moved: 10, kept: 1, changed: 0, complete: true });
+  for (const id of ids) expect(await world.where(id)).toBe('archive');
+  for (const id of ['open', 'recent']) expect(await world.where(id)).toBe('database');
+  expect(await world.figures()).toEqual(before);
+  expect(before).toMatchObject({ byStatus: { paid: 11, parked: 1 }, charges: 12 });
+
+  const { _etag, shard: _shard, ...expected } = paidInvoice({ id: 'inv-3' });
+  expect(await world.invoices.find('inv-3')).toMatchObject({
+    ...expected,
+    archivedAt: '2026-01-01T00:00:00.000Z',
+  });
+  expect(await world.stored.find('inv-3')).toBeUndefined();
+  const moved = world.telemetry.values(metric.archiveMoved);
+  expect(moved.reduce((sum, n) => sum + n, 0)).toBe(10);
+});
+
+test('a second run finds nothing left', async () => {
+  const world = archiveWorld();
+  await world.put({ id: 'a' });
+  await world.tick();
+  const files = new Map(world.files);
+  expect(await world.tick()).toEqual({ moved: 0, kept: 0, changed: 0, complete: true });
+  expect(world.files).toEqual(files);
+});
+
+describe('an archived invoice is never imported again', () => {
+  test('the same content is a duplicate, other content is refused', async () => {
+    const world = archiveWorld();
+    await world.put({ id: 'a' });
+    await world.tick();
+    const row = content(paidInvoice({ id: 'a' }));
+    expect(await imported(world, row)).toBe('duplicate');
+    expect(await imported(world, { ...row, amountMinor: 1 })).toBe('otherContent');
+    expect(await world.where('a')).toBe('archive');
+  });
+
+  test('by its first due date, if that was moved', async () => {
+    const world = archiveWorld();
+    const row = content(paidInvoice({ id: 'a' }));
+    await world.put({ id: 'a', dueAt: '2026-02-01T00:00:00.000Z', importedDueAt: row.dueAt });
+    await world.tick();
+    expect(await imported(world, row)).toBe('duplicate');
+  });
+
+  test('and not a hundred years later', async () => {
+    const world = archiveWorld();
+    await world.put({ id: 'a' });
+    await world.tick();
+    world.time.now += 36_525 * 86_400_000;
+    expect(await imported(world, content(paidInvoice({ id: 'a' })))).toBe('duplicate');
+    expect(await world.where('a')).toBe('archive');
+  });
+});
+
+describe('what stays', () => {
+  const message = (body: object) => {
+    const shard = shardOf('a', 2);
+    return newOutboxMessage({ id: 'm', shard, destination: 'work-items', body: body as never }, 0);
+  };
+
+  test.each([
+    ['a work item', [{ resourceId: 'a', stage: 'receipt' }]],
+    ['a payment command', { version: 2, commands: [{ invoiceId: 'a' }] }],
+  ])('an invoice that %s of the outbox names, until it is dispatched', async (_what, body) => {
+    const world = archiveWorld();
+    await world.put({ id: 'a' });
+    const shard = shardOf('a', 2);
+    await world.documents.transact(shard, [{ kind: 'create', document: message(body) }]);
+    expect(await world.tick()).toMatchObject({ moved: 0, kept: 1 });
+    await world.documents.transact(shard, [{ kind: 'patch', id: 'm', set: { status: 'dispatched' } }]);
+    expect(await world.tick()).toMatchObject({ moved: 1, kept: 0 });
+  });
+
+  test('an invoice that poison names', async () => {
+    const world = archiveWorld();
+    await world.put({ id: 'a' });
+    expect(await world.tick({ poisoned: 'a' })).toMatchObject({ moved: 0, kept: 1 });
+    expect(await world.tick()).toMatchObject({ moved: 1 });
+  });
+
+  test('an invoice of a newer release, and one that cannot be read', async () => {
+    const world = archiveWorld();
+    await world.put({ id: 'newer', version: 99 }, { id: 'broken', amountMinor: 'much' as never });
+    expect(await world.tick()).toMatchObject({ moved: 0, kept: 2, complete: true });
+    for (const id of ['newer', 'broken']) expect(await world.where(id)).toBe('database');
+  });
+});
+
+test('fields that this release does not know come back', async () => {
+  const world = archiveWorld();
+  await world.put({ id: 'a', ofTomorrow: { n: 1 } } as Partial<Invoice>);
+  await world.tick();
+  await world.archive.restore('a', { by: 'ada' });
+  expect(await world.documents.read(world.shardOf('a'), ['a'])).toMatchObject([{ ofTomorrow: { n: 1 } }]);
+});
+
+test('an invoice that somebody changes at that moment stays as they left it', async () => {
+  const world = archiveWorld();
+  await world.put({ id: 'a' }, { id: 'b' });
+  const { documents } = world;
+  const shard = world.shardOf('a');
+  let changed = false;
+  const interrupted = {
+    ...documents,
+    async transact(partition: string, operations: Parameters<typeof documents.transact>[1]) {
+      if (partition === shard && !changed) {
+        changed = true;
+        await documents.transact(shard, [{ kind: 'patch', id: 'a', set: { reason: 'changed' } }]);
+      }
+      return documents.transact(partition, operations);
+    },
+  };
+  expect(await world.tick({ documents: interrupted })).toMatchObject({ moved: 1, changed: 1 });
+  expect(await world.stored.find('a')).toMatchObject({ reason: 'changed' });
+  expect(await world.where('b')).toBe('archive');
+});
+
+test('a transaction has room for the sums: reports of many months fill it up sooner', async () => {
+  const world = archiveWorld();
+  await world.put(
+    ...Array.from({ length: 120 }, (_, n) => {
+      const paidAt = new Date(
+        Date.parse('2000-01-15T00:00:00.000Z') + n * 31 * 86_400_000 * 0.6,
+      ).toISOString();
+      return { id: `inv-${n}`, payment: { ...paidInvoice().payment, id: `pi_${n}`, paidAt } };
+    }),
+  );
+  const before = await world.figures();
+  expect(await world.tick()).toMatchObject({ moved: 120, complete: true });
+  expect(await world.figures()).toEqual(before);
+});
+
+test('a shard that is away is left out and named; the others are gone through', async () => {
+  const away = shardOf('a', 2);
+  const other = ids.find((id) => shardOf(id, 2) !== away) ?? '';
+  let isAway = false;
+  const world = archiveWorld({ readFault: (shard) => (isAway && shard === away ? 'noAnswer' : undefined) });
+  await world.put({ id: 'a' }, { id: other });
+  isAway = true;
+  await expect(world.tick()).rejects.toThrow(`shard ${away}`);
+  expect(world.telemetry.values(metric.archiveFailed)).toEqual([1]);
+  isAway = false;
+  expect(await world.where(other)).toBe('archive');
+  expect(await world.where('a')).toBe('database');
+});
+
+test('without its lease it writes nothing', async () => {
+  const world = archiveWorld();
+  await world.put({ id: 'a' });
+  let asked = 0;
+  const assertHeld = () => {
+    if (++asked > 1) throw new StoreAway('noAnswer', new Error('lost'), 'the lease is lost');
+  };
+  await expect(world.tick({ assertHeld })).rejects.toThrow('the lease is lost');
+  expect(world.files.size).toBe(0);
+  expect(await world.where('a')).toBe('database');
+});

@@ -1,0 +1,122 @@
+import type { ArchiveBlobs } from '../../src/archive/archiveBlobs.ts';
+import { archiveSettled } from '../../src/archive/archiveSettled.ts';
+import { invoiceArchive } from '../../src/archive/invoiceArchive.ts';
+import { withArchive } from '../../src/archive/withArchive.ts';
+import { withArchivedFigures } from '../../src/archive/withArchivedFigures.ts';
+import type { DocumentStore } from '../../src/documents/documentStore.ts';
+import type { Invoice } from '../../src/invoice/invoice.ts';
+import { shardOf } from '../../src/invoice/shard.ts';
+import type { InvoiceStore } from '../../src/invoice/store/invoiceStore.ts';
+import { addUp } from '../../src/reporting/report.ts';
+import { memoryArchiveBlobs, memoryArchiveStore } from '../memory/memoryArchive.ts';
+import { type MemoryDocumentsOptions, memoryDocuments } from '../memory/memoryDocuments.ts';
+import { memoryInvoiceStore } from '../memory/memoryInvoiceStore.ts';
+import { anInvoice } from '../support/anInvoice.ts';
+import { recordedTelemetry } from '../support/recordedTelemetry.ts';
+import { restlessClock } from '../support/restlessClock.ts';
+
+export const dayMs = 86_400_000;
+const start = Date.parse('2026-01-01T00:00:00.000Z');
+const shards = 2;
+/** Long before any test's year. */
+const longAgo = '2000-01-01T00:00:00.000Z';
+
+/** An archive in memory beside an invoice store in memory. Time stands still unless a test moves it. */
+export function archiveWorld({ fault, readFault }: MemoryDocumentsOptions = {}) {
+  const time = { now: start };
+  const clock = restlessClock({ now: () => time.now });
+  const files = new Map<string, string>();
+  const telemetry = recordedTelemetry();
+  const documents = memoryDocuments({
+    now: () => time.now,
+    ...(fault === undefined ? {} : { fault }),
+    ...(readFault === undefined ? {} : { readFault }),
+  });
+  const ports = { documents, store: memoryArchiveStore(documents), blobs: memoryArchiveBlobs(files) };
+  const stored = memoryInvoiceStore(documents, { clock, shards });
+  const archive = invoiceArchive({ ...ports, clock, shards });
+  const invoices: InvoiceStore = withArchivedFigures(withArchive(stored, archive, 'host-a'), ports.store);
+  const instance = { clock, telemetry };
+
+  return {
+    time,
+    clock,
+    files,
+    telemetry,
+    documents,
+    ports,
+    /** Without the archive. */
+    stored,
+    invoices,
+    archive,
+    shards,
+    shardOf: (id: string) => shardOf(id, shards),
+    async put(...given: Partial<Invoice>[]): Promise<void> {
+      for (const changes of given) {
+        const { _etag, ...document } = paidInvoice(changes);
+        const shard = shardOf(document.id, shards);
+        await documents.transact(shard, [
+          { kind: 'create', document: { ...document, shard } as typeof document },
+        ]);
+      }
+    },
+    /** A tick of the timer. What is given takes the place of a port, or says what a message names. */
+    tick: (
+      given: {
+        documents?: DocumentStore;
+        blobs?: ArchiveBlobs;
+        poisoned?: string;
+        assertHeld?: () => void;
+      } = {},
+    ) => {
+      const { assertHeld = () => {}, poisoned, ...replaced } = given;
+      const list = async () =>
+        poisoned === undefined
+          ? []
+          : [
+              {
+                id: 'poison:1',
+                resourceId: poisoned,
+                status: 'poison' as const,
+                text: '',
+                reason: '',
+                at: '',
+                _etag: '',
+              },
+            ];
+      const parts = { ...ports, ...replaced, poison: { list }, shards, keepDays: 400, instance };
+      return archiveSettled(parts, { assertHeld }, new AbortController().signal);
+    },
+    /** Whether the database has an invoice itself, a tombstone in its place, or neither. */
+    async where(id: string): Promise<'database' | 'archive' | 'nowhere'> {
+      const [document] = (await documents.read(shardOf(id, shards), [id])) as { type: string }[];
+      if (document === undefined) return 'nowhere';
+      return document.type === 'tombstone' ? 'archive' : 'database';
+    },
+    /** What the summary and the report say, of all time. */
+    async figures() {
+      const { byStatus, ...figures } = await invoices.figures(new Date(time.now).toISOString());
+      const report = await addUp(invoices.movements({ from: longAgo, to: '2100-01-01T00:00:00.000Z' }));
+      return { byStatus: Object.fromEntries([...byStatus].filter(([, n]) => n > 0)), ...figures, report };
+    },
+  };
+}
+
+export type ArchiveWorld = ReturnType<typeof archiveWorld>;
+
+/** An invoice that was paid two years before the tests' time, and not changed since. */
+export function paidInvoice(changes: Partial<Invoice> = {}): Invoice {
+  const paidAt = '2024-01-01T12:00:05.000Z';
+  const { actionableAt: _, ...invoice } = anInvoice();
+  return {
+    ...invoice,
+    status: 'paid',
+    createdAt: '2023-12-01T00:00:00.000Z',
+    payment: { ...invoice.payment, id: `pi_${changes.id ?? invoice.id}`, paidAt },
+    timeline: [
+      { at: '2023-12-01T00:00:00.000Z', what: 'imported', by: 'test' },
+      { at: paidAt, what: 'paid', by: 'host-a' },
+    ],
+    ...changes,
+  };
+}
