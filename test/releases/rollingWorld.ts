@@ -20,9 +20,9 @@ export interface RollingWorld {
   cloud: LocalCloud;
   view: CloudView;
   /** Starts a host, which is killed after the test. */
-  start(app: string, name: string): Promise<HostProcess>;
+  start: (app: string, name: string) => Promise<HostProcess>;
   /** Every invoice of every test is paid and charged once, has one receipt, and no message is left or given up. */
-  expectAllToAddUp(host: HostProcess): Promise<void>;
+  expectAllToAddUp: (host: HostProcess) => Promise<void>;
 }
 
 /** Sets up the world of a test file, and takes it down after its tests. */
