@@ -96,3 +96,10 @@ export function readSums(documents: readonly unknown[], ids: readonly string[]):
 function idOf(document: unknown): string {
   return z.object({ id: z.string() }).safeParse(document).data?.id ?? '';
 }
+
+/** How many invoices are in the archive, by the documents of totals. Pure. @throws {NewerVersion} */
+export function archivedIn(totals: readonly unknown[]): number {
+  return readSums(totals, [totalsId])
+    .flatMap(({ sums }) => Object.entries(sums))
+    .reduce((count, [name, [n]]) => (name.startsWith('status ') ? count + n : count), 0);
+}
