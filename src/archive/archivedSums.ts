@@ -20,10 +20,11 @@ export const sumsSchema = z.object({
 });
 export type SumsDocument = z.infer<typeof sumsSchema>;
 
-/** No invoice has an id like this by accident; one that has is refused at its import. */
-export const totalsId = 'archived:totals';
+/** Every release refuses to import an id that begins with `fence:`, so no invoice is in the way of these documents. */
+const idPrefix = 'fence:archived:';
+export const totalsId = `${idPrefix}totals`;
 /** The document of a month, `YYYY-MM`. */
-export const monthId = (month: string) => `archived:${month}`;
+export const monthId = (month: string) => `${idPrefix}${month}`;
 
 /** One thing that an invoice adds: to which document, under which name. */
 interface Part {
