@@ -126,6 +126,11 @@ describe('in order', () => {
     expect(several).toEqual(one);
   });
 
+  test('null as a sort key is refused by the SDK, as with the service', async () => {
+    const query = 'SELECT * FROM c WHERE IS_NULL(c.gone) ORDER BY c.gone';
+    await expect(containers.several.items.query(query).fetchAll()).rejects.toThrow('unrecognizable type');
+  });
+
   test('an undefined sort key beside a text is refused by the SDK, as with the service', async () => {
     const query = 'SELECT * FROM c ORDER BY c.rare.of';
     await expect(containers.several.items.query(query).fetchAll()).rejects.toThrow('mixed types');
