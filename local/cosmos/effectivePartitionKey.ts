@@ -1,4 +1,4 @@
-import { isObject, type JsonValue } from './json.ts';
+import type { JsonValue } from './json.ts';
 
 /*
  * The effective partition key (EPK) of a partition key of version 2: the hash that decides which partition key range holds an
@@ -13,7 +13,7 @@ export function effectivePartitionKey(values: readonly JsonValue[]): string {
 /** The kind of value as one byte, then its bytes. `{}` stands for a missing value. */
 function encoded(value: JsonValue): Buffer {
   if (value === null) return Buffer.of(1);
-  if (isObject(value)) return Buffer.of(0);
+  if (typeof value === 'object') return Buffer.of(0);
   if (typeof value === 'boolean') return Buffer.of(value ? 3 : 2);
   if (typeof value === 'number') {
     const bytes = Buffer.alloc(9);
@@ -21,7 +21,7 @@ function encoded(value: JsonValue): Buffer {
     bytes.writeDoubleLE(value, 1);
     return bytes;
   }
-  return Buffer.concat([Buffer.of(8), Buffer.from(String(value)), Buffer.of(0xff)]);
+  return Buffer.concat([Buffer.of(8), Buffer.from(value), Buffer.of(0xff)]);
 }
 
 /** The hash as one number, its second half first, without the two highest bits. */

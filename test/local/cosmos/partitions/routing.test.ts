@@ -74,7 +74,7 @@ test('a range that does not exist, or does not hold the partition key, is gone',
   const byRange = await Promise.all(
     ['0', '1', '2', '3'].map((id) => queryRange(server, several, id, '["p3"]')),
   );
-  expect(byRange.map(({ code }) => code).sort()).toEqual([200, 410, 410, 410]);
+  expect(byRange.map(({ code }) => `${code}`).sort()).toEqual(['200', '410', '410', '410']);
   expect(byRange.find(({ code }) => code === 200)?.pks).toEqual(new Set(['p3']));
 });
 
