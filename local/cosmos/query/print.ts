@@ -12,34 +12,39 @@ export function printExpression(expression: Expression): string {
     case 'name':
       return expression.name;
     case 'property':
-      return `${print(expression.of)}[${print(expression.key)}]`;
+      return print(expression.of) + printStep(expression.key);
     case 'array':
       return `[${expression.items.map(print).join(', ')}]`;
     case 'object':
       return printObject(expression.fields);
     case 'unary':
-      return `(${expression.operator} ${print(expression.of)})`;
+      return `(${expression.operator.toUpperCase()} ${print(expression.of)})`;
     case 'binary':
-      return `(${print(expression.left)} ${expression.operator} ${print(expression.right)})`;
+      return `(${print(expression.left)} ${expression.operator.toUpperCase()} ${print(expression.right)})`;
     case 'between':
-      return `(${print(expression.of)} between ${print(expression.low)} and ${print(expression.high)})`;
+      return `(${print(expression.of)} BETWEEN ${print(expression.low)} AND ${print(expression.high)})`;
     case 'in':
-      return `(${print(expression.of)} in (${expression.list.map(print).join(', ')}))`;
+      return `(${print(expression.of)} IN (${expression.list.map(print).join(', ')}))`;
     case 'like': {
-      const escaped = expression.escape === undefined ? '' : ` escape ${print(expression.escape)}`;
-      return `(${print(expression.of)} like ${print(expression.pattern)}${escaped})`;
+      const escaped = expression.escape === undefined ? '' : ` ESCAPE ${print(expression.escape)}`;
+      return `(${print(expression.of)} LIKE ${print(expression.pattern)}${escaped})`;
     }
     case 'conditional':
       return `(${print(expression.condition)} ? ${print(expression.whenTrue)} : ${print(expression.otherwise)})`;
     case 'call':
       return `${expression.name}(${expression.args.map(print).join(', ')})`;
     case 'exists':
-      return `exists(${printQuery(expression.query)})`;
+      return `EXISTS(${printQuery(expression.query)})`;
     case 'arrayOf':
-      return `array(${printQuery(expression.query)})`;
+      return `ARRAY(${printQuery(expression.query)})`;
     case 'scalar':
       return `(${printQuery(expression.query)})`;
   }
+}
+
+function printStep(key: Expression): string {
+  const plain = key.kind === 'literal' && typeof key.value === 'string' && /^[a-z_]\w*$/i.test(key.value);
+  return plain ? `.${key.value}` : `[${printExpression(key)}]`;
 }
 
 /** An object constructor. */
