@@ -48,7 +48,7 @@ function addFirstSource(source: Source, items: ItemTable, into: CompiledSources,
   }
   into.readsItems = true;
   into.tables.push(`${identifier(items.table)} AS r`);
-  if (items.partition) into.conditions.push('r.pk = :pk');
+  if (items.within !== undefined) into.conditions.push(`r.${items.within} = :${items.within}`);
   into.conditions.push('(r.expires IS NULL OR r.expires > :now)');
   into.ordinals.push('r.rid');
   // Any name at the start of FROM stands for the container's items.
