@@ -5,7 +5,7 @@ import { errorText } from '../platform/errorText.ts';
 import type { InstanceOptions } from '../platform/instance.ts';
 import { timeBudget } from '../platform/stopping.ts';
 import { metric, noTelemetry } from '../platform/telemetry.ts';
-import { closeAbandoned } from './abandoned.ts';
+import { closeAbandoned, countTakenOver, runningRuns } from './abandoned.ts';
 import type { Job } from './job.ts';
 import { runGroup } from './runGroup.ts';
 import { type GroupRecord, newRun, type RunStatus, statusOfGroups } from './runRecord.ts';
@@ -50,7 +50,8 @@ export async function runScheduled(
   const started = clock.monotonic();
   let created: Promise<boolean> | undefined;
   let unrecorded: string | undefined;
-  const closing = closeAbandoned({ runs, instance }, job.name);
+  const running = runningRuns({ runs, instance }, job);
+  const closing = running.then((open) => closeAbandoned({ runs, instance }, job, open));
   const outcomes = await Promise.all(
     job.groups.map(async (group) => [group, await recordOf(group)] as const),
   );
@@ -96,6 +97,7 @@ export async function runScheduled(
     const lease = await locks.tryAcquire(jobLockKey(job.name, group), owner);
     if (lease === null) return { status: 'skipped', counts: {}, reason: 'held elsewhere' };
     await using held: Lease = lease;
+    for (const open of await running) await countTakenOver({ runs, instance }, job, group, open);
     return await runGroup(
       { job, group, runId, dryRun: false, lease: held, signal: budget.signal },
       { instance, report: (record) => report(group, record) },
