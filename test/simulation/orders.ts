@@ -8,8 +8,11 @@ export const orderSchema = z.object({
   instances: z.int().optional(),
   days: z.number().optional(),
   strict: z.boolean(),
-  /** Explain the first violation, with as few faults as still lead to it. */
-  explains: z.boolean(),
+  /**
+   * At the first violation: explain it, with as few faults as still lead to it; or only stop. `goOn` runs all seeds all the
+   * same.
+   */
+  onViolation: z.enum(['explain', 'stop', 'goOn']),
 });
 export type Order = z.infer<typeof orderSchema>;
 
@@ -30,3 +33,4 @@ export const resultSchema = z.object({
   explanation: z.array(z.string()).optional(),
 });
 export type Result = z.infer<typeof resultSchema>;
+export type Schedule = Result['schedules'][number];

@@ -7,7 +7,7 @@ import { type Plan, planOf } from './plan/plan.ts';
 import { shrink } from './shrink.ts';
 import { type Simulated, simulate } from './simulate.ts';
 
-async function runOrder({ from, count, strict, explains, ...given }: Order): Promise<Result> {
+async function runOrder({ from, count, strict, onViolation, ...given }: Order): Promise<Result> {
   const { instances, days } = given;
   const options = {
     ...(instances === undefined ? {} : { instances }),
@@ -31,11 +31,13 @@ async function runOrder({ from, count, strict, explains, ...given }: Order): Pro
       ...(invariant === undefined || what === undefined ? {} : { violation: { invariant, what } }),
     });
     for (const [name, times] of simulated.met) met[name] = (met[name] ?? 0) + times;
-    if (violation !== undefined) failed ??= simulated;
+    if (violation === undefined) continue;
+    failed ??= simulated;
+    if (onViolation !== 'goOn') break;
   }
   const { user, system } = process.cpuUsage(began);
   const result = { schedules, met, cpuMs: (user + system) / 1000 };
-  if (failed === undefined || !explains) return result;
+  if (failed === undefined || onViolation !== 'explain') return result;
   const { plan } = await shrink(failed, run);
   return { ...result, explanation: explain(await run(plan, true)) };
 }

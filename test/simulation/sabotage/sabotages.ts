@@ -40,6 +40,36 @@ export const sabotages: readonly Sabotage[] = [
     ],
   },
   {
+    name: 'as it was: ten failed dispatches park a message, however long its destination is away (O2)',
+    edits: [
+      {
+        file: 'src/outbox/outboxMessage.ts',
+        from: "if (result.kind === 'refused') return",
+        to: "if (result.kind === 'refused' || attempts >= 10) return",
+      },
+    ],
+  },
+  {
+    name: 'as it was: what was started and not called stays started when its process stops (O3)',
+    edits: [
+      {
+        file: 'src/paying/payBatch.ts',
+        from: 'held.length === 0 ? undefined : invoices.giveBack({ shard, starting, held }),',
+        to: 'held.length >= 0 ? undefined : invoices.giveBack({ shard, starting, held }),',
+      },
+    ],
+  },
+  {
+    name: 'as it was: a run whose process died says running for ever (O4)',
+    edits: [
+      {
+        file: 'src/runs/abandoned.ts',
+        from: '  if (!isAbandoned(run, now)) return false;\n  const { job, id: runId, trigger, heartbeatAt } = run;',
+        to: '  if (now > 0) return false;\n  const { job, id: runId, trigger, heartbeatAt } = run;',
+      },
+    ],
+  },
+  {
     name: 'the receipt is ordered after the settlement, in a transaction of its own',
     edits: [
       {
