@@ -1,10 +1,12 @@
 /** What a campaign and the processes that run its schedules tell each other. */
 import { z } from 'zod';
 
-/** Seeds to run, and how. */
+/** Seeds to run, or a plan that is kept (kept/), and how. */
 export const orderSchema = z.object({
   from: z.int(),
   count: z.int(),
+  /** The name of a plan that is kept, instead of that of the seed `from`. */
+  kept: z.string().optional(),
   instances: z.int().optional(),
   days: z.number().optional(),
   strict: z.boolean(),

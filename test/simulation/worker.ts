@@ -1,13 +1,14 @@
 /** A process that runs schedules for a campaign: seeds in, results out. */
 import { replaceGlobals } from './engine/globals.ts';
 import { explain } from './explain.ts';
+import { keptPlan } from './kept/regressions.ts';
 import { knownOpen } from './invariants/open.ts';
 import { type Order, orderSchema, type Result } from './orders.ts';
 import { type Plan, planOf } from './plan/plan.ts';
 import { shrink } from './shrink.ts';
 import { type Simulated, simulate } from './simulate.ts';
 
-async function runOrder({ from, count, strict, onViolation, ...given }: Order): Promise<Result> {
+async function runOrder({ from, count, kept, strict, onViolation, ...given }: Order): Promise<Result> {
   const { instances, days } = given;
   const options = {
     ...(instances === undefined ? {} : { instances }),
@@ -20,7 +21,7 @@ async function runOrder({ from, count, strict, onViolation, ...given }: Order): 
   const met: Record<string, number> = {};
   let failed: Simulated | undefined;
   for (let seed = from; seed < from + count; seed++) {
-    const simulated = await run(planOf(seed, options));
+    const simulated = await run(kept === undefined ? planOf(seed, options) : keptPlan(kept));
     const { history, events, lastedMs, violation } = simulated;
     const { invariant, what } = violation ?? {};
     schedules.push({

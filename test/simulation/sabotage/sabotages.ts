@@ -40,6 +40,36 @@ export const sabotages: readonly Sabotage[] = [
     ],
   },
   {
+    name: 'reverted: a put-off message of payments has an id that follows from its own',
+    edits: [
+      {
+        file: 'src/platform/serviceBusHeldMessages.ts',
+        from: "return createHash('sha256').update(messageId).digest('hex').slice(0, 32);",
+        to: 'return randomUUID();',
+      },
+    ],
+  },
+  {
+    name: 'reverted: a put-off work item is sent again once',
+    edits: [
+      {
+        file: 'src/workItems/processWorkItem.ts',
+        from: 'sendOnce(parts.sendAgain, clock)',
+        to: 'parts.sendAgain',
+      },
+    ],
+  },
+  {
+    name: 'reverted: a process that was frozen does not trust what it has sent',
+    edits: [
+      {
+        file: 'src/workItems/sendOnce.ts',
+        from: ' && Math.abs(differMs) < clocksDifferMs',
+        to: '',
+      },
+    ],
+  },
+  {
     name: 'as it was: ten failed dispatches park a message, however long its destination is away (O2)',
     edits: [
       {
