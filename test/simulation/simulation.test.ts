@@ -3,8 +3,8 @@ import { tmpdir } from 'node:os';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, test } from 'vitest';
 import { campaign } from './campaign.ts';
-import type { Order, Result } from './orders.ts';
 import { regressions } from './kept/regressions.ts';
+import type { Order, Result } from './orders.ts';
 import { answerOf, startWorker } from './schedules.ts';
 
 const patientMs = 300_000;

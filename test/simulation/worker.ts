@@ -1,8 +1,8 @@
 /** A process that runs schedules for a campaign: seeds in, results out. */
 import { replaceGlobals } from './engine/globals.ts';
 import { explain } from './explain.ts';
-import { keptPlan } from './kept/regressions.ts';
 import { knownOpen } from './invariants/open.ts';
+import { keptPlan } from './kept/regressions.ts';
 import { type Order, orderSchema, type Result } from './orders.ts';
 import { type Plan, planOf } from './plan/plan.ts';
 import { shrink } from './shrink.ts';

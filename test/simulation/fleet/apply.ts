@@ -5,7 +5,7 @@ import { describe, type Fault } from '../plan/faults.ts';
 import type { Plan } from '../plan/plan.ts';
 import type { Fleet } from './fleet.ts';
 import { newerMessage } from './newerRelease.ts';
-import { press } from './operators.ts';
+import { pickInvoice, press, reasonOf } from './operators.ts';
 
 /** How long each instance of a deployment takes to be exchanged, in milliseconds. */
 const exchangeMs = { graceMs: 10_000, killMs: 5_000, downMs: 5_000 };
@@ -81,7 +81,7 @@ export function applyFaults(fleet: Fleet, plan: Plan, timeline: Timeline, condit
       case 'operator': {
         const host = fleet.host(fault.host) ?? fleet.pick();
         if (host === undefined) return;
-        const invoiceId = `inv-${fault.invoice}`;
+        const invoiceId = pickInvoice(world, fault.action, fault);
         const pressed = press(world, host, fleet.durable, { action: fault.action, invoiceId, number });
         if (pressed === undefined) return;
         const name = `operator ${fault.action}`;
@@ -90,6 +90,12 @@ export function applyFaults(fleet: Fleet, plan: Plan, timeline: Timeline, condit
         host.machine.later(0, () =>
           host.run('operator', pressed, (answer, failed) => {
             const { status = 200 } = (failed ? {} : (answer ?? {})) as { status?: number };
+            if (!failed && status >= 400 && status < 500 && fleet.says(invoiceId, reasonOf(number)))
+              fleet.report(
+                'answer is true',
+                `${fault.action} is answered with ${status}, and was done`,
+                invoiceId,
+              );
             fleet.note(host.machine.name, `answers ${failed ? 500 : status} to ${fault.action} ${invoiceId}`);
           }),
         );

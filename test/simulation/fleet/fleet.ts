@@ -149,6 +149,10 @@ export function createFleet({ plan, timeline, history, conditions, report, ...gi
 
   return {
     world,
+    report,
+    /** Whether the timeline of an invoice has something that was done for this reason. */
+    says: (invoiceId: string, reason: string): boolean =>
+      invoices.get(invoiceId)?.timeline.some((entry) => entry.reason === reason) ?? false,
     newerRelease,
     durable,
     network,

@@ -16,7 +16,8 @@ export const regressions: readonly { name: string; found: string }[] = [
   },
   {
     name: 'newer-dead-letter',
-    found: 'a message of a newer release is a dead letter, comes back after that release has left, and is put off for ever',
+    found:
+      'a message of a newer release is a dead letter, comes back after that release has left, and is put off for ever',
   },
   {
     name: 'put-off-items-multiply',
