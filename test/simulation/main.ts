@@ -71,5 +71,5 @@ async function replayOne(one: number): Promise<boolean> {
   if (sabotage !== undefined) applySabotage(sabotage);
   // The app is loaded with the fault in it.
   const { replay } = await import('./replay.ts');
-  return await replay({ ...shape, seed: one, strict, trace }, (line) => console.log(line));
+  return replay({ ...shape, seed: one, strict, trace }, (line) => console.log(line));
 }

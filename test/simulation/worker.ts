@@ -4,7 +4,8 @@ import { explain } from './explain.ts';
 import { knownOpen } from './invariants/open.ts';
 import { keptPlan } from './kept/regressions.ts';
 import { type Order, orderSchema, type Result } from './orders.ts';
-import { type Plan, planOf } from './plan/plan.ts';
+import type { Plan } from './plan/plan.ts';
+import { planOf } from './plan/planOf.ts';
 import { shrink } from './shrink.ts';
 import { type Simulated, simulate } from './simulate.ts';
 

@@ -221,7 +221,7 @@ export function createFleet({ plan, timeline, history, conditions, report, ...gi
       network,
       settings: { ...settings, instanceId: machine.name },
       listsEvents: plan.listsEvents,
-      checks: { ...callChecks, sent: checks.sent },
+      checks: { ...callChecks, sent: (sent, trustedUntil) => checks.sent(sent, trustedUntil) },
       onTimeout: (_, kind) => die(machine, `is ended by its host: ${kind} took too long`),
     });
     note(machine.name, 'starts');

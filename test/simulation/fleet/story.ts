@@ -30,7 +30,7 @@ export function createStory(parts: FleetParts) {
     fleet,
     world,
     receive: fleet.receive,
-    loseLeases: fleet.loseLeases,
+    loseLeases: () => fleet.loseLeases(),
     hang: fleet.hang,
     begin(): void {
       for (let number = 0; number < plan.instances; number++) fleet.start(number);

@@ -37,7 +37,7 @@ export function faultsOf(random: SeededRandom, plan: Shape): Fault[] {
   const count = 1 + Math.floor(random.gap(random.pick([4, 10, 20])));
   const faults = Array.from({ length: Math.min(count, mostFaults) }, () => {
     const made = random.pick(enabled)(random, swarm);
-    return { at: momentOf(random, plan, made.kind), ...made } as Unnumbered;
+    return { at: momentOf(random, plan, made.kind), ...made };
   });
   return faults.toSorted((one, other) => one.at - other.at).map((fault, number) => ({ ...fault, number }));
 }

@@ -165,12 +165,12 @@ export const sabotages: readonly Sabotage[] = [
     ],
   },
   {
-    name: 'the sweeper does not look at the outbox of the last shard',
+    name: 'the sweeper gives a message up after three tries',
     edits: [
       {
         file: 'src/outbox/sweepOutbox.ts',
-        from: 'const fresh = messages.filter(({ id }) => !seen.has(id));',
-        to: 'const fresh = messages.filter(({ id, attempts }) => !seen.has(id) && attempts < 3);',
+        from: 'const fresh = page.messages.filter((message) => !unmarked.includes(message));',
+        to: 'const fresh = page.messages.filter((message) => !unmarked.includes(message) && message.attempts < 3);',
       },
     ],
   },

@@ -96,7 +96,7 @@ export function createWorld(
       },
       async end(pause, resumed) {
         if (ordered?.pause.at === pause.at) ordered = undefined;
-        return await pauses.end(pause, resumed);
+        return pauses.end(pause, resumed);
       },
     } satisfies PauseStore,
     /** The latest pause that nobody has ended, and when it was stored. */
