@@ -11,6 +11,11 @@ import { runGroup } from './runGroup.ts';
 import { type GroupRecord, newRun, type RunStatus, statusOfGroups } from './runRecord.ts';
 import type { RunStore } from './runStore.ts';
 
+/** A run has ended as failed. The platform counts failed executions by that. */
+export class RunFailed extends Error {
+  override readonly name = 'RunFailed';
+}
+
 export interface ScheduledRunParts {
   locks: Locks;
   runs: RunStore;
@@ -79,7 +84,7 @@ export async function runScheduled(
   telemetry.record(metric.runMs, clock.monotonic() - started, { job: job.name });
   if (status === 'failed') {
     const also = unrecorded === undefined ? '' : ` (and ${unrecorded})`;
-    throw new Error(`run ${runId} of ${job.name} failed: ${reason}${also}`);
+    throw new RunFailed(`run ${runId} of ${job.name} failed: ${reason}${also}`);
   }
   return { runId, groups, ...(unrecorded === undefined ? {} : { unrecorded }) };
 
