@@ -121,8 +121,7 @@ export function processInvoicesJob(parts: ProcessInvoicesParts, policy: Claiming
 
   async function claimAndDispatch({ shard, invoices: read }: Claim, run: GroupRun): Promise<Processed> {
     const known = tallies.get(shard);
-    const counted = known?.runId === run.runId ? known.counts : {};
-    const done = run.resumable === true ? { counts: counted } : { counts: counted, final: true as const };
+    const done = { counts: known?.runId === run.runId ? known.counts : {}, final: run.resumable !== true };
     const claimed = await claimBatch({ ...parts, ...policy }, shard, read, { ...run, done });
     const { counts, message, tally } = claimed;
     if (tally !== undefined) tallies.set(shard, tally);

@@ -23,7 +23,7 @@ export interface Tally {
   readonly runId: string;
   readonly counts: Readonly<Record<string, number>>;
   /** Nobody goes on with this run. Its tally replaces none of a run that another process may go on with. */
-  readonly final?: true;
+  readonly final?: boolean;
 }
 
 /** The store has seen a larger fencing token: somebody has taken the lease over. It ends the run. */
