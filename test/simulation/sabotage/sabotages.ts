@@ -94,8 +94,8 @@ export const sabotages: readonly Sabotage[] = [
     edits: [
       {
         file: 'src/runs/abandoned.ts',
-        from: '  if (!isAbandoned(run, now)) return false;\n  const { job, id: runId, trigger, heartbeatAt } = run;',
-        to: '  if (now > 0) return false;\n  const { job, id: runId, trigger, heartbeatAt } = run;',
+        from: 'if (!isAbandoned(run, now)) return false;',
+        to: 'if (now > 0) return false;',
       },
     ],
   },
