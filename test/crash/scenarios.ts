@@ -1,8 +1,8 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import Stripe from 'stripe';
 import { serviceBusQueues } from '../../src/platform/azureNames.ts';
 import { containers, databaseName } from '../../src/platform/cosmosContainers.ts';
 import type { LocalCloud } from '../support/localCloud.ts';
+import { callsHaveBegun } from './callsHaveBegun.ts';
 import { onlyRefund, refundProblems } from './onlyRefund.ts';
 import type { Scenario } from './trial.ts';
 
@@ -113,6 +113,22 @@ export const scenarios: readonly Scenario[] = [
     },
   },
   {
+    // The host is stopped while its calls wait for their turns: it gives back those that have not begun, and another host
+    // pays them.
+    name: 'give-back',
+    invoices: 16,
+    hosts: 1,
+    stops: true,
+    // Timing decides how far the calls have come by then.
+    races: true,
+    occurrences: 2,
+    env: { PAYMENT_RATE: '1', CLAIM_STALE_SECONDS: '60' },
+    async meanwhile({ invoices, run }) {
+      if (invoices.some(({ status }) => status === 'pending')) await run('processInvoices');
+      await run('sweepOutbox');
+    },
+  },
+  {
     // The first card is declined for good, so somebody gives another one.
     name: 'retry-method',
     invoices: 1,
@@ -172,25 +188,11 @@ async function slowCharges(
   await fetch(faults, { method: 'POST', body: JSON.stringify({ kind: 'delay', ...delay }) });
 }
 
-/** Milliseconds within which the first call of a trial begins, on a busy machine too. */
-const callsBeginWithinMs = 30_000;
-
 /** Ends the lock of the message that is being paid, once its calls have begun: it comes again at once. */
-async function deliverAgain({ cosmosClient, serviceBusLocal }: LocalCloud): Promise<void> {
-  const container = cosmosClient.database(databaseName).container(containers.invoices.name);
-  const deadline = performance.now() + callsBeginWithinMs;
-  while (performance.now() < deadline) {
-    const { resources } = await container.items
-      .query(`SELECT c.id FROM c WHERE c.claim.phase = 'calling'`)
-      .fetchAll();
-    if (resources.length === 0) {
-      await delay(50);
-      continue;
-    }
-    const body = JSON.stringify({ kind: 'expire-locks', queue: serviceBusQueues.paymentCommands });
-    await fetch(`${serviceBusLocal}/_local/faults`, { method: 'POST', body });
-    return;
-  }
+async function deliverAgain(cloud: LocalCloud): Promise<void> {
+  await callsHaveBegun(cloud);
+  const body = JSON.stringify({ kind: 'expire-locks', queue: serviceBusQueues.paymentCommands });
+  await fetch(`${cloud.serviceBusLocal}/_local/faults`, { method: 'POST', body });
 }
 
 /** The event with which the provider tells that an invoice's payment has succeeded, and the header that signs it. */

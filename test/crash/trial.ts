@@ -5,6 +5,7 @@ import { blobContainers, queues } from '../../src/platform/azureNames.ts';
 import { containers, databaseName } from '../../src/platform/cosmosContainers.ts';
 import { type Evidence, gatherEvidence, unfinished, violations } from '../support/audit.ts';
 import type { LocalCloud } from '../support/localCloud.ts';
+import { callsHaveBegun } from './callsHaveBegun.ts';
 import { type CrashPoint, createGate, type Gate } from './gate.ts';
 import { startTappedHost, type TappedHost } from './tappedHost.ts';
 
@@ -22,6 +23,11 @@ export interface Scenario {
    * is the same each time.
    */
   occurrences?: number;
+  /**
+   * The host is stopped as Azure stops it, once calls of a batch are under way, and another takes its place. Only requests
+   * from then on are cut.
+   */
+  stops?: boolean;
   /** Settings of the hosts, besides those of every trial. */
   env?: Readonly<Record<string, string>>;
   /** One for all, or one for each invoice. Default: a card that is charged at once. */
@@ -105,27 +111,28 @@ export async function runTrial(
   const { ends = ['paid'] } = scenario;
   const logs = new Map<string, readonly string[]>();
 
+  const startVictim = async (number: number): Promise<TappedHost> => {
+    const holder: { host?: TappedHost } = {};
+    const instance = `${id}-host-${number}`;
+    const host = await startTappedHost(cloud, {
+      gate,
+      env: { ...shared, ...noTimers, ...scenario.env, INSTANCE_ID: instance },
+      killed: () => {
+        if (holder.host !== undefined) crashed.resolve(holder.host);
+      },
+    });
+    holder.host = host;
+    logs.set(instance, host.process.lines);
+    hosts.use(host);
+    return host;
+  };
   const victims = await Promise.all(
-    Array.from({ length: scenario.hosts }, async (_, index) => {
-      const holder: { host?: TappedHost } = {};
-      const instance = `${id}-host-${index + 1}`;
-      const host = await startTappedHost(cloud, {
-        gate,
-        env: { ...shared, ...noTimers, ...scenario.env, INSTANCE_ID: instance },
-        killed: () => {
-          if (holder.host !== undefined) crashed.resolve(holder.host);
-        },
-      });
-      holder.host = host;
-      logs.set(instance, host.process.lines);
-      hosts.use(host);
-      return host;
-    }),
+    Array.from({ length: scenario.hosts }, (_, index) => startVictim(index + 1)),
   );
   if (scenario.sweeper === true) await refuseSends(cloud);
   await scenario.before?.(cloud);
 
-  gate.open();
+  if (scenario.stops !== true) gate.open();
   const running = new AbortController();
   const outcome = await Promise.race([
     crashed.promise.then((host) => ({ kind: 'crashed' as const, host })),
@@ -172,10 +179,21 @@ export async function runTrial(
       if (point === undefined) throw error;
     }
     if (first === undefined) throw new Error('a trial needs a host');
-    return untilSettled(first, signal, async (waitedMs) => {
+    const left = scenario.stops === true ? await replace(first, signal) : first;
+    return untilSettled(left, signal, async (waitedMs) => {
       if (scenario.sweeper === true && Math.floor(waitedMs / sweepEveryMs) > 0)
-        await runFunction(first, 'sweepOutbox').catch(() => {});
+        await runFunction(left, 'sweepOutbox').catch(() => {});
     });
+  }
+
+  /** Stops a host in the middle of its calls. The host that takes its place; the old one, if that was killed meanwhile. */
+  async function replace(host: TappedHost, signal: AbortSignal): Promise<TappedHost> {
+    await callsHaveBegun(cloud);
+    gate.open();
+    host.process.kill('SIGTERM');
+    await host.process.exited;
+    if (signal.aborted) return host;
+    return startVictim(scenario.hosts + 1);
   }
 
   async function untilSettled(
