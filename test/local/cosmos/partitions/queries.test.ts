@@ -137,6 +137,35 @@ describe('in order', () => {
   });
 });
 
+describe('pages whose continuation another client takes up (enableQueryControl)', () => {
+  test.each([
+    ['SELECT c.id FROM c ORDER BY c.id', 90],
+    [`SELECT c.id FROM c WHERE c.kind = 'b' ORDER BY c.at DESC`, 30],
+    ['SELECT c.id FROM c WHERE c.n > 50', 44],
+  ])('%s', async (query, count) => {
+    const found: string[] = [];
+    let continuationToken: string | undefined;
+    let pages = 0;
+    do {
+      const options = {
+        enableQueryControl: true,
+        maxItemCount: 7,
+        ...(continuationToken && { continuationToken }),
+      };
+      const page = await containers.several.items.query<{ id: string }>(query, options).fetchNext();
+      found.push(...(page.resources ?? []).map(({ id }) => id));
+      continuationToken = page.continuationToken;
+      pages++;
+    } while (continuationToken !== undefined && pages < 100);
+    expect(new Set(found).size).toBe(count);
+    expect(found).toHaveLength(count);
+    if (query.includes('ORDER BY')) {
+      const [one] = await both(query);
+      expect(found).toEqual(one?.map((each) => (each as { id: string }).id));
+    }
+  });
+});
+
 describe('what cannot be planned is refused by name', () => {
   test.each([
     ['SELECT DISTINCT c.kind FROM c ORDER BY c.kind', 'DISTINCT with ORDER BY'],
