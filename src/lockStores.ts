@@ -4,6 +4,7 @@ import type { LockStore } from './locking/index.ts';
 import { blobLockStore } from './locking/stores/blob/blobLockStore.ts';
 import type { ConnectServiceBus } from './locking/stores/serviceBusConnections.ts';
 import { serviceBusQueues } from './platform/azureNames.ts';
+import { installed } from './platform/clientMissing.ts';
 import type { LockAddress, ServerLocks } from './settings/lockAddress.ts';
 
 /** The app's own Azure resources that can hold locks. */
@@ -15,11 +16,6 @@ export interface AzureLocks {
 
 /** Makes a store of locks whose client is loaded. */
 export type OpenLocks = (azure: AzureLocks) => LockStore;
-
-/** The package that a store of locks needs is not installed. */
-export class ClientMissing extends Error {
-  override readonly name = 'ClientMissing';
-}
 
 /** The store that needs nothing but the app's storage account. */
 export const blobLocks: OpenLocks = ({ blobs }) => blobLockStore(blobs);
@@ -59,25 +55,31 @@ export async function loadLockStore(address: LockAddress): Promise<OpenLocks> {
 async function loadServerStore({ kind, url }: ServerLocks): Promise<() => LockStore> {
   switch (kind) {
     case 'redis': {
-      const { redisLockStore } = await installed('redis', () => import('./locking/stores/redisLockStore.ts'));
+      const { redisLockStore } = await installed(
+        'redis',
+        () => import('./locking/stores/redisLockStore.ts'),
+        'LOCKS',
+      );
       return () => redisLockStore(url);
     }
     case 'postgres': {
       const { postgresLockStore } = await installed(
         'pg',
         () => import('./locking/stores/postgresLockStore.ts'),
+        'LOCKS',
       );
       return () => postgresLockStore(url);
     }
     case 'postgres-advisory': {
       const load = () => import('./locking/stores/postgresAdvisoryLockStore.ts');
-      const { postgresAdvisoryLockStore } = await installed('pg', load);
+      const { postgresAdvisoryLockStore } = await installed('pg', load, 'LOCKS');
       return () => postgresAdvisoryLockStore(url.replace('postgres-advisory://', 'postgres://'));
     }
     case 'mysql': {
       const { mysqlLockStore } = await installed(
         'mysql2',
         () => import('./locking/stores/mysqlLockStore.ts'),
+        'LOCKS',
       );
       return () => mysqlLockStore(url.replace('mariadb://', 'mysql://'));
     }
@@ -89,17 +91,6 @@ async function loadServerStore({ kind, url }: ServerLocks): Promise<() => LockSt
       const { zooKeeperLockStore } = await import('./locking/stores/zooKeeperLockStore.ts');
       return () => zooKeeperLockStore(url.replace('zookeeper://', ''));
     }
-  }
-}
-
-/** A module that needs a package, which may be missing. */
-async function installed<T>(name: string, load: () => Promise<T>): Promise<T> {
-  try {
-    return await load();
-  } catch (error) {
-    if (!(error instanceof Error && 'code' in error && error.code === 'ERR_MODULE_NOT_FOUND')) throw error;
-    const what = `LOCKS needs the npm package "${name}", which is not installed: npm install ${name}`;
-    throw new ClientMissing(what, { cause: error });
   }
 }
 

@@ -1,8 +1,9 @@
 import { hostname } from 'node:os';
 import { createApp } from './app.ts';
 import { idleApp } from './idleApp.ts';
-import { ClientMissing, loadLockStore } from './lockStores.ts';
+import { loadLockStore } from './lockStores.ts';
 import { appTelemetry } from './platform/appMetrics.ts';
+import { ClientMissing } from './platform/clientMissing.ts';
 import { exportTelemetry } from './platform/exportTelemetry.ts';
 import { queueReturns } from './queueReturns.ts';
 import { readQueueConnections, readSchedules, readTelemetry } from './settings/readParts.ts';
@@ -28,7 +29,7 @@ async function start() {
   } catch (error) {
     if (!(error instanceof BadSettings)) throw error;
     console.error(error.message);
-    await exportTelemetry(readTelemetry(process.env), hostname());
+    await exportTelemetry({ telemetry: readTelemetry(process.env), traces: undefined, instance: hostname() });
     const returns = queueReturns(readQueueConnections(process.env));
     const idle = idleApp(error, readSchedules(process.env), { telemetry: appTelemetry(), returns });
     return { payonce: idle, stop: () => idle.stop() };
@@ -36,8 +37,8 @@ async function start() {
 }
 
 async function startApp(settings: Settings) {
-  const openLocks = await lockStoreOf(settings);
-  const stopTelemetry = await exportTelemetry(settings.telemetry, settings.instanceId);
+  const openLocks = await orBadSettings(loadLockStore(settings.locks));
+  const stopTelemetry = await orBadSettings(exportTelemetry({ ...settings, instance: settings.instanceId }));
   const app = createApp(settings, { openLocks });
   return {
     payonce: app,
@@ -45,9 +46,10 @@ async function startApp(settings: Settings) {
   };
 }
 
-async function lockStoreOf({ locks }: Settings) {
+/** What could not be loaded because a package is missing, as a setting that is wrong here. */
+async function orBadSettings<T>(loading: Promise<T>): Promise<T> {
   try {
-    return await loadLockStore(locks);
+    return await loading;
   } catch (error) {
     throw error instanceof ClientMissing ? new BadSettings([error.message.replace(' ', ': ')]) : error;
   }

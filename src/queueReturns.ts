@@ -32,7 +32,7 @@ export function queueReturns(
   const poison = toQueue(queues.workItemsPoison);
   return {
     ...(sender && {
-      commands: (message, delayMs, messageId) => sendAgain(sender, message, delayMs, messageId, now),
+      commands: (message, delayMs, messageId) => sendAgain(sender, message, delayMs, messageId, { now }),
     }),
     ...(workItems && { workItems }),
     ...(poison && { poison }),

@@ -49,6 +49,10 @@ var appSettings = {
   ServiceBus__clientId: identityClientId
   APPLICATIONINSIGHTS_CONNECTION_STRING: applicationInsightsConnectionString
   APPLICATIONINSIGHTS_AUTHENTICATION_STRING: 'ClientId=${identityClientId};Authorization=AAD'
+  // The host reports every invocation: by default it would export five traces a second, and drop the logs of the others.
+  OTEL_TRACES_SAMPLER: 'microsoft.fixed_percentage'
+  OTEL_TRACES_SAMPLER_ARG: '1.0'
+  TRACE_SAMPLE: '0.1'
   STRIPE_SECRET_KEY: '@Microsoft.KeyVault(SecretUri=${stripeSecretUri})'
   STRIPE_API_BASE: 'https://api.stripe.com'
   // The app treats an empty setting as unset.

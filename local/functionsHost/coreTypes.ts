@@ -3,6 +3,8 @@
  * declaration: https://github.com/Azure/azure-functions-nodejs-worker/blob/v3.x/types-core/index.d.ts.
  */
 
+import type { TraceContext } from './traceContext.ts';
+
 export type LogLevel = 'trace' | 'debug' | 'information' | 'warning' | 'error' | 'critical' | 'none';
 
 /** A value passed between host and function; exactly one member is set. */
@@ -56,6 +58,7 @@ export type FunctionCallback = (...args: unknown[]) => unknown;
 export interface InvocationRequest {
   inputData: { name: string; data: TypedData }[];
   triggerMetadata: Record<string, TypedData>;
+  traceContext: TraceContext;
 }
 
 export interface CoreInvocationContext {

@@ -3,6 +3,7 @@ import type { AppFunction } from './appFunctions.ts';
 import type { InvocationResponse, TypedData } from './coreTypes.ts';
 import type { Logger, LogSource } from './logger.ts';
 import type { OutputSender } from './outputs/outputSender.ts';
+import { newTraceContext } from './traceContext.ts';
 import type { Worker } from './worker/worker.ts';
 import type { WorkerProcess } from './worker/workerProcess.ts';
 
@@ -12,6 +13,8 @@ export interface TriggerInput {
   triggerMetadata?: Record<string, TypedData>;
   /** Default: a random one. */
   invocationId?: string;
+  /** The traceparent that came with it. Without one the invocation has a trace of its own. */
+  traceparent?: unknown;
   /** The process that is to run it, where that has to be known before. Default: the current one. */
   process?: WorkerProcess;
 }
@@ -72,9 +75,10 @@ export function createInvoker(options: InvokerOptions): Invoker {
     }
   }
 
-  function requestFor(fn: AppFunction, { data, triggerMetadata = {} }: TriggerInput) {
+  function requestFor(fn: AppFunction, { data, triggerMetadata = {}, traceparent }: TriggerInput) {
     const clients = fn.durableClients.map((name) => ({ name, data: durableClient() }));
-    return { inputData: [{ name: fn.triggerName, data }, ...clients], triggerMetadata };
+    const inputData = [{ name: fn.triggerName, data }, ...clients];
+    return { inputData, triggerMetadata, traceContext: newTraceContext(traceparent) };
   }
 
   async function withTimeout(work: Promise<InvocationResponse>): Promise<InvocationResponse> {

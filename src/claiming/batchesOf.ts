@@ -7,7 +7,7 @@ import { companyOf, isolatedAttempt } from '../invoice/isolation.ts';
  */
 const maxBytes = 192 * 1024;
 /** Upper bound of what a command holds besides the invoice's own texts, in bytes. */
-const commandBytes = 400;
+const commandBytes = 480;
 
 /**
  * The invoices of a page that go into one batch with its first, at most `size` of them. What is to be tried apart goes only

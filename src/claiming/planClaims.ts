@@ -48,6 +48,7 @@ export function planClaims(
     claimant,
     followUps,
     done,
+    trace = {},
   }: {
     batchId: string;
     shard: string;
@@ -58,6 +59,8 @@ export function planClaims(
     followUps: FollowUps;
     /** What the run has done in this shard before. Absent: nobody counts. */
     done?: Pick<Tally, 'counts' | 'final'> | undefined;
+    /** The trace of the claim, for the timelines. */
+    trace?: { traceparent?: string };
   },
 ): ClaimPlan {
   const at = new Date(now).toISOString();
@@ -130,7 +133,7 @@ export function planClaims(
     const what = decision.kind === 'claim' ? 'claimed' : 'reclaimed';
     return ifUnchanged(invoice, {
       set: { status: 'claimed', claim: taken, actionableAt, attempts: attempt, payment },
-      entry: { at, what, by, attempt, keyNumber: payment.keyNumber, fence, batchId, ...from },
+      entry: { at, what, by, attempt, keyNumber: payment.keyNumber, fence, batchId, ...from, ...trace },
     });
   }
 }

@@ -1,12 +1,9 @@
-import { randomUUID } from 'node:crypto';
 import type { FollowUps } from '../followUps/followUps.ts';
-import type { Invoice } from '../invoice/invoice.ts';
 import { shardsOfGroup } from '../invoice/shard.ts';
 import type { InvoiceStore } from '../invoice/store/invoiceStore.ts';
 import type { Tally } from '../locking/fence.ts';
-import { FencedOut, jobLockKey, type Lease, LeaseLost } from '../locking/index.ts';
+import { FencedOut, jobLockKey, LeaseLost } from '../locking/index.ts';
 import type { Dispatcher } from '../outbox/dispatcher.ts';
-import type { OutboxMessage } from '../outbox/outboxMessage.ts';
 import { createClaimRoom, type RoomPolicy, unlimitedRoom } from '../pacing/claimRoom.ts';
 import type { HeadBoard } from '../pacing/headBoard.ts';
 import type { PaceStore } from '../pacing/paceStore.ts';
@@ -18,7 +15,8 @@ import type { Instance } from '../platform/instance.ts';
 import { type Counts, defineJob, type GroupRun, type Job, OnHold, type Processed } from '../runs/job.ts';
 import { addCounts } from '../runs/runRecord.ts';
 import { nextBatch } from './batchesOf.ts';
-import { type ClaimCounts, decideClaim, noClaims, planClaims } from './planClaims.ts';
+import { claimBatch } from './claimBatch.ts';
+import { decideClaim } from './planClaims.ts';
 import { type ClaimWork, planDue } from './planDue.ts';
 
 type Claim = Extract<ClaimWork, { kind: 'claim' }>;
@@ -143,59 +141,3 @@ export function processInvoicesJob(parts: ProcessInvoicesParts, policy: Claiming
 }
 
 const previewName = { claim: 'claimed', reclaim: 'reclaimed', park: 'parked', skip: 'notDue' } as const;
-
-export interface ClaimedBatch {
-  counts: ClaimCounts;
-  /** The order of the payments, to be dispatched now; absent if nothing was claimed. */
-  message?: OutboxMessage;
-  /** What the run has then done in this shard, if it is counted. */
-  tally?: Tally;
-}
-
-/** On whose behalf a batch is claimed: a run, under the lease of its group. */
-export interface ClaimingRun {
-  runId: string;
-  instance: string;
-  lease: Pick<Lease, 'key' | 'fence' | 'assertHeld'>;
-  /** What the run has done in this shard before, if it is to be counted. */
-  done?: Pick<Tally, 'counts' | 'final'>;
-}
-
-export interface ClaimingParts {
-  invoices: Pick<InvoiceStore, 'claim'>;
-  followUps: FollowUps;
-  claimStaleMs: number;
-}
-
-/**
- * Claims up to a batch of invoices of one shard in one transaction: each claim conditional on the invoice as it was read,
- * the outbox message with a command for each, and the check of the fence.
- *
- * @throws {FencedOut} another holder of the lease has written to this shard already
- */
-export async function claimBatch(
-  { invoices, followUps, claimStaleMs }: ClaimingParts,
-  shard: string,
-  read: readonly Invoice[],
-  { runId, instance, lease, done }: ClaimingRun,
-): Promise<ClaimedBatch> {
-  const batchId = randomUUID();
-  const claimant = { runId, instance, fence: lease.fence };
-  const { written, contended } = await invoices.claim({
-    shard,
-    batchId,
-    invoices: read,
-    fence: { lockKey: lease.key, token: lease.fence },
-    plan: (unchanged, now) =>
-      planClaims(unchanged, { batchId, shard, now, claimStaleMs, claimant, followUps, done }),
-    assertHeld: () => lease.assertHeld(),
-  });
-  if (written === undefined) return { counts: { ...noClaims, contended } };
-  const message = written.messages.find(({ id }) => id === batchId);
-  const { counts, tally } = written.plan;
-  return {
-    counts: { ...counts, contended },
-    ...(tally === undefined ? {} : { tally }),
-    ...(message === undefined ? {} : { message }),
-  };
-}

@@ -2,6 +2,7 @@ import { createHash, createHmac } from 'node:crypto';
 import { z } from 'zod';
 import type { Clock } from '../platform/clock.ts';
 import { errorText } from '../platform/errorText.ts';
+import { activeTrace } from '../platform/tracing.ts';
 import { NotNow, NotYet } from '../workItems/notNow.ts';
 import { defineStage, type Stage } from '../workItems/workItem.ts';
 import type { FollowUp, InvoiceEnd, ReversalEnd } from './followUps.ts';
@@ -114,6 +115,8 @@ export function webhookStage(
           'webhook-id': id,
           'webhook-timestamp': timestamp,
           'webhook-signature': `v1,${sign(key, `${id}.${timestamp}.${body}`)}`,
+          // The receiver can go on with the trace (https://www.w3.org/TR/trace-context/).
+          ...activeTrace(),
         },
         redirect: 'error' as const,
         signal: AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]),

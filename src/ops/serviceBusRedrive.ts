@@ -1,5 +1,6 @@
 import type { ServiceBusReceivedMessage, ServiceBusReceiver, ServiceBusSender } from '@azure/service-bus';
 import { systemClock } from '../platform/clock.ts';
+import { traceProperties, traceparentIn } from '../platform/traceparent.ts';
 
 /** How far one pass goes. */
 export interface PassLimits {
@@ -94,12 +95,14 @@ const longestId = 128;
 
 /** A new id each time: under the old one duplicate detection would drop the message. */
 function sentAgain(message: ServiceBusReceivedMessage) {
-  const { body, contentType, sequenceNumber } = message;
+  const { body, contentType, sequenceNumber, applicationProperties } = message;
+  const traceparent = traceparentIn(applicationProperties);
   const original = idOf(message).replace(/(:redriven:\d*)+$/, '');
   const suffix = `:redriven:${sequenceNumber?.toString() ?? ''}`;
   return {
     body: body as unknown,
     messageId: `${original.slice(0, longestId - suffix.length)}${suffix}`,
     ...(contentType === undefined ? {} : { contentType }),
+    ...(traceparent === undefined ? {} : { applicationProperties: traceProperties(traceparent) }),
   };
 }

@@ -2,6 +2,7 @@ import { type Clock, systemClock } from '../platform/clock.ts';
 import type { Instance } from '../platform/instance.ts';
 import { workUnderWay } from '../platform/stopping.ts';
 import { metric, noTelemetry } from '../platform/telemetry.ts';
+import { inDispatchSpan } from './dispatchSpan.ts';
 import {
   type DispatchDecision,
   decideDispatch,
@@ -61,19 +62,18 @@ export function createDispatcher({
   const waiting = new Map<string, Entry[]>();
 
   return {
-    dispatch(message, guard = () => {}) {
-      return new Promise((done) => {
-        const entry = { message, guard, done };
-        const queue = waiting.get(message.destination);
-        if (queue !== undefined) {
-          queue.push(entry);
-          return;
-        }
-        waiting.set(message.destination, [entry]);
-        void drain(message.destination);
-      });
-    },
+    dispatch: (message, guard = () => {}) =>
+      inDispatchSpan(message, () => new Promise((done) => enqueue({ message, guard, done }))),
   };
+
+  function enqueue(entry: Entry): void {
+    const { destination } = entry.message;
+    const queue = waiting.get(destination);
+    if (queue === undefined) {
+      waiting.set(destination, [entry]);
+      void drain(destination);
+    } else queue.push(entry);
+  }
 
   async function drain(destination: string): Promise<void> {
     for (;;) {

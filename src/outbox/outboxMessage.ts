@@ -18,6 +18,7 @@ import type { Patch } from '../documents/documentStore.ts';
 import { plainVersion } from '../documents/storedDocuments.ts';
 import { exponentialBackoff } from '../platform/backoff.ts';
 import { systemClock } from '../platform/clock.ts';
+import { activeTrace } from '../platform/tracing.ts';
 
 export const outboxStatuses = ['pending', 'dispatched', 'parked'] as const;
 export type OutboxStatus = (typeof outboxStatuses)[number];
@@ -37,6 +38,8 @@ export const outboxMessageSchema = z.object({
   nextAttemptAt: z.string().exactOptional(),
   attempts: z.int(),
   lastError: z.string().exactOptional(),
+  /** The trace in which it was created (platform/tracing.ts). Releases before 0.3 neither write nor read it. */
+  traceparent: z.string().exactOptional(),
   /** The bulk run that has redriven it last. */
   redrivenBy: z.string().exactOptional(),
   /** It was never sent: a person has given it up. Times are ISO 8601. */
@@ -51,7 +54,7 @@ export const outboxMessageSchema = z.object({
 export type OutboxMessage = z.infer<typeof outboxMessageSchema>;
 
 /** A message without what it carries. */
-export const outboxEntrySchema = outboxMessageSchema.omit({ body: true, ttl: true });
+export const outboxEntrySchema = outboxMessageSchema.omit({ body: true, ttl: true, traceparent: true });
 export type OutboxEntry = z.infer<typeof outboxEntrySchema>;
 
 export type NewOutboxMessage = Pick<OutboxMessage, 'id' | 'shard' | 'destination' | 'body'>;
@@ -61,7 +64,8 @@ const inlineDispatchMs = 10_000;
 
 /**
  * A new message, to be created in the transaction of the change that it announces. `now` and `notBefore` are in
- * milliseconds; with `notBefore` the sweeper dispatches it, at that time or soon after.
+ * milliseconds; with `notBefore` the sweeper dispatches it, at that time or soon after. It carries the active trace to
+ * its receiver.
  *
  * `shard` is the value of the container's partition key. Unless the key is called that, too, it belongs among the content
  * as well: what else is there is stored with the message.
@@ -72,6 +76,7 @@ export function newOutboxMessage<Content extends NewOutboxMessage>(
   notBefore?: number,
 ): Content & OutboxMessage {
   return {
+    ...activeTrace(),
     ...content,
     type: 'outboxMessage',
     version: plainVersion,

@@ -5,6 +5,7 @@ import {
   type ServiceBusSender,
 } from '@azure/service-bus';
 import { errorText } from '../platform/errorText.ts';
+import { traceProperties } from '../platform/traceparent.ts';
 import type { SendMessages } from './dispatcher.ts';
 import type { OutboxMessage, SendResult } from './outboxMessage.ts';
 
@@ -80,8 +81,9 @@ export function serviceBusDestination(
   }
 }
 
-function serviceBusMessage({ id, body }: OutboxMessage): ServiceBusMessage {
-  return { messageId: id, contentType: 'application/json', body };
+function serviceBusMessage({ id, body, traceparent }: OutboxMessage): ServiceBusMessage {
+  const traced = traceparent === undefined ? {} : { applicationProperties: traceProperties(traceparent) };
+  return { messageId: id, contentType: 'application/json', body, ...traced };
 }
 
 /** Only a message that is too large is the message's own fault. A queue that is full, closed or missing is an outage. */

@@ -6,9 +6,10 @@ import type { SendMessages } from './dispatcher.ts';
 const concurrentSends = 16;
 
 /**
- * Sends the elements of a message's body: each as one Storage Queue message, or as `messagesOf` puts them together. A storage
- * queue has neither batches nor duplicate detection. If one send fails, the whole outbox message is sent again, and the
- * recorded effect of a work item makes the repetition harmless.
+ * Sends the elements of a message's body: each as one Storage Queue message, or as `messagesOf` puts them together. It also
+ * gets the traceparent of the message, because a message of a storage queue has no place for one. A storage queue has neither
+ * batches nor duplicate detection. If one send fails, the whole outbox message is sent again, and the recorded effect of a
+ * work item makes the repetition harmless.
  *
  * `timeoutMs` bounds one send. After the first send without an answer in that time the queue is taken for dead and the rest
  * of the round is not tried, so a round of thousands ends as soon as a round of one.
@@ -18,15 +19,18 @@ export function storageQueueDestination(
   {
     messagesOf = (elements) => elements,
     ...options
-  }: { timeoutMs?: number; messagesOf?: (elements: readonly unknown[]) => readonly unknown[] } = {},
+  }: {
+    timeoutMs?: number;
+    messagesOf?: (elements: readonly unknown[], traceparent?: string) => readonly unknown[];
+  } = {},
 ): SendMessages {
   const limit = pLimit(concurrentSends);
   return (messages, mayGo = () => true) => {
     const dead = new AbortController();
     return Promise.all(
       messages.map(async (message) => {
-        const { body } = message;
-        const queued = messagesOf(Array.isArray(body) ? body : [body]);
+        const { body, traceparent } = message;
+        const queued = messagesOf(Array.isArray(body) ? body : [body], traceparent);
         if (!mayGo(message)) return { kind: 'withheld' as const };
         try {
           await Promise.all(queued.map((one) => limit(() => send(one, dead))));

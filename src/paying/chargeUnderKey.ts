@@ -58,7 +58,7 @@ export async function chargeUnderKey(
         return asOutcome(found);
     }
   }
-  const { attempt: _, payment: __, ...charge } = command;
+  const { attempt: _, payment: __, firstTrace: ___, ...charge } = command;
   const outcome = await calls.charge({
     ...charge,
     paymentMethod,

@@ -4,16 +4,19 @@ import { NewerVersion, putOffMs } from '../documents/storedDocuments.ts';
 import { metric } from '../platform/appMetrics.ts';
 import { errorText } from '../platform/errorText.ts';
 import type { Instance } from '../platform/instance.ts';
+import { traceparentIn } from '../platform/traceparent.ts';
+import { inSpan } from '../platform/tracing.ts';
 import { keepMessageLock, type LockRenewal } from './messageLock.ts';
 import { type BatchResult, createPayBatch, type PayingParts } from './payBatch.ts';
 import type { PayingPolicy } from './payingPolicy.ts';
-import { BatchRefused, parseBatch } from './paymentBatch.ts';
+import { BatchRefused, type PaymentBatch, parseBatch } from './paymentBatch.ts';
 
 /** What the trigger says about a delivery. */
 export const deliverySchema = z.object({
   lockToken: z.string().optional(),
   deliveryCount: z.number().default(1),
   messageId: z.string().optional().catch(undefined),
+  applicationProperties: z.record(z.string(), z.unknown()).optional().catch(undefined),
 });
 
 /** Deliveries after which a batch is left to its claims; the queue gives a message up after ten. */
@@ -24,7 +27,7 @@ export interface HeldMessages {
   deadLetter(lockToken: string, why: { reason: string; description: string }): Promise<void>;
   renew(lockToken: string): Promise<LockRenewal>;
   /** Sends the message with this id again, to appear after `delayMs`; once, even if it is delivered several times. */
-  sendAgain(message: unknown, delayMs: number, messageId?: string): Promise<void>;
+  sendAgain(message: unknown, delayMs: number, messageId?: string, traceparent?: string): Promise<void>;
 }
 
 /** What became of a message; in each case the message is done with. */
@@ -66,15 +69,22 @@ export function createExecutePayments(
   const payBatch = createPayBatch(parts, policy);
 
   return async ({ message, delivery = {}, signal }) => {
-    const { lockToken, deliveryCount, messageId } = deliverySchema.parse(delivery);
+    const { lockToken, deliveryCount, messageId, applicationProperties } = deliverySchema.parse(delivery);
+    const traceparent = traceparentIn(applicationProperties);
     using lock =
       lockToken === undefined ? undefined : keepMessageLock(() => messages.renew(lockToken), instance);
     const mayCall = () => signal?.aborted !== true && lock?.held() !== false;
     try {
-      return await payBatch(parseBatch(message), mayCall);
+      const batch = parseBatch(message);
+      return await inSpan(
+        'pay batch',
+        { attributes: { ...attributesOf(batch), deliveryCount }, parent: traceparent },
+        () => payBatch(batch, mayCall),
+        ({ settled }) => ({ attributes: { 'batch.paid': settled.paid } }),
+      );
     } catch (error) {
       if (error instanceof NewerVersion) {
-        await messages.sendAgain(message, putOffMs, messageId);
+        await messages.sendAgain(message, putOffMs, messageId, traceparent);
         return { putOff: error.message };
       }
       const away =
@@ -91,4 +101,8 @@ export function createExecutePayments(
       return { refused: error.message };
     }
   };
+}
+
+function attributesOf({ batchId, runId, shard, commands }: PaymentBatch) {
+  return { 'batch.id': batchId, 'run.id': runId, shard, 'batch.size': commands.length };
 }

@@ -4,6 +4,7 @@ import type { Place, Turn } from '../pacing/turns.ts';
 import { metric } from '../platform/appMetrics.ts';
 import { paceLimits } from '../platform/azureNames.ts';
 import type { Instance } from '../platform/instance.ts';
+import { noteInSpan } from '../platform/tracing.ts';
 import type { NotCalled, PaymentCalls, PaymentProvider, RateLimited } from './paymentProvider.ts';
 
 /** For how long calls may wait for their turn. */
@@ -92,7 +93,9 @@ export function pacedProvider(
         turn.unused();
         return outcome;
       }
-      telemetry.record(metric.paymentCallMs, clock.monotonic() - began);
+      const callMs = clock.monotonic() - began;
+      telemetry.record(metric.paymentCallMs, callMs);
+      noteInSpan({ 'payment.call_ms': Math.round(callMs) });
       if (!isRateLimited(outcome)) {
         turn.answered();
         return outcome;

@@ -9,6 +9,7 @@ import { type CommandOutcome, decideSettlement, type Settlement } from './decide
 import type { PacedProvider } from './pacedProvider.ts';
 import type { PayingPolicy } from './payingPolicy.ts';
 import type { PaymentBatch, PaymentCommand } from './paymentBatch.ts';
+import { type Ended, inPaymentSpan } from './paymentSpan.ts';
 import type { SettledCommand } from './planSettlement.ts';
 import { createQuarantine } from './quarantine.ts';
 import { resolveMethod } from './resolveMethod.ts';
@@ -49,9 +50,6 @@ export class BatchUnfinished extends Error {
 
 /** Pays one batch. Once `mayCall` says no, no further call begins; calls under way are settled. */
 export type PayBatch = (batch: PaymentBatch, mayCall?: () => boolean) => Promise<BatchResult>;
-
-/** What is to be written of a command. */
-type Ended = { kind: 'settled'; one: SettledCommand } | { kind: 'notCalled'; command: PaymentCommand };
 
 /**
  * Creates what pays a batch: wait until its calls can be made soon, start, charge side by side as their turns come, settle
@@ -132,7 +130,11 @@ export function createPayBatch(parts: PayingParts, policy: PayingPolicy): PayBat
       dropped.staleClaim += started.dropped.staleClaim;
       dropped.missing += started.dropped.missing;
       const pay = admission === undefined ? leave : work;
-      return { ...started, part, ends: started.toPay.map((command) => pay(command, part)) };
+      return {
+        ...started,
+        part,
+        ends: started.toPay.map((command) => inPaymentSpan(batch, command, () => pay(command, part))),
+      };
     }
 
     async function work(command: PaymentCommand, part: Part): Promise<Ended | undefined> {

@@ -6,6 +6,7 @@ import { companyOf, staleAfterMs } from '../invoice/isolation.ts';
 import { maxAttempts } from '../invoice/maxAttempts.ts';
 import type { InvoiceStore, Settled, Started } from '../invoice/store/invoiceStore.ts';
 import type { Instance } from '../platform/instance.ts';
+import { inSpan } from '../platform/tracing.ts';
 import type { PaymentBatch, PaymentCommand } from './paymentBatch.ts';
 import { planSettlement, type SettledCommand } from './planSettlement.ts';
 
@@ -81,13 +82,16 @@ export async function startPart(
   { claimStaleMs, by }: { claimStaleMs: number; by: string },
 ): Promise<StartedPart> {
   const { commands } = part;
-  const { held, calledBefore, dropped, starting } = await invoices.start({
-    shard,
-    batchId,
-    invoices: commands.map((command) => toStart(part, command)),
-    staleAfterMs: staleAfterMs(attemptOf(part), claimStaleMs),
-    by,
-  });
+  const start = () =>
+    invoices.start({
+      shard,
+      batchId,
+      invoices: commands.map((command) => toStart(part, command)),
+      staleAfterMs: staleAfterMs(attemptOf(part), claimStaleMs),
+      by,
+    });
+  const attributes = { 'batch.id': batchId, 'batch.size': commands.length };
+  const { held, calledBefore, dropped, starting } = await inSpan('start batch', { attributes }, start);
   const byId = new Map(held.map((one) => [one.invoiceId, one]));
   const toPay = commands.flatMap((command) => {
     const one = byId.get(command.invoiceId);
@@ -127,11 +131,14 @@ export function settleBatch(
   const now = clock.now();
   // Names this settlement and no other, so that a transaction whose answer was lost is recognised.
   const settlementId = `${batchId}-${randomUUID().slice(0, 8)}`;
-  return invoices.settle({
-    shard,
-    batchId,
-    settlementId,
-    items: toSettle.map((one) => ({ ...one, invoiceId: one.command.invoiceId })),
-    plan: (items) => planSettlement(items, { batchId, shard, settlementId, now, by, followUps }),
-  });
+  const settle = () =>
+    invoices.settle({
+      shard,
+      batchId,
+      settlementId,
+      items: toSettle.map((one) => ({ ...one, invoiceId: one.command.invoiceId })),
+      plan: (items) => planSettlement(items, { batchId, shard, settlementId, now, by, followUps }),
+    });
+  const attributes = { 'batch.id': batchId, 'batch.size': toSettle.length };
+  return inSpan('settle batch', { attributes }, settle);
 }

@@ -18,9 +18,17 @@ export interface Connections {
   readonly clientId: string | undefined;
 }
 
-/** How metrics reach Application Insights: by the connection string's key alone, or as the app's identity too. */
+/** How metrics and traces reach Application Insights: by the connection string's key alone, or as the app's identity too. */
 export interface TelemetryConnection {
   readonly connectionString: string;
   /** Undefined: the key alone. `clientId` is that of a user-assigned identity. */
   readonly identity: { readonly clientId: string | undefined } | undefined;
+}
+
+/** Which spans are exported, and where to besides Application Insights. */
+export interface TraceSettings {
+  /** The share of the spans of single invoices and work items, from 0 to 1. Failed ones are all exported. */
+  readonly sample: number;
+  /** Base address of an OTLP receiver (HTTP), without a trailing slash. Undefined: none. */
+  readonly otlpEndpoint: string | undefined;
 }

@@ -1,9 +1,14 @@
 import type { AzureMonitorExporterOptions } from '@azure/monitor-opentelemetry-exporter';
 import { metrics } from '@opentelemetry/api';
 import type { PushMetricExporter } from '@opentelemetry/sdk-metrics';
-import type { TelemetryConnection } from './connections.ts';
+import type { SpanExporter } from '@opentelemetry/sdk-trace-base';
+import { installed } from './clientMissing.ts';
+import type { TelemetryConnection, TraceSettings } from './connections.ts';
+import { exportTraces } from './exportTraces.ts';
 
-/** Sends the remaining metrics and stops the export. */
+const otlpSetting = 'OTEL_EXPORTER_OTLP_ENDPOINT';
+
+/** Sends the remaining metrics and spans, and stops the export. Never rejects. */
 export type StopTelemetry = () => Promise<void>;
 
 /** Milliseconds between two exports. Alerts look every five minutes. */
@@ -11,28 +16,66 @@ const exportIntervalMs = 60_000;
 /** How long the last export may take, in milliseconds. The shutdown waits less (stopping.ts). */
 const lastExportMs = 2_000;
 
+/** Where telemetry goes. */
+export interface TelemetryTarget {
+  /** Application Insights. Undefined: none. */
+  telemetry: TelemetryConnection | undefined;
+  /** Undefined: no traces. */
+  traces: TraceSettings | undefined;
+  /** Name of the process. */
+  instance: string;
+}
+
 /**
- * Sends the app's metrics to Application Insights (table `customMetrics`). Without a connection it sends nothing and
- * skips loading the exporter (0.3 s). Call it before the app asks for its meter: until a provider is registered,
- * OpenTelemetry hands out meters that discard everything. The Functions host sends requests, traces and exceptions.
+ * Sends the app's metrics to Application Insights (table `customMetrics`), and its traces there (table `dependencies`) and to
+ * an OTLP endpoint. With neither it sends nothing and skips loading the exporters (0.3 s). Call it before the app asks for its
+ * meter: until a provider is registered, OpenTelemetry hands out meters that discard everything. The Functions host sends
+ * requests, logs and exceptions.
+ *
+ * @throws {ClientMissing} an OTLP endpoint is set and the package for it is not installed
  */
 export async function exportTelemetry(
-  connection: TelemetryConnection | undefined,
-  instance: string,
+  { telemetry, traces, instance }: TelemetryTarget,
   transport: Pick<AzureMonitorExporterOptions, 'httpClient'> = {},
 ): Promise<StopTelemetry> {
-  if (connection === undefined) return async () => {};
-  const { connectionString, identity } = connection;
-  const { AzureMonitorMetricExporter } = await import('@azure/monitor-opentelemetry-exporter');
+  const azure = telemetry && (await azureExporters(telemetry, transport));
+  const stopMetrics = azure && (await exportMetrics(azure.metrics(), instance));
+  const otlp = traces?.otlpEndpoint === undefined ? [] : [await otlpExporter(traces.otlpEndpoint)];
+  const exporters = [...(azure === undefined ? [] : [azure.traces()]), ...otlp];
+  const stopTraces =
+    traces === undefined || exporters.length === 0
+      ? undefined
+      : await exportTraces(exporters, { sample: traces.sample, instance });
+  // Side by side: spans, which matter less, do not delay the metrics.
+  return async () => void (await Promise.allSettled([stopMetrics?.(), stopTraces?.()]));
+}
+
+async function azureExporters(
+  { connectionString, identity }: TelemetryConnection,
+  transport: Pick<AzureMonitorExporterOptions, 'httpClient'>,
+) {
+  const { AzureMonitorMetricExporter, AzureMonitorTraceExporter } = await import(
+    '@azure/monitor-opentelemetry-exporter'
+  );
   const credential = identity === undefined ? undefined : await credentialOf(identity.clientId);
-  const exporter = new AzureMonitorMetricExporter({
+  const options = {
     connectionString,
     ...(credential === undefined ? {} : { credential }),
-    // An instance's disk goes away with it, so a metric that cannot be sent is not worth a file.
+    // An instance's disk goes away with it, so what cannot be sent is not worth a file.
     disableOfflineStorage: true,
     ...transport,
-  });
-  return exportMetrics(exporter, instance);
+  };
+  return {
+    metrics: () => new AzureMonitorMetricExporter(options),
+    traces: () => new AzureMonitorTraceExporter(options),
+  };
+}
+
+/** The exporter of the package that is installed only where it is used; it reads `OTEL_EXPORTER_OTLP_HEADERS` itself. */
+async function otlpExporter(endpoint: string): Promise<SpanExporter> {
+  const load = () => import('@opentelemetry/exporter-trace-otlp-http');
+  const { OTLPTraceExporter } = await installed('@opentelemetry/exporter-trace-otlp-http', load, otlpSetting);
+  return new OTLPTraceExporter({ url: `${endpoint}/v1/traces` });
 }
 
 /** Registers a provider that hands the process's metrics to `exporter` once a minute and on stop. */

@@ -5,6 +5,7 @@ import {
   type ServiceBusReceiver,
   type ServiceBusSender,
 } from '@azure/service-bus';
+import { traceProperties } from './traceparent.ts';
 
 /*
  * Dead-letters, renews and puts off messages that a Functions host has received. The host gives a Node function only the lock
@@ -68,20 +69,21 @@ export function idOfNext(messageId: string): string {
 }
 
 /**
- * Sends the message with this id again, to appear in the queue after `delayMs` milliseconds. Without an id it gets a random
- * one.
+ * Sends the message with this id again, to appear in the queue after `delayMs` milliseconds, in the trace that it belongs to.
+ * Without an id it gets a random one.
  */
 export async function sendAgain(
   sender: Pick<ServiceBusSender, 'sendMessages'>,
   body: unknown,
   delayMs: number,
   messageId?: string,
-  now: () => number = Date.now,
+  { now = Date.now, traceparent }: { now?: () => number; traceparent?: string | undefined } = {},
 ): Promise<void> {
   const message = {
     messageId: messageId === undefined ? randomUUID() : idOfNext(messageId),
     contentType: 'application/json',
     body,
+    ...(traceparent === undefined ? {} : { applicationProperties: traceProperties(traceparent) }),
     scheduledEnqueueTimeUtc: new Date(now() + delayMs),
   };
   await sender.sendMessages(message, { abortSignal: AbortSignal.timeout(sendTimeoutMs) });
@@ -96,8 +98,8 @@ export function heldMessages(
     deadLetter: (lockToken: string, why: { reason: string; description: string }) =>
       deadLetter(receiver, lockToken, why),
     renew: (lockToken: string) => renewMessageLock(receiver, lockToken),
-    sendAgain: (message: unknown, delayMs: number, messageId?: string) =>
-      sendAgain(sender, message, delayMs, messageId),
+    sendAgain: (message: unknown, delayMs: number, messageId?: string, traceparent?: string) =>
+      sendAgain(sender, message, delayMs, messageId, { traceparent }),
   };
 }
 

@@ -25,6 +25,8 @@ export interface ManualRun {
   dryRun: boolean;
   /** Nobody goes on with what it leaves: groups that were cut off or have failed are tried again. */
   untilDone?: boolean;
+  /** The trace of the request for it. */
+  traceparent?: string;
 }
 
 /** One group of a manual run, as its activity gets it. */
@@ -33,6 +35,7 @@ const groupTaskSchema = z.object({
   runId: z.string(),
   group: z.string(),
   dryRun: z.boolean(),
+  traceparent: z.string().exactOptional(),
 });
 export type GroupTask = z.infer<typeof groupTaskSchema>;
 
@@ -84,7 +87,7 @@ export async function runManualGroup(
   given: unknown,
   signal?: AbortSignal,
 ): Promise<GroupRecord> {
-  const { job: name, runId, group, dryRun } = groupTaskSchema.parse(given);
+  const { job: name, runId, group, dryRun, traceparent } = groupTaskSchema.parse(given);
   const { clock, telemetry } = instance;
   using budget = timeBudget(clock, signal);
   const job = jobNamed(jobs, name);
@@ -102,7 +105,13 @@ export async function runManualGroup(
     const told = job.keepsPiece === true ? await runs.read(name, runId) : undefined;
     // Counted under the lease: an earlier holder counts nothing any more.
     const before = dryRun ? {} : { ...told?.groups[group], counts: await countedBefore() };
-    const options = { signal: budget.signal, request: told?.request, before, resumable: !dryRun };
+    const options = {
+      signal: budget.signal,
+      request: told?.request,
+      before,
+      resumable: !dryRun,
+      traceparent,
+    };
     const record = await runGroup({ job, group, runId, dryRun, lease, ...options }, { instance, report });
     if (signal?.aborted === true && (record.status === 'failed' || record.status === 'lost')) {
       throw new HostStopping();

@@ -22,14 +22,14 @@ const endWaitMs = { first: 2_000, longest: 60_000 };
  * a run of the timer had its lease or, where nobody else goes on (`untilDone`), if it did not end; and records the run's end. Durable Functions replays it: no clock, no I/O.
  */
 export function* orchestrateRun(context: OrchestrationContext): Generator<Task, unknown, unknown> {
-  const { job, runId, groups, dryRun, untilDone = false } = context.df.getInput<ManualRun>();
+  const { job, runId, groups, dryRun, untilDone = false, ...trace } = context.df.getInput<ManualRun>();
   const records = new Map<string, GroupRecord>();
   let open = groups;
   for (let tries = 0; open.length > 0 && tries < maxSkips; tries++) {
     if (tries > 0)
       yield context.df.createTimer(new Date(context.df.currentUtcDateTime.getTime() + skipWaitMs));
     const tasks = open.map((group) => {
-      const input: GroupTask = { job, runId, group, dryRun };
+      const input: GroupTask = { job, runId, group, dryRun, ...trace };
       return { group, task: context.df.callActivity(runGroupActivity, input) };
     });
     // This schedules all of them. A task must not stand in a second compound one: it would be scheduled once more

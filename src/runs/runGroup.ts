@@ -4,6 +4,7 @@ import { errorText } from '../platform/errorText.ts';
 import type { Instance } from '../platform/instance.ts';
 import { TimeIsUp } from '../platform/stopping.ts';
 import { metric } from '../platform/telemetry.ts';
+import { inSpan, type SpanEnd } from '../platform/tracing.ts';
 import { type Counts, type Job, OnHold, Pause, type Processed } from './job.ts';
 import { addCounts, type GroupRecord } from './runRecord.ts';
 
@@ -32,6 +33,7 @@ export async function runGroup(
     request,
     before = {},
     resumable = false,
+    traceparent,
   }: {
     job: Job;
     group: string;
@@ -44,6 +46,8 @@ export async function runGroup(
     before?: Partial<Pick<GroupRecord, 'counts' | 'inHand'>>;
     /** Another process can go on with this run. */
     resumable?: boolean;
+    /** The trace of the run, if that began elsewhere. */
+    traceparent?: string | undefined;
   },
   { instance, report }: { instance: Pick<Instance, 'name' | 'clock' | 'telemetry'>; report: ReportGroup },
 ): Promise<GroupRecord> {
@@ -53,7 +57,13 @@ export async function runGroup(
   let failure: string | undefined;
   let reportedAt = Number.NEGATIVE_INFINITY;
   let unfinished: Pick<GroupRecord, 'inHand'> = {};
-  const worked = await work();
+  const attributes = {
+    'run.id': runId,
+    'job.name': job.name,
+    'run.group': group,
+    'lease.fence': lease.fence,
+  };
+  const worked = await inSpan('run group', { attributes, parent: traceparent }, work, endOf);
   const record: GroupRecord = { ...worked, ...unfinished };
   await reported(record);
   return record;
@@ -135,6 +145,11 @@ export async function runGroup(
     // Cut short if the group is to stop: the next look at the signal says why.
     await clock.sleep(ms, signal).catch(() => {});
   }
+}
+
+function endOf({ status }: GroupRecord): SpanEnd {
+  const failed = status === 'failed' || status === 'lost' ? status : undefined;
+  return { attributes: { 'group.status': status }, failed };
 }
 
 function stoppedBy(reason: unknown, failure: string | undefined): Pick<GroupRecord, 'status' | 'reason'> {

@@ -17,6 +17,8 @@
  */
 import { z } from 'zod';
 import { plainVersion } from '../documents/storedDocuments.ts';
+import { traceIdOf } from '../platform/traceparent.ts';
+import { activeTrace } from '../platform/tracing.ts';
 import type { Counts } from './job.ts';
 
 export const runStatuses = ['running', 'completed', 'failed', 'cancelled', 'abandoned'] as const;
@@ -53,6 +55,8 @@ export const runRecordSchema = z.object({
   groups: z.record(z.string(), groupRecordSchema),
   /** What was asked for, of a job that takes a request. */
   request: z.json().exactOptional(),
+  /** The trace in which the run began (platform/tracing.ts). */
+  traceparent: z.string().exactOptional(),
   reason: z.string().exactOptional(),
 });
 export type RunRecord = z.infer<typeof runRecordSchema>;
@@ -62,7 +66,14 @@ export function newRun(
   run: Pick<RunRecord, 'id' | 'job' | 'trigger' | 'dryRun' | 'groups' | 'request'>,
   at: string,
 ): RunRecord {
-  return { ...run, version: plainVersion, status: 'running', startedAt: at, heartbeatAt: at };
+  return {
+    ...run,
+    ...activeTrace(),
+    version: plainVersion,
+    status: 'running',
+    startedAt: at,
+    heartbeatAt: at,
+  };
 }
 
 /** Whether a group has not said how it ended. */
@@ -107,6 +118,8 @@ export interface RunView {
   groups: Record<string, Omit<GroupRecord, 'inHand'>>;
   /** What was asked for, of a job that takes a request; else null. */
   request: RunRecord['request'] | null;
+  /** 32 hex digits, if the run was traced. */
+  traceId: string | null;
   reason: string | null;
 }
 
@@ -130,6 +143,7 @@ export function runView(record: RunRecord): RunView {
     counts,
     groups: Object.fromEntries(Object.entries(groups).map(([name, group]) => [name, withoutPiece(group)])),
     request,
+    traceId: traceIdOf(record.traceparent) ?? null,
     reason,
   };
 }

@@ -5,6 +5,7 @@ import { errorText } from '../platform/errorText.ts';
 import type { InstanceOptions } from '../platform/instance.ts';
 import { timeBudget } from '../platform/stopping.ts';
 import { metric, noTelemetry } from '../platform/telemetry.ts';
+import { inSpan } from '../platform/tracing.ts';
 import { closeAbandoned, countTakenOver, runningRuns } from './abandoned.ts';
 import type { Job } from './job.ts';
 import { runGroup } from './runGroup.ts';
@@ -43,15 +44,25 @@ export interface ScheduledRun {
  * @throws an error with the reason of a failed group, because the platform counts failed executions by that. A run that
  * somebody cancelled has not failed.
  */
-export async function runScheduled(
+export function runScheduled(
   job: Job,
+  parts: ScheduledRunParts,
+  signal?: AbortSignal,
+): Promise<ScheduledRun> {
+  const runId = randomUUID();
+  const attributes = { 'run.id': runId, 'job.name': job.name, 'run.trigger': 'timer' };
+  return inSpan('run job', { attributes }, () => runTick(job, runId, parts, signal));
+}
+
+async function runTick(
+  job: Job,
+  runId: string,
   { locks, runs, limitMs, ...parts }: ScheduledRunParts,
   signal?: AbortSignal,
 ): Promise<ScheduledRun> {
   const { name, clock = systemClock, telemetry = noTelemetry } = parts.instance;
   const instance = { name, clock, telemetry };
   using budget = timeBudget(clock, signal, limitMs);
-  const runId = randomUUID();
   const started = clock.monotonic();
   let created: Promise<boolean> | undefined;
   let unrecorded: string | undefined;

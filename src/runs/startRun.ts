@@ -1,5 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { Instance } from '../platform/instance.ts';
+import { activeTrace, inSpan } from '../platform/tracing.ts';
 import { asShown, closeAbandoned, closeRun, runningRuns } from './abandoned.ts';
 import type { Job } from './job.ts';
 import { type ManualRun, newManualRun, runIdFor } from './manualRun.ts';
@@ -35,19 +36,27 @@ export type StartedRun =
   | { kind: 'otherRequest' }
   | { kind: 'bad'; field: 'groups' | 'resume'; error: string };
 
+interface StartRunParts {
+  job: Job;
+  runs: RunStore;
+  orchestrations: Orchestrations;
+  instance: Pick<Instance, 'clock' | 'telemetry'>;
+}
+
 /** Starts a manual run of a job. The same idempotency key stands for the same run, however often it is sent. */
-export async function startRun(
-  {
-    job,
-    runs,
-    orchestrations,
-    instance,
-  }: {
-    job: Job;
-    runs: RunStore;
-    orchestrations: Orchestrations;
-    instance: Pick<Instance, 'clock' | 'telemetry'>;
-  },
+export function startRun(parts: StartRunParts, request: RunRequest): Promise<StartedRun> {
+  const attributes = { 'job.name': parts.job.name, 'run.trigger': 'manual' };
+  return inSpan(
+    'start run',
+    { attributes },
+    () => start(parts, request),
+    (started) =>
+      started.kind === 'started' ? { attributes: { 'run.id': started.runId } } : { failed: started.kind },
+  );
+}
+
+async function start(
+  { job, runs, orchestrations, instance }: StartRunParts,
   request: RunRequest,
 ): Promise<StartedRun> {
   const { dryRun, request: asked } = request;
@@ -57,7 +66,7 @@ export async function startRun(
   const { groups } = chosen;
   await closeAbandoned({ runs, instance }, job, await runningRuns({ runs, instance }, job));
   const runId = runIdFor(request.idempotencyKey);
-  const plain: ManualRun = { job: job.name, runId, groups, dryRun };
+  const plain: ManualRun = { job: job.name, runId, groups, dryRun, ...activeTrace() };
   const run = asked === undefined ? plain : { ...plain, untilDone: true };
   const record = newManualRun(run, new Date(clock.now()).toISOString(), asked);
   const created = await runs.create(record);

@@ -18,6 +18,7 @@ import { lockAddress } from './lockAddress.ts';
 import { scheduleFields } from './readParts.ts';
 import { BadSettings, type Settings } from './settings.ts';
 import { telemetryConnection } from './telemetryConnection.ts';
+import { traceSettings } from './traceSettings.ts';
 
 const defaultPaymentTimeout = 30;
 
@@ -30,6 +31,7 @@ const settingsSchema = z.object({
   cosmos: cosmosConnection,
   serviceBus: serviceBusConnection,
   telemetry: telemetryConnection,
+  traces: traceSettings,
   clientId,
   stripe: z
     .object({ STRIPE_SECRET_KEY: stripeKey(), STRIPE_API_BASE: apiBase('https://api.stripe.com') })
@@ -112,6 +114,7 @@ export function readSettings(
     cosmos: env,
     serviceBus: env,
     telemetry: env,
+    traces: env,
     clientId: env,
     stripe: env,
     STRIPE_WEBHOOK_SECRETS: env.STRIPE_WEBHOOK_SECRETS,
@@ -143,6 +146,7 @@ export function readSettings(
     cosmos: Object.freeze(cosmos),
     serviceBus: Object.freeze(serviceBus),
     telemetry: parsed.data.telemetry,
+    traces: parsed.data.traces,
     clientId: parsed.data.clientId,
     stripe: Object.freeze(stripe),
     webhookSecrets: Object.freeze(parsed.data.STRIPE_WEBHOOK_SECRETS),

@@ -1,4 +1,4 @@
-import type { Connections, TelemetryConnection } from '../platform/connections.ts';
+import type { Connections, TelemetryConnection, TraceSettings } from '../platform/connections.ts';
 import type { LockAddress } from './lockAddress.ts';
 
 /** When the timers fire. */
@@ -11,8 +11,10 @@ export interface Schedules {
 
 /** The checked settings of one process. */
 export interface Settings extends Connections, Schedules {
-  /** Where metrics go. Undefined: nowhere. */
+  /** Where metrics and traces go. Undefined: nowhere. */
   readonly telemetry: TelemetryConnection | undefined;
+  /** Undefined: nothing is traced. */
+  readonly traces: TraceSettings | undefined;
   /** `apiBase` has no trailing slash. */
   readonly stripe: { readonly secretKey: string; readonly apiBase: string };
   /** What signs the events that Stripe sends; several while one is replaced. None: it sends none. */

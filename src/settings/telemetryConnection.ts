@@ -8,7 +8,7 @@ import { expected, reportTo } from './findings.ts';
  * `APPLICATIONINSIGHTS_CONNECTION_STRING`, and `APPLICATIONINSIGHTS_AUTHENTICATION_STRING` (`Authorization=AAD`, with
  * `ClientId=…` for a user-assigned identity), as the Functions host reads them
  * (https://learn.microsoft.com/azure/azure-functions/functions-app-settings#applicationinsights_authentication_string).
- * Undefined without a connection string: metrics then go nowhere.
+ * Undefined without a connection string: metrics and traces then go nowhere.
  */
 export const telemetryConnection = z
   .custom<Env>()

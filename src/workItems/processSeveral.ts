@@ -18,6 +18,7 @@ import { metric } from '../platform/telemetry.ts';
 import type { Done, Effects, RecordedEffect } from './effects.ts';
 import { countPostponed, type NextTry, nextTry, type SendAgain } from './nextTry.ts';
 import { type ReadWorkItem, readWorkItem, type Stage, workItemMessages } from './workItem.ts';
+import { inItemSpan, traceparentOf, withTrace } from './workItemTrace.ts';
 
 /** Work items of one stage that this process does at the same time, over all messages: more would only wait for storage. */
 const sideBySide = 16;
@@ -59,6 +60,8 @@ export function createProcessSeveral({ stages, effects, sendAgain, instance, onc
     if (seen === true) return 'doneBefore';
     const until = clock.monotonic() + mostBeginningMs;
     const tried = await Promise.all(items.map((item) => tryOne(item, { seen, until })));
+    for (const one of tried)
+      if ('message' in one) one.message = withTrace(one.message, traceparentOf(message));
     await sendOn(tried);
     await record(id, tried);
     return 'done';
@@ -76,13 +79,11 @@ export function createProcessSeveral({ stages, effects, sendAgain, instance, onc
       return await limit(async () => {
         if (clock.monotonic() > until) return { kind: 'notBegun', message, delayMs: 0 };
         if (stage.lease) {
-          await once(read);
+          await inItemSpan(item, () => once(read));
           return { kind: 'recorded' };
         }
-        const effect = await run(
-          read,
-          noLease(item.resourceId, { instance: instance.name, job: stage.name }),
-        );
+        const lease = noLease(item.resourceId, { instance: instance.name, job: stage.name });
+        const effect = await inItemSpan(item, () => run(read, lease));
         return { kind: 'done', message, done: { item, effect } };
       });
     } catch (error) {

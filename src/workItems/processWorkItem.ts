@@ -20,6 +20,7 @@ import type { PoisonItems } from './poison.ts';
 import { createProcessSeveral } from './processSeveral.ts';
 import { sendOnce } from './sendOnce.ts';
 import { itemsOf, type ReadWorkItem, readWorkItem, type Stage } from './workItem.ts';
+import { inItemSpan, inMessageSpan } from './workItemTrace.ts';
 
 /** How long a work item waits for the one that has the same lease before it goes back to the queue, in milliseconds. */
 const leaseWaitMs = 5_000;
@@ -56,7 +57,8 @@ export function createProcessWorkItem(parts: WorkItemParts): (message: unknown) 
   return async (message) => {
     try {
       const items = itemsOf(message);
-      return await (items === undefined ? processOne(message) : processSeveral(message, items));
+      if (items === undefined) return await processOne(message);
+      return await inMessageSpan(message, items.length, () => processSeveral(message, items));
     } catch (error) {
       // The queue says nothing about why a message failed, so the error is left where the poison record finds it.
       await poison?.noteFailure(message, error).catch(() => {});
@@ -66,7 +68,8 @@ export function createProcessWorkItem(parts: WorkItemParts): (message: unknown) 
 
   async function processOne(message: unknown): Promise<WorkItemOutcome> {
     try {
-      return await once(readWorkItem(stages, message));
+      const read = readWorkItem(stages, message);
+      return await inItemSpan(read.item, () => once(read));
     } catch (error) {
       const next = nextTry(message, error, { stages, now: clock.now() });
       if (next === undefined) throw error;

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { isNewer, NewerVersion, tolerantObject } from '../documents/storedDocuments.ts';
+import { withTrace } from './workItemTrace.ts';
 
 /**
  * Bytes of a resource's id. It is a partition key of Cosmos DB, which takes 2,048
@@ -40,16 +41,23 @@ const mostBytes = 48_000;
  * they put it off, unchanged, for a process that knows better.
  */
 const severalVersion = 2;
-const frameBytes = Buffer.byteLength(JSON.stringify({ version: severalVersion, items: [] }));
+const anyTraceparent = '-'.repeat(55);
+const frameBytes = Buffer.byteLength(
+  JSON.stringify({ version: severalVersion, traceparent: anyTraceparent, items: [] }),
+);
 const severalSchema = z.object({ version: z.literal(severalVersion), items: z.array(z.unknown()).min(1) });
 
 /**
  * The messages that carry these work items: those of one stage travel together, `{version, items}`, as many as a message
- * holds. One that is alone travels as it is. The same items in the same order give the same messages.
+ * holds. One that is alone travels as it is. With the `traceparent` of the trace that they belong to. The same items in the
+ * same order give the same messages.
  */
-export function workItemMessages(items: readonly unknown[]): unknown[] {
+export function workItemMessages(items: readonly unknown[], traceparent?: string): unknown[] {
+  const several = { version: severalVersion, ...(traceparent === undefined ? {} : { traceparent }) };
   return [...Map.groupBy(items, stageNameOf).values()].flatMap((ofStage) =>
-    portions(ofStage).map((some) => (some.length > 1 ? { version: severalVersion, items: some } : some[0])),
+    portions(ofStage).map((some) =>
+      some.length > 1 ? { ...several, items: some } : withTrace(some[0], traceparent),
+    ),
   );
 }
 

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { type ClaimingRun, claimBatch } from '../../src/claiming/claimBatch.ts';
 import { noClaims } from '../../src/claiming/planClaims.ts';
-import { type ClaimingRun, claimBatch } from '../../src/claiming/processInvoices.ts';
 import { cosmosDocuments } from '../../src/documents/cosmosDocuments.ts';
 import { type Invoice, invoiceSchema, newInvoice } from '../../src/invoice/invoice.ts';
 import { maxAttempts } from '../../src/invoice/maxAttempts.ts';

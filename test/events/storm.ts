@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { startPayments } from '../../local/stripe/index.ts';
-import { claimBatch } from '../../src/claiming/processInvoices.ts';
+import { claimBatch } from '../../src/claiming/claimBatch.ts';
 import { paymentEventStage } from '../../src/events/eventStage.ts';
 import { createReceiveEvent } from '../../src/events/receiveEvent.ts';
 import { type Invoice, invoiceSchema } from '../../src/invoice/invoice.ts';

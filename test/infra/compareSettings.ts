@@ -12,7 +12,11 @@ const notSet: Record<string, string> = {
   WEBSITE_AUTH_ENABLED: 'set by the platform',
   WEBSITE_SITE_NAME: 'set by the platform',
   CONTAINER_NAME: 'set by the platform',
+  OTEL_EXPORTER_OTLP_ENDPOINT: 'a second receiver of traces: none by default',
 };
+
+/** Settings that infra/ sets for the Functions host alone. */
+const forHost = ['OTEL_TRACES_SAMPLER', 'OTEL_TRACES_SAMPLER_ARG'];
 
 /** Settings that infra/ lacks (`missing`), that the code never reads (`unread`), and idle reasons (`idle`). */
 export function settingDifferences(sources: Sources, set: Iterable<string>) {
@@ -20,7 +24,7 @@ export function settingDifferences(sources: Sources, set: Iterable<string>) {
   const given = [...set];
   return {
     missing: read.filter((name) => !given.includes(name) && !(name in notSet)),
-    unread: given.filter((name) => !read.includes(name)),
+    unread: given.filter((name) => !read.includes(name) && !forHost.includes(name)),
     idle: Object.keys(notSet).filter((name) => !read.includes(name)),
   };
 }

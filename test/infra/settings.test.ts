@@ -1,10 +1,12 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { readSettings } from '../../src/settings/readSettings.ts';
 import { isRecord, type Value, variableValue } from './bicep/evaluate.ts';
 import { readInfra } from './bicep/readBicep.ts';
 import { settingDifferences } from './compareSettings.ts';
-import { sources } from './sources.ts';
+import { root, sources } from './sources.ts';
 
 describe('settings', () => {
   const functionApp = readInfra('modules/functionApp.bicep');
@@ -58,6 +60,7 @@ describe('settings', () => {
         connectionString: given.applicationInsightsConnectionString,
         identity: { clientId: given.identityClientId },
       },
+      traces: { sample: 0.1, otlpEndpoint: undefined },
     });
     const local = readSettings({
       AzureWebJobsStorage__accountName: given.storageName,
@@ -71,6 +74,13 @@ describe('settings', () => {
       telemetry: settings.telemetry,
       instanceId: '',
     });
+  });
+
+  test('the host exports OpenTelemetry, every invocation of it, so that its spans and ours are one trace', () => {
+    const hostJson: unknown = JSON.parse(readFileSync(join(root, 'host.json'), 'utf8'));
+    expect(hostJson).toMatchObject({ telemetryMode: 'OpenTelemetry' });
+    const { OTEL_TRACES_SAMPLER: sampler, OTEL_TRACES_SAMPLER_ARG: share } = appSettings;
+    expect([sampler, share]).toEqual(['microsoft.fixed_percentage', '1.0']);
   });
 
   test('the Stripe key is a reference to the vault, without a version', () => {

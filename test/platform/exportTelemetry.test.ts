@@ -1,16 +1,17 @@
 import { gunzipSync } from 'node:zlib';
-import { metrics } from '@opentelemetry/api';
+import { context, metrics } from '@opentelemetry/api';
 import {
   AggregationTemporality,
   DataPointType,
   InMemoryMetricExporter,
   type MetricData,
 } from '@opentelemetry/sdk-metrics';
-import { afterEach, expect, test, vi } from 'vitest';
+import { afterEach, expect, onTestFinished, test, vi } from 'vitest';
 import { z } from 'zod';
 import { appTelemetry } from '../../src/platform/appMetrics.ts';
 import { exportMetrics, exportTelemetry } from '../../src/platform/exportTelemetry.ts';
 import { metric } from '../../src/platform/telemetry.ts';
+import { activeTrace, inSpan } from '../../src/platform/tracing.ts';
 
 afterEach(() => {
   metrics.disable();
@@ -52,7 +53,10 @@ test('Application Insights receives custom metrics with their attributes', async
   const ingestion = fakeIngestion();
   const connectionString =
     'InstrumentationKey=11111111-2222-3333-4444-555555555555;IngestionEndpoint=https://ingestion.invalid/';
-  const stop = await exportTelemetry({ connectionString, identity: undefined }, 'host-1', ingestion);
+  const stop = await exportTelemetry(
+    { telemetry: { connectionString, identity: undefined }, traces: undefined, instance: 'host-1' },
+    ingestion,
+  );
   const telemetry = appTelemetry();
   telemetry.count(metric.leaseLost, { job: 'process-invoices', reason: 'expired' });
   telemetry.record(metric.outboxOldestMs, 70_000);
@@ -70,10 +74,51 @@ test('Application Insights receives custom metrics with their attributes', async
   ]);
 });
 
+test('Application Insights receives spans as dependencies: the host alone reports requests', async () => {
+  vi.stubEnv('APPLICATION_INSIGHTS_NO_STATSBEAT', 'true');
+  const ingestion = fakeIngestion();
+  const connectionString =
+    'InstrumentationKey=11111111-2222-3333-4444-555555555555;IngestionEndpoint=https://ingestion.invalid/';
+  const stop = await exportTelemetry(
+    {
+      telemetry: { connectionString, identity: undefined },
+      traces: { sample: 1, otlpEndpoint: undefined },
+      instance: 'host-1',
+    },
+    ingestion,
+  );
+  onTestFinished(() => context.disable());
+  const parent = '00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01';
+  const links = ['00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01'];
+  await inSpan(
+    'pay invoice',
+    { parent, links, attributes: { 'invoice.id': 'inv-1' } },
+    async () => {},
+    () => ({ failed: 'declined' }),
+  );
+  await stop();
+
+  // The first says which process the spans come from.
+  expect(ingestion.received.at(-1)).toMatchObject({
+    name: 'pay invoice',
+    type: 'InProc',
+    success: false,
+    properties: {
+      'invoice.id': 'inv-1',
+      '_MS.links': expect.stringContaining('0af7651916cd43dd8448eb211c80319c'),
+    },
+  });
+});
+
 test('without a connection no provider is registered', async () => {
   const before = metrics.getMeterProvider();
-  const stop = await exportTelemetry(undefined, 'host-1');
+  const stop = await exportTelemetry({
+    telemetry: undefined,
+    traces: { sample: 1, otlpEndpoint: undefined },
+    instance: 'host-1',
+  });
   expect(metrics.getMeterProvider()).toBe(before);
+  expect(await inSpan('work', {}, async () => activeTrace())).toEqual({});
   await expect(stop()).resolves.toBeUndefined();
 });
 
@@ -95,5 +140,5 @@ function fakeIngestion() {
   return { httpClient, received, addresses };
 }
 
-type Transport = NonNullable<Parameters<typeof exportTelemetry>[2]>;
+type Transport = NonNullable<Parameters<typeof exportTelemetry>[1]>;
 const envelopeList = z.array(z.looseObject({ data: z.looseObject({ baseData: z.unknown() }) }));

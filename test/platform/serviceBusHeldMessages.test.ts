@@ -92,6 +92,14 @@ test('a message that is delivered twice is sent again under one id, and under th
   expect(new Set([...ids, 'a', 'b']).size).toBe(5);
 });
 
+test('a message that is sent again stays in its trace', async () => {
+  const traceparent = `00-${'a'.repeat(32)}-${'b'.repeat(16)}-01`;
+  const sendMessages = vi.fn<ServiceBusSender['sendMessages']>(async () => {});
+  await sendAgain({ sendMessages }, {}, 0, 'a', { traceparent });
+  const properties = { traceparent, 'Diagnostic-Id': traceparent };
+  expect(sendMessages.mock.calls[0]?.[0]).toMatchObject({ applicationProperties: properties });
+});
+
 test('sending again sets a new id, the time to appear and a limit to the wait for the service', async () => {
   const timeout = vi.spyOn(AbortSignal, 'timeout');
   onTestFinished(() => timeout.mockRestore());

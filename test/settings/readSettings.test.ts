@@ -64,6 +64,34 @@ describe('readSettings', () => {
     expect(read({ ...good, APPLICATIONINSIGHTS_CONNECTION_STRING: ' ' }).telemetry).toBeUndefined();
   });
 
+  test('a tenth is traced in detail unless TRACE_SAMPLE says otherwise', () => {
+    const traces = (env: Record<string, string>) => read({ ...good, ...env }).traces;
+    expect(traces({})).toEqual({ sample: 0.1, otlpEndpoint: undefined });
+    for (const [text, sample] of [
+      ['0', 0],
+      ['1', 1],
+      ['1.0', 1],
+      ['.25', 0.25],
+      [' 0.000001 ', 0.000001],
+    ] as const)
+      expect(traces({ TRACE_SAMPLE: text })).toMatchObject({ sample });
+    expect(traces({ TRACE_SAMPLE: 'off' })).toBeUndefined();
+    const endpoint = { OTEL_EXPORTER_OTLP_ENDPOINT: 'http://localhost:4318/' };
+    expect(traces(endpoint)).toEqual({ sample: 0.1, otlpEndpoint: 'http://localhost:4318' });
+  });
+
+  test.each(['1.1', '-0.1', '10%', '1e-3', 'on', '0.1.2'])('TRACE_SAMPLE=%s is refused', (text) => {
+    expect(problemsOf({ ...good, TRACE_SAMPLE: text })).toEqual([
+      `TRACE_SAMPLE: expected a share from 0 to 1, such as 0.1, or off, not "${text}"`,
+    ]);
+  });
+
+  test('an OTLP receiver that is not this machine is reached by https', () => {
+    expect(problemsOf({ ...good, OTEL_EXPORTER_OTLP_ENDPOINT: 'http://collector:4318' })).toEqual([
+      'OTEL_EXPORTER_OTLP_ENDPOINT: expected an https address (http only for this machine), not "http://collector:4318"',
+    ]);
+  });
+
   test('a bad Application Insights connection is named, without its secret', () => {
     const env = {
       ...good,
@@ -82,6 +110,7 @@ describe('readSettings', () => {
       cosmos: { kind: 'connectionString', value: good.Cosmos },
       serviceBus: { kind: 'connectionString', value: good.ServiceBus },
       telemetry: undefined,
+      traces: { sample: 0.1, otlpEndpoint: undefined },
       clientId: undefined,
       stripe: { secretKey: good.STRIPE_SECRET_KEY, apiBase: 'https://api.stripe.com' },
       webhookSecrets: [],

@@ -1,5 +1,5 @@
 import { type Charge, startPayments } from '../../local/stripe/index.ts';
-import { claimBatch } from '../../src/claiming/processInvoices.ts';
+import { claimBatch } from '../../src/claiming/claimBatch.ts';
 import type { Invoice } from '../../src/invoice/invoice.ts';
 import { cosmosInvoiceStore } from '../../src/invoice/store/cosmosInvoiceStore.ts';
 import { defaultSettlementPolicy } from '../../src/paying/decideSettlement.ts';

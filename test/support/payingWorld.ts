@@ -1,5 +1,5 @@
 import { startPayments } from '../../local/stripe/index.ts';
-import { type ClaimingRun, claimBatch } from '../../src/claiming/processInvoices.ts';
+import { type ClaimingRun, claimBatch } from '../../src/claiming/claimBatch.ts';
 import { type FollowUps, followUpsOf } from '../../src/followUps/followUps.ts';
 import { receiptFollowUp } from '../../src/followUps/receipts.ts';
 import { webhookFollowUp } from '../../src/followUps/webhook.ts';

@@ -52,6 +52,21 @@ function worker(world: VirtualLocks = virtualLocks()) {
   return { world, done, before, sent, queue, work };
 }
 
+const traceparent = `00-${'a'.repeat(32)}-${'b'.repeat(16)}-01`;
+
+test('what is sent again takes the trace of its message along', async () => {
+  const { before, sent, work } = worker();
+  const { items, id } = several(3);
+  const [message] = workItemMessages(items, traceparent);
+  before.set(id(0), fails(new Error('a bug')));
+  before.set(id(1), fails(new NotNow('away')));
+  await work(message);
+  expect(sent.map((one) => one.message)).toEqual([
+    { ...items[0], traceparent },
+    expect.objectContaining({ ...items[1], traceparent }),
+  ]);
+});
+
 const fails = (error: Error) => () => {
   throw error;
 };

@@ -13,6 +13,7 @@ const item = (resourceId: string, stage = 'stamp', input: Record<string, string>
   stage,
   input,
 });
+const aTrace = `00-${'a'.repeat(32)}-${'b'.repeat(16)}-01`;
 const apart = (message: unknown) => itemsOf(message) ?? [message];
 
 const anItem = fc.record({
@@ -24,13 +25,13 @@ const anItem = fc.record({
 describe('the messages of work items', () => {
   test('no item is lost, doubled or changed; each message has one stage and fits into the queue', () => {
     fc.assert(
-      fc.property(fc.array(anItem, { maxLength: 60 }), (items) => {
-        const messages = workItemMessages(items);
+      fc.property(fc.array(anItem, { maxLength: 60 }), fc.constantFrom(undefined, aTrace), (items, trace) => {
+        const messages = workItemMessages(items, trace);
         for (const stage of ['stamp', 'ring', 'look up']) {
           const ofStage = messages
             .flatMap(apart)
             .filter((one) => JSON.stringify(one).includes(`"stage":"${stage}"`));
-          expect(ofStage).toEqual(items.filter((one) => one.stage === stage));
+          expect(ofStage).toMatchObject(items.filter((one) => one.stage === stage));
         }
         for (const message of messages) {
           const stages = apart(message).map((one) => (one as { stage: string }).stage);
@@ -38,7 +39,7 @@ describe('the messages of work items', () => {
           const text = Buffer.from(JSON.stringify(message)).toString('base64');
           expect(text.length).toBeLessThanOrEqual(largest);
         }
-        expect(workItemMessages(items)).toEqual(messages);
+        expect(workItemMessages(items, trace)).toEqual(messages);
       }),
       { numRuns: 60 },
     );
@@ -47,6 +48,16 @@ describe('the messages of work items', () => {
   test('items of one stage are one message, with the version that makes an older release put it off', () => {
     const items = [item('a'), item('b'), item('c')];
     expect(workItemMessages(items)).toEqual([{ version: 2, items }]);
+  });
+
+  test('a traceparent travels once with several items, and in an item that is alone unless it has its own', () => {
+    const traceparent = '00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01';
+    const items = [item('a'), item('b')];
+    expect(workItemMessages(items, traceparent)).toEqual([{ version: 2, traceparent, items }]);
+    expect(workItemMessages([item('a')], traceparent)).toEqual([{ ...item('a'), traceparent }]);
+    const own = { ...item('a'), traceparent: 'its own' };
+    expect(workItemMessages([own], traceparent)).toEqual([own]);
+    expect(itemsOf({ version: 2, traceparent, items })).toEqual(items);
   });
 
   test('an item that is alone travels as it is, which every release can do', () => {

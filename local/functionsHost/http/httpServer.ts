@@ -65,7 +65,10 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
         return true;
       }
       const result = await invoker
-        .invoke(fn, { data: { http: toHttpData(request, url, params, body) } })
+        .invoke(fn, {
+          data: { http: toHttpData(request, url, params, body) },
+          traceparent: request.headers.traceparent,
+        })
         .catch(() => undefined);
       // The error is in the log; none of it leaves the host.
       if (result === undefined) answerEmpty(response, 500);

@@ -50,6 +50,7 @@ export async function answerWithStream(
     process,
     data: { http: {} },
     triggerMetadata: metadataOf(request, params),
+    traceparent: request.headers.traceparent,
   });
   // The error of the function is in the log.
   await Promise.all([forwarded, invoked.catch(() => undefined)]);

@@ -47,6 +47,7 @@ export function createServiceBusListener(listener: ServiceBusListenerOptions): T
       await invoker.invoke(fn, {
         data: messageData(message.body, dataType),
         triggerMetadata: messageMetadata(message),
+        traceparent: message.applicationProperties?.['Diagnostic-Id'],
       });
       return 'succeeded';
     } catch {

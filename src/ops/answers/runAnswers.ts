@@ -25,6 +25,7 @@ export const runAnswer = z.object({
   counts,
   groups: z.record(z.string(), group),
   request: z.unknown().describe('What a bulk run was asked to do; else null'),
+  traceId: z.string().nullable().describe('Of the trace of the run, if tracing is on'),
   reason: z.string().nullable(),
 });
 export type RunAnswer = z.infer<typeof runAnswer>;

@@ -17,6 +17,7 @@ const names: readonly (readonly [field: string, label: string])[] = [
   ['fence', 'fence'],
   ['runId', 'run'],
   ['batchId', 'batch'],
+  ['traceparent', 'trace'],
 ];
 
 /** The facts of an entry, in the order in which people look for them. Pure. */
@@ -24,6 +25,8 @@ export function timelineFacts(entry: TimelineEntry): { label: string; value: str
   return names.flatMap(([field, label]) => {
     const value = entry[field];
     if (value === undefined || value === null || value === '') return [];
-    return [{ label, value: typeof value === 'string' ? value : JSON.stringify(value) }];
+    const text = typeof value === 'string' ? value : JSON.stringify(value);
+    // Of a traceparent, the id that people search for.
+    return [{ label, value: field === 'traceparent' ? (text.split('-')[1] ?? text) : text }];
   });
 }

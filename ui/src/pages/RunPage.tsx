@@ -127,6 +127,14 @@ function Details({ run }: { run: RunAnswer }) {
         <dd>
           <Time at={run.heartbeatAt} />
         </dd>
+        {run.traceId !== null && (
+          <>
+            <dt>Trace</dt>
+            <dd>
+              <CopyId id={run.traceId} />
+            </dd>
+          </>
+        )}
       </dl>
       <h2>Groups</h2>
       <Table

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { claimBatch } from '../../../../src/claiming/processInvoices.ts';
+import { claimBatch } from '../../../../src/claiming/claimBatch.ts';
 import { retryInvoice } from '../../../../src/corrections/retryInvoice.ts';
 import { followUpsOf } from '../../../../src/followUps/followUps.ts';
 import { firstPaymentState, type Invoice } from '../../../../src/invoice/invoice.ts';

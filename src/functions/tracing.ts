@@ -1,0 +1,8 @@
+import { app } from '@azure/functions';
+import { inTrace } from '../platform/tracing.ts';
+
+/** The host has a span of each invocation. What a function does belongs to its trace. */
+app.hook.preInvocation((invocation) => {
+  const { traceParent } = invocation.invocationContext.traceContext ?? {};
+  invocation.functionHandler = inTrace(traceParent, invocation.functionHandler);
+});

@@ -1,0 +1,96 @@
+/**
+ * Which spans are exported:
+ *
+ *   spans of runs, groups, batches and messages (a tenth of a span for each invoice): all
+ *   spans of one invoice or one work item:                                           a share, and every one that has failed
+ *
+ * So each trace is whole down to its batches, and no failure is missing. Whether a span of an invoice is exported follows from
+ * the ids of the trace and the invoice: its payment, its receipt and its notification are exported together or not at all,
+ * whichever processes they happen in. The decision of the Functions host plays no part: it marks nearly everything as not
+ * sampled.
+ */
+import { type Attributes, type Context, type Link, type SpanKind, TraceFlags } from '@opentelemetry/api';
+import {
+  type ReadableSpan,
+  type Sampler,
+  SamplingDecision,
+  type Span,
+  type SpanProcessor,
+} from '@opentelemetry/sdk-trace-base';
+
+/** The attributes that name the one thing that a span is about. */
+const oneOfMany = ['invoice.id', 'work_item.resource'] as const;
+
+/** `SpanStatusCode.ERROR` of the API. */
+const failed = 2;
+
+/** What the ids of a trace and of one thing in it amount to, from 0 to below 1: FNV-1a, the same in every process. Pure. */
+export function shareOf(traceId: string, id: string): number {
+  let hash = 0x811c9dc5;
+  for (const char of `${traceId}/${id}`) {
+    hash = Math.imul(hash ^ (char.codePointAt(0) ?? 0), 0x01000193);
+  }
+  // The last characters would hardly reach the upper bits.
+  hash = Math.imul(hash ^ (hash >>> 16), 0x45d9f3b);
+  return ((hash ^ (hash >>> 16)) >>> 0) / 2 ** 32;
+}
+
+/** Whether a span is exported if it does not fail. Pure. */
+export function isSampled(traceId: string, attributes: Attributes, ratio: number): boolean {
+  const id = oneOfMany.map((name) => attributes[name]).find((one) => typeof one === 'string');
+  return id === undefined || shareOf(traceId, id) < ratio;
+}
+
+/** Records every span; those that are not sampled are exported only if they fail. */
+export function detailSampler(ratio: number): Sampler {
+  return {
+    shouldSample(
+      _context: Context,
+      traceId: string,
+      _name: string,
+      _kind: SpanKind,
+      attributes: Attributes,
+      _links: Link[],
+    ) {
+      const sampled = isSampled(traceId, attributes, ratio);
+      return { decision: sampled ? SamplingDecision.RECORD_AND_SAMPLED : SamplingDecision.RECORD };
+    },
+    toString: () => `detailSampler(${ratio})`,
+  };
+}
+
+/**
+ * Passes on what is sampled, and what has failed. A sampled detail that has not failed stands for others: Application
+ * Insights multiplies it by the rate in `_MS.sampleRate`.
+ */
+export function keepFailures(next: SpanProcessor, ratio: number): SpanProcessor {
+  return {
+    onStart: (span: Span, parent: Context) => next.onStart(span, parent),
+    onEnd(span) {
+      if (span.status.code === failed) next.onEnd(sampledView(span));
+      else if (isSampledSpan(span)) next.onEnd(isDetail(span) && ratio < 1 ? ratedView(span, ratio) : span);
+    },
+    forceFlush: () => next.forceFlush(),
+    shutdown: () => next.shutdown(),
+  };
+}
+
+function isSampledSpan(span: ReadableSpan): boolean {
+  return (span.spanContext().traceFlags & TraceFlags.SAMPLED) !== 0;
+}
+
+function isDetail({ attributes }: ReadableSpan): boolean {
+  return oneOfMany.some((name) => name in attributes);
+}
+
+/** The span as one that is sampled: processors pass over the others. */
+function sampledView(span: ReadableSpan): ReadableSpan {
+  if (isSampledSpan(span)) return span;
+  const context = { ...span.spanContext(), traceFlags: TraceFlags.SAMPLED };
+  return Object.create(span, { spanContext: { value: () => context } }) as ReadableSpan;
+}
+
+function ratedView(span: ReadableSpan, ratio: number): ReadableSpan {
+  const attributes = { ...span.attributes, '_MS.sampleRate': ratio * 100 };
+  return Object.create(span, { attributes: { value: attributes } }) as ReadableSpan;
+}

@@ -1,0 +1,84 @@
+/**
+ * Where code reports what it does as spans of a trace. Like the API of OpenTelemetry, the tracer is registered once for the
+ * process, and which span is active follows the asynchronous calls. So no signature carries it, and code that somebody else
+ * wrote keeps the trace. Without a tracer all of this does nothing.
+ *
+ * Across processes a trace travels as a `traceparent` (https://www.w3.org/TR/trace-context/): in outbox messages, on the
+ * messages of queues, in the records of runs and in the timelines of invoices. Readers treat it as optional.
+ */
+import type { Attributes } from './telemetry.ts';
+
+/** How a span begins. No secrets and no customer data: ids of invoices, batches and runs may be in attributes. */
+export interface SpanStart {
+  /** `producer`: it sends a message. Default: work in this process. */
+  kind?: 'producer';
+  attributes?: Attributes;
+  /** The traceparent to go on with, from a message or a record. Default: the active span. */
+  parent?: string | undefined;
+  /** Traceparents of other traces that it belongs to. */
+  links?: readonly string[];
+}
+
+/** What the result of its work says about a span. */
+export interface SpanEnd {
+  attributes?: Attributes;
+  /** Marks it as failed, by a word from the code, never with a text from outside. */
+  failed?: string | undefined;
+}
+
+/** Asked once the work of a span is done. A rejection marks the span as failed without it. */
+export type Conclude<T> = (result: T) => SpanEnd;
+
+export interface Tracer {
+  /** Does work in a span. What comes back is what the work returns. */
+  span<T>(name: string, start: SpanStart, work: () => Promise<T>, conclude?: Conclude<T>): Promise<T>;
+  /** The active span; undefined if there is none. */
+  active(): { readonly traceparent: string; set(attributes: Attributes): void } | undefined;
+  /** The same function, which then runs as part of the trace of this traceparent. */
+  continued<Fn extends (...args: never[]) => unknown>(traceparent: string, fn: Fn): Fn;
+}
+
+const noTracer: Tracer = {
+  span: (_name, _start, work) => work(),
+  active: () => undefined,
+  continued: (_traceparent, fn) => fn,
+};
+
+let registered = noTracer;
+
+/** Registers the tracer of this process. The result takes it away. */
+export function registerTracer(tracer: Tracer): () => void {
+  registered = tracer;
+  return () => {
+    if (registered === tracer) registered = noTracer;
+  };
+}
+
+/** Does work in a span. */
+export function inSpan<T>(
+  name: string,
+  start: SpanStart,
+  work: () => Promise<T>,
+  conclude?: Conclude<T>,
+): Promise<T> {
+  return registered.span(name, start, work, conclude);
+}
+
+/** Adds attributes to the active span. */
+export function noteInSpan(attributes: Attributes): void {
+  registered.active()?.set(attributes);
+}
+
+/** What to store, so that later work goes on with the active trace: `{ traceparent }`, or nothing if there is no trace. */
+export function activeTrace(): { readonly traceparent?: string } {
+  const active = registered.active();
+  return active === undefined ? {} : { traceparent: active.traceparent };
+}
+
+/** The same function, as part of a trace that began elsewhere. */
+export function inTrace<Fn extends (...args: never[]) => unknown>(
+  traceparent: string | undefined,
+  fn: Fn,
+): Fn {
+  return traceparent === undefined ? fn : registered.continued(traceparent, fn);
+}

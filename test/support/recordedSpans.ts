@@ -1,0 +1,29 @@
+import { context } from '@opentelemetry/api';
+import { InMemorySpanExporter } from '@opentelemetry/sdk-trace-base';
+import { exportTraces } from '../../src/platform/exportTraces.ts';
+
+/** Registers a tracer for this process. `finish` ends that, and returns what would have been exported. */
+export async function recordSpans({ sample = 1 }: { sample?: number } = {}) {
+  const exporter = new InMemorySpanExporter();
+  let exported: ReturnType<InMemorySpanExporter['getFinishedSpans']> = [];
+  // It forgets everything when it is shut down.
+  exporter.shutdown = async () => {
+    exported = exporter.getFinishedSpans();
+  };
+  const stop = await exportTraces([exporter], { sample, instance: 'test' });
+  return {
+    async finish() {
+      await stop();
+      context.disable();
+      return exported.map((span) => ({
+        name: span.name,
+        kind: span.kind,
+        ...span.spanContext(),
+        parentSpanId: span.parentSpanContext?.spanId,
+        attributes: span.attributes,
+        links: span.links.map((link) => link.context.traceId),
+        failed: span.status.code === 2 ? span.status.message : undefined,
+      }));
+    },
+  };
+}
