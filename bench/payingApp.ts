@@ -22,7 +22,9 @@ export interface PayingApp extends AsyncDisposable {
   /** Requests to the invoices container so far. */
   cosmosRequests(): Promise<number>;
   /** Starts the only host, with timers that never fire. */
-  startHost(): Promise<void>;
+  startHost(env?: Record<string, string>): Promise<void>;
+  /** Stops it, so that another one can be started. */
+  stopHost(): Promise<void>;
   /** Runs the job once; `count` due invoices must be stored. @throws if payments stall before all are paid */
   payDue(count: number): Promise<Measured>;
 }
@@ -56,10 +58,13 @@ export async function startPayingApp(): Promise<PayingApp> {
     cosmosRequests,
     importDue: (prefix, count) => app.importDue(prefix, count),
 
-    async startHost() {
-      const host = await app.startHost('bench-host', { INVOICE_SCHEDULE: never, OUTBOX_SCHEDULE: never });
+    async startHost(env = {}) {
+      const timers = { INVOICE_SCHEDULE: never, OUTBOX_SCHEDULE: never };
+      const host = await app.startHost('bench-host', { ...env, ...timers });
       port = host.port;
     },
+
+    stopHost: () => app.stopHosts(),
 
     async payDue(count) {
       const chargesBefore = await charges();

@@ -298,6 +298,7 @@ module alerts 'modules/alerts.bicep' = {
     shardGroups: shardGroups
     lockContentionThreshold: lockContentionThreshold
     paymentRate: paymentRate
+    runbookUrl: 'https://${functionApp.outputs.hostName}/api/ops/ui/runbook'
   }
 }
 

@@ -9,6 +9,8 @@ param invoiceIntervalSeconds int
 param shardGroups int
 param lockContentionThreshold int
 param paymentRate int
+@description('The runbook in the dashboard of the app. Each alert links to its own entry.')
+param runbookUrl string
 
 resource actionGroup 'Microsoft.Insights/actionGroups@2023-01-01' = {
   name: 'ag-payonce'
@@ -425,7 +427,7 @@ resource rules 'Microsoft.Insights/scheduledQueryRules@2021-08-01' = [
     kind: 'LogAlert'
     properties: {
       displayName: 'payonce: ${alert.title}'
-      description: alert.look
+      description: '${alert.look} What to do: ${runbookUrl}#alerts-${alert.name}'
       severity: alert.severity
       enabled: true
       autoMitigate: true
@@ -448,6 +450,9 @@ resource rules 'Microsoft.Insights/scheduledQueryRules@2021-08-01' = [
       }
       actions: {
         actionGroups: [actionGroup.id]
+        customProperties: {
+          runbook_url: '${runbookUrl}#alerts-${alert.name}'
+        }
       }
     }
   }
@@ -458,7 +463,7 @@ resource deadLetters 'Microsoft.Insights/metricAlerts@2018-03-01' = {
   location: 'global'
   tags: tags
   properties: {
-    description: 'Look first at GET ops/dead-letters: each message has a reason. Send it back with POST ops/dead-letters/redrive.'
+    description: 'Look first at GET ops/dead-letters: each message has a reason. Send it back with POST ops/dead-letters/redrive. What to do: ${runbookUrl}#alerts-dead-letters'
     severity: 2
     enabled: true
     autoMitigate: true
@@ -488,6 +493,9 @@ resource deadLetters 'Microsoft.Insights/metricAlerts@2018-03-01' = {
     actions: [
       {
         actionGroupId: actionGroup.id
+        webHookProperties: {
+          runbook_url: '${runbookUrl}#alerts-dead-letters'
+        }
       }
     ]
   }

@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
-import { anchorOf, readMarkdown } from '../../ui/src/format/markdown.ts';
+import { readMarkdown } from '../../ui/src/format/markdown.ts';
+import { runbookEntries } from '../support/runbookEntries.ts';
 
 describe('the runbook in the dashboard', () => {
   test('headings, paragraphs and tables, with code, strong text and links', () => {
@@ -36,14 +37,7 @@ describe('the runbook in the dashboard', () => {
   });
 
   test('every link of the banner leads to an entry of it', () => {
-    const entries = new Set<string>();
-    let section = '';
-    for (const block of readMarkdown(readFileSync('docs/operations.md', 'utf8'))) {
-      if (block.kind === 'heading') section = block.id;
-      if (block.kind !== 'table') continue;
-      for (const [first = []] of block.rows)
-        entries.add(`${section}-${anchorOf(first.map(({ text }) => text).join(''))}`);
-    }
+    const entries = runbookEntries();
     const banner = readFileSync('ui/src/parts/AttentionList.tsx', 'utf8');
     const linked = [...banner.matchAll(/runbook: '([^']+)'/g)].map(([, id]) => id);
     expect(linked.length).toBeGreaterThan(5);

@@ -9,6 +9,7 @@ import { groupRecordSchema } from '../../src/runs/runRecord.ts';
 import { alertRules } from '../support/alertRules.ts';
 import { anInstance } from '../support/anInstance.ts';
 import { fastPayments, plentyOfRoom } from '../support/plentyOfRoom.ts';
+import { runbookEntries } from '../support/runbookEntries.ts';
 import { infraDir, readInfra } from './bicep/readBicep.ts';
 import { allSources, root } from './sources.ts';
 
@@ -90,6 +91,23 @@ describe('alerts', () => {
 
   test.each(alerts)('$name says what to look at first', ({ look }) => {
     expect(look).toMatch(/^Look first at /);
+  });
+
+  test('each links to its entry in the runbook of the dashboard, in what people read and in what tools get', () => {
+    expect(readInfra('main.bicep').modules.get('alerts')?.body.text).toContain(
+      `runbookUrl: 'https://\${functionApp.outputs.hostName}/api/ops/ui/runbook'`,
+    );
+    expect(readFileSync(join(root, 'ui/src/Routes.tsx'), 'utf8')).toContain("case 'runbook':");
+    const link = `\${runbookUrl}#alerts-\${alert.name}`;
+    expect(ruleBody()).toContain(`What to do: ${link}'`);
+    expect(ruleBody()).toMatch(
+      /customProperties: \{\s+runbook_url: '\$\{runbookUrl\}#alerts-\$\{alert\.name\}'/,
+    );
+    const ofDeadLetters = file.resources.get('deadLetters')?.body.text ?? '';
+    expect(ofDeadLetters.split(`\${runbookUrl}#alerts-dead-letters`)).toHaveLength(3);
+    const entries = runbookEntries();
+    const linked = [...alerts.map(({ name }) => name), 'dead-letters'].map((name) => `alerts-${name}`);
+    expect(linked.filter((id) => !entries.has(id))).toEqual([]);
   });
 
   test.each(alerts)('$name has no placeholder left, and ends by filtering for problems', ({ query }) => {
