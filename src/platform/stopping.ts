@@ -78,6 +78,7 @@ export interface Stopping {
   work: (withinMs: number) => Promise<void>;
   /** What the work has left to be sent. */
   backlog: { drained(withinMs: number): Promise<void> };
+  /** The last metrics; and beside them the last spans, which matter less and delay nothing. */
   sendMetrics: () => Promise<void>;
   cloud: { close(): Promise<void> };
 }

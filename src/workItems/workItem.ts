@@ -53,10 +53,10 @@ const severalSchema = z.object({ version: z.literal(severalVersion), items: z.ar
  * same order give the same messages.
  */
 export function workItemMessages(items: readonly unknown[], traceparent?: string): unknown[] {
-  const several = { version: severalVersion, ...(traceparent === undefined ? {} : { traceparent }) };
+  const trace = traceparent === undefined ? {} : { traceparent };
   return [...Map.groupBy(items, stageNameOf).values()].flatMap((ofStage) =>
     portions(ofStage).map((some) =>
-      some.length > 1 ? { ...several, items: some } : withTrace(some[0], traceparent),
+      some.length > 1 ? { version: severalVersion, items: some, ...trace } : withTrace(some[0], traceparent),
     ),
   );
 }
