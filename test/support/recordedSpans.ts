@@ -12,7 +12,7 @@ export async function recordSpans({ sample = 1 }: { sample?: number } = {}) {
   };
   const stop = await exportTraces([exporter], { sample, instance: 'test' });
   return {
-    async finish() {
+    finish: async () => {
       await stop();
       context.disable();
       return exported.map((span) => ({
