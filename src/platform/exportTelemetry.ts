@@ -51,12 +51,12 @@ export async function exportTelemetry(
 }
 
 async function azureExporters(
-  { connectionString, identity }: TelemetryConnection,
+  connection: TelemetryConnection,
   transport: Pick<AzureMonitorExporterOptions, 'httpClient'>,
 ) {
-  const { AzureMonitorMetricExporter, AzureMonitorTraceExporter } = await import(
-    '@azure/monitor-opentelemetry-exporter'
-  );
+  const { connectionString, identity } = connection;
+  const { AzureMonitorMetricExporter } = await import('@azure/monitor-opentelemetry-exporter');
+  const { AzureMonitorTraceExporter } = await import('@azure/monitor-opentelemetry-exporter');
   const credential = identity === undefined ? undefined : await credentialOf(identity.clientId);
   const options = {
     connectionString,

@@ -81,7 +81,7 @@ const needs: readonly Need[] = [
     scope: 'vault',
   },
   {
-    call: /new AzureMonitorMetricExporter\(/,
+    call: /new AzureMonitor(Metric|Trace)Exporter\(/,
     role: 'Monitoring Metrics Publisher',
     id: '3913510d-42f4-4e42-8a64-420c390055eb',
     scope: 'applicationInsights',
