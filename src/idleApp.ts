@@ -11,6 +11,7 @@ import { noTelemetry, type Telemetry } from './platform/telemetry.ts';
 import type { QueueReturns, ReturnMessage } from './queueReturns.ts';
 import type { BadSettings, Schedules } from './settings/settings.ts';
 import type { WorkItemOutcome } from './workItems/processWorkItem.ts';
+import { sendOnce } from './workItems/sendOnce.ts';
 
 /** What timers return: nothing was done, and why. */
 export interface Waiting {
@@ -72,6 +73,10 @@ export function idleApp(
     }
     return { putOff: bad.message };
   };
+  // Lost answers must not make more and more copies in all the days that the app waits.
+  const [workItems, poison] = [returns.workItems, returns.poison].map(
+    (send) => send && sendOnce(send, clock),
+  );
   const unavailable = problemResponse(problem(503, bad.message, fieldErrors(bad)));
   const ops: Pick<App['ops'], 'getHealth'> = { getHealth: async () => healthOf(bad) };
   return {
@@ -94,11 +99,11 @@ export function idleApp(
       );
     },
     async processWorkItem(message: unknown): Promise<WorkItemOutcome> {
-      await putOff(returns.workItems, message, holdItemMs);
+      await putOff(workItems, message, holdItemMs);
       return 'putOff';
     },
     async recordPoison(message: unknown, _messageId: string): Promise<string> {
-      await putOff(returns.poison, message, holdItemMs);
+      await putOff(poison, message, holdItemMs);
       return `it stays in the poison queue: ${bad.message}`;
     },
     runJobGroup: (_task: unknown): Promise<never> => hold(holdItemMs),
