@@ -5,7 +5,7 @@ import { type BatchDone, type InTransaction, runBatch, runBulk } from './batch.t
 import type { Container } from './container.ts';
 import { badRequest, CosmosError, notCovered, subStatus } from './errors.ts';
 import { pageSizeOf, readChangeFeed, readFeed } from './feeds.ts';
-import { requireSortIndex } from './indexingPolicy.ts';
+import { isIndexedBy, requireSortIndex } from './indexingPolicy.ts';
 import {
   createItem,
   type Done,
@@ -103,19 +103,24 @@ export function createDataPlane(db: DatabaseSync, now: () => number) {
           'true, specify x-ms-documentdb-partitionkey, or revise your query to avoid this exception.',
       );
     }
-    const { json: docs, continuation } = queryToJson(
+    const {
+      json: docs,
+      continuation,
+      visited,
+    } = queryToJson(
       db,
       {
         table: container.table.name,
         partition,
         nowSeconds,
         requireSortIndex: (sorted) => requireSortIndex(container.definition.indexingPolicy, sorted),
+        isIndexed: (path) => isIndexedBy(container.definition.indexingPolicy, path),
       },
       parseQuery(body),
       { maxItems: pageSize, continuation: headerOf(headers, 'x-ms-continuation') },
     );
     const bytes = docs.reduce((sum, { length }) => sum + length, 0);
-    return feedAnswer(container, docs, queryCharge(docs.length, bytes), continuation);
+    return feedAnswer(container, docs, queryCharge(visited, bytes), continuation);
   }
 
   function changeFeed(container: Container, headers: IncomingHttpHeaders): Answer {

@@ -79,6 +79,7 @@ export async function startCosmos({
         const target = catalog.owner(database, id);
         const item = route.kind === 'item' ? route.item : undefined;
         const answer = dataPlane(operation, target, item, { method, headers, body });
+        stats.charge(id, Number(answer.headers?.['x-ms-request-charge'] ?? 0));
         return { ...answer, headers: { ...answer.headers, ...sessionHeaders(target) } };
       },
     };

@@ -74,10 +74,11 @@ export function patchBody(patch: Patch): { condition?: string; operations: Patch
 }
 
 /** At most ten of them (https://learn.microsoft.com/azure/cosmos-db/partial-document-update-faq). */
-function patchOperations({ set = {}, remove = [], append }: Patch): PatchOperation[] {
+function patchOperations({ set = {}, remove = [], increment = {}, append }: Patch): PatchOperation[] {
   return [
     ...Object.entries(set).map(([path, value]) => ({ op: 'set' as const, path: pathOf(path), value })),
     ...remove.map((path) => ({ op: 'remove' as const, path: pathOf(path) })),
+    ...Object.entries(increment).map(([path, value]) => ({ op: 'incr' as const, path: pathOf(path), value })),
     ...(append === undefined
       ? []
       : [{ op: 'add' as const, path: `${pathOf(append.path)}/-`, value: append.value }]),

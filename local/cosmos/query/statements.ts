@@ -27,6 +27,8 @@ export type QuerySource = {
   partition: string | undefined;
   /** Set for a table of one row, where an index costs more per write than it saves. */
   unindexed?: boolean;
+  /** Whether the container's indexes have a property, as names. Absent: they have all. */
+  isIndexed?: (path: readonly string[]) => boolean;
   /** Throws if the container's indexes cannot serve what the query sorts by. */
   requireSortIndex?: (sorted: readonly SortedPath[]) => void;
 };
@@ -66,15 +68,17 @@ function served(prepared: PreparedQuery, { requireSortIndex }: QuerySource): Pre
   return prepared;
 }
 
-/** `$."payment"."id"` as names. Keys that are no stored properties need no index. */
+/** Keys that are no stored properties need no index. */
 function sortedPaths({ orderBy }: CompiledSelect): SortedPath[] {
-  return orderBy.flatMap(({ path, descending }) => {
-    if (path === undefined) return [];
-    const parts = [...path.matchAll(/\."((?:[^"\\]|\\.)*)"|(\[\d+\])/g)];
-    return [
-      { path: parts.map(([, name, element]) => (element === undefined ? (name ?? '') : '[]')), descending },
-    ];
-  });
+  return orderBy.flatMap(({ path, descending }) =>
+    path === undefined ? [] : [{ path: namesOf(path), descending }],
+  );
+}
+
+/** `$."payment"."id"` as names. */
+function namesOf(path: string): string[] {
+  const parts = [...path.matchAll(/\."((?:[^"\\]|\\.)*)"|(\[\d+\])/g)];
+  return parts.map(([, name, element]) => (element === undefined ? (name ?? '') : '[]'));
 }
 
 /** A query too deep for the stack or for SQLite's parser is a bad query: the service refuses it too. */
@@ -103,7 +107,8 @@ function compileQuery(
   const to = newCompilation(parameters);
   const byPartition = source.partition !== undefined;
   const select = compileSelect(query, undefined, { table: source.table, partition: byPartition }, to);
-  if (source.unindexed !== true) ensureIndex(db, source.table, indexFor(select, byPartition));
+  const indexed = (path: string) => source.isIndexed?.(namesOf(path)) !== false;
+  if (source.unindexed !== true) ensureIndex(db, source.table, indexFor(select, byPartition, indexed));
   const columns = hasPlaces(select) ? placeColumns(select) : [];
   const { from } = position;
   const parts = 'after' in from ? resume(select, from.after) : [{ select, condition: '' }];

@@ -8,6 +8,9 @@ import type { Page } from '../../documents/pages.ts';
 import type { Fence, Tally } from '../../locking/fence.ts';
 import type { OutboxMessage } from '../../outbox/outboxMessage.ts';
 import type { Starting, ToStart } from '../callStart.ts';
+import type { DayFigure } from '../figures/readFigures.ts';
+import type { Recounted } from '../figures/recountShard.ts';
+import type { Tended } from '../figures/tendFigures.ts';
 import type { Invoice, InvoiceContent } from '../invoice.ts';
 import type { InvoiceChange, Standing } from '../invoiceChange.ts';
 import type { Added, AddOptions } from './adding.ts';
@@ -37,7 +40,7 @@ export interface InvoiceStore {
   /** Takes back a start whose calls were not made. No rejection for the store's sake: what stays counts as called. */
   giveBack(started: Pick<Started, 'starting' | 'held'> & { shard: string }): Promise<void>;
   /** Writes what became of some invoices of a batch. @throws {NoClearAnswer} */
-  settle<T extends { invoiceId: string }>(request: SettleRequest<T>): Promise<Settled<T>>;
+  settle<T extends SettledItem>(request: SettleRequest<T>): Promise<Settled<T>>;
   /** Changes one invoice, decided on what is stored. @throws {NoClearAnswer} {NewerVersion} */
   update<R>(id: string, request: UpdateRequest<R>): Promise<Updated<R>>;
   /** Changes some invoices of one shard together, each decided on what is stored. @throws {NoClearAnswer} */
@@ -62,8 +65,20 @@ export interface InvoiceStore {
    * it is when its page is read. @throws {NewerVersion} {UnreadableInvoice}
    */
   movements(query: MovementQuery): AsyncIterable<readonly Movement[]>;
-  /** How many invoices there are, over all shards, at `now` (ISO 8601, UTC). */
+  /**
+   * How many invoices there are, over all shards, at `now` (ISO 8601, UTC). Read from figures that each write keeps
+   * (figures/figureDocument.ts), so the number of invoices does not matter.
+   */
   figures(now: string): Promise<InvoiceFigures>;
+  /**
+   * What was moved on each of these days (`YYYY-MM-DD`, both included), from the same figures; undefined where they cannot be
+   * relied on, and `movements` has to be read.
+   */
+  dayFigures(days: { from: string; to: string }): Promise<DayFigure[] | undefined>;
+  /** Counts the invoices of a shard, and puts its figures right. @throws {NewerVersion} {UnreadableInvoice} */
+  recount(shard: string): Promise<Recounted>;
+  /** Keeps the figures right and cheap; each sweep does (figures/tendFigures.ts). @throws {NewerVersion} {UnreadableInvoice} */
+  tendFigures(signal?: AbortSignal): Promise<Tended>;
   /** How many are claimed and not stale at `now` (ISO 8601, UTC), over all shards. */
   openClaims(now: string): Promise<number>;
   /** What is still to be paid at `now` (ISO 8601, UTC), over all shards. */
@@ -121,6 +136,13 @@ export interface Started {
   calledBefore: readonly Required<ToStart>[];
   dropped: Readonly<Record<Exclude<Standing, 'held'>, number>>;
   starting: Starting;
+}
+
+/** An invoice of a batch, and what it asks for: the figures of its day add that up. */
+export interface SettledItem {
+  invoiceId: string;
+  amountMinor: number;
+  currency: string;
 }
 
 export interface SettleRequest<T> {
