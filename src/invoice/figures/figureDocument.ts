@@ -12,7 +12,6 @@
  * report count invoices instead.
  */
 import { z } from 'zod';
-import type { Create } from '../../documents/documentStore.ts';
 import { tolerantObject } from '../../documents/storedDocuments.ts';
 
 export const standingId = 'figures';
@@ -67,20 +66,22 @@ export function horizonAt(now: number): string {
   return new Date((Math.floor(now / stepMs) + 1) * stepMs).toISOString();
 }
 
-export function newStanding(shard: string, { now, empty }: { now: number; empty: boolean }): Create {
-  const counted = empty ? { countedAt: 0 } : {};
-  const document = {
-    id: standingId,
-    shard,
-    type: 'figures',
-    counts: {},
-    horizon: horizonAt(now),
-    ...counted,
-  };
-  return { kind: 'create', document };
+/** Figures, as they are first stored. */
+interface NewFigures {
+  readonly id: string;
+  readonly shard: string;
+  readonly [field: string]: unknown;
 }
 
-export function newDay(shard: string, day: string, counts: Readonly<Record<string, number>> = {}): Create {
-  const document = { id: dayId(day), shard, type: 'figures', day, counts };
-  return { kind: 'create', document };
+export function newStanding(shard: string, { now, empty }: { now: number; empty: boolean }): NewFigures {
+  const counted = empty ? { countedAt: 0 } : {};
+  return { id: standingId, shard, type: 'figures', counts: {}, horizon: horizonAt(now), ...counted };
+}
+
+export function newDay(
+  shard: string,
+  day: string,
+  counts: Readonly<Record<string, number>> = {},
+): NewFigures {
+  return { id: dayId(day), shard, type: 'figures', day, counts };
 }

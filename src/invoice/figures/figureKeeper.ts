@@ -4,21 +4,12 @@ import {
   type Patch,
   refusedBecause,
 } from '../../documents/documentStore.ts';
+import { keepFirst } from '../../documents/keepFirst.ts';
 import { StoreAway } from '../../documents/storeAway.ts';
 import { patience } from '../../documents/writeUntilClear.ts';
 import { exponentialBackoff } from '../../platform/backoff.ts';
 import type { Clock } from '../../platform/clock.ts';
-import {
-  add,
-  addAll,
-  type Countable,
-  type Counts,
-  contributionOf,
-  countName,
-  isDueBefore,
-  markOf,
-  patched,
-} from './contribution.ts';
+import { type Countable, markOf, patched } from './contribution.ts';
 import {
   dayId,
   isFigureId,
@@ -28,14 +19,7 @@ import {
   standingId,
   standingSchema,
 } from './figureDocument.ts';
-
-/** An invoice before and after a write. Without `before` it is new. */
-export interface Change {
-  before?: Countable;
-  after: Countable;
-  /** A release that does not count has written it last. */
-  uncounted?: boolean;
-}
+import { type Change, figureMoves } from './figureMoves.ts';
 
 /** Moves the figures in the transaction that changes the invoices, so that neither is ever there without the other. */
 export interface FigureKeeper {
@@ -51,9 +35,6 @@ export interface FigureKeeper {
   /** Has to be called with what was refused: a document of the figures may be missing, or its horizon have moved. */
   refused(shard: string, operations: readonly Operation[], codes: readonly number[]): Promise<void>;
 }
-
-/** Counts in one patch: Cosmos takes ten operations (https://learn.microsoft.com/azure/cosmos-db/partial-document-update-faq). */
-const mostIncrements = 9;
 
 export function figureKeeper({
   documents,
@@ -78,7 +59,7 @@ export function figureKeeper({
         if (invoice === undefined) return patch;
         const after = patched(invoice, patch);
         const mark = markOf(after);
-        changes.push({ before: invoice, after, uncounted: invoice.counted !== markOf(invoice) });
+        changes.push({ before: invoice, after });
         return mark === invoice.counted ? patch : { ...patch, set: { ...patch.set, counted: mark } };
       });
       return [...marked, ...moving(shard, changes)];
@@ -105,20 +86,21 @@ export function figureKeeper({
       const operation = operations[at];
       if (operation?.kind !== 'patch' || !isFigureId(operation.id)) return;
       if (operation.id === standingId) {
-        known.delete(shard);
-        await prepare(shard);
+        await load(shard);
         return;
       }
       const days = operations.flatMap((one) =>
         one.kind === 'patch' && one.id.startsWith(dayId('')) ? [one.id.slice(dayId('').length)] : [],
       );
-      // One that is there already is refused. What gets no answer is missing again at the next try.
-      for (const day of new Set(days)) await documents.transact(shard, [newDay(shard, day)]);
+      for (const day of new Set(days)) await keepFirst(documents, newDay(shard, day));
     },
   };
 
   async function prepare(shard: string): Promise<void> {
-    if (known.has(shard)) return;
+    if (!known.has(shard)) await load(shard);
+  }
+
+  async function load(shard: string): Promise<void> {
     const { tries, delayMs } = patience.thorough;
     for (let tried = 1; ; tried++) {
       try {
@@ -135,68 +117,14 @@ export function figureKeeper({
     const [stored] = await documents.read(shard, [standingId]);
     if (stored !== undefined) return standingSchema.parse(stored);
     const empty = !(await hasInvoices(shard));
-    const answer = await documents.transact(shard, [newStanding(shard, { now: clock.now(), empty })]);
+    await keepFirst(documents, newStanding(shard, { now: clock.now(), empty }));
     const [created] = await documents.read(shard, [standingId]);
-    if (created === undefined) throw new StoreAway('noAnswer', answer, `no figures in shard ${shard}`);
     return standingSchema.parse(created);
   }
 
-  /** What moves the figures by these changes; nothing if they change no figure. */
   function moving(shard: string, changes: readonly Change[]): Patch[] {
     const figures = known.get(shard);
     if (figures === undefined) throw new Error(`the figures of shard ${shard} were not prepared`);
-    const { horizon, countedAt = 0 } = figures;
-    const standing: Counts = new Map();
-    const days = new Map<string, Counts>();
-    let moved = 0;
-    let waits = false;
-    let stale = false;
-    for (const { before, after, uncounted = false } of changes) {
-      const marks = before === undefined ? undefined : markOf(before);
-      stale ||= uncounted && (before?._ts ?? -1) >= countedAt;
-      waits ||= before?.status === 'pending' || after.status === 'pending';
-      const of = [...(before === undefined ? [] : [[before, -1] as const]), [after, 1] as const];
-      for (const [invoice, times] of of) {
-        const contribution = contributionOf(invoice);
-        addAll(standing, contribution.standing, times);
-        if (isDueBefore(invoice, horizon)) add(standing, countName.due, times);
-        for (const [day, counts] of contribution.days) {
-          const sum = days.get(day) ?? new Map();
-          days.set(day, sum);
-          addAll(sum, counts, times);
-        }
-      }
-      if (marks !== markOf(after)) moved++;
-    }
-    const ofDays = [...days].flatMap(([day, counts]) => {
-      const increments = changed(counts);
-      return increments.length === 0 ? [] : patchesOf(dayId(day), [...increments, [countName.moves, 1]]);
-    });
-    const increments = changed(standing);
-    if (moved === 0 && increments.length === 0 && ofDays.length === 0 && !stale) return [];
-    const [first, ...rest] = patchesOf(standingId, [[countName.moves, Math.max(1, moved)], ...increments]);
-    if (first === undefined) return ofDays;
-    return [
-      {
-        ...first,
-        ...(waits ? { where: [{ path: 'horizon', is: '=' as const, value: horizon }] } : {}),
-        ...(stale ? { set: { stale: true } } : {}),
-      },
-      ...rest,
-      ...ofDays,
-    ];
+    return figureMoves(figures, changes);
   }
-}
-
-function changed(counts: Counts): [string, number][] {
-  return [...counts].filter(([, by]) => by !== 0);
-}
-
-function patchesOf(id: string, increments: readonly (readonly [string, number])[]): Patch[] {
-  const patches: Patch[] = [];
-  for (let from = 0; from < increments.length; from += mostIncrements) {
-    const some = increments.slice(from, from + mostIncrements).map(([name, by]) => [`counts.${name}`, by]);
-    patches.push({ kind: 'patch', id, increment: Object.fromEntries(some) });
-  }
-  return patches;
 }

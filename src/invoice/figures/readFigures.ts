@@ -74,9 +74,9 @@ export async function readBacklog(reads: FigureReads, shards: number, now: strin
     // `now` itself is due.
     const next = after(now);
     if (next === horizon) return 0;
-    return next > horizon
-      ? await reads.pending({ shards: names, from: horizon, before: next })
-      : -(await reads.pending({ shards: names, from: next, before: horizon }));
+    const [from, before] = [next, horizon].toSorted() as [string, string];
+    const between = await reads.pending({ shards: names, from, before });
+    return next > horizon ? between : -between;
   }
 
   async function countOthers(): Promise<{ due: number; claimed: number }> {

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { DocumentStore, Operation } from '../../documents/documentStore.ts';
-import { StoreAway } from '../../documents/storeAway.ts';
+import { keepFirst } from '../../documents/keepFirst.ts';
 import { isNewer, NewerVersion } from '../../documents/storedDocuments.ts';
 import { invoiceSchema } from '../invoice.ts';
 import { UnreadableInvoice } from '../store/movements.ts';
@@ -15,6 +15,7 @@ import {
   standingSchema,
 } from './figureDocument.ts';
 import type { FigureReads } from './figureReads.ts';
+import { writeOnce } from './writeOnce.ts';
 
 /** A count that a recount has put right. */
 export interface Correction {
@@ -78,25 +79,25 @@ export async function recountShard(
     const counts = Object.fromEntries(moved.get(day) ?? []);
     const operation: Operation =
       stored === undefined
-        ? newDay(shard, day, counts)
+        ? { kind: 'create', document: newDay(shard, day, counts) }
         : { kind: 'patch', id: dayId(day), version: stored._etag, set: { counts } };
-    if (!(await write(operation))) return { kind: 'busy' };
+    if (!(await writeOnce(documents, shard, operation))) return { kind: 'busy' };
     corrections.push(...wrong.map((one) => ({ shard, day, ...one })));
   }
   const counts = Object.fromEntries(standing);
   const wrong = differences(before.counts, standing);
   const at = before._ts ?? 0;
   const set = { counts, countedAt: at, checkedAt: at, stale: false };
-  if (!(await write({ kind: 'patch', id: standingId, version: before._etag, set }))) return { kind: 'busy' };
+  const operation: Operation = { kind: 'patch', id: standingId, version: before._etag, set };
+  if (!(await writeOnce(documents, shard, operation))) return { kind: 'busy' };
   corrections.push(...wrong.map((one) => ({ shard, ...one })));
   return { kind: 'recounted', invoices, corrections };
 
   async function standingOf(): Promise<StandingFigures> {
     const [stored] = await documents.read(shard, [standingId]);
     if (stored !== undefined) return standingSchema.parse(stored);
-    await documents.transact(shard, [newStanding(shard, { now: now(), empty: false })]);
+    await keepFirst(documents, newStanding(shard, { now: now(), empty: false }));
     const [created] = await documents.read(shard, [standingId]);
-    if (created === undefined) throw new StoreAway('noAnswer', undefined, `no figures in shard ${shard}`);
     return standingSchema.parse(created);
   }
 
@@ -115,11 +116,6 @@ export async function recountShard(
       moved.set(day, sum);
       addAll(sum, counts);
     }
-  }
-
-  async function write(operation: Operation): Promise<boolean> {
-    const answer = await documents.transact(shard, [operation]);
-    return answer.kind === 'committed';
   }
 }
 

@@ -5,6 +5,7 @@ import { countName } from './contribution.ts';
 import { horizonAt, isCounted, type StandingFigures, standingId, standingSchema } from './figureDocument.ts';
 import type { FigureReads } from './figureReads.ts';
 import { recountShard } from './recountShard.ts';
+import { writeOnce } from './writeOnce.ts';
 
 export interface Tended {
   /** Shards that were counted, because nobody had, or because a release that does not count has written there. */
@@ -76,6 +77,6 @@ export async function tendFigures(
       [`counts.${countName.moves}`]: 1,
       ...(due === 0 ? {} : { [`counts.${countName.due}`]: due }),
     };
-    await documents.transact(shard, [{ kind: 'patch', id: standingId, version, set, increment }]);
+    await writeOnce(documents, shard, { kind: 'patch', id: standingId, version, set, increment });
   }
 }

@@ -8,6 +8,7 @@ import type { Page } from '../../documents/pages.ts';
 import type { Fence, Tally } from '../../locking/fence.ts';
 import type { OutboxMessage } from '../../outbox/outboxMessage.ts';
 import type { Starting, ToStart } from '../callStart.ts';
+import type { Backlog, InvoiceFigures } from '../figures/figures.ts';
 import type { DayFigure } from '../figures/readFigures.ts';
 import type { Recounted } from '../figures/recountShard.ts';
 import type { Tended } from '../figures/tendFigures.ts';
@@ -20,6 +21,7 @@ import type { Movement, MovementQuery } from './movements.ts';
 import type { Overdue } from './overdue.ts';
 import type { Writes } from './writes.ts';
 
+export type { Backlog, InvoiceFigures, ReversedFigure } from '../figures/figures.ts';
 export type { Writes } from './writes.ts';
 
 export interface InvoiceStore {
@@ -179,31 +181,3 @@ export type Updated<R> =
   | { kind: 'updated'; before: Invoice; invoice: Invoice }
   | { kind: 'notFound' }
   | { kind: 'refused'; why: R };
-
-export interface Backlog {
-  /** Due, and claimed by nobody or by a claim that is stale. */
-  waiting: number;
-  /** Claimed, and not stale. */
-  claimed: number;
-  /** Since when (ISO 8601) the first of those that wait has been due; absent if none waits. */
-  since?: string;
-}
-
-export interface InvoiceFigures {
-  byStatus: ReadonlyMap<string, number>;
-  /** Claims whose holder has given no sign of life for too long. */
-  staleClaims: number;
-  /** Invoices with a recorded successful charge. */
-  charges: number;
-  /** Invoices of which something is refunded or about to be, by currency. */
-  refunded: readonly ReversedFigure[];
-  /** Disputes that the bank has not decided, by currency. */
-  openDisputes: readonly ReversedFigure[];
-}
-
-export interface ReversedFigure {
-  currency: string;
-  count: number;
-  /** Their sum in minor units; exact up to 2⁵³. A report counts without that limit. */
-  amountMinor: number;
-}

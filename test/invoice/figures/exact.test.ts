@@ -281,7 +281,10 @@ function settled(status: Invoice['status'], at: string, settlement: string): Inv
       return { set: { status, declinedAt: at }, clear: ['claim', 'actionableAt'], entry };
     case 'pending':
       return { set: { status, actionableAt: at }, clear: ['claim'], entry };
-    default:
+    case 'claimed':
+    case 'parked':
+    case 'processing':
+    case 'voided':
       return { set: { status }, clear: ['claim', 'actionableAt'], entry };
   }
 }

@@ -40,5 +40,5 @@ async function keptReport(invoices: InvoiceStore): Promise<Report> {
   async function* pages() {
     yield figures.map(({ day, ...figure }) => ({ ...figure, at: day }));
   }
-  return await addUp(pages());
+  return addUp(pages());
 }

@@ -41,7 +41,7 @@ async function world() {
     /** As a release before 0.3 does: the figures stay as they are. */
     patchBefore: (id: string, set: Record<string, unknown>) =>
       documents.transact(shard, [{ kind: 'patch', id, set }]),
-    async putBefore(...changes: Partial<Invoice>[]) {
+    putBefore: async (...changes: Partial<Invoice>[]) => {
       for (const change of changes) {
         const { _etag, ...document } = anInvoice(change);
         await documents.transact(shard, [{ kind: 'create', document }]);

@@ -56,7 +56,8 @@ export function invoiceContract({ open, canFail, onEmulator }: StoreSubject) {
     const invoices = opened.invoices({ clock, shards, onUnreadable });
     // Invoices are put here past the store, so its figures cannot know them. They are there, so nothing else has to write them.
     for (const name of shardNames(shards)) {
-      await documents.transact(name, [newStanding(name, { now: clock.now(), empty: false })]);
+      const document = newStanding(name, { now: clock.now(), empty: false });
+      await documents.transact(name, [{ kind: 'create', document }]);
     }
 
     async function put(...stored: Partial<Invoice>[]): Promise<void> {
