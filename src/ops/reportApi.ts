@@ -2,18 +2,16 @@ import { z } from 'zod';
 import { PartOfArchivedDay } from '../archive/withArchivedFigures.ts';
 import { shown } from '../intake/fieldErrors.ts';
 import type { InvoiceStore } from '../invoice/store/invoiceStore.ts';
-import { type MovementQuery, movementKinds, UnreadableInvoice } from '../invoice/store/movements.ts';
+import {
+  type Movement,
+  type MovementQuery,
+  movementKinds,
+  UnreadableInvoice,
+} from '../invoice/store/movements.ts';
 import { csvLine, csvType } from '../platform/csv.ts';
 import type { Instance } from '../platform/instance.ts';
 import { problem, problemResponse } from '../platform/problem.ts';
-import {
-  addUp,
-  type Moved,
-  type Report,
-  reportColumns,
-  reportRow,
-  type Totals,
-} from '../reporting/report.ts';
+import { addUp, type Report, reportColumns, reportRow, type Totals } from '../reporting/report.ts';
 import type { OpsRequest, OpsResponse } from './http.ts';
 import { aTime, currencyField, timeField } from './invoiceQuery.ts';
 import { badQuery, readQuery } from './requests.ts';
@@ -85,7 +83,7 @@ type Totalled = Pick<InvoiceStore, 'movements' | 'dayFigures'>;
  * What was moved: of whole days as the figures have it, so that the number of invoices does not matter; of parts of a day, and
  * where the figures cannot be relied on, invoice by invoice.
  */
-async function* movedIn(invoices: Totalled, asked: MovementQuery): AsyncGenerator<readonly Moved[]> {
+async function* movedIn(invoices: Totalled, asked: MovementQuery): AsyncGenerator<readonly Movement[]> {
   const { from, to, currency } = asked;
   const first = new Date(Math.ceil(Date.parse(from) / dayMs) * dayMs).toISOString();
   const end = new Date(Math.floor(Date.parse(to) / dayMs) * dayMs).toISOString();

@@ -1,6 +1,7 @@
 import type { Container, SqlParameter } from '@azure/cosmos';
 import { z } from 'zod';
-import { cosmosDocuments, patchBody, unlessChanged } from '../documents/cosmosDocuments.ts';
+import { cosmosDocuments, unlessChanged } from '../documents/cosmosDocuments.ts';
+import { patchBody } from '../documents/cosmosPatch.ts';
 import { queryAll, queryCount, queryOldest, whereAll } from '../documents/cosmosQueries.ts';
 import type { Patch } from '../documents/documentStore.ts';
 import { BadContinuation, fromOpaque, toOpaque } from '../documents/pages.ts';

@@ -23,11 +23,8 @@ export interface Report {
   currencies: Omit<DayTotals, 'day'>[];
 }
 
-/** Movements of one kind, day and currency; without a `count` it is one. */
-export type Moved = Movement & { count?: number };
-
 /** Adds movements up, page by page: what it holds grows with days and currencies, not with movements. */
-export async function addUp(pages: AsyncIterable<readonly Moved[]>): Promise<Report> {
+export async function addUp(pages: AsyncIterable<readonly Movement[]>): Promise<Report> {
   const days = new Map<string, Totals>();
   const currencies = new Map<string, Totals>();
   for await (const page of pages) {

@@ -57,7 +57,7 @@ export function contributionOf(invoice: Countable): Contribution {
     const counts = days.get(day) ?? new Map();
     days.set(day, counts);
     add(counts, countName.moved(kind, currency), 1);
-    add(counts, countName.movedMinor(kind, currency), amountMinor);
+    add(counts, countName.movedMinor(kind, currency), Number(amountMinor));
   }
   return { standing, days };
 }

@@ -4,22 +4,14 @@ import {
   type Patch,
   refusedBecause,
 } from '../../documents/documentStore.ts';
-import { keepFirst } from '../../documents/keepFirst.ts';
 import { StoreAway } from '../../documents/storeAway.ts';
 import { patience } from '../../documents/writeUntilClear.ts';
 import { exponentialBackoff } from '../../platform/backoff.ts';
 import type { Clock } from '../../platform/clock.ts';
 import { type Countable, markOf, patched } from './contribution.ts';
-import {
-  dayId,
-  isFigureId,
-  newDay,
-  newStanding,
-  type StandingFigures,
-  standingId,
-  standingSchema,
-} from './figureDocument.ts';
+import { isFigureId, type StandingFigures, standingId } from './figureDocument.ts';
 import { type Change, figureMoves } from './figureMoves.ts';
+import { createDays, standingOf } from './storedFigures.ts';
 
 /** Moves the figures in the transaction that changes the invoices, so that neither is ever there without the other. */
 export interface FigureKeeper {
@@ -89,10 +81,7 @@ export function figureKeeper({
         await load(shard);
         return;
       }
-      const days = operations.flatMap((one) =>
-        one.kind === 'patch' && one.id.startsWith(dayId('')) ? [one.id.slice(dayId('').length)] : [],
-      );
-      for (const day of new Set(days)) await keepFirst(documents, newDay(shard, day));
+      await createDays(documents, shard, operations);
     },
   };
 
@@ -104,22 +93,14 @@ export function figureKeeper({
     const { tries, delayMs } = patience.thorough;
     for (let tried = 1; ; tried++) {
       try {
-        known.set(shard, await readOrCreate(shard));
+        const empty = async () => !(await hasInvoices(shard));
+        known.set(shard, await standingOf(documents, shard, { now: clock.now(), empty }));
         return;
       } catch (error) {
         if (!(error instanceof StoreAway) || error.reason !== 'noAnswer' || tried === tries) throw error;
         await clock.sleep(exponentialBackoff(tried, delayMs));
       }
     }
-  }
-
-  async function readOrCreate(shard: string): Promise<StandingFigures> {
-    const [stored] = await documents.read(shard, [standingId]);
-    if (stored !== undefined) return standingSchema.parse(stored);
-    const empty = !(await hasInvoices(shard));
-    await keepFirst(documents, newStanding(shard, { now: clock.now(), empty }));
-    const [created] = await documents.read(shard, [standingId]);
-    return standingSchema.parse(created);
   }
 
   function moving(shard: string, changes: readonly Change[]): Patch[] {

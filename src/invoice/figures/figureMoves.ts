@@ -11,10 +11,10 @@ import {
 } from './contribution.ts';
 import { dayId, type StandingFigures, standingId } from './figureDocument.ts';
 
-/** An invoice before and after a write. Without `before` it is new. */
+/** An invoice before and after a write. Without `before` it is new, and without `after` it leaves the database. */
 export interface Change {
   before?: Countable;
-  after: Countable;
+  after?: Countable;
 }
 
 /** Counts in one patch: Cosmos takes ten operations (https://learn.microsoft.com/azure/cosmos-db/partial-document-update-faq). */
@@ -32,13 +32,11 @@ export function figureMoves(
   const days = new Map<string, Counts>();
   for (const { before, after } of changes) {
     if (before !== undefined) count(before, -1);
-    count(after, 1);
+    if (after !== undefined) count(after, 1);
   }
-  const moved = changes.filter(
-    ({ before, after }) => before === undefined || markOf(before) !== markOf(after),
-  );
+  const moved = changes.filter(({ before, after }) => markIn(before) !== markIn(after));
   const waits = changes.some(
-    ({ before, after }) => before?.status === 'pending' || after.status === 'pending',
+    ({ before, after }) => before?.status === 'pending' || after?.status === 'pending',
   );
   const stale = changes.some(({ before }) => before !== undefined && isUncounted(before, countedAt));
   const ofDays = [...days].flatMap(([day, counts]) => {
@@ -69,6 +67,40 @@ export function figureMoves(
       addAll(sum, counts, times);
     }
   }
+}
+
+function markIn(invoice: Countable | undefined): string | undefined {
+  return invoice === undefined ? undefined : markOf(invoice);
+}
+
+/** How many operations move the figures by some invoices that come or leave: at most as many as this says. */
+export function figureRoom() {
+  const documents = new Set<string>([standingId]);
+  const names = new Set<string>();
+  return {
+    /** The operations with one invoice more. */
+    with(invoice: Countable): number {
+      const more = countsOf(invoice);
+      const docs = new Set([...documents, ...more.map(({ id }) => id)]);
+      const all = new Set([...names, ...more.map(({ id, name }) => `${id} ${name}`)]);
+      return docs.size + Math.floor((all.size + docs.size) / mostIncrements);
+    },
+    add(invoice: Countable): void {
+      for (const { id, name } of countsOf(invoice)) {
+        documents.add(id);
+        names.add(`${id} ${name}`);
+      }
+    },
+  };
+}
+
+function countsOf(invoice: Countable): { id: string; name: string }[] {
+  const { standing, days } = contributionOf(invoice);
+  const all = [
+    [standingId, standing] as const,
+    ...[...days].map(([day, counts]) => [dayId(day), counts] as const),
+  ];
+  return all.flatMap(([id, counts]) => [...counts.keys()].map((name) => ({ id, name })));
 }
 
 /** Whether a release that does not count has written it since the figures were counted. */

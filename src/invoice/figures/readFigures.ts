@@ -14,7 +14,7 @@ export interface DayFigure {
   currency: string;
   kind: MovementKind;
   count: number;
-  amountMinor: number;
+  amountMinor: number | bigint;
 }
 
 /** The shards whose figures can be relied on, and the others, whose invoices have to be counted. */

@@ -1,20 +1,12 @@
 import { z } from 'zod';
 import type { DocumentStore, Operation } from '../../documents/documentStore.ts';
-import { keepFirst } from '../../documents/keepFirst.ts';
 import { isNewer, NewerVersion } from '../../documents/storedDocuments.ts';
 import { invoiceSchema } from '../invoice.ts';
 import { UnreadableInvoice } from '../store/movements.ts';
 import { add, addAll, type Counts, contributionOf, countName, isDueBefore } from './contribution.ts';
-import {
-  dayFiguresSchema,
-  dayId,
-  newDay,
-  newStanding,
-  type StandingFigures,
-  standingId,
-  standingSchema,
-} from './figureDocument.ts';
+import { dayFiguresSchema, dayId, newDay, standingId } from './figureDocument.ts';
 import type { FigureReads } from './figureReads.ts';
+import { standingOf } from './storedFigures.ts';
 import { writeOnce } from './writeOnce.ts';
 
 /** A count that a recount has put right. */
@@ -55,7 +47,7 @@ export async function recountShard(
   { documents, reads, now }: { documents: DocumentStore; reads: FigureReads; now: () => number },
   shard: string,
 ): Promise<Recounted> {
-  const before = await standingOf();
+  const before = await standingOf(documents, shard, { now: now(), empty: false });
   const days = new Map(
     (await reads.days({ shard })).map((document) => {
       const figures = dayFiguresSchema.parse(document);
@@ -92,14 +84,6 @@ export async function recountShard(
   if (!(await writeOnce(documents, shard, operation))) return { kind: 'busy' };
   corrections.push(...wrong.map((one) => ({ shard, ...one })));
   return { kind: 'recounted', invoices, corrections };
-
-  async function standingOf(): Promise<StandingFigures> {
-    const [stored] = await documents.read(shard, [standingId]);
-    if (stored !== undefined) return standingSchema.parse(stored);
-    await keepFirst(documents, newStanding(shard, { now: now(), empty: false }));
-    const [created] = await documents.read(shard, [standingId]);
-    return standingSchema.parse(created);
-  }
 
   function count(document: unknown): void {
     const { data: invoice, error } = countableSchema.safeParse(document);
