@@ -5,6 +5,7 @@ import { countName } from './contribution.ts';
 import { horizonAt, isCounted, type StandingFigures, standingId, standingSchema } from './figureDocument.ts';
 import type { FigureReads } from './figureReads.ts';
 import { recountShard } from './recountShard.ts';
+import { standingOf } from './storedFigures.ts';
 import { writeOnce } from './writeOnce.ts';
 
 export interface Tended {
@@ -49,10 +50,11 @@ export async function tendFigures(
   let failure: { error: unknown } | undefined;
   for (const shard of shardNames(shards)) {
     if (signal?.aborted === true) break;
-    const figures = stored.get(shard);
     try {
-      if (figures !== undefined && isCounted(figures) && !miscounted.has(shard)) await moveHorizon(figures);
-      else if (figures !== undefined || (await reads.hasInvoices(shard))) {
+      const empty = async () => !(await reads.hasInvoices(shard));
+      const figures = stored.get(shard) ?? (await standingOf(documents, shard, { now: now(), empty }));
+      if (isCounted(figures) && !miscounted.has(shard)) await moveHorizon(figures);
+      else {
         if (now() - (failedAt.get(shard) ?? Number.NEGATIVE_INFINITY) < againAfterMs) continue;
         const { kind } = await recountShard(parts, shard);
         failedAt.delete(shard);
