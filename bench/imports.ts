@@ -14,6 +14,7 @@ import { parseArgs } from 'node:util';
 import { z } from 'zod';
 import { freePorts } from '../local/freePorts.ts';
 import { startChild } from '../local/start/child.ts';
+import { newAccount } from './newAccount.ts';
 
 const { values } = parseArgs({
   options: {
@@ -64,7 +65,7 @@ async function measure(name: string, folder: string): Promise<number> {
     running.defer(() => child.stop(stopMs));
     return child;
   };
-  await start('cloud', [join(import.meta.dirname, '../local/cloud.ts')]);
+  await start('cloud', [join(import.meta.dirname, '../local/cloud.ts'), ...newAccount]);
   const [port = 0] = await freePorts(1);
   const host = await start('host', [join(folder, 'local/functionsHost/main.ts'), '--port', `${port}`], {
     INSTANCE_ID: 'bench-host',

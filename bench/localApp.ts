@@ -10,6 +10,7 @@ import { systemClock } from '../src/platform/clock.ts';
 import { readSettings } from '../src/settings/readSettings.ts';
 import type { Settings } from '../src/settings/settings.ts';
 import { importRows } from '../test/support/importing.ts';
+import { newAccount } from './newAccount.ts';
 
 /** Counts of the payment provider since its start. */
 export interface PaymentCounts {
@@ -58,7 +59,7 @@ export async function startLocalApp(cloudOptions: readonly string[] = []): Promi
   const envFile = join(folder, 'env');
   const start = (name: string, args: string[], env: Record<string, string> = {}) =>
     startChild(name, [...args, '--env-file', envFile], { env, logFile: join(folder, `${name}.log`) });
-  const cloud = await start('cloud', ['local/cloud.ts', ...cloudOptions]);
+  const cloud = await start('cloud', ['local/cloud.ts', ...newAccount, ...cloudOptions]);
   starting.defer(() => cloud.stop(stopMs));
   const env = readEnv(envFile);
   const settings = readSettings({ ...env, INSTANCE_ID: 'bench' });

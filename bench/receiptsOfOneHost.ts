@@ -12,6 +12,7 @@ import { receiptFollowUp } from '../src/followUps/receipts.ts';
 import { type AzureClients, azureClients } from '../src/platform/azureClients.ts';
 import { blobContainers, queues } from '../src/platform/azureNames.ts';
 import { readSettings } from '../src/settings/readSettings.ts';
+import { newAccount } from './newAccount.ts';
 
 /** What it took to write some receipts. */
 export interface Figures {
@@ -50,7 +51,7 @@ export async function receiptsOfOneHost(folder: string, count: number): Promise<
     const child = await startChild(name, [...args, '--env-file', envFile], { env, logFile });
     running.defer(() => child.stop(stopMs));
   };
-  await start('cloud', [join(import.meta.dirname, '../local/cloud.ts')], {});
+  await start('cloud', [join(import.meta.dirname, '../local/cloud.ts'), ...newAccount], {});
   const env = parseEnvFile(readFileSync(envFile, 'utf8'));
   const clients = azureClients(readSettings({ ...env, INSTANCE_ID: 'bench' }));
   running.defer(() => clients.close());

@@ -9,6 +9,7 @@ import { provision } from './provision.ts';
 import { startServiceBus } from './serviceBus/index.ts';
 import { startPayments } from './stripe/index.ts';
 import { trafficArguments } from './stripe/trafficArguments.ts';
+import { wholeNumberArgument } from './wholeNumberArgument.ts';
 
 const usage = `npm run cloud -- [options]
   --data DIR                 keep data under DIR (default: in memory)
@@ -16,6 +17,8 @@ const usage = `npm run cloud -- [options]
   --service-bus-config FILE  queues, in the official emulator's Config.json format
   --cosmos-port P  --service-bus-port P  --payments-port P
   --azurite-port P           blob port; queue and table take the next two. 0, the default: any port
+  --cosmos-partitions N      partition key ranges of each container (default 3, as a grown container has
+                             several; 1: queries over all partitions need no merging)
   --payments-rate N          payment calls per second to each endpoint other than search; more get 429
   --payments-search-rate N   payment searches per second; more get 429
   --payments-account-rate N  payment calls per second to all endpoints together; more get 429. Default of
@@ -28,6 +31,7 @@ const { values } = parseArgs({
     'env-file': { type: 'string', default: '.local/env' },
     'service-bus-config': { type: 'string' },
     'cosmos-port': { type: 'string', default: '0' },
+    'cosmos-partitions': { type: 'string', default: '3' },
     'service-bus-port': { type: 'string', default: '0' },
     'payments-port': { type: 'string', default: '0' },
     'azurite-port': { type: 'string', default: '0' },
@@ -51,7 +55,11 @@ const config = values['service-bus-config'];
 const traffic = trafficArguments(values, 'payments-');
 const [azurite, cosmos, serviceBus, payments] = await Promise.all([
   startAzurite({ ...folder('azurite'), port: portArgument('--azurite-port', values['azurite-port']) }),
-  startCosmos({ ...folder('cosmos'), port: portArgument('--cosmos-port', values['cosmos-port']) }),
+  startCosmos({
+    ...folder('cosmos'),
+    port: portArgument('--cosmos-port', values['cosmos-port']),
+    partitions: wholeNumberArgument('--cosmos-partitions', values['cosmos-partitions'], { min: 1, max: 100 }),
+  }),
   startServiceBus({
     ...folder('service-bus'),
     port: portArgument('--service-bus-port', values['service-bus-port']),

@@ -40,7 +40,6 @@ import { checkPayments } from './tracking/checkPayments.ts';
 import { heldStage } from './workItems/heldStage.ts';
 import { poisonItems } from './workItems/poison.ts';
 import { createProcessWorkItem } from './workItems/processWorkItem.ts';
-import { queuedMessage } from './workItems/queuedMessage.ts';
 
 /** What a test or a simulation may replace. */
 export interface AppParts extends Partial<Omit<Instance, 'name'>> {
@@ -149,11 +148,11 @@ export function createApp(settings: Settings, parts: AppParts = {}) {
     executePayments: (message: unknown, delivery?: unknown) =>
       track(executePayments({ message, delivery, signal: locks.stopping })),
     /** One message of the queue of work items. */
-    processWorkItem: (message: unknown) => track(processWorkItem(queuedMessage(message))),
+    processWorkItem: (message: unknown) => track(processWorkItem(message)),
     /** One message of the poison queue of work items; the answer says why it is there, or what became of it. */
     recordPoison(message: unknown, messageId: string) {
       telemetry.count(metric.workItemPoison);
-      return poison.record(queuedMessage(message), messageId);
+      return poison.record(message, messageId);
     },
     /** One group of a manual run. */
     async runJobGroup(task: unknown) {

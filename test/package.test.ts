@@ -4,11 +4,14 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
+import { ServiceBusClient } from '@azure/service-bus';
 import { unzipSync } from 'fflate';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { z } from 'zod';
 import { startHostProcess } from './support/functionsHostProcess.ts';
 import { type LocalCloud, settingsFor, startLocalCloud } from './support/localCloud.ts';
 import { removeFolder } from './support/removeFolder.ts';
+import { until } from './support/until.ts';
 
 const script = (name: string) => fileURLToPath(new URL(`../scripts/${name}`, import.meta.url));
 const out = mkdtempSync(join(tmpdir(), 'payonce-package-'));
@@ -95,6 +98,7 @@ test('without a payment key every function is there, and health says what is mis
       .toSorted();
   /** As the platform leaves the setting while the vault has no such secret. */
   const unresolved = '@Microsoft.KeyVault(SecretUri=https://kv.vault.azure.net/secrets/stripe-secret-key/)';
+  await sendOneOfEach(cloud);
   let indexed: string[];
   {
     await using host = await startHostProcess({
@@ -108,6 +112,15 @@ test('without a payment key every function is there, and health says what is mis
     expect(await health.text()).toContain('STRIPE_SECRET_KEY: is an unresolved Key Vault reference');
     for (const timer of ['processInvoices', 'sweepOutbox', 'trackPayments'])
       await host.line(new RegExp(`error ${timer} .*waitingFor`));
+    // The messages wait, each as a copy that appears in two minutes.
+    for (const trigger of ['executePayments', 'processWorkItem'])
+      await host.line(new RegExp(`${trigger} \\S+ executed \\(succeeded`));
+    // The host settles a message after it has logged the end of its function.
+    await until(
+      () => waitingIn(cloud),
+      ({ scheduled, invisible }) => scheduled === 1 && invisible === 1,
+    );
+    expect(await waitingIn(cloud)).toEqual({ scheduled: 1, invisible: 1, abandoned: 0, deadLettered: 0 });
     expect(host.lines.filter((line) => /\b(failed|Failed)\b/.test(line))).toEqual([]);
   }
   // The first host was killed with the lease of its timers, which this one need not wait for.
@@ -118,6 +131,27 @@ test('without a payment key every function is there, and health says what is mis
   const { stdout } = await promisify(execFile)(process.execPath, command);
   expect(stdout).toMatch(/: paid\n$/);
 });
+
+/** A payment command and a work item, before any host is there. */
+async function sendOneOfEach({ serviceBus, queues }: LocalCloud): Promise<void> {
+  const client = new ServiceBusClient(serviceBus);
+  await client.createSender('payment-commands').sendMessages({ messageId: 'b1', body: { batchId: 'b1' } });
+  await client.close();
+  const item = JSON.stringify({ resourceId: 'i1', stage: 'receipt', input: {} });
+  await queues.getQueueClient('work-items').sendMessage(Buffer.from(item).toString('base64'));
+}
+
+/** What waits in both queues, and what has gone wrong there. */
+async function waitingIn({ serviceBusLocal, queues }: LocalCloud) {
+  const answer = await fetch(`${serviceBusLocal}/_local/stats`);
+  const stats = z.object({ queues: z.record(z.string(), z.record(z.string(), z.number())) });
+  const { scheduled, abandoned, deadLettered } =
+    stats.parse(await answer.json()).queues['payment-commands'] ?? {};
+  const items = queues.getQueueClient('work-items');
+  const { approximateMessagesCount = 0 } = await items.getProperties();
+  const visible = (await items.peekMessages({ numberOfMessages: 32 })).peekedMessageItems.length;
+  return { scheduled, abandoned, deadLettered, invisible: approximateMessagesCount - visible };
+}
 
 describe('in the local host', () => {
   const stack = new AsyncDisposableStack();

@@ -1,10 +1,13 @@
 import type { IncomingHttpHeaders } from 'node:http';
+import type { EmptyPage } from './emptyPages.ts';
 
 /** A request with its body read, as handlers see it. */
 export interface CosmosRequest {
   method: string;
   headers: IncomingHttpHeaders;
   body: string;
+  /** A page that has to be empty, because a test asked for one. */
+  emptyPage?: EmptyPage;
 }
 
 /** What a handler returns. The server adds the headers common to all answers. */

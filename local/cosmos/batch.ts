@@ -1,5 +1,5 @@
 import type { Container } from './container.ts';
-import { badRequest, CosmosError, preconditionFailed } from './errors.ts';
+import { badRequest, CosmosError, preconditionFailed, rangeGone } from './errors.ts';
 import {
   createItem,
   type Done,
@@ -13,6 +13,7 @@ import {
 import { isObject, type JsonObject, type JsonValue } from './json.ts';
 import { partitionOfHeader } from './partitionKey.ts';
 import { parsePatch } from './patchRequest.ts';
+import type { Range } from './ranges.ts';
 import { refusedCharge } from './requestCharge.ts';
 import { limits } from './validation.ts';
 
@@ -76,11 +77,16 @@ export function runBatch(
   }
 }
 
-/** Runs a bulk request: independent operations on any partitions. */
+/** Runs a bulk request: independent operations on any partitions of one range, if it names one. */
 export function runBulk(
   inTransaction: InTransaction,
   container: Container,
-  { body, minimal, continueOnError }: { body: JsonValue; minimal: boolean; continueOnError: boolean },
+  {
+    body,
+    minimal,
+    continueOnError,
+    range,
+  }: { body: JsonValue; minimal: boolean; continueOnError: boolean; range: Range | undefined },
 ): BatchDone {
   const operations = parseOperations(body);
   const done: Done[] = [];
@@ -91,7 +97,9 @@ export function runBulk(
       if (refused && !continueOnError) return dependent;
       try {
         const own = { ...transaction, lsn: container.next() };
-        const each = run(own, partitionOf(operation.partitionKey, container), operation);
+        const partition = partitionOf(operation.partitionKey, container);
+        if (range !== undefined && container.ranges.of(partition) !== range) throw rangeGone();
+        const each = run(own, partition, operation);
         done.push(each);
         return resultOf(each, minimal);
       } catch (error) {

@@ -2,7 +2,8 @@ import type { DatabaseSync } from 'node:sqlite';
 import { type Container, type ContainerRow, openContainer } from './container.ts';
 import { type ContainerDefinition, requireReplaceable } from './containerDefinition.ts';
 import { alreadyExists, itemNotFound, ownerNotFound } from './errors.ts';
-import { createItemTable, dropItemTable, tableName } from './itemTable.ts';
+import { createItemTable, dropItemTable, placeItems, tableName } from './itemTable.ts';
+import { rangesOf } from './ranges.ts';
 import { inTransaction } from './storage.ts';
 
 export interface Database {
@@ -28,10 +29,14 @@ export interface Catalog {
   deleteContainer(database: string, id: string): void;
 }
 
-/** @param now wall-clock milliseconds */
-export function openCatalog(db: DatabaseSync, now: () => number): Catalog {
+/**
+ * @param now wall-clock milliseconds
+ * @param partitions how many partition key ranges each container has
+ */
+export function openCatalog(db: DatabaseSync, now: () => number, partitions: number): Catalog {
   const seconds = () => Math.floor(now() / 1000);
-  const all = load(db);
+  placeAll(db, partitions);
+  const all = load(db, partitions);
 
   function database(id: string): Database {
     const found = all.get(id);
@@ -76,7 +81,7 @@ export function openCatalog(db: DatabaseSync, now: () => number): Catalog {
       if (parent === undefined) throw ownerNotFound();
       if (parent.containers.has(definition.id)) throw alreadyExists();
       const row = inTransaction(db, () => insertContainer(db, parent.number, definition, seconds()));
-      const created = openContainer(db, databaseId, row);
+      const created = openContainer(db, databaseId, row, partitions);
       parent.containers.set(definition.id, created);
       return created;
     },
@@ -105,12 +110,29 @@ export function openCatalog(db: DatabaseSync, now: () => number): Catalog {
   };
 }
 
-function load(db: DatabaseSync): Map<string, Database> {
+/**
+ * Moves the items of all containers to the ranges they belong to, if the data was written with another number of ranges. The
+ * file remembers the number as its `user_version`; 0 is a file from before there were several.
+ */
+function placeAll(db: DatabaseSync, partitions: number): void {
+  if (db.prepare('PRAGMA user_version').get()?.user_version === partitions) return;
+  inTransaction(db, () => {
+    for (const row of db.prepare('SELECT * FROM containers').all() as unknown as ContainerRow[]) {
+      const ranges = rangesOf(JSON.parse(row.definition) as ContainerDefinition, partitions);
+      placeItems(db, row.number, (partition) => ranges.of(partition).index);
+    }
+    db.exec(`PRAGMA user_version = ${partitions}`);
+  });
+}
+
+function load(db: DatabaseSync, partitions: number): Map<string, Database> {
   const databases = db.prepare('SELECT number, id, ts FROM databases').all() as unknown as Database[];
   const rows = db.prepare('SELECT * FROM containers').all() as unknown as ContainerRow[];
   return new Map(
     databases.map(({ number, id, ts }) => {
-      const own = rows.filter((row) => row.database === number).map((row) => openContainer(db, id, row));
+      const own = rows
+        .filter((row) => row.database === number)
+        .map((row) => openContainer(db, id, row, partitions));
       return [id, { number, id, ts, containers: new Map(own.map((each) => [each.id, each])) }];
     }),
   );

@@ -2,6 +2,7 @@ import type { DatabaseSync } from 'node:sqlite';
 import { type ContainerDefinition, partitionKeyRule } from './containerDefinition.ts';
 import { type ItemTable, openItemTable } from './itemTable.ts';
 import type { PartitionKeyRule } from './partitionKey.ts';
+import { type Ranges, rangesOf } from './ranges.ts';
 import { containerRid, databaseRid, etagOf, itemRids } from './resourceIds.ts';
 import type { DefaultTtl } from './ttl.ts';
 
@@ -26,6 +27,7 @@ export interface Container {
   revision: number;
   readonly partitionKey: PartitionKeyRule;
   readonly table: ItemTable;
+  readonly ranges: Ranges;
   readonly defaultTtl: DefaultTtl;
   ridOf(row: number): string;
   /** The LSN of the latest transaction. */
@@ -52,10 +54,17 @@ export interface ContainerRow {
   reserved: number;
 }
 
-export function openContainer(db: DatabaseSync, databaseId: string, row: ContainerRow): Container {
+/** @param partitions how many partition key ranges the container has */
+export function openContainer(
+  db: DatabaseSync,
+  databaseId: string,
+  row: ContainerRow,
+  partitions: number,
+): Container {
   // We wrote it from a parsed definition, so it needs no check.
   const definition = JSON.parse(row.definition) as ContainerDefinition;
   const setReserved = db.prepare('UPDATE containers SET reserved = ? WHERE number = ?');
+  const ranges = rangesOf(definition, partitions);
   const rid = containerRid(row.database, row.number);
   let reserved = row.reserved;
   let sequence = row.reserved;
@@ -70,7 +79,8 @@ export function openContainer(db: DatabaseSync, databaseId: string, row: Contain
     ts: row.ts,
     revision: row.revision,
     partitionKey: partitionKeyRule(definition),
-    table: openItemTable(db, row.number),
+    table: openItemTable(db, row.number, (partition) => ranges.of(partition).index),
+    ranges,
     get defaultTtl() {
       return container.definition.defaultTtl;
     },

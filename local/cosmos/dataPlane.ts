@@ -3,7 +3,7 @@ import type { DatabaseSync } from 'node:sqlite';
 import { type Answer, type CosmosRequest, headerOf } from './answer.ts';
 import { type BatchDone, type InTransaction, runBatch, runBulk } from './batch.ts';
 import type { Container } from './container.ts';
-import { badRequest, CosmosError, notCovered, subStatus } from './errors.ts';
+import { badRequest, notCovered } from './errors.ts';
 import { pageSizeOf, readChangeFeed, readFeed } from './feeds.ts';
 import { isIndexedBy, requireSortIndex } from './indexingPolicy.ts';
 import {
@@ -17,12 +17,14 @@ import {
   upsertItem,
 } from './items.ts';
 import { parseJson, parseObject } from './json.ts';
-import { type DataOperation, isTrue, isWrite } from './operation.ts';
-import { partitionOfHeader } from './partitionKey.ts';
+import { type DataOperation, isWrite } from './operation.ts';
+import { feedAnswer, pageOf } from './pages.ts';
 import { createConditionCheck } from './patchCondition.ts';
 import { parsePatch } from './patchRequest.ts';
-import { parseQuery, queryToJson } from './queries.ts';
+import { mustMerge, notServedByGateway, parseQuery, queryToJson, requireCrossPartition } from './queries.ts';
+import type { Range } from './ranges.ts';
 import { queryCharge } from './requestCharge.ts';
+import { partitionOf, rangeOfRequest, requiredPartition, requireSession, scopeOf } from './requestScope.ts';
 import { inTransaction } from './storage.ts';
 
 /** Runs the operations that read and write items. */
@@ -47,7 +49,7 @@ export function createDataPlane(db: DatabaseSync, now: () => number) {
     request: CosmosRequest,
   ): Answer {
     const { headers, body } = request;
-    requireRange(headers);
+    const range = rangeOfRequest(headers, container);
     container.reapNowAndThen(now());
     if (isWrite(operation)) container.reserve();
     else requireSession(headers, container);
@@ -76,59 +78,63 @@ export function createDataPlane(db: DatabaseSync, now: () => number) {
       case 'bulk': {
         const continueOnError = headerOf(headers, 'x-ms-cosmos-batch-continue-on-error') !== 'false';
         return batchAnswer(
-          runBulk(atomically, container, { body: parseJson(body), minimal, continueOnError }),
+          runBulk(atomically, container, { body: parseJson(body), minimal, continueOnError, range }),
         );
       }
       case 'query':
-        return runQuery(container, request);
-      case 'readFeed': {
-        const page = readFeed(db, source(container, headers), headerOf(headers, 'x-ms-continuation'));
-        return feedAnswer(container, page.docs, page.charge, page.continuation);
-      }
+        return runQuery(container, request, range);
+      case 'readFeed':
+        return pageOf(container, request, range, (place) => {
+          const page = readFeed(db, source(container, headers, place.range), place.continuation);
+          return { ...page, json: page.docs };
+        });
       case 'changeFeed':
-        return changeFeed(container, headers);
+        return changeFeed(container, headers, range);
     }
   };
 
-  function source(container: Container, headers: IncomingHttpHeaders) {
+  function source(container: Container, headers: IncomingHttpHeaders, range: Range | undefined) {
     const pageSize = pageSizeOf(headerOf(headers, 'x-ms-max-item-count'));
-    return { container, partition: partitionOf(headers, container), now: seconds(), pageSize };
+    const partition = partitionOf(headers, container);
+    return { container, partition, range: scopeOf(container, range), now: seconds(), pageSize };
   }
 
-  function runQuery(container: Container, { headers, body }: CosmosRequest): Answer {
-    const { partition, now: nowSeconds, pageSize } = source(container, headers);
-    if (partition === undefined && !isTrue(headers['x-ms-documentdb-query-enablecrosspartition'])) {
-      throw badRequest(
-        'Cross partition query is required but disabled. Please set x-ms-documentdb-query-enablecrosspartition to ' +
-          'true, specify x-ms-documentdb-partitionkey, or revise your query to avoid this exception.',
-      );
+  function runQuery(container: Container, request: CosmosRequest, range: Range | undefined): Answer {
+    const { headers, body } = request;
+    const query = parseQuery(body);
+    if (partitionOf(headers, container) === undefined) {
+      requireCrossPartition(headers);
+      if (range === undefined && mustMerge(query.query))
+        throw notServedByGateway(query, container.ranges.all.length);
     }
-    const {
-      json: docs,
-      continuation,
-      visited,
-    } = queryToJson(
-      db,
-      {
-        table: container.table.name,
-        partition,
-        nowSeconds,
-        requireSortIndex: (sorted) => requireSortIndex(container.definition.indexingPolicy, sorted),
-        isIndexed: (path) => isIndexedBy(container.definition.indexingPolicy, path),
-      },
-      parseQuery(body),
-      { maxItems: pageSize, continuation: headerOf(headers, 'x-ms-continuation') },
-    );
-    const bytes = docs.reduce((sum, { length }) => sum + length, 0);
-    return feedAnswer(container, docs, queryCharge(visited, bytes), continuation);
+    return pageOf(container, request, range, (place) => {
+      const { partition, now: nowSeconds, pageSize } = source(container, headers, place.range);
+      const page = queryToJson(
+        db,
+        {
+          table: container.table.name,
+          partition,
+          range: scopeOf(container, place.range),
+          nowSeconds,
+          isIndexed: (path) => isIndexedBy(container.definition.indexingPolicy, path),
+          requireSortIndex: (sorted) => requireSortIndex(container.definition.indexingPolicy, sorted),
+        },
+        query,
+        { maxItems: pageSize, continuation: place.continuation },
+      );
+      const bytes = page.json.reduce((sum, { length }) => sum + length, 0);
+      return { ...page, charge: queryCharge(page.visited, bytes) };
+    });
   }
 
-  function changeFeed(container: Container, headers: IncomingHttpHeaders): Answer {
+  function changeFeed(container: Container, headers: IncomingHttpHeaders, range: Range | undefined): Answer {
     if (headerOf(headers, 'a-im')?.toLowerCase() !== 'incremental feed')
       throw notCovered('the change feed of all versions and deletes');
+    if (range === undefined)
+      throw notCovered('the change feed of several partition key ranges in one request');
     const { docs, etag, charge } = readChangeFeed(
       db,
-      source(container, headers),
+      source(container, headers, range),
       headerOf(headers, 'if-none-match'),
       sinceOf(headers),
     );
@@ -136,40 +142,6 @@ export function createDataPlane(db: DatabaseSync, now: () => number) {
     const withEtag = { ...answer, headers: { ...answer.headers, etag } };
     return docs.length === 0 ? { ...withEtag, status: 304, body: '' } : withEtag;
   }
-}
-
-/** @throws {CosmosError} 410 for any partition key range but 0, the only one */
-function requireRange(headers: IncomingHttpHeaders): void {
-  const range = headerOf(headers, 'x-ms-documentdb-partitionkeyrangeid');
-  if (range !== undefined && range !== '0')
-    throw new CosmosError(410, `There is no partition key range ${range}.`, {
-      subStatus: subStatus.partitionKeyRangeGone,
-    });
-}
-
-/**
- * @throws {CosmosError} 404 with sub-status 1002 if the session token is ahead of the container, as after
- *   data loss
- */
-function requireSession(headers: IncomingHttpHeaders, { lsn }: Container): void {
-  const token = headerOf(headers, 'x-ms-session-token');
-  if (token === undefined) return;
-  const seen = Number(/^0:[^#,]*#(\d+)/.exec(token)?.[1] ?? 0);
-  if (seen > lsn)
-    throw new CosmosError(404, 'The read session is not available for the input session token.', {
-      subStatus: subStatus.readSessionNotAvailable,
-    });
-}
-
-function partitionOf(headers: IncomingHttpHeaders, { partitionKey }: Container): string | undefined {
-  const header = headerOf(headers, 'x-ms-documentdb-partitionkey');
-  return header === undefined ? undefined : partitionOfHeader(header, partitionKey);
-}
-
-function requiredPartition(headers: IncomingHttpHeaders, container: Container): string {
-  const partition = partitionOf(headers, container);
-  if (partition === undefined) throw badRequest('PartitionKey value must be supplied for this operation.');
-  return partition;
 }
 
 function sinceOf(headers: IncomingHttpHeaders): number | undefined {
@@ -188,22 +160,4 @@ function itemAnswer({ status, doc, etag, charge }: Done, minimal: boolean): Answ
 
 function batchAnswer({ status, body, charge }: BatchDone): Answer {
   return { status, headers: { 'x-ms-request-charge': String(charge) }, body };
-}
-
-function feedAnswer(
-  { rid }: Container,
-  docs: string[],
-  charge: number,
-  continuation: string | undefined,
-): Answer {
-  const headers: Record<string, string> = {
-    'x-ms-request-charge': String(charge),
-    'x-ms-item-count': String(docs.length),
-  };
-  if (continuation !== undefined) headers['x-ms-continuation'] = continuation;
-  return {
-    status: 200,
-    headers,
-    body: `{"_rid":"${rid}","Documents":[${docs.join(',')}],"_count":${docs.length}}`,
-  };
 }

@@ -3,6 +3,8 @@ export const subStatus = {
   none: 0,
   /** 400: the partition key in the header differs from the item's. */
   partitionKeyMismatch: 1001,
+  /** 400: the client has to merge the answers of several partition key ranges. */
+  crossPartitionQueryNotServable: 1004,
   /** 404: the session token is ahead of what is stored. */
   readSessionNotAvailable: 1002,
   /** 410: the partition key range does not exist. */
@@ -42,6 +44,8 @@ export class CosmosError extends Error {
   readonly status: number;
   readonly subStatus: number;
   readonly headers: Record<string, string>;
+  /** JSON text for SDKs, besides the message. */
+  readonly info: string | undefined;
 
   constructor(
     status: number,
@@ -49,13 +53,15 @@ export class CosmosError extends Error {
     {
       subStatus: sub = subStatus.none,
       headers = {},
+      info,
       cause,
-    }: { subStatus?: number; headers?: Record<string, string>; cause?: unknown } = {},
+    }: { subStatus?: number; headers?: Record<string, string>; info?: string; cause?: unknown } = {},
   ) {
     super(message, { cause });
     this.status = status;
     this.subStatus = sub;
     this.headers = headers;
+    this.info = info;
   }
 }
 
@@ -77,6 +83,10 @@ export const uniqueKeyViolated = () => new CosmosError(409, errorList('Unique in
 export const preconditionFailed = (sub: number = subStatus.none) =>
   new CosmosError(412, errorList('One of the specified pre-condition is not met'), { subStatus: sub });
 
+/** On this answer a client reads the ranges again. */
+export const rangeGone = (reason = 'The partition key range does not hold this partition key.') =>
+  new CosmosError(410, reason, { subStatus: subStatus.partitionKeyRangeGone });
+
 export const tooLarge = () => new CosmosError(413, errorList('Request size is too large'));
 
 /** Refuses a feature by name. The stand-in never answers approximately. */
@@ -91,5 +101,6 @@ export function errorBody(error: CosmosError, activityId: string): string {
   return JSON.stringify({
     code: error.status === 429 ? '429' : (codes[error.status] ?? String(error.status)),
     message: `${error.message}\r\nActivityId: ${activityId}, Microsoft.Azure.Documents.Common/2.14.0`,
+    ...(error.info === undefined ? {} : { additionalErrorInfo: error.info }),
   });
 }

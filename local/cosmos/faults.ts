@@ -1,11 +1,12 @@
 import { z } from 'zod';
+import { emptyPages } from './emptyPages.ts';
 import { badRequest } from './errors.ts';
 import { dataOperations, isDataOperation, metadataOperations, type Operation } from './operation.ts';
 
 const partitionKeyValue = z.union([z.string(), z.number(), z.boolean(), z.null()]);
 
 const armed = z.strictObject({
-  kind: z.enum(['429', '503', '408', 'reset-before', 'reset-after', 'delay']),
+  kind: z.enum(['429', '503', '408', 'reset-before', 'reset-after', 'delay', ...emptyPages]),
   count: z.number().int().min(1),
   filter: z
     .strictObject({
@@ -21,7 +22,8 @@ const armed = z.strictObject({
 
 /**
  * A fault for the next `count` requests that match `filter`. A filter without an operation matches data-plane
- * requests only: the SDK reads metadata whenever it likes, and would use up a fault unnoticed.
+ * requests only: the SDK reads metadata whenever it likes, and would use up a fault unnoticed. Empty pages match only what
+ * has pages.
  */
 export type Fault = z.infer<typeof armed>;
 
@@ -63,7 +65,17 @@ export function createFaults() {
   };
 }
 
-function matches({ filter }: Fault, { operation, method, container, partition }: FaultableRequest): boolean {
+/** The empty page that a fault asks for, if it does. */
+export const emptyPageOf = (fault: Pick<Fault, 'kind'> | undefined) =>
+  emptyPages.find((kind) => kind === fault?.kind);
+
+const hasPages = (operation: Operation) => operation === 'query' || operation === 'readFeed';
+
+function matches(
+  { kind, filter }: Fault,
+  { operation, method, container, partition }: FaultableRequest,
+): boolean {
+  if (emptyPageOf({ kind }) !== undefined && !hasPages(operation)) return false;
   return (
     (filter.operation === undefined ? isDataOperation(operation) : filter.operation === operation) &&
     (filter.container === undefined || filter.container === container) &&

@@ -18,10 +18,12 @@ export function pageSizeOf(header: string | undefined): number {
   return size;
 }
 
-/** What a feed reads: a container, or one logical partition of it if `partition` is given. */
+/** What a feed reads: a container, or one logical partition or one partition key range of it. */
 export interface FeedSource {
   container: Container;
   partition: string | undefined;
+  /** Number of the range. It is not looked at if there is a partition. */
+  range: number | undefined;
   /** Unix seconds. Items that expired by then are not returned. */
   now: number;
   pageSize: number;
@@ -35,17 +37,18 @@ export interface FeedPage {
 /** All items in order of creation. The continuation is the row id of the previous page's last item. */
 export function readFeed(
   db: DatabaseSync,
-  { container, partition, now, pageSize }: FeedSource,
+  { container, now, pageSize, ...source }: FeedSource,
   continuation: string | undefined,
 ): FeedPage & { continuation: string | undefined } {
   const after = continuation === undefined || continuation === '' ? 0 : Number(continuation);
   if (!Number.isInteger(after)) throw badRequest(`The continuation '${continuation}' is invalid.`);
+  const within = withinOf(source);
   const rows = select(
     db,
     `SELECT rid, doc FROM "${container.table.name}"
-     WHERE rid > ? AND (expires IS NULL OR expires > ?) ${partition === undefined ? '' : 'AND pk = ?'}
+     WHERE rid > ? AND (expires IS NULL OR expires > ?) ${within.condition}
      ORDER BY rid LIMIT ?`,
-    [after, now, ...(partition === undefined ? [] : [partition]), pageSize + 1],
+    [after, now, ...within.values, pageSize + 1],
   );
   const page = rows.slice(0, pageSize);
   const last = page.at(-1);
@@ -63,7 +66,7 @@ export function readFeed(
  */
 export function readChangeFeed(
   db: DatabaseSync,
-  { container, partition, now, pageSize }: FeedSource,
+  { container, now, pageSize, ...source }: FeedSource,
   position: string | undefined,
   since: number | undefined,
 ): FeedPage & { etag: string } {
@@ -71,9 +74,10 @@ export function readChangeFeed(
   const after = position === undefined || position === '' ? 0 : Number(position.replaceAll('"', ''));
   if (!Number.isInteger(after))
     throw badRequest(`The If-None-Match '${position}' is not a change feed position.`);
+  const within = withinOf(source);
   const columns = `SELECT rid, doc, lsn FROM "${container.table.name}"`;
-  const filter = `(expires IS NULL OR expires > ?) AND ts >= ? ${partition === undefined ? '' : 'AND pk = ?'}`;
-  const filterValues = [now, since ?? 0, ...(partition === undefined ? [] : [partition])];
+  const filter = `(expires IS NULL OR expires > ?) AND ts >= ? ${within.condition}`;
+  const filterValues = [now, since ?? 0, ...within.values];
   const page = select(db, `${columns} WHERE lsn > ? AND ${filter} ORDER BY lsn, rid LIMIT ?`, [
     after,
     ...filterValues,
@@ -93,6 +97,13 @@ export function readChangeFeed(
     doc: `${row.doc.slice(0, -1)},"_lsn":${row.lsn}}`,
   }));
   return { ...pageOf(changes), etag: `"${isFull ? last.lsn : container.lsn}"` };
+}
+
+function withinOf({ partition, range }: Pick<FeedSource, 'partition' | 'range'>) {
+  if (partition !== undefined) return { condition: 'AND pk = ?', values: [partition] };
+  return range === undefined
+    ? { condition: '', values: [] }
+    : { condition: 'AND pkrange = ?', values: [range] };
 }
 
 interface FeedRow {

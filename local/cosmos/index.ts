@@ -4,11 +4,12 @@ import { createAuthorizer, emulatorKey } from './auth.ts';
 import { openCatalog } from './catalog.ts';
 import type { Container } from './container.ts';
 import { createDataPlane } from './dataPlane.ts';
-import { createFaults } from './faults.ts';
+import { createFaults, emptyPageOf } from './faults.ts';
 import { createLocalEndpoints } from './localEndpoints.ts';
 import { createMetadata } from './metadata.ts';
 import { isDataOperation, operationOf } from './operation.ts';
 import { partitionOfHeader } from './partitionKey.ts';
+import { rangeOfRequest, withSession } from './requestScope.ts';
 import { parseRoute } from './route.ts';
 import { createCosmosServer, type Prepare } from './server.ts';
 import { createStats } from './stats.ts';
@@ -27,6 +28,8 @@ export interface CosmosOptions {
   now?: () => number;
   /** The account says that it has several write regions. It has one all the same. Default: false. */
   multipleWriteLocations?: boolean;
+  /** How many partition key ranges each container has, from 1 to 100. Default: 1. */
+  partitions?: number;
 }
 
 export interface Cosmos extends AsyncDisposable {
@@ -45,9 +48,10 @@ export async function startCosmos({
   key = emulatorKey,
   now = Date.now,
   multipleWriteLocations = false,
+  partitions = 1,
 }: CosmosOptions = {}): Promise<Cosmos> {
   const db = openStorage(data);
-  const catalog = openCatalog(db, now);
+  const catalog = openCatalog(db, now, partitions);
   const authorize = createAuthorizer(key, Date.now);
   const stats = createStats();
   const faults = createFaults();
@@ -78,9 +82,12 @@ export async function startCosmos({
         // Look the container up again: it may have been deleted during a delay fault.
         const target = catalog.owner(database, id);
         const item = route.kind === 'item' ? route.item : undefined;
-        const answer = dataPlane(operation, target, item, { method, headers, body });
+        const emptyPage = emptyPageOf(fault);
+        const asked = { method, headers, body, ...(emptyPage === undefined ? {} : { emptyPage }) };
+        const answer = dataPlane(operation, target, item, asked);
         stats.charge(id, Number(answer.headers?.['x-ms-request-charge'] ?? 0));
-        return { ...answer, headers: { ...answer.headers, ...sessionHeaders(target) } };
+        const named = { ...answer, headers: { ...answer.headers, ...nameHeaders(target) } };
+        return withSession(named, target, rangeOfRequest(headers, target));
       },
     };
   };
@@ -116,6 +123,6 @@ function partitionOfRequest(header: string | string[] | undefined, { partitionKe
   return typeof header === 'string' ? partitionOfHeader(header, partitionKey) : undefined;
 }
 
-function sessionHeaders({ lsn, rid, link }: Container): Record<string, string> {
-  return { 'x-ms-session-token': `0:-1#${lsn}`, 'x-ms-content-path': rid, 'x-ms-alt-content-path': link };
+function nameHeaders({ rid, link }: Container): Record<string, string> {
+  return { 'x-ms-content-path': rid, 'x-ms-alt-content-path': link };
 }

@@ -53,6 +53,7 @@ export function createItemTable(
       ts INTEGER,
       lsn INTEGER,
       expires INTEGER,
+      pkrange INTEGER NOT NULL DEFAULT 0,
       UNIQUE (pk, id)
     );
     CREATE INDEX "${name}_lsn" ON "${name}" (lsn);
@@ -69,11 +70,32 @@ export function dropItemTable(db: DatabaseSync, container: number): void {
   db.exec(`DROP TABLE "${tableName(container)}"`);
 }
 
-export function openItemTable(db: DatabaseSync, container: number): ItemTable {
+/** Makes each item's place agree with `rangeOf`, also in a table that was made before there were places. */
+export function placeItems(
+  db: DatabaseSync,
+  container: number,
+  rangeOf: (partition: string) => number,
+): void {
+  const name = tableName(container);
+  const columns = db.prepare(`PRAGMA table_info("${name}")`).all();
+  if (!columns.some((column) => column.name === 'pkrange'))
+    db.exec(`ALTER TABLE "${name}" ADD COLUMN pkrange INTEGER NOT NULL DEFAULT 0`);
+  const place = db.prepare(`UPDATE "${name}" SET pkrange = ? WHERE pk = ?`);
+  for (const { pk } of db.prepare(`SELECT DISTINCT pk FROM "${name}"`).all()) {
+    place.run(rangeOf(String(pk)), String(pk));
+  }
+}
+
+/** @param rangeOf the number of the partition key range that holds a partition */
+export function openItemTable(
+  db: DatabaseSync,
+  container: number,
+  rangeOf: (partition: string) => number,
+): ItemTable {
   const name = tableName(container);
   const select = db.prepare(`SELECT rid, doc, etag, expires FROM "${name}" WHERE pk = ? AND id = ?`);
   const insert = db.prepare(
-    `INSERT INTO "${name}" (rid, pk, id, doc, etag, ts, lsn, expires) VALUES (?, ?, ?, ?, ?, ?, ?, ?)`,
+    `INSERT INTO "${name}" (rid, pk, id, doc, etag, ts, lsn, expires, pkrange) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
   );
   const update = db.prepare(
     `UPDATE "${name}" SET doc = ?, etag = ?, ts = ?, lsn = ?, expires = ? WHERE rid = ?`,
@@ -103,7 +125,7 @@ export function openItemTable(db: DatabaseSync, container: number): ItemTable {
     name,
     get: (pk, id) => select.get(pk, id) as unknown as ItemRow | undefined,
     insert(rid, pk, id, { doc, etag, ts, lsn, expires }) {
-      writeUnique(ts, () => insert.run(rid, pk, id, doc, etag, ts, lsn, expires));
+      writeUnique(ts, () => insert.run(rid, pk, id, doc, etag, ts, lsn, expires, rangeOf(pk)));
     },
     update(rid, { doc, etag, ts, lsn, expires }) {
       writeUnique(ts, () => update.run(doc, etag, ts, lsn, expires, rid));

@@ -33,3 +33,12 @@ export function parseObject(text: string): JsonObject {
   if (!isObject(value)) throw badRequest('The request payload must be a JSON object.');
   return value;
 }
+
+/** The value of a text from outside, for a schema to check. Undefined if it is not JSON. */
+export function parseJsonOrUndefined(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}

@@ -6,6 +6,7 @@ import { badRequest } from './errors.ts';
 import { parseObject } from './json.ts';
 import type { MetadataOperation } from './operation.ts';
 import { parseQuery, plan } from './queries.ts';
+import type { Range } from './ranges.ts';
 import { databaseRid, etagOf } from './resourceIds.ts';
 import type { Route } from './route.ts';
 import { requireResourceId } from './validation.ts';
@@ -50,12 +51,17 @@ export function createMetadata(catalog: Catalog, multipleWriteLocations: boolean
         catalog.deleteContainer(database, container);
         return gone;
       case 'readPartitionKeyRanges': {
-        const { rid, self, ts } = catalog.container(database, container);
-        return feed(rid, 'PartitionKeyRanges', [describeRange(rid, self, ts)]);
+        const owner = catalog.container(database, container);
+        return feed(
+          owner.rid,
+          'PartitionKeyRanges',
+          owner.ranges.all.map((range) => describeRange(owner, range)),
+        );
       }
       case 'queryPlan':
-        catalog.owner(database, container);
-        return { status: 200, headers: {}, body: JSON.stringify(plan(parseQuery(request.body))) };
+        return planAnswer(
+          plan(parseQuery(request.body), catalog.owner(database, container).ranges.all.length),
+        );
     }
   };
 }
@@ -123,18 +129,19 @@ function describeDatabase({ number, id, ts }: Database) {
   };
 }
 
-/** The only physical partition; it holds all keys. */
-function describeRange(rid: string, self: string, ts: number) {
+const planAnswer = (body: object): Answer => ({ status: 200, headers: {}, body: JSON.stringify(body) });
+
+function describeRange({ rid, self, ts, ranges }: Container, { index, min, max }: Range) {
   return {
-    id: '0',
+    id: String(index),
     _rid: rid,
-    _self: `${self}pkranges/0/`,
+    _self: `${self}pkranges/${index}/`,
     _etag: '"0"',
     _ts: ts,
-    minInclusive: '',
-    maxExclusive: 'FF',
-    ridPrefix: 0,
-    throughputFraction: 1,
+    minInclusive: min,
+    maxExclusive: max,
+    ridPrefix: index,
+    throughputFraction: 1 / ranges.all.length,
     status: 'online',
     parents: [],
   };

@@ -97,7 +97,7 @@ const uncovered: Record<string, string> = {
   'x-ms-documentdb-populatequerymetrics': 'query metrics',
   'x-ms-cosmos-populateindexmetrics-v2': 'index metrics',
   'x-ms-cosmos-is-client-encrypted': 'client-side encryption',
-  'x-ms-start-epk': 'feed ranges smaller than the container',
+  'x-ms-start-epk': 'feed ranges smaller than a partition key range',
 };
 
 function refuseUncovered(headers: IncomingHttpHeaders): void {

@@ -53,3 +53,21 @@ export function manualInput({ name, trigger }: AppFunction, input: string): Trig
       return undefined;
   }
 }
+
+const triggerTypes = {
+  http: 'httpTrigger',
+  timer: 'timerTrigger',
+  queue: 'queueTrigger',
+  serviceBus: 'serviceBusTrigger',
+} as const;
+
+/** A function as `GET /admin/functions` lists it: the members that do not depend on files of the host. */
+export function describeFunction({ name, trigger, triggerName }: AppFunction): Record<string, unknown> {
+  const type = trigger.type === 'durable' ? `${trigger.kind}Trigger` : triggerTypes[trigger.type];
+  return {
+    name,
+    language: 'node',
+    isDisabled: false,
+    config: { name, bindings: [{ name: triggerName, type, direction: 'in' }] },
+  };
+}

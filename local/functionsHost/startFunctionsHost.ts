@@ -26,7 +26,7 @@ import { isAllowed } from './http/keys.ts';
 import { createInvoker } from './invoker.ts';
 import { createListeners } from './listeners.ts';
 import { createLogger } from './logger.ts';
-import { manualInput } from './manualRun.ts';
+import { describeFunction, manualInput } from './manualRun.ts';
 import { createOutputSender } from './outputs/outputSender.ts';
 import type { Settings } from './settings.ts';
 import { keepWorker } from './worker/worker.ts';
@@ -114,7 +114,10 @@ export async function startFunctionsHost(options: FunctionsHostOptions): Promise
     keys,
     invoker,
     worker,
-    handlers: [answerDurable, adminHandler({ keys, status, run: runManually })],
+    handlers: [
+      answerDurable,
+      adminHandler({ keys, status, list: () => functions.map(describeFunction), runOf: manualRunOf }),
+    ],
   });
   const listeners = [
     http,
@@ -174,13 +177,20 @@ export async function startFunctionsHost(options: FunctionsHostOptions): Promise
     return durable.handleHttp(request, response);
   }
 
-  function runManually(wanted: string, input: string): boolean {
+  function manualRunOf(wanted: string): ((input: string) => void) | undefined {
     const fn = functions.find((one) => one.name.toLowerCase() === wanted.toLowerCase());
-    const triggerInput = fn === undefined || takesStreams(fn) ? undefined : manualInput(fn, input);
-    if (fn === undefined || triggerInput === undefined) return false;
-    // Nobody awaits the outcome; it is in the log.
-    void invoker.invoke(fn, triggerInput).catch(() => undefined);
-    return true;
+    if (fn === undefined || takesStreams(fn)) return undefined;
+    return (input) => {
+      const triggerInput = manualInput(fn, input);
+      if (triggerInput === undefined) {
+        logger.log('error', `Function.${fn.name}`, 'only its task hub can run it', {
+          functionName: fn.name,
+        });
+        return;
+      }
+      // Nobody awaits the outcome; it is in the log.
+      void invoker.invoke(fn, triggerInput).catch(() => undefined);
+    };
   }
 
   /** Such a function takes its input from a forwarded request only. */

@@ -56,7 +56,7 @@ export const perMonth = {
   cosmosRequests: {
     value: 362 * tenMinutes,
     basis: 'measured',
-    how: '362 in ten minutes of one idle instance, default schedules, local host and cloud',
+    how: '362 in ten minutes of one idle instance, default schedules, local host and cloud, one partition key range',
   },
   ruPerRequest: {
     value: 3,

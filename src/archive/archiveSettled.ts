@@ -7,6 +7,7 @@ import { errorText } from '../platform/errorText.ts';
 import type { Instance } from '../platform/instance.ts';
 import { timeBudget } from '../platform/stopping.ts';
 import type { PoisonStore } from '../workItems/poison.ts';
+import { archivedIn, totalsId } from './archivedSums.ts';
 import type { Candidate, StoredInvoice } from './archiveFile.ts';
 import type { ArchiveStore } from './archiveStore.ts';
 import { mentionedIn } from './mentionedIn.ts';
@@ -98,6 +99,7 @@ async function goThroughShards(
     }
   }
   telemetry.record(metric.archiveBehindMs, behindMs());
+  telemetry.record(metric.archiveInvoices, archivedIn(await store.sums(totalsId, totalsId)));
   if (failed.size > 0) {
     throw new Error(
       `left out of the archive: ${[...failed].map(([shard, why]) => `shard ${shard}: ${why}`).join('; ')}`,

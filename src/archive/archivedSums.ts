@@ -20,10 +20,11 @@ export const sumsSchema = z.object({
 });
 export type SumsDocument = z.infer<typeof sumsSchema>;
 
-/** No invoice has an id like this by accident; one that has is refused at its import. */
-export const totalsId = 'archived:totals';
+/** Every release refuses to import an id that begins with `fence:`, so no invoice is in the way of these documents. */
+const idPrefix = 'fence:archived:';
+export const totalsId = `${idPrefix}totals`;
 /** The document of a month, `YYYY-MM`. */
-export const monthId = (month: string) => `archived:${month}`;
+export const monthId = (month: string) => `${idPrefix}${month}`;
 
 /** One thing that an invoice adds: to which document, under which name. */
 interface Part {
@@ -95,4 +96,11 @@ export function readSums(documents: readonly unknown[], ids: readonly string[]):
 
 function idOf(document: unknown): string {
   return z.object({ id: z.string() }).safeParse(document).data?.id ?? '';
+}
+
+/** How many invoices are in the archive, by the documents of totals. Pure. @throws {NewerVersion} */
+export function archivedIn(totals: readonly unknown[]): number {
+  return readSums(totals, [totalsId])
+    .flatMap(({ sums }) => Object.entries(sums))
+    .reduce((count, [name, [n]]) => (name.startsWith('status ') ? count + n : count), 0);
 }

@@ -57,7 +57,7 @@ export function planClaims(
     claimant: Claimant;
     followUps: FollowUps;
     /** What the run has done in this shard before. Absent: nobody counts. */
-    done?: Tally['counts'] | undefined;
+    done?: Pick<Tally, 'counts' | 'final'> | undefined;
   },
 ): ClaimPlan {
   const at = new Date(now).toISOString();
@@ -97,8 +97,8 @@ export function planClaims(
   const { claimed, reclaimed, parked: given } = counts;
   const plan = { patches, counts, messages: [...following, ...orderOfPayments()] };
   if (done === undefined) return plan;
-  const sum = addCounts(done, { claimed, reclaimed, parked: given });
-  return { ...plan, tally: { runId: claimant.runId, counts: sum } };
+  const sum = addCounts(done.counts, { claimed, reclaimed, parked: given });
+  return { ...plan, tally: { ...done, runId: claimant.runId, counts: sum } };
 
   function orderOfPayments() {
     if (commands.length === 0) return [];

@@ -98,10 +98,10 @@ export function processInvoicesJob(parts: ProcessInvoicesParts, policy: Claiming
       }
     },
 
-    async done(group, runId) {
+    async done(group, runId, { resumes = false } = {}) {
       let sum: Counts = {};
       for (const { shard, counts } of await invoices.tallies(jobLockKey(jobName, group), runId)) {
-        tallies.set(shard, { runId, counts });
+        if (resumes) tallies.set(shard, { runId, counts });
         sum = addCounts(sum, counts);
       }
       return sum;
@@ -121,9 +121,9 @@ export function processInvoicesJob(parts: ProcessInvoicesParts, policy: Claiming
 
   async function claimAndDispatch({ shard, invoices: read }: Claim, run: GroupRun): Promise<Processed> {
     const known = tallies.get(shard);
-    const done = known?.runId === run.runId ? known.counts : {};
-    const claimant = run.resumable === true ? { ...run, done } : run;
-    const { counts, message, tally } = await claimBatch({ ...parts, ...policy }, shard, read, claimant);
+    const done = { counts: known?.runId === run.runId ? known.counts : {}, final: run.resumable !== true };
+    const claimed = await claimBatch({ ...parts, ...policy }, shard, read, { ...run, done });
+    const { counts, message, tally } = claimed;
     if (tally !== undefined) tallies.set(shard, tally);
     countOutcomes({ ...counts });
     if (counts.parked > 0) telemetry.count(metric.invoiceParked, { unknown: true }, counts.parked);
@@ -157,7 +157,7 @@ export interface ClaimingRun {
   instance: string;
   lease: Pick<Lease, 'key' | 'fence' | 'assertHeld'>;
   /** What the run has done in this shard before, if it is to be counted. */
-  done?: Counts;
+  done?: Pick<Tally, 'counts' | 'final'>;
 }
 
 export interface ClaimingParts {

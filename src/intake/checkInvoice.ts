@@ -138,7 +138,8 @@ function idError(id: string): string | undefined {
   const invisible = invisibleError(id);
   if (invisible !== undefined) return invisible;
   if (id !== id.trim()) return `expected no leading or trailing space, not ${shown(id)}`;
-  // A lock's fence is stored beside the invoices of a shard (locking/fence.ts), under an id with this prefix.
+  // A lock's fence is stored beside the invoices of a shard (locking/fence.ts), under an id with this prefix, and so are the
+  // sums of the archive (archive/archivedSums.ts).
   if (id.startsWith('fence:')) return `expected an id that does not start with fence:, not ${shown(id)}`;
   if (id === '.' || id === '..') return `expected more than dots, which a URL drops, not ${shown(id)}`;
   return undefined;

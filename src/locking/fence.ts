@@ -22,6 +22,8 @@ export interface Fence {
 export interface Tally {
   readonly runId: string;
   readonly counts: Readonly<Record<string, number>>;
+  /** Nobody goes on with this run. Its tally replaces none of a run that another process may go on with. */
+  readonly final?: boolean;
 }
 
 /** The store has seen a larger fencing token: somebody has taken the lease over. It ends the run. */
@@ -33,6 +35,9 @@ export class FencedOut extends Error {
   }
 }
 
+/** Where a fence document keeps the tally of a run that can be resumed, and that of one that cannot. */
+const slots = { resumable: 'tally', final: 'finalTally' } as const;
+
 /**
  * The operation that makes the store refuse the transaction if it has seen a larger token for this lock in this
  * partition (Kleppmann, "How to do distributed locking", 2016). The document must be there: see `newFence`. `tally` replaces
@@ -43,8 +48,12 @@ export function fenceCheck({ lockKey, token }: Fence, tally?: Tally): Operation 
     kind: 'patch',
     id: fenceId(lockKey),
     where: [{ path: 'fence', is: '<=', value: token }],
-    set: { fence: token, ...(tally === undefined ? {} : { tally }) },
+    set: { fence: token, ...(tally === undefined ? {} : kept(tally)) },
   };
+}
+
+function kept({ runId, counts, final }: Tally) {
+  return { [final === true ? slots.final : slots.resumable]: { runId, counts } };
 }
 
 /**
@@ -149,9 +158,11 @@ export function highestFence(tokens: readonly unknown[]): number | undefined {
   return known.length === 0 ? undefined : Math.max(...known);
 }
 
-const tallySchema = z.object({
+const tallySchema = z.object({ runId: z.string(), counts: z.record(z.string(), z.number()) });
+const talliedSchema = z.object({
   shard: z.string(),
-  tally: z.object({ runId: z.string(), counts: z.record(z.string(), z.number()) }),
+  [slots.resumable]: tallySchema.optional().catch(undefined),
+  [slots.final]: tallySchema.optional().catch(undefined),
 });
 
 /** What a run has done by shard, given fence documents. Those of other runs, and those without a tally, are passed over. */
@@ -160,8 +171,11 @@ export function talliesOf(
   runId: string,
 ): { shard: string; counts: Tally['counts'] }[] {
   return fences.flatMap((fence) => {
-    const { data } = tallySchema.safeParse(fence);
-    return data?.tally.runId === runId ? [{ shard: data.shard, counts: data.tally.counts }] : [];
+    const { data } = talliedSchema.safeParse(fence);
+    const tallies = [data?.tally, data?.finalTally];
+    return tallies.flatMap((tally) =>
+      data !== undefined && tally?.runId === runId ? [{ shard: data.shard, counts: tally.counts }] : [],
+    );
   });
 }
 

@@ -7,12 +7,16 @@ import type { Instance } from '../platform/instance.ts';
 import { timeBudget } from '../platform/stopping.ts';
 import { type GaugeParts, reportDuring, reportGauges } from './gauges.ts';
 
+/** Some shards were left out. The platform counts failed executions by that. */
+export class SweepIncomplete extends Error {
+  override readonly name = 'SweepIncomplete';
+}
+
 /**
  * A tick of the sweeper's timer: sends what waits in the outbox, for as long as a function may take, and reports meanwhile
  * what waits for a person or to be paid, and keeps the figures. The next tick has what is left.
  *
- * @throws an error that names the shards that were left out, because the platform counts failed executions by that; the
- * others are swept, and the gauges reported. {LeaseLost}
+ * @throws {SweepIncomplete} naming the shards that were left out; the others are swept, and the gauges reported. {LeaseLost}
  */
 export async function sweepAndReport(
   {
@@ -54,7 +58,8 @@ export async function sweepAndReport(
   async function sweep(signal: AbortSignal): Promise<SweepCounts> {
     const partitions = shardNames(shards);
     const counts = await sweepOutbox({ ...parts, partitions, instance }, lease, signal);
-    if (counts.failed.length > 0) throw new Error(`left out of the sweep: ${counts.failed.join('; ')}`);
+    if (counts.failed.length > 0)
+      throw new SweepIncomplete(`left out of the sweep: ${counts.failed.join('; ')}`);
     return counts;
   }
 }

@@ -69,7 +69,7 @@ export type QueueSender = Pick<QueueClient, 'sendMessage'>;
 const sendTimeoutMs = 10_000;
 
 /**
- * Sends a text to a storage queue, as base64, which is what the Functions host expects unless host.json says otherwise.
+ * Sends a text to a storage queue, as base64: hosts of releases up to 0.2.0 hand over nothing else.
  * The message becomes visible after `delayMs`, rounded to the second.
  *
  * @throws {RestError} the queue refused the message

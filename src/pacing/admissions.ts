@@ -14,6 +14,8 @@ export interface Admissions {
   /** Lets nothing more in. */
   end(): void;
   readonly waiting: number;
+  /** Calls of the work that waits. */
+  readonly waitingCalls: number;
   /** Calls of the work that was let in and is open. */
   readonly calls: number;
 }
@@ -39,6 +41,9 @@ export function createAdmissions(clock: Clock): Admissions {
     },
     get waiting() {
       return queue.length;
+    },
+    get waitingCalls() {
+      return queue.reduce((sum, { calls }) => sum + calls, 0);
     },
     get calls() {
       return open;

@@ -16,7 +16,7 @@ export interface ScheduleCondition {
 export interface ScheduleChange {
   readonly where: ScheduleCondition;
   /** What is added to fields, by their paths. */
-  readonly add?: Partial<Record<'next' | 'window.answered' | 'window.refused', number>>;
+  readonly add?: Partial<Record<'next' | `window.${'answered' | 'refused' | 'reserved' | 'ahead'}`, number>>;
   readonly set?: Partial<Schedule>;
 }
 

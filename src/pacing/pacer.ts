@@ -62,6 +62,7 @@ export function createPacer(
   const admissions = createAdmissions(clock);
   const supply = createSupply({ store, shared, turns, instance }, policy, {
     waiting: () => turns.waiting + admissions.calls,
+    ahead: () => turns.waiting + admissions.calls + admissions.waitingCalls,
     onSlots: wake,
   });
   let running = false;

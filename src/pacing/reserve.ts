@@ -35,6 +35,8 @@ export interface ReserveParts {
   ceiling: number;
   /** How long the store usually takes to answer, in milliseconds: slots before that would be over when they are granted. */
   storeMs: number;
+  /** Calls that this instance has ahead of it. Default: nobody asks. */
+  ahead?: number;
 }
 
 export interface Reserved {
@@ -58,7 +60,7 @@ const mostRounds = 5;
  * @throws {StoreAway}
  */
 export async function reserve(
-  { store, shared, limit, ceiling, storeMs }: ReserveParts,
+  { store, shared, limit, ceiling, storeMs, ahead }: ReserveParts,
   known: Schedule | undefined,
   report: PaceReport,
   count: (schedule: Schedule) => number,
@@ -80,7 +82,8 @@ export async function reserve(
     const earliest = Math.max(now + storeMs, holdUntil);
     // Reports of another epoch would blame the new pace for the old one.
     const { answered, refused } = report.epoch === from.epoch ? report : { answered: 0, refused: 0 };
-    const counts = { 'window.answered': answered, 'window.refused': refused };
+    const told = ahead === undefined ? {} : { 'window.reserved': 1, 'window.ahead': ahead };
+    const counts = { 'window.answered': answered, 'window.refused': refused, ...told };
     const inTurn = from.next >= earliest;
     const change: ScheduleChange = inTurn
       ? {

@@ -24,10 +24,19 @@ export const scheduleSchema = tolerantObject({
   at: z.number(),
   /** The provider asked for no calls before this time (`Retry-After`). 0: it did not. */
   holdUntil: z.number(),
-  /** What became of the calls since `since`. */
-  window: tolerantObject({ since: z.number(), answered: z.int(), refused: z.int() }),
-  /** The window before that: calls per second, and the share that was refused. */
-  last: tolerantObject({ rate: z.number(), refusedShare: z.number() }),
+  /**
+   * What became of the calls since `since`. `reserved`: how often an instance reserved something; `ahead`: the sum of the
+   * calls that it then had ahead of it.
+   */
+  window: tolerantObject({
+    since: z.number(),
+    answered: z.int(),
+    refused: z.int(),
+    reserved: z.int().exactOptional(),
+    ahead: z.int().exactOptional(),
+  }),
+  /** The window before that: calls per second, the share that was refused, and what an instance had ahead on average. */
+  last: tolerantObject({ rate: z.number(), refusedShare: z.number(), ahead: z.number().exactOptional() }),
   trim: tolerantObject({
     /** Windows in a row in which too much was refused. */
     strikes: z.int(),
@@ -83,15 +92,21 @@ export function slotsOf(
 /** The length of one stretch, in milliseconds, while nothing is reserved ahead; it shrinks to the shortest as that grows. */
 const stretchMs = { longest: 500, shortest: 100 };
 
+/** How much longer or shorter than others' the stretch of an instance may be. */
+const weights = { least: 0.25, most: 4 };
+
 /**
  * How many slots to reserve in one request. Long stretches spare requests. Short ones mix the instances better, which
- * matters once much is reserved ahead: the stretch then begins so much later. Pure.
+ * matters once much is reserved ahead: the stretch then begins so much later. Who has more calls ahead than others reserves
+ * more: the queue does not hand out batches evenly, and with equal shares the last would wait until their claims are stale.
+ * Pure.
  */
 export function stretchOf({
   pace,
   aheadMs,
   storeMs,
   wanted,
+  weight = 1,
 }: {
   pace: number;
   /** How far ahead of now the schedule is reserved. */
@@ -99,8 +114,12 @@ export function stretchOf({
   /** How long the store takes to answer: a stretch has to last for some requests, or they would pile up. */
   storeMs: number;
   wanted: number;
+  /** Calls ahead of this instance, over the average. */
+  weight?: number;
 }): number {
   const shrunk = stretchMs.longest / (1 + Math.max(0, aheadMs) / 1000);
-  const length = Math.max(stretchMs.shortest, shrunk, 4 * storeMs);
+  const share = Math.min(weights.most, Math.max(weights.least, weight));
+  const even = Math.max(stretchMs.shortest, shrunk, 4 * storeMs);
+  const length = even * Math.min(share, Math.max(1, stretchMs.longest / even));
   return Math.max(1, Math.min(wanted, Math.ceil((pace * length) / 1000)));
 }

@@ -44,10 +44,13 @@ export function createSupply(
   { limit, ceiling }: { limit: string; ceiling: number },
   {
     waiting,
+    ahead,
     onSlots,
   }: {
     /** Calls that wait or will soon. */
     waiting: () => number;
+    /** All calls that this process has to make, those of work that is not let in yet too. */
+    ahead: () => number;
     /** There are new slots. */
     onSlots: () => void;
   },
@@ -99,13 +102,15 @@ export function createSupply(
     const told = report;
     report = emptyReport(told.epoch);
     try {
-      const parts = { store, shared, limit, ceiling, storeMs };
-      const reserved = await reserve(parts, schedule, told, ({ pace: slotsPerSecond, next }) =>
+      const own = ahead();
+      const parts = { store, shared, limit, ceiling, storeMs, ahead: own };
+      const reserved = await reserve(parts, schedule, told, ({ pace: slotsPerSecond, next, last }) =>
         stretchOf({
           pace: slotsPerSecond,
           aheadMs: next - shared.now(),
           storeMs,
           wanted: Math.max(1, wanted()),
+          weight: own / Math.max(1, last.ahead ?? own),
         }),
       );
       storeMs = mix(storeMs, Math.min(clock.monotonic() - reservedAt, silentMs), newestWeight);

@@ -46,8 +46,8 @@ export function endOfWindow(schedule: Schedule, ceiling: number, now: number): E
   if (window.answered < windowOf.calls && lengthMs < windowOf.longestMs && !over(lot)) return undefined;
   const ended = {
     epoch: schedule.epoch,
-    window: { since: now, answered: 0, refused: 0 },
-    last: { rate: (window.answered * 1000) / lengthMs, refusedShare: share },
+    window: { since: now, answered: 0, refused: 0, reserved: 0, ahead: 0 },
+    last: { rate: (window.answered * 1000) / lengthMs, refusedShare: share, ...averageAhead(window) },
   };
   if (over(lot) || (over(little) && trim.strikes > 0)) {
     const pace = Math.max(ceiling * slowestShare, schedule.pace * (1 - share) * margin);
@@ -67,6 +67,10 @@ export function endOfWindow(schedule: Schedule, ceiling: number, now: number): E
   const sped = trim.growth * speedUp ** ((seconds * 1000) / windowOf.shortestMs);
   const growth = faster ? Math.min(fastestGrowth, sped) : trim.growth;
   return { ...ended, pace, trim: { ...trim, strikes, growth } };
+}
+
+function averageAhead({ reserved = 0, ahead = 0 }: Schedule['window']): { ahead?: number } {
+  return reserved === 0 ? {} : { ahead: ahead / reserved };
 }
 
 function grown({ pace, trim }: Schedule, ceiling: number, seconds: number, now: number): number {

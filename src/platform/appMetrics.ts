@@ -34,6 +34,7 @@ export const metric = {
   settingsInvalid: 'settings.invalid',
   pausedMs: 'paused_ms',
   archiveMoved: 'archive.moved',
+  archiveInvoices: 'archive.invoices',
   archiveFailed: 'archive.failed',
   archiveBehindMs: 'archive.behind_ms',
 } as const;

@@ -4,12 +4,14 @@
  *   running ──no sign of life for too long──► shown as abandoned at once ──the next run of the job──► stored as ended
  *
  * A run that was only slow or cut off from the store learns at its next report that it was ended, and stops; the run that
- * follows does the rest. In the store it is a failed run with the mark `abandoned`, because releases up to 0.2.0 know no such
+ * follows does the rest. What it had done after its last report is counted when its groups are taken over, or when it is
+ * closed. In the store it is a failed run with the mark `abandoned`, because releases up to 0.2.0 know no such
  * status.
  */
 import type { Instance } from '../platform/instance.ts';
 import { metric } from '../platform/telemetry.ts';
-import { groupsOf, type RunRecord, type RunStatus } from './runRecord.ts';
+import type { Job } from './job.ts';
+import { atLeast, type GroupRecord, groupsOf, isOpen, type RunRecord, type RunStatus } from './runRecord.ts';
 import type { RunStore, SilentSince } from './runStore.ts';
 
 /**
@@ -59,26 +61,75 @@ interface Closing {
 }
 
 /** Ends the record of an abandoned run; false if it is none, or has given a sign of life since it was read. */
-export async function closeRun({ runs, instance }: Closing, run: RunRecord): Promise<boolean> {
+export async function closeRun({ runs, instance }: Closing, job: Job, run: RunRecord): Promise<boolean> {
   const { clock, telemetry } = instance;
   const now = clock.now();
   if (!isAbandoned(run, now)) return false;
-  const { job, id: runId, trigger, heartbeatAt } = run;
+  const { id: runId, trigger, heartbeatAt } = run;
+  for (const group of Object.keys(run.groups)) await countTakenOver({ runs, instance }, job, group, run);
   const at = new Date(now).toISOString();
   const closed = await runs.end(
-    { job, runId },
+    { job: job.name, runId },
     { status: 'abandoned', reason: silence(run), at, heartbeatAt },
   );
-  if (closed) telemetry.count(metric.runEnded, { job, trigger, status: 'abandoned' });
+  if (closed) telemetry.count(metric.runEnded, { job: job.name, trigger, status: 'abandoned' });
   return closed;
 }
 
-/** Ends the records of all abandoned runs of a job. Records are for people: a failure is counted and changes nothing else. */
-export async function closeAbandoned({ runs, instance }: Closing, job: string): Promise<void> {
+/** The runs of a job that say they are running, or why that is not known. Records are for people: a failure is counted. */
+export async function runningRuns({ runs, instance }: Closing, job: Job): Promise<readonly RunRecord[]> {
   try {
-    const { items } = await runs.list({ job, status: 'running', pageSize: mostRunning });
-    for (const run of items) await closeRun({ runs, instance }, run);
+    const { items } = await runs.list({ job: job.name, status: 'running', pageSize: mostRunning });
+    return items;
   } catch {
-    instance.telemetry.count(metric.runReportFailed, { job });
+    instance.telemetry.count(metric.runReportFailed, { job: job.name });
+    return [];
+  }
+}
+
+/** Ends the records of those runs that are abandoned. A failure is counted and changes nothing else. */
+export async function closeAbandoned(
+  { runs, instance }: Closing,
+  job: Job,
+  running: readonly RunRecord[],
+): Promise<void> {
+  try {
+    for (const run of running) await closeRun({ runs, instance }, job, run);
+  } catch {
+    instance.telemetry.count(metric.runReportFailed, { job: job.name });
+  }
+}
+
+/**
+ * Records what a run of the timer had done in a group whose lease it no longer has, if its process died before it reported:
+ * the job has counted that with the work. Called under the lease of the group before anything else is done in it, since
+ * what follows is counted in the same place; or when the run is closed. The sign of life stays as it was.
+ *
+ * A manual run is resumed by another process, which counts on by itself.
+ */
+export async function countTakenOver(
+  { runs, instance }: Closing,
+  job: Job,
+  group: string,
+  { id: runId, trigger, groups }: Pick<RunRecord, 'id' | 'trigger' | 'groups'>,
+): Promise<void> {
+  const before = groups[group];
+  if (job.done === undefined || trigger !== 'timer' || before === undefined || !isOpen(before)) return;
+  try {
+    const counted = await job.done(group, runId);
+    const now = await runs.read(job.name, runId);
+    const known = now?.groups[group];
+    // It may have said meanwhile how it ended; only closing its run may have been quicker.
+    if (now === undefined || known === undefined) return;
+    if (!isOpen(known) && !(known.status === 'lost' && now.abandoned === true)) return;
+    const record: GroupRecord = {
+      ...known,
+      status: 'lost',
+      counts: atLeast(known.counts, counted),
+      reason: 'its process died, or was cut off',
+    };
+    await runs.updateGroup({ job: job.name, runId }, group, record, now.heartbeatAt);
+  } catch {
+    instance.telemetry.count(metric.runReportFailed, { job: job.name });
   }
 }

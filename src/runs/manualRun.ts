@@ -7,7 +7,14 @@ import { timeBudget } from '../platform/stopping.ts';
 import { metric } from '../platform/telemetry.ts';
 import type { Counts, Job } from './job.ts';
 import { runGroup } from './runGroup.ts';
-import { type GroupRecord, groupRecordSchema, newRun, type RunRecord, statusOfGroups } from './runRecord.ts';
+import {
+  atLeast,
+  type GroupRecord,
+  groupRecordSchema,
+  newRun,
+  type RunRecord,
+  statusOfGroups,
+} from './runRecord.ts';
 import type { RunStore } from './runStore.ts';
 
 /** What the orchestration of a manual run is started with; its instance id is the run's id. */
@@ -154,7 +161,7 @@ async function countsOf(
   try {
     const known = (await runs.read(job.name, runId))?.groups[group];
     if (known === undefined || known.status === 'pending') return {};
-    return atLeast(known.counts, (await job.done?.(group, runId)) ?? {});
+    return atLeast(known.counts, (await job.done?.(group, runId, { resumes: true })) ?? {});
   } catch {
     // Records are for people: the work is done without them too.
     telemetry.count(metric.runReportFailed, { job: job.name });
@@ -172,12 +179,6 @@ export async function endManualRun(
   const at = new Date(clock.now()).toISOString();
   const ended = await runs.end({ job, runId }, { status, at, ...(reason === undefined ? {} : { reason }) });
   if (ended) telemetry.count(metric.runEnded, { job, trigger: 'manual', status });
-}
-
-/** The larger of two counts, by name: each may lack some of the work, and neither has more. */
-function atLeast(some: Counts, others: Counts): Counts {
-  const larger = Object.entries(others).map(([name, count]) => [name, Math.max(count, some[name] ?? 0)]);
-  return { ...some, ...Object.fromEntries(larger) };
 }
 
 function jobNamed(jobs: readonly Job[], name: string): Job {

@@ -146,6 +146,12 @@ export function addCounts(a: Counts, b: Counts): Counts {
   return sum;
 }
 
+/** The larger of two counts, by name: each may lack some of the work, and neither has more. */
+export function atLeast(some: Counts, others: Counts): Counts {
+  const larger = Object.entries(others).map(([name, count]) => [name, Math.max(count, some[name] ?? 0)]);
+  return { ...some, ...Object.fromEntries(larger) };
+}
+
 /** The status of a run, given its groups. */
 export function statusOfGroups(groups: readonly GroupRecord[]): {
   status: 'completed' | 'failed';

@@ -5,11 +5,16 @@ import { errorText } from '../platform/errorText.ts';
 import type { InstanceOptions } from '../platform/instance.ts';
 import { timeBudget } from '../platform/stopping.ts';
 import { metric, noTelemetry } from '../platform/telemetry.ts';
-import { closeAbandoned } from './abandoned.ts';
+import { closeAbandoned, countTakenOver, runningRuns } from './abandoned.ts';
 import type { Job } from './job.ts';
 import { runGroup } from './runGroup.ts';
 import { type GroupRecord, newRun, type RunStatus, statusOfGroups } from './runRecord.ts';
 import type { RunStore } from './runStore.ts';
+
+/** A run has ended as failed. The platform counts failed executions by that. */
+export class RunFailed extends Error {
+  override readonly name = 'RunFailed';
+}
 
 export interface ScheduledRunParts {
   locks: Locks;
@@ -50,7 +55,8 @@ export async function runScheduled(
   const started = clock.monotonic();
   let created: Promise<boolean> | undefined;
   let unrecorded: string | undefined;
-  const closing = closeAbandoned({ runs, instance }, job.name);
+  const running = runningRuns({ runs, instance }, job);
+  const closing = running.then((open) => closeAbandoned({ runs, instance }, job, open));
   const outcomes = await Promise.all(
     job.groups.map(async (group) => [group, await recordOf(group)] as const),
   );
@@ -78,7 +84,7 @@ export async function runScheduled(
   telemetry.record(metric.runMs, clock.monotonic() - started, { job: job.name });
   if (status === 'failed') {
     const also = unrecorded === undefined ? '' : ` (and ${unrecorded})`;
-    throw new Error(`run ${runId} of ${job.name} failed: ${reason}${also}`);
+    throw new RunFailed(`run ${runId} of ${job.name} failed: ${reason}${also}`);
   }
   return { runId, groups, ...(unrecorded === undefined ? {} : { unrecorded }) };
 
@@ -96,6 +102,7 @@ export async function runScheduled(
     const lease = await locks.tryAcquire(jobLockKey(job.name, group), owner);
     if (lease === null) return { status: 'skipped', counts: {}, reason: 'held elsewhere' };
     await using held: Lease = lease;
+    for (const open of await running) await countTakenOver({ runs, instance }, job, group, open);
     return await runGroup(
       { job, group, runId, dryRun: false, lease: held, signal: budget.signal },
       { instance, report: (record) => report(group, record) },

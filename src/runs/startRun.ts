@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { Instance } from '../platform/instance.ts';
-import { asShown, closeAbandoned, closeRun } from './abandoned.ts';
+import { asShown, closeAbandoned, closeRun, runningRuns } from './abandoned.ts';
 import type { Job } from './job.ts';
 import { type ManualRun, newManualRun, runIdFor } from './manualRun.ts';
 import { runJobOrchestrator } from './orchestrateRun.ts';
@@ -55,7 +55,7 @@ export async function startRun(
   const chosen = await chooseGroups(job, { runs, instance }, request);
   if (chosen.kind === 'bad') return chosen;
   const { groups } = chosen;
-  await closeAbandoned({ runs, instance }, job.name);
+  await closeAbandoned({ runs, instance }, job, await runningRuns({ runs, instance }, job));
   const runId = runIdFor(request.idempotencyKey);
   const plain: ManualRun = { job: job.name, runId, groups, dryRun };
   const run = asked === undefined ? plain : { ...plain, untilDone: true };
@@ -82,7 +82,7 @@ async function chooseGroups(
   if (resume === undefined) return { kind: 'groups', groups: [...(groups ?? job.groups)] };
   const before = await runs.read(job.name, resume);
   if (before === undefined) return badResume(`there is no run "${resume}" of ${job.name}`);
-  const ended = before.status !== 'running' || (await closeRun({ runs, instance }, before));
+  const ended = before.status !== 'running' || (await closeRun({ runs, instance }, job, before));
   if (!ended) return badResume(`run "${resume}" has not ended`);
   const unfinished = Object.entries(before.groups).filter(([, { status }]) => status !== 'completed');
   // A process that died right after it had created the record said nothing of any group.

@@ -8,7 +8,7 @@
  * The queue delivers a message that fails five times within a minute and then gives it up. That is right for a bug, and
  * wrong for an outage, which is when a payment has to be looked up or a receiver does not answer. So an item that cannot be
  * done now is sent again, to appear later, and the message at hand is done with. A process that dies between the two leaves
- * two copies: each finds the recorded effect, or waits for the other's lease.
+ * two copies, and so does a lost answer: each finds the recorded effect, or waits for the other's lease (sendOnce.ts).
  */
 import { type Lease, type Locks, noLease, workItemLockKey } from '../locking/index.ts';
 import { systemClock } from '../platform/clock.ts';
@@ -18,6 +18,7 @@ import type { Effects, RecordedEffect } from './effects.ts';
 import { countPostponed, nextTry, type SendAgain } from './nextTry.ts';
 import type { PoisonItems } from './poison.ts';
 import { createProcessSeveral } from './processSeveral.ts';
+import { sendOnce } from './sendOnce.ts';
 import { itemsOf, type ReadWorkItem, readWorkItem, type Stage } from './workItem.ts';
 
 /** How long a work item waits for the one that has the same lease before it goes back to the queue, in milliseconds. */
@@ -46,10 +47,11 @@ export type WorkItemOutcome = 'done' | 'doneBefore' | 'postponed' | 'putOff';
  * them are, or have been sent again.
  */
 export function createProcessWorkItem(parts: WorkItemParts): (message: unknown) => Promise<WorkItemOutcome> {
-  const { stages, effects, locks, sendAgain, poison } = parts;
+  const { stages, effects, locks, poison } = parts;
   const { name: by, clock = systemClock, telemetry = noTelemetry } = parts.instance;
   const instance = { name: by, clock, telemetry };
-  const processSeveral = createProcessSeveral({ ...parts, instance, once, run });
+  const sendAgain = sendOnce(parts.sendAgain, clock);
+  const processSeveral = createProcessSeveral({ ...parts, sendAgain, instance, once, run });
 
   return async (message) => {
     try {

@@ -1,10 +1,11 @@
 import { describe, expect, test } from 'vitest';
 import { StoreAway } from '../../src/documents/storeAway.ts';
+import { checkJsonInvoice } from '../../src/intake/checkInvoice.ts';
 import type { Invoice } from '../../src/invoice/invoice.ts';
 import { shardOf } from '../../src/invoice/shard.ts';
 import { newOutboxMessage } from '../../src/outbox/outboxMessage.ts';
 import { metric } from '../../src/platform/appMetrics.ts';
-import { type ArchiveWorld, archiveWorld, paidInvoice } from './archiveWorld.ts';
+import { type ArchiveWorld, archiveWorld, dayMs, paidInvoice } from './archiveWorld.ts';
 
 const ids = Array.from({ length: 10 }, (_, n) => `inv-${n}`);
 /** What an importer gave. */
@@ -48,6 +49,20 @@ test('what is old and settled moves; it is found with its timeline, and the figu
   expect(await world.stored.find('inv-3')).toBeUndefined();
   const moved = world.telemetry.values(metric.archiveMoved);
   expect(moved.reduce((sum, n) => sum + n, 0)).toBe(10);
+  expect(world.telemetry.values(metric.archiveInvoices)).toEqual([10]);
+  expect(world.telemetry.values(metric.archiveBehindMs)).toEqual([0]);
+});
+
+test('no imported invoice can be in the way of the sums', async () => {
+  const world = archiveWorld();
+  await world.put({ id: 'a' });
+  await world.tick();
+  const documents = await world.documents.query(({ type }) => type === 'archivedSums');
+  expect(documents.length).toBeGreaterThan(1);
+  for (const { id } of documents) {
+    const row = { ...content(paidInvoice({ id })), dueAt: '2026-01-01T00:00:00Z' };
+    expect(checkJsonInvoice(row)).toMatchObject({ kind: 'bad', error: expect.stringContaining('fence:') });
+  }
 });
 
 test('a second run finds nothing left', async () => {
@@ -178,6 +193,28 @@ test('a shard that is away is left out and named; the others are gone through', 
   isAway = false;
   expect(await world.where(other)).toBe('archive');
   expect(await world.where('a')).toBe('database');
+});
+
+test('a run whose time is up says how late the rest is, and the next one goes on', async () => {
+  const world = archiveWorld();
+  await world.put(...Array.from({ length: 400 }, (_, n) => ({ id: `inv-${n}` })));
+  const stopping = new AbortController();
+  let files = 0;
+  const blobs = {
+    ...world.ports.blobs,
+    async create(name: string, text: string) {
+      if (++files === 2) stopping.abort();
+      return world.ports.blobs.create(name, text);
+    },
+  };
+  const cut = await world.tick({ blobs, stopping: stopping.signal });
+  expect(cut).toMatchObject({ moved: 160, complete: false });
+  // Paid on 2024-01-01, to be moved 400 days later, on 2025-02-04; it is 2026-01-01.
+  const days = (world.telemetry.values(metric.archiveBehindMs)[0] ?? 0) / dayMs;
+  expect(days).toBeGreaterThan(330);
+  expect(days).toBeLessThan(331);
+  expect(await world.tick()).toMatchObject({ moved: 240, complete: true });
+  expect(world.telemetry.values(metric.archiveInvoices)).toEqual([160, 400]);
 });
 
 test('without its lease it writes nothing', async () => {

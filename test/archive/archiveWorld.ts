@@ -67,9 +67,10 @@ export function archiveWorld({ fault, readFault }: MemoryDocumentsOptions = {}) 
         blobs?: ArchiveBlobs;
         poisoned?: string;
         assertHeld?: () => void;
+        stopping?: AbortSignal;
       } = {},
     ) => {
-      const { assertHeld = () => {}, poisoned, ...replaced } = given;
+      const { assertHeld = () => {}, poisoned, stopping = new AbortController().signal, ...replaced } = given;
       const list = async () =>
         poisoned === undefined
           ? []
@@ -85,7 +86,7 @@ export function archiveWorld({ fault, readFault }: MemoryDocumentsOptions = {}) 
               },
             ];
       const parts = { ...ports, ...replaced, poison: { list }, shards, keepDays: 400, instance };
-      return archiveSettled(parts, { assertHeld }, new AbortController().signal);
+      return archiveSettled(parts, { assertHeld }, stopping);
     },
     /** Whether the database has an invoice itself, a tombstone in its place, or neither. */
     async where(id: string): Promise<'database' | 'archive' | 'nowhere'> {

@@ -277,20 +277,37 @@ test('a run that can be taken over leaves with its claims what it has done; one 
   const { invoices } = parts();
   await claim(shard, page.slice(0, 1));
   expect(await invoices.tallies(run.lease.key, run.runId)).toEqual([]);
-  const first = await claim(shard, page.slice(1, 3), { ...run, done: {} });
+  const first = await claim(shard, page.slice(1, 3), { ...run, done: { counts: {} } });
   expect(first.tally).toEqual({ runId: run.runId, counts: { claimed: 2, reclaimed: 0, parked: 0 } });
   // Its process dies here, before it reports. The next one begins with what is stored.
   const [known] = await invoices.tallies(run.lease.key, run.runId);
   expect(known).toEqual({ shard, counts: first.tally?.counts });
-  await claim(shard, page.slice(3), { ...run, done: known?.counts ?? {} });
+  await claim(shard, page.slice(3), { ...run, done: { counts: known?.counts ?? {} } });
   expect(await invoices.tallies(run.lease.key, run.runId)).toEqual([
     { shard, counts: { claimed: 4, reclaimed: 0, parked: 0 } },
   ]);
 });
 
+test('a run that nobody goes on with is counted too, and takes nothing away from one that somebody does', async () => {
+  const { shard, page } = await dueInvoices(3);
+  const resumable = { ...aRun(), runId: 'manual' };
+  const final = { ...aRun(), runId: 'timer' };
+  const { invoices } = parts();
+  const counted = { claimed: 1, reclaimed: 0, parked: 0 };
+  await claim(shard, page.slice(0, 1), { ...resumable, done: { counts: {} } });
+  await claim(shard, page.slice(1, 2), { ...final, done: { counts: {}, final: true } });
+  const found = async (runId: string) =>
+    (await invoices.tallies(final.lease.key, runId)).map(({ counts }) => counts);
+  expect(await found('timer')).toEqual([counted]);
+  expect(await found('manual')).toEqual([counted]);
+  await claim(shard, page.slice(2), { ...final, runId: 'next timer', done: { counts: {}, final: true } });
+  expect(await found('timer')).toEqual([]);
+  expect(await found('manual')).toEqual([counted]);
+});
+
 test('a refused claim counts nothing, and one that loses some invoices counts the others', async () => {
   const { shard, page } = await dueInvoices(3);
-  const run = { ...aRun(), runId: 'some-lost', done: {} };
+  const run = { ...aRun(), runId: 'some-lost', done: { counts: {} } };
   await claim(shard, page.slice(0, 2));
   const refused = await claim(shard, page.slice(0, 2), run);
   expect(refused.counts).toMatchObject({ claimed: 0, contended: 2 });

@@ -1,10 +1,15 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
+import { z } from 'zod';
+import { idleApp } from '../../src/idleApp.ts';
 import { invoiceStatuses } from '../../src/invoice/invoice.ts';
+import { disputeStatuses, refundStatuses } from '../../src/invoice/reversals.ts';
 import { outboxStatuses } from '../../src/outbox/outboxMessage.ts';
 import { reasonText } from '../../src/paying/circuitBreaker.ts';
 import { groupRecordSchema, runStatuses } from '../../src/runs/runRecord.ts';
+import { readSchedules } from '../../src/settings/readParts.ts';
+import { BadSettings } from '../../src/settings/settings.ts';
 import { poisonSchema } from '../../src/workItems/poison.ts';
 import { allSources, root } from '../infra/sources.ts';
 import { alertRules } from '../support/alertRules.ts';
@@ -20,15 +25,26 @@ function rowsUnder(heading: string): string[][] {
     .map((line) => line.split(' | ').map((cell) => cell.replaceAll(/^\| | \|$/g, '').trim()));
 }
 
-/** The health checks that the code declares: `{ name: 'cosmos', probe: … }`. */
-const healthChecks = [...allSources.matchAll(/name: '(\w+)',\s*(?:async )?probe\b/g)].map(
-  ([, name = '']) => name,
-);
+/** The health checks that the code declares: `{ name: 'cosmos', probe: … }`, and the one of an app without its settings. */
+const healthChecks = [
+  ...[...allSources.matchAll(/name: '(\w+)',\s*(?:async )?probe\b/g)].map(([, name = '']) => name),
+  ...(await checksWithoutSettings()),
+];
+
+async function checksWithoutSettings(): Promise<string[]> {
+  const bad = new BadSettings(['SHARDS: is missing']);
+  const noRequest = { params: {}, query: [], headers: { get: () => null }, text: async () => '' };
+  const request = { ...noRequest, arrayBuffer: async () => new ArrayBuffer(0) };
+  const { jsonBody } = await idleApp(bad, readSchedules({})).ops.getHealth(request);
+  return Object.keys(z.object({ checks: z.record(z.string(), z.unknown()) }).parse(jsonBody).checks);
+}
 
 /** Every state that the code knows, by the heading of its table. */
 const states: Record<string, readonly string[]> = {
   Alerts: [...alertRules().map(({ name }) => name), 'dead-letters'],
   Invoices: invoiceStatuses,
+  Refunds: refundStatuses,
+  Disputes: disputeStatuses,
   'Messages of the outbox': outboxStatuses,
   'Work items: receipts, notifications, look-ups, refunds': [
     'done',

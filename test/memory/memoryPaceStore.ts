@@ -40,11 +40,18 @@ export function memoryPaceStore(delay: () => Promise<void> = async () => {}): Me
         (windowSince === undefined || found.window.since === windowSince);
       if (!holds) return undefined;
       const { next = 0, 'window.answered': answered = 0, 'window.refused': refused = 0 } = add;
+      const { 'window.reserved': reserved = 0, 'window.ahead': ahead = 0 } = add;
       const { window } = found;
       const changed = {
         ...found,
         next: found.next + next,
-        window: { ...window, answered: window.answered + answered, refused: window.refused + refused },
+        window: {
+          ...window,
+          answered: window.answered + answered,
+          refused: window.refused + refused,
+          ...(reserved === 0 ? {} : { reserved: (window.reserved ?? 0) + reserved }),
+          ...(ahead === 0 ? {} : { ahead: (window.ahead ?? 0) + ahead }),
+        },
         ...structuredClone(set),
       };
       schedules.set(limit, changed);

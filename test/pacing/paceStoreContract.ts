@@ -41,6 +41,14 @@ export function paceStoreContract(open: () => Promise<PaceStore>): void {
     expect(await store.read('charges')).toMatchObject(expected);
   });
 
+  test('what is added to a field that an earlier release did not write begins at zero', async () => {
+    const store = await open();
+    await store.create('charges', first);
+    const change = { where: { epoch: 1 }, add: { 'window.reserved': 1, 'window.ahead': 70 } };
+    await store.change('charges', change);
+    expect(await store.change('charges', change)).toMatchObject({ window: { reserved: 2, ahead: 140 } });
+  });
+
   test.each([
     ['another epoch', { epoch: 2 }],
     ['a later next', { epoch: 1, nextFrom: now + 0.5 }],

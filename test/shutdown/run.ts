@@ -11,6 +11,7 @@ import { longestDelayMs, payThroughShutdowns } from './shutdowns.ts';
 const usage = `npm run test:shutdown -- [options]
   --invoices N      default 5000
   --terminations N  hosts that get SIGTERM (default 20)
+  --kills N         how many of them get SIGKILL instead (default 0)
   --minutes M       how long the import takes (default 4)
   --hosts N         default 3
   --seed S          whole number; the same seed gives the same moments (default: from the clock)`;
@@ -19,21 +20,26 @@ const { values } = parseArgs({
   options: {
     invoices: { type: 'string', default: '5000' },
     terminations: { type: 'string', default: '20' },
+    kills: { type: 'string', default: '0' },
     minutes: { type: 'string', default: '4' },
     hosts: { type: 'string', default: '3' },
     seed: { type: 'string', default: `${Date.now() % 1_000_000}` },
     help: { type: 'boolean', default: false },
   },
 });
-const [invoices = 0, terminations = 0, hosts = 0, seed = Number.NaN] = [
+const [invoices = 0, terminations = 0, kills = 0, hosts = 0, seed = Number.NaN] = [
   values.invoices,
   values.terminations,
+  values.kills,
   values.hosts,
   values.seed,
 ].map(Number);
 const durationMs = Number(values.minutes) * 60_000;
 const wrong =
-  ![invoices, terminations, hosts, seed].every(Number.isInteger) || !(durationMs > 0) || hosts < 2;
+  ![invoices, terminations, kills, hosts, seed].every(Number.isInteger) ||
+  kills > terminations ||
+  !(durationMs > 0) ||
+  hosts < 2;
 if (values.help || wrong) {
   console.log(usage);
   process.exit(values.help ? 0 : 2);
@@ -41,12 +47,13 @@ if (values.help || wrong) {
 
 exitOnSignals();
 console.log(
-  `seed ${seed}: ${terminations} shutdowns in ${values.minutes} min, ${hosts} hosts, ${invoices} invoices`,
+  `seed ${seed}: ${terminations} shutdowns, ${kills} of them kills, in ${values.minutes} min, ${hosts} hosts, ${invoices} invoices`,
 );
 await using cloud = await startLocalCloud();
 const report = await payThroughShutdowns(cloud, {
   invoices,
   terminations,
+  kills,
   hosts,
   durationMs,
   random: seededRandom(seed),

@@ -32,6 +32,8 @@ export interface ShutdownOptions {
   hosts: number;
   /** How many hosts get SIGTERM, at random moments of that time. Each is replaced at once. */
   terminations: number;
+  /** How many of them die without a word instead (SIGKILL). Default: none. */
+  kills?: number;
   random: SeededRandom;
   say?: (line: string) => void;
 }
@@ -57,7 +59,7 @@ export async function payThroughShutdowns(
   cloud: LocalCloud,
   options: ShutdownOptions,
 ): Promise<ShutdownReport> {
-  const { invoices, durationMs, hosts: size, terminations, random, say = () => {} } = options;
+  const { invoices, durationMs, hosts: size, terminations, kills = 0, random, say = () => {} } = options;
   await using hosts = await startHosts(cloud, size);
   const moments = Array.from({ length: terminations }, () => random.between(0, durationMs)).toSorted(
     (a, b) => a - b,
@@ -69,8 +71,15 @@ export async function payThroughShutdowns(
   const at = (ms: number) => delay(Math.max(0, started + ms - performance.now()));
   let over = false;
 
-  const stopping = moments.map(async (moment) => {
+  // Spread over all of them.
+  const isKill = (index: number) =>
+    Math.floor(((index + 1) * kills) / terminations) > Math.floor((index * kills) / terminations);
+  const stopping = moments.map(async (moment, index) => {
     await at(moment);
+    if (isKill(index)) {
+      say(`${await hosts.kill(random)} was killed`);
+      return;
+    }
     const { instance, tookMs } = await hosts.terminate(random);
     stops.push(tookMs);
     const held = await heldBy(cloud, instance);
@@ -150,6 +159,8 @@ export async function payThroughShutdowns(
 interface Hosts extends AsyncDisposable {
   /** SIGTERM to one of them, and another in its place; resolves when it has ended. */
   terminate(random: SeededRandom): Promise<{ instance: string; tookMs: number }>;
+  /** SIGKILL to one of them, and another in its place; resolves with its name. */
+  kill(random: SeededRandom): Promise<string>;
   post(path: string, body: unknown): Promise<boolean>;
   /** The id of the run; undefined if no host could be reached. */
   startRun(key: string): Promise<string | undefined>;
@@ -198,12 +209,23 @@ async function startHosts(cloud: LocalCloud, size: number): Promise<Hosts> {
     }
   }
 
+  async function oneOf(random: SeededRandom) {
+    // All of them may just be on their way out.
+    while (up.length === 0) await delay(200);
+    const [leaving] = up.splice(random.between(0, Math.max(0, up.length - 1)), 1);
+    if (leaving === undefined) throw new Error('no host is up');
+    return leaving;
+  }
+
   return {
+    async kill(random) {
+      const { host, instance } = await oneOf(random);
+      host.kill('SIGKILL');
+      await start();
+      return instance;
+    },
     async terminate(random) {
-      // All of them may just be on their way out.
-      while (up.length === 0) await delay(200);
-      const [leaving] = up.splice(random.between(0, Math.max(0, up.length - 1)), 1);
-      if (leaving === undefined) throw new Error('no host is up');
+      const leaving = await oneOf(random);
       const signalled = performance.now();
       leaving.host.kill('SIGTERM');
       const [code] = await Promise.all([leaving.host.exited, start()]);

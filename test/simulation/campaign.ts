@@ -1,69 +1,43 @@
-import { type ChildProcess, fork } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { fileURLToPath } from 'node:url';
-import { type Order, type Result, resultSchema } from './orders.ts';
-import type { PlanOptions } from './plan/plan.ts';
+import { runSchedules, type SchedulesOptions } from './schedules.ts';
 
-export interface CampaignOptions extends PlanOptions {
-  from: number;
-  seeds: number;
-  /** Processes side by side. */
-  jobs: number;
-  /** Count what is known to be open, too. */
-  strict: boolean;
+export interface CampaignOptions extends Omit<SchedulesOptions, 'onViolation' | 'onResult'> {
   /** Go on after a violation, and tell how often each occurred. */
   all: boolean;
 }
 
-const worker = fileURLToPath(new URL('worker.ts', import.meta.url));
-const seedsPerOrder = 25;
 const progressEveryMs = 5_000;
 
 /** Runs schedules side by side. Resolves with whether everything held. */
 export async function campaign(
-  { from, seeds, jobs, strict, all, ...shape }: CampaignOptions,
+  { all, ...options }: CampaignOptions,
   print: (line: string) => void,
 ): Promise<boolean> {
-  const orders: Order[] = [];
-  for (let at = from; at < from + seeds; at += seedsPerOrder) {
-    const count = Math.min(seedsPerOrder, from + seeds - at);
-    orders.push({ from: at, count, strict, explains: !all, ...shape });
-  }
+  const { from, seeds } = options;
   const began = performance.now();
-  const results: Result[] = [];
   let shownAt = began;
-  let stopped = false;
-  let next = 0;
+  let count = 0;
   print(`seeds ${from} to ${from + seeds - 1}`);
-  await Promise.all(Array.from({ length: Math.min(jobs, orders.length) }, () => work()));
+  const results = await runSchedules({
+    ...options,
+    onViolation: all ? 'goOn' : 'explain',
+    onResult({ schedules }) {
+      count += schedules.length;
+      const now = performance.now();
+      if (now - shownAt < progressEveryMs) return;
+      shownAt = now;
+      print(progress());
+    },
+  });
   const done = results.flatMap(({ schedules }) => schedules).toSorted((a, b) => a.seed - b.seed);
-  print(progress(done.length));
+  print(progress());
   summarize();
   const failed = done.filter(({ violation }) => violation !== undefined);
   if (all) countViolations();
   else if (failed[0] !== undefined) tellFirst(failed[0].seed);
   return failed.length === 0;
 
-  async function work(): Promise<void> {
-    const child = fork(worker, { execArgv: ['--disable-warning=ExperimentalWarning'] });
-    try {
-      while (!stopped && next < orders.length) {
-        const order = orders[next++];
-        if (order === undefined) break;
-        const result = await answerOf(child, order);
-        results.push(result);
-        if (result.explanation !== undefined) stopped = true;
-        const now = performance.now();
-        if (now - shownAt < progressEveryMs) continue;
-        shownAt = now;
-        print(progress(results.reduce((sum, { schedules }) => sum + schedules.length, 0)));
-      }
-    } finally {
-      child.kill();
-    }
-  }
-
-  function progress(count: number): string {
+  function progress(): string {
     const seconds = (performance.now() - began) / 1000;
     return `${count} of ${seeds} schedules, ${(count / seconds).toFixed(1)} a second`;
   }
@@ -100,19 +74,4 @@ export async function campaign(
     print(`seed ${seed} fails; see all of it with --seed ${seed} --trace`);
     for (const line of of?.explanation ?? []) print(line);
   }
-}
-
-function answerOf(child: ChildProcess, order: Order): Promise<Result> {
-  return new Promise((resolve, reject) => {
-    child.once('message', (message) => {
-      child.off('exit', died);
-      resolve(resultSchema.parse(message));
-    });
-    const died = (code: number | null) =>
-      reject(
-        new Error(`the process of seeds ${order.from} to ${order.from + order.count - 1} ended with ${code}`),
-      );
-    child.once('exit', died);
-    child.send(order);
-  });
 }

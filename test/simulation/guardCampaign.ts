@@ -1,23 +1,18 @@
 /**
- * Switches off one guard of test/guards at a time in a copy of the project, or puts a fault into it (sabotages.ts), and looks
- * whether the simulation finds that within 2,000 schedules.
+ * Switches off one guard of test/guards at a time, or puts a fault into the app (sabotage/sabotages.ts), and looks whether
+ * the simulation finds that within 2,000 schedules.
  *
- *     npm run test:simulate:guards [-- PART_OF_A_NAME] [--seeds N] [--from S] [--jobs J]
+ *     npm run test:simulate:guards [-- PART_OF_A_NAME] [--seeds N] [--from S] [--jobs J] [--all] [--compare]
  *
- * Exits with 1 if one is found that blind.ts names as out of sight, or one is not found that it does not name.
+ * Exits with 1 if one is found that blind.ts names as out of sight, or one is not found that it does not name. `--all`
+ * goes on after the first schedule that finds it, and counts them. `--compare` tells of those that are not found in how many
+ * schedules something else happened than without the fault.
  */
-import { execFile } from 'node:child_process';
-import { cp, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
-import { guards } from '../guards/guards.ts';
-import { outOfSight } from './blind.ts';
-import { type Sabotage, sabotages } from './sabotages.ts';
-
-const project = fileURLToPath(new URL('../../', import.meta.url));
-const parts = ['src', 'test', 'host.json', 'package.json', 'tsconfig.json'];
+import { outOfSight } from './sabotage/blind.ts';
+import { catalogue } from './sabotage/catalogue.ts';
+import type { Sabotage } from './sabotage/sabotages.ts';
+import { runSchedules, type SchedulesOptions } from './schedules.ts';
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,
@@ -25,75 +20,60 @@ const { values, positionals } = parseArgs({
     seeds: { type: 'string', default: '2000' },
     from: { type: 'string', default: '1' },
     jobs: { type: 'string', default: '2' },
+    all: { type: 'boolean', default: false },
+    compare: { type: 'boolean', default: false },
   },
 });
+const [from, seeds, jobs] = [Number(values.from), Number(values.seeds), Number(values.jobs)];
+const [part = ''] = positionals;
+const exact = catalogue.filter(({ name }) => name === part);
+const wanted = exact.length > 0 ? exact : catalogue.filter(({ name }) => name.includes(part));
+const shape = { from, seeds, jobs: 1, strict: false } satisfies Partial<SchedulesOptions>;
 
-/** Guards that are switched off in the same way are one. */
-const removals: readonly Sabotage[] = [
-  ...new Map(
-    guards.map(({ name, file, from, to }) => [
-      `${file}\n${from}\n${to}`,
-      { name, edits: [{ file, from, to }] },
-    ]),
-  ).values(),
-];
-const wanted = [...removals, ...sabotages].filter(({ name }) => name.includes(positionals[0] ?? ''));
-
-/** What the simulation says of the copy: the line that names the seed and the invariant, or undefined. */
-function simulateIn(copy: string): Promise<string | undefined> {
-  const { seeds, from, jobs } = values;
-  const args = ['test/simulation/main.ts', '--seeds', seeds, '--from', from, '--jobs', jobs];
-  return new Promise((resolve, reject) => {
-    execFile(process.execPath, args, { cwd: copy, maxBuffer: 1 << 26 }, (_, output, errors) => {
-      const seed = /^seed (\d+) fails/m.exec(output)?.[1];
-      const invariant = /^"([^"]+)"/m.exec(output)?.[1];
-      if (seed !== undefined) resolve(`seed ${seed}: ${invariant ?? 'a violation'}`);
-      else if (/^\d+ of \d+ schedules/m.test(output)) resolve(undefined);
-      else reject(new Error(`the simulation did not run: ${errors.slice(-500)}`));
-    });
-  });
+/** The history of each seed without a fault, as far as it was needed so far. */
+let whole: Promise<ReadonlyMap<number, string>> | undefined;
+async function withoutFault(): Promise<ReadonlyMap<number, string>> {
+  const results = await runSchedules({ ...shape, onViolation: 'goOn' });
+  return new Map(results.flatMap(({ schedules }) => schedules.map(({ seed, hash }) => [seed, hash])));
 }
 
-async function without<T>(copy: string, { name, edits }: Sabotage, run: () => Promise<T>): Promise<T> {
-  const before = new Map<string, string>();
-  try {
-    for (const { file, from, to } of edits) {
-      const path = join(copy, file);
-      const text = await readFile(path, 'utf8');
-      if (!before.has(path)) before.set(path, text);
-      const found = text.split(from).length - 1;
-      if (found !== 1) throw new Error(`${name}: its text occurs ${found} times in ${file}`);
-      await writeFile(
-        path,
-        text.replace(from, () => to),
-      );
-    }
-    return await run();
-  } finally {
-    for (const [path, text] of before) await writeFile(path, text);
+/** What the simulation says of the fault, and whether it noticed. */
+async function verdictOn({ name }: Sabotage): Promise<{ found: boolean; says: string }> {
+  const results = await runSchedules({ ...shape, sabotage: name, onViolation: values.all ? 'goOn' : 'stop' });
+  const done = results.flatMap(({ schedules }) => schedules);
+  const failed = done.filter(({ violation }) => violation !== undefined);
+  const [first] = failed;
+  if (first?.violation !== undefined) {
+    const { invariant, what } = first.violation;
+    const count = values.all ? ` (and ${failed.length - 1} more)` : '';
+    return { found: true, says: `seed ${first.seed}${count}: ${invariant}: ${what}` };
   }
+  if (!values.compare) return { found: false, says: `in ${seeds} schedules` };
+  whole ??= withoutFault();
+  const before = await whole;
+  const other = done.filter(({ seed, hash }) => before.get(seed) !== hash).length;
+  return { found: false, says: `in ${other} of ${seeds} schedules something else happens` };
 }
 
-const copy = await mkdtemp(join(tmpdir(), 'payonce-simulation-'));
 let wrong = 0;
 let seen = 0;
-try {
-  for (const part of parts) await cp(join(project, part), join(copy, part), { recursive: true });
-  await symlink(join(project, 'node_modules'), join(copy, 'node_modules'), 'junction');
-  for (const sabotage of wanted) {
-    const why = outOfSight[sabotage.name];
-    const found = await without(copy, sabotage, () => simulateIn(copy)).catch(
-      (error: Error) => `it does not run: ${error.message.split('\n')[0]}`,
-    );
-    if (found !== undefined) seen++;
-    if ((found === undefined) !== (why !== undefined)) wrong++;
-    const verdict = found ?? (why === undefined ? 'NOT FOUND' : `out of sight: ${why}`);
-    console.log(
-      `${sabotage.name}\n    ${verdict}${found !== undefined && why !== undefined ? ' (blind.ts names it)' : ''}`,
-    );
-  }
-} finally {
-  await rm(copy, { recursive: true });
-}
+const waiting = [...wanted];
+await Promise.all(
+  Array.from({ length: jobs }, async () => {
+    for (let one = waiting.shift(); one !== undefined; one = waiting.shift()) {
+      const why = outOfSight[one.name];
+      const { found, says } = await verdictOn(one).catch((error: Error) => ({
+        found: undefined,
+        says: `it does not run: ${error.message}`,
+      }));
+      if (found === true) seen++;
+      if (found !== (why === undefined)) wrong++;
+      const verdict = found ? 'found' : why === undefined ? 'NOT FOUND' : `out of sight: ${why}`;
+      console.log(
+        `${one.name}\n    ${verdict}${found && why !== undefined ? ', but blind.ts names it' : ''}; ${says}`,
+      );
+    }
+  }),
+);
 console.log(`${seen} of ${wanted.length} are found; ${wrong} not as expected`);
 process.exitCode = wrong === 0 ? 0 : 1;

@@ -2,14 +2,16 @@
  * Runs schedules of the simulation and looks for violations.
  *
  *     npm run test:simulate -- --seeds N [--from S] [--instances K] [--days D] [--jobs J] [--strict]
- *     npm run test:simulate -- --seed S [--trace]
+ *     npm run test:simulate -- --seed S [--trace] [--sabotage NAME]
  *
  * Exits with 1 at the first violation, after printing its seed, the faults that it needs and the history of the invoice
- * concerned. `--strict` counts findings that are known to be open (invariants/open.ts), too.
+ * concerned. `--strict` counts findings that are known to be open (invariants/open.ts), too. `--sabotage` puts a
+ * fault into the app first: a guard of test/guards that is switched off, or one of sabotage/sabotages.ts.
  */
 import { parseArgs } from 'node:util';
 import { campaign } from './campaign.ts';
-import { replay } from './replay.ts';
+import { applySabotage } from './sabotage/applySabotage.ts';
+import { sabotageNamed } from './sabotage/catalogue.ts';
 
 const { values } = parseArgs({
   options: {
@@ -22,6 +24,7 @@ const { values } = parseArgs({
     strict: { type: 'boolean', default: false },
     trace: { type: 'boolean', default: false },
     all: { type: 'boolean', default: false },
+    sabotage: { type: 'string' },
   },
 });
 
@@ -42,6 +45,7 @@ const instances = numberOf('instances');
 const days = numberOf('days');
 const seed = numberOf('seed');
 const { strict, trace, all } = values;
+const sabotage = values.sabotage === undefined ? undefined : sabotageNamed(values.sabotage);
 const shape = {
   ...(instances === undefined ? {} : { instances }),
   ...(days === undefined ? {} : { days }),
@@ -53,11 +57,19 @@ const held =
           ...shape,
           strict,
           all,
+          sabotage: sabotage?.name,
           from: numberOf('from') ?? 1,
           seeds: numberOf('seeds') ?? 1,
           jobs: numberOf('jobs') ?? 2,
         },
         (line) => console.log(line),
       )
-    : await replay({ ...shape, seed, strict, trace }, (line) => console.log(line));
+    : await replayOne(seed);
 process.exitCode = held ? 0 : 1;
+
+async function replayOne(one: number): Promise<boolean> {
+  if (sabotage !== undefined) applySabotage(sabotage);
+  // The app is loaded with the fault in it.
+  const { replay } = await import('./replay.ts');
+  return replay({ ...shape, seed: one, strict, trace }, (line) => console.log(line));
+}

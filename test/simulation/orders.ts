@@ -1,15 +1,20 @@
 /** What a campaign and the processes that run its schedules tell each other. */
 import { z } from 'zod';
 
-/** Seeds to run, and how. */
+/** Seeds to run, or a plan that is kept (kept/), and how. */
 export const orderSchema = z.object({
   from: z.int(),
   count: z.int(),
+  /** The name of a plan that is kept, instead of that of the seed `from`. */
+  kept: z.string().optional(),
   instances: z.int().optional(),
   days: z.number().optional(),
   strict: z.boolean(),
-  /** Explain the first violation, with as few faults as still lead to it. */
-  explains: z.boolean(),
+  /**
+   * At the first violation: explain it, with as few faults as still lead to it; or only stop. `goOn` runs all seeds all the
+   * same.
+   */
+  onViolation: z.enum(['explain', 'stop', 'goOn']),
 });
 export type Order = z.infer<typeof orderSchema>;
 
@@ -30,3 +35,4 @@ export const resultSchema = z.object({
   explanation: z.array(z.string()).optional(),
 });
 export type Result = z.infer<typeof resultSchema>;
+export type Schedule = Result['schedules'][number];

@@ -2,7 +2,8 @@ import { replaceGlobals } from './engine/globals.ts';
 import { explain } from './explain.ts';
 import { knownOpen } from './invariants/open.ts';
 import { describe } from './plan/faults.ts';
-import { type PlanOptions, planOf } from './plan/plan.ts';
+import type { PlanOptions } from './plan/plan.ts';
+import { planOf } from './plan/planOf.ts';
 import { simulate } from './simulate.ts';
 
 /** Runs one schedule, and tells what happens in it. Resolves with whether everything held. */

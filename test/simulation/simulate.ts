@@ -72,7 +72,12 @@ export async function simulate(plan: Plan, options: SimulationOptions = {}): Pro
   const timeline: Timeline = { events: eventQueue(), now: startedAt, running: undefined };
   const history = createHistory(startedAt, options.trace ?? false);
   let violation: Violation | undefined;
-  const conditions = createConditions(timeline, plan.seed);
+  const conditions = createConditions({
+    timeline,
+    seed: plan.seed,
+    loseLeases: () => story.loseLeases(),
+    hang: (machine, ms, frozen) => story.hang(machine, ms, frozen),
+  });
   const story = createStory({
     plan,
     settings: settingsOf(plan),

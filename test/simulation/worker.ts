@@ -2,12 +2,14 @@
 import { replaceGlobals } from './engine/globals.ts';
 import { explain } from './explain.ts';
 import { knownOpen } from './invariants/open.ts';
+import { keptPlan } from './kept/regressions.ts';
 import { type Order, orderSchema, type Result } from './orders.ts';
-import { type Plan, planOf } from './plan/plan.ts';
+import type { Plan } from './plan/plan.ts';
+import { planOf } from './plan/planOf.ts';
 import { shrink } from './shrink.ts';
 import { type Simulated, simulate } from './simulate.ts';
 
-async function runOrder({ from, count, strict, explains, ...given }: Order): Promise<Result> {
+async function runOrder({ from, count, kept, strict, onViolation, ...given }: Order): Promise<Result> {
   const { instances, days } = given;
   const options = {
     ...(instances === undefined ? {} : { instances }),
@@ -20,7 +22,7 @@ async function runOrder({ from, count, strict, explains, ...given }: Order): Pro
   const met: Record<string, number> = {};
   let failed: Simulated | undefined;
   for (let seed = from; seed < from + count; seed++) {
-    const simulated = await run(planOf(seed, options));
+    const simulated = await run(kept === undefined ? planOf(seed, options) : keptPlan(kept));
     const { history, events, lastedMs, violation } = simulated;
     const { invariant, what } = violation ?? {};
     schedules.push({
@@ -31,11 +33,13 @@ async function runOrder({ from, count, strict, explains, ...given }: Order): Pro
       ...(invariant === undefined || what === undefined ? {} : { violation: { invariant, what } }),
     });
     for (const [name, times] of simulated.met) met[name] = (met[name] ?? 0) + times;
-    if (violation !== undefined) failed ??= simulated;
+    if (violation === undefined) continue;
+    failed ??= simulated;
+    if (onViolation !== 'goOn') break;
   }
   const { user, system } = process.cpuUsage(began);
   const result = { schedules, met, cpuMs: (user + system) / 1000 };
-  if (failed === undefined || !explains) return result;
+  if (failed === undefined || onViolation !== 'explain') return result;
   const { plan } = await shrink(failed, run);
   return { ...result, explanation: explain(await run(plan, true)) };
 }

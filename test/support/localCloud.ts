@@ -7,6 +7,7 @@ import { provision } from '../../local/provision.ts';
 import { startServiceBus } from '../../local/serviceBus/index.ts';
 import { startPayments } from '../../local/stripe/index.ts';
 import { endWithProcess } from './endWithProcess.ts';
+import { severalRanges } from './payonceCosmos.ts';
 
 /** Addresses of one cloud's services. */
 export interface CloudAddresses {
@@ -45,7 +46,7 @@ export async function startLocalCloud(options: CloudOptions = {}): Promise<Local
   const { serviceBusConfig, searchLagMs } = options;
   const azurite = starting.use(await startAzurite({ collectGarbage: false }));
   starting.use(endWithProcess(() => process.kill(azurite.pid)));
-  const cosmos = starting.use(await startCosmos());
+  const cosmos = starting.use(await startCosmos({ partitions: severalRanges }));
   const serviceBus = starting.use(
     await startServiceBus(serviceBusConfig === undefined ? {} : { config: serviceBusConfig }),
   );

@@ -20,9 +20,12 @@ export interface PayonceCosmos extends AsyncDisposable {
   connectionString: string;
 }
 
+/** Partition key ranges of each container in tests: several, as in a grown account, so that the SDK has to merge. */
+export const severalRanges = 3;
+
 /** A separate in-memory Cosmos stand-in with the app's containers, accessed through the real SDK. */
 export async function payonceCosmos(options: CosmosOptions = {}): Promise<PayonceCosmos> {
-  const server = await startCosmos(options);
+  const server = await startCosmos({ partitions: severalRanges, ...options });
   await provisionCosmos(server.connectionString);
   const client = new CosmosClient({
     connectionString: server.connectionString,

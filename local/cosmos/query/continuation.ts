@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { z } from 'zod';
+import { parseJsonOrUndefined } from '../json.ts';
 import type { Bound } from './compile/compilation.ts';
 import type { CompiledSelect } from './compile/select.ts';
 import { BadQuery } from './errors.ts';
@@ -30,19 +31,11 @@ export function writeToken(position: Position, query: string): string {
 }
 
 export function readToken(token: string, query: string): Position {
-  const parsed = tokenShape.safeParse(parseJson(Buffer.from(token, 'base64url').toString()));
+  const parsed = tokenShape.safeParse(parseJsonOrUndefined(Buffer.from(token, 'base64url').toString()));
   if (!parsed.success) throw new BadQuery('The continuation token is malformed.');
   const { q, n, a, s } = parsed.data;
   if (q !== query) throw new BadQuery('The continuation token belongs to another query.');
   return { given: n, from: a === undefined ? { skip: s ?? n } : { after: a } };
-}
-
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }
 
 /** Whether rows of this select have a place that stays valid from one statement to the next. */

@@ -7,6 +7,7 @@ import { type PreparedQuery, prepareQuery, type QuerySource } from './statements
 import { itemsVisited } from './visited.ts';
 
 export { BadQuery, UnsupportedQuery } from './errors.ts';
+export { needsMerging } from './mergePlan.ts';
 export { queryPlan } from './queryPlan.ts';
 
 export type SqlQuery = { query: string; parameters: { name: string; value: unknown }[] };
@@ -34,7 +35,7 @@ export function runQueryToJson(
   registerFunctions(db);
   const visitedBefore = itemsVisited(db);
   const given = new Map(parameters.map(({ name, value }) => [name, value]));
-  const print = fingerprint(source.table, source.partition, query, parameters);
+  const print = fingerprint(source.table, source.partition, source.range, query, parameters);
   const position: Position =
     page.continuation === undefined ? { given: 0, from: { skip: 0 } } : readToken(page.continuation, print);
   const prepared = prepareQuery(db, source, query, given, position);
@@ -47,6 +48,7 @@ export function runQueryToJson(
     ...boundPlace(position),
     now: source.nowSeconds,
     ...(source.partition === undefined ? {} : { pk: source.partition }),
+    ...(source.range === undefined ? {} : { pkrange: source.range }),
     limit: Math.max(size, 0) + 1,
     offset: 'after' in position.from ? 0 : most.skipped + position.from.skip,
   });

@@ -1,12 +1,13 @@
 import { createHash } from 'node:crypto';
 import type { DatabaseSync } from 'node:sqlite';
+import type { ItemTable } from './compile/scope.ts';
 import type { CompiledSelect } from './compile/select.ts';
 import { identifier } from './compile/sources.ts';
 import { atPath } from './compile/typedSql.ts';
 
 /**
  * Limit on the indexes that queries add to a table. An index is created when a query first needs it: the
- * partition key, then the properties that the filter tests for equality, then those that the query sorts or
+ * partition key or its range, then the properties that the filter tests for equality, then those that the query sorts or
  * groups by, or failing those the ones that the filter limits to a range. A property takes two columns, its type's
  * rank and its value, which together sort as Cosmos sorts.
  */
@@ -15,7 +16,7 @@ const MAX_PER_TABLE = 32;
 /** The index columns that serve a query best; none if it reads no items or must scan all of them anyway. */
 export function indexFor(
   select: CompiledSelect,
-  byPartition: boolean,
+  within: ItemTable['within'],
   isIndexed: (path: string) => boolean = () => true,
 ): string[] {
   if (!select.readsItems) return [];
@@ -42,7 +43,7 @@ export function indexFor(
   // The first sort key always ascends in the index: a backward scan serves the opposite order.
   const flipped = following[0]?.descending === true;
   return [
-    ...(byPartition ? ['pk'] : []),
+    ...(within === undefined ? [] : [within]),
     ...[...leading].flatMap((path) => columnsOf(path, '')),
     ...following.flatMap(({ path, descending }) => columnsOf(path, descending === flipped ? '' : ' DESC')),
   ];

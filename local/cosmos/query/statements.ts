@@ -25,6 +25,8 @@ const caches = new WeakMap<DatabaseSync, Map<string, PreparedQuery>>();
 export type QuerySource = {
   table: string;
   partition: string | undefined;
+  /** The partition key range to look into. Absent: all of them, or that of the partition. */
+  range?: number | undefined;
   /** Set for a table of one row, where an index costs more per write than it saves. */
   unindexed?: boolean;
   /** Whether the container's indexes have a property, as names. Absent: they have all. */
@@ -45,7 +47,7 @@ export function prepareQuery(
   caches.set(db, cache);
   const key = JSON.stringify([
     source.table,
-    source.partition !== undefined,
+    withinOf(source),
     text,
     [...parameters].map(([name, value]) => [
       name,
@@ -60,6 +62,11 @@ export function prepareQuery(
   if (cache.size >= MAX_CACHED) cache.clear();
   cache.set(key, prepared);
   return served(prepared, source);
+}
+
+function withinOf({ partition, range }: QuerySource) {
+  if (partition !== undefined) return 'pk';
+  return range === undefined ? undefined : 'pkrange';
 }
 
 /** The query, if the container's indexes serve it. Checked at each run, because the policy may be replaced. */
@@ -105,10 +112,10 @@ function compileQuery(
 ): PreparedQuery {
   const query = parse(text);
   const to = newCompilation(parameters);
-  const byPartition = source.partition !== undefined;
-  const select = compileSelect(query, undefined, { table: source.table, partition: byPartition }, to);
+  const within = withinOf(source);
+  const select = compileSelect(query, undefined, { table: source.table, within }, to);
   const indexed = (path: string) => source.isIndexed?.(namesOf(path)) !== false;
-  if (source.unindexed !== true) ensureIndex(db, source.table, indexFor(select, byPartition, indexed));
+  if (source.unindexed !== true) ensureIndex(db, source.table, indexFor(select, within, indexed));
   const columns = hasPlaces(select) ? placeColumns(select) : [];
   const { from } = position;
   const parts = 'after' in from ? resume(select, from.after) : [{ select, condition: '' }];

@@ -68,7 +68,8 @@ function formatCookie(cookie: HttpCookie): string {
   const parts = [`${cookie.name}=${encodeURIComponent(cookie.value)}`];
   if (cookie.maxAge !== undefined) parts.push(`Max-Age=${Math.floor(cookie.maxAge.value)}`);
   if (cookie.domain !== undefined) parts.push(`Domain=${cookie.domain.value}`);
-  if (cookie.path !== undefined) parts.push(`Path=${cookie.path.value}`);
+  // As the real host has it: a cookie without a path is good for all of them.
+  parts.push(`Path=${cookie.path?.value ?? '/'}`);
   if (cookie.expires !== undefined) {
     parts.push(`Expires=${new Date(cookie.expires.value.seconds * 1000).toUTCString()}`);
   }

@@ -150,7 +150,8 @@ function readRoutes({ functions, routePrefix }: HttpServerOptions) {
 }
 
 const answerHealth: RequestHandler = async (request, response, url) => {
-  if (url.pathname !== '/' || request.method !== 'GET') return false;
+  if (url.pathname !== '/' || !['GET', 'HEAD'].includes(request.method ?? '')) return false;
+  // Node sends no body to HEAD.
   response.writeHead(200, { 'content-type': 'text/plain' }).end('Your function app is up and running.\n');
   return true;
 };

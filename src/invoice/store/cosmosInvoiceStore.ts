@@ -80,7 +80,7 @@ export function cosmosInvoiceStore(
 
     async tallies(lockKey, runId) {
       const parameters = [{ name: '@id', value: fenceId(lockKey) }];
-      const query = 'SELECT c.shard, c.tally FROM c WHERE c.id = @id';
+      const query = 'SELECT c.shard, c.tally, c.finalTally FROM c WHERE c.id = @id';
       return talliesOf(await queryAll(container, { query, parameters }), runId);
     },
 

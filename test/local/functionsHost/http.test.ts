@@ -110,6 +110,10 @@ describe('routes', () => {
   ])('%s %s is 404 and empty', async (method, path) => {
     expect(await raw(method, path)).toEqual({ status: 404, body: '' });
   });
+
+  test('HEAD / is 200, as GET / is', async () => {
+    expect(await raw('HEAD', '/')).toEqual({ status: 200, body: '' });
+  });
 });
 
 describe('keys', () => {
@@ -122,6 +126,9 @@ describe('keys', () => {
     ['/v1/api/masterOnly', { 'x-functions-key': 'the-host' }, 401],
     ['/v1/api/masterOnly', { 'x-functions-key': 'the-master' }, 200],
     ['/admin/host/status', {}, 401],
+    ['/admin/host/status', { 'x-functions-key': 'wrong' }, 401],
+    ['/admin/host/status', { 'x-functions-key': 'the-host' }, 403],
+    ['/admin/functions', { 'x-functions-key': 'the-host' }, 403],
     ['/admin/host/status', { 'x-functions-key': 'the-master' }, 200],
     ['/', {}, 200],
   ])('%s %o', async (path, headers, status) => {
@@ -131,7 +138,11 @@ describe('keys', () => {
 
 describe('POST /admin/functions/{name}', () => {
   const run = (name: string, body: string) =>
-    get(`/admin/functions/${name}`, { method: 'POST', body, headers: { 'x-functions-key': 'the-master' } });
+    get(`/admin/functions/${name}`, {
+      method: 'POST',
+      body,
+      headers: { 'x-functions-key': 'the-master', 'content-type': 'application/json' },
+    });
 
   test('runs a timer', async () => {
     expect((await run('everysecond', '{"input":""}')).status).toBe(202);
@@ -151,6 +162,26 @@ describe('POST /admin/functions/{name}', () => {
 
   test('answers 404 to an unknown function, 400 to a body that is not JSON', async () => {
     expect((await run('missing', '{"input":""}')).status).toBe(404);
+    expect((await run('missing', '{')).status).toBe(404);
     expect((await run('onQueue', '{')).status).toBe(400);
+  });
+
+  test('answers 202 without an input, and 415 to a body that is not called JSON', async () => {
+    expect((await run('everysecond', '{}')).status).toBe(202);
+    const headers = { 'x-functions-key': 'the-master' };
+    const text = await get('/admin/functions/everysecond', { method: 'POST', body: '{"input":""}', headers });
+    expect(text.status).toBe(415);
+  });
+
+  test('GET /admin/functions lists them', async () => {
+    const answer = await get('/admin/functions', { headers: { 'x-functions-key': 'the-master' } });
+    const listed = (await answer.json()) as { name: string; config: { bindings: { type: string }[] } }[];
+    expect(
+      Object.fromEntries(listed.map(({ name, config }) => [name, config.bindings[0]?.type])),
+    ).toMatchObject({
+      echo: 'httpTrigger',
+      everySecond: 'timerTrigger',
+      onQueue: 'queueTrigger',
+    });
   });
 });

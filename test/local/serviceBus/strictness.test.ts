@@ -10,7 +10,10 @@ import { type ServiceBusForTests, serviceBusForTests } from '../../support/servi
 let bus: ServiceBusForTests;
 beforeAll(async () => {
   const names = ['defer', 'dead', 'dead-count', 'big', 'states', 'peek'];
-  bus = await serviceBusForTests(Object.fromEntries(names.map((name) => [name, { MaxDeliveryCount: 3 }])));
+  bus = await serviceBusForTests({
+    ...Object.fromEntries(names.map((name) => [name, { MaxDeliveryCount: 3 }])),
+    sessions: { RequiresSession: true },
+  });
 });
 afterAll(() => bus[Symbol.asyncDispose]());
 
@@ -90,4 +93,23 @@ test('peeking without bodies is refused rather than ignored', async () => {
   // The SDK passes this option on, although its type does not name it.
   const options: object = { omitMessageBody: true };
   await expect(peekLock('peek').peekMessages(1, options)).rejects.toThrow(/not supported/);
+});
+
+test('no message says that this receiver is the first to have it', async () => {
+  await send('states', 'a');
+  const { original } = await receiveOne(peekLock('states'));
+  expect(original._rawAmqpMessage.header?.firstAcquirer).toBe(false);
+});
+
+test('a queue that does not exist is named in the refusal', async () => {
+  await expect(send('nowhere', 'a')).rejects.toMatchObject({
+    code: 'MessagingEntityNotFound',
+    message: expect.stringContaining('"nowhere"'),
+  });
+});
+
+test('the empty text is a session id', async () => {
+  // This SDK cannot accept such a session: it takes the empty text for no id.
+  await bus.client.createSender('sessions').sendMessages({ body: 'a', sessionId: '' });
+  expect(await bus.stats('sessions')).toMatchObject({ active: 1 });
 });

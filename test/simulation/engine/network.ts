@@ -18,7 +18,7 @@ export type Fate =
   /** The client's connection breaks after the effect; it sends the call again and gets the second answer. */
   | { kind: 'repeated'; thereMs: number; againMs: number; backMs: number }
   /** The sender dies before it is sent, or after its effect. */
-  | { kind: 'crash'; when: 'before' | 'after'; thereMs: number };
+  | { kind: 'crash'; when: 'before' | 'after'; thereMs: number; downMs: number };
 
 /** The call failed on its way. */
 export class CallFailed extends Error {
@@ -54,7 +54,7 @@ type Effect<T> = () => T | Promise<T>;
 export interface NetworkParts {
   timeline: Timeline;
   fateOf: (machine: Machine, service: Service, name: string) => Fate;
-  crash: (machine: Machine) => void;
+  crash: (machine: Machine, downMs: number) => void;
   note: (machine: Machine, service: Service, name: string, fate: Fate['kind']) => void;
 }
 
@@ -98,11 +98,11 @@ export function createNetwork({ timeline, fateOf, crash, note }: NetworkParts): 
             fail(fate.afterMs, fate.denied ? 'denied' : 'busy');
             break;
           case 'crash':
-            if (fate.when === 'before') crash(machine);
+            if (fate.when === 'before') crash(machine, fate.downMs);
             else
               inWorld(fate.thereMs, () => {
                 ignore(effect);
-                crash(machine);
+                crash(machine, fate.downMs);
               });
         }
 

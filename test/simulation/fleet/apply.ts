@@ -4,12 +4,11 @@ import type { Conditions } from '../plan/conditions.ts';
 import { describe, type Fault } from '../plan/faults.ts';
 import type { Plan } from '../plan/plan.ts';
 import type { Fleet } from './fleet.ts';
-import { press } from './operators.ts';
+import { newerMessage } from './newerRelease.ts';
+import { pickInvoice, press, reasonOf } from './operators.ts';
 
 /** How long each instance of a deployment takes to be exchanged, in milliseconds. */
 const exchangeMs = { graceMs: 10_000, killMs: 5_000, downMs: 5_000 };
-
-export const newerVersion = 99;
 
 export function applyFaults(fleet: Fleet, plan: Plan, timeline: Timeline, conditions: Conditions): void {
   for (const fault of plan.faults) {
@@ -27,11 +26,13 @@ export function applyFaults(fleet: Fleet, plan: Plan, timeline: Timeline, condit
     const { world } = fleet;
     const { number } = fault;
     switch (fault.kind) {
-      case 'crash': {
-        const host = fleet.host(fault.host);
-        if (host === undefined) return;
-        fleet.downAfterCrash(host.machine, fault.downMs);
-        conditions.armCrash(host.machine, fault);
+      case 'crash':
+      case 'oneCall':
+      case 'hang':
+      case 'leasesLost': {
+        const host = fault.host === undefined ? undefined : fleet.host(fault.host);
+        if (fault.host !== undefined && host === undefined) return;
+        conditions.await(fault, host?.machine);
         return;
       }
       case 'stall': {
@@ -61,12 +62,6 @@ export function applyFaults(fleet: Fleet, plan: Plan, timeline: Timeline, condit
         conditions.begin(fault);
         fleet.later(fault.ms + 1, fleet.offer);
         return;
-      case 'leasesLost':
-        count(fault);
-        void world.heldLocks().then((held) => {
-          for (const { key } of held) world.locks.lose(key);
-        });
-        return;
       case 'deployment':
         count(fault);
         fleet.deploy(fault.changes);
@@ -78,7 +73,7 @@ export function applyFaults(fleet: Fleet, plan: Plan, timeline: Timeline, condit
         return;
       case 'newerMessage': {
         count(fault);
-        const message = { version: newerVersion, number };
+        const message = newerMessage(number);
         if (fault.queue === 'serviceBus') world.queues.commands.send(`newer-${number}`, message);
         else world.queues.workItems.put(JSON.stringify(message));
         return;
@@ -86,7 +81,7 @@ export function applyFaults(fleet: Fleet, plan: Plan, timeline: Timeline, condit
       case 'operator': {
         const host = fleet.host(fault.host) ?? fleet.pick();
         if (host === undefined) return;
-        const invoiceId = `inv-${fault.invoice}`;
+        const invoiceId = pickInvoice(world, fault.action, fault);
         const pressed = press(world, host, fleet.durable, { action: fault.action, invoiceId, number });
         if (pressed === undefined) return;
         const name = `operator ${fault.action}`;
@@ -95,6 +90,12 @@ export function applyFaults(fleet: Fleet, plan: Plan, timeline: Timeline, condit
         host.machine.later(0, () =>
           host.run('operator', pressed, (answer, failed) => {
             const { status = 200 } = (failed ? {} : (answer ?? {})) as { status?: number };
+            if (!failed && status >= 400 && status < 500 && fleet.says(invoiceId, reasonOf(number)))
+              fleet.report(
+                'answer is true',
+                `${fault.action} is answered with ${status}, and was done`,
+                invoiceId,
+              );
             fleet.note(host.machine.name, `answers ${failed ? 500 : status} to ${fault.action} ${invoiceId}`);
           }),
         );

@@ -1,6 +1,7 @@
 /** How hosts take messages from queues, as the triggers of Service Bus and Queue Storage do (host.json). */
 import type { SeededRandom } from '../../support/seededRandom.ts';
 import type { Network } from '../engine/network.ts';
+import { messageTrustedUntil } from '../invariants/calls.ts';
 import type { BusMessage } from '../world/serviceBus.ts';
 import type { QueuedMessage } from '../world/storageQueue.ts';
 import type { World } from '../world/world.ts';
@@ -49,9 +50,15 @@ export function takeCommand(parts: ConsumerParts, host: Host, message: BusMessag
         );
         hasRoom();
       },
+      { batchId: batchIdOf(text), trustedUntil: messageTrustedUntil(startedAt) },
     );
     keep();
   });
+}
+
+function batchIdOf(text: string): string {
+  const { batchId } = JSON.parse(text) as { batchId?: string };
+  return batchId ?? '';
 }
 
 /** Hands a message of the queue of work items to a host. */

@@ -5,6 +5,7 @@ import type { StoredDocument } from '../../memory/memoryDocuments.ts';
 import { createMachine, type Machine, type Timeline } from '../engine/machine.ts';
 import { createNetwork } from '../engine/network.ts';
 import type { History } from '../history.ts';
+import { createCallChecks } from '../invariants/calls.ts';
 import { asInvoice, createStepChecks } from '../invariants/steps.ts';
 import type { Report } from '../invariants/violation.ts';
 import type { Conditions } from '../plan/conditions.ts';
@@ -17,7 +18,8 @@ import { storageQueue } from '../world/storageQueue.ts';
 import { createWorld } from '../world/world.ts';
 import { concurrentBusCalls, concurrentItems, takeCommand, takeItem, takePoison } from './consumers.ts';
 import { createHost, type Host } from './host.ts';
-import { createTimers, type TimerName } from './timers.ts';
+import { createNewerRelease } from './newerRelease.ts';
+import { createTimers, type TimerName, timerNames } from './timers.ts';
 
 export interface FleetParts {
   plan: Plan;
@@ -37,7 +39,7 @@ export function createFleet({ plan, timeline, history, conditions, report, ...gi
   const random = randomOf(plan.seed, 'fleet');
   const byId = new Map(plan.invoices.map((invoice) => [invoice.id, invoice]));
   const hosts: (Host | undefined)[] = [];
-  const downMs = new Map<Machine, number>();
+  const newerRelease = createNewerRelease();
   let { settings } = given;
 
   const note = (who: string, what: string) => history.note(timeline.now, who, what);
@@ -46,6 +48,14 @@ export function createFleet({ plan, timeline, history, conditions, report, ...gi
     provider: () => provider,
     invoice: (id) => invoices.get(id),
     calm: plan.faults.length === 0 && plan.clockErrorMs.every((ms) => ms === 0),
+    claiming: (machine) => callChecks.claiming(machine),
+  });
+  const callChecks = createCallChecks({
+    report,
+    now: () => timeline.now,
+    pause: () => world.pause(),
+    mayFreeze: plan.faults.some((fault) => 'frozen' in fault && fault.frozen),
+    invoice: (id) => invoices.get(id),
   });
   const provider = createProvider({
     timeline,
@@ -73,10 +83,11 @@ export function createFleet({ plan, timeline, history, conditions, report, ...gi
     comesTwice: () => conditions.comesTwice('serviceBus'),
     deliver: (message, token) =>
       conditions.delivers('serviceBus') &&
-      hand('command', concurrentBusCalls, (host) => {
-        note(host.machine.name, `receives message ${message.sequence}, delivery ${message.deliveryCount}`);
-        takeCommand(consuming, host, message, token);
-      }),
+      (takenByNewer(commands, message) ||
+        hand('command', concurrentBusCalls, (host) => {
+          note(host.machine.name, `receives message ${message.sequence}, delivery ${message.deliveryCount}`);
+          takeCommand(consuming, host, message, token);
+        })),
   });
   const queueParts = {
     lateness: () => conditions.lateness('storageQueue'),
@@ -86,10 +97,11 @@ export function createFleet({ plan, timeline, history, conditions, report, ...gi
     ...queueParts,
     deliver: (message) =>
       conditions.delivers('storageQueue') &&
-      hand('item', concurrentItems, (host) => {
-        note(host.machine.name, `receives ${message.id}, delivery ${message.dequeueCount}`);
-        takeItem(consuming, host, message);
-      }),
+      (takenByNewer(workItems, message) ||
+        hand('item', concurrentItems, (host) => {
+          note(host.machine.name, `receives ${message.id}, delivery ${message.dequeueCount}`);
+          takeItem(consuming, host, message);
+        })),
   });
   const poison = storageQueue(timeline, 'poison', {
     ...queueParts,
@@ -102,6 +114,7 @@ export function createFleet({ plan, timeline, history, conditions, report, ...gi
     queues: { commands, workItems, poison },
     listsEvents: plan.listsEvents,
     onWrite: wrote,
+    onEffect: (of) => (typeof of === 'string' ? callChecks.recordedMessage(of) : callChecks.recorded(of)),
   });
   const invoices = world.invoices;
   const network = createNetwork({
@@ -110,7 +123,7 @@ export function createFleet({ plan, timeline, history, conditions, report, ...gi
       world.onCall?.(service, name);
       return conditions.fateOf(machine, service);
     },
-    crash: (machine) => die(machine, 'crashes'),
+    crash: (machine, downMs) => die(machine, 'crashes', downMs),
     note: (machine, service, name, fate) =>
       note(machine.name, fate === 'answered' ? `${service}: ${name}` : `${service}: ${name} (${fate})`),
   });
@@ -136,6 +149,11 @@ export function createFleet({ plan, timeline, history, conditions, report, ...gi
 
   return {
     world,
+    report,
+    /** Whether the timeline of an invoice has something that was done for this reason. */
+    says: (invoiceId: string, reason: string): boolean =>
+      invoices.get(invoiceId)?.timeline.some((entry) => entry.reason === reason) ?? false,
+    newerRelease,
     durable,
     network,
     timers,
@@ -150,14 +168,17 @@ export function createFleet({ plan, timeline, history, conditions, report, ...gi
       return host?.machine.alive === true ? host : undefined;
     },
     pick: () => pick(() => true),
-    /** How long the process stays down after its next crash. */
-    downAfterCrash(machine: Machine, ms: number): void {
-      downMs.set(machine, ms);
-    },
     stop,
     stall(host: Host, ms: number, frozen: boolean): void {
-      host.machine.stall(ms, frozen);
-      later(ms + 1, offer);
+      hang(host.machine, ms, frozen);
+    },
+    hang,
+    /** The store of locks gives each lease to the next that asks, and somebody asks at once. */
+    loseLeases(): void {
+      void world.heldLocks().then((held) => {
+        for (const { key } of held) world.locks.lose(key);
+        for (const name of timerNames) fire(name);
+      });
     },
     /** Instances that are started from now on have these settings. */
     deploy(changes: Partial<Settings>): void {
@@ -168,6 +189,20 @@ export function createFleet({ plan, timeline, history, conditions, report, ...gi
     later,
     receive,
   };
+
+  function takenByNewer<Message extends { text: string }>(
+    queue: { take(message: Message): void },
+    message: Message,
+  ): boolean {
+    const takes = newerRelease.takes(message);
+    if (takes) queue.take(message);
+    return takes;
+  }
+
+  function hang(machine: Machine, ms: number, frozen: boolean): void {
+    machine.stall(ms, frozen);
+    later(ms + 1, offer);
+  }
 
   function later(ms: number, run: () => void): void {
     timeline.events.add(timeline.now + ms, () => {
@@ -186,14 +221,14 @@ export function createFleet({ plan, timeline, history, conditions, report, ...gi
       network,
       settings: { ...settings, instanceId: machine.name },
       listsEvents: plan.listsEvents,
-      onSend: (sent, trustedUntil) => checks.sent(sent, trustedUntil),
+      checks: { ...callChecks, sent: (sent, trustedUntil) => checks.sent(sent, trustedUntil) },
       onTimeout: (_, kind) => die(machine, `is ended by its host: ${kind} took too long`),
     });
     note(machine.name, 'starts');
     offer();
   }
 
-  function die(machine: Machine, how: string, ms = downMs.get(machine) ?? restartMs): void {
+  function die(machine: Machine, how: string, ms = restartMs): void {
     if (!machine.alive) return;
     machine.kill();
     note(machine.name, how);
@@ -272,6 +307,7 @@ export function createFleet({ plan, timeline, history, conditions, report, ...gi
       note('store', `${invoice.id}: ${from} → ${invoice.status} [${entry?.what} ${entry?.batchId ?? ''}]`);
     }
     checks.wrote(after, before);
+    if (invoice !== undefined) callChecks.wrote(invoice, asInvoice(before));
   }
 
   /** The receiver of notifications. */
@@ -302,7 +338,8 @@ export function createFleet({ plan, timeline, history, conditions, report, ...gi
   /** Whether two processes may believe that they hold one lease. */
   function mayOverlap(): boolean {
     return plan.faults.some(
-      (fault) => fault.kind === 'leasesLost' || (fault.kind === 'stall' && fault.frozen),
+      (fault) =>
+        fault.kind === 'leasesLost' || ((fault.kind === 'stall' || fault.kind === 'hang') && fault.frozen),
     );
   }
 }

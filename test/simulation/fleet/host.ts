@@ -8,11 +8,12 @@ import type { Attributes, Telemetry } from '../../../src/platform/telemetry.ts';
 import type { Settings } from '../../../src/settings/settings.ts';
 import type { Machine } from '../engine/machine.ts';
 import type { Network } from '../engine/network.ts';
-import { cloudOf } from '../world/cloud.ts';
-import type { SentTransaction } from '../world/documents.ts';
-import type { TrustedUntil } from '../world/locks.ts';
+import type { CallChecks } from '../invariants/calls.ts';
+import type { StepChecks } from '../invariants/steps.ts';
+import { type CloudWatch, cloudOf } from '../world/cloud.ts';
 import { providerOf } from '../world/providerOf.ts';
 import type { World } from '../world/world.ts';
+import { type Activity, runAs } from './activity.ts';
 
 export interface Host {
   readonly number: number;
@@ -25,7 +26,12 @@ export interface Host {
   /** Called when the process dies. */
   readonly onDeath: Set<() => void>;
   /** Runs a function: `ended` is called unless the process dies first. */
-  run(kind: string, work: () => Promise<unknown>, ended: (error: unknown, failed: boolean) => void): void;
+  run(
+    kind: string,
+    work: () => Promise<unknown>,
+    ended: (answer: unknown, failed: boolean) => void,
+    command?: Activity['command'],
+  ): void;
 }
 
 export interface HostParts {
@@ -33,25 +39,36 @@ export interface HostParts {
   network: Network;
   settings: Settings;
   listsEvents: boolean;
-  onSend: (sent: SentTransaction, trustedUntil: TrustedUntil) => void;
+  checks: Pick<StepChecks, 'sent'> & CallChecks;
   /** A function took too long. */
   onTimeout: (host: Host, kind: string) => void;
 }
 
 export function createHost(number: number, machine: Machine, parts: HostParts): Host {
-  const { world, network, settings } = parts;
+  const { world, network, settings, checks } = parts;
   const timeoutMs = settings.paymentTimeoutSeconds * 1000;
   const { provider, events } = providerOf(world.provider, machine, network, {
     timeoutMs,
-    onCharge: (invoiceId) => world.called.add(invoiceId),
+    onCall: (name) => checks.calling(machine, name),
+    onCharge(invoiceId) {
+      world.called.add(invoiceId);
+      return checks.charging(machine, invoiceId);
+    },
   });
+  const watch: CloudWatch = {
+    onSend: (sent, trustedUntil) => checks.sent(sent, trustedUntil),
+    onRecord(of, trustedUntil) {
+      if (typeof of === 'string') checks.recordingMessage(machine, of);
+      else checks.recording(machine, of, trustedUntil);
+    },
+  };
   const app = createApp(settings, {
     clock: machine.clock,
     telemetry: telemetryInto(world),
     log() {},
     provider,
     ...(parts.listsEvents ? { events } : {}),
-    cloud: () => cloudOf(world, machine, network, settings, parts.onSend).cloud,
+    cloud: () => cloudOf(world, machine, network, settings, watch).cloud,
   });
   const busy = new Map<string, number>();
   const host: Host = {
@@ -61,7 +78,7 @@ export function createHost(number: number, machine: Machine, parts: HostParts): 
     listens: true,
     busy,
     onDeath: new Set(),
-    run(kind, work, ended) {
+    run(kind, work, ended, command) {
       busy.set(kind, (busy.get(kind) ?? 0) + 1);
       const cancel = machine.later(functionTimeoutMs, () => parts.onTimeout(host, kind));
       const end = (error: unknown, failed: boolean) => {
@@ -70,9 +87,18 @@ export function createHost(number: number, machine: Machine, parts: HostParts): 
         busy.set(kind, (busy.get(kind) ?? 1) - 1);
         ended(error, failed);
       };
-      work().then(
+      const began = {
+        kind,
+        machine,
+        beganAt: world.timeline.now,
+        ...(command === undefined ? {} : { command }),
+      };
+      runAs(began, work).then(
         (value) => end(value, false),
-        (error: unknown) => end(error, true),
+        (error: unknown) => {
+          if (machine.alive) checks.failed(machine, kind, error);
+          end(error, true);
+        },
       );
     },
   };

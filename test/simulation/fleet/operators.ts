@@ -1,4 +1,5 @@
 /** People who press buttons at bad moments: calls of the app's own ops API. */
+import type { InvoiceStatus } from '../../../src/invoice/invoice.ts';
 import type { OpsRequest } from '../../../src/ops/http.ts';
 import type { Orchestrations } from '../../../src/runs/startRun.ts';
 import type { OperatorAction } from '../plan/faults.ts';
@@ -27,6 +28,33 @@ export function aRequest({ params = {}, body, headers = {} }: Call = {}): OpsReq
   };
 }
 
+/** What the invoices are that a person does this to. */
+const suited: Readonly<Partial<Record<OperatorAction, readonly InvoiceStatus[]>>> = {
+  retry: ['parked', 'declined'],
+  retryNotCharged: ['parked'],
+  retryMethod: ['parked', 'declined'],
+  refund: ['paid'],
+  void: ['pending', 'parked', 'declined', 'processing'],
+};
+
+/** The invoice that a person picks: one that the action suits, if there is one, and any other half of the time. */
+export function pickInvoice(
+  world: World,
+  action: OperatorAction,
+  { number, invoice }: { number: number; invoice: number },
+): string {
+  const statuses = suited[action] ?? [];
+  const ids = [...world.invoices.values()]
+    .filter(({ status }) => statuses.includes(status))
+    .map(({ id }) => id);
+  return (number % 2 === 0 ? undefined : ids[invoice % Math.max(1, ids.length)]) ?? `inv-${invoice}`;
+}
+
+/** Why the person with this number does something: no other says the same. */
+export function reasonOf(number: number): string {
+  return `reason ${number}`;
+}
+
 /** What a person does now, on the host that answers them; undefined if there is nothing to do it to. */
 export function press(
   world: World,
@@ -35,7 +63,7 @@ export function press(
   { action, invoiceId, number }: { action: OperatorAction; invoiceId: string; number: number },
 ): (() => Promise<unknown>) | undefined {
   const params = { id: invoiceId };
-  const reason = `reason ${number}`;
+  const reason = reasonOf(number);
   const key = { 'idempotency-key': `key-${number}` };
   const runs = world.runs.all();
   switch (action) {

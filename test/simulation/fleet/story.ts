@@ -5,7 +5,7 @@ import type { OutboxEntry } from '../../../src/outbox/outboxMessage.ts';
 import type { StoredDocument } from '../../memory/memoryDocuments.ts';
 import { checkAlerts, checkEnd, type EndState } from '../invariants/end.ts';
 import { hour } from '../plan/plan.ts';
-import { applyFaults, newerVersion } from './apply.ts';
+import { applyFaults } from './apply.ts';
 import { createFleet, type FleetParts } from './fleet.ts';
 import type { Host } from './host.ts';
 import { aRequest } from './operators.ts';
@@ -21,7 +21,8 @@ const lookEveryMs = hour;
 export function createStory(parts: FleetParts) {
   const { plan, timeline, startedAt, conditions, report } = parts;
   const fleet = createFleet(parts);
-  const { world } = fleet;
+  const { world, newerRelease } = fleet;
+  const sentByNewer = plan.faults.filter(({ kind }) => kind === 'newerMessage').length;
   let stage: 'running' | 'gauges' | 'redriving' | 'summary' = 'running';
   let summary: Summary | undefined;
 
@@ -29,6 +30,8 @@ export function createStory(parts: FleetParts) {
     fleet,
     world,
     receive: fleet.receive,
+    loseLeases: () => fleet.loseLeases(),
+    hang: fleet.hang,
     begin(): void {
       for (let number = 0; number < plan.instances; number++) fleet.start(number);
       fleet.later(50, importAll);
@@ -80,6 +83,10 @@ export function createStory(parts: FleetParts) {
       world,
       invoices: [...world.invoices.values()],
       messages: messages as (StoredDocument & OutboxEntry)[],
+      newer: {
+        sent: sentByNewer,
+        taken: newerRelease.taken,
+      },
       notifies: plan.notifies,
     };
   }
@@ -119,30 +126,8 @@ export function createStory(parts: FleetParts) {
     fleet.note('fault', 'none any more');
     conditions.heal();
     fleet.offer();
-    takeNewer(0);
+    newerRelease.start();
     look();
-  }
-
-  /** A process of the newer release takes its messages; they must still be there. */
-  function takeNewer(taken: number): void {
-    const { commands, workItems } = world.queues;
-    const isNewer = ({ text }: { text: string }) => text.includes(`"version":${newerVersion}`);
-    const sent = plan.faults.filter(({ kind }) => kind === 'newerMessage').length;
-    if (sent === 0) return;
-    let found = 0;
-    for (const message of commands.messages().filter(isNewer)) {
-      commands.take(message);
-      found++;
-    }
-    for (const message of workItems.messages().filter(isNewer)) {
-      workItems.take(message);
-      found++;
-    }
-    const total = taken + found;
-    if (found > 0 || timeline.now - startedAt < plan.horizonMs + 2 * hour)
-      fleet.later(20_000, () => takeNewer(total));
-    else if (total < sent)
-      report('nothing lost', `${sent} messages of a newer release, ${total} left for it`);
   }
 
   function look(): void {

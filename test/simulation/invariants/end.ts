@@ -15,6 +15,8 @@ export interface EndState {
   invoices: readonly InvoiceDocument[];
   messages: readonly (StoredDocument & OutboxEntry)[];
   summary: Summary;
+  /** Messages of a newer release: how many it sent, and how many were still there for it. */
+  newer: { sent: number; taken: number };
   /** Whether notifications are sent. */
   notifies: boolean;
 }
@@ -124,7 +126,9 @@ function checkRefunds({ world, invoices }: EndState, report: Report): void {
   }
 }
 
-function checkMessages({ world, messages }: EndState, report: Report): void {
+function checkMessages({ world, messages, newer }: EndState, report: Report): void {
+  if (newer.taken < newer.sent)
+    report('nothing lost', `${newer.sent} messages of a newer release, ${newer.taken} left for it`);
   for (const { id, status, lastError, nextAttemptAt } of messages) {
     if (status === 'pending')
       report('outbox empties', `${id} is pending, next at ${nextAttemptAt}: ${lastError}`);

@@ -2,6 +2,7 @@
 import type { InvoiceStatus } from '../../../src/invoice/invoice.ts';
 import type { ChargeRequest, RefundRequest } from '../../../src/paying/paymentProvider.ts';
 import type { StoredDocument } from '../../memory/memoryDocuments.ts';
+import type { Machine } from '../engine/machine.ts';
 import type { SentTransaction } from '../world/documents.ts';
 import { type LedgerPayment, mayHoldMoney } from '../world/ledger.ts';
 import type { TrustedUntil } from '../world/locks.ts';
@@ -14,7 +15,8 @@ export interface InvoiceDocument extends StoredDocument {
   actionableAt?: string;
   checkAt?: string;
   reason?: string;
-  claim?: { batchId: string; by: string; fence: number };
+  attempts?: number;
+  claim?: { batchId: string; by: string; fence: number; phase?: string; isolated?: boolean };
   payment: { keyNumber: number; id?: string; unknownSince?: string; inProgress?: { id: string } };
   timeline: { at: string; what: string; batchId?: string; settlement?: string; [more: string]: unknown }[];
 }
@@ -34,12 +36,16 @@ const next: Readonly<Record<InvoiceStatus, readonly InvoiceStatus[]>> = {
   paid: ['paid'],
 };
 
+export type StepChecks = ReturnType<typeof createStepChecks>;
+
 export function createStepChecks(parts: {
   report: Report;
   provider: () => Provider;
   invoice: (id: string) => InvoiceDocument | undefined;
   /** Without faults: nothing is claimed again. */
   calm: boolean;
+  /** A machine is going to send claims. */
+  claiming: (machine: Machine) => void;
 }) {
   const { report, invoice } = parts;
   const refunds = new Set<string>();
@@ -69,6 +75,7 @@ export function createStepChecks(parts: {
       if (first?.kind !== 'patch' || !first.id.startsWith('fence:') || rest.length === 0) return;
       const key = decodeURIComponent(first.id.slice('fence:'.length));
       const until = trustedUntil(key);
+      parts.claiming(machine);
       if (until === undefined || machine.clock.monotonic() >= until)
         report('stale write', `${machine.name} sends a claim under ${key}, which it can no longer trust`);
     },

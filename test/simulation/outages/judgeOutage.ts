@@ -30,8 +30,8 @@ export const rightAlert: Readonly<Record<AwayService, string>> = {
 };
 
 const alertWithinMinutes = 10;
-/** An invoice waits for its next try up to 15 minutes, and for the next run up to five. */
-const waitsMinutes = 20;
+/** An invoice waits for its next try up to 15 minutes, for the next run up to five, and for a claim to go stale five. */
+const waitsMinutes = 25;
 /** The pace may fall short of the allowance by this share, as claims and calls get going again. */
 const slack = 1.1;
 /** Between two look-ups, and for the runs before and after. */

@@ -56,8 +56,8 @@ describe('what is wrong with an outage', () => {
     [{ fired: { 'due-unpaid': 11 } }, 'no right alert within 10 minutes: {"due-unpaid":11}'],
     [{ unpaid: 1 }, '1 invoices are not paid'],
     [{ gaveUp: { 'dead letters': 3 } }, '3 dead letters'],
-    [{ paidAfterMinutes: 26 }, 'paid after 26.0 minutes, more than 25.5'],
-    [{ lookedUpAfterMinutes: 96 }, 'looked up and paid after 96.0 minutes'],
+    [{ paidAfterMinutes: 31 }, 'paid after 31.0 minutes, more than 30.5'],
+    [{ lookedUpAfterMinutes: 101 }, 'looked up and paid after 101.0 minutes'],
   ])('%o', (changed, expected) => {
     expect(judgeOutage(cell, { ...well, ...changed })).toEqual([expected]);
   });

@@ -2,16 +2,25 @@
 import type { SeededRandom } from '../../support/seededRandom.ts';
 import type { Machine, Timeline } from '../engine/machine.ts';
 import type { Fate } from '../engine/network.ts';
-import type { Fault, Service } from './faults.ts';
+import type { AtCall, Fault, Service } from './faults.ts';
 import { randomOf } from './plan.ts';
 
 type Of<Kind extends Fault['kind']> = Extract<Fault, { kind: Kind }>;
 type Lasting = Of<'flaky' | 'outage' | 'slow' | 'rateCut' | 'disorder'>;
 
+export interface ConditionsParts {
+  timeline: Timeline;
+  seed: number;
+  /** A call loses all leases. */
+  loseLeases: () => void;
+  /** The machine stands still. */
+  hang: (machine: Machine, ms: number, frozen: boolean) => void;
+}
+
 export interface Conditions {
   fateOf(machine: Machine, service: Service): Fate;
-  /** From now on the calls of a machine count towards its crash. */
-  armCrash(machine: Machine, fault: Of<'crash'>): void;
+  /** From now on calls count towards the one that the fault waits for: those of this machine, or of all. */
+  await(fault: AtCall, machine: Machine | undefined): void;
   begin(fault: Lasting): void;
   /** How late a message of a queue comes, in milliseconds. */
   lateness(queue: 'serviceBus' | 'storageQueue'): number;
@@ -56,11 +65,11 @@ interface Active<Kind extends Lasting> {
   doubled: number;
 }
 
-export function createConditions(timeline: Timeline, seed: number): Conditions {
+export function createConditions({ timeline, seed, loseLeases, hang }: ConditionsParts): Conditions {
   const usual = randomOf(seed, 'latency');
   const met = new Map<string, number>();
   let lasting: Active<Lasting>[] = [];
-  let crashes: { machine: Machine; fault: Of<'crash'>; left: number }[] = [];
+  let awaited: { machine: Machine | undefined; fault: AtCall; left: number }[] = [];
 
   function count(what: string): void {
     met.set(what, (met.get(what) ?? 0) + 1);
@@ -83,15 +92,53 @@ export function createConditions(timeline: Timeline, seed: number): Conditions {
     );
   }
 
-  function dies(machine: Machine, service: Service): Of<'crash'> | undefined {
-    for (const crash of crashes) {
-      if (crash.machine !== machine) continue;
-      if (crash.fault.service !== 'any' && crash.fault.service !== service) continue;
-      if (--crash.left > 0) continue;
-      crashes = crashes.filter((one) => one !== crash);
-      return crash.fault;
+  /** The fault that waited for this call. */
+  function struck(machine: Machine, service: Service): AtCall | undefined {
+    for (const one of awaited) {
+      if (one.machine !== undefined && one.machine !== machine) continue;
+      if (one.fault.service !== 'any' && one.fault.service !== service) continue;
+      if (--one.left > 0) continue;
+      awaited = awaited.filter((other) => other !== one);
+      return one.fault;
     }
     return undefined;
+  }
+
+  /** What a fault makes of the call that it waited for; undefined if the call goes its way. */
+  function strike(
+    fault: AtCall,
+    {
+      machine,
+      service,
+      thereMs,
+      backMs,
+    }: { machine: Machine; service: Service; thereMs: number; backMs: number },
+  ): Fate | undefined {
+    switch (fault.kind) {
+      case 'crash':
+        count(`crash ${service} ${fault.when}`);
+        return { kind: 'crash', when: fault.when, thereMs, downMs: fault.downMs };
+      case 'oneCall':
+        count(`one call ${fault.becomes} ${service}`);
+        return {
+          lost: { kind: 'lost' as const, afterMs: thereMs },
+          answerLost: { kind: 'answerLost' as const, thereMs, backMs },
+          refused: { kind: 'refused' as const, afterMs: thereMs, denied: false },
+          repeated: { kind: 'repeated' as const, thereMs, againMs: 5, backMs },
+        }[fault.becomes];
+      case 'hang': {
+        count(`hang ${service} ${fault.when}`);
+        // The provider gets no call that is older than it may be.
+        const ms =
+          service === 'provider' && fault.when === 'before' ? Math.min(fault.ms, longestMs) : fault.ms;
+        hang(machine, ms, fault.frozen);
+        return { kind: 'answered', thereMs: thereMs + (fault.when === 'before' ? ms : 0), backMs };
+      }
+      case 'leasesLost':
+        count('leasesLost');
+        loseLeases();
+        return undefined;
+    }
   }
 
   function troubled(service: Service, thereMs: number, backMs: number): Fate | undefined {
@@ -118,8 +165,8 @@ export function createConditions(timeline: Timeline, seed: number): Conditions {
 
   return {
     met,
-    armCrash(machine, fault) {
-      crashes.push({ machine, fault, left: fault.nth });
+    await(fault, machine) {
+      awaited.push({ machine, fault, left: fault.nth });
     },
     begin(fault) {
       const random = randomOf(seed, `fault ${fault.number}`);
@@ -127,16 +174,14 @@ export function createConditions(timeline: Timeline, seed: number): Conditions {
     },
     heal() {
       lasting = [];
-      crashes = [];
+      awaited = [];
     },
     fateOf(machine, service) {
       const thereMs = Math.ceil(latency(service) / 2);
       const backMs = Math.ceil(latency(service) / 2);
-      const crash = crashes.length === 0 ? undefined : dies(machine, service);
-      if (crash !== undefined) {
-        count(`crash ${service} ${crash.when}`);
-        return { kind: 'crash', when: crash.when, thereMs };
-      }
+      const fault = awaited.length === 0 ? undefined : struck(machine, service);
+      const fate = fault && strike(fault, { machine, service, thereMs, backMs });
+      if (fate !== undefined) return fate;
       const trouble = lasting.length === 0 ? undefined : troubled(service, thereMs, backMs);
       return trouble ?? { kind: 'answered', thereMs, backMs };
     },

@@ -35,23 +35,31 @@ export type Changes = Partial<
   Pick<Settings, 'batchSize' | 'shardGroups' | 'leaseSeconds' | 'claimStaleSeconds' | 'paymentTimeoutSeconds'>
 >;
 
+/** One call, counted from the beginning of its fault. */
+export interface NthCall {
+  /** The instance that makes it; absent: whichever does. */
+  host?: number;
+  service: Service | 'any';
+  nth: number;
+}
+
 /**
  * One thing that goes wrong, or that a person does. A schedule is a list of them, so that a failing one can be shrunk. `at`
  * and all times are milliseconds, `at` from the beginning; `host` is the number of an instance. Its own
  * `number` stays the same when others are left out, and with it what chance makes of it.
  */
-export type Fault = { readonly at: number; readonly number: number } & (
-  | {
-      /** The process dies at the `nth` call to a service that it makes from `at` on, and is started again after `downMs`. */
-      kind: 'crash';
-      host: number;
-      service: Service | 'any';
-      nth: number;
-      /** Before the call is sent, or after it took effect and before its answer. */
-      when: 'before' | 'after';
-      downMs: number;
-    }
-  /** The process stands still. `frozen`: so does its monotonic clock. */
+export type Fault = {
+  readonly at: number;
+  readonly number: number;
+} /** The process dies at a call: before it is sent, or after it took effect and before its answer. Then it is started again. */ & (
+  | ({ kind: 'crash'; when: 'before' | 'after'; downMs: number } & NthCall)
+  /** One call is lost before or after its effect, refused, or made twice by the client. */
+  | ({ kind: 'oneCall'; becomes: 'lost' | 'answerLost' | 'refused' | 'repeated' } & NthCall)
+  /** The process stands still from a call on: that is sent afterwards, or answered then. `frozen`: so does its monotonic clock. */
+  | ({ kind: 'hang'; when: 'before' | 'after'; ms: number; frozen: boolean } & NthCall)
+  /** At a call the store of locks loses all leases, and the timers fire on another instance. */
+  | ({ kind: 'leasesLost' } & NthCall)
+  /** The process stands still. */
   | { kind: 'stall'; host: number; ms: number; frozen: boolean }
   /** SIGTERM. The host goes on for `graceMs` without telling the app, and kills it `killMs` after telling it. */
   | { kind: 'stop'; host: number; graceMs: number; killMs: number; downMs: number }
@@ -65,8 +73,6 @@ export type Fault = { readonly at: number; readonly number: number } & (
   | { kind: 'rateCut'; ms: number; perSecond: number }
   /** A share of the messages comes twice, or late. */
   | { kind: 'disorder'; queue: 'serviceBus' | 'storageQueue'; ms: number; share: number; lateMs: number }
-  /** The store of locks gives leases to the next that asks. */
-  | { kind: 'leasesLost' }
   | { kind: 'deployment'; changes: Changes; everyMs: number }
   /** A release to come sends a message, which only a process of that release can handle. */
   | { kind: 'newerMessage'; queue: 'serviceBus' | 'storageQueue' }
@@ -76,6 +82,8 @@ export type Fault = { readonly at: number; readonly number: number } & (
 );
 
 export type FaultKind = Fault['kind'];
+/** Faults that wait for a call. */
+export type AtCall = Extract<Fault, NthCall>;
 
 /** A fault in words, for people. */
 export function describe(fault: Fault): string {

@@ -14,13 +14,15 @@ import { accountRecord } from '../../../src/paying/accountRecord.ts';
 import { queues as queueNames, serviceBusQueues } from '../../../src/platform/azureNames.ts';
 import { idOfNext } from '../../../src/platform/serviceBusHeldMessages.ts';
 import type { Settings } from '../../../src/settings/settings.ts';
-import { workItemMessages } from '../../../src/workItems/workItem.ts';
+import { type WorkItem, workItemMessages } from '../../../src/workItems/workItem.ts';
 import { memoryArchiveBlobs, memoryArchiveStore } from '../../memory/memoryArchive.ts';
 import type { MemoryDocuments } from '../../memory/memoryDocuments.ts';
 import { memoryInvoiceStore } from '../../memory/memoryInvoiceStore.ts';
 import { memoryOutboxStore } from '../../memory/memoryOutboxStore.ts';
 import type { Machine } from '../engine/machine.ts';
 import { CallFailed, type Network } from '../engine/network.ts';
+import { activity } from '../fleet/activity.ts';
+import { messageTrustedUntil } from '../invariants/calls.ts';
 import { documentsOf, type SentTransaction } from './documents.ts';
 import { locksOf, type TrustedUntil } from './locks.ts';
 import type { StorageQueue } from './storageQueue.ts';
@@ -31,20 +33,28 @@ export interface CloudOfMachine {
   trustedUntil: TrustedUntil;
 }
 
+export interface CloudWatch {
+  /** A transaction is going to be sent. */
+  onSend: (sent: SentTransaction, trustedUntil: TrustedUntil) => void;
+  /** An effect is going to be recorded. */
+  onRecord: (of: WorkItem | string, trustedUntil: TrustedUntil) => void;
+}
+
 export function cloudOf(
   world: World,
   machine: Machine,
   network: Network,
   settings: Settings,
-  onSend: (sent: SentTransaction, trustedUntil: TrustedUntil) => void,
+  watch: CloudWatch,
 ): CloudOfMachine {
   const { clock } = machine;
   const { shards } = settings;
   const locks = locksOf(world.locks, machine, network);
   const documents: MemoryDocuments = documentsOf(world.documents, machine, network, (sent) =>
-    onSend(sent, locks.trustedUntil),
+    watch.onSend(sent, locks.trustedUntil),
   );
   const cosmos = throughStore('cosmos');
+  const effects = cosmos(world.effects, ['has', 'record', 'hasMessage', 'recordMessage']);
   const queue = senderTo(world.queues.workItems);
   const poisonQueue = senderTo(world.queues.poison);
   const { paymentCommands } = serviceBusQueues;
@@ -64,7 +74,17 @@ export function cloudOf(
       heads: cosmos(world.heads, ['tell']),
       eventCursor: cosmos(world.cursor, ['read', 'advance']),
       runs: cosmos(world.runs, ['create', 'read', 'list', 'updateGroup', 'end']),
-      effects: cosmos(world.effects, ['has', 'record', 'hasMessage', 'recordMessage']),
+      effects: {
+        ...effects,
+        record(item, effect) {
+          if (machine.alive) watch.onRecord(item, locks.trustedUntil);
+          return effects.record(item, effect);
+        },
+        recordMessage(id, done) {
+          if (machine.alive) watch.onRecord(id, locks.trustedUntil);
+          return effects.recordMessage(id, done);
+        },
+      },
       poison: cosmos(world.poison, [
         'keepFailure',
         'lastFailure',
@@ -94,7 +114,16 @@ export function cloudOf(
       commandMessages: {
         deadLetter: (token, { reason, description }) =>
           bus('dead-letter', () => void commands.deadLetter(token, `${reason}: ${description}`)),
-        renew: (token) => bus('renew', () => (commands.renew(token) ? 'renewed' : 'lost')),
+        async renew(token) {
+          const askedAt = clock.monotonic();
+          const { command } = activity() ?? {};
+          const answer = await bus('renew', () =>
+            commands.renew(token) ? ('renewed' as const) : ('lost' as const),
+          );
+          if (command !== undefined)
+            command.trustedUntil = answer === 'lost' ? askedAt : messageTrustedUntil(askedAt);
+          return answer;
+        },
         sendAgain: (message, delayMs, messageId) => {
           const id = messageId === undefined ? crypto.randomUUID() : idOfNext(messageId);
           return bus('send again', () => commands.send(id, message, delayMs));

@@ -5,7 +5,7 @@ import type { MemoryLockStore } from '../../../src/testing/locks/memoryLockStore
 import type { Machine } from '../engine/machine.ts';
 import type { Network } from '../engine/network.ts';
 
-/** Until when a machine may trust its lease of a lock, on its own monotonic clock; undefined if it has none. */
+/** Until when a machine may trust its lease of a lock, on its own monotonic clock; undefined if it never had one. */
 export type TrustedUntil = (key: string) => number | undefined;
 
 export function locksOf(
@@ -41,7 +41,7 @@ export function locksOf(
         const answer = await ask('renew', signal, () => memory.renew(key, leaseId, leaseMs, never));
         if (trusted.get(key)?.leaseId !== leaseId) return answer;
         if (answer === 'renewed') trust(key, leaseId, leaseMs, sentAt);
-        else trusted.delete(key);
+        else trusted.set(key, { leaseId, until: 0 });
         return answer;
       },
       release: (key, leaseId, signal) => ask('release', signal, () => memory.release(key, leaseId, never)),

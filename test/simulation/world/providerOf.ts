@@ -8,14 +8,24 @@ import type { Provider } from './provider.ts';
 type Silent = Exclude<ProviderSilent, HeldBack>;
 type NotMade = { kind: 'transient'; code: string; message: string };
 
+export interface ProviderCallWatch {
+  /** No call is waited for longer, in milliseconds. */
+  timeoutMs: number;
+  /** A call is going to be sent. */
+  onCall: (name: string) => void;
+  /** A charge is going to be sent. Returns what is called once it has ended. */
+  onCharge: (invoiceId: string) => () => void;
+}
+
 export function providerOf(
   provider: Provider,
   machine: Machine,
   network: Network,
-  { timeoutMs, onCharge }: { timeoutMs: number; onCharge: (invoiceId: string) => void },
+  { timeoutMs, onCall, onCharge }: ProviderCallWatch,
 ): { provider: PaymentProvider; events: ProviderEvents } {
   /** The answer, or that there is none: no call is waited for longer than its time-out. */
   function ask<T>(name: string, run: () => T): Promise<T | Silent | CallFailed> {
+    if (machine.alive && name !== 'account') onCall(name);
     return new Promise((resolve, reject) => {
       const cancel = machine.later(timeoutMs, () =>
         resolve({ kind: 'unknown', message: 'no answer in time' }),
@@ -48,9 +58,11 @@ export function providerOf(
 
   return {
     provider: {
-      charge(request) {
-        onCharge(request.invoiceId);
-        return orNotMade(`charge ${request.idempotencyKey}`, () => provider.charge(request));
+      async charge(request) {
+        const ended = machine.alive ? onCharge(request.invoiceId) : () => {};
+        const outcome = await orNotMade(`charge ${request.idempotencyKey}`, () => provider.charge(request));
+        ended();
+        return outcome;
       },
       find: (sought) => orSilent(`find ${sought.invoiceId}`, () => provider.find(sought)),
       retrieve: (id) => orSilent(`retrieve ${id}`, () => provider.retrieve(id)),

@@ -1,7 +1,9 @@
 /** Everything outside the processes, in memory: what instances share, and what the invariants look at. */
+import type { Pause, PauseStore } from '../../../src/pacing/pause.ts';
 import type { Attributes } from '../../../src/platform/telemetry.ts';
 import { memoryLockStore } from '../../../src/testing/locks/memoryLockStore.ts';
 import type { Effects } from '../../../src/workItems/effects.ts';
+import type { WorkItem } from '../../../src/workItems/workItem.ts';
 import { memoryDocuments, type StoredDocument } from '../../memory/memoryDocuments.ts';
 import { memoryEffects } from '../../memory/memoryEffects.ts';
 import { memoryImportRecords } from '../../memory/memoryImportRecords.ts';
@@ -45,12 +47,15 @@ export function createWorld(
     queues,
     listsEvents,
     onWrite,
+    onEffect,
   }: {
     provider: Provider;
     queues: Queues;
     /** Whether the app hears of the provider's events. */
     listsEvents: boolean;
     onWrite: (after: StoredDocument, before: StoredDocument | undefined) => void;
+    /** The effect of a work item, or of the message with this id, is recorded. */
+    onEffect: (of: WorkItem | string) => void;
   },
 ) {
   const now = () => timeline.now;
@@ -58,6 +63,8 @@ export function createWorld(
   const locks = memoryLockStore(now);
   const effects = memoryEffects();
   const announcedAt = new Map<string, number>();
+  const pauses = memoryPauseStore();
+  let ordered: { pause: Pause; since: number } | undefined;
   const signal = new AbortController().signal;
 
   function wrote(after: StoredDocument, before: StoredDocument | undefined): void {
@@ -81,16 +88,33 @@ export function createWorld(
     imports: memoryImportRecords(now),
     /** The files of the archive. */
     archived: new Map<string, string>(),
-    pauses: memoryPauseStore(),
+    pauses: {
+      read: () => pauses.read(),
+      async begin(pause) {
+        ordered = { pause, since: timeline.now };
+        await pauses.begin(pause);
+      },
+      async end(pause, resumed) {
+        if (ordered?.pause.at === pause.at) ordered = undefined;
+        return pauses.end(pause, resumed);
+      },
+    } satisfies PauseStore,
+    /** The latest pause that nobody has ended, and when it was stored. */
+    pause: () => ordered,
     heads: memoryHeads(),
     cursor: memoryCursor(),
     runs: memoryRuns(),
     effects: {
       ...effects,
       async record(item, effect) {
+        onEffect(item);
         await effects.record(item, effect);
         if (typeof effect.webhookId === 'string' && !announcedAt.has(effect.webhookId))
           announcedAt.set(effect.webhookId, timeline.now);
+      },
+      async recordMessage(id, done) {
+        onEffect(id);
+        await effects.recordMessage(id, done);
       },
     } satisfies Effects,
     /** When it was recorded that a notification was taken, by its id. */

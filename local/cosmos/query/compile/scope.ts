@@ -15,8 +15,8 @@ export function lookUp(scope: Scope | undefined, name: string): TypedSql | undef
   return scope.names.get(name) ?? lookUp(scope.outer, name);
 }
 
-/** The table of a container's items. `partition` limits it to the bound partition key. */
-export type ItemTable = { table: string; partition: boolean };
+/** The table of a container's items. `within` limits it to the bound partition key, or partition key range. */
+export type ItemTable = { table: string; within: 'pk' | 'pkrange' | undefined };
 
 /** Whether two expressions are the same apart from their place in the text. */
 export function sameExpression(left: Expression, right: Expression): boolean {

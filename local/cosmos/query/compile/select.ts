@@ -116,18 +116,26 @@ function namedFields(
   scope: Scope,
   to: Compilation,
 ): { name: string; value: TypedSql }[] {
-  let unnamed = 0;
+  const names = impliedFieldNames(projection);
   const fields: { name: string; value: TypedSql }[] = [];
-  for (const { of, alias } of projection.items) {
-    const implied = alias ?? lastName(of);
-    if (implied === undefined) unnamed++;
-    const name = implied ?? `$${unnamed}`;
+  for (const [index, { of }] of projection.items.entries()) {
+    const name = names[index] ?? '';
     if (fields.some((field) => field.name === name)) {
       throw new BadQuery(`The property name '${name}' is specified more than once.`, projection.at, 'SC2015');
     }
     fields.push({ name, value: compileExpression(of, scope, to) });
   }
   return fields;
+}
+
+/** The names of the fields of a SELECT list: the alias, else the last name of a path, else `$1`, `$2` …. */
+export function impliedFieldNames(projection: Projection & { kind: 'list' }): string[] {
+  let unnamed = 0;
+  return projection.items.map(({ of, alias }) => {
+    const implied = alias ?? lastName(of);
+    if (implied === undefined) unnamed++;
+    return implied ?? `$${unnamed}`;
+  });
 }
 
 function lastName(of: Expression): string | undefined {

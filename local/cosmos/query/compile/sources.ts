@@ -48,7 +48,7 @@ function addFirstSource(source: Source, items: ItemTable, into: CompiledSources,
   }
   into.readsItems = true;
   into.tables.push(`${identifier(items.table)} AS r`);
-  if (items.partition) into.conditions.push('r.pk = :pk');
+  if (items.within !== undefined) into.conditions.push(`r.${items.within} = :${items.within}`);
   // Counts the items that are read, after whatever an index can tell: SQLite checks that first.
   into.conditions.push('cosmos_visited(r.lsn)', '(r.expires IS NULL OR r.expires > :now)');
   into.ordinals.push('r.rid');

@@ -26,4 +26,13 @@ test('with --enable-auth the webhooks ask for a key, which links contain; the cl
   const { statusQueryGetUri } = (await started.json()) as { statusQueryGetUri: string };
   expect(await statusOf(statusQueryGetUri)).toBeLessThan(300);
   expect(await statusOf(statusQueryGetUri.replace(/&code=[^&]+/, ''))).toBe(401);
+
+  // Only the task hub runs an orchestrator: the manual run is taken, and the log says that nothing came of it.
+  const manual = await fetch(`${host.address}/admin/functions/fanOut`, {
+    method: 'POST',
+    body: '{"input":""}',
+    headers: { 'content-type': 'application/json', 'x-functions-key': 'the-master' },
+  });
+  expect(manual.status).toBe(202);
+  await host.line(/fanOut.*only its task hub can run it/);
 });

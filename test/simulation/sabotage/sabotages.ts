@@ -40,6 +40,66 @@ export const sabotages: readonly Sabotage[] = [
     ],
   },
   {
+    name: 'reverted: a put-off message of payments has an id that follows from its own',
+    edits: [
+      {
+        file: 'src/platform/serviceBusHeldMessages.ts',
+        from: "return createHash('sha256').update(messageId).digest('hex').slice(0, 32);",
+        to: 'return randomUUID();',
+      },
+    ],
+  },
+  {
+    name: 'reverted: a put-off work item is sent again once',
+    edits: [
+      {
+        file: 'src/workItems/processWorkItem.ts',
+        from: 'sendOnce(parts.sendAgain, clock)',
+        to: 'parts.sendAgain',
+      },
+    ],
+  },
+  {
+    name: 'reverted: a process that was frozen does not trust what it has sent',
+    edits: [
+      {
+        file: 'src/workItems/sendOnce.ts',
+        from: ' && Math.abs(differMs) < clocksDifferMs',
+        to: '',
+      },
+    ],
+  },
+  {
+    name: 'as it was: ten failed dispatches park a message, however long its destination is away (O2)',
+    edits: [
+      {
+        file: 'src/outbox/outboxMessage.ts',
+        from: "if (result.kind === 'refused') return",
+        to: "if (result.kind === 'refused' || attempts >= 10) return",
+      },
+    ],
+  },
+  {
+    name: 'as it was: what was started and not called stays started when its process stops (O3)',
+    edits: [
+      {
+        file: 'src/paying/payBatch.ts',
+        from: 'held.length === 0 ? undefined : invoices.giveBack({ shard, starting, held }),',
+        to: 'held.length >= 0 ? undefined : invoices.giveBack({ shard, starting, held }),',
+      },
+    ],
+  },
+  {
+    name: 'as it was: a run whose process died says running for ever (O4)',
+    edits: [
+      {
+        file: 'src/runs/abandoned.ts',
+        from: '  if (!isAbandoned(run, now)) return false;\n  const { job, id: runId, trigger, heartbeatAt } = run;',
+        to: '  if (now > 0) return false;\n  const { job, id: runId, trigger, heartbeatAt } = run;',
+      },
+    ],
+  },
+  {
     name: 'the receipt is ordered after the settlement, in a transaction of its own',
     edits: [
       {
@@ -105,12 +165,12 @@ export const sabotages: readonly Sabotage[] = [
     ],
   },
   {
-    name: 'the sweeper does not look at the outbox of the last shard',
+    name: 'the sweeper gives a message up after three tries',
     edits: [
       {
         file: 'src/outbox/sweepOutbox.ts',
-        from: 'const fresh = messages.filter(({ id }) => !seen.has(id));',
-        to: 'const fresh = messages.filter(({ id, attempts }) => !seen.has(id) && attempts < 3);',
+        from: 'const fresh = page.messages.filter((message) => !unmarked.includes(message));',
+        to: 'const fresh = page.messages.filter((message) => !unmarked.includes(message) && message.attempts < 3);',
       },
     ],
   },

@@ -1,6 +1,7 @@
+import { globSync, readFileSync } from 'node:fs';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { queuedMessage } from '../../src/workItems/queuedMessage.ts';
+import { queuedMessage } from '../../src/platform/queuedMessage.ts';
 
 const base64 = (bytes: string | Uint8Array) => Buffer.from(bytes).toString('base64');
 
@@ -28,4 +29,13 @@ test.each([
   ['a number', 7, 7],
 ])('%s', (_what, received, expected) => {
   expect(queuedMessage(received)).toEqual(expected);
+});
+
+test('the host decodes nothing, so each function with a storage queue does, also while settings are missing', () => {
+  const { extensions } = JSON.parse(readFileSync('host.json', 'utf8'));
+  expect(extensions.queues.messageEncoding).toBe('none');
+  const sources = globSync('src/functions/*.ts').map((file) => readFileSync(file, 'utf8'));
+  const triggers = sources.filter((source) => source.includes('app.storageQueue('));
+  expect(triggers).toHaveLength(2);
+  for (const source of triggers) expect(source).toMatch(/payonce\.\w+\(queuedMessage\(message\)/);
 });

@@ -1,0 +1,70 @@
+import { createHash } from 'node:crypto';
+import type { Clock } from '../platform/clock.ts';
+import type { SendAgain } from './nextTry.ts';
+
+/** How often what is no longer needed is forgotten, in milliseconds. */
+const forgetEveryMs = 1_000;
+
+/** How much the two clocks of a process may differ over one delay, in milliseconds, for it to be sure of the time. */
+const clocksDifferMs = 1_000;
+
+interface Sent {
+  /** When it was sent, on the monotonic and on the wall clock. */
+  at: number;
+  wallAt: number;
+  delayMs: number;
+  answer: Promise<void>;
+}
+
+/**
+ * Sends each message again once: while the one that was sent is not visible yet, another copy of the same text is as good as
+ * sent.
+ *
+ * A send whose answer is lost leaves two copies, since the message at hand comes again. Each copy would be sent again in turn,
+ * and a storage queue detects no duplicates, so that copies would multiply for as long as answers are lost. Like this a process
+ * adds about one copy per delay, however many there are. A send that failed is not remembered, so nothing is dropped.
+ *
+ * A process that was frozen, or whose clock was set, does not know whether the one that it sent has been delivered meanwhile, and
+ * perhaps sent again by another process: what it has at hand may be the only copy. So it sends it.
+ */
+export function sendOnce(send: SendAgain, clock: Pick<Clock, 'now' | 'monotonic'>): SendAgain {
+  const sent = new Map<string, Sent>();
+  let forgetAt = 0;
+
+  return async (message, delayMs) => {
+    forget();
+    const name = createHash('sha256').update(JSON.stringify(message)).digest('base64');
+    const before = sent.get(name);
+    if (before !== undefined && (await succeeded(before.answer)) && isOnItsWay(before)) return;
+    // Counted from before it was sent: it appears no earlier.
+    const [at, wallAt] = [clock.monotonic(), clock.now()];
+    const answer = send(message, delayMs);
+    sent.set(name, { at, wallAt, delayMs, answer });
+    try {
+      await answer;
+    } catch (error) {
+      if (sent.get(name)?.answer === answer) sent.delete(name);
+      throw error;
+    }
+  };
+
+  function isOnItsWay({ at, wallAt, delayMs }: Sent): boolean {
+    const passedMs = clock.monotonic() - at;
+    const differMs = clock.now() - wallAt - passedMs;
+    return passedMs < delayMs && Math.abs(differMs) < clocksDifferMs;
+  }
+
+  function forget(): void {
+    const now = clock.monotonic();
+    if (now < forgetAt) return;
+    forgetAt = now + forgetEveryMs;
+    for (const [name, { at, delayMs }] of sent) if (at + delayMs <= now) sent.delete(name);
+  }
+}
+
+function succeeded(answer: Promise<void>): Promise<boolean> {
+  return answer.then(
+    () => true,
+    () => false,
+  );
+}

@@ -1,0 +1,28 @@
+/** What a machine does at the moment, and since when: known wherever its code runs, so that a call can be judged by it. */
+import { AsyncLocalStorage } from 'node:async_hooks';
+import type { Machine } from '../engine/machine.ts';
+
+/** One function that a host runs. */
+export interface Activity {
+  readonly kind: string;
+  readonly machine: Machine;
+  /** When it began, in milliseconds of the simulation. */
+  readonly beganAt: number;
+  /** The message of the queue of payment commands that it works on. */
+  readonly command?: {
+    readonly batchId: string;
+    /** Until when its lock may be trusted, on the machine's monotonic clock. */
+    trustedUntil: number;
+  };
+}
+
+const current = new AsyncLocalStorage<Activity>();
+
+export function runAs<T>(activity: Activity, run: () => T): T {
+  return current.run(activity, run);
+}
+
+/** The function whose code runs; undefined between functions. */
+export function activity(): Activity | undefined {
+  return current.getStore();
+}

@@ -1,0 +1,145 @@
+/** What must hold whenever a machine calls the provider, or says that work is done. It is judged by what that machine can know. */
+import { maxAttempts } from '../../../src/invoice/maxAttempts.ts';
+import { workItemLockKey } from '../../../src/locking/index.ts';
+import { inForce, type Pause, pausedWithinMs } from '../../../src/pacing/pause.ts';
+import { messageLockMs } from '../../../src/paying/messageLock.ts';
+import { effectName, type WorkItem } from '../../../src/workItems/workItem.ts';
+import type { Machine } from '../engine/machine.ts';
+import { activity } from '../fleet/activity.ts';
+import type { TrustedUntil } from '../world/locks.ts';
+import { bugIn } from './bugs.ts';
+import type { InvoiceDocument } from './steps.ts';
+import type { Report } from './violation.ts';
+
+export interface CallChecksParts {
+  report: Report;
+  now: () => number;
+  /** The latest pause, in force or not, and since when it has been stored. */
+  pause: () => { pause: Pause; since: number } | undefined;
+  /** Whether a monotonic clock may have stood still, which no process can know. */
+  mayFreeze: boolean;
+  invoice: (id: string) => InvoiceDocument | undefined;
+}
+
+export type CallChecks = ReturnType<typeof createCallChecks>;
+
+/** Stages that may run twice at the same moment. */
+const withoutLease: ReadonlySet<string> = new Set(['receipt', 'payment-event']);
+
+export function createCallChecks({ report, now, pause, mayFreeze, invoice }: CallChecksParts) {
+  /** When a batch lost or settled an invoice, by both. */
+  const claimsOver = new Map<string, number>();
+  /** When an effect was recorded, by the name of its work item or message. */
+  const recordedAt = new Map<string, number>();
+  /** Calls for what is tried apart, by machine. */
+  const apart = new Map<Machine, Map<string, string>>();
+
+  return {
+    /** A function of the app has thrown. */
+    failed(machine: Machine, kind: string, error: unknown): void {
+      const bug = bugIn(error);
+      if (bug !== undefined) report('no bug', `${kind} on ${machine.name} throws ${bug}`);
+    },
+
+    wrote(after: InvoiceDocument, before: InvoiceDocument | undefined): void {
+      const was = before?.claim?.batchId;
+      if (was !== undefined && was !== after.claim?.batchId) claimsOver.set(`${after.id} ${was}`, now());
+    },
+
+    /** A call of any kind goes to the provider. */
+    calling(machine: Machine, name: string): void {
+      if (isPaused(machine)) report('pause holds', `${machine.name} asks the provider: ${name}`);
+    },
+
+    /** A charge goes to the provider. Returns what is to be called once it has ended. */
+    charging(machine: Machine, invoiceId: string): () => void {
+      const { command, beganAt } = activity() ?? {};
+      if (command === undefined) {
+        report('no claim, no call', `${machine.name} charges without a payment command`, invoiceId);
+        return () => {};
+      }
+      const { batchId, trustedUntil } = command;
+      if (machine.clock.monotonic() >= trustedUntil)
+        report(
+          'message held',
+          `${machine.name} calls for ${batchId}, whose message it may have lost`,
+          invoiceId,
+        );
+      const over = claimsOver.get(`${invoiceId} ${batchId}`);
+      if (over !== undefined && beganAt !== undefined && over < beganAt)
+        report(
+          'no claim, no call',
+          `${machine.name} calls for ${batchId}, whose claim was over before`,
+          invoiceId,
+        );
+      return callingApart(machine, batchId, invoiceId);
+    },
+
+    /** Claims go to the store. */
+    claiming(machine: Machine): void {
+      if (isPaused(machine)) report('pause holds', `${machine.name} claims`);
+    },
+
+    /** The effect of a work item is going to be recorded. */
+    recording(machine: Machine, item: WorkItem, trustedUntil: TrustedUntil): void {
+      const { resourceId, stage } = item;
+      doneBefore(machine, nameOf(item));
+      if (withoutLease.has(stage)) return;
+      // The lease may have been lost while the stage ran: what it did is recorded all the same.
+      if (trustedUntil(workItemLockKey(resourceId, stage)) === undefined)
+        report('stale write', `${machine.name} records ${stage} of ${resourceId} without its lease`);
+    },
+
+    recordingMessage(machine: Machine, id: string): void {
+      doneBefore(machine, id);
+    },
+
+    recorded(item: WorkItem): void {
+      note(nameOf(item));
+    },
+
+    recordedMessage: note,
+  };
+
+  function note(name: string): void {
+    if (!recordedAt.has(name)) recordedAt.set(name, now());
+  }
+
+  function doneBefore(machine: Machine, name: string): void {
+    const at = recordedAt.get(name);
+    const { beganAt } = activity() ?? {};
+    if (at !== undefined && beganAt !== undefined && at < beganAt)
+      report('effect once', `${machine.name} does ${name} again`);
+  }
+
+  /** By what the machine can know: a pause that ends by itself ends by its own clock. */
+  function isPaused(machine: Machine): boolean {
+    const ordered = pause();
+    if (ordered === undefined || mayFreeze || now() - ordered.since < pausedWithinMs) return false;
+    return inForce(ordered.pause, machine.clock.now()) !== undefined;
+  }
+
+  /** What may have ended a process is called with nothing else of its kind, and alone the last time. */
+  function callingApart(machine: Machine, batchId: string, invoiceId: string): () => void {
+    const stored = invoice(invoiceId);
+    const claim = stored?.claim;
+    if (claim?.isolated !== true || claim.batchId !== batchId) return () => {};
+    const others = apart.get(machine) ?? new Map<string, string>();
+    apart.set(machine, others);
+    for (const [other, of] of others) {
+      if (of !== batchId || stored?.attempts === maxAttempts)
+        report('tried apart', `${machine.name} calls for it and for ${other} at the same time`, invoiceId);
+    }
+    others.set(invoiceId, batchId);
+    return () => others.delete(invoiceId);
+  }
+}
+
+function nameOf(item: WorkItem): string {
+  return JSON.stringify([item.resourceId, effectName(item)]);
+}
+
+/** Until when the lock of a message may be trusted that was taken or renewed at `since`, on the same clock. */
+export function messageTrustedUntil(since: number): number {
+  return since + messageLockMs;
+}

@@ -1,0 +1,30 @@
+import { readFile } from 'node:fs/promises';
+import { describe, expect, test } from 'vitest';
+import { edited } from './sabotage/applySabotage.ts';
+import { outOfSight } from './sabotage/blind.ts';
+import { catalogue, sabotageNamed } from './sabotage/catalogue.ts';
+import { sabotages } from './sabotage/sabotages.ts';
+
+describe('every fault that can be put into the app fits the app as it is', () => {
+  test.each(sabotages)('$name', async ({ edits }) => {
+    for (const [file, own] of Map.groupBy(edits, (edit) => edit.file)) {
+      const text = await readFile(new URL(`../../${file}`, import.meta.url), 'utf8');
+      expect(edited(text, own)).not.toBe(text);
+    }
+  });
+});
+
+test('faults have names of their own', () => {
+  const names = catalogue.map(({ name }) => name);
+  expect(new Set(names).size).toBe(names.length);
+  for (const name of names) expect(sabotageNamed(name).name).toBe(name);
+});
+
+test('what the simulation cannot see is named after a fault', () => {
+  expect(Object.keys(outOfSight).filter((name) => !catalogue.some((one) => one.name === name))).toEqual([]);
+});
+
+test('a text that does not occur exactly once is an error', () => {
+  expect(() => edited('a b a', [{ from: 'a', to: 'c' }])).toThrow('"a" occurs 2 times');
+  expect(() => edited('a b a', [{ from: 'c', to: 'd' }])).toThrow('"c" occurs 0 times');
+});

@@ -1,0 +1,94 @@
+import { expect, test } from 'vitest';
+import { sendOnce } from '../../src/workItems/sendOnce.ts';
+
+/** A queue that fails as told, and a clock that is moved by hand. */
+function aQueue() {
+  const sent: { message: unknown; delayMs: number }[] = [];
+  const clock = { at: 0, frozenMs: 0, now: () => clock.at, monotonic: () => clock.at - clock.frozenMs };
+  const queue = {
+    sent,
+    clock,
+    fails: false,
+    send: sendOnce(async (message, delayMs) => {
+      sent.push({ message, delayMs });
+      if (queue.fails) throw new Error('no answer');
+    }, clock),
+  };
+  return queue;
+}
+
+test('a second copy is not sent while the first is not visible yet', async () => {
+  const { send, sent, clock } = aQueue();
+  await send({ a: 1 }, 30_000);
+  clock.at = 29_999;
+  await send({ a: 1 }, 30_000);
+  expect(sent).toHaveLength(1);
+  clock.at = 30_000;
+  await send({ a: 1 }, 30_000);
+  expect(sent).toHaveLength(2);
+});
+
+test('another message is sent, and so is one without a delay', async () => {
+  const { send, sent } = aQueue();
+  await send({ a: 1 }, 30_000);
+  await send({ a: 2 }, 30_000);
+  await send({ a: 3 }, 0);
+  await send({ a: 3 }, 0);
+  expect(sent).toHaveLength(4);
+});
+
+test('a process that was frozen sends it: what it has may be the only copy', async () => {
+  const { send, sent, clock } = aQueue();
+  await send({ a: 1 }, 30_000);
+  clock.at = 120_000;
+  clock.frozenMs = 119_000;
+  await send({ a: 1 }, 30_000);
+  expect(sent).toHaveLength(2);
+});
+
+test('a failure is passed on and forgotten: the copy is sent', async () => {
+  const queue = aQueue();
+  queue.fails = true;
+  await expect(queue.send({ a: 1 }, 30_000)).rejects.toThrow('no answer');
+  queue.fails = false;
+  await queue.send({ a: 1 }, 30_000);
+  expect(queue.sent).toHaveLength(2);
+});
+
+test('a copy waits for the answer to the first, and is sent if that fails', async () => {
+  const answers = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+  let sends = 0;
+  const send = sendOnce(
+    async () => {
+      await answers[sends++]?.promise;
+    },
+    { now: () => 0, monotonic: () => 0 },
+  );
+  const first = send('text', 1_000);
+  const second = send('text', 1_000);
+  answers[0]?.reject(new Error('no answer'));
+  await expect(first).rejects.toThrow('no answer');
+  answers[1]?.resolve();
+  await second;
+  expect(sends).toBe(2);
+});
+
+test('copies do not multiply while half of the answers are lost', async () => {
+  const clock = { at: 0, now: () => clock.at, monotonic: () => clock.at };
+  const waiting: { message: unknown; at: number }[] = [{ message: 'newer', at: 0 }];
+  let sends = 0;
+  const send = sendOnce(async (message, delayMs) => {
+    waiting.push({ message, at: clock.at + delayMs });
+    if (sends++ % 2 === 1) throw new Error('the answer is lost');
+  }, clock);
+  for (let delivery = 0; delivery < 5_000; delivery++) {
+    waiting.sort((one, other) => one.at - other.at);
+    const next = waiting.shift();
+    if (next === undefined) break;
+    clock.at = Math.max(clock.at, next.at);
+    // A delivery that fails comes again after ten seconds.
+    await send(next.message, 30_000).catch(() => waiting.push({ ...next, at: clock.at + 10_000 }));
+  }
+  expect(waiting.length).toBeGreaterThan(0);
+  expect(waiting.length).toBeLessThan(10);
+});
