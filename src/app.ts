@@ -101,7 +101,7 @@ export function createApp(settings: Settings, parts: AppParts = {}) {
   const running = { jobs: [job, bulk], locks, runs, instance };
   const healthChecks = [...cloud.healthChecks, ...account.healthChecks];
   const refunds = given.refund !== undefined && given.retrieve !== undefined;
-  const shown = { ...cloud, invoices: kept, archive, job, bulk, deadLetters, healthChecks, refunds };
+  const shown = { ...cloud, invoices: kept, archive, shards, job, bulk, deadLetters, healthChecks, refunds };
   const { track, ended } = workUnderWay(clock);
   const events = parts.events ?? (parts.provider && ('none' as const));
   const list = { ...workItems, events, cursor: cloud.eventCursor, pacer: pace.lookups };

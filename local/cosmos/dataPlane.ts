@@ -5,7 +5,7 @@ import { type BatchDone, type InTransaction, runBatch, runBulk } from './batch.t
 import type { Container } from './container.ts';
 import { badRequest, notCovered } from './errors.ts';
 import { pageSizeOf, readChangeFeed, readFeed } from './feeds.ts';
-import { requireSortIndex } from './indexingPolicy.ts';
+import { isIndexedBy, requireSortIndex } from './indexingPolicy.ts';
 import {
   createItem,
   type Done,
@@ -116,13 +116,14 @@ export function createDataPlane(db: DatabaseSync, now: () => number) {
           partition,
           range: scopeOf(container, place.range),
           nowSeconds,
+          isIndexed: (path) => isIndexedBy(container.definition.indexingPolicy, path),
           requireSortIndex: (sorted) => requireSortIndex(container.definition.indexingPolicy, sorted),
         },
         query,
         { maxItems: pageSize, continuation: place.continuation },
       );
       const bytes = page.json.reduce((sum, { length }) => sum + length, 0);
-      return { ...page, charge: queryCharge(page.json.length, bytes) };
+      return { ...page, charge: queryCharge(page.visited, bytes) };
     });
   }
 

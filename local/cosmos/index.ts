@@ -85,6 +85,7 @@ export async function startCosmos({
         const emptyPage = emptyPageOf(fault);
         const asked = { method, headers, body, ...(emptyPage === undefined ? {} : { emptyPage }) };
         const answer = dataPlane(operation, target, item, asked);
+        stats.charge(id, Number(answer.headers?.['x-ms-request-charge'] ?? 0));
         const named = { ...answer, headers: { ...answer.headers, ...nameHeaders(target) } };
         return withSession(named, target, rangeOfRequest(headers, target));
       },

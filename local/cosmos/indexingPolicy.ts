@@ -56,6 +56,12 @@ export function requireSortIndex(policy: object | undefined, sorted: readonly So
   );
 }
 
+/** Whether the container's indexes tell the values of a property: a filter on any other reads the items. */
+export function isIndexedBy(policy: object | undefined, path: readonly string[]): boolean {
+  const { indexingMode, includedPaths, excludedPaths } = read(policy);
+  return indexingMode !== 'none' && isIndexed(path, includedPaths, excludedPaths);
+}
+
 const known = new WeakMap<object, z.infer<typeof policySchema>>();
 
 /** The policy with its defaults. A container keeps one object until it is replaced. */

@@ -14,6 +14,8 @@ export interface Stats {
   writes: number;
   /** By container id. Containers with the same id in several databases count together. */
   byContainer: Record<string, ContainerStats>;
+  /** What requests to items were charged, by container id. Not those of faults. */
+  requestUnits: Record<string, number>;
   /** Requests that no partition serves: account, definitions, partition key ranges and query plans. */
   metadata: { requests: number; operations: Record<string, number> };
 }
@@ -35,6 +37,10 @@ export function createStats() {
       }
       count(own.operations, operation);
     },
+    charge(container: string, requestUnits: number): void {
+      const before = stats.requestUnits[container] ?? 0;
+      stats.requestUnits[container] = Math.round((before + requestUnits) * 100) / 100;
+    },
     current: (): Stats => stats,
     reset(): void {
       stats = empty();
@@ -47,6 +53,7 @@ const empty = (): Stats => ({
   reads: 0,
   writes: 0,
   byContainer: {},
+  requestUnits: {},
   metadata: { requests: 0, operations: {} },
 });
 

@@ -6,7 +6,7 @@
  *      ▼
  *   both have it: the database counts, the file is a copy that nobody looks for
  *      │ 2. ONE transaction: each invoice, if nobody has changed it since it was read, becomes a tombstone that names the
- *      ▼    file, and the sums of the archive count it
+ *      ▼    file; the sums of the archive count it, and the figures of the shard no longer do
  *   the archive has it
  *
  * A process that dies between the two leaves a file that no tombstone names, and the next run begins with 1. So at no
@@ -21,6 +21,8 @@ import type { Clock } from '../platform/clock.ts';
 import type { ArchiveBlobs } from './archiveBlobs.ts';
 import { readSums, type SumsDocument, sumsIdsOf } from './archivedSums.ts';
 import { type Candidate, fileName, fileOf } from './archiveFile.ts';
+import { archiveRoom } from './archiveRoom.ts';
+import { figuresOfMove } from './figuresOfMove.ts';
 import { sumsWrites } from './sumsWrites.ts';
 
 export interface ArchiveParts {
@@ -55,21 +57,19 @@ export async function moveInvoices(
   return all;
 }
 
-/** Each invoice is one operation, and so is each document of sums that they count in. */
+/** Each invoice is one operation, and so is each document of sums and figures that they count in. */
 function transactionsOf(candidates: readonly Candidate[]): Candidate[][] {
   const transactions: Candidate[][] = [];
-  let sums = new Set<string>();
+  let room = archiveRoom();
   for (const candidate of candidates) {
     const current = transactions.at(-1);
-    const more = sumsIdsOf([candidate.invoice]);
-    const together = new Set([...sums, ...more]);
-    if (current !== undefined && current.length + 1 + together.size <= maxOperations) {
+    if (current !== undefined && room.with(candidate.invoice) <= maxOperations) {
       current.push(candidate);
-      sums = together;
     } else {
       transactions.push([candidate]);
-      sums = new Set(more);
+      room = archiveRoom();
     }
+    room.add(candidate.invoice);
   }
   return transactions;
 }
@@ -83,6 +83,7 @@ async function moveTogether(
   const sumsIds = sumsIdsOf(candidates.map(({ invoice }) => invoice));
   assertHeld();
   const archivedAt = await createFile({ blobs, clock }, shard, candidates);
+  const figures = await figuresOfMove(documents, { shard, now: clock.now() });
   let sums = readSums(await documents.read(shard, sumsIds), sumsIds);
   const written = await writeUntilClear<Candidate, readonly unknown[]>(
     { documents, clock },
@@ -100,6 +101,7 @@ async function moveTogether(
         );
         return items.filter(({ invoice }) => versions.get(invoice.id) === invoice._etag);
       },
+      onRefused: (codes) => figures.onRefused(codes),
       beforeTry: assertHeld,
     },
   );
@@ -119,7 +121,11 @@ async function moveTogether(
       version: invoice._etag,
     }));
     const invoices = items.map(({ invoice }) => invoice);
-    return [...tombstones, ...sumsWrites(stored, { shard, invoices, direction: 1 })];
+    return [
+      ...tombstones,
+      ...sumsWrites(stored, { shard, invoices, direction: 1 }),
+      ...figures.operations(invoices.map((before) => ({ before }))),
+    ];
   }
 }
 

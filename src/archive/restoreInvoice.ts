@@ -1,11 +1,13 @@
 import { randomUUID } from 'node:crypto';
 import { NoClearAnswer } from '../documents/storeAway.ts';
 import { writeUntilClear } from '../documents/writeUntilClear.ts';
+import { markOf } from '../invoice/figures/contribution.ts';
 import type { Invoice } from '../invoice/invoice.ts';
 import { shardOf } from '../invoice/shard.ts';
 import { type Tombstone, tombstoneSchema } from '../invoice/tombstone.ts';
 import { readSums, sumsIdsOf } from './archivedSums.ts';
 import { type ArchiveLine, archivedInvoice, fileName, linesOf } from './archiveFile.ts';
+import { figuresOfMove } from './figuresOfMove.ts';
 import type { ArchiveParts } from './moveInvoices.ts';
 import { sumsWrites } from './sumsWrites.ts';
 
@@ -56,7 +58,9 @@ export async function restoreInvoice(
   const why = reason === undefined ? {} : { reason };
   const at = new Date(clock.now()).toISOString();
   const entry = { at, what: 'restored from the archive', by, ...why, write };
-  const document = { ...line.invoice, shard, timeline: [...invoice.timeline, entry] };
+  const counted = markOf(invoice);
+  const document = { ...line.invoice, shard, counted, timeline: [...invoice.timeline, entry] };
+  const figures = await figuresOfMove(documents, { shard, now: clock.now() });
   const sumsIds = sumsIdsOf([invoice]);
   let sums = readSums(await documents.read(shard, sumsIds), sumsIds);
   const written = await writeUntilClear<Tombstone, readonly unknown[]>(
@@ -67,7 +71,9 @@ export async function restoreInvoice(
       plan: () => [
         { kind: 'replace', document, version: tombstone._etag },
         ...sumsWrites(sums, { shard, invoices: [invoice], direction: -1 }),
+        ...figures.operations([{ after: invoice }]),
       ],
+      onRefused: (codes) => figures.onRefused(codes),
       reread: () => documents.read(shard, [id, ...sumsIds]),
       isApplied: (stored) => JSON.stringify(stored).includes(write),
       keep(items, stored) {

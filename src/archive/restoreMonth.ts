@@ -86,9 +86,11 @@ export async function restoreMonth(
     const { timeline } = archivedInvoice(line, { shard, archivedAt, _etag: '' });
     const at = new Date(clock.now()).toISOString();
     const entry = { at, what: 'restored from the archive', by, archivedAt };
+    // Nobody counts them here: without the mark the next sweep sees that, and counts the shard.
+    const { counted: _, ...invoice } = line.invoice;
     return {
       kind: 'create',
-      document: { ...line.invoice, shard, timeline: [...timeline, entry] } as Create['document'],
+      document: { ...invoice, shard, timeline: [...timeline, entry] } as Create['document'],
     };
   }
 }

@@ -1,6 +1,6 @@
 import { maxOperations } from '../documents/documentStore.ts';
 import type { Invoice } from '../invoice/invoice.ts';
-import { sumsIdsOf } from './archivedSums.ts';
+import { archiveRoom } from './archiveRoom.ts';
 
 /** Why an invoice stays in the database. */
 export type Kept =
@@ -26,7 +26,7 @@ export function whyKept(invoice: Invoice, before: string): Kept | undefined {
   const { refunds = [], disputes = [] } = invoice.reversals ?? {};
   if (refunds.some(({ status }) => status === 'requested' || status === 'pending')) return 'refundPending';
   if (disputes.some(({ status }) => status === 'open')) return 'disputeOpen';
-  return sumsIdsOf([invoice]).length < maxOperations ? undefined : 'tooManyMonths';
+  return archiveRoom().with(invoice) <= maxOperations ? undefined : 'tooManyMonths';
 }
 
 function isSettled({ status, claim, actionableAt, checkAt, payment }: Invoice): boolean {

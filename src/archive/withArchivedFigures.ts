@@ -15,7 +15,7 @@ export class PartOfArchivedDay extends Error {
 }
 
 /** The same store, whose figures and movements include those of archived invoices. */
-export function withArchivedFigures<Store extends Pick<InvoiceStore, 'figures' | 'movements'>>(
+export function withArchivedFigures<Store extends Pick<InvoiceStore, 'figures' | 'movements' | 'dayFigures'>>(
   invoices: Store,
   archive: Pick<ArchiveStore, 'sums'>,
 ): Store {
@@ -24,6 +24,20 @@ export function withArchivedFigures<Store extends Pick<InvoiceStore, 'figures' |
     async figures(now) {
       const [figures, archived] = await Promise.all([invoices.figures(now), sums(totalsId, totalsId)]);
       return together(figures, archived);
+    },
+    async dayFigures({ from, to }) {
+      const figures = await invoices.dayFigures({ from, to });
+      if (figures === undefined) return undefined;
+      const archived = await sums(monthId(from.slice(0, 7)), monthId(to.slice(0, 7)));
+      const whole = { from: `${from}T00:00:00.000Z`, to: `${to}T23:59:59.999Z~` };
+      return [
+        ...figures,
+        ...archivedMovements(archived, whole).map(({ at, count = 1, ...one }) => ({
+          ...one,
+          day: at.slice(0, 10),
+          count,
+        })),
+      ];
     },
     async *movements(query) {
       // Of what moves in between, the invoices are counted twice rather than not at all.

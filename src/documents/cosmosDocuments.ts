@@ -1,5 +1,6 @@
-import type { Container, OperationInput, PatchOperation } from '@azure/cosmos';
-import type { Condition, DocumentStore, Operation, Patch, Transacted } from './documentStore.ts';
+import type { Container, OperationInput } from '@azure/cosmos';
+import { patchBody } from './cosmosPatch.ts';
+import type { DocumentStore, Operation, Transacted } from './documentStore.ts';
 import { PartitionFull, StoreAway } from './storeAway.ts';
 
 /** The documents of one Cosmos container. */
@@ -62,36 +63,6 @@ function inputOf(operation: Operation): OperationInput {
     ...(version === undefined ? {} : { ifMatch: version }),
     resourceBody: patchBody(operation),
   };
-}
-
-/** The body of a patch request: what to change, and on what condition. */
-export function patchBody(patch: Patch): { condition?: string; operations: PatchOperation[] } {
-  const { where = [] } = patch;
-  return {
-    ...(where.length === 0 ? {} : { condition: conditionOf(where) }),
-    operations: patchOperations(patch),
-  };
-}
-
-/** At most ten of them (https://learn.microsoft.com/azure/cosmos-db/partial-document-update-faq). */
-function patchOperations({ set = {}, remove = [], append }: Patch): PatchOperation[] {
-  return [
-    ...Object.entries(set).map(([path, value]) => ({ op: 'set' as const, path: pathOf(path), value })),
-    ...remove.map((path) => ({ op: 'remove' as const, path: pathOf(path) })),
-    ...(append === undefined
-      ? []
-      : [{ op: 'add' as const, path: `${pathOf(append.path)}/-`, value: append.value }]),
-  ];
-}
-
-/** Conditions take no parameters, so values are written as JSON literals, which end no string early. */
-function conditionOf(where: readonly Condition[]): string {
-  const terms = where.map(({ path, is, value }) => `c.${path} ${is} ${JSON.stringify(value)}`);
-  return `from c where ${terms.join(' and ')}`;
-}
-
-function pathOf(path: string): string {
-  return `/${path.replaceAll('.', '/')}`;
 }
 
 /** The status codes that the app tells apart (https://learn.microsoft.com/rest/api/cosmos-db/http-status-codes-for-cosmosdb). */

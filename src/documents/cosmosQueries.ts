@@ -4,7 +4,6 @@ import { cosmosStatus, fromCosmos } from './cosmosDocuments.ts';
 
 const countSchema = z.tuple([z.number()]);
 const timeSchema = z.tuple([z.iso.datetime()]);
-const countsByStatusSchema = z.array(z.object({ status: z.string(), n: z.number() }));
 
 /** Bytes of UTF-8 in an id (https://learn.microsoft.com/azure/cosmos-db/concepts-limits#per-item-limits). */
 const longestId = 1023;
@@ -42,13 +41,6 @@ export async function queryOldest(
 ): Promise<string | undefined> {
   // Over no item the answer is empty, or one value that is undefined.
   return timeSchema.safeParse(await queryAll(container, query)).data?.[0];
-}
-
-/** How many documents of a type have each status. @throws {StoreAway} */
-export async function countByStatus(container: Container, type: string): Promise<Map<string, number>> {
-  const query = 'SELECT c.status, COUNT(1) AS n FROM c WHERE c.type = @type GROUP BY c.status';
-  const found = await queryAll(container, { query, parameters: [{ name: '@type', value: type }] });
-  return new Map(countsByStatusSchema.parse(found).map(({ status, n }) => [status, n]));
 }
 
 /** A condition of a query on one parameter. Without a value it does not apply. */

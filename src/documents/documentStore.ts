@@ -29,6 +29,8 @@ export interface Patch {
   readonly set?: Readonly<Record<string, unknown>>;
   /** Each must be there: Cosmos refuses to remove what is not. */
   readonly remove?: readonly string[];
+  /** Adds to numbers. One that is not there begins at 0; the object that holds it must be there. */
+  readonly increment?: Readonly<Record<string, number>>;
   /** Adds one element to the end of an array. */
   readonly append?: { readonly path: string; readonly value: unknown };
 }

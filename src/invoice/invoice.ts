@@ -149,7 +149,11 @@ export const invoiceSchema = contentSchema.extend({
   /** When it moved to the archive (ISO 8601); only of one that was read there. */
   archivedAt: z.string().exactOptional(),
   timeline: z.array(timelineEntrySchema),
+  /** As what the figures of the shard count it (figures/contribution.ts). Absent: no release from 0.3 on has written it. */
+  counted: z.string().exactOptional(),
   _etag: z.string(),
+  /** When it was last written, in seconds since 1970 by the clock of the store. */
+  _ts: z.number().exactOptional(),
 });
 export type Invoice = z.infer<typeof invoiceSchema>;
 

@@ -1,4 +1,4 @@
-import type { Condition, Create, Operation, Patch } from '../documents/documentStore.ts';
+import type { Condition, Create, Patch } from '../documents/documentStore.ts';
 import type { Invoice, TimelineEntry } from './invoice.ts';
 import { invoiceVersion } from './invoiceVersion.ts';
 
@@ -30,7 +30,7 @@ const maxEntries = 100;
 
 /**
  * What such a timeline keeps is no longer than this, as JSON, in bytes. A transaction holds 2 MB
- * (https://learn.microsoft.com/azure/cosmos-db/nosql/transactional-batch), and a claim may rewrite 96 timelines.
+ * (https://learn.microsoft.com/azure/cosmos-db/nosql/transactional-batch), and a claim may rewrite 75 timelines.
  */
 const keptBytes = 8 * 1024;
 
@@ -88,15 +88,9 @@ export function ifClaimedBy(batchId: string, id: string, change: InvoiceChange):
   };
 }
 
-/** The operations that make these changes, and create the outbox messages that announce them. */
-export function operationsOf({
-  patches,
-  messages,
-}: {
-  patches: readonly Patch[];
-  messages: readonly { readonly id: string }[];
-}): Operation[] {
-  return [...patches, ...messages.map((document): Create => ({ kind: 'create', document }))];
+/** The operations that create the outbox messages which announce a change. */
+export function creationsOf(messages: readonly { readonly id: string }[]): Create[] {
+  return messages.map((document) => ({ kind: 'create', document }));
 }
 
 /** The claim's token, as the condition of every write of a batch: only the batch that the claim names may write. */

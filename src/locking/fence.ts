@@ -90,6 +90,8 @@ export interface ClaimWrite<Item extends ReadDocument> {
   isApplied(stored: readonly Item[]): boolean;
   /** Called before each try: throws if the lease is lost. */
   beforeTry?(): void;
+  /** Called with the status codes of a refusal, one for each operation of `plan`: prepares the next try, or throws. */
+  onRefused?(codes: readonly number[]): Promise<void>;
 }
 
 export interface ClaimedDocuments<Item> {
@@ -134,9 +136,12 @@ export async function claimDocuments<Item extends ReadDocument>(
       return items.filter(({ id, _etag }) => etags.get(id) === _etag);
     },
     beforeTry: () => write.beforeTry?.(),
-    async onRefused([ofFence]) {
+    async onRefused([ofFence, ...codes]) {
       if (ofFence === refusedBecause.changed) throw new FencedOut(fence);
-      if (ofFence !== refusedBecause.missing) return;
+      if (ofFence !== refusedBecause.missing) {
+        await write.onRefused?.(codes);
+        return;
+      }
       // Refused if another process has just created it, which is as good.
       const answer = await documents.transact(partition, [newFence(fence.lockKey, partitionKey)]);
       if (answer.kind === 'uncertain') throw new StoreAway('noAnswer', answer.cause);

@@ -4,8 +4,8 @@ import { MissingFromArchive } from '../archive/restoreInvoice.ts';
 import type { CorrectionParts } from '../corrections/corrections.ts';
 import { NewerVersion } from '../documents/storedDocuments.ts';
 import type { ImportRecords } from '../intake/importRecords.ts';
+import type { InvoiceCounts } from '../invoice/store/invoiceCounts.ts';
 import type { InvoiceStore } from '../invoice/store/invoiceStore.ts';
-import type { InvoiceTallies } from '../invoice/store/invoiceTallies.ts';
 import type { LockStore } from '../locking/index.ts';
 import type { OutboxStore } from '../outbox/outboxStore.ts';
 import type { PaceStore } from '../pacing/paceStore.ts';
@@ -37,6 +37,7 @@ import { operationsOf } from './openApi/operations.ts';
 import { discardOutboxFor, listOutboxFor, redriveOutboxFor } from './outboxApi.ts';
 import { overviewOf } from './overview/overview.ts';
 import { pausePayments, resumePayments } from './pauseApi.ts';
+import { recountFigures } from './recountApi.ts';
 import { refundInvoiceFor } from './refundsApi.ts';
 import { getReport } from './reportApi.ts';
 import { readQuery } from './requests.ts';
@@ -46,9 +47,11 @@ import { summarize } from './summary.ts';
 
 export interface OpsParts {
   invoices: InvoiceStore;
-  tallies: InvoiceTallies;
+  invoiceCounts: InvoiceCounts;
   outbox: OutboxStore;
   job: Job;
+  /** Shards of this deployment. */
+  shards: number;
   /** The job behind `POST ops/bulk`. */
   bulk: Job;
   runs: RunStore;
@@ -122,6 +125,7 @@ export function opsApi(parts: OpsParts) {
     getMe: withoutQuery(async (request: OpsRequest) => ({ jsonBody: me(request) })),
     exportInvoices: (request: OpsRequest) => exportInvoices(request, parts),
     getReport: (request: OpsRequest) => getReport(request, parts),
+    recountFigures: (request: OpsRequest) => recountFigures(request, onBehalfOf(request)),
     getOpenApi: withoutQuery(async () => ({
       jsonBody: openApiDocument({ job: parts.job.name, version }),
     })),

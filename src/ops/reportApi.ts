@@ -2,7 +2,12 @@ import { z } from 'zod';
 import { PartOfArchivedDay } from '../archive/withArchivedFigures.ts';
 import { shown } from '../intake/fieldErrors.ts';
 import type { InvoiceStore } from '../invoice/store/invoiceStore.ts';
-import { movementKinds, UnreadableInvoice } from '../invoice/store/movements.ts';
+import {
+  type Movement,
+  type MovementQuery,
+  movementKinds,
+  UnreadableInvoice,
+} from '../invoice/store/movements.ts';
 import { csvLine, csvType } from '../platform/csv.ts';
 import type { Instance } from '../platform/instance.ts';
 import { problem, problemResponse } from '../platform/problem.ts';
@@ -39,7 +44,7 @@ export const reportQuery = z.object({
  */
 export async function getReport(
   request: OpsRequest,
-  { invoices, instance }: { invoices: Pick<InvoiceStore, 'movements'>; instance: Pick<Instance, 'clock'> },
+  { invoices, instance }: { invoices: Totalled; instance: Pick<Instance, 'clock'> },
 ): Promise<OpsResponse> {
   const query = readQuery(request, reportQuery);
   if (!query.ok) return query.response;
@@ -54,7 +59,7 @@ export async function getReport(
   const period = { from: new Date(begins).toISOString(), to: new Date(ends).toISOString() };
   try {
     const report = await addUp(
-      invoices.movements({ ...period, ...(currency === undefined ? {} : { currency }) }),
+      movedIn(invoices, { ...period, ...(currency === undefined ? {} : { currency }) }),
     );
     const answer = acceptsCsv(request.headers.get('accept'))
       ? asCsv(report)
@@ -70,6 +75,30 @@ export async function getReport(
 function wholeDays({ day, message }: PartOfArchivedDay, begins: number) {
   const field = begins > Date.parse(day) ? 'from' : 'to';
   return { field, error: `expected a whole day, as YYYY-MM-DD: ${message}` };
+}
+
+type Totalled = Pick<InvoiceStore, 'movements' | 'dayFigures'>;
+
+/**
+ * What was moved: of whole days as the figures have it, so that the number of invoices does not matter; of parts of a day, and
+ * where the figures cannot be relied on, invoice by invoice.
+ */
+async function* movedIn(invoices: Totalled, asked: MovementQuery): AsyncGenerator<readonly Movement[]> {
+  const { from, to, currency } = asked;
+  const first = new Date(Math.ceil(Date.parse(from) / dayMs) * dayMs).toISOString();
+  const end = new Date(Math.floor(Date.parse(to) / dayMs) * dayMs).toISOString();
+  const lastDay = new Date(Date.parse(end) - dayMs).toISOString().slice(0, 10);
+  const figures =
+    first < end ? await invoices.dayFigures({ from: first.slice(0, 10), to: lastDay }) : undefined;
+  if (figures === undefined) {
+    yield* invoices.movements(asked);
+    return;
+  }
+  if (from < first) yield* invoices.movements({ ...asked, to: first });
+  yield figures
+    .filter((figure) => currency === undefined || figure.currency === currency)
+    .map(({ day, ...figure }) => ({ ...figure, at: day }));
+  if (end < to) yield* invoices.movements({ ...asked, from: end });
 }
 
 function asCsv({ days }: Report) {

@@ -38,14 +38,15 @@ export async function summarize({
   invoices: Pick<InvoiceStore, 'figures' | 'backlog'>;
   pace: PaceStore;
   pauses: Pick<PauseStore, 'read'>;
-  outbox: Pick<OutboxStore, 'countByStatus' | 'oldestPending'>;
+  outbox: Pick<OutboxStore, 'count' | 'oldestPending'>;
   instance: Pick<Instance, 'clock'>;
 }): Promise<Summary> {
   const now = instance.clock.now();
-  const [{ byStatus, staleClaims, charges, refunded, openDisputes }, messages, oldest, paying, pause] =
+  const [{ byStatus, staleClaims, charges, refunded, openDisputes }, pending, parked, oldest, paying, pause] =
     await Promise.all([
       invoices.figures(new Date(now).toISOString()),
-      outbox.countByStatus(),
+      outbox.count({ status: 'pending' }),
+      outbox.count({ status: 'parked' }),
       oldestPendingMs(outbox, now),
       readPace({ invoices, pace }, now),
       pauses.read(),
@@ -57,8 +58,8 @@ export async function summarize({
       invoiceStatuses.map((status) => [status, count(status)]),
     ) as Summary['invoices'],
     outbox: {
-      pending: messages.get('pending') ?? 0,
-      parked: messages.get('parked') ?? 0,
+      pending,
+      parked,
       oldestPendingSeconds: Math.round(oldest / 1000),
     },
     staleClaims,

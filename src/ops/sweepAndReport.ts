@@ -1,6 +1,8 @@
 import { shardNames } from '../invoice/shard.ts';
+import type { InvoiceStore } from '../invoice/store/invoiceStore.ts';
 import type { Lease } from '../locking/index.ts';
 import { type SweepCounts, type SweepParts, sweepOutbox } from '../outbox/sweepOutbox.ts';
+import { errorText } from '../platform/errorText.ts';
 import type { Instance } from '../platform/instance.ts';
 import { timeBudget } from '../platform/stopping.ts';
 import { type GaugeParts, reportDuring, reportGauges } from './gauges.ts';
@@ -12,7 +14,7 @@ export class SweepIncomplete extends Error {
 
 /**
  * A tick of the sweeper's timer: sends what waits in the outbox, for as long as a function may take, and reports meanwhile
- * what waits for a person or to be paid. The next tick has what is left.
+ * what waits for a person or to be paid, and keeps the figures. The next tick has what is left.
  *
  * @throws {SweepIncomplete} naming the shards that were left out; the others are swept, and the gauges reported. {LeaseLost}
  */
@@ -22,12 +24,36 @@ export async function sweepAndReport(
     instance,
     ...parts
   }: Pick<SweepParts, 'outbox' | 'dispatcher' | 'strained'> &
-    GaugeParts & { shards: number; instance: Instance },
+    GaugeParts & {
+      invoices: Pick<InvoiceStore, 'tendFigures'>;
+      shards: number;
+      instance: Instance;
+    },
   lease: Pick<Lease, 'assertHeld'>,
   stopping: AbortSignal,
 ): Promise<SweepCounts> {
   using budget = timeBudget(instance.clock, stopping);
-  return await reportDuring(sweep(budget.signal), () => reportGauges({ ...parts, instance }), instance.clock);
+  return await reportDuring(work(budget.signal), () => reportGauges({ ...parts, instance }), instance.clock);
+
+  async function work(signal: AbortSignal): Promise<SweepCounts> {
+    const tended = tend(signal);
+    try {
+      return await sweep(signal);
+    } finally {
+      await tended;
+    }
+  }
+
+  /** The summary and the report count invoices where the figures cannot be relied on, so a failure only costs time. */
+  async function tend(signal: AbortSignal): Promise<void> {
+    try {
+      const { recounted, busy } = await parts.invoices.tendFigures(signal);
+      if (recounted.length > 0) instance.log(`the figures were recounted in shards ${recounted.join(', ')}`);
+      if (busy.length > 0) instance.log(`the figures are still to be recounted in shards ${busy.join(', ')}`);
+    } catch (error) {
+      instance.log(`the figures could not be kept: ${errorText(error)}`);
+    }
+  }
 
   async function sweep(signal: AbortSignal): Promise<SweepCounts> {
     const partitions = shardNames(shards);

@@ -1,7 +1,8 @@
 import type { Container, SqlParameter } from '@azure/cosmos';
 import { z } from 'zod';
-import { cosmosDocuments, patchBody, unlessChanged } from '../documents/cosmosDocuments.ts';
-import { countByStatus, queryAll, queryCount, queryOldest, whereAll } from '../documents/cosmosQueries.ts';
+import { cosmosDocuments, unlessChanged } from '../documents/cosmosDocuments.ts';
+import { patchBody } from '../documents/cosmosPatch.ts';
+import { queryAll, queryCount, queryOldest, whereAll } from '../documents/cosmosQueries.ts';
 import type { Patch } from '../documents/documentStore.ts';
 import { BadContinuation, fromOpaque, toOpaque } from '../documents/pages.ts';
 import { type OnUnreadable, readableDocument, readableDocuments } from '../documents/storedDocuments.ts';
@@ -107,10 +108,8 @@ export function cosmosOutboxStore(
       queryOldest(
         container,
         // Only what is pending has a next attempt; its status it shares with millions of invoices.
-        `SELECT VALUE MIN(c.notBefore ?? c.createdAt) FROM c WHERE IS_DEFINED(c.nextAttemptAt) AND c.status = 'pending'`,
+        `SELECT VALUE MIN(c.notBefore ?? c.createdAt) FROM c WHERE c.type = 'outboxMessage' AND c.nextAttemptAt > '' AND c.status = 'pending'`,
       ),
-
-    countByStatus: () => countByStatus(container, 'outboxMessage'),
 
     parkedCount: () =>
       queryCount(

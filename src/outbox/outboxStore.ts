@@ -72,6 +72,5 @@ export interface OutboxStore {
   discard(id: string, why: NonNullable<OutboxEntry['discarded']>): Promise<DiscardedMessage>;
   /** Since when (ISO 8601) the oldest pending message has been waiting; a failed send counts from its beginning. */
   oldestPending(): Promise<string | undefined>;
-  countByStatus(): Promise<ReadonlyMap<string, number>>;
   parkedCount(): Promise<number>;
 }

@@ -25,6 +25,11 @@ const paymentCommandSchema = z.object({
 });
 export type PaymentCommand = z.infer<typeof paymentCommandSchema>;
 
+/** Invoices in a batch: their transaction also moves the figures, of up to as many currencies (invoice/figures). */
+export const mostBatch = 75;
+/** The same of releases before 0.3. */
+const mostBefore = 96;
+
 /** One message: all commands of one batch, claimed in one transaction. */
 export const paymentBatchSchema = z.object({
   /** Absent: 1. See documents/storedDocuments.ts. */
@@ -34,7 +39,7 @@ export const paymentBatchSchema = z.object({
   runId: z.string(),
   /** Earlier calls of these invoices ended without a word. A release before 0.3 calls them like any others. */
   isolated: z.boolean().exactOptional(),
-  commands: z.array(paymentCommandSchema).min(1).max(96),
+  commands: z.array(paymentCommandSchema).min(1).max(mostBefore),
 });
 export type PaymentBatch = z.infer<typeof paymentBatchSchema>;
 

@@ -1,6 +1,7 @@
 import { hostname } from 'node:os';
 import { z } from 'zod';
 import { longestTimeoutMs } from '../paying/payingPolicy.ts';
+import { mostBatch } from '../paying/paymentBatch.ts';
 import { isLiveKey } from '../paying/stripe/stripeClient.ts';
 import { isLoopback } from './addresses.ts';
 import { clientId, cosmosConnection, serviceBusConnection, storageConnection } from './connections.ts';
@@ -53,7 +54,7 @@ const settingsSchema = z.object({
       error: 'expected at most as many groups as SHARDS: a group without a shard has no work',
     }),
   // A batch is one Cosmos transaction: at most 100 operations, and some of them are not invoices.
-  BATCH_SIZE: wholeNumber(50, 1, 96),
+  BATCH_SIZE: wholeNumber(50, 1, mostBatch),
   // Cards can be disputed for 120 days, some debits for 13 months (docs/retention.md).
   KEEP_DAYS: wholeNumber(400, 30, 36_500),
   // The lease times that Blob Storage grants (https://learn.microsoft.com/rest/api/storageservices/lease-blob).

@@ -13,6 +13,7 @@ export interface Guard {
 }
 
 const claimTests = 'test/claiming/claimBatch.test.ts';
+const figureTests = 'test/invoice/figures/exact.test.ts';
 const modelTests = 'test/model/payments.test.ts';
 const storeTests = 'test/invoice/store/memory.test.ts';
 const payTests = 'test/paying/payBatch.test.ts';
@@ -29,6 +30,30 @@ export const guards: readonly Guard[] = [
     to: "const patch = { kind: 'patch' as const, id };",
     tests: claimTests,
     caughtBy: 'two runs read the same page: each invoice is claimed by one of them',
+  },
+  {
+    name: 'counts in the transaction of what they count',
+    file: 'src/invoice/figures/figureKeeper.ts',
+    from: 'return [...marked, ...moving(shard, changes)];',
+    to: 'void documents.transact(shard, moving(shard, changes));\n      return marked;',
+    tests: figureTests,
+    caughtBy: 'after anything, in any order, with any answers lost',
+  },
+  {
+    name: 'horizon condition of the counts',
+    file: 'src/invoice/figures/figureMoves.ts',
+    from: "...(waits ? { where: [{ path: 'horizon', is: '=' as const, value: horizon }] } : {}),",
+    to: '',
+    tests: figureTests,
+    caughtBy: 'after anything, in any order, with any answers lost',
+  },
+  {
+    name: 'settlement of a claim that nobody has counted',
+    file: 'src/invoice/store/invoiceWrites.ts',
+    from: "where: [...(patch.where ?? []), { path: 'counted', is: '=', value: 'claimed' }] };",
+    to: 'where: [...(patch.where ?? [])] };',
+    tests: 'test/invoice/figures/recount.test.ts',
+    caughtBy: 'a claim of such a release is settled by one that counts',
   },
   {
     name: 'ETag condition at the reclaim of a stale claim',

@@ -217,8 +217,9 @@ export function memoryDocuments(options: MemoryDocumentsOptions = {}): FilledDoc
   }
 
   function patched(patch: Patch, stored: StoredDocument | undefined): StoredDocument {
-    const { version, where = [], set = {}, remove = [], append } = patch;
-    const count = Object.keys(set).length + remove.length + (append === undefined ? 0 : 1);
+    const { version, where = [], set = {}, remove = [], increment = {}, append } = patch;
+    const changes = [...Object.keys(set), ...remove, ...Object.keys(increment)];
+    const count = changes.length + (append === undefined ? 0 : 1);
     if (count === 0 || count > maxPatchOperations) throw new Refused(badRequest);
     if (stored === undefined) throw new Refused(refusedBecause.missing);
     if (version !== undefined && version !== stored._etag) throw new Refused(refusedBecause.changed);
@@ -233,6 +234,12 @@ export function memoryDocuments(options: MemoryDocumentsOptions = {}): FilledDoc
       const { parent, name } = placeOf(changed, path);
       if (!Object.hasOwn(parent, name)) throw new Refused(badRequest);
       delete parent[name];
+    }
+    for (const [path, by] of Object.entries(increment)) {
+      const { parent, name } = placeOf(changed, path);
+      const from = Object.hasOwn(parent, name) ? parent[name] : 0;
+      if (typeof from !== 'number') throw new Refused(badRequest);
+      parent[name] = from + by;
     }
     if (append !== undefined) {
       const { parent, name } = placeOf(changed, append.path);

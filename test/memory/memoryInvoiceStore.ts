@@ -3,12 +3,13 @@ import {
   readableDocument,
   readableDocuments,
 } from '../../src/documents/storedDocuments.ts';
+import { figureKeeper } from '../../src/invoice/figures/figureKeeper.ts';
+import { invoiceFigures } from '../../src/invoice/figures/invoiceFigures.ts';
 import { invoiceSchema, isInvoice } from '../../src/invoice/invoice.ts';
-import { type Reversals, reversalsSchema } from '../../src/invoice/reversals.ts';
 import { shardOf } from '../../src/invoice/shard.ts';
 import { addInvoices } from '../../src/invoice/store/addInvoices.ts';
 import type { InvoiceFilter } from '../../src/invoice/store/invoiceFilter.ts';
-import type { InvoiceStore, ReversedFigure } from '../../src/invoice/store/invoiceStore.ts';
+import type { InvoiceStore } from '../../src/invoice/store/invoiceStore.ts';
 import { invoiceWrites } from '../../src/invoice/store/invoiceWrites.ts';
 import { movementsOf } from '../../src/invoice/store/movements.ts';
 import { oldestDue, retryWithinMs } from '../../src/invoice/store/overdue.ts';
@@ -16,6 +17,7 @@ import { pageByShard } from '../../src/invoice/store/pageByShard.ts';
 import { fenceId, highestFence, talliesOf } from '../../src/locking/fence.ts';
 import type { Clock } from '../../src/platform/clock.ts';
 import { type MemoryDocuments, type StoredDocument, textIn } from './memoryDocuments.ts';
+import { memoryFigureReads } from './memoryFigureReads.ts';
 
 const ofInvoices = { type: 'invoice' };
 const ofFences = { type: 'fence' };
@@ -25,10 +27,13 @@ export function memoryInvoiceStore(
   documents: MemoryDocuments,
   { clock, shards, onUnreadable }: { clock: Clock; shards: number; onUnreadable?: OnUnreadable },
 ): InvoiceStore {
-  const parts = { documents, clock, shards };
+  const reads = memoryFigureReads(documents);
+  const figures = figureKeeper({ documents, clock, hasInvoices: (shard) => reads.hasInvoices(shard) });
+  const parts = { documents, clock, shards, figures };
 
   return {
     ...invoiceWrites(parts),
+    ...invoiceFigures({ ...parts, reads }),
     add: addInvoices(parts),
 
     // Each page is a query of its own, as in Cosmos: it sees what was written while the page before was worked on.
@@ -90,33 +95,8 @@ export function memoryInvoiceStore(
       yield movementsOf('reversed', found.reversed, query);
     },
 
-    async figures(now) {
-      const invoices = await documents.query(() => true, undefined, ofInvoices);
-      const byStatus = Map.groupBy(invoices, (invoice) => textIn(invoice, 'status'));
-      return {
-        byStatus: new Map([...byStatus].map(([status, of]) => [status, of.length])),
-        staleClaims: invoices.filter((one) => one.status === 'claimed' && isDue(one, now)).length,
-        charges: invoices.filter((one) => paymentOf(one).id !== undefined).length,
-        refunded: byCurrency(invoices, ({ refundedMinor }) => (refundedMinor > 0 ? [refundedMinor] : [])),
-        openDisputes: byCurrency(invoices, ({ disputes }) =>
-          disputes.filter(({ status }) => status === 'open').map(({ amountMinor }) => amountMinor),
-        ),
-      };
-    },
-
     async openClaims(now) {
       return documents.count((one) => !isDue(one, now), { ...ofInvoices, status: 'claimed' });
-    },
-
-    async backlog(now) {
-      const invoices = await documents.query(() => true, undefined, ofInvoices);
-      const waiting = invoices.filter((one) => isDue(one, now));
-      const since = waiting.map((one) => textIn(one, 'actionableAt')).toSorted()[0];
-      return {
-        waiting: waiting.length,
-        claimed: invoices.filter((one) => one.status === 'claimed' && !isDue(one, now)).length,
-        ...(since === undefined ? {} : { since }),
-      };
     },
 
     async overdue(now) {
@@ -216,23 +196,4 @@ function matches(document: StoredDocument, filter: InvoiceFilter): boolean {
     (dueAfter === undefined || dueAt >= dueAfter) &&
     (dueBefore === undefined || dueAt < dueBefore)
   );
-}
-
-/** Counts and adds up amounts of the invoices that have reversals. */
-function byCurrency(
-  invoices: readonly StoredDocument[],
-  amountsOf: (reversals: Reversals) => readonly number[],
-): ReversedFigure[] {
-  const amounts = invoices.flatMap((invoice) => {
-    const reversals = reversalsSchema.safeParse(invoice.reversals).data;
-    const currency = textIn(invoice, 'currency');
-    return reversals === undefined ? [] : amountsOf(reversals).map((minor) => ({ currency, minor }));
-  });
-  return [...Map.groupBy(amounts, ({ currency }) => currency)]
-    .map(([currency, of]) => ({
-      currency,
-      count: of.length,
-      amountMinor: of.reduce((sum, { minor }) => sum + minor, 0),
-    }))
-    .toSorted((a, b) => (a.currency < b.currency ? -1 : 1));
 }

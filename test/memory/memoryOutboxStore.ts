@@ -88,12 +88,6 @@ export function memoryOutboxStore(
         .at(0);
     },
 
-    async countByStatus() {
-      const messages = await documents.query(() => true, undefined, ofMessages);
-      const byStatus = Map.groupBy(messages, (message) => textIn(message, 'status'));
-      return new Map([...byStatus].map(([status, of]) => [status, of.length]));
-    },
-
     async parkedCount() {
       return (await documents.query(() => true, undefined, { ...ofMessages, status: 'parked' })).length;
     },

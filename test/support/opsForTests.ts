@@ -12,8 +12,8 @@ import { cosmosDocuments } from '../../src/documents/cosmosDocuments.ts';
 import { blobImportRecords } from '../../src/intake/blobImportRecords.ts';
 import type { Invoice } from '../../src/invoice/invoice.ts';
 import { shardsCheck } from '../../src/invoice/shard.ts';
+import { cosmosInvoiceCounts } from '../../src/invoice/store/cosmosInvoiceCounts.ts';
 import { cosmosInvoiceStore } from '../../src/invoice/store/cosmosInvoiceStore.ts';
-import { cosmosInvoiceTallies } from '../../src/invoice/store/cosmosInvoiceTallies.ts';
 import { blobLockStore } from '../../src/locking/stores/blob/blobLockStore.ts';
 import { callerOf } from '../../src/ops/caller.ts';
 import { cosmosAudit } from '../../src/ops/cosmosAudit.ts';
@@ -74,11 +74,12 @@ export async function opsForTests({ shardsOfDeployment = 4, provider = {} }: Ops
   const instance = anInstance({ clock, telemetry });
   const parts = {
     invoices,
-    tallies: cosmosInvoiceTallies(cosmos.containers.invoices),
+    invoiceCounts: cosmosInvoiceCounts(cosmos.containers.invoices),
     // As if the platform had signed in every caller who says so, and everybody else had a key.
     callerOf: (request: Pick<OpsRequest, 'headers'>) =>
       callerOf(request, request.headers.get('x-ms-client-principal') !== null),
     environment: 'test',
+    shards: 4,
     corrections: correctionParts({ invoices, provider, clock }),
     outbox: cosmosOutboxStore(cosmos.containers.invoices, { clock }),
     job: aJob({ '0': 1, '1': 1 }).job,

@@ -4,6 +4,7 @@ import { countOf, newCompilation } from './compile/rows.ts';
 import { fingerprint, hasPlaces, type Position, readToken, writeToken } from './continuation.ts';
 import { registerFunctions } from './functions/index.ts';
 import { type PreparedQuery, prepareQuery, type QuerySource } from './statements.ts';
+import { itemsVisited } from './visited.ts';
 
 export { BadQuery, UnsupportedQuery } from './errors.ts';
 export { needsMerging } from './mergePlan.ts';
@@ -21,14 +22,18 @@ const DEFAULT_PAGE = 1000;
 /** The service ends a page at 4 MB. Here a page ends with the result that takes it over. */
 const PAGE_BYTES = 4 * 1024 * 1024;
 
-/** Runs a query for one page of results, each as JSON text, so stored items need no parsing. */
+/**
+ * Runs a query for one page of results, each as JSON text, so stored items need no parsing. `visited`: the items that it
+ * had to read for them.
+ */
 export function runQueryToJson(
   db: DatabaseSync,
   source: Source,
   { query, parameters }: SqlQuery,
   page: Page,
-): { json: string[]; continuation: string | undefined } {
+): { json: string[]; continuation: string | undefined; visited: number } {
   registerFunctions(db);
+  const visitedBefore = itemsVisited(db);
   const given = new Map(parameters.map(({ name, value }) => [name, value]));
   const print = fingerprint(source.table, source.partition, source.range, query, parameters);
   const position: Position =
@@ -47,7 +52,8 @@ export function runQueryToJson(
     limit: Math.max(size, 0) + 1,
     offset: 'after' in position.from ? 0 : most.skipped + position.from.skip,
   });
-  return readPage(rows, size, { position, prepared, print, results: most.results });
+  const read = readPage(rows, size, { position, prepared, print, results: most.results });
+  return { ...read, visited: itemsVisited(db) - visitedBefore };
 }
 
 /**

@@ -8,26 +8,37 @@ import { atPath } from './compile/typedSql.ts';
 /**
  * Limit on the indexes that queries add to a table. An index is created when a query first needs it: the
  * partition key or its range, then the properties that the filter tests for equality, then those that the query sorts or
- * groups by, or failing those one that the filter limits to a range. A property takes two columns, its type's
+ * groups by, or failing those the ones that the filter limits to a range. A property takes two columns, its type's
  * rank and its value, which together sort as Cosmos sorts.
  */
-const MAX_PER_TABLE = 12;
+const MAX_PER_TABLE = 32;
 
 /** The index columns that serve a query best; none if it reads no items or must scan all of them anyway. */
-export function indexFor(select: CompiledSelect, within: ItemTable['within']): string[] {
+export function indexFor(
+  select: CompiledSelect,
+  within: ItemTable['within'],
+  isIndexed: (path: string) => boolean = () => true,
+): string[] {
   if (!select.readsItems) return [];
   const { equal, several, range } = select.facts;
   const sorted = select.orderBy.flatMap(({ path, descending }) =>
     path === undefined ? [] : [{ path, descending }],
   );
-  const leading = new Set([...equal].sort());
+  const leading = new Set([...equal].filter(isIndexed).sort());
   const following = [
     ...(sorted.length > 0 ? sorted : select.groupPaths.map((path) => ({ path, descending: false }))),
   ].filter(({ path }) => !leading.has(path));
   if (following.length === 0) {
-    for (const path of [...several].sort()) leading.add(path);
-    const [path] = [...range].filter((of) => !leading.has(of)).sort();
-    if (path !== undefined) following.push({ path, descending: false });
+    for (const path of [...several].filter(isIndexed).sort()) leading.add(path);
+    // The first range is looked up. The others rule items out before they are read.
+    for (const path of [...range].filter((of) => !leading.has(of) && isIndexed(of)).sort())
+      following.push({ path, descending: false });
+  } else if (sorted.some(({ path }) => path === '$."id"')) {
+    // Behind the id, which has no ties, a range rules items out before they are read.
+    const besides = [...range].filter((of) => isIndexed(of) && !leading.has(of)).sort();
+    for (const path of besides) {
+      if (!following.some((one) => one.path === path)) following.push({ path, descending: false });
+    }
   }
   // The first sort key always ascends in the index: a backward scan serves the opposite order.
   const flipped = following[0]?.descending === true;

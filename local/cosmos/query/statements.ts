@@ -29,6 +29,8 @@ export type QuerySource = {
   range?: number | undefined;
   /** Set for a table of one row, where an index costs more per write than it saves. */
   unindexed?: boolean;
+  /** Whether the container's indexes have a property, as names. Absent: they have all. */
+  isIndexed?: (path: readonly string[]) => boolean;
   /** Throws if the container's indexes cannot serve what the query sorts by. */
   requireSortIndex?: (sorted: readonly SortedPath[]) => void;
 };
@@ -73,15 +75,17 @@ function served(prepared: PreparedQuery, { requireSortIndex }: QuerySource): Pre
   return prepared;
 }
 
-/** `$."payment"."id"` as names. Keys that are no stored properties need no index. */
+/** Keys that are no stored properties need no index. */
 function sortedPaths({ orderBy }: CompiledSelect): SortedPath[] {
-  return orderBy.flatMap(({ path, descending }) => {
-    if (path === undefined) return [];
-    const parts = [...path.matchAll(/\."((?:[^"\\]|\\.)*)"|(\[\d+\])/g)];
-    return [
-      { path: parts.map(([, name, element]) => (element === undefined ? (name ?? '') : '[]')), descending },
-    ];
-  });
+  return orderBy.flatMap(({ path, descending }) =>
+    path === undefined ? [] : [{ path: namesOf(path), descending }],
+  );
+}
+
+/** `$."payment"."id"` as names. */
+function namesOf(path: string): string[] {
+  const parts = [...path.matchAll(/\."((?:[^"\\]|\\.)*)"|(\[\d+\])/g)];
+  return parts.map(([, name, element]) => (element === undefined ? (name ?? '') : '[]'));
 }
 
 /** A query too deep for the stack or for SQLite's parser is a bad query: the service refuses it too. */
@@ -110,7 +114,8 @@ function compileQuery(
   const to = newCompilation(parameters);
   const within = withinOf(source);
   const select = compileSelect(query, undefined, { table: source.table, within }, to);
-  if (source.unindexed !== true) ensureIndex(db, source.table, indexFor(select, within));
+  const indexed = (path: string) => source.isIndexed?.(namesOf(path)) !== false;
+  if (source.unindexed !== true) ensureIndex(db, source.table, indexFor(select, within, indexed));
   const columns = hasPlaces(select) ? placeColumns(select) : [];
   const { from } = position;
   const parts = 'after' in from ? resume(select, from.after) : [{ select, condition: '' }];

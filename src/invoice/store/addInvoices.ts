@@ -1,14 +1,15 @@
 import pLimit, { type LimitFunction } from 'p-limit';
 import { z } from 'zod';
 import {
-  type Create,
   type DocumentStore,
   maxOperations,
+  type Operation,
   refusedBecause,
 } from '../../documents/documentStore.ts';
 import { NoClearAnswer } from '../../documents/storeAway.ts';
 import { writeUntilClear } from '../../documents/writeUntilClear.ts';
 import type { Clock } from '../../platform/clock.ts';
+import type { FigureKeeper } from '../figures/figureKeeper.ts';
 import { type Imported, type InvoiceContent, importedSchema, newInvoice } from '../invoice.ts';
 import { sameContent } from '../sameContent.ts';
 import { shardOf } from '../shard.ts';
@@ -16,6 +17,8 @@ import { contentHash, type Tombstone, tombstoneSchema } from '../tombstone.ts';
 import type { Added, AddOptions, AddOutcome } from './adding.ts';
 import type { InvoiceStore } from './invoiceStore.ts';
 
+/** Invoices in one transaction, which also moves the figures of their shard. */
+const mostTogether = maxOperations - 1;
 /** Transactions of imports under way at once, whatever the number of imports: payments go on beside them. */
 const concurrentTransactions = 8;
 /** Transactions of one import that are under way or wait for their turn, before it takes more invoices. */
@@ -26,6 +29,7 @@ export function addInvoices(parts: {
   documents: DocumentStore;
   clock: Clock;
   shards: number;
+  figures: FigureKeeper;
 }): InvoiceStore['add'] {
   const limit = pLimit(concurrentTransactions);
   return (contents, options) => addOfOneImport({ ...parts, limit }, contents, options);
@@ -36,8 +40,15 @@ async function addOfOneImport(
     documents,
     clock,
     shards,
+    figures,
     limit,
-  }: { documents: DocumentStore; clock: Clock; shards: number; limit: LimitFunction },
+  }: {
+    documents: DocumentStore;
+    clock: Clock;
+    shards: number;
+    figures: FigureKeeper;
+    limit: LimitFunction;
+  },
   contents: Parameters<InvoiceStore['add']>[0],
   { by, withinMs, settled }: AddOptions,
 ): Promise<Added> {
@@ -64,7 +75,7 @@ async function addOfOneImport(
     const part = filling.get(shard) ?? [];
     filling.set(shard, part);
     part.push(content);
-    if (part.length < maxOperations) return undefined;
+    if (part.length < mostTogether) return undefined;
     filling.delete(shard);
     return { shard, part };
   }
@@ -78,6 +89,7 @@ async function addOfOneImport(
   async function add(shard: string, part: readonly InvoiceContent[]): Promise<void> {
     const at = new Date(clock.now()).toISOString();
     let mayBeOurs = false;
+    let operations: Operation[] = [];
     const open = new Map(part.map((row) => [row.id, row]));
     const settle = (id: string, outcome: AddOutcome) => {
       const row = open.get(id);
@@ -85,12 +97,20 @@ async function addOfOneImport(
       settled(row, outcome);
     };
     try {
+      await figures.prepare(shard);
       const written = await writeUntilClear(
         { documents, clock },
         {
           partition: shard,
           items: part,
-          plan: (rows) => rows.map((row) => create(row, { shard, at, by })),
+          plan(rows) {
+            operations = figures.creating(
+              shard,
+              rows.map((row) => newInvoice(row, { shard, at, by })),
+            );
+            return operations;
+          },
+          onRefused: (codes) => figures.refused(shard, operations, codes),
           reread: (rows) => readTaken(shard, rows),
           keep(rows, stored, codes) {
             const byId = new Map(stored.map((invoice) => [invoice.id, invoice]));
@@ -144,8 +164,4 @@ const takenSchema = z.union([importedSchema, tombstoneSchema]);
 
 function whyRefused(code: number | undefined): AddOutcome | undefined {
   return code === refusedBecause.taken ? 'idTaken' : undefined;
-}
-
-function create(content: InvoiceContent, birth: { shard: string; at: string; by: string }): Create {
-  return { kind: 'create', document: newInvoice(content, birth) };
 }

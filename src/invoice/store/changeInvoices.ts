@@ -1,14 +1,15 @@
-import type { DocumentStore } from '../../documents/documentStore.ts';
+import type { DocumentStore, Operation } from '../../documents/documentStore.ts';
 import { NoClearAnswer } from '../../documents/storeAway.ts';
 import { readableDocuments } from '../../documents/storedDocuments.ts';
 import { writeUntilClear } from '../../documents/writeUntilClear.ts';
 import type { Clock } from '../../platform/clock.ts';
+import type { FigureKeeper } from '../figures/figureKeeper.ts';
 import { type Invoice, invoiceSchema } from '../invoice.ts';
-import { type InvoiceChange, ifUnchanged, operationsOf } from '../invoiceChange.ts';
+import { type InvoiceChange, ifUnchanged } from '../invoiceChange.ts';
 
 export interface ChangeRequest<R> {
   shard: string;
-  /** At most 100. */
+  /** At most 48: each may move the figures of another day, and a transaction has 100 operations. */
   ids: readonly string[];
   /** What to do with each as it is stored; asked again for those that somebody else changed meanwhile. */
   decide: (invoice: Invoice) => { kind: 'change'; change: InvoiceChange } | { kind: 'refuse'; why: R };
@@ -26,21 +27,26 @@ export interface ChangedInvoices<R> {
 
 /** Changes several invoices of one shard in one transaction, each decided on what is stored; see `InvoiceStore.change`. */
 export async function changeInvoices<R>(
-  store: { documents: DocumentStore; clock: Clock },
+  store: { documents: DocumentStore; clock: Clock; figures: FigureKeeper },
   { shard, ids, decide, isApplied, beforeTry }: ChangeRequest<R>,
 ): Promise<ChangedInvoices<R>> {
   const refused = new Map<string, R>();
   const found = await read(ids);
   const known = new Set(found.map(({ id }) => id));
   const missing = ids.filter((id) => !known.has(id));
+  const { figures } = store;
+  let operations: Operation[] = [];
+  await figures.prepare(shard);
   const written = await writeUntilClear(store, {
     partition: shard,
     items: decided(found),
-    plan: (items) =>
-      operationsOf({
-        patches: items.map(({ invoice, change }) => ifUnchanged(invoice, change)),
-        messages: [],
-      }),
+    plan(items) {
+      const patches = items.map(({ invoice, change }) => ifUnchanged(invoice, change));
+      const before = items.map(({ invoice }) => invoice);
+      operations = figures.patching(shard, patches, before);
+      return operations;
+    },
+    onRefused: (codes) => figures.refused(shard, operations, codes),
     reread: (items) => read(items.map(({ invoice }) => invoice.id)),
     isApplied: (stored) => stored.some(isApplied),
     keep: (_items, stored) => decided(stored),

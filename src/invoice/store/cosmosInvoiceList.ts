@@ -1,7 +1,15 @@
-import type { Container } from '@azure/cosmos';
-import { fromCosmos } from '../../documents/cosmosDocuments.ts';
-import { whereAll } from '../../documents/cosmosQueries.ts';
+import type { Container, SqlParameter } from '@azure/cosmos';
+import { z } from 'zod';
+import { queryAll, whereAll } from '../../documents/cosmosQueries.ts';
 import type { InvoiceFilter } from './invoiceFilter.ts';
+
+/**
+ * If no more than this have a due date in the range, they are looked up by it. If more do, the order of the ids meets them
+ * soon enough. Either way most of the shard is not read.
+ */
+const fewMatches = 1000;
+
+const textsSchema = z.array(z.string());
 
 /**
  * Invoices of one shard in the order of their ids. Cosmos keeps `id` in its index whatever the policy says
@@ -21,12 +29,22 @@ export async function listShard(
     { condition: 'c.dueAt < @dueBefore', name: '@dueBefore', value: dueBefore },
     { condition: 'c.id > @behind', name: '@behind', value: behind },
   ]);
-  const query = {
-    query: `SELECT * FROM c WHERE ${where} ORDER BY c.id OFFSET 0 LIMIT @limit`,
-    parameters: [...parameters, { name: '@limit', value: limit }],
-  };
-  const { resources } = await fromCosmos(() =>
-    container.items.query<unknown>(query, { partitionKey: shard, maxItemCount: limit }).fetchAll(),
-  );
-  return resources;
+  if (dueAfter === undefined && dueBefore === undefined) return inOrder(where);
+  const query = `SELECT TOP ${fewMatches} VALUE c.id FROM c WHERE ${where}`;
+  const found = textsSchema.parse(await queryAll(container, { query, parameters }, shard));
+  if (found.length === fewMatches) return inOrder(where);
+  const first = found.toSorted(byCodePoints).slice(0, limit);
+  if (first.length === 0) return [];
+  const ids = first.map((value, index) => ({ name: `@id${index}`, value }));
+  return inOrder(`${where} AND c.id IN (${ids.map(({ name }) => name).join(', ')})`, ids);
+
+  function inOrder(condition: string, more: SqlParameter[] = []): Promise<unknown[]> {
+    const inOrderOfId = `SELECT * FROM c WHERE ${condition} ORDER BY c.id OFFSET 0 LIMIT ${limit}`;
+    return queryAll(container, { query: inOrderOfId, parameters: [...parameters, ...more] }, shard);
+  }
+}
+
+/** UTF-8 sorts as the service does. */
+function byCodePoints(one: string, other: string): number {
+  return Buffer.compare(Buffer.from(one), Buffer.from(other));
 }

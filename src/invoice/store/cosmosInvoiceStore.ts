@@ -1,22 +1,18 @@
 import type { Container } from '@azure/cosmos';
 import { cosmosDocuments, fromCosmos } from '../../documents/cosmosDocuments.ts';
-import {
-  countByStatus,
-  queryAll,
-  queryCount,
-  queryOldest,
-  readDocument,
-} from '../../documents/cosmosQueries.ts';
+import { queryAll, queryCount, queryOldest, readDocument } from '../../documents/cosmosQueries.ts';
 import { type OnUnreadable, readableDocument, readableDocuments } from '../../documents/storedDocuments.ts';
 import { fenceId, highestFence, talliesOf } from '../../locking/fence.ts';
 import type { Clock } from '../../platform/clock.ts';
+import { figureKeeper } from '../figures/figureKeeper.ts';
+import { invoiceFigures } from '../figures/invoiceFigures.ts';
 import { invoiceSchema, isInvoice } from '../invoice.ts';
 import { shardOf } from '../shard.ts';
 import { addInvoices } from './addInvoices.ts';
+import { cosmosFigureReads } from './cosmosFigureReads.ts';
 import { listShard } from './cosmosInvoiceList.ts';
 import { cosmosMovements } from './cosmosMovements.ts';
 import { cosmosOverdue } from './cosmosOverdue.ts';
-import { cosmosReversed } from './cosmosReversed.ts';
 import type { InvoiceStore } from './invoiceStore.ts';
 import { invoiceWrites } from './invoiceWrites.ts';
 import { pageByShard } from './pageByShard.ts';
@@ -26,10 +22,16 @@ export function cosmosInvoiceStore(
   container: Container,
   { clock, shards, onUnreadable }: { clock: Clock; shards: number; onUnreadable?: OnUnreadable },
 ): InvoiceStore {
-  const parts = { documents: cosmosDocuments(container), clock, shards };
+  const documents = cosmosDocuments(container);
+  const reads = cosmosFigureReads(container);
+  const figures = figureKeeper({ documents, clock, hasInvoices: (shard) => reads.hasInvoices(shard) });
+  const parts = { documents, clock, shards, figures };
+
+  const kept = invoiceFigures({ ...parts, reads });
 
   return {
     ...invoiceWrites(parts),
+    ...kept,
     add: addInvoices(parts),
 
     // One indexed field answers "what is there to do": settled invoices have no `actionableAt`.
@@ -63,41 +65,9 @@ export function cosmosInvoiceStore(
 
     movements: (query) => cosmosMovements(container, query),
 
-    async figures(now) {
-      const [byStatus, staleClaims, charges, reversed] = await Promise.all([
-        countByStatus(container, 'invoice'),
-        queryCount(container, {
-          query: `SELECT VALUE COUNT(1) FROM c WHERE c.status = 'claimed' AND c.actionableAt <= @now`,
-          parameters: [{ name: '@now', value: now }],
-        }),
-        queryCount(
-          container,
-          `SELECT VALUE COUNT(1) FROM c WHERE c.type = 'invoice' AND IS_DEFINED(c.payment.id)`,
-        ),
-        cosmosReversed(container),
-      ]);
-      return { byStatus, staleClaims, charges, ...reversed };
-    },
-
     openClaims,
 
-    async backlog(now) {
-      const parameters = [{ name: '@now', value: now }];
-      const [waiting, claimed, since] = await Promise.all([
-        queryCount(container, {
-          query: 'SELECT VALUE COUNT(1) FROM c WHERE c.actionableAt <= @now',
-          parameters,
-        }),
-        openClaims(now),
-        queryOldest(container, {
-          query: 'SELECT VALUE MIN(c.actionableAt) FROM c WHERE c.actionableAt <= @now',
-          parameters,
-        }),
-      ]);
-      return { waiting, claimed, ...(since === undefined ? {} : { since }) };
-    },
-
-    overdue: (now) => cosmosOverdue(container, now),
+    overdue: (now) => cosmosOverdue(container, now, (at) => kept.backlog(at)),
 
     parkedCount: () =>
       queryCount(container, `SELECT VALUE COUNT(1) FROM c WHERE c.type = 'invoice' AND c.status = 'parked'`),
@@ -128,13 +98,13 @@ export function cosmosInvoiceStore(
     inProgressSince: () =>
       queryOldest(
         container,
-        'SELECT VALUE MIN(c.payment.inProgress.since) FROM c WHERE IS_DEFINED(c.payment.inProgress.since)',
+        `SELECT VALUE MIN(c.payment.inProgress.since) FROM c WHERE c.payment.inProgress.since > ''`,
       ),
 
     unknownSince: () =>
       queryOldest(
         container,
-        'SELECT VALUE MIN(c.payment.unknownSince) FROM c WHERE IS_DEFINED(c.payment.unknownSince)',
+        `SELECT VALUE MIN(c.payment.unknownSince) FROM c WHERE c.payment.unknownSince > ''`,
       ),
   };
 

@@ -8,6 +8,10 @@ import type { Page } from '../../documents/pages.ts';
 import type { Fence, Tally } from '../../locking/fence.ts';
 import type { OutboxMessage } from '../../outbox/outboxMessage.ts';
 import type { Starting, ToStart } from '../callStart.ts';
+import type { Backlog, InvoiceFigures } from '../figures/figures.ts';
+import type { DayFigure } from '../figures/readFigures.ts';
+import type { Recounted } from '../figures/recountShard.ts';
+import type { Tended } from '../figures/tendFigures.ts';
 import type { Invoice, InvoiceContent } from '../invoice.ts';
 import type { InvoiceChange, Standing } from '../invoiceChange.ts';
 import type { Added, AddOptions } from './adding.ts';
@@ -17,6 +21,7 @@ import type { Movement, MovementQuery } from './movements.ts';
 import type { Overdue } from './overdue.ts';
 import type { Writes } from './writes.ts';
 
+export type { Backlog, InvoiceFigures, ReversedFigure } from '../figures/figures.ts';
 export type { Writes } from './writes.ts';
 
 export interface InvoiceStore {
@@ -37,7 +42,7 @@ export interface InvoiceStore {
   /** Takes back a start whose calls were not made. No rejection for the store's sake: what stays counts as called. */
   giveBack(started: Pick<Started, 'starting' | 'held'> & { shard: string }): Promise<void>;
   /** Writes what became of some invoices of a batch. @throws {NoClearAnswer} */
-  settle<T extends { invoiceId: string }>(request: SettleRequest<T>): Promise<Settled<T>>;
+  settle<T extends SettledItem>(request: SettleRequest<T>): Promise<Settled<T>>;
   /** Changes one invoice, decided on what is stored. @throws {NoClearAnswer} {NewerVersion} */
   update<R>(id: string, request: UpdateRequest<R>): Promise<Updated<R>>;
   /** Changes some invoices of one shard together, each decided on what is stored. @throws {NoClearAnswer} */
@@ -62,8 +67,20 @@ export interface InvoiceStore {
    * it is when its page is read. @throws {NewerVersion} {UnreadableInvoice}
    */
   movements(query: MovementQuery): AsyncIterable<readonly Movement[]>;
-  /** How many invoices there are, over all shards, at `now` (ISO 8601, UTC). */
+  /**
+   * How many invoices there are, over all shards, at `now` (ISO 8601, UTC). Read from figures that each write keeps
+   * (figures/figureDocument.ts), so the number of invoices does not matter.
+   */
   figures(now: string): Promise<InvoiceFigures>;
+  /**
+   * What was moved on each of these days (`YYYY-MM-DD`, both included), from the same figures; undefined where they cannot be
+   * relied on, and `movements` has to be read.
+   */
+  dayFigures(days: { from: string; to: string }): Promise<DayFigure[] | undefined>;
+  /** Counts the invoices of a shard, and puts its figures right. @throws {NewerVersion} {UnreadableInvoice} */
+  recount(shard: string): Promise<Recounted>;
+  /** Keeps the figures right and cheap; each sweep does (figures/tendFigures.ts). @throws {NewerVersion} {UnreadableInvoice} */
+  tendFigures(signal?: AbortSignal): Promise<Tended>;
   /** How many are claimed and not stale at `now` (ISO 8601, UTC), over all shards. */
   openClaims(now: string): Promise<number>;
   /** What is still to be paid at `now` (ISO 8601, UTC), over all shards. */
@@ -123,6 +140,13 @@ export interface Started {
   starting: Starting;
 }
 
+/** An invoice of a batch, and what it asks for: the figures of its day add that up. */
+export interface SettledItem {
+  invoiceId: string;
+  amountMinor: number;
+  currency: string;
+}
+
 export interface SettleRequest<T> {
   shard: string;
   batchId: string;
@@ -157,31 +181,3 @@ export type Updated<R> =
   | { kind: 'updated'; before: Invoice; invoice: Invoice }
   | { kind: 'notFound' }
   | { kind: 'refused'; why: R };
-
-export interface Backlog {
-  /** Due, and claimed by nobody or by a claim that is stale. */
-  waiting: number;
-  /** Claimed, and not stale. */
-  claimed: number;
-  /** Since when (ISO 8601) the first of those that wait has been due; absent if none waits. */
-  since?: string;
-}
-
-export interface InvoiceFigures {
-  byStatus: ReadonlyMap<string, number>;
-  /** Claims whose holder has given no sign of life for too long. */
-  staleClaims: number;
-  /** Invoices with a recorded successful charge. */
-  charges: number;
-  /** Invoices of which something is refunded or about to be, by currency. */
-  refunded: readonly ReversedFigure[];
-  /** Disputes that the bank has not decided, by currency. */
-  openDisputes: readonly ReversedFigure[];
-}
-
-export interface ReversedFigure {
-  currency: string;
-  count: number;
-  /** Their sum in minor units; exact up to 2⁵³. A report counts without that limit. */
-  amountMinor: number;
-}

@@ -1,12 +1,14 @@
-import type { DocumentStore } from '../../documents/documentStore.ts';
+import type { DocumentStore, Operation, Patch } from '../../documents/documentStore.ts';
 import { NoClearAnswer } from '../../documents/storeAway.ts';
 import { readableDocuments } from '../../documents/storedDocuments.ts';
 import { writeUntilClear } from '../../documents/writeUntilClear.ts';
 import { claimDocuments } from '../../locking/fence.ts';
 import { type OutboxMessage, outboxMessageSchema } from '../../outbox/outboxMessage.ts';
 import type { Clock } from '../../platform/clock.ts';
+import type { Countable } from '../figures/contribution.ts';
+import type { FigureKeeper } from '../figures/figureKeeper.ts';
 import { type Invoice, invoiceSchema } from '../invoice.ts';
-import { operationsOf, standing } from '../invoiceChange.ts';
+import { creationsOf, standing } from '../invoiceChange.ts';
 import { changeInvoices } from './changeInvoices.ts';
 import type { InvoiceStore } from './invoiceStore.ts';
 import { startWrites } from './startWrites.ts';
@@ -17,24 +19,31 @@ export function invoiceWrites({
   documents,
   clock,
   shards,
+  figures,
 }: {
   documents: DocumentStore;
   clock: Clock;
   shards: number;
+  figures: FigureKeeper;
 }): Pick<InvoiceStore, 'claim' | 'start' | 'giveBack' | 'settle' | 'update' | 'change'> {
-  const store = { documents, clock };
+  const store = { documents, clock, figures };
 
   return {
     async claim({ shard, batchId, invoices, fence, plan, assertHeld }) {
       let planned: ReturnType<typeof plan> | undefined;
+      let operations: Operation[] = [];
+      await figures.prepare(shard);
       const { claimed, found, contended } = await claimDocuments(store, {
         partition: shard,
         items: invoices,
         fence,
         plan(items) {
           planned = plan(items, clock.now());
-          return operationsOf(planned);
+          const { patches, messages } = planned;
+          operations = [...creationsOf(messages), ...figures.patching(shard, patches, items)];
+          return operations;
         },
+        onRefused: (codes) => figures.refused(shard, operations, codes),
         tally: () => planned?.tally,
         parse: readInvoices,
         isApplied: (stored) => names(stored, 'batchId', batchId),
@@ -50,16 +59,32 @@ export function invoiceWrites({
 
     async settle({ shard, batchId, settlementId, items: toSettle, plan }) {
       let lost = 0;
+      let operations: Operation[] = [];
+      /** Claimed by a release that does not count. */
+      const uncounted = new Set<string>();
+      await figures.prepare(shard);
       const written = await writeUntilClear(store, {
         partition: shard,
         items: toSettle,
-        plan: (items) => operationsOf(plan(items)),
+        plan(items) {
+          const { patches, messages } = plan(items);
+          const held = items.map((item) => claimedAs(item, uncounted.has(item.invoiceId)));
+          const counted = patches.map((patch) =>
+            uncounted.has(patch.id) ? patch : ifCountedAsClaimed(patch),
+          );
+          operations = [...creationsOf(messages), ...figures.patching(shard, counted, held)];
+          return operations;
+        },
+        onRefused: (codes) => figures.refused(shard, operations, codes),
         reread: (items) => read(shard, idsOf(items)),
         isApplied: (stored) => names(stored, 'settlement', settlementId),
         keep(items, stored) {
           const byId = new Map(stored.map((invoice) => [invoice.id, invoice]));
           const held = items.filter(({ invoiceId }) => standing(byId.get(invoiceId), batchId) === 'held');
           lost += items.length - held.length;
+          for (const { invoiceId } of held) {
+            if (byId.get(invoiceId)?.counted !== 'claimed') uncounted.add(invoiceId);
+          }
           return held;
         },
       });
@@ -72,7 +97,7 @@ export function invoiceWrites({
 
     change: (request) => changeInvoices(store, request),
 
-    update: (id, request) => updateInvoice({ documents, clock, shards }, id, request),
+    update: (id, request) => updateInvoice({ ...store, shards }, id, request),
   };
 
   async function read(shard: string, ids: readonly string[]): Promise<Invoice[]> {
@@ -82,6 +107,24 @@ export function invoiceWrites({
   async function readMessages(shard: string, ids: readonly string[]): Promise<OutboxMessage[]> {
     return readableDocuments(await documents.read(shard, ids), outboxMessageSchema, 'outboxMessage');
   }
+}
+
+/** An invoice that a batch has claimed, as far as its figures go: its patch holds for no other. */
+function claimedAs(
+  {
+    invoiceId: id,
+    amountMinor,
+    currency,
+  }: { invoiceId: string } & Pick<Countable, 'amountMinor' | 'currency'>,
+  uncounted: boolean,
+): Countable {
+  const counted = uncounted ? {} : { counted: 'claimed' };
+  return { id, amountMinor, currency, status: 'claimed', ...counted, _ts: Number.POSITIVE_INFINITY };
+}
+
+/** A release before 0.3 claims without counting: its claims are counted with the settlement. */
+function ifCountedAsClaimed(patch: Patch): Patch {
+  return { ...patch, where: [...(patch.where ?? []), { path: 'counted', is: '=', value: 'claimed' }] };
 }
 
 function readInvoices(found: readonly unknown[]): Invoice[] {

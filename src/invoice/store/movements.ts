@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { isNewer, NewerVersion } from '../../documents/storedDocuments.ts';
-import { invoiceSchema } from '../invoice.ts';
+import { type Invoice, invoiceSchema } from '../invoice.ts';
 import { atRisk, goneBack } from '../reversals.ts';
 
 /**
@@ -96,6 +96,27 @@ function movementsOfOne(occasion: Occasion, document: unknown): Movement[] {
         return { kind, at: one.at, currency, amountMinor: one.amountMinor };
       }
     }
+  }
+}
+
+/**
+ * What an invoice as it is has to report, of whatever time. Pure. @throws {UnreadableInvoice}
+ */
+export function movementsOfInvoice(
+  invoice: Partial<Pick<Invoice, 'id' | 'status' | 'payment' | 'declinedAt' | 'reversals'>>,
+): Movement[] {
+  const { status, payment, declinedAt, reversals } = invoice;
+  const occasions: Occasion[] = [
+    ...(payment?.paidAt === undefined ? [] : ['paid' as const]),
+    ...(status !== 'declined'
+      ? []
+      : [declinedAt === undefined ? ('declinedWithoutTime' as const) : ('declined' as const)]),
+    ...(reversals === undefined ? [] : ['reversed' as const]),
+  ];
+  try {
+    return occasions.flatMap((occasion) => movementsOfOne(occasion, invoice));
+  } catch (cause) {
+    throw new UnreadableInvoice(nameOf(invoice), { cause });
   }
 }
 

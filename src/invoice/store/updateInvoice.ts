@@ -1,16 +1,22 @@
-import type { DocumentStore } from '../../documents/documentStore.ts';
+import type { DocumentStore, Operation } from '../../documents/documentStore.ts';
 import { NoClearAnswer } from '../../documents/storeAway.ts';
 import { readableDocument } from '../../documents/storedDocuments.ts';
 import { writeUntilClear } from '../../documents/writeUntilClear.ts';
 import type { Clock } from '../../platform/clock.ts';
+import type { FigureKeeper } from '../figures/figureKeeper.ts';
 import { type Invoice, invoiceSchema, isInvoice } from '../invoice.ts';
-import { ifUnchanged, operationsOf } from '../invoiceChange.ts';
+import { creationsOf, ifUnchanged } from '../invoiceChange.ts';
 import { shardOf } from '../shard.ts';
 import type { Updated, UpdateRequest } from './invoiceStore.ts';
 
 /** Changes one invoice, decided on what is stored; see `InvoiceStore.update`. */
 export async function updateInvoice<R>(
-  { documents, clock, shards }: { documents: DocumentStore; clock: Clock; shards: number },
+  {
+    documents,
+    clock,
+    shards,
+    figures,
+  }: { documents: DocumentStore; clock: Clock; shards: number; figures: FigureKeeper },
   id: string,
   { decide, isApplied, beforeTry }: UpdateRequest<R>,
 ): Promise<Updated<R>> {
@@ -20,15 +26,21 @@ export async function updateInvoice<R>(
   const first = decide(stored);
   if (first.kind === 'refuse') return { kind: 'refused', why: first.why };
   let otherwise: Updated<R> = { kind: 'notFound' };
+  let operations: Operation[] = [];
+  await figures.prepare(shard);
   const written = await writeUntilClear(
     { documents, clock },
     {
       partition: shard,
       items: [{ invoice: stored, decided: first }],
-      plan: (items) =>
-        items.flatMap(({ invoice, decided: { change, messages = [] } }) =>
-          operationsOf({ patches: [ifUnchanged(invoice, change)], messages }),
-        ),
+      plan(items) {
+        operations = items.flatMap(({ invoice, decided: { change, messages = [] } }) => [
+          ...creationsOf(messages),
+          ...figures.patching(shard, [ifUnchanged(invoice, change)], [invoice]),
+        ]);
+        return operations;
+      },
+      onRefused: (codes) => figures.refused(shard, operations, codes),
       reread: read,
       isApplied: (invoice) => invoice !== undefined && isApplied(invoice),
       keep(_items, invoice) {

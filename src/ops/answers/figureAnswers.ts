@@ -53,6 +53,25 @@ export const reportAnswer = z.object({
   totals: z.array(day.omit({ day: true })),
 });
 
+export const recountAnswer = z.object({
+  shards: z.int().describe('Shards that were counted'),
+  invoices: z.int().describe('Invoices in them'),
+  corrected: z.int().describe('Figures that were wrong'),
+  corrections: z
+    .array(
+      z.object({
+        shard: z.string(),
+        day: z.iso.date().nullable(),
+        figure: z.string(),
+        was: z.number(),
+        is: z.number(),
+      }),
+    )
+    .describe('The first hundred of them'),
+  busy: z.array(z.string()).describe('Shards whose invoices changed while they were counted'),
+  left: z.array(z.string()).describe('Shards for which there was no time'),
+});
+
 const auditRecord = z.object({
   id: z.string(),
   at: time,

@@ -1,7 +1,14 @@
 import { z } from 'zod';
-import { auditAnswer, healthAnswer, reportAnswer, summaryAnswer } from '../answers/figureAnswers.ts';
+import {
+  auditAnswer,
+  healthAnswer,
+  recountAnswer,
+  reportAnswer,
+  summaryAnswer,
+} from '../answers/figureAnswers.ts';
 import { meAnswer, overviewAnswer } from '../answers/overviewAnswers.ts';
 import { auditQuery } from '../auditApi.ts';
+import { recountRequestSchema } from '../recountApi.ts';
 import { reportQuery } from '../reportApi.ts';
 import type { Operation } from './operation.ts';
 
@@ -31,6 +38,17 @@ export const figureOperations: readonly Operation[] = [
     summary: 'What was paid, declined, refunded and disputed, per day (UTC) and currency, without fees',
     query: reportQuery,
     answer: { json: reportAnswer, csv: 'The same, a row for each day and currency' },
+    problems: [500],
+  },
+  {
+    id: 'recountFigures',
+    method: 'post',
+    path: 'ops/recount',
+    tag: 'Figures',
+    summary:
+      'Counts all invoices, puts the figures of the summary and the report right, and says what was wrong',
+    body: { json: recountRequestSchema },
+    answer: { json: recountAnswer },
     problems: [500],
   },
   {

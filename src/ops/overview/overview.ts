@@ -1,4 +1,4 @@
-import type { InvoiceTallies } from '../../invoice/store/invoiceTallies.ts';
+import type { InvoiceCounts } from '../../invoice/store/invoiceCounts.ts';
 import { jobLockPrefix, type LockStore, listLocks } from '../../locking/index.ts';
 import { inForce, type PauseStore } from '../../pacing/pause.ts';
 import type { Instance } from '../../platform/instance.ts';
@@ -23,7 +23,7 @@ const latestRuns = 5;
 
 interface Parts {
   summarize: () => Promise<Summary>;
-  tallies: InvoiceTallies;
+  invoiceCounts: InvoiceCounts;
   deadLetters: readonly DeadLetterSource[];
   lockStore: LockStore;
   job: Job;
@@ -37,9 +37,9 @@ interface Parts {
  * an operator who has just paused them sees it.
  */
 export function overviewOf(parts: Parts) {
-  const { summarize, tallies, deadLetters, lockStore, job, runs, pauses, instance } = parts;
+  const { summarize, invoiceCounts, deadLetters, lockStore, job, runs, pauses, instance } = parts;
   const { clock } = instance;
-  const perHour = paidPerHour(tallies);
+  const perHour = paidPerHour(invoiceCounts);
   const givenUp = remembered(
     async () => (await Promise.all(deadLetters.map((source) => source.list(mostDeadLetters)))).flat(),
     deadLettersMs,
@@ -50,7 +50,7 @@ export function overviewOf(parts: Parts) {
       const now = clock.now();
       const [summary, byReason, paid, letters, leases, latest] = await Promise.all([
         summarize(),
-        tallies.parkedByReason(),
+        invoiceCounts.parkedByReason(),
         perHour(now),
         givenUp(),
         heldLeases(),

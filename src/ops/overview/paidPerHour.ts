@@ -1,4 +1,4 @@
-import type { InvoiceTallies } from '../../invoice/store/invoiceTallies.ts';
+import type { InvoiceCounts } from '../../invoice/store/invoiceCounts.ts';
 
 const hourMs = 3_600_000;
 /** After this time nobody records a payment of an hour that is over, in milliseconds: clocks differ by less. */
@@ -12,13 +12,13 @@ export interface PaidInHour {
 }
 
 /** Counts the last `hours`. Those that are over are counted once and kept, so that a look later reads an hour or two. */
-export function paidPerHour(tallies: Pick<InvoiceTallies, 'paidByHour'>, hours = 24) {
+export function paidPerHour(invoiceCounts: Pick<InvoiceCounts, 'paidByHour'>, hours = 24) {
   const kept = new Map<string, number>();
   return async (now: number): Promise<PaidInHour[]> => {
     const last = Math.floor(now / hourMs) * hourMs;
     const begins = Array.from({ length: hours }, (_, index) => last - (hours - 1 - index) * hourMs);
     const from = begins.find((begin) => !kept.has(nameOf(begin))) ?? last;
-    const counted = await tallies.paidByHour({
+    const counted = await invoiceCounts.paidByHour({
       from: new Date(from).toISOString(),
       to: new Date(last + hourMs).toISOString(),
     });

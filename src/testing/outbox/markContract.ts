@@ -64,7 +64,8 @@ export function markContract(subject: OutboxSubject): void {
         ...Array.from({ length: 130 }, (_, n) => ({ id: `m-${n}`, shard: n < 110 ? '00' : '01' })),
       );
       expect(await outbox.mark(stored.map(dispatched))).toEqual({ unclear: 0 });
-      expect(await outbox.countByStatus()).toEqual(new Map([['dispatched', 130]]));
+      expect(await outbox.count({ status: 'dispatched' })).toBe(130);
+      expect(await outbox.count({})).toBe(130);
     });
 
     test.each([

@@ -21,6 +21,7 @@ test('each data-plane request counts once, by container and operation; metadata 
   const counts = { requests: 6, reads: 3, writes: 3 };
   expect(body).toEqual({
     ...counts,
+    requestUnits: { items: expect.closeTo(22.3, 0) },
     byContainer: { items: { ...counts, operations: { create: 2, read: 1, batch: 1, query: 2 } } },
     metadata: { requests: 2, operations: { queryPlan: 1, readContainer: 1 } },
   });

@@ -104,8 +104,8 @@ export const sabotages: readonly Sabotage[] = [
     edits: [
       {
         file: 'src/invoice/store/invoiceWrites.ts',
-        from: '        plan: (items) => operationsOf(plan(items)),\n        reread: (items) => read(shard, idsOf(items)),\n        isApplied: (stored) => names(stored,',
-        to: '        plan: (items) => operationsOf({ ...plan(items), messages: [] }),\n        reread: (items) => read(shard, idsOf(items)),\n        isApplied: (stored) => names(stored,',
+        from: '          const { patches, messages } = plan(items);',
+        to: '          const { patches, messages } = { ...plan(items), messages: [] };',
       },
     ],
   },

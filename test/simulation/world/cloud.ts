@@ -173,7 +173,7 @@ export function cloudOf(
       healthChecks: [],
       checkShards: shardsCheck(documents, shards),
       // For the dashboard only, which nobody opens here.
-      tallies: { parkedByReason: async () => new Map(), paidByHour: async () => new Map() },
+      invoiceCounts: { parkedByReason: async () => new Map(), paidByHour: async () => new Map() },
       account: accountRecord(documents, clock),
       async close() {},
     },

@@ -49,7 +49,8 @@ function addFirstSource(source: Source, items: ItemTable, into: CompiledSources,
   into.readsItems = true;
   into.tables.push(`${identifier(items.table)} AS r`);
   if (items.within !== undefined) into.conditions.push(`r.${items.within} = :${items.within}`);
-  into.conditions.push('(r.expires IS NULL OR r.expires > :now)');
+  // Counts the items that are read, after whatever an index can tell: SQLite checks that first.
+  into.conditions.push('cosmos_visited(r.lsn)', '(r.expires IS NULL OR r.expires > :now)');
   into.ordinals.push('r.rid');
   // Any name at the start of FROM stands for the container's items.
   const container = rootName(source.of);

@@ -2,6 +2,7 @@ import type { DatabaseSync } from 'node:sqlite';
 import type { Expression } from '../ast.ts';
 import { ofJson, type TypedSql } from '../compile/typedSql.ts';
 import { BadQuery, UnsupportedQuery } from '../errors.ts';
+import { registerVisited } from '../visited.ts';
 import { arrayContains, arrayFunctions } from './arrays.ts';
 import { dateFunctions } from './dates.ts';
 import { argumentSql, type FunctionTable, type ScalarFunction, scalar } from './definition.ts';
@@ -72,6 +73,7 @@ export function registerFunctions(db: DatabaseSync): void {
   for (const [name, fn] of Object.entries(FUNCTIONS)) {
     if (fn.kind === 'scalar') register(db, sqlName(name), fn, name !== 'RAND');
   }
+  registerVisited(db);
   register(db, 'cosmos_array_contains', arrayContains);
   register(db, 'cosmos_like', scalar(['string', 'string', 'string'], 'boolean', like));
   register(db, 'cosmos_canonical', scalar(['any'], 'string', canonical));

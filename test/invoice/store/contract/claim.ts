@@ -242,6 +242,8 @@ export function claimContract({
       test('the messages are those of the try that was applied', async () => {
         const { page, claim, documents, lose, failReads, clock } = await worldWithDue(2);
         const at = iso(clock.now());
+        // The figures of the shard have been read.
+        await claim('b0', []);
         await lose('after');
         await failReads();
         const { written, contended } = await claim('b1', page);

@@ -3,11 +3,13 @@ import type { Patch } from '../../../../src/documents/documentStore.ts';
 import type { Unreadable } from '../../../../src/documents/storedDocuments.ts';
 import { patience } from '../../../../src/documents/writeUntilClear.ts';
 import type { ToStart } from '../../../../src/invoice/callStart.ts';
+import { newStanding } from '../../../../src/invoice/figures/figureDocument.ts';
 import type { Invoice, InvoiceContent } from '../../../../src/invoice/invoice.ts';
 import { ifClaimedBy, ifUnchanged } from '../../../../src/invoice/invoiceChange.ts';
-import { shardOf } from '../../../../src/invoice/shard.ts';
+import { shardNames, shardOf } from '../../../../src/invoice/shard.ts';
 import type {
   ClaimRequest,
+  SettledItem,
   SettleRequest,
   Started,
   Writes,
@@ -25,6 +27,13 @@ export const fence = { lockKey: 'jobs/process-invoices/0', token: 3 };
 /** Tries of one write until the store gives it up. */
 export const { tries } = patience.thorough;
 export const lostAnswers: readonly LostAnswer[] = ['before', 'after', 'echo'];
+
+/** An invoice as `anInvoice` makes it, to be settled. */
+export const toSettle = (invoiceId: string): SettledItem => ({
+  invoiceId,
+  amountMinor: 1999,
+  currency: 'USD',
+});
 
 export type InvoiceContract = ReturnType<typeof invoiceContract>;
 
@@ -45,6 +54,11 @@ export function invoiceContract({ open, canFail, onEmulator }: StoreSubject) {
     const unreadable: Unreadable[] = [];
     const onUnreadable = (found: Unreadable) => void unreadable.push(found);
     const invoices = opened.invoices({ clock, shards, onUnreadable });
+    // Invoices are put here past the store, so its figures cannot know them. They are there, so nothing else has to write them.
+    for (const name of shardNames(shards)) {
+      const document = newStanding(name, { now: clock.now(), empty: false });
+      await documents.transact(name, [{ kind: 'create', document }]);
+    }
 
     async function put(...stored: Partial<Invoice>[]): Promise<void> {
       for (const changes of stored) {
@@ -98,13 +112,13 @@ export function invoiceContract({ open, canFail, onEmulator }: StoreSubject) {
     const settle = (
       settlementId: string,
       ids: readonly string[],
-      changes: Partial<SettleRequest<{ invoiceId: string }>> = {},
+      changes: Partial<SettleRequest<SettledItem>> = {},
     ) =>
       invoices.settle({
         shard,
         batchId: 'b1',
         settlementId,
-        items: ids.map((invoiceId) => ({ invoiceId })),
+        items: ids.map(toSettle),
         plan: settlementPlan(settlementId),
         ...changes,
       });

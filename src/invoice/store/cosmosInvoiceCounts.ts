@@ -1,12 +1,12 @@
 import type { Container } from '@azure/cosmos';
 import { z } from 'zod';
 import { queryAll } from '../../documents/cosmosQueries.ts';
-import type { InvoiceTallies } from './invoiceTallies.ts';
+import type { InvoiceCounts } from './invoiceCounts.ts';
 
 const tallySchema = z.array(z.object({ name: z.string().default('no reason given'), n: z.number() }));
 
 /** The tallies of the invoices in a Cosmos container, each an aggregate over fields of the index. */
-export function cosmosInvoiceTallies(container: Container): InvoiceTallies {
+export function cosmosInvoiceCounts(container: Container): InvoiceCounts {
   return {
     parkedByReason: () =>
       tally(`SELECT c.reason AS name, COUNT(1) AS n FROM c

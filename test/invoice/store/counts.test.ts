@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { cosmosInvoiceTallies } from '../../../src/invoice/store/cosmosInvoiceTallies.ts';
+import { cosmosInvoiceCounts } from '../../../src/invoice/store/cosmosInvoiceCounts.ts';
 import { type OpsForTests, opsForTests } from '../../support/opsForTests.ts';
 
 let ops: OpsForTests;
@@ -24,8 +24,8 @@ beforeAll(async () => {
 afterAll(() => ops[Symbol.asyncDispose]());
 
 test('parked invoices are counted by reason, over all shards', async () => {
-  const tallies = cosmosInvoiceTallies(ops.cosmos.containers.invoices);
-  expect(await tallies.parkedByReason()).toEqual(
+  const counts = cosmosInvoiceCounts(ops.cosmos.containers.invoices);
+  expect(await counts.parkedByReason()).toEqual(
     new Map([
       ['unclear', 2],
       ['bad request', 1],
@@ -34,9 +34,9 @@ test('parked invoices are counted by reason, over all shards', async () => {
 });
 
 test('payments are counted by the hour in which they were recorded', async () => {
-  const tallies = cosmosInvoiceTallies(ops.cosmos.containers.invoices);
+  const counts = cosmosInvoiceCounts(ops.cosmos.containers.invoices);
   const day = { from: '2026-01-01T10:00:00.000Z', to: '2026-01-01T12:00:00.000Z' };
-  expect(await tallies.paidByHour(day)).toEqual(
+  expect(await counts.paidByHour(day)).toEqual(
     new Map([
       ['2026-01-01T10', 2],
       ['2026-01-01T11', 1],

@@ -1,0 +1,27 @@
+import { type DocumentStore, type Operation, refusedBecause } from '../documents/documentStore.ts';
+import { type Change, figureMoves } from '../invoice/figures/figureMoves.ts';
+import { createDays, standingOf } from '../invoice/figures/storedFigures.ts';
+
+/**
+ * What takes invoices out of the figures of their shard when they move to the archive, and puts them back: the sums of the
+ * archive count them meanwhile.
+ */
+export async function figuresOfMove(
+  documents: DocumentStore,
+  { shard, now }: { shard: string; now: number },
+): Promise<{
+  operations(changes: readonly Change[]): Operation[];
+  onRefused(codes: readonly number[]): Promise<void>;
+}> {
+  const standing = await standingOf(documents, shard, { now, empty: false });
+  let operations: Operation[] = [];
+  return {
+    operations(changes) {
+      operations = figureMoves(standing, changes);
+      return operations;
+    },
+    async onRefused(codes) {
+      if (codes.includes(refusedBecause.missing)) await createDays(documents, shard, operations);
+    },
+  };
+}

@@ -1,0 +1,87 @@
+/**
+ * The figures of a shard, kept in documents beside its invoices so that one transaction changes both:
+ *
+ *   figures              how many invoices there are in each status, and the like
+ *   figures:2026-01-31   what was paid, declined, refunded and disputed on a day (UTC)
+ *
+ * Writers only add to the counts, so no two of them conflict. The states of the first document:
+ *
+ *   not counted ──recount──► counted ──an older release has written──► stale ──recount──► counted
+ *
+ * The first writer of a shard creates it: as `counted` if there is no invoice yet. In the other states the summary and the
+ * report count invoices instead.
+ */
+import { z } from 'zod';
+import { tolerantObject } from '../../documents/storedDocuments.ts';
+
+export const standingId = 'figures';
+
+/** The id of the figures of a day (`YYYY-MM-DD`). Ids of several days sort as the days do. */
+export function dayId(day: string): string {
+  return `${standingId}:${day}`;
+}
+
+export function isFigureId(id: string): boolean {
+  return id === standingId || id.startsWith(`${standingId}:`);
+}
+
+const countsSchema = z.record(z.string(), z.number());
+
+export const standingSchema = tolerantObject({
+  id: z.literal(standingId),
+  shard: z.string(),
+  counts: countsSchema,
+  /** The count `due` has the pending invoices that are due before this time: ISO 8601, UTC. The sweeper moves it on. */
+  horizon: z.string(),
+  /** Since when they count everything, as the `_ts` of that moment. Absent: not counted. */
+  countedAt: z.number().exactOptional(),
+  /** Until when nobody was seen who writes without counting, as a `_ts`. */
+  checkedAt: z.number().exactOptional(),
+  stale: z.boolean().exactOptional(),
+  _etag: z.string(),
+  /** Seconds since 1970, by the clock of the store. */
+  _ts: z.number().exactOptional(),
+});
+export type StandingFigures = z.infer<typeof standingSchema>;
+
+export const dayFiguresSchema = tolerantObject({
+  id: z.string().startsWith(`${standingId}:`),
+  shard: z.string(),
+  day: z.string(),
+  counts: countsSchema,
+  _etag: z.string(),
+});
+export type DayFigures = z.infer<typeof dayFiguresSchema>;
+
+/** Whether these figures count every invoice of the shard. */
+export function isCounted({ countedAt, stale }: Pick<StandingFigures, 'countedAt' | 'stale'>): boolean {
+  return countedAt !== undefined && stale !== true;
+}
+
+/** How far apart horizons are, in milliseconds. What is due on the full five minutes is never counted one by one. */
+const stepMs = 300_000;
+
+/** The horizon at `now` (milliseconds): ISO 8601. Between the two at most five minutes are counted one by one. */
+export function horizonAt(now: number): string {
+  return new Date((Math.floor(now / stepMs) + 1) * stepMs).toISOString();
+}
+
+/** Figures, as they are first stored. */
+interface NewFigures {
+  readonly id: string;
+  readonly shard: string;
+  readonly [field: string]: unknown;
+}
+
+export function newStanding(shard: string, { now, empty }: { now: number; empty: boolean }): NewFigures {
+  const counted = empty ? { countedAt: 0 } : {};
+  return { id: standingId, shard, type: 'figures', counts: {}, horizon: horizonAt(now), ...counted };
+}
+
+export function newDay(
+  shard: string,
+  day: string,
+  counts: Readonly<Record<string, number>> = {},
+): NewFigures {
+  return { id: dayId(day), shard, type: 'figures', day, counts };
+}

@@ -1,0 +1,111 @@
+import {
+  type DocumentStore,
+  type Operation,
+  type Patch,
+  refusedBecause,
+} from '../../documents/documentStore.ts';
+import { StoreAway } from '../../documents/storeAway.ts';
+import { patience } from '../../documents/writeUntilClear.ts';
+import { exponentialBackoff } from '../../platform/backoff.ts';
+import type { Clock } from '../../platform/clock.ts';
+import { type Countable, markOf, patched } from './contribution.ts';
+import { isFigureId, type StandingFigures, standingId } from './figureDocument.ts';
+import { type Change, figureMoves } from './figureMoves.ts';
+import { createDays, standingOf } from './storedFigures.ts';
+
+/** Moves the figures in the transaction that changes the invoices, so that neither is ever there without the other. */
+export interface FigureKeeper {
+  /** Has to come before `operations` for a shard. @throws {StoreAway} */
+  prepare(shard: string): Promise<void>;
+  /**
+   * The operations of a transaction that patches these invoices: the patches, each with the mark of what it counts as, and
+   * what moves the figures. `before` has the invoices as they were read, or as the conditions of the patches say they are.
+   */
+  patching(shard: string, patches: readonly Patch[], before: readonly Countable[]): Operation[];
+  /** The same of one that creates these invoices. */
+  creating<T extends Countable>(shard: string, invoices: readonly T[]): Operation[];
+  /** Has to be called with what was refused: a document of the figures may be missing, or its horizon have moved. */
+  refused(shard: string, operations: readonly Operation[], codes: readonly number[]): Promise<void>;
+}
+
+export function figureKeeper({
+  documents,
+  clock,
+  hasInvoices,
+}: {
+  documents: DocumentStore;
+  clock: Clock;
+  hasInvoices: (shard: string) => Promise<boolean>;
+}): FigureKeeper {
+  /** What is known of the shards. It may be old: the horizon is a condition of each write, and `countedAt` only rises. */
+  const known = new Map<string, StandingFigures>();
+
+  return {
+    prepare,
+
+    patching(shard, patches, before) {
+      const byId = new Map(before.map((invoice) => [invoice.id, invoice]));
+      const changes: Change[] = [];
+      const marked = patches.map((patch) => {
+        const invoice = byId.get(patch.id);
+        if (invoice === undefined) return patch;
+        const after = patched(invoice, patch);
+        const mark = markOf(after);
+        changes.push({ before: invoice, after });
+        return mark === invoice.counted ? patch : { ...patch, set: { ...patch.set, counted: mark } };
+      });
+      return [...marked, ...moving(shard, changes)];
+    },
+
+    creating(shard, invoices) {
+      const creates = invoices.map((invoice) => ({
+        kind: 'create' as const,
+        document: { ...invoice, counted: markOf(invoice) },
+      }));
+      return [
+        ...creates,
+        ...moving(
+          shard,
+          invoices.map((after) => ({ after })),
+        ),
+      ];
+    },
+
+    async refused(shard, operations, codes) {
+      const at = codes.findIndex(
+        (code) => code === refusedBecause.missing || code === refusedBecause.changed,
+      );
+      const operation = operations[at];
+      if (operation?.kind !== 'patch' || !isFigureId(operation.id)) return;
+      if (operation.id === standingId) {
+        await load(shard);
+        return;
+      }
+      await createDays(documents, shard, operations);
+    },
+  };
+
+  async function prepare(shard: string): Promise<void> {
+    if (!known.has(shard)) await load(shard);
+  }
+
+  async function load(shard: string): Promise<void> {
+    const { tries, delayMs } = patience.thorough;
+    for (let tried = 1; ; tried++) {
+      try {
+        const empty = async () => !(await hasInvoices(shard));
+        known.set(shard, await standingOf(documents, shard, { now: clock.now(), empty }));
+        return;
+      } catch (error) {
+        if (!(error instanceof StoreAway) || error.reason !== 'noAnswer' || tried === tries) throw error;
+        await clock.sleep(exponentialBackoff(tried, delayMs));
+      }
+    }
+  }
+
+  function moving(shard: string, changes: readonly Change[]): Patch[] {
+    const figures = known.get(shard);
+    if (figures === undefined) throw new Error(`the figures of shard ${shard} were not prepared`);
+    return figureMoves(figures, changes);
+  }
+}

@@ -1,0 +1,48 @@
+/** Queries are charged for the items that they read, so a test sees one that reads too many. */
+import type { Container, IndexingPolicy } from '@azure/cosmos';
+import { expect, test } from 'vitest';
+import { cosmosForFile, newContainer } from './openContainer.ts';
+
+const cosmos = await cosmosForFile();
+const count = 300;
+
+test('a filter that an index serves is charged for what it finds, any other for all items', async () => {
+  const container = await filled();
+  const indexed = await chargeOf(container, `SELECT * FROM c WHERE c.n = 7`);
+  const scanned = await chargeOf(container, `SELECT * FROM c WHERE c.n + 1 = 8`);
+  expect(indexed).toBeLessThan(3);
+  expect(scanned).toBeGreaterThan(indexed + count * 0.04);
+});
+
+test('a property that the policy leaves out of the index is scanned for', async () => {
+  const container = await filled({ includedPaths: [{ path: '/n/?' }], excludedPaths: [{ path: '/*' }] });
+  expect(await chargeOf(container, `SELECT * FROM c WHERE c.n = 7`)).toBeLessThan(3);
+  expect(await chargeOf(container, `SELECT * FROM c WHERE c.text = 'item 7'`)).toBeGreaterThan(count * 0.04);
+});
+
+test('a count is charged for what it counts, and a page for what it reads', async () => {
+  const container = await filled();
+  const few = await chargeOf(container, 'SELECT VALUE COUNT(1) FROM c WHERE c.n < 10');
+  const all = await chargeOf(container, 'SELECT VALUE COUNT(1) FROM c WHERE c.n >= 0');
+  expect(few).toBeLessThan(4);
+  expect(all).toBeGreaterThan(few + count * 0.04);
+  expect(await chargeOf(container, 'SELECT * FROM c ORDER BY c.n OFFSET 0 LIMIT 5')).toBeLessThan(4);
+});
+
+async function filled(indexingPolicy?: IndexingPolicy): Promise<Container> {
+  const container = await newContainer(cosmos, indexingPolicy === undefined ? {} : { indexingPolicy });
+  const items = Array.from({ length: count }, (_, n) => ({ id: `${n}`, pk: 'p', n, text: `item ${n}` }));
+  for (let from = 0; from < count; from += 100) {
+    const some = items.slice(from, from + 100);
+    await container.items.batch(
+      some.map((resourceBody) => ({ operationType: 'Create' as const, resourceBody })),
+      'p',
+    );
+  }
+  return container;
+}
+
+async function chargeOf(container: Container, query: string): Promise<number> {
+  const { requestCharge } = await container.items.query(query).fetchAll();
+  return requestCharge;
+}
