@@ -72,8 +72,8 @@ export function createApp(settings: Settings, parts: AppParts = {}) {
   const account = checkedAccount(given, cloud.account, instance, pause);
   const checkKey = keyCheck(given, instance, pause);
   const pace = paymentPace({ store: cloud.pace, instance, stopping: locks.stopping, pause }, allowance);
-  const called = account.guard(withCircuitBreaker(given, instance));
-  const provider = pacedProvider(called, pace, instance);
+  const called = withCircuitBreaker(given, instance);
+  const provider = pacedProvider(called, pace, instance, account.heldBack);
   const webhook = settings.notify === undefined ? [] : [webhookFollowUp];
   const followUps = followUpsOf([receiptFollowUp, reconciliationFollowUp, ...webhook]);
 

@@ -3,7 +3,6 @@ import { metric } from '../platform/appMetrics.ts';
 import { errorText } from '../platform/errorText.ts';
 import type { Instance } from '../platform/instance.ts';
 import type { AccountRecord, RecordedAccount } from './accountRecord.ts';
-import { guardedProvider } from './guardedProvider.ts';
 import type { AccountAnswer, HeldBack, PaymentProvider, RateLimited } from './paymentProvider.ts';
 
 /** The secret key belongs to another account or mode than the one that this deployment began with. */
@@ -110,11 +109,17 @@ export function checkedAccount(
   pause: Pick<PauseWatch, 'why'>,
 ) {
   const { account } = given;
-  if (account === undefined) return { guard: (provider: PaymentProvider) => provider, healthChecks: [] };
+  if (account === undefined) return { heldBack: async () => undefined, healthChecks: [] };
   const check = accountCheck({ account: () => account.call(given) }, record, instance);
   return {
-    /** The same provider, whose calls are made only in that account. */
-    guard: (provider: PaymentProvider) => guarded(provider, check),
+    /** Why calls have to wait; undefined in that account. The first answer may take as long as a call. */
+    async heldBack(): Promise<HeldBack | undefined> {
+      const state = await check();
+      if (state.kind === 'same') return undefined;
+      const message =
+        state.kind === 'changed' ? state.error.message : `the account is not known: ${state.message}`;
+      return { kind: 'heldBack', message, retryAfterMs: againAfterMs[state.kind] };
+    },
     /** Fails if the account has changed. A provider that does not answer is no failure of ours. */
     healthChecks: [
       {
@@ -128,15 +133,4 @@ export function checkedAccount(
       },
     ],
   };
-}
-
-function guarded(provider: PaymentProvider, check: () => Promise<AccountState>): PaymentProvider {
-  return guardedProvider(provider, inAccount);
-
-  async function inAccount<Answer>(call: () => Promise<Answer>): Promise<Answer | HeldBack> {
-    const state = await check();
-    if (state.kind === 'same') return call();
-    const why = state.kind === 'changed' ? state.error.message : `the account is not known: ${state.message}`;
-    return { kind: 'heldBack', message: why, retryAfterMs: againAfterMs[state.kind] };
-  }
 }

@@ -5,7 +5,7 @@ import { metric } from '../platform/appMetrics.ts';
 import { paceLimits } from '../platform/azureNames.ts';
 import type { Instance } from '../platform/instance.ts';
 import { noteInSpan } from '../platform/tracing.ts';
-import type { NotCalled, PaymentCalls, PaymentProvider, RateLimited } from './paymentProvider.ts';
+import type { HeldBack, NotCalled, PaymentCalls, PaymentProvider, RateLimited } from './paymentProvider.ts';
 
 /** For how long calls may wait for their turn. */
 export interface CallWindow {
@@ -31,6 +31,9 @@ export const noTurn = 'its turn did not come in time, or payments are paused';
 
 const lacks = 'the payment provider does not offer this';
 
+/** How long the question whether a call is held back may take for its turn to be used, in milliseconds. */
+const longestAskMs = 1_000;
+
 /** How soon a call is made again if another one was busy with the same object, in milliseconds. */
 const busyMs = 1_000;
 
@@ -42,6 +45,8 @@ export function pacedProvider(
   provider: PaymentProvider,
   pacers: PaymentPace,
   { clock, telemetry }: Pick<Instance, 'clock' | 'telemetry'>,
+  /** Why no call may be made. Asked at each turn; if the answer takes long, the call waits for another one. */
+  heldBack: () => Promise<HeldBack | undefined> = async () => undefined,
 ): PacedProvider {
   return {
     within: (window) => ({
@@ -55,7 +60,7 @@ export function pacedProvider(
   function lookups(
     turn: <Outcome extends { kind: string }>(
       call: () => Promise<Outcome | RateLimited>,
-    ) => Promise<Outcome | NotCalled>,
+    ) => Promise<Outcome | NotCalled | HeldBack>,
   ): Omit<PaymentCalls, 'charge'> {
     return {
       find: (sought) => turn(() => provider.find(sought)),
@@ -76,10 +81,21 @@ export function pacedProvider(
     pacer: Pick<Pacer, 'turn'>,
     { before, mayCall = () => true }: CallWindow,
     call: () => Promise<Outcome | RateLimited>,
-  ): Promise<Outcome | NotCalled> {
+  ): Promise<Outcome | NotCalled | HeldBack> {
     for (let place: Place = 'inLine'; ; place = 'first') {
       const turn = await pacer.turn(before, place);
       if (turn === undefined) return { kind: 'notCalled' };
+      const came = clock.monotonic();
+      const held = await heldBack();
+      if (held !== undefined) {
+        turn.unused();
+        return held;
+      }
+      // Much may have changed meanwhile: a pause may have begun, and others have had their turns.
+      if (clock.monotonic() - came > longestAskMs) {
+        turn.unused();
+        continue;
+      }
       if (!mayCall()) {
         turn.unused();
         return { kind: 'notCalled' };

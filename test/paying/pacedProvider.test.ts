@@ -16,7 +16,7 @@ import { metric } from '../../src/platform/appMetrics.ts';
 import { memoryPaceStore } from '../memory/memoryPaceStore.ts';
 import { anInstance } from '../support/anInstance.ts';
 import { recordedTelemetry } from '../support/recordedTelemetry.ts';
-import { virtualClock } from '../support/virtualClock.ts';
+import { type VirtualClock, virtualClock } from '../support/virtualClock.ts';
 
 const paid: ChargeOutcome = { kind: 'succeeded', paymentId: 'pi_1' };
 const limited: RateLimited = { kind: 'rateLimited', overRate: true, message: 'slow down' };
@@ -36,6 +36,7 @@ const request = (invoiceId: string): ChargeRequest => ({
 function world(
   answer: (call: { id: string; at: number }) => ChargeOutcome | RateLimited,
   allowance: PaymentAllowance = { rate: 10, accountRate: 100 },
+  held?: (clock: VirtualClock) => Promise<HeldBack | undefined>,
 ) {
   const clock = virtualClock();
   const telemetry = recordedTelemetry();
@@ -56,7 +57,7 @@ function world(
     },
   };
   const pace = paymentPace({ store: memoryPaceStore(), instance, stopping: stopping.signal }, allowance);
-  const paced = pacedProvider(provider, pace, instance);
+  const paced = pacedProvider(provider, pace, instance, held && (() => held(clock)));
   return { clock, telemetry, calls, paced, stopping, start: clock.now() };
 }
 
@@ -80,6 +81,36 @@ test('calls are made at the rate, in the order in which they were asked for', as
   const last = calls.at(-1)?.at ?? 0;
   expect((last - start) / second).toBeGreaterThanOrEqual(2.8);
   expect((last - start) / second).toBeLessThan(3.2);
+});
+
+test('a call that may not be made any more once it is known that none is held back is not made', async () => {
+  let allowed = true;
+  const { clock, calls, paced } = world(
+    () => paid,
+    { rate: 10, accountRate: 100 },
+    async (time) => {
+      await time.sleep(5 * second);
+      allowed = false;
+      return undefined;
+    },
+  );
+  const all = charges(paced, ids(1), { before: clock.monotonic() + 60 * second, mayCall: () => allowed });
+  await clock.advance(90 * second);
+  expect(await all).toEqual([{ kind: 'notCalled' }]);
+  expect(calls).toEqual([]);
+});
+
+test('what is held back is not called, and says why', async () => {
+  const held = { kind: 'heldBack' as const, message: 'another account', retryAfterMs: 60_000 };
+  const { clock, calls, paced } = world(
+    () => paid,
+    { rate: 10, accountRate: 100 },
+    async () => held,
+  );
+  const all = charges(paced, ids(3), { before: clock.monotonic() + 60 * second });
+  await clock.advance(10 * second);
+  expect(await all).toEqual([held, held, held]);
+  expect(calls).toEqual([]);
 });
 
 test('a call that is refused because there are too many is made again at its next turn, before the others', async () => {

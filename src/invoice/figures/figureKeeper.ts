@@ -77,11 +77,9 @@ export function figureKeeper({
       );
       const operation = operations[at];
       if (operation?.kind !== 'patch' || !isFigureId(operation.id)) return;
-      if (operation.id === standingId) {
-        await load(shard);
-        return;
-      }
-      await createDays(documents, shard, operations);
+      // If the store does not answer, the next try of the transaction meets the same refusal.
+      if (operation.id === standingId) await unlessSilent(load(shard));
+      else await unlessSilent(patiently(() => createDays(documents, shard, operations)));
     },
   };
 
@@ -90,14 +88,18 @@ export function figureKeeper({
   }
 
   async function load(shard: string): Promise<void> {
+    const empty = async () => !(await hasInvoices(shard));
+    const figures = await patiently(() => standingOf(documents, shard, { now: clock.now(), empty }));
+    known.set(shard, figures);
+  }
+
+  async function patiently<T>(work: () => Promise<T>): Promise<T> {
     const { tries, delayMs } = patience.thorough;
     for (let tried = 1; ; tried++) {
       try {
-        const empty = async () => !(await hasInvoices(shard));
-        known.set(shard, await standingOf(documents, shard, { now: clock.now(), empty }));
-        return;
+        return await work();
       } catch (error) {
-        if (!(error instanceof StoreAway) || error.reason !== 'noAnswer' || tried === tries) throw error;
+        if (!isSilence(error) || tried === tries) throw error;
         await clock.sleep(exponentialBackoff(tried, delayMs));
       }
     }
@@ -108,4 +110,14 @@ export function figureKeeper({
     if (figures === undefined) throw new Error(`the figures of shard ${shard} were not prepared`);
     return figureMoves(figures, changes);
   }
+}
+
+function isSilence(error: unknown): boolean {
+  return error instanceof StoreAway && error.reason === 'noAnswer';
+}
+
+async function unlessSilent(work: Promise<void>): Promise<void> {
+  await work.catch((error: unknown) => {
+    if (!isSilence(error)) throw error;
+  });
 }
