@@ -97,6 +97,8 @@ export async function simulateScale(
   const { violation, events } = await simulate(planOf(options, idealSeconds * 1000), {
     observe,
     mostEvents: Number.POSITIVE_INFINITY,
+    // Invoices come without an import, and those that are paid are forgotten: the kept counts cannot know.
+    except: new Set(['summary counts'] as const),
   });
   const seconds = (lastPaidAt - dueAt) / 1000;
   return {
