@@ -113,7 +113,7 @@ export function checkedAccount(
   const check = accountCheck({ account: () => account.call(given) }, record, instance);
   return {
     /** Why calls have to wait; undefined in that account. The first answer may take as long as a call. */
-    async heldBack(): Promise<HeldBack | undefined> {
+    heldBack: async (): Promise<HeldBack | undefined> => {
       const state = await check();
       if (state.kind === 'same') return undefined;
       const message =
