@@ -628,7 +628,7 @@ export const guards: readonly Guard[] = [
   {
     name: 'sums of the archive, in the transaction that moves invoices',
     file: 'src/archive/moveInvoices.ts',
-    from: ', ...sumsWrites(stored, { shard, invoices, direction: 1 })',
+    from: '      ...sumsWrites(stored, { shard, invoices, direction: 1 }),\n',
     to: '',
     tests: 'test/archive/archive.property.test.ts',
     caughtBy: 'an invoice is in the database or in the archive',
