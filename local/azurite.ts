@@ -31,15 +31,28 @@ export interface Azurite extends AsyncDisposable {
   stop(): Promise<void>;
 }
 
+/** How often other ports are tried if somebody takes one between the look for free ports and the start. */
+const mostStarts = 5;
+
 /**
  * Starts Azurite (blob, queue and table service) as a child process; resolves once all three take requests.
  */
-export async function startAzurite({
-  data,
-  port = 0,
-  collectGarbage = true,
-}: AzuriteOptions = {}): Promise<Azurite> {
-  const [blob, queue, table] = port === 0 ? await freePorts(3) : [port, port + 1, port + 2];
+export async function startAzurite(options: AzuriteOptions = {}): Promise<Azurite> {
+  const { port = 0 } = options;
+  for (let started = 1; ; started++) {
+    try {
+      return await startOn(port === 0 ? await freePorts(3) : [port, port + 1, port + 2], options);
+    } catch (error) {
+      const taken = error instanceof Error && error.message.includes('EADDRINUSE');
+      if (!taken || port !== 0 || started === mostStarts) throw error;
+    }
+  }
+}
+
+async function startOn(
+  [blob, queue, table]: readonly number[],
+  { data, collectGarbage = true }: AzuriteOptions,
+): Promise<Azurite> {
   if (data !== undefined) mkdirSync(data, { recursive: true });
   const child = spawn(
     process.execPath,

@@ -296,7 +296,10 @@ describe.skipIf(!hasBrowser())('what the dashboard can do', { timeout: 90_000 },
   test('a new invoice appears without a reload, and Paused stops that', async () => {
     await watched.view('/invoices?customer=cus_New');
     await page.getByText('No invoice matches these filters.').waitFor();
+    // The page looks once more when it stops.
+    const lastLook = page.waitForResponse(/ops\/invoices\?/);
     await press('Live');
+    await lastLook;
     const body = [
       {
         id: 'INV-NEW',

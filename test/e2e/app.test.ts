@@ -260,7 +260,13 @@ describe('a manual run', () => {
     const ledger = z.array(z.object({ invoiceId: z.string() })).parse(await (await fetch(charges)).json());
     expect(ledger.filter(({ invoiceId }) => invoiceId === unique('run-1'))).toHaveLength(1);
     expect(ledger.filter(({ invoiceId }) => invoiceId === unique('run-2'))).toHaveLength(0);
-    expect(await get('summary')).toMatchObject({ invoices: { claimed: 0, parked: 0 }, staleClaims: 0 });
+    // Invoices of the tests before may still be under way.
+    const figures = z.object({ invoices: z.object({ claimed: z.number() }) });
+    const summary = await until(
+      () => get('summary'),
+      (found) => figures.parse(found).invoices.claimed === 0,
+    );
+    expect(summary).toMatchObject({ invoices: { parked: 0 }, staleClaims: 0 });
     expect(await get('health')).toMatchObject({ status: 'ok' });
   });
 });
