@@ -246,7 +246,7 @@ resource roleAssignments 'Microsoft.DocumentDB/databaseAccounts/sqlRoleAssignmen
   }
 ]
 
-// The database is the only record of what was paid. A lock stops whoever deletes the group by mistake.
+// The database is the only record of what was paid. A lock stops a deletion of the group by mistake.
 resource lock 'Microsoft.Authorization/locks@2020-05-01' = if (locked) {
   name: 'payonce-data'
   scope: account

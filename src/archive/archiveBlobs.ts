@@ -5,7 +5,7 @@ export interface ArchiveBlobs {
    * `taken`: another text is.
    */
   create(name: string, text: string): Promise<'stored' | 'taken'>;
-  /** Undefined: there is none of this name. */
+  /** The text of a file; undefined if no file has this name. */
   read(name: string): Promise<string | undefined>;
   /** The names that begin with this, in order. */
   list(prefix: string): AsyncIterable<string>;

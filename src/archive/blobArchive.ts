@@ -1,9 +1,7 @@
 import { createHash } from 'node:crypto';
-import type { ContainerClient, RestError } from '@azure/storage-blob';
+import type { ContainerClient } from '@azure/storage-blob';
+import { blobStatus, inTime } from '../platform/blobRequests.ts';
 import type { ArchiveBlobs } from './archiveBlobs.ts';
-
-/** Milliseconds for one request with its retries. */
-const timeoutMs = 20_000;
 
 /** The archive as blobs in a container, each written once. */
 export function blobArchive(container: ContainerClient): ArchiveBlobs {
@@ -21,7 +19,7 @@ export function blobArchive(container: ContainerClient): ArchiveBlobs {
         });
         return 'stored';
       } catch (error) {
-        if (statusOf(error) !== 409 && statusOf(error) !== 412) throw error;
+        if (blobStatus(error) !== 409 && blobStatus(error) !== 412) throw error;
         // Perhaps our own first try, whose answer was lost.
         return (await read(name)) === text ? 'stored' : 'taken';
       }
@@ -38,16 +36,8 @@ export function blobArchive(container: ContainerClient): ArchiveBlobs {
       const bytes = await container.getBlockBlobClient(name).downloadToBuffer(0, undefined, inTime());
       return bytes.toString();
     } catch (error) {
-      if (statusOf(error) === 404) return undefined;
+      if (blobStatus(error) === 404) return undefined;
       throw error;
     }
   }
-}
-
-function statusOf(error: unknown): RestError['statusCode'] {
-  return error instanceof Error && 'statusCode' in error ? Number(error.statusCode) : undefined;
-}
-
-function inTime() {
-  return { abortSignal: AbortSignal.timeout(timeoutMs) };
 }

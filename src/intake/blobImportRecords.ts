@@ -2,17 +2,15 @@ import type {
   AppendBlobClient,
   ContainerClient,
   ContainerListBlobFlatSegmentResponse,
-  RestError,
 } from '@azure/storage-blob';
 import { z } from 'zod';
 import { BadContinuation, fromOpaque, toOpaque } from '../documents/pages.ts';
+import { blobStatus, inTime } from '../platform/blobRequests.ts';
 import type { Clock } from '../platform/clock.ts';
 import { blobNameOf, importIdOf, newImportId } from './importId.ts';
 import type { ImportProgress, ImportRecord, ImportRecords, ImportView } from './importRecords.ts';
 import { afterLineEnd, offsetOf, wholeLines } from './rejectionLines.ts';
 
-/** Milliseconds for one request with its retries. */
-const timeoutMs = 20_000;
 /** Milliseconds without a word from an import after which its process is taken for dead. Azure ends a request after 230 s. */
 const silentMs = 300_000;
 /** Bytes of a blob that hold a page of rejections, each of which has less than 4 KB. */
@@ -112,7 +110,7 @@ async function append(blob: AppendBlobClient, bytes: Buffer, size: number): Prom
   try {
     await blob.appendBlock(bytes, bytes.length, { conditions: { appendPosition: size }, ...inTime() });
   } catch (error) {
-    if (statusOf(error) !== 412) throw error;
+    if (blobStatus(error) !== 412) throw error;
     const { contentLength } = await blob.getProperties(inTime());
     if (contentLength !== size + bytes.length) throw error;
   }
@@ -158,7 +156,7 @@ async function bytesFrom(blob: AppendBlobClient, from: number, size: number): Pr
 /** The service refuses a marker that it did not give. */
 function refusedMarker(continuation: string | undefined) {
   return (error: unknown): never => {
-    if (continuation !== undefined && statusOf(error) === 400)
+    if (continuation !== undefined && blobStatus(error) === 400)
       throw new BadContinuation('the service refuses it', { cause: error });
     throw error;
   };
@@ -168,15 +166,7 @@ async function unlessMissing<T>(request: Promise<T>): Promise<T | undefined> {
   try {
     return await request;
   } catch (error) {
-    if (statusOf(error) === 404) return undefined;
+    if (blobStatus(error) === 404) return undefined;
     throw error;
   }
-}
-
-function statusOf(error: unknown): RestError['statusCode'] {
-  return error instanceof Error && 'statusCode' in error ? Number(error.statusCode) : undefined;
-}
-
-function inTime() {
-  return { abortSignal: AbortSignal.timeout(timeoutMs) };
 }

@@ -1,6 +1,6 @@
 /**
- * Whether the store of the leases is under strain. A store that is saturated answers late before it answers too late. Whoever
- * puts load on the same account can ease off then, while leases are still renewed in time.
+ * Whether the store of the leases is under strain. A store that is saturated answers late before it answers too late. Work
+ * that loads the same account can ease off then, while leases are still renewed in time.
  */
 import type { Clock } from '../platform/clock.ts';
 import { metric, type Telemetry } from '../platform/telemetry.ts';

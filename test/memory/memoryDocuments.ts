@@ -61,7 +61,7 @@ export interface MemoryDocuments extends DocumentStore {
   count(matches: (document: StoredDocument) => boolean, kind: DocumentKind): Promise<number>;
 }
 
-/** The store itself, for whoever fills it from behind. Nobody is told of what is stored and forgotten this way. */
+/** A store that a test can fill and empty directly. No fault, watcher or limit sees what is stored or forgotten this way. */
 export interface FilledDocuments extends MemoryDocuments {
   store(document: Omit<StoredDocument, '_etag' | '_rid'> & { id: string; shard: string }): void;
   forget(partition: string, id: string): void;

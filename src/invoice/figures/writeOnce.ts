@@ -2,8 +2,8 @@ import type { DocumentStore, Operation } from '../../documents/documentStore.ts'
 import { patience, writeUntilClear } from '../../documents/writeUntilClear.ts';
 
 /**
- * Writes on a condition that somebody else's write may break. False if it did, or if there was no clear answer: the next sweep or recount
- * tries again. @throws {StoreAway} the store refuses the app as such
+ * Makes one conditional write. False if another write broke the condition, or if there was no clear answer: the next sweep or
+ * recount tries again. @throws {StoreAway} the store refuses the app as such
  */
 export async function writeOnce(
   documents: DocumentStore,

@@ -22,7 +22,7 @@ export interface Timers {
   set(name: TimerName, due: number): void;
   /** The documents that a timer looks for, and since when each is due (milliseconds). */
   due(name: TimerName): ReadonlyMap<string, number>;
-  /** From now on every tick fires, for as long as `goesOn` says so: for whoever watches what ticks report. */
+  /** From now on every tick fires while `goesOn` is true, so that a test sees what ticks report. */
   everyTick(goesOn: () => boolean): void;
 }
 
