@@ -1,6 +1,9 @@
+import { z } from 'zod';
 import type { AzureClients } from '../src/platform/azureClients.ts';
+import { queues } from '../src/platform/azureNames.ts';
 import type { Settings } from '../src/settings/settings.ts';
 import { startLocalApp } from './localApp.ts';
+import { processorSeconds } from './processorSeconds.ts';
 
 /** Figures from the first claim until the last invoice is paid. */
 export interface Measured {
@@ -23,6 +26,10 @@ export interface PayingApp extends AsyncDisposable {
   cosmosRequests(): Promise<number>;
   /** Starts the only host, with timers that never fire. */
   startHost(env?: Record<string, string>): Promise<void>;
+  /** Waits until it has done the work items that payments order. @throws if they stall */
+  followUpsDone(): Promise<void>;
+  /** Seconds of processor time that the host and its worker have used. NaN where there is no /proc. */
+  processorSeconds(): number;
   /** Stops it, so that another one can be started. */
   stopHost(): Promise<void>;
   /** Runs the job once; `count` due invoices must be stored. @throws if payments stall before all are paid */
@@ -30,6 +37,7 @@ export interface PayingApp extends AsyncDisposable {
 }
 
 const never = '0 0 0 29 2 *';
+const locksSchema = z.object({ locks: z.array(z.object({ key: z.string(), held: z.boolean() })) });
 const pollMs = 50;
 /** Milliseconds without a new payment after which the run counts as stalled. */
 const stalledMs = 300_000;
@@ -38,6 +46,7 @@ export async function startPayingApp(): Promise<PayingApp> {
   const app = await startLocalApp();
   const container = app.clients.containers.invoices;
   let port = 0;
+  let hostPid: number | undefined;
 
   async function cosmosRequests(): Promise<number> {
     return (await app.cosmosRequests()).get('invoices') ?? 0;
@@ -59,10 +68,21 @@ export async function startPayingApp(): Promise<PayingApp> {
     importDue: (prefix, count) => app.importDue(prefix, count),
 
     async startHost(env = {}) {
+      // Receipts that the host before left undone would be done by this one, at its cost.
+      await app.clients.queues.getQueueClient(queues.workItems).clearMessages();
       const timers = { INVOICE_SCHEDULE: never, OUTBOX_SCHEDULE: never };
       const host = await app.startHost('bench-host', { ...env, ...timers });
       port = host.port;
+      hostPid = host.process.pid;
+      await locksFree(port);
     },
+
+    async followUpsDone() {
+      const queue = app.clients.queues.getQueueClient(queues.workItems);
+      await reached(0, async () => -((await queue.getProperties()).approximateMessagesCount ?? 0));
+    },
+
+    processorSeconds: () => (hostPid === undefined ? Number.NaN : processorSeconds(hostPid)),
 
     stopHost: () => app.stopHosts(),
 
@@ -91,9 +111,20 @@ export async function startPayingApp(): Promise<PayingApp> {
   };
 }
 
+/** Waits until the leases of a host before this one are free: a run skips the groups whose lease another process holds. */
+async function locksFree(port: number): Promise<void> {
+  for (;;) {
+    const { locks } = locksSchema.parse(await (await fetch(`http://127.0.0.1:${port}/api/ops/locks`)).json());
+    const held = locks.filter((lock) => lock.held);
+    if (held.length === 0) return;
+    console.log(`still held: ${held.map(({ key }) => key).join(', ')}`);
+    await new Promise((resolve) => setTimeout(resolve, 1_000));
+  }
+}
+
 /** Waits until a growing number reaches `target`. Resolves with the number of polls. @throws if it stalls */
 async function reached(target: number, poll: () => Promise<number>): Promise<number> {
-  let best = -1;
+  let best = Number.NEGATIVE_INFINITY;
   let movedAt = performance.now();
   for (let polls = 1; ; polls++) {
     const now = await poll();

@@ -1,7 +1,7 @@
 import { context } from '@opentelemetry/api';
 import type { SpanExporter } from '@opentelemetry/sdk-trace-base';
 import { openTelemetryTracer } from './openTelemetry.ts';
-import { detailSampler, keepFailures } from './spanSampling.ts';
+import { isSampled, withRate } from './spanSampling.ts';
 import { registerTracer } from './tracing.ts';
 
 /**
@@ -23,12 +23,15 @@ export async function exportTraces(
   exporters: readonly SpanExporter[],
   { sample, instance }: { sample: number; instance: string },
 ): Promise<() => Promise<void>> {
-  const [{ BasicTracerProvider, BatchSpanProcessor }, { AsyncLocalStorageContextManager }, resources] =
-    await Promise.all([
-      import('@opentelemetry/sdk-trace-base'),
-      import('@opentelemetry/context-async-hooks'),
-      import('@opentelemetry/resources'),
-    ]);
+  const [
+    { AlwaysOnSampler, BasicTracerProvider, BatchSpanProcessor },
+    { AsyncLocalStorageContextManager },
+    resources,
+  ] = await Promise.all([
+    import('@opentelemetry/sdk-trace-base'),
+    import('@opentelemetry/context-async-hooks'),
+    import('@opentelemetry/resources'),
+  ]);
   const batched = (exporter: SpanExporter) =>
     new BatchSpanProcessor(exporter, {
       maxQueueSize: mostWaiting,
@@ -41,11 +44,16 @@ export async function exportTraces(
       'service.name': 'payonce',
       'service.instance.id': instance,
     }),
-    sampler: detailSampler(sample),
-    spanProcessors: exporters.map((exporter) => keepFailures(batched(exporter), sample)),
+    // Not that of the host: it marks nearly everything as not sampled.
+    sampler: new AlwaysOnSampler(),
+    spanProcessors: exporters.map((exporter) => withRate(batched(exporter), sample)),
   });
   context.setGlobalContextManager(new AsyncLocalStorageContextManager().enable());
-  const unregister = registerTracer(openTelemetryTracer(provider.getTracer('payonce')));
+  const unregister = registerTracer(
+    openTelemetryTracer(provider.getTracer('payonce'), (traceId, attributes) =>
+      isSampled(traceId, attributes, sample),
+    ),
+  );
   return async () => {
     await provider.shutdown();
     unregister();

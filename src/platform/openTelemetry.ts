@@ -1,6 +1,7 @@
 import {
   type Context,
   context,
+  createContextKey,
   type Link,
   type Meter,
   type Tracer as OpenTelemetryTracer,
@@ -11,9 +12,9 @@ import {
   TraceFlags,
   trace,
 } from '@opentelemetry/api';
-import type { Telemetry } from './telemetry.ts';
+import type { Attributes, Telemetry } from './telemetry.ts';
 import { formatTraceparent, parseTraceparent } from './traceparent.ts';
-import type { Conclude, Tracer } from './tracing.ts';
+import type { Conclude, SpanEnd, Tracer } from './tracing.ts';
 
 export { registerTracer } from './tracing.ts';
 
@@ -38,32 +39,65 @@ export function openTelemetryMetrics(meter: Meter, prefix = ''): Telemetry {
   };
 }
 
+/** What is known of work that has no span, in case it fails. */
+interface Notes {
+  /** What is active instead: whatever is noted while another span is belongs to that. */
+  place: Span;
+  attributes: Attributes;
+}
+
+const notesKey = createContextKey('payonce notes');
+
+/** Whether work in a trace gets a span, by the id of the trace and the attributes that the span would begin with. */
+export type WantsSpan = (traceId: string, attributes: Attributes) => boolean;
+
 /**
  * Reports spans to a tracer of OpenTelemetry: `registerTracer(openTelemetryTracer(trace.getTracer('shop')))`. The process
  * needs a context manager of OpenTelemetry, or no span knows its parent.
+ *
+ * Work in a trace that `wants` declines belongs to the span around it, and tells those whom it calls that it is not sampled. If it fails, it gets a span after all, made late. A
+ * sampler could not do that: it knows nothing of failures, and recording everything until the end costs more than the work
+ * of tracing itself. The first span of a trace is never declined.
  */
-export function openTelemetryTracer(tracer: OpenTelemetryTracer): Tracer {
+export function openTelemetryTracer(tracer: OpenTelemetryTracer, wants: WantsSpan = () => true): Tracer {
   return {
     span(name, { kind, attributes = {}, parent, links = [] }, work, conclude) {
-      const { within, host } = placeOf(parent);
-      const others = [...links.flatMap((one) => remote(one) ?? []), ...host];
-      const span = tracer.startSpan(
-        name,
-        {
+      const { within, around, host } = placeOf(parent);
+      const begin = (known: Attributes, startTime?: number) => {
+        const others = [...links.flatMap((one) => remote(one) ?? []), ...host];
+        const options = {
           kind: kind === 'producer' ? SpanKind.PRODUCER : SpanKind.INTERNAL,
-          attributes,
+          attributes: known,
           links: others.map((one): Link => ({ context: one })),
-        },
-        within,
-      );
-      return untilOver(span, context.with(trace.setSpan(within, span), work), conclude);
+          ...(startTime === undefined ? {} : { startTime }),
+        };
+        return tracer.startSpan(name, options, within);
+      };
+      if (around === undefined || wants(around.traceId, attributes)) {
+        const span = begin(attributes);
+        const result = context.with(trace.setSpan(within, span), work);
+        return untilOver(result, conclude, (end) => finish(span, end));
+      }
+      const unsampled = trace.wrapSpanContext({ ...around, isRemote: false, traceFlags: TraceFlags.NONE });
+      const notes: Notes = { place: unsampled, attributes: { ...attributes } };
+      const place = trace.setSpan(within, unsampled).setValue(notesKey, notes);
+      const startTime = Date.now();
+      return untilOver(context.with(place, work), conclude, (end) => {
+        if (end.failed === undefined) return;
+        // https://opentelemetry.io/docs/specs/semconv/registry/attributes/error/
+        finish(begin({ ...notes.attributes, 'error.type': end.failed }, startTime), end);
+      });
     },
     active() {
       const span = trace.getSpan(context.active());
       if (span === undefined) return undefined;
+      const notes = context.active().getValue(notesKey) as Notes | undefined;
       return {
         traceparent: traceparentOf(span.spanContext()),
-        set: (added) => void span.setAttributes(added),
+        set(added) {
+          if (notes?.place === span) Object.assign(notes.attributes, added);
+          else span.setAttributes(added);
+        },
       };
     },
     continued(traceparent, fn) {
@@ -78,12 +112,20 @@ export function openTelemetryTracer(tracer: OpenTelemetryTracer): Tracer {
  * carries a trace goes on with that and links to the host's span: so a trace is whole even if the host has begun one of its
  * own, or exports few of its spans.
  */
-function placeOf(parent: string | undefined): { within: Context; host: SpanContext[] } {
-  const active = context.active();
+function placeOf(parent: string | undefined): {
+  within: Context;
+  around: SpanContext | undefined;
+  host: SpanContext[];
+} {
+  const within = context.active();
+  const around = trace.getSpanContext(within);
   const from = parent === undefined ? undefined : remote(parent);
-  if (from === undefined) return { within: active, host: [] };
-  const around = trace.getSpanContext(active);
-  return { within: trace.setSpanContext(active, from), host: around?.isRemote === true ? [around] : [] };
+  if (from === undefined) return { within, around, host: [] };
+  return {
+    within: trace.setSpanContext(within, from),
+    around: from,
+    host: around?.isRemote === true ? [around] : [],
+  };
 }
 
 function remote(traceparent: string): SpanContext | undefined {
@@ -102,19 +144,28 @@ function traceparentOf({ traceId, spanId, traceFlags }: SpanContext): string {
   return formatTraceparent({ traceId, spanId, sampled: (traceFlags & TraceFlags.SAMPLED) !== 0 });
 }
 
-async function untilOver<T>(span: Span, work: Promise<T>, conclude: Conclude<T> | undefined): Promise<T> {
+/** Calls `over` once with what came of the work. */
+async function untilOver<T>(
+  work: Promise<T>,
+  conclude: Conclude<T> | undefined,
+  over: (end: SpanEnd) => void,
+): Promise<T> {
+  let end: SpanEnd = {};
   try {
     const result = await work;
-    const { attributes, failed } = conclude?.(result) ?? {};
-    if (attributes !== undefined) span.setAttributes(attributes);
-    if (failed !== undefined) span.setStatus({ code: SpanStatusCode.ERROR, message: failed });
+    end = conclude?.(result) ?? {};
     return result;
   } catch (error) {
     // The name only: messages of errors may repeat what a caller or a provider sent.
-    const message = error instanceof Error ? error.name : 'unknown';
-    span.setStatus({ code: SpanStatusCode.ERROR, message });
+    end = { failed: error instanceof Error ? error.name : 'unknown' };
     throw error;
   } finally {
-    span.end();
+    over(end);
   }
+}
+
+function finish(span: Span, { attributes, failed }: SpanEnd): void {
+  if (attributes !== undefined) span.setAttributes(attributes);
+  if (failed !== undefined) span.setStatus({ code: SpanStatusCode.ERROR, message: failed });
+  span.end();
 }

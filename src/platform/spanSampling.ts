@@ -9,14 +9,8 @@
  * whichever processes they happen in. The decision of the Functions host plays no part: it marks nearly everything as not
  * sampled.
  */
-import { type Attributes, type Context, type Link, type SpanKind, TraceFlags } from '@opentelemetry/api';
-import {
-  type ReadableSpan,
-  type Sampler,
-  SamplingDecision,
-  type Span,
-  type SpanProcessor,
-} from '@opentelemetry/sdk-trace-base';
+import type { Attributes, Context } from '@opentelemetry/api';
+import type { ReadableSpan, Span, SpanProcessor } from '@opentelemetry/sdk-trace-base';
 
 /** The attributes that name the one thing that a span is about. */
 const oneOfMany = ['invoice.id', 'work_item.resource'] as const;
@@ -35,59 +29,30 @@ export function shareOf(traceId: string, id: string): number {
   return ((hash ^ (hash >>> 16)) >>> 0) / 2 ** 32;
 }
 
-/** Whether a span is exported if it does not fail. Pure. */
+/** Whether something gets a span if it does not fail. Pure. */
 export function isSampled(traceId: string, attributes: Attributes, ratio: number): boolean {
   const id = oneOfMany.map((name) => attributes[name]).find((one) => typeof one === 'string');
   return id === undefined || shareOf(traceId, id) < ratio;
 }
 
-/** Records every span; those that are not sampled are exported only if they fail. */
-export function detailSampler(ratio: number): Sampler {
-  return {
-    shouldSample(
-      _context: Context,
-      traceId: string,
-      _name: string,
-      _kind: SpanKind,
-      attributes: Attributes,
-      _links: Link[],
-    ) {
-      const sampled = isSampled(traceId, attributes, ratio);
-      return { decision: sampled ? SamplingDecision.RECORD_AND_SAMPLED : SamplingDecision.RECORD };
-    },
-    toString: () => `detailSampler(${ratio})`,
-  };
-}
-
 /**
- * Passes on what is sampled, and what has failed. A sampled detail that has not failed stands for others: Application
- * Insights multiplies it by the rate in `_MS.sampleRate`.
+ * Says of a sampled detail for how many it stands: Application Insights multiplies by `_MS.sampleRate`. One that has failed, and one
+ * that began a trace, stand for themselves.
  */
-export function keepFailures(next: SpanProcessor, ratio: number): SpanProcessor {
+export function withRate(next: SpanProcessor, ratio: number): SpanProcessor {
   return {
     onStart: (span: Span, parent: Context) => next.onStart(span, parent),
     onEnd(span) {
-      if (span.status.code === failed) next.onEnd(sampledView(span));
-      else if (isSampledSpan(span)) next.onEnd(isDetail(span) && ratio < 1 ? ratedView(span, ratio) : span);
+      const isSample = span.status.code !== failed && span.parentSpanContext !== undefined && isDetail(span);
+      next.onEnd(isSample && ratio < 1 ? ratedView(span, ratio) : span);
     },
     forceFlush: () => next.forceFlush(),
     shutdown: () => next.shutdown(),
   };
 }
 
-function isSampledSpan(span: ReadableSpan): boolean {
-  return (span.spanContext().traceFlags & TraceFlags.SAMPLED) !== 0;
-}
-
 function isDetail({ attributes }: ReadableSpan): boolean {
   return oneOfMany.some((name) => name in attributes);
-}
-
-/** The span as one that is sampled: processors pass over the others. */
-function sampledView(span: ReadableSpan): ReadableSpan {
-  if (isSampledSpan(span)) return span;
-  const context = { ...span.spanContext(), traceFlags: TraceFlags.SAMPLED };
-  return Object.create(span, { spanContext: { value: () => context } }) as ReadableSpan;
 }
 
 function ratedView(span: ReadableSpan, ratio: number): ReadableSpan {

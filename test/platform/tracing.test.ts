@@ -102,19 +102,74 @@ describe('with a tracer', () => {
 
   test('a sampled detail says for how many it stands; one that has failed stands for itself', async () => {
     const { finish } = await record({ sample: 0.5 });
-    for (let n = 0; n < 40; n++) {
-      const attributes = { 'invoice.id': `${n}` };
-      const failed = n % 2 === 0 ? 'declined' : undefined;
-      await inSpan(
-        'pay invoice',
-        { attributes },
-        async () => {},
-        () => ({ failed }),
-      );
-    }
-    const spans = await finish();
+    await inSpan('pay batch', {}, async () => {
+      for (let n = 0; n < 40; n++) {
+        const attributes = { 'invoice.id': `${n}` };
+        const failed = n % 2 === 0 ? 'declined' : undefined;
+        await inSpan(
+          'pay invoice',
+          { attributes },
+          async () => {},
+          () => ({ failed }),
+        );
+      }
+    });
+    const spans = (await finish()).filter(({ name }) => name === 'pay invoice');
     const rates = new Set(spans.map((span) => `${span.failed} ${String(span.attributes['_MS.sampleRate'])}`));
     expect(rates).toEqual(new Set(['declined undefined', 'undefined 50']));
     expect(spans.filter(({ failed }) => failed !== undefined)).toHaveLength(20);
+  });
+
+  test('a detail that is not sampled leaves its place to the span around it, and nothing on it', async () => {
+    const { finish } = await record({ sample: 0 });
+    const stored = await inSpan('pay batch', {}, () =>
+      inSpan('pay invoice', { attributes: { 'invoice.id': 'i' } }, async () => {
+        await new Promise((resolve) => setTimeout(resolve, 1));
+        noteInSpan({ 'payment.call_ms': 40 });
+        return activeTrace();
+      }),
+    );
+    const [batch, ...others] = await finish();
+    expect(others).toEqual([]);
+    expect(batch?.attributes).toEqual({});
+    expect(stored.traceparent).toBe(`00-${batch?.traceId}-${batch?.spanId}-00`);
+  });
+
+  test('if it fails, its span is made late, with all that is known of it and the time at which it began', async () => {
+    const { finish } = await record({ sample: 0 });
+    const before = Date.now();
+    await inSpan(
+      'pay invoice',
+      { attributes: { 'invoice.id': 'i' }, parent: carried, links: [host] },
+      async () => {
+        await inSpan('call', {}, async () => noteInSpan({ inner: true }));
+        noteInSpan({ 'payment.call_ms': 40 });
+        await new Promise((resolve) => setTimeout(resolve, 20));
+        throw new RangeError();
+      },
+    ).catch(() => undefined);
+    const [inner, late] = await finish();
+    expect(inner?.attributes).toEqual({ inner: true });
+    expect(late).toMatchObject({
+      name: 'pay invoice',
+      failed: 'RangeError',
+      attributes: { 'invoice.id': 'i', 'payment.call_ms': 40, 'error.type': 'RangeError' },
+      traceId: parseTraceparent(carried)?.traceId,
+      parentSpanId: parseTraceparent(carried)?.spanId,
+      links: [parseTraceparent(host)?.traceId],
+    });
+    expect(late?.startedAt).toBeGreaterThanOrEqual(before);
+    expect(late?.endedAt).toBeGreaterThanOrEqual((late?.startedAt ?? 0) + 15);
+  });
+
+  test('a detail without a span around it starts a trace, to which its late span belongs', async () => {
+    const { finish } = await record({ sample: 0 });
+    let stored: string | undefined;
+    await inSpan('work item', { attributes: { 'work_item.resource': 'i' } }, async () => {
+      stored = activeTrace().traceparent;
+      throw new Error();
+    }).catch(() => undefined);
+    const [late] = await finish();
+    expect(parseTraceparent(stored ?? '')?.traceId).toBe(late?.traceId);
   });
 });

@@ -22,8 +22,15 @@ export async function recordSpans({ sample = 1 }: { sample?: number } = {}) {
         parentSpanId: span.parentSpanContext?.spanId,
         attributes: span.attributes,
         links: span.links.map((link) => link.context.traceId),
+        startedAt: millisecondsOf(span.startTime),
+        endedAt: millisecondsOf(span.endTime),
         failed: span.status.code === 2 ? span.status.message : undefined,
       }));
     },
   };
+}
+
+/** Since 1970. */
+function millisecondsOf([seconds, nanoseconds]: readonly [number, number]): number {
+  return seconds * 1_000 + nanoseconds / 1e6;
 }
