@@ -41,7 +41,7 @@ export interface WatchedPage extends AsyncDisposable {
 
 export async function watchedPage(
   browser: Browser,
-  { address }: DashboardStack,
+  { address }: Pick<DashboardStack, 'address'>,
   { width = 1280, scheme = 'light', signedOut = false }: Look = {},
 ): Promise<WatchedPage> {
   const context = await browser.newContext({
