@@ -1,7 +1,7 @@
 import type { ServiceBusClient, ServiceBusReceivedMessage, ServiceBusReceiver } from '@azure/service-bus';
 import { isPoisonId } from '../workItems/poison.ts';
-import { defaultPassLimits, idOf, type PassedQueue, type PassLimits } from './deadLetterPass.ts';
 import type { DeadLetterSource } from './deadLetters.ts';
+import { defaultPassLimits, idOf, type PassedQueue, type PassLimits } from './serviceBusPass.ts';
 import { discardFrom, redriveFrom } from './serviceBusRedrive.ts';
 
 /** Milliseconds. Opening a connection that swallows everything takes the client a minute. */

@@ -1,5 +1,6 @@
 import type { ServiceBusReceivedMessage, ServiceBusSender } from '@azure/service-bus';
 import { traceProperties, traceparentIn } from '../platform/traceparent.ts';
+import type { Moved } from './deadLetters.ts';
 import {
   idOf,
   ignored,
@@ -7,8 +8,7 @@ import {
   type PassLimits,
   passThrough,
   requestTimeoutMs,
-} from './deadLetterPass.ts';
-import type { Moved } from './deadLetters.ts';
+} from './serviceBusPass.ts';
 
 /**
  * Sends the dead letters with the given ids to their queue again, every one if several have the same id. Yields each as soon

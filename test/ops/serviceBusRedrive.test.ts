@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { messagePieces, movePiece } from '../../src/ops/bulk/bulkMessages.ts';
-import { defaultPassLimits } from '../../src/ops/deadLetterPass.ts';
 import type { DeadLetterSource } from '../../src/ops/deadLetters.ts';
 import { serviceBusDeadLetters } from '../../src/ops/serviceBusDeadLetters.ts';
+import { defaultPassLimits } from '../../src/ops/serviceBusPass.ts';
 import { type Counts, Pause } from '../../src/runs/job.ts';
 import { addCounts } from '../../src/runs/runRecord.ts';
 import { idsMoved } from '../support/movedLetters.ts';
