@@ -64,7 +64,7 @@ test.each([
   const found = await Promise.all(
     [containers.one, containers.several].map(async (container) => {
       const { resources } = await container.items.query<unknown>(query, { maxItemCount: 3 }).fetchAll();
-      return resources.map((one) => (typeof one === 'number' ? one : (one as { id: string }).id)).sort();
+      return resources.map((one) => (typeof one === 'number' ? `${one}` : (one as { id: string }).id)).sort();
     }),
   );
   expect(found[1]).toEqual(found[0]);
