@@ -21,7 +21,14 @@ import { type DataOperation, isWrite } from './operation.ts';
 import { feedAnswer, pageOf } from './pages.ts';
 import { createConditionCheck } from './patchCondition.ts';
 import { parsePatch } from './patchRequest.ts';
-import { mustMerge, notServedByGateway, parseQuery, queryToJson, requireCrossPartition } from './queries.ts';
+import {
+  mustMerge,
+  notServedByGateway,
+  parseQuery,
+  queryToJson,
+  rangesToAsk,
+  requireCrossPartition,
+} from './queries.ts';
 import type { Range } from './ranges.ts';
 import { queryCharge } from './requestCharge.ts';
 import { partitionOf, rangeOfRequest, requiredPartition, requireSession, scopeOf } from './requestScope.ts';
@@ -84,7 +91,7 @@ export function createDataPlane(db: DatabaseSync, now: () => number) {
       case 'query':
         return runQuery(container, request, range);
       case 'readFeed':
-        return pageOf(container, request, range, (place) => {
+        return pageOf(container, request, { range, asked: container.ranges.all }, (place) => {
           const page = readFeed(db, source(container, headers, place.range), place.continuation);
           return { ...page, json: page.docs };
         });
@@ -104,10 +111,10 @@ export function createDataPlane(db: DatabaseSync, now: () => number) {
     const query = parseQuery(body);
     if (partitionOf(headers, container) === undefined) {
       requireCrossPartition(headers);
-      if (range === undefined && mustMerge(query.query))
-        throw notServedByGateway(query, container.ranges.all.length);
+      if (range === undefined && mustMerge(query.query)) throw notServedByGateway(query, container);
     }
-    return pageOf(container, request, range, (place) => {
+    const asked = range === undefined ? rangesToAsk(query, container) : [range];
+    return pageOf(container, request, { range, asked }, (place) => {
       const { partition, now: nowSeconds, pageSize } = source(container, headers, place.range);
       const page = queryToJson(
         db,

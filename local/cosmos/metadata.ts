@@ -59,9 +59,7 @@ export function createMetadata(catalog: Catalog, multipleWriteLocations: boolean
         );
       }
       case 'queryPlan':
-        return planAnswer(
-          plan(parseQuery(request.body), catalog.owner(database, container).ranges.all.length),
-        );
+        return planAnswer(plan(parseQuery(request.body), catalog.owner(database, container)));
     }
   };
 }

@@ -1,9 +1,12 @@
 import type { IncomingHttpHeaders } from 'node:http';
+import type { Container } from './container.ts';
+import { effectivePartitionKey } from './effectivePartitionKey.ts';
 import { badRequest, CosmosError, notCovered, subStatus } from './errors.ts';
 import { isObject, parseObject } from './json.ts';
 import { isTrue } from './operation.ts';
 import { BadQuery, UnsupportedQuery } from './query/errors.ts';
-import { needsMerging, queryPlan, runQueryToJson } from './query/index.ts';
+import { keysOfFilter, needsMerging, queryPlan, runQueryToJson } from './query/index.ts';
+import type { Range } from './ranges.ts';
 
 export interface Query {
   query: string;
@@ -28,8 +31,29 @@ export function parseQuery(text: string): Query {
 
 /** The query engine with the service's errors: 400 for an invalid query, 501 for an unsupported feature. */
 export const queryToJson: typeof runQueryToJson = (...args) => translated(() => runQueryToJson(...args));
-export const plan: typeof queryPlan = (...args) => translated(() => queryPlan(...args));
+export const plan = (query: Query, container: Routed) =>
+  translated(() =>
+    queryPlan(query, { ranges: container.ranges.all.length, keys: keysAskedFor(query, container) }),
+  );
 export const mustMerge: typeof needsMerging = (text) => translated(() => needsMerging(text));
+
+type Routed = Pick<Container, 'ranges' | 'partitionKey'>;
+
+/** The ranges that can hold results, in order: those of the partition keys to which the filter limits the query, or all. */
+export function rangesToAsk(query: Query, container: Routed): readonly Range[] {
+  const keys = keysAskedFor(query, container);
+  const { all } = container.ranges;
+  return keys === undefined ? all : all.filter(({ min, max }) => keys.some((key) => key >= min && key < max));
+}
+
+/** Effective partition keys. Undefined if the filter leaves all, if the key is hierarchical, or if there is one range anyway. */
+function keysAskedFor(query: Query, { ranges, partitionKey }: Routed): string[] | undefined {
+  const [path, ...deeper] = partitionKey.paths;
+  if (ranges.all.length === 1 || path === undefined || deeper.length > 0) return undefined;
+  const given = new Map(query.parameters.map(({ name, value }) => [name, value]));
+  const keys = translated(() => keysOfFilter(query.query, given, path));
+  return keys?.map((key) => effectivePartitionKey([key]));
+}
 
 function translated<T>(run: () => T): T {
   try {
@@ -51,14 +75,14 @@ export function requireCrossPartition(headers: IncomingHttpHeaders): void {
 }
 
 /** The refusal on which the SDK falls back to the query plan. It has the plan in it. */
-export function notServedByGateway(query: Query, ranges: number): CosmosError {
+export function notServedByGateway(query: Query, container: Routed): CosmosError {
   return new CosmosError(
     400,
     'The provided cross partition query can not be directly served by the gateway. This is a first chance (internal) ' +
       'exception that all newer clients will know how to handle gracefully.',
     {
       subStatus: subStatus.crossPartitionQueryNotServable,
-      info: JSON.stringify(plan(query, ranges)),
+      info: JSON.stringify(plan(query, container)),
     },
   );
 }

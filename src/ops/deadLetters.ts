@@ -17,6 +17,13 @@ export interface Discarded {
   by: string;
 }
 
+/** What came of a message that was asked for. One that is not there comes to nothing. */
+export type Moved =
+  /** It was sent again, or is gone for good. */
+  | { kind: 'moved'; id: string }
+  /** It is still there. `why` says what kept it, and what to do. */
+  | { kind: 'left'; id: string; why: string };
+
 /** Where messages that were given up end up, and from which they can be sent again or thrown away. */
 export interface DeadLetterSource {
   name: string;
@@ -24,10 +31,10 @@ export interface DeadLetterSource {
   list(limit: number, behind?: string): Promise<DeadLetter[]>;
   /** Whether an id can be one of this source: it saves searching the others. */
   owns(id: string): boolean;
-  /** Sends those with these ids again, and yields each id once it is sent: a later failure undoes nothing. */
-  redrive(ids: ReadonlySet<string>): AsyncIterable<string>;
-  /** Throws those with these ids away, and yields each id once it is gone. */
-  discard(ids: ReadonlySet<string>, why: Discarded): AsyncIterable<string>;
+  /** Sends those with these ids again, and yields each once it is sent: a later failure undoes nothing. */
+  redrive(ids: ReadonlySet<string>): AsyncIterable<Moved>;
+  /** Throws those with these ids away, and yields each once it is gone. */
+  discard(ids: ReadonlySet<string>, why: Discarded): AsyncIterable<Moved>;
 }
 
 /** What narrows a list of dead letters. What is absent does not matter. */

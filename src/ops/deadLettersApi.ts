@@ -9,6 +9,7 @@ import {
   type DeadLetterSource,
   deadLettersOf,
   isAskedFor,
+  type Moved,
 } from './deadLetters.ts';
 import type { OpsRequest, OpsResponse } from './http.ts';
 import { timeField } from './invoiceQuery.ts';
@@ -92,21 +93,21 @@ export const redriveSchema = z.strictObject({ ids: idsSchema, reason: reasonSche
 export const discardSchema = z.strictObject({ ids: idsSchema, reason: reasonSchema });
 
 /**
- * `POST ops/dead-letters/redrive` `{ids, reason?}`: sends those messages again. The answer names those that were not there.
- * Each is audited as soon as it is sent; if a source fails after that, the answer is a problem that names what was sent.
+ * `POST ops/dead-letters/redrive` `{ids, reason?}`: sends those messages again. The answer names those that were not there,
+ * and says of those that are there, but out of reach, why. Each is audited as soon as it is sent; if a source fails after that, the answer is a problem that names what was sent.
  */
 export async function redriveDeadLetters(request: OpsRequest, parts: Parts): Promise<OpsResponse> {
   const asked = await readBody(request, redriveSchema);
   if (!asked.ok) return asked.response;
   const { ids, reason } = asked.value;
   const wanted = new Set(ids);
-  const { done, failures } = await ofEach(parts, wanted, {
+  const { done, failures, others } = await ofEach(parts, wanted, {
     action: 'redrive dead letter',
     reason,
     act: (source, own) => source.redrive(own),
   });
   if (failures.length > 0) return failed('sent again', done, failures);
-  return { jsonBody: { redriven: done, notFound: [...wanted].filter((id) => !done.includes(id)) } };
+  return { jsonBody: { redriven: done, ...others } };
 }
 
 /** `POST ops/dead-letters/discard` `{ids, reason}`: throws those messages away for good. Audited one by one, as above. */
@@ -115,13 +116,20 @@ export async function discardDeadLetters(request: OpsRequest, parts: Parts): Pro
   if (!asked.ok) return asked.response;
   const { ids, reason } = asked.value;
   const wanted = new Set(ids);
-  const { done, failures } = await ofEach(parts, wanted, {
+  const { done, failures, others } = await ofEach(parts, wanted, {
     action: 'discard dead letter',
     reason,
     act: (source, own) => source.discard(own, { reason, by: parts.actor }),
   });
   if (failures.length > 0) return failed('discarded', done, failures);
-  return { jsonBody: { discarded: done, notFound: [...wanted].filter((id) => !done.includes(id)) } };
+  return { jsonBody: { discarded: done, ...others } };
+}
+
+interface Outcome {
+  done: string[];
+  failures: string[];
+  /** What the answer says of the other ids. */
+  others: { notFound: string[]; left?: { id: string; why: string }[] };
 }
 
 /** Does something to the dead letters of each source, side by side, and audits each one that is done. */
@@ -135,17 +143,23 @@ async function ofEach(
   }: {
     action: string;
     reason: string | undefined;
-    act: (source: DeadLetterSource, own: ReadonlySet<string>) => AsyncIterable<string>;
+    act: (source: DeadLetterSource, own: ReadonlySet<string>) => AsyncIterable<Moved>;
   },
-): Promise<{ done: string[]; failures: string[] }> {
+): Promise<Outcome> {
   const done = new Set<string>();
+  const left = new Map<string, string>();
   const failures: string[] = [];
   await Promise.all(
     deadLetters.map(async (source) => {
       const own = new Set([...ids].filter((id) => source.owns(id)));
       if (own.size === 0) return;
       try {
-        for await (const target of act(source, own)) {
+        for await (const moved of act(source, own)) {
+          const { id: target } = moved;
+          if (moved.kind === 'left') {
+            left.set(target, moved.why);
+            continue;
+          }
           done.add(target);
           await audit.append({
             actor,
@@ -159,7 +173,9 @@ async function ofEach(
       }
     }),
   );
-  return { done: [...ids].filter((id) => done.has(id)), failures };
+  const notFound = [...ids].filter((id) => !done.has(id) && !left.has(id));
+  const whyLeft = left.size === 0 ? {} : { left: [...left].map(([id, why]) => ({ id, why })) };
+  return { done: [...ids].filter((id) => done.has(id)), failures, others: { notFound, ...whyLeft } };
 }
 
 function failed(what: string, done: readonly string[], failures: readonly string[]): OpsResponse {

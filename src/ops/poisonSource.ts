@@ -23,12 +23,12 @@ export function poisonSource(
     },
     async *redrive(ids) {
       for (const item of await poison.find([...ids])) {
-        if (await poison.redrive(item, queue.send)) yield item.id;
+        if (await poison.redrive(item, queue.send)) yield { kind: 'moved', id: item.id };
       }
     },
     async *discard(ids, why) {
       for (const item of await poison.find([...ids])) {
-        if (await poison.discard(item, why)) yield item.id;
+        if (await poison.discard(item, why)) yield { kind: 'moved', id: item.id };
       }
     },
   };

@@ -1,10 +1,12 @@
-import type { ServiceBusClient, ServiceBusReceivedMessage } from '@azure/service-bus';
+import type { ServiceBusClient, ServiceBusReceivedMessage, ServiceBusReceiver } from '@azure/service-bus';
 import { isPoisonId } from '../workItems/poison.ts';
 import type { DeadLetterSource } from './deadLetters.ts';
-import { defaultPassLimits, discardFrom, idOf, type PassLimits, redriveFrom } from './serviceBusRedrive.ts';
+import { defaultPassLimits, idOf, type PassedQueue, type PassLimits } from './serviceBusPass.ts';
+import { discardFrom, redriveFrom } from './serviceBusRedrive.ts';
 
 /** Milliseconds. Opening a connection that swallows everything takes the client a minute. */
 const peekTimeoutMs = 15_000;
+const peekAtOnce = 250;
 
 /** The dead-letter queue of a Service Bus queue. */
 export function serviceBusDeadLetters(
@@ -12,25 +14,58 @@ export function serviceBusDeadLetters(
   queue: string,
   limits: PassLimits = defaultPassLimits,
 ): DeadLetterSource {
-  const receiver = () => client.createReceiver(queue, { subQueueType: 'deadLetter' });
+  const deadLetter = { subQueueType: 'deadLetter' } as const;
+  const passed: PassedQueue = {
+    // No renewals: a pass is over before its first lock ends, and thousands of timers would be kept for nothing.
+    openReceiver: () =>
+      client.createReceiver(queue, {
+        ...deadLetter,
+        skipParsingBodyAsJson: true,
+        maxAutoLockRenewalDurationInMs: 0,
+      }),
+    async *peeked() {
+      const receiver = client.createReceiver(queue, { ...deadLetter, skipParsingBodyAsJson: true });
+      try {
+        let behind: string | undefined;
+        for (;;) {
+          const messages = await peek(receiver, peekAtOnce, behind);
+          if (messages.length === 0) return;
+          yield* messages;
+          behind = messages.at(-1)?.sequenceNumber?.toString();
+        }
+      } finally {
+        await receiver.close();
+      }
+    },
+  };
   // A client goes on peeking where it stopped, even through another receiver: once it has seen a message it has to be told
   // to begin at zero.
   let beginning: ServiceBusReceivedMessage['sequenceNumber'];
+
+  async function peek(
+    receiver: Pick<ServiceBusReceiver, 'peekMessages'>,
+    limit: number,
+    behind?: string,
+  ): Promise<ServiceBusReceivedMessage[]> {
+    const bound = () => ({ abortSignal: AbortSignal.timeout(peekTimeoutMs) });
+    if (beginning === undefined) {
+      const [message] = await receiver.peekMessages(1, bound());
+      const seen = message?.sequenceNumber;
+      // Another call may have moved the client on meanwhile, and knows the number.
+      beginning ??= seen?.subtract(seen);
+      if (beginning === undefined) return [];
+    }
+    const fromSequenceNumber = behind === undefined ? beginning : beginning.add(behind).add(1);
+    return receiver.peekMessages(limit, { fromSequenceNumber, ...bound() });
+  }
+
   return {
     name: queue,
     owns: (id) => !isPoisonId(id),
     async list(limit, behind) {
-      const receiving = receiver();
-      const bound = () => ({ abortSignal: AbortSignal.timeout(peekTimeoutMs) });
+      const receiver = client.createReceiver(queue, deadLetter);
       try {
-        if (beginning === undefined) {
-          const [message] = await receiving.peekMessages(1, bound());
-          const seen = message?.sequenceNumber;
-          if (seen === undefined) return [];
-          beginning = seen.subtract(seen);
-        }
-        const fromSequenceNumber = behind === undefined ? beginning : beginning.add(behind).add(1);
-        const messages = await receiving.peekMessages(limit, { fromSequenceNumber, ...bound() });
+        const messages = await peek(receiver, limit, behind);
         return messages.map((message) => ({
           id: idOf(message),
           source: queue,
@@ -40,26 +75,18 @@ export function serviceBusDeadLetters(
           place: message.sequenceNumber?.toString() ?? '',
         }));
       } finally {
-        await receiving.close();
+        await receiver.close();
       }
     },
     async *redrive(ids) {
-      const receiving = receiver();
       const sender = client.createSender(queue);
       try {
-        yield* redriveFrom({ receiver: receiving, sender, limits }, ids);
+        yield* redriveFrom({ queue: passed, sender, limits }, ids);
       } finally {
-        await Promise.all([receiving.close(), sender.close()]);
+        await sender.close();
       }
     },
-    async *discard(ids) {
-      const receiving = receiver();
-      try {
-        yield* discardFrom({ receiver: receiving, limits }, ids);
-      } finally {
-        await receiving.close();
-      }
-    },
+    discard: (ids) => discardFrom({ queue: passed, limits }, ids),
   };
 }
 

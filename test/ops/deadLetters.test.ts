@@ -11,6 +11,7 @@ import { systemClock } from '../../src/platform/clock.ts';
 import { cosmosPoisonStore } from '../../src/workItems/cosmosPoisonStore.ts';
 import { poisonItems } from '../../src/workItems/poison.ts';
 import { defineStage } from '../../src/workItems/workItem.ts';
+import { idsMoved, moved } from '../support/movedLetters.ts';
 import { aRequest, bodyOf } from '../support/opsForTests.ts';
 import { type PayonceCosmos, payonceCosmos } from '../support/payonceCosmos.ts';
 import { type ServiceBusForTests, serviceBusForTests } from '../support/serviceBusForTests.ts';
@@ -20,8 +21,7 @@ const stamp = defineStage({
   input: z.strictObject({ text: z.string() }),
   handle: async () => ({}),
 });
-const redriven = (source: DeadLetterSource, ...ids: string[]) =>
-  Array.fromAsync(source.redrive(new Set(ids)));
+const redriven = (source: DeadLetterSource, ...ids: string[]) => idsMoved(source.redrive(new Set(ids)));
 const item = (resourceId: string) => ({ resourceId, stage: 'stamp', input: { text: 'ü' } });
 
 /** The caller, as opsApi names them. */
@@ -102,7 +102,7 @@ describe('poison work items', () => {
     const { items, source, received } = await poison();
     await items.record(item('f'), 'm8');
     const discard = () =>
-      Array.fromAsync(source.discard(new Set(['poison:m8', 'poison:none']), { by: 'ada', reason: 'a test' }));
+      idsMoved(source.discard(new Set(['poison:m8', 'poison:none']), { by: 'ada', reason: 'a test' }));
     expect(await discard()).toEqual(['poison:m8']);
     expect(await discard()).toEqual([]);
     expect(await find(source, 'poison:m8')).toBeUndefined();
@@ -184,7 +184,7 @@ describe('the dead-letter queue of Service Bus', () => {
 
   test('a discarded message is gone for good; the rest stays', async () => {
     const why = { by: 'ada', reason: 'a test' };
-    expect(await Array.fromAsync(source.discard(new Set(['c', 'none']), why))).toEqual(['c']);
+    expect(await idsMoved(source.discard(new Set(['c', 'none']), why))).toEqual(['c']);
     expect(await bus.stats('commands')).toMatchObject({ deadLettered: 1, active: 1 });
     expect((await source.list(10)).map(({ id }) => id)).toEqual(['a']);
   });
@@ -207,10 +207,10 @@ describe('the calls', () => {
         })),
     owns: (id) => ids.includes(id),
     async *redrive(wanted) {
-      yield* ids.filter((id) => wanted.has(id));
+      yield* moved(ids.filter((id) => wanted.has(id)));
     },
     async *discard(wanted) {
-      yield* ids.filter((id) => wanted.has(id));
+      yield* moved(ids.filter((id) => wanted.has(id)));
     },
   });
   const audited: object[] = [];
@@ -329,12 +329,31 @@ describe('the calls', () => {
     );
   });
 
+  test('what is there, but out of reach, is named with the reason, and not audited', async () => {
+    audited.length = 0;
+    const locked: DeadLetterSource = {
+      ...source('q5', ['a', 'b']),
+      async *redrive() {
+        yield { kind: 'moved', id: 'a' };
+        yield { kind: 'left', id: 'b', why: 'another receiver has it locked' };
+      },
+    };
+    const request = aRequest({ method: 'POST', body: { ids: ['a', 'b', 'x'] } });
+    expect(bodyOf(await redriveDeadLetters(request, { ...parts, deadLetters: [locked], actor }))).toEqual({
+      redriven: ['a'],
+      notFound: ['x'],
+      left: [{ id: 'b', why: 'another receiver has it locked' }],
+    });
+    expect(audited).toEqual([expect.objectContaining({ target: 'a' })]);
+    audited.length = 0;
+  });
+
   test('messages sent before a failure are audited, and the answer names them and the failure', async () => {
     audited.length = 0;
     const failing: DeadLetterSource = {
       ...source('q3', ['a', 'b']),
       async *redrive() {
-        yield 'a';
+        yield* moved(['a']);
         throw new Error('the broker is away');
       },
     };
@@ -358,7 +377,7 @@ describe('the calls', () => {
       async *redrive() {
         for (const id of ['a', 'b']) {
           sent.push(id);
-          yield id;
+          yield* moved([id]);
         }
       },
     };

@@ -1,14 +1,30 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { messagePieces, movePiece } from '../../src/ops/bulk/bulkMessages.ts';
 import type { DeadLetterSource } from '../../src/ops/deadLetters.ts';
 import { serviceBusDeadLetters } from '../../src/ops/serviceBusDeadLetters.ts';
-import { defaultPassLimits } from '../../src/ops/serviceBusRedrive.ts';
+import { defaultPassLimits } from '../../src/ops/serviceBusPass.ts';
+import { type Counts, Pause } from '../../src/runs/job.ts';
+import { addCounts } from '../../src/runs/runRecord.ts';
+import { idsMoved } from '../support/movedLetters.ts';
 import { type ServiceBusForTests, serviceBusForTests } from '../support/serviceBusForTests.ts';
 
-const names = ['locks', 'capped', 'twice', 'often', 'halfway'];
+const names = [
+  'locks',
+  'capped',
+  'unknown',
+  'elsewhere',
+  'deferred',
+  'twice',
+  'often',
+  'halfway',
+  'deep',
+  'bulk',
+];
 let bus: ServiceBusForTests;
 beforeAll(async () => {
-  bus = await serviceBusForTests(Object.fromEntries(names.map((name) => [name, {}])));
+  const properties = { DeadLetteringOnMessageExpiration: true };
+  bus = await serviceBusForTests(Object.fromEntries(names.map((name) => [name, properties])));
 });
 afterAll(() => bus[Symbol.asyncDispose]());
 
@@ -29,13 +45,25 @@ async function deadLetterAll(queue: string): Promise<string[]> {
   return messages.map(({ messageId }) => String(messageId));
 }
 
-const redriven = (source: DeadLetterSource, ...ids: string[]) =>
-  Array.fromAsync(source.redrive(new Set(ids)));
+const redriven = (source: DeadLetterSource, ...ids: string[]) => idsMoved(source.redrive(new Set(ids)));
+
+/** Sends thousands of messages that expire at once, which makes them dead letters. */
+async function expired(queue: string, ids: readonly string[]): Promise<void> {
+  const sender = bus.client.createSender(queue);
+  for (let from = 0; from < ids.length; from += 500) {
+    const some = ids.slice(from, from + 500);
+    await sender.sendMessages(some.map((messageId) => ({ messageId, body: {}, timeToLive: 1_000 })));
+  }
+  await sender.close();
+  bus.clock.advance(2_000);
+}
+
+const numbered = (prefix: string, count: number) => Array.from({ length: count }, (_, n) => `${prefix}${n}`);
 
 test('locks that expire during a pass do not affect what was sent', async () => {
   await deadLettered('locks', 'a', 'b', 'c', 'd');
   const sent: string[] = [];
-  for await (const id of serviceBusDeadLetters(bus.client, 'locks').redrive(new Set(['b', 'c']))) {
+  for await (const { id } of serviceBusDeadLetters(bus.client, 'locks').redrive(new Set(['b', 'c']))) {
     sent.push(id);
     bus.clock.advance(61_000);
   }
@@ -43,13 +71,83 @@ test('locks that expire during a pass do not affect what was sent', async () => 
   expect(await bus.stats('locks')).toMatchObject({ active: 2 });
 });
 
-test.concurrent('an unknown id costs one pass, and the messages passed over can be received again', async () => {
-  await deadLettered('capped', ...Array.from({ length: 8 }, (_, n) => `m${n}`));
-  const source = serviceBusDeadLetters(bus.client, 'capped', { ...defaultPassLimits, mostReceived: 5 });
-  expect(await redriven(source, 'nobody')).toEqual([]);
-  expect(await bus.stats('capped')).toMatchObject({ deadLettered: 8, active: 0 });
+test('one message behind 5,000 others is redriven, and none of those stays locked', async () => {
+  await expired('deep', numbered('f', 5_000));
+  await deadLettered('deep', 'wanted');
+  const source = serviceBusDeadLetters(bus.client, 'deep');
+  expect(await redriven(source, 'wanted')).toEqual(['wanted']);
   // The broker's clock stands still: a message that was not abandoned would stay locked for ever.
-  expect(await redriven(source, 'm4')).toEqual(['m4']);
+  expect(await redriven(source, 'f4999', 'f0')).toEqual(['f0', 'f4999']);
+  expect(await bus.stats('deep')).toMatchObject({ active: 3, deadLettered: 4_998 });
+}, 120_000);
+
+test('a bulk run reaches all that match behind 5,000 others, and ends', async () => {
+  await expired('bulk', numbered('f', 5_000));
+  const after = new Date(bus.clock.now()).toISOString();
+  await expired('bulk', numbered('m', 1_150));
+  const parts = {
+    outbox: {
+      list: () => Promise.reject(new Error('not asked for')),
+      redrive: () => Promise.reject(new Error('not asked for')),
+      discard: () => Promise.reject(new Error('not asked for')),
+    },
+    deadLetters: [serviceBusDeadLetters(bus.client, 'bulk')],
+  };
+  const who = { runId: 'r', actor: 'ada', reason: 'a test', at: '2026-01-01T00:00:00.000Z', again: false };
+  const filter = { from: 'dead-letters' as const, after };
+  let counts: Counts = {};
+  for await (const piece of messagePieces(parts, filter, { runId: 'r', dryRun: false })) {
+    if (piece instanceof Pause) continue;
+    counts = addCounts(counts, await movePiece(parts, 'discard', piece, { ...who, assertHeld() {} }));
+  }
+  expect(counts).toEqual({ discarded: 1_150 });
+  expect(await bus.stats('bulk')).toMatchObject({ active: 0, deadLettered: 5_000 });
+}, 120_000);
+
+test.concurrent('an id that is not there costs a look at the queue, and no lock', async () => {
+  await deadLettered('unknown', ...numbered('m', 8));
+  const before = await bus.stats('unknown');
+  expect(
+    await Array.fromAsync(serviceBusDeadLetters(bus.client, 'unknown').redrive(new Set(['nobody']))),
+  ).toEqual([]);
+  expect(await bus.stats('unknown')).toEqual(before);
+});
+
+test.concurrent('what lies deeper than a pass may go stays, with the reason, and what was passed can be received again', async () => {
+  await deadLettered('capped', ...numbered('m', 8));
+  const source = serviceBusDeadLetters(bus.client, 'capped', { ...defaultPassLimits, mostReceived: 5 });
+  expect(await Array.fromAsync(source.redrive(new Set(['m4', 'm6'])))).toEqual([
+    { kind: 'moved', id: 'm4' },
+    { kind: 'left', id: 'm6', why: expect.stringContaining('not among the first 5 messages') },
+  ]);
+  expect(await bus.stats('capped')).toMatchObject({ deadLettered: 7, active: 1 });
+  expect(await redriven(source, 'm3')).toEqual(['m3']);
+});
+
+test.concurrent('what another receiver has locked stays, with the reason', async () => {
+  await deadLettered('elsewhere', 'a', 'b');
+  const receiver = bus.client.createReceiver('elsewhere', { subQueueType: 'deadLetter' });
+  const [locked] = await receiver.receiveMessages(1, { maxWaitTimeInMs: 2_000 });
+  const source = serviceBusDeadLetters(bus.client, 'elsewhere');
+  expect(await Array.fromAsync(source.redrive(new Set(['a', 'b'])))).toEqual([
+    { kind: 'moved', id: 'b' },
+    { kind: 'left', id: 'a', why: 'another receiver has it locked: try again in a minute' },
+  ]);
+  if (locked !== undefined) await receiver.abandonMessage(locked);
+  await receiver.close();
+  expect(await redriven(source, 'a')).toEqual(['a']);
+});
+
+test.concurrent('a dead letter that somebody deferred is received by its number', async () => {
+  await deadLettered('deferred', 'a', 'b');
+  const receiver = bus.client.createReceiver('deferred', { subQueueType: 'deadLetter' });
+  for (const one of await receiver.receiveMessages(2, { maxWaitTimeInMs: 2_000 }))
+    await receiver.deferMessage(one);
+  await receiver.close();
+  const source = serviceBusDeadLetters(bus.client, 'deferred');
+  expect(await redriven(source, 'b')).toEqual(['b']);
+  expect(await idsMoved(source.discard(new Set(['a']), { by: 'ada', reason: 'a test' }))).toEqual(['a']);
+  expect(await bus.stats('deferred')).toMatchObject({ active: 1, deadLettered: 0 });
 });
 
 test.concurrent('two dead letters with the same id are both redriven, and count as one of the requested ids', async () => {
@@ -77,7 +175,7 @@ test.concurrent('a send that fails halfway leaves the rest unchanged, and what w
   const sent: string[] = [];
   const pass = async () => {
     const ids = new Set(['a', 'b', 'c']);
-    for await (const id of serviceBusDeadLetters(bus.client, 'halfway').redrive(ids)) {
+    for await (const { id } of serviceBusDeadLetters(bus.client, 'halfway').redrive(ids)) {
       sent.push(id);
       await bus.setFault({ kind: 'refuse', operation: 'send', queue: 'halfway' });
     }

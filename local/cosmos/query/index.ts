@@ -8,6 +8,7 @@ import { itemsVisited } from './visited.ts';
 
 export { BadQuery, UnsupportedQuery } from './errors.ts';
 export { needsMerging } from './mergePlan.ts';
+export { keysOfFilter } from './partitionFilter.ts';
 export { queryPlan } from './queryPlan.ts';
 
 export type SqlQuery = { query: string; parameters: { name: string; value: unknown }[] };

@@ -36,6 +36,15 @@ export const deadLettersAnswer = pageOf('deadLetters', deadLetter).extend({
   totalIsExact: z.boolean().exactOptional().describe('False: there may be more'),
 });
 
-export const redrivenAnswer = z.object({ redriven: z.array(z.string()), notFound: z.array(z.string()) });
+/** What became of the ids that were not dealt with. */
+const others = {
+  notFound: z.array(z.string()),
+  left: z
+    .array(z.object({ id: z.string(), why: z.string() }))
+    .exactOptional()
+    .describe('Still there: another receiver has it, or too many others are in front of it'),
+};
 
-export const discardedAnswer = z.object({ discarded: z.array(z.string()), notFound: z.array(z.string()) });
+export const redrivenAnswer = z.object({ redriven: z.array(z.string()), ...others });
+
+export const discardedAnswer = z.object({ discarded: z.array(z.string()), ...others });

@@ -26,7 +26,12 @@ type Piece = InvoicePiece | MessagePiece;
 
 const pieceSchema = z.discriminatedUnion('kind', [
   z.object({ kind: z.literal('invoices'), shard: z.string(), ids: z.array(z.string()) }),
-  z.object({ kind: z.literal('messages'), source: z.string(), ids: z.array(z.string()) }),
+  z.object({
+    kind: z.literal('messages'),
+    source: z.string(),
+    ids: z.array(z.string()),
+    outOfReach: z.literal(true).exactOptional(),
+  }),
 ]);
 
 export interface BulkParts extends MessageParts {
@@ -45,11 +50,11 @@ export function bulkJob(parts: BulkParts): Job {
     groups: [...new Set(Object.values(bulkGroups))],
     keepsPiece: true,
 
-    async *plan(_group, { run }) {
+    async *plan(_group, { run, dryRun }) {
       if (run === undefined) throw new Error('a bulk run needs a request');
       const request = bulkRequestSchema.parse(run.request);
       let left = (request.cap ?? Number.POSITIVE_INFINITY) - changedBy(run.counts);
-      for await (const piece of pieces(request, run)) {
+      for await (const piece of pieces(request, run, dryRun)) {
         if (left <= 0) return;
         if (piece instanceof Pause) {
           yield piece;
@@ -77,7 +82,7 @@ export function bulkJob(parts: BulkParts): Job {
     preview: ({ ids }) => ({ matching: ids.length }),
   });
 
-  function pieces(request: BulkRequest, { runId }: RunSoFar): AsyncIterable<Piece | Pause> {
+  function pieces(request: BulkRequest, { runId }: RunSoFar, dryRun: boolean): AsyncIterable<Piece | Pause> {
     switch (request.action) {
       case 'retry':
         return invoicePieces(invoices, request.filter, (invoice) => canRetry(invoice, iso()));
@@ -85,7 +90,7 @@ export function bulkJob(parts: BulkParts): Job {
         return invoicePieces(invoices, request.filter, () => true);
       case 'redrive':
       case 'discard':
-        return messagePieces(parts, request.filter, runId);
+        return messagePieces(parts, request.filter, { runId, dryRun });
     }
   }
 

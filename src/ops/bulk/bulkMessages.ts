@@ -11,9 +11,13 @@ export interface MessagePiece {
   /** `outbox`, or the name of the queue whose dead letters these are. */
   source: string;
   ids: string[];
+  /** They were tried again and again, and are still there. Nothing more is done with them than to count them. */
+  outOfReach?: true;
 }
 
 const pieceSize = 50;
+/** Each piece of dead letters takes a pass over all that are in front of them: large pieces take few passes. */
+const deadLetterPieceSize = 500;
 /** Messages of the outbox that are changed side by side. */
 const atOnce = 8;
 
@@ -22,13 +26,14 @@ export interface MessageParts {
   deadLetters: readonly DeadLetterSource[];
 }
 
-/** The messages that match and that this run has not redriven yet. */
+/** The messages that match and that this run has not redriven yet. A dry run sees each once. */
 export async function* messagePieces(
   { outbox, deadLetters }: MessageParts,
   filter: MessageFilter,
-  runId: string,
+  { runId, dryRun }: { runId: string; dryRun: boolean },
 ): AsyncGenerator<MessagePiece | Pause> {
   if (filter.from === 'outbox') yield* parkedMessages(outbox, filter, runId);
+  else if (dryRun) yield* matching(deadLetters, filter);
   else yield* givenUp(deadLetters, filter);
 }
 
@@ -70,7 +75,7 @@ async function* parkedMessages(
 const waitMs = 5_000;
 const mostWaits = 30;
 
-/** Passes from the oldest on until nothing is left, or nothing goes any more. */
+/** Passes from the oldest on until nothing is left, or nothing goes any more: then the last piece says what is left. */
 async function* givenUp(
   sources: readonly DeadLetterSource[],
   filter: MessageFilter,
@@ -78,22 +83,33 @@ async function* givenUp(
   let before = Number.POSITIVE_INFINITY;
   for (let waits = 0; waits < mostWaits; ) {
     let found = 0;
-    for (const source of sources) {
-      let ids: string[] = [];
-      for await (const letter of deadLettersOf([source], filter)) {
-        if (!isAskedFor(letter, filter)) continue;
-        found++;
-        ids.push(letter.id);
-        if (ids.length < pieceSize) continue;
-        yield { kind: 'messages', source: source.name, ids };
-        ids = [];
-      }
-      if (ids.length > 0) yield { kind: 'messages', source: source.name, ids };
+    for await (const piece of matching(sources, filter)) {
+      found += piece.ids.length;
+      yield piece;
     }
     if (found === 0) return;
     waits = found < before ? 0 : waits + 1;
     before = found;
     yield new Pause(waits === 0 ? 0 : waitMs);
+  }
+  for await (const piece of matching(sources, filter)) yield { ...piece, outOfReach: true };
+}
+
+/** The dead letters that match, once each, source by source. */
+async function* matching(
+  sources: readonly DeadLetterSource[],
+  filter: MessageFilter,
+): AsyncGenerator<MessagePiece> {
+  for (const source of sources) {
+    let ids: string[] = [];
+    for await (const letter of deadLettersOf([source], filter)) {
+      if (!isAskedFor(letter, filter)) continue;
+      ids.push(letter.id);
+      if (ids.length < deadLetterPieceSize) continue;
+      yield { kind: 'messages', source: source.name, ids };
+      ids = [];
+    }
+    if (ids.length > 0) yield { kind: 'messages', source: source.name, ids };
   }
 }
 
@@ -104,9 +120,10 @@ type Who = OnBehalf & { at: string; again: boolean };
 export async function movePiece(
   parts: MessageParts,
   action: Action,
-  { source, ids }: MessagePiece,
+  { source, ids, outOfReach }: MessagePiece,
   who: Who,
 ): Promise<Counts> {
+  if (outOfReach) return { outOfReach: ids.length };
   const name = action === 'redrive' ? 'redriven' : 'discarded';
   const moved =
     source === 'outbox'
@@ -154,8 +171,8 @@ async function moveGivenUp(
   const wanted = new Set(ids);
   const moved = new Set<string>();
   const moving = action === 'redrive' ? source.redrive(wanted) : source.discard(wanted, { by, reason });
-  for await (const id of moving) {
-    moved.add(id);
+  for await (const one of moving) {
+    if (one.kind === 'moved') moved.add(one.id);
     assertHeld();
   }
   if (!again) return moved.size;

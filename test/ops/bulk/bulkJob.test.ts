@@ -200,6 +200,21 @@ describe('dead letters', () => {
     }
   }, 120_000);
 
+  test('those that are never received end the run, which says how many they are', async () => {
+    world.deadLetters(...ids('near', 7));
+    world.deadLettersOutOfReach(...ids('far', 3));
+    const { record } = await world.run({ action: 'redrive', filter, ...who });
+    expect(record).toMatchObject({ status: 'completed', counts: { redriven: 7, outOfReach: 3 } });
+    world.letters.clear();
+  });
+
+  test('a dry run counts each once', async () => {
+    world.deadLetters(...ids('dry', 620));
+    const { record } = await world.run({ action: 'redrive', filter, ...who }, { dryRun: true });
+    expect(record).toMatchObject({ status: 'completed', counts: { matching: 620 } });
+    world.letters.clear();
+  });
+
   test('are discarded', async () => {
     world.deadLetters(...ids('x', 5));
     const { record, runId } = await world.run({ action: 'discard', filter, ...who });

@@ -18,6 +18,8 @@ import { type PayonceCosmos, payonceCosmos } from '../../support/payonceCosmos.t
 import { virtualLocks } from '../../support/virtualLocks.ts';
 
 const shards = 4;
+const outOfReach = 'OutOfReach';
+
 export const at = '2026-01-02T00:00:00.000Z';
 
 /** The process ended: nothing that it does from here on has an effect. */
@@ -70,15 +72,19 @@ export async function bulkWorld() {
           own.dead = true;
           throw new Killed();
         }
+        if (letters.get(id)?.reason === outOfReach) {
+          yield { kind: 'left', id, why: 'another receiver has it locked' };
+          continue;
+        }
         sent.push(id);
         letters.delete(id);
-        yield id;
+        yield { kind: 'moved', id };
       }
     },
     async *discard(ids) {
       for (const id of [...letters.keys()].filter((one) => ids.has(one))) {
         letters.delete(id);
-        yield id;
+        yield { kind: 'moved', id };
       }
     },
   };
@@ -159,6 +165,12 @@ export async function bulkWorld() {
     deadLetters(...ids: string[]) {
       for (const id of ids) {
         letters.set(id, { id, source: source.name, reason: 'NotABatch', at, body: {}, place: id });
+      }
+    },
+    /** Dead letters that are listed and never received. */
+    deadLettersOutOfReach(...ids: string[]) {
+      for (const id of ids) {
+        letters.set(id, { id, source: source.name, reason: outOfReach, at, body: {}, place: id });
       }
     },
     async audited(

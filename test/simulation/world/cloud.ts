@@ -156,7 +156,7 @@ export function cloudOf(
               await bus('discard', () => {
                 commands.deadLetters = commands.deadLetters.filter((other) => other !== one);
               });
-              yield one.id;
+              yield { kind: 'moved', id: one.id };
             }
           },
           async *redrive(ids) {
@@ -165,7 +165,7 @@ export function cloudOf(
                 commands.repeat(one.text, 0);
                 commands.deadLetters = commands.deadLetters.filter((other) => other !== one);
               });
-              yield one.id;
+              yield { kind: 'moved', id: one.id };
             }
           },
         },

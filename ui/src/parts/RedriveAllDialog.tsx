@@ -36,9 +36,19 @@ export function RedriveAllDialog({ close, done }: { close: () => void; done: () 
 /** Redrives messages and says what came of it. */
 export async function redriven(ids: readonly string[]): Promise<string> {
   let sent = 0;
+  const left: { why: string }[] = [];
   for (let from = 0; from < ids.length; from += atOnce) {
-    sent += (await api.redrive(ids.slice(from, from + atOnce))).redriven.length;
+    const answer = await api.redrive(ids.slice(from, from + atOnce));
+    sent += answer.redriven.length;
+    left.push(...(answer.left ?? []));
   }
-  const gone = ids.length - sent;
-  return `${counted(sent, 'message')} sent again.${gone === 0 ? '' : ` ${gone} no longer there.`}`;
+  const gone = ids.length - sent - left.length;
+  const [first] = left;
+  return [
+    `${counted(sent, 'message')} sent again.`,
+    gone > 0 ? `${gone} no longer there.` : '',
+    first === undefined ? '' : `${left.length} still there: ${first.why}.`,
+  ]
+    .filter((part) => part !== '')
+    .join(' ');
 }
