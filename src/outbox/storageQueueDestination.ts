@@ -74,7 +74,7 @@ const sendTimeoutMs = 10_000;
 
 /**
  * Sends a text to a storage queue, as base64: hosts of releases up to 0.2.0 hand over nothing else.
- * The message becomes visible after `delayMs`, rounded to the second.
+ * The message becomes visible after `delayMs`, rounded up to the second.
  *
  * @throws {RestError} the queue refused the message
  * @throws {AbortError} no answer within `timeoutMs`: the message may have arrived
@@ -89,7 +89,8 @@ export async function sendToQueue(
     // (https://learn.microsoft.com/rest/api/storageservices/put-message), and a trigger that is off for a week must not
     // lose receipts.
     messageTimeToLive: -1,
-    visibilityTimeout: Math.round(delayMs / 1000),
+    // In whole seconds, and never too early: a sender may count on that (src/workItems/sendOnce.ts).
+    visibilityTimeout: Math.ceil(delayMs / 1000),
     abortSignal: AbortSignal.timeout(timeoutMs),
   });
 }

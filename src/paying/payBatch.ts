@@ -1,3 +1,4 @@
+import type { StoreAway } from '../documents/storeAway.ts';
 import type { FollowUps } from '../followUps/followUps.ts';
 import type { EarlierCalls, Starting } from '../invoice/callStart.ts';
 import type { InvoiceStore } from '../invoice/store/invoiceStore.ts';
@@ -60,10 +61,8 @@ export type PayBatch = (batch: PaymentBatch, mayCall?: () => boolean) => Promise
  * have ended that process (invoice/isolation.ts).
  *
  * Calls whose turn did not come within the batch's time go back in one transaction, due at once. So do those that are not
- * made because `mayCall` says no, but to the batch, as never called: its message comes again.
- *
- * A batch rejects with `BatchUnfinished` if `mayCall` said no before every command was called, and with `NoClearAnswer` if
- * the store was away for too long.
+ * made because `mayCall` says no or the store is away, but to the batch, as never called: its message comes again. The batch
+ * then rejects, with `BatchUnfinished` or `StoreAway`.
  */
 export function createPayBatch(parts: PayingParts, policy: PayingPolicy): PayBatch {
   const { invoices, provider, backlog, instance } = parts;
@@ -88,6 +87,7 @@ export function createPayBatch(parts: PayingParts, policy: PayingPolicy): PayBat
       left: 0,
     };
     let notCalled = 0;
+    let away: StoreAway | undefined;
 
     const calledBefore = await payPart(firstPart(batch));
     const repeats = partsToRepeat(batch, calledBefore);
@@ -107,6 +107,7 @@ export function createPayBatch(parts: PayingParts, policy: PayingPolicy): PayBat
         lingerMs,
         settle: (ended) => write(ended, started),
       });
+      if (away !== undefined) throw away;
       return started.calledBefore;
     }
 
@@ -143,6 +144,9 @@ export function createPayBatch(parts: PayingParts, policy: PayingPolicy): PayBat
         case 'lost':
           result.lost++;
           return undefined;
+        case 'storeAway':
+          away ??= resolved.error;
+          return { kind: 'notCalled', command };
         case 'none':
           return resolved.outcome.kind === 'notCalled'
             ? leave(command, part)

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { StoreAway } from '../documents/storeAway.ts';
 import { type Invoice, unknownSince } from '../invoice/invoice.ts';
 import type { InvoiceStore } from '../invoice/store/invoiceStore.ts';
 import type { Instance } from '../platform/instance.ts';
@@ -12,26 +13,37 @@ export type Resolved =
   /** It cannot be charged now, or at all. */
   | { kind: 'none'; outcome: CommandOutcome }
   /** Another claim has the invoice. */
-  | { kind: 'lost' };
+  | { kind: 'lost' }
+  /** The store gave no answer. Nothing was charged. */
+  | { kind: 'storeAway'; error: StoreAway };
 
 /**
  * The command with its payment method: the invoice's own, or the customer's default at the provider. A default is stored
  * with the key before the first call, because a key may never be sent with another method, even if the customer changes
  * theirs meanwhile. The first to store it wins. A delivery that calls again takes what an earlier one has stored, and from
  * its start on the earlier one stores none: so a method that a call was made with is never overlooked.
- *
- * @throws {NoClearAnswer}
  */
 export async function resolveMethod(
-  {
-    invoices,
-    calls,
-    instance: { clock, name: by },
-  }: {
-    invoices: Pick<InvoiceStore, 'find' | 'update'>;
-    calls: Pick<PaymentCalls, 'defaultMethod'>;
-    instance: Pick<Instance, 'clock' | 'name'>;
-  },
+  parts: MethodParts,
+  batchId: string,
+  command: PaymentCommand,
+): Promise<Resolved> {
+  try {
+    return await resolve(parts, batchId, command);
+  } catch (error) {
+    if (error instanceof StoreAway) return { kind: 'storeAway', error };
+    throw error;
+  }
+}
+
+interface MethodParts {
+  invoices: Pick<InvoiceStore, 'find' | 'update'>;
+  calls: Pick<PaymentCalls, 'defaultMethod'>;
+  instance: Pick<Instance, 'clock' | 'name'>;
+}
+
+async function resolve(
+  { invoices, calls, instance: { clock, name: by } }: MethodParts,
   batchId: string,
   command: PaymentCommand,
 ): Promise<Resolved> {

@@ -8,6 +8,9 @@ const forgetEveryMs = 1_000;
 /** How much the two clocks of a process may differ over one delay, in milliseconds, for it to be sure of the time. */
 const clocksDifferMs = 1_000;
 
+/** By how much a queue may show a message too early, in milliseconds: it counts in whole seconds. */
+const earlyMs = 1_000;
+
 interface Sent {
   /** When it was sent, on the monotonic and on the wall clock. */
   at: number;
@@ -22,7 +25,8 @@ interface Sent {
  *
  * A send whose answer is lost leaves two copies, since the message at hand comes again. Each copy would be sent again in turn,
  * and a storage queue detects no duplicates, so that copies would multiply for as long as answers are lost. Like this a process
- * adds about one copy per delay, however many there are. A send that failed is not remembered, so nothing is dropped.
+ * adds about one copy per delay, however many there are. A send that failed is not remembered, so nothing is dropped, and one
+ * that may be visible already no longer counts.
  *
  * A process that was frozen, or whose clock was set, does not know whether the one that it sent has been delivered meanwhile, and
  * perhaps sent again by another process: what it has at hand may be the only copy. So it sends it.
@@ -51,7 +55,7 @@ export function sendOnce(send: SendAgain, clock: Pick<Clock, 'now' | 'monotonic'
   function isOnItsWay({ at, wallAt, delayMs }: Sent): boolean {
     const passedMs = clock.monotonic() - at;
     const differMs = clock.now() - wallAt - passedMs;
-    return passedMs < delayMs && Math.abs(differMs) < clocksDifferMs;
+    return passedMs < delayMs - earlyMs && Math.abs(differMs) < clocksDifferMs;
   }
 
   function forget(): void {

@@ -1,5 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { StoreAway } from '../../src/documents/storeAway.ts';
 import type { PaymentState } from '../../src/invoice/invoice.ts';
+import { maxAttempts } from '../../src/invoice/maxAttempts.ts';
 import { type PaymentBatch, paymentBatchSchema } from '../../src/paying/paymentBatch.ts';
 import type { DefaultMethod } from '../../src/paying/paymentProvider.ts';
 import { type PayingWorld, payingWorld } from '../support/payingWorld.ts';
@@ -181,6 +183,44 @@ describe('a key keeps the method that it was first sent with', () => {
     await pay(await claimAgain());
     expect(await stored()).toMatchObject({ status: 'paid', payment: { method: { id: 'pm_card_visa' } } });
     expect(await charges()).toHaveLength(1);
+  });
+});
+
+describe('a store that gives no answer before the call', () => {
+  const away = () => Promise.reject(new StoreAway('noAnswer', new Error('busy')));
+
+  test('leaves the invoice as never called, however often', async () => {
+    const { batch, stored, charges } = await claimed(await aCustomer('pm_card_visa'));
+    for (let delivery = 1; delivery <= maxAttempts + 1; delivery++)
+      await expect(pay(batch, { invoices: { ...world.invoices, update: away } })).rejects.toThrow(StoreAway);
+    expect(await stored()).toMatchObject({ attempts: 1, claim: { phase: 'claimed', attempt: 1 } });
+    expect(await charges()).toEqual([]);
+    await pay(batch);
+    expect(await stored()).toMatchObject({ status: 'paid' });
+    expect(await charges()).toHaveLength(1);
+  });
+
+  test('takes no call of an earlier delivery back', async () => {
+    const { batch, stored } = await claimed(await aCustomer('pm_card_visa'));
+    const dies = () => Promise.reject(new Error('died'));
+    await expect(pay(batch, { provider: { ...world.provider, charge: dies } })).rejects.toThrow('died');
+    await expect(pay(batch, { invoices: { ...world.invoices, find: away } })).rejects.toThrow(StoreAway);
+    expect(await stored()).toMatchObject({ attempts: 1, claim: { phase: 'calling', attempt: 1 } });
+  });
+
+  test('holds up no other invoice of the batch', async () => {
+    const { batch, shard, ids } = await world.claimedBatch(3);
+    const commands = batch.commands.map((command, place) => {
+      const { paymentMethod: _, ...unnamed } = command;
+      return place === 0 ? unnamed : command;
+    });
+    const defaultMethod = async () => ({ kind: 'method', id: 'pm_card_visa' }) as const;
+    const paying = pay(
+      { ...batch, commands },
+      { invoices: { ...world.invoices, update: away }, provider: { ...world.provider, defaultMethod } },
+    );
+    await expect(paying).rejects.toThrow(StoreAway);
+    expect((await world.stored(shard, ids)).map(({ status }) => status)).toEqual(['claimed', 'paid', 'paid']);
   });
 });
 

@@ -111,11 +111,18 @@ export async function simulate(plan: Plan, options: SimulationOptions = {}): Pro
     },
   });
   let events = 0;
+  /** It would end the process. */
+  const unhandled = (error: unknown) => {
+    const what = `a rejection that nobody handles: ${String(error)}`;
+    violation ??= { invariant: 'no bug', what, at: timeline.now - startedAt };
+  };
+  process.on('unhandledRejection', unhandled);
   try {
     options.observe?.(story.fleet);
     story.begin();
     await drive(step);
   } finally {
+    process.off('unhandledRejection', unhandled);
     useSource(undefined);
   }
   return {

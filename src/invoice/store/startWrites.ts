@@ -50,34 +50,38 @@ export function startWrites(store: {
         },
       });
       if (written.kind === 'unclear') {
+        // It may have been applied. Nobody calls for it, so it must not look as if somebody had.
+        await takeBack({ shard, starting, held: written.items });
         throw new NoClearAnswer(`batch ${batchId} could not be started`, written.tries, written.cause);
       }
       return { held: written.kind === 'written' ? written.items : [], calledBefore, dropped, starting };
     },
 
-    async giveBack({ shard, starting, held }) {
-      const write = {
-        partition: shard,
-        items: held,
-        plan: (items: readonly ToStart[]) =>
-          items.map(({ invoiceId, earlier }) => giveBack(invoiceId, earlier, starting)),
-        reread: (items: readonly ToStart[]) => read(shard, items),
-        keep(items: readonly ToStart[], stored: readonly Invoice[]) {
-          const ours = stored.filter(
-            ({ claim, actionableAt }) =>
-              claim?.startedBy === starting.startId && actionableAt === starting.staleAt,
-          );
-          const ids = new Set(ours.map(({ id }) => id));
-          return items.filter(({ invoiceId }) => ids.has(invoiceId));
-        },
-      };
-      try {
-        await writeUntilClear(store, write, patience.brief);
-      } catch (error) {
-        if (!(error instanceof StoreAway)) throw error;
-      }
-    },
+    giveBack: takeBack,
   };
+
+  async function takeBack({ shard, starting, held }: Parameters<InvoiceStore['giveBack']>[0]): Promise<void> {
+    const write = {
+      partition: shard,
+      items: held,
+      plan: (items: readonly ToStart[]) =>
+        items.map(({ invoiceId, earlier }) => giveBack(invoiceId, earlier, starting)),
+      reread: (items: readonly ToStart[]) => read(shard, items),
+      keep(items: readonly ToStart[], stored: readonly Invoice[]) {
+        const ours = stored.filter(
+          ({ claim, actionableAt }) =>
+            claim?.startedBy === starting.startId && actionableAt === starting.staleAt,
+        );
+        const ids = new Set(ours.map(({ id }) => id));
+        return items.filter(({ invoiceId }) => ids.has(invoiceId));
+      },
+    };
+    try {
+      await writeUntilClear(store, write, patience.brief);
+    } catch (error) {
+      if (!(error instanceof StoreAway)) throw error;
+    }
+  }
 
   async function read(shard: string, items: readonly ToStart[]): Promise<Invoice[]> {
     const ids = items.map(({ invoiceId }) => invoiceId);

@@ -1,6 +1,7 @@
 /** What a machine does at the moment, and since when: known wherever its code runs, so that a call can be judged by it. */
 import { AsyncLocalStorage } from 'node:async_hooks';
 import type { Machine } from '../engine/machine.ts';
+import type { StartOfCalls } from '../invariants/starts.ts';
 
 /** One function that a host runs. */
 export interface Activity {
@@ -14,6 +15,8 @@ export interface Activity {
     /** Until when its lock may be trusted, on the machine's monotonic clock. */
     trustedUntil: number;
   };
+  /** Starts of calls that it has sent, by invoice. */
+  readonly starts: Map<string, StartOfCalls>;
 }
 
 const current = new AsyncLocalStorage<Activity>();

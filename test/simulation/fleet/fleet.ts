@@ -6,11 +6,12 @@ import { createMachine, type Machine, type Timeline } from '../engine/machine.ts
 import { createNetwork } from '../engine/network.ts';
 import type { History } from '../history.ts';
 import { createCallChecks } from '../invariants/calls.ts';
+import { createStartChecks } from '../invariants/starts.ts';
 import { asInvoice, createStepChecks } from '../invariants/steps.ts';
 import type { Report } from '../invariants/violation.ts';
 import type { Conditions } from '../plan/conditions.ts';
 import type { Fault } from '../plan/faults.ts';
-import { type Plan, randomOf } from '../plan/plan.ts';
+import { isCalm, type Plan, randomOf } from '../plan/plan.ts';
 import { createDurable } from '../world/durable.ts';
 import { createProvider } from '../world/provider.ts';
 import { serviceBusQueue } from '../world/serviceBus.ts';
@@ -34,6 +35,8 @@ export interface FleetParts {
 export type Fleet = ReturnType<typeof createFleet>;
 
 const restartMs = 30_000;
+/** What the tick that reads the provider's list waits for. */
+const newEvents = 'events';
 
 export function createFleet({ plan, timeline, history, conditions, report, ...given }: FleetParts) {
   const random = randomOf(plan.seed, 'fleet');
@@ -47,7 +50,7 @@ export function createFleet({ plan, timeline, history, conditions, report, ...gi
     report,
     provider: () => provider,
     invoice: (id) => invoices.get(id),
-    calm: plan.faults.length === 0 && plan.clockErrorMs.every((ms) => ms === 0),
+    calm: isCalm(plan),
     claiming: (machine) => callChecks.claiming(machine),
   });
   const callChecks = createCallChecks({
@@ -57,6 +60,7 @@ export function createFleet({ plan, timeline, history, conditions, report, ...gi
     mayFreeze: plan.faults.some((fault) => 'frozen' in fault && fault.frozen),
     invoice: (id) => invoices.get(id),
   });
+  const startChecks = createStartChecks(report, (id) => invoices.get(id));
   const provider = createProvider({
     timeline,
     random: randomOf(plan.seed, 'provider'),
@@ -75,7 +79,9 @@ export function createFleet({ plan, timeline, history, conditions, report, ...gi
         note('provider', `refunds ${request.refundId} of ${request.invoiceId}`);
         checks.refunding(request);
       },
-      told: () => timers.set('trackPayments', timeline.now),
+      told: () => {
+        if (plan.listsEvents) timers.wait('trackPayments', newEvents);
+      },
     },
   });
   const commands = serviceBusQueue(timeline, {
@@ -184,6 +190,8 @@ export function createFleet({ plan, timeline, history, conditions, report, ...gi
     deploy(changes: Partial<Settings>): void {
       settings = { ...settings, ...changes };
     },
+    /** Everything has ended: what is parked as unclear may have been charged. */
+    checkStarts: () => startChecks.atEnd([...invoices.values()]),
     /** Hosts may have room, or a queue may deliver again. */
     offer,
     later,
@@ -221,7 +229,11 @@ export function createFleet({ plan, timeline, history, conditions, report, ...gi
       network,
       settings: { ...settings, instanceId: machine.name },
       listsEvents: plan.listsEvents,
-      checks: { ...callChecks, sent: (sent, trustedUntil) => checks.sent(sent, trustedUntil) },
+      checks: {
+        ...callChecks,
+        ...startChecks,
+        sent: (sent, trustedUntil) => checks.sent(sent, trustedUntil),
+      },
       onTimeout: (_, kind) => die(machine, `is ended by its host: ${kind} took too long`),
     });
     note(machine.name, 'starts');
@@ -286,14 +298,18 @@ export function createFleet({ plan, timeline, history, conditions, report, ...gi
     for (let n = 0; n < times; n++) {
       const host = pick(isFree);
       if (host === undefined) return;
-      host.machine.later(random.between(0, 50), () =>
+      host.machine.later(random.between(0, 50), () => {
+        const since = timeline.now;
         host.run(
           name,
           () => host.app[name](),
-          (outcome, failed) =>
-            note(host.machine.name, `${name}: ${failed ? 'failed' : JSON.stringify(outcome)}`),
-        ),
-      );
+          (outcome, failed) => {
+            note(host.machine.name, `${name}: ${failed ? 'failed' : JSON.stringify(outcome)}`);
+            if (name === 'trackPayments' && !failed && hasReadEvents(outcome))
+              timers.found(name, newEvents, since);
+          },
+        );
+      });
     }
   }
 
@@ -342,4 +358,9 @@ export function createFleet({ plan, timeline, history, conditions, report, ...gi
         fault.kind === 'leasesLost' || ((fault.kind === 'stall' || fault.kind === 'hang') && fault.frozen),
     );
   }
+}
+
+/** Null: another instance did, or payments are paused. */
+function hasReadEvents(outcome: unknown): boolean {
+  return outcome !== null && (outcome as { notListed?: string }).notListed === undefined;
 }

@@ -9,6 +9,7 @@ import type { Settings } from '../../../src/settings/settings.ts';
 import type { Machine } from '../engine/machine.ts';
 import type { Network } from '../engine/network.ts';
 import type { CallChecks } from '../invariants/calls.ts';
+import type { StartChecks } from '../invariants/starts.ts';
 import type { StepChecks } from '../invariants/steps.ts';
 import { type CloudWatch, cloudOf } from '../world/cloud.ts';
 import { providerOf } from '../world/providerOf.ts';
@@ -39,7 +40,7 @@ export interface HostParts {
   network: Network;
   settings: Settings;
   listsEvents: boolean;
-  checks: Pick<StepChecks, 'sent'> & CallChecks;
+  checks: Pick<StepChecks, 'sent'> & CallChecks & StartChecks;
   /** A function took too long. */
   onTimeout: (host: Host, kind: string) => void;
 }
@@ -51,12 +52,16 @@ export function createHost(number: number, machine: Machine, parts: HostParts): 
     timeoutMs,
     onCall: (name) => checks.calling(machine, name),
     onCharge(invoiceId) {
-      world.called.add(invoiceId);
+      checks.called(invoiceId);
       return checks.charging(machine, invoiceId);
     },
   });
   const watch: CloudWatch = {
-    onSend: (sent, trustedUntil) => checks.sent(sent, trustedUntil),
+    onSend(sent, trustedUntil) {
+      checks.sent(sent, trustedUntil);
+      checks.sending(sent.operations);
+    },
+    onUnanswered: (ids) => checks.unanswered(ids),
     onRecord(of, trustedUntil) {
       if (typeof of === 'string') checks.recordingMessage(machine, of);
       else checks.recording(machine, of, trustedUntil);
@@ -85,6 +90,7 @@ export function createHost(number: number, machine: Machine, parts: HostParts): 
         if (!machine.alive) return;
         cancel();
         busy.set(kind, (busy.get(kind) ?? 1) - 1);
+        checks.ended(began);
         ended(error, failed);
       };
       const began = {
@@ -92,7 +98,8 @@ export function createHost(number: number, machine: Machine, parts: HostParts): 
         machine,
         beganAt: world.timeline.now,
         ...(command === undefined ? {} : { command }),
-      };
+        starts: new Map(),
+      } satisfies Activity;
       runAs(began, work).then(
         (value) => end(value, false),
         (error: unknown) => {

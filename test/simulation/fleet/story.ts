@@ -4,7 +4,7 @@ import type { Summary } from '../../../src/ops/summary.ts';
 import type { OutboxEntry } from '../../../src/outbox/outboxMessage.ts';
 import type { StoredDocument } from '../../memory/memoryDocuments.ts';
 import { checkAlerts, checkEnd, type EndState } from '../invariants/end.ts';
-import { hour } from '../plan/plan.ts';
+import { hour, isCalm } from '../plan/plan.ts';
 import { applyFaults } from './apply.ts';
 import { createFleet, type FleetParts } from './fleet.ts';
 import type { Host } from './host.ts';
@@ -72,6 +72,7 @@ export function createStory(parts: FleetParts) {
         case 'summary':
           if (summary === undefined) report('makes progress', 'no host gave a summary in the end');
           else checkEnd({ ...stateOf(), summary }, report);
+          fleet.checkStarts();
           return false;
       }
     },
@@ -88,6 +89,7 @@ export function createStory(parts: FleetParts) {
         taken: newerRelease.taken,
       },
       notifies: plan.notifies,
+      calm: isCalm(plan),
     };
   }
 

@@ -18,8 +18,10 @@ const fieldOf = {
 export interface Timers {
   /** A document was written: the timer that looks for it is set. */
   wrote(document: StoredDocument): void;
-  /** The timer has something to find at this time (milliseconds). */
-  set(name: TimerName, due: number): void;
+  /** The timer has something else to find from now on, until a tick has. */
+  wait(name: TimerName, what: string): void;
+  /** A tick that has begun at `since` (milliseconds) has found what was there by then. */
+  found(name: TimerName, what: string, since: number): void;
   /** The documents that a timer looks for, and since when each is due (milliseconds). */
   due(name: TimerName): ReadonlyMap<string, number>;
   /** From now on every tick fires while `goesOn` is true, so that a test sees what ticks report. */
@@ -78,7 +80,14 @@ export function createTimers(
         } else dueOf(name).delete(document.id);
       }
     },
-    set: arm,
+    wait(name, what) {
+      dueOf(name).set(what, timeline.now);
+      arm(name, timeline.now);
+    },
+    found(name, what, since) {
+      const waits = dueOf(name).get(what) ?? Number.POSITIVE_INFINITY;
+      if (waits <= since) dueOf(name).delete(what);
+    },
     due: dueOf,
     everyTick(goesOn) {
       for (const name of timerNames) tick(name);

@@ -124,6 +124,8 @@ export function createCallChecks({ report, now, pause, mayFreeze, invoice }: Cal
     const stored = invoice(invoiceId);
     const claim = stored?.claim;
     if (claim?.isolated !== true || claim.batchId !== batchId) return () => {};
+    // Another delivery has begun to call again: it is for that one to call apart.
+    if (activity()?.starts.get(invoiceId)?.startId !== claim.startedBy) return () => {};
     const others = apart.get(machine) ?? new Map<string, string>();
     apart.set(machine, others);
     for (const [other, of] of others) {

@@ -7,6 +7,7 @@ import type { SentTransaction } from '../world/documents.ts';
 import { type LedgerPayment, mayHoldMoney } from '../world/ledger.ts';
 import type { TrustedUntil } from '../world/locks.ts';
 import type { Provider } from '../world/provider.ts';
+import { checkMessageStep } from './outboxSteps.ts';
 import type { Report } from './violation.ts';
 
 /** As much of a stored invoice as is looked at. */
@@ -16,7 +17,15 @@ export interface InvoiceDocument extends StoredDocument {
   checkAt?: string;
   reason?: string;
   attempts?: number;
-  claim?: { batchId: string; by: string; fence: number; phase?: string; isolated?: boolean };
+  claim?: {
+    batchId: string;
+    by: string;
+    fence: number;
+    attempt?: number;
+    phase?: string;
+    startedBy?: string;
+    isolated?: boolean;
+  };
   payment: { keyNumber: number; id?: string; unknownSince?: string; inProgress?: { id: string } };
   timeline: { at: string; what: string; batchId?: string; settlement?: string; [more: string]: unknown }[];
 }
@@ -55,6 +64,7 @@ export function createStepChecks(parts: {
       const [fence, seen] = [Number(document.fence), Number(earlier?.fence ?? 0)];
       if (document.type === 'fence' && fence < seen)
         report('fence goes up', `${document.id} in ${document.shard}: ${seen} → ${fence}`);
+      checkMessageStep(document, earlier, report);
       const after = asInvoice(document);
       if (after === undefined) return;
       times(after);

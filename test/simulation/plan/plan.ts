@@ -44,6 +44,11 @@ export const minute = 60_000;
 export const hour = 60 * minute;
 export const day = 24 * hour;
 
+/** Nothing goes wrong: nothing may be late, claimed twice or left over. */
+export function isCalm({ faults, clockErrorMs }: Plan): boolean {
+  return faults.length === 0 && clockErrorMs.every((ms) => ms === 0);
+}
+
 export interface PlanOptions {
   instances?: number;
   days?: number;

@@ -70,6 +70,13 @@ export const sabotages: readonly Sabotage[] = [
     ],
   },
   {
+    name: 'reverted: a queue may show a message a second early',
+    edits: [
+      { file: 'src/workItems/sendOnce.ts', from: 'delayMs - earlyMs', to: 'delayMs' },
+      { file: 'src/outbox/storageQueueDestination.ts', from: 'Math.ceil(delayMs', to: 'Math.round(delayMs' },
+    ],
+  },
+  {
     name: 'as it was: ten failed dispatches park a message, however long its destination is away (O2)',
     edits: [
       {
@@ -86,6 +93,16 @@ export const sabotages: readonly Sabotage[] = [
         file: 'src/paying/payBatch.ts',
         from: 'held.length === 0 ? undefined : invoices.giveBack({ shard, starting, held }),',
         to: 'held.length >= 0 ? undefined : invoices.giveBack({ shard, starting, held }),',
+      },
+    ],
+  },
+  {
+    name: 'as it was: a start stays although the store has failed before its call',
+    edits: [
+      {
+        file: 'src/paying/payBatch.ts',
+        from: "          away ??= resolved.error;\n          return { kind: 'notCalled', command };",
+        to: '          throw resolved.error;',
       },
     ],
   },

@@ -182,7 +182,6 @@ export async function simulateScale(
         world.provider.forget(id);
       }
       world.receipts.clear();
-      world.called.clear();
     }
 
     function measure({ left }: LazyInvoices): void {

@@ -36,6 +36,8 @@ export interface CloudOfMachine {
 export interface CloudWatch {
   /** A transaction is going to be sent. */
   onSend: (sent: SentTransaction, trustedUntil: TrustedUntil) => void;
+  /** The store gave no answer to a transaction that writes these documents, or when they were read. */
+  onUnanswered: (ids: readonly string[]) => void;
   /** An effect is going to be recorded. */
   onRecord: (of: WorkItem | string, trustedUntil: TrustedUntil) => void;
 }
@@ -50,9 +52,10 @@ export function cloudOf(
   const { clock } = machine;
   const { shards } = settings;
   const locks = locksOf(world.locks, machine, network);
-  const documents: MemoryDocuments = documentsOf(world.documents, machine, network, (sent) =>
-    watch.onSend(sent, locks.trustedUntil),
-  );
+  const documents: MemoryDocuments = documentsOf(world.documents, machine, network, {
+    onSend: (sent) => watch.onSend(sent, locks.trustedUntil),
+    onUnanswered: (ids) => watch.onUnanswered(ids),
+  });
   const cosmos = throughStore('cosmos');
   const effects = cosmos(world.effects, ['has', 'record', 'hasMessage', 'recordMessage']);
   const queue = senderTo(world.queues.workItems);

@@ -15,7 +15,13 @@ export function documentsOf(
   memory: MemoryDocuments,
   machine: Machine,
   network: Network,
-  onSend: (sent: SentTransaction) => void,
+  {
+    onSend,
+    onUnanswered,
+  }: {
+    onSend: (sent: SentTransaction) => void;
+    onUnanswered: (ids: readonly string[]) => void;
+  },
 ): MemoryDocuments {
   return {
     async transact(partition, operations) {
@@ -26,21 +32,27 @@ export function documentsOf(
         );
       } catch (error) {
         if (!(error instanceof CallFailed)) throw error;
+        onUnanswered(operations.map(idOf));
         if (error.reason === 'denied') throw new StoreAway('accessDenied', error);
         return { kind: 'uncertain', cause: error };
       }
     },
-    read: (partition, ids) => reading('read', () => memory.read(partition, ids)),
+    read: (partition, ids) => reading('read', () => memory.read(partition, ids), ids),
     query: (matches, partition, kind) => reading('query', () => memory.query(matches, partition, kind)),
     count: (matches, kind) => reading('query', () => memory.count(matches, kind)),
   };
 
-  async function reading<T>(name: string, run: () => Promise<T>): Promise<T> {
+  async function reading<T>(name: string, run: () => Promise<T>, ids: readonly string[] = []): Promise<T> {
     try {
       return await network.call(machine, 'cosmos', name, run);
     } catch (error) {
       if (!(error instanceof CallFailed)) throw error;
+      onUnanswered(ids);
       throw new StoreAway(error.reason === 'denied' ? 'accessDenied' : 'noAnswer', error);
     }
   }
+}
+
+function idOf(operation: Operation): string {
+  return operation.kind === 'patch' ? operation.id : operation.document.id;
 }

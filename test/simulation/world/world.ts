@@ -121,8 +121,6 @@ export function createWorld(
     announcedAt,
     poison: memoryPoison(),
     audit: memoryAudit(now),
-    /** Invoices for which a charge was sent, whether it arrived or not. */
-    called: new Set<string>(),
     /** By name: how often each was written. */
     receipts: new Map<string, number>(),
     notifications: [] as Notification[],

@@ -1,0 +1,42 @@
+import { expect, test } from 'vitest';
+import { NoClearAnswer } from '../../../src/documents/storeAway.ts';
+import type { ToStart } from '../../../src/invoice/callStart.ts';
+import { startWrites } from '../../../src/invoice/store/startWrites.ts';
+import { leapingClock } from '../../../src/testing/leapingClock.ts';
+import { memoryDocuments, type StoredDocument } from '../../memory/memoryDocuments.ts';
+import { aClaimedInvoice } from '../../support/anInvoice.ts';
+
+/** Starts an invoice in a store that writes, and whose answers are all lost. Resolves with each of its states from then on. */
+async function startUnanswered(phase: 'claimed' | 'calling', toStart: ToStart): Promise<StoredDocument[]> {
+  const states: StoredDocument[] = [];
+  const documents = memoryDocuments({
+    fault: () => 'after',
+    readFault: () => 'noAnswer',
+    onWrite: (after) => void states.push(after),
+  });
+  documents.store(aClaimedInvoice({ id: toStart.invoiceId }, { phase }));
+  const { start } = startWrites({ documents, clock: leapingClock() });
+  const started = start({
+    shard: '00',
+    batchId: 'b1',
+    invoices: [toStart],
+    staleAfterMs: 300_000,
+    by: 'host-b',
+  });
+  await expect(started).rejects.toThrow(NoClearAnswer);
+  return states;
+}
+
+test('a start that is never confirmed is taken back: nobody calls for it', async () => {
+  const states = await startUnanswered('claimed', { invoiceId: 'inv-1' });
+  expect(states).toMatchObject([{ claim: { phase: 'calling' } }, { claim: { phase: 'claimed' } }]);
+});
+
+test('one that was to call again leaves what an earlier delivery may have charged', async () => {
+  const earlier = { since: '2026-01-01T12:00:01.000Z', attempt: 1 };
+  const states = await startUnanswered('calling', { invoiceId: 'inv-1', earlier });
+  expect(states).toMatchObject([
+    { attempts: 2, claim: { phase: 'calling', attempt: 2 } },
+    { attempts: 1, claim: { phase: 'calling', attempt: 1 } },
+  ]);
+});
