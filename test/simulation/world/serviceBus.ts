@@ -30,7 +30,7 @@ export interface ServiceBusQueue {
   deadLetters: { id: string; reason: string; text: string; at: number }[];
 }
 
-const duplicatesMs = 600_000;
+const duplicatesMs = 300_000;
 export const busLockMs = 60_000;
 const mostDeliveries = 10;
 
