@@ -25,6 +25,12 @@ export const longestDelayMs = stopMs + messageLockMs + slackMs;
 /** How long a manual run may stand still because its host has ended, in milliseconds. */
 const longestStandstillMs = 90_000 + stopMs;
 
+/**
+ * How long a queue message stays hidden whose host died with it, in milliseconds: the host renews this while the function runs
+ * (`visibilityTimeout` of Microsoft.Azure.WebJobs.Host.Queues.Listeners.QueueListener).
+ */
+const hiddenMs = 600_000;
+
 export interface ShutdownOptions {
   invoices: number;
   /** How long it takes to import them, in milliseconds. */
@@ -139,7 +145,7 @@ export async function payThroughShutdowns(
   }
 
   async function untilAtRest(): Promise<Evidence> {
-    const deadline = performance.now() + longestDelayMs + 60_000;
+    const deadline = performance.now() + longestDelayMs + 60_000 + (kills > 0 ? hiddenMs : 0);
     for (;;) {
       const evidence = await gatherEvidence(cloud, 'stop-');
       const open = Object.entries(openWork(evidence, Date.now())).filter(([, count]) => count > 0);
