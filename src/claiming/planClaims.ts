@@ -2,6 +2,7 @@ import type { Patch } from '../documents/documentStore.ts';
 import type { Ended, FollowUps } from '../followUps/followUps.ts';
 import { type Claim, type Invoice, type PaymentState, unknownSince } from '../invoice/invoice.ts';
 import { ifUnchanged } from '../invoice/invoiceChange.ts';
+import { isolatedAttempt } from '../invoice/isolation.ts';
 import { maxAttempts } from '../invoice/maxAttempts.ts';
 import type { Writes } from '../invoice/store/invoiceStore.ts';
 import type { Tally } from '../locking/fence.ts';
@@ -145,13 +146,13 @@ function paymentAfter({ payment, claim }: Invoice, decision: ClaimDecision): Pay
 }
 
 function isIsolated(decision: ClaimDecision): boolean {
-  return decision.kind === 'reclaim' && decision.isolated;
+  return (decision.kind === 'claim' || decision.kind === 'reclaim') && decision.isolated;
 }
 
 /** What a run does with an invoice that it has read. */
 export type ClaimDecision =
-  /** Nobody has it and it is due. */
-  | { kind: 'claim'; attempt: number }
+  /** Nobody has it and it is due. `isolated`: it is tried apart, because an earlier try apart has proved nothing. */
+  | { kind: 'claim'; attempt: number; isolated: boolean }
   /**
    * Its claim is stale: no sign of life until `actionableAt`. `called`: it may have been charged. `isolated`: it is tried
    * apart, because its calls have ended without a word, under this claim or an earlier one.
@@ -183,5 +184,5 @@ export function decideClaim(invoice: Invoice, now: string): ClaimDecision {
   if (status === 'claimed' && claim !== undefined) {
     return { kind: 'reclaim', attempt: attempts + 1, from: claim.by, called: true, isolated: true };
   }
-  return { kind: 'claim', attempt: attempts + 1 };
+  return { kind: 'claim', attempt: attempts + 1, isolated: isolatedAttempt(invoice) !== undefined };
 }

@@ -136,6 +136,8 @@ export const invoiceSchema = contentSchema.extend({
   createdAt: z.string(),
   /** Claims so far that may have charged. */
   attempts: z.number().int(),
+  /** It was tried apart and that proved nothing: while `attempts` is this, it is tried apart again (isolation.ts). */
+  apartAfter: z.int().exactOptional(),
   claim: claimSchema.exactOptional(),
   payment: paymentStateSchema,
   /** Why a person has to look at it (`parked`), or why it ended (`declined`, `voided`). */

@@ -12,6 +12,7 @@ export interface InvoiceChange {
       | 'actionableAt'
       | 'checkAt'
       | 'attempts'
+      | 'apartAfter'
       | 'payment'
       | 'reason'
       | 'declinedAt'

@@ -24,8 +24,16 @@ export function staleAfterMs(attempt: number, claimStaleMs: number): number {
   return Math.round(claimStaleMs * (1 + pause));
 }
 
-/** As which attempt a stale claim is to be tried apart; undefined if its invoice is under no suspicion. Pure. */
-export function isolatedAttempt({ status, attempts, claim }: Invoice): number | undefined {
+/**
+ * As which attempt an invoice is to be tried apart; undefined if it is under no suspicion. It is under suspicion from a stale
+ * claim whose calls had begun until a call gets a definite answer. One that the provider answered with a failure, or not at
+ * all, or that was not made, proves nothing: `apartAfter` keeps the suspicion while the invoice waits for its next try. Pure.
+ */
+export function isolatedAttempt(
+  invoice: Pick<Invoice, 'status' | 'attempts' | 'claim' | 'apartAfter'>,
+): number | undefined {
+  const { status, attempts, claim, apartAfter } = invoice;
+  if (status === 'pending' && apartAfter === attempts && attempts < maxAttempts) return attempts + 1;
   if (status !== 'claimed' || claim === undefined) return undefined;
   if (claim.phase === 'calling') return attempts < maxAttempts ? attempts + 1 : undefined;
   return claim.isolated === true ? claim.attempt : undefined;

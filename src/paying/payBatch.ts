@@ -150,27 +150,27 @@ export function createPayBatch(parts: PayingParts, policy: PayingPolicy): PayBat
         case 'none':
           return resolved.outcome.kind === 'notCalled'
             ? leave(command, part)
-            : settled(command, resolved.outcome);
+            : settled(command, resolved.outcome, part);
         case 'resolved': {
           const outcome = await chargeUnderKey(calls, resolved.command, clock.now());
           if (outcome.kind === 'notCalled') return leave(resolved.command, part);
-          return settled(resolved.command, outcome);
+          return settled(resolved.command, outcome, part);
         }
       }
     }
 
     /** The command goes back, or comes again with the message: then nobody else may take it. */
-    async function leave(command: PaymentCommand, { isolated }: Part): Promise<Ended> {
+    async function leave(command: PaymentCommand, part: Part): Promise<Ended> {
       if (!mayCall()) notCalled++;
-      else if (isolated) result.left++;
-      else return settled(command, { kind: 'notCalled' });
+      else if (part.isolated) result.left++;
+      else return settled(command, { kind: 'notCalled' }, part);
       return { kind: 'notCalled', command };
     }
 
-    function settled(command: PaymentCommand, outcome: CommandOutcome): Ended {
+    function settled(command: PaymentCommand, outcome: CommandOutcome, { isolated: apart }: Part): Ended {
       telemetry.count(metric.paymentOutcome, { outcome: outcome.kind });
       const settlement = decideSettlement(command, outcome, policy.settlement, clock.now());
-      return { kind: 'settled', one: { command, settlement } };
+      return { kind: 'settled', one: { command, settlement, apart } };
     }
 
     async function write(

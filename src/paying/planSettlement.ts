@@ -11,6 +11,8 @@ import type { PaymentCommand } from './paymentBatch.ts';
 export interface SettledCommand {
   command: PaymentCommand;
   settlement: Settlement;
+  /** It was tried apart, in case paying it ends the process (invoice/isolation.ts). */
+  apart?: boolean;
 }
 
 /** The content of one settling transaction: a patch for each invoice, and the messages of what follows. Pure. */
@@ -35,9 +37,9 @@ export function planSettlement(
 ): Writes {
   const at = new Date(now).toISOString();
   return {
-    patches: items.map(({ command, settlement }) => {
+    patches: items.map(({ command, settlement, apart = false }) => {
       const entry = { at, by, batchId, settlement: settlementId, ...timelineOf(settlement) };
-      const { set, clear } = changeOf(settlement, command, at);
+      const { set, clear } = changeOf(settlement, { ...command, apart }, at);
       const version = invoiceVersion({ ...command, ...set });
       return ifClaimedBy(batchId, command.invoiceId, { set: { ...set, version }, clear, entry });
     }),
@@ -51,7 +53,7 @@ export function planSettlement(
 /** What a settlement writes, apart from the timeline. */
 function changeOf(
   settlement: Settlement,
-  { payment }: PaymentCommand,
+  { payment, apart }: Pick<PaymentCommand, 'payment'> & { apart: boolean },
   at: string,
 ): {
   set: { status: InvoiceStatus } & NonNullable<InvoiceChange['set']>;
@@ -63,8 +65,12 @@ function changeOf(
       return { set: { status: 'paid', payment: paid }, clear: ['claim', 'actionableAt'] };
     }
     case 'retry': {
-      const { payment: next, attempts, at: actionableAt } = settlement;
-      return { set: { status: 'pending', payment: next, attempts, actionableAt }, clear: ['claim'] };
+      const { payment: next, attempts, at: actionableAt, why } = settlement;
+      const suspicion = apart && why !== 'declined' ? { apartAfter: attempts } : {};
+      return {
+        set: { status: 'pending', payment: next, attempts, actionableAt, ...suspicion },
+        clear: ['claim'],
+      };
     }
     case 'declined': {
       const { reason } = settlement;

@@ -529,6 +529,14 @@ export const guards: readonly Guard[] = [
     caughtBy: 'what is tried apart goes only with its like, in small company',
   },
   {
+    name: 'suspicion that outlives a try which proved nothing',
+    file: 'src/paying/planSettlement.ts',
+    from: "const suspicion = apart && why !== 'declined' ? { apartAfter: attempts } : {};",
+    to: 'const suspicion = {};',
+    tests: 'test/paying/triedApart.test.ts',
+    caughtBy: 'the provider was away: goes on, as the same attempt',
+  },
+  {
     name: 'calls of an earlier delivery, when a batch goes back',
     file: 'src/invoice/callStart.ts',
     from: "where: [...claimedBy(batchId), { path: 'claim.phase', is: '=', value: 'claimed' }],",
