@@ -1,28 +1,28 @@
 import { defineConfig } from 'vitest/config';
+import { compiledCode } from './test/support/compiledCode.ts';
+import { needsOwnProcess } from './test/support/needsOwnProcess.ts';
 
-/** Tests on servers of their own wait most of their time: for leases to end, for servers to start. */
-const waiting = ['test/locking/stores/**/*.test.ts'];
+/** More than there are processors: some tests wait most of their time, for leases to end or for servers to start. */
+const workers = { maxWorkers: 4, sequence: { groupOrder: 1 } };
 
 export default defineConfig({
   test: {
-    globalSetup: ['test/support/globalAzurite.ts'],
+    globalSetup: ['test/support/compiledCode.ts', 'test/support/globalAzurite.ts'],
     pool: 'forks',
     testTimeout: 20_000,
     hookTimeout: 30_000,
+    env: { NODE_COMPILE_CACHE: compiledCode },
     projects: [
+      { extends: true, test: { ...workers, name: 'own process', include: needsOwnProcess } },
       {
         extends: true,
         test: {
-          name: 'all but lock stores',
+          ...workers,
+          name: 'shared process',
           include: ['test/**/*.test.ts'],
-          exclude: waiting,
-          maxWorkers: 3,
-          sequence: { groupOrder: 1 },
+          exclude: needsOwnProcess,
+          isolate: false,
         },
-      },
-      {
-        extends: true,
-        test: { name: 'lock stores', include: waiting, maxWorkers: 6, sequence: { groupOrder: 2 } },
       },
     ],
   },

@@ -2,8 +2,11 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { z } from 'zod';
 import { readFigures } from '../../local/start/figures.ts';
-import { blobContainers, serviceBusQueues } from '../../src/platform/azureNames.ts';
-import { type HostProcess, startHostProcess } from '../support/functionsHostProcess.ts';
+import { blobContainers, queues as queueNames, serviceBusQueues } from '../../src/platform/azureNames.ts';
+import { createGate } from '../crash/gate.ts';
+import { startHttpTap } from '../crash/httpTap.ts';
+import { watchTakenMessages } from '../crash/takenMessages.ts';
+import { startHostProcess } from '../support/functionsHostProcess.ts';
 import { type LocalCloud, settingsFor, startLocalCloud } from '../support/localCloud.ts';
 import { seededRandom } from '../support/seededRandom.ts';
 import { until } from '../support/until.ts';
@@ -41,7 +44,7 @@ export async function bulkCampaign({ seed, kills, killEveryMs, withinMs, ...size
   await using cloud = await startLocalCloud();
   await seedBulk(cloud, shards, size);
   const generations = new Map<string, number>();
-  const start = (name: string): Promise<HostProcess> => {
+  const start = (name: string): Promise<Host> => {
     const generation = (generations.get(name) ?? 0) + 1;
     generations.set(name, generation);
     return startHost(cloud, `host-${name}${generation}`);
@@ -91,12 +94,37 @@ export async function bulkCampaign({ seed, kills, killEveryMs, withinMs, ...size
   }
 }
 
-function startHost(cloud: LocalCloud, instance: string): Promise<HostProcess> {
-  return startHostProcess({
+interface Host extends AsyncDisposable {
+  address: string;
+}
+
+/**
+ * Starts a host whose storage queues are behind a tap. The work items that it holds when it is killed stay invisible for ten
+ * minutes; the tap knows them, and makes them visible at once.
+ */
+async function startHost(cloud: LocalCloud, instance: string): Promise<Host> {
+  await using starting = new AsyncDisposableStack();
+  const taken = watchTakenMessages();
+  const { origin } = new URL(cloud.queues.url);
+  const gate = createGate();
+  const ignore = () => undefined;
+  const tap = await startHttpTap({
+    target: origin,
+    gate,
+    describe: ignore,
+    kill: ignore,
+    answered: taken.answered,
+  });
+  starting.defer(async () => {
+    await tap.stop();
+    await taken.giveBack(cloud.queues.getQueueClient(queueNames.workItems));
+  });
+  const storage = cloud.storage.replace(origin, `http://127.0.0.1:${tap.port}`);
+  const host = await startHostProcess({
     app,
     args: ['--no-timer-singleton'],
     env: {
-      ...settingsFor(cloud),
+      ...settingsFor({ ...cloud, storage }),
       INSTANCE_ID: instance,
       SHARDS: `${shards}`,
       SHARD_GROUPS: '2',
@@ -106,10 +134,13 @@ function startHost(cloud: LocalCloud, instance: string): Promise<HostProcess> {
       OUTBOX_SCHEDULE: '*/2 * * * * *',
     },
   });
+  starting.use(host);
+  const running = starting.move();
+  return { address: host.address, [Symbol.asyncDispose]: () => running.disposeAsync() };
 }
 
 /** Any host that answers. A call is sent again until one does: the key keeps it to one run. */
-async function ask<T>(hosts: readonly HostProcess[], call: (address: string) => Promise<T>): Promise<T> {
+async function ask<T>(hosts: readonly Host[], call: (address: string) => Promise<T>): Promise<T> {
   return until(
     async () => {
       for (const { address } of hosts) {
@@ -125,7 +156,7 @@ async function ask<T>(hosts: readonly HostProcess[], call: (address: string) => 
   ) as Promise<T>;
 }
 
-function order(hosts: readonly HostProcess[], name: Name): Promise<string> {
+function order(hosts: readonly Host[], name: Name): Promise<string> {
   return ask(hosts, async (address) => {
     const response = await fetch(`${address}/api/ops/bulk`, {
       method: 'POST',
@@ -137,7 +168,7 @@ function order(hosts: readonly HostProcess[], name: Name): Promise<string> {
   });
 }
 
-function readRun(hosts: readonly HostProcess[], runId: string) {
+function readRun(hosts: readonly Host[], runId: string) {
   return ask(hosts, async (address) =>
     runSchema.parse(await (await fetch(`${address}/api/ops/runs/${runId}`)).json()),
   );

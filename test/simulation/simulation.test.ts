@@ -25,9 +25,10 @@ function order(from: number, count: number): Order {
   return { from, count, strict: false, onViolation: 'goOn' };
 }
 
-test('a hundred and twenty schedules violate nothing', { timeout: patientMs }, async () => {
+// `.ci/run` adds a thousand that nobody has run before.
+test('sixty schedules violate nothing', { timeout: patientMs }, async () => {
   const lines: string[] = [];
-  const options = { from: 1, seeds: 120, jobs: 1, strict: false, all: false };
+  const options = { from: 1, seeds: 60, jobs: 1, strict: false, all: false };
   const held = await campaign(options, (line) => lines.push(line));
   expect(held, lines.join('\n')).toBe(true);
 });

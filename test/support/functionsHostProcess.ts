@@ -7,6 +7,12 @@ const main = fileURLToPath(new URL('../../local/functionsHost/main.ts', import.m
 /** Keeps a host away from the settings of a local cloud that runs alongside the tests. */
 export const noSettings = fileURLToPath(new URL('noSettings.env', import.meta.url));
 
+/** What a process of the tests has from its parent: where programs are, and where Node keeps compiled code. */
+export function surroundings(): NodeJS.ProcessEnv {
+  const { PATH, NODE_COMPILE_CACHE } = process.env;
+  return { PATH, ...(NODE_COMPILE_CACHE === undefined ? {} : { NODE_COMPILE_CACHE }) };
+}
+
 export interface HostProcess extends AsyncDisposable {
   /** Base URL of its HTTP server. */
   address: string;
@@ -32,7 +38,7 @@ function spawnHost({ app, env, args = [] }: HostProcessOptions) {
     process.execPath,
     ['--', main, '--port', '0', '--app', app, '--env-file', noSettings, ...args],
     {
-      env: { PATH: process.env.PATH, ...env },
+      env: { ...surroundings(), ...env },
       // A group of its own: a signal then reaches the host and its worker, as when a machine stops.
       detached: !noSignals,
       stdio: ['ignore', 'pipe', 'pipe'],
