@@ -29,16 +29,8 @@ import { createLogger } from './logger.ts';
 import { describeFunction, manualInput } from './manualRun.ts';
 import { createOutputSender } from './outputs/outputSender.ts';
 import type { Settings } from './settings.ts';
+import { stopHost } from './stopHost.ts';
 import { keepWorker } from './worker/worker.ts';
-
-/** How long a host that was told to stop goes on, in milliseconds (measured on version 4.1037). */
-const unawareMs = 10_000;
-
-/** How long running functions have to finish if a person stops the host, in milliseconds. */
-const finishMs = 10_000;
-
-/** How long the host takes to settle messages once the worker has ended, in milliseconds. */
-const settleMs = 1_000;
 
 export interface FunctionsHostOptions {
   /** Folder with package.json and host.json. */
@@ -143,26 +135,8 @@ export async function startFunctionsHost(options: FunctionsHostOptions): Promise
   }
   await Promise.all(listeners.map((listener) => listener.start()));
 
-  const stop = (how: 'terminated' | 'asked') => (stopped ??= shutDown(how));
-
-  async function shutDown(how: 'terminated' | 'asked'): Promise<void> {
-    if (how === 'terminated') await clock.sleep(unawareMs);
-    const quiet = Promise.all([durable?.stop(), ...listeners.map((listener) => listener.stop())]);
-    if (how === 'asked') await atMost(finishMs, Promise.all([quiet, invoker.idle()]));
-    const cutOff = [...invoker.running].map(([id, running]) => `${running} (${id})`).join(', ');
-    if (cutOff !== '') logger.log('warning', 'Host', `the app is told to end while these run: ${cutOff}`);
-    await worker.stop();
-    const settled = quiet.then(() => Promise.all(listeners.map((listener) => listener.close())));
-    await atMost(settleMs, settled);
-    await atMost(settleMs, outputs.close());
-  }
-
-  async function atMost(ms: number, work: Promise<unknown>): Promise<void> {
-    const ended = new AbortController();
-    const late = clock.sleep(ms, ended.signal).catch(() => {});
-    await Promise.race([work, late]);
-    ended.abort();
-  }
+  const stop = (how: 'terminated' | 'asked') =>
+    (stopped ??= stopHost(how, { worker, listeners, durable, invoker, outputs, logger, clock }));
 
   async function answerDurable(...[request, response, url]: Parameters<RequestHandler>): Promise<boolean> {
     if (durable === undefined) return false;

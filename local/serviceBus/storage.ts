@@ -102,7 +102,7 @@ export function openStorage(folder: string): Storage {
         .all(queue.name);
       for (const row of rows) queue.restore(messageFrom(row), row.place as RestingPlace);
       for (const row of db.prepare('SELECT id, state FROM sessions WHERE queue = ?').all(queue.name)) {
-        if (row.state !== null) queue.restoreSessionState(String(row.id), bytes(row.state));
+        if (row.state !== null) queue.sessionLocks.restoreState(String(row.id), bytes(row.state));
       }
       const next = db.prepare('SELECT next FROM sequences WHERE queue = ?').get(queue.name);
       if (next !== undefined) queue.continueFrom(Number(next.next));

@@ -8,6 +8,12 @@ import { discardFrom, redriveFrom } from './serviceBusRedrive.ts';
 const peekTimeoutMs = 15_000;
 const peekAtOnce = 250;
 
+/**
+ * The sequence number 0. A client goes on peeking where it stopped, even through another receiver, so it has to be told where
+ * to begin. The type of these numbers is not exported: the first one that is seen gives it.
+ */
+let beginning: ServiceBusReceivedMessage['sequenceNumber'];
+
 /** The dead-letter queue of a Service Bus queue. */
 export function serviceBusDeadLetters(
   client: ServiceBusClient,
@@ -38,9 +44,6 @@ export function serviceBusDeadLetters(
       }
     },
   };
-  // A client goes on peeking where it stopped, even through another receiver: once it has seen a message it has to be told
-  // to begin at zero.
-  let beginning: ServiceBusReceivedMessage['sequenceNumber'];
 
   async function peek(
     receiver: Pick<ServiceBusReceiver, 'peekMessages'>,

@@ -12,13 +12,19 @@ import { systemClock } from '../platform/clock.ts';
 
 /** How far one pass goes. */
 export interface PassLimits {
-  /** Messages that it holds at once, those that it was asked for included. */
+  /** Messages that it receives, those that it was asked for included. */
   mostReceived: number;
+  /** Bytes of their bodies. The client keeps them for as long as it holds the locks. */
+  mostBytes: number;
   /** Milliseconds: well within the minute for which a message is locked, or the first would come round again. */
   longestMs: number;
 }
 
-export const defaultPassLimits: PassLimits = { mostReceived: 20_000, longestMs: 40_000 };
+export const defaultPassLimits: PassLimits = {
+  mostReceived: 20_000,
+  mostBytes: 100_000_000,
+  longestMs: 40_000,
+};
 
 /** A link of the SDK stops receiving at 2,047 messages that are not settled (`BatchingReceiver.receive`). */
 const mostPerReceiver = 1_900;
@@ -64,6 +70,7 @@ export async function* passThrough(
   const passedBy: { receiver: PassReceiver; message: Message }[] = [];
   const receivers: PassReceiver[] = [];
   let received = 0;
+  let bytes = 0;
   let end: 'nothing comes' | 'far enough' = 'far enough';
   try {
     let receiver = open();
@@ -76,7 +83,7 @@ export async function* passThrough(
     }
     let ofReceiver = 0;
     let atOnce = receiveAtOnce.first;
-    while (active(wanted) > 0 && received < limits.mostReceived && !timeIsUp()) {
+    while (active(wanted) > 0 && received < limits.mostReceived && bytes < limits.mostBytes && !timeIsUp()) {
       if (ofReceiver >= mostPerReceiver) {
         receiver = open();
         ofReceiver = 0;
@@ -91,10 +98,11 @@ export async function* passThrough(
         break;
       }
       received += messages.length;
+      for (const { body } of messages) bytes += Buffer.isBuffer(body) ? body.length : 0;
       ofReceiver += messages.length;
       atOnce = Math.min(atOnce * 2, receiveAtOnce.most);
       const [mine, others] = split(messages, wanted);
-      for (const message of others) passedBy.push({ receiver, message: onlyItsLock(message) });
+      for (const message of others) passedBy.push({ receiver, message });
       for (const [nth, message] of mine.entries()) {
         if (timeIsUp()) {
           // Their locks may run out before they are settled.
@@ -150,13 +158,6 @@ function whyLeft(end: 'nothing comes' | 'far enough', received: number): string 
   return end === 'nothing comes'
     ? 'another receiver has it locked: try again in a minute'
     : `it was not among the first ${received} messages, and one call goes no further: deal with those in front of it first`;
-}
-
-/** Thousands are held, so their contents are let go. */
-function onlyItsLock(message: Message): Message {
-  message.body = undefined;
-  message._rawAmqpMessage.body = undefined;
-  return message;
 }
 
 function placeOf({ sequenceNumber }: Pick<Message, 'sequenceNumber'>): string {

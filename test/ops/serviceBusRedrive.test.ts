@@ -122,6 +122,13 @@ test.concurrent('what lies deeper than a pass may go stays, with the reason, and
   ]);
   expect(await bus.stats('capped')).toMatchObject({ deadLettered: 7, active: 1 });
   expect(await redriven(source, 'm3')).toEqual(['m3']);
+  // The first 50 are received together, and then no more.
+  await deadLettered('capped', ...numbered('late', 50));
+  const small = serviceBusDeadLetters(bus.client, 'capped', { ...defaultPassLimits, mostBytes: 1 });
+  expect(await Array.fromAsync(small.redrive(new Set(['m7', 'late47'])))).toMatchObject([
+    { kind: 'moved', id: 'm7' },
+    { kind: 'left', id: 'late47' },
+  ]);
 });
 
 test.concurrent('what another receiver has locked stays, with the reason', async () => {

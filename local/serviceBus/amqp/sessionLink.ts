@@ -31,7 +31,7 @@ export function serveSession(
   const holder = randomUUID();
 
   function accept(): 'done' | 'noneFree' {
-    const acceptance = queue.acceptSession(wanted, holder, broker.now());
+    const acceptance = queue.sessionLocks.accept(wanted, holder, broker.now());
     switch (acceptance.outcome) {
       case 'accepted':
         serveAccepted(namespace, peer, link, queue, { ...acceptance, holder });
@@ -97,7 +97,7 @@ function serveAccepted(
     peer.sessionHolders.delete(holder);
     // A receiver that is not closed keeps the session until its lock expires
     // (https://learn.microsoft.com/azure/service-bus-messaging/message-sessions).
-    if (ended === 'closed') queue.releaseSession(sessionId, holder, broker.now());
+    if (ended === 'closed') queue.sessionLocks.release(sessionId, holder, broker.now());
   });
 }
 

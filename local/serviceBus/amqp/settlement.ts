@@ -1,4 +1,5 @@
-import { NoDeadLetters, type Queue, type Settlement } from '../broker/queue.ts';
+import type { Queue } from '../broker/queue.ts';
+import { NoDeadLetters, type Settlement } from '../broker/settlement.ts';
 import { type AmqpCondition, underFault } from '../faults.ts';
 import { DecodeError, withApplicationProperties } from './codec.ts';
 import { tokenFromTag } from './lockToken.ts';

@@ -2,43 +2,23 @@
 import { DuplicateHistory } from './duplicates.ts';
 import type { Entry } from './entry.ts';
 import type { Journal, RestingPlace } from './journal.ts';
-import type { DeadLetterCause, Delivery, IncomingMessage, Message } from './message.ts';
+import type { Delivery, IncomingMessage, Message } from './message.ts';
 import { Moves } from './moves.ts';
 import type { QueueRules } from './rules.ts';
+import { SessionLocks } from './sessionLocks.ts';
 import { Sessions } from './sessions.ts';
+import { NoDeadLetters, type Settlement } from './settlement.ts';
 
 export interface PeekedMessage {
   message: Message;
   place: RestingPlace | 'locked';
 }
 
-/** How to settle a locked message. `bare`, if given, replaces its bytes. */
-export type Settlement =
-  | { kind: 'complete' }
-  | { kind: 'abandon'; bare?: Buffer }
-  | { kind: 'defer'; bare?: Buffer }
-  | { kind: 'deadLetter'; cause: DeadLetterCause; bare?: Buffer };
-
-export type SessionAcceptance =
-  | { outcome: 'accepted'; sessionId: string; until: number }
-  /** Another receiver holds the requested session. */
-  | { outcome: 'taken' }
-  /** Any session was requested, but no free session has a message. */
-  | { outcome: 'noneFree' };
-
-/** A dead letter cannot be dead-lettered. */
-export class NoDeadLetters extends Error {
-  override readonly name = 'NoDeadLetters';
-
-  constructor(queue: string) {
-    super(`Messages of "${queue}" cannot be dead-lettered: they are dead letters.`);
-  }
-}
-
 export class Queue {
   readonly name: string;
   readonly rules: QueueRules;
   readonly deadLetters: Queue | undefined;
+  readonly sessionLocks: SessionLocks;
   /** Called when a message becomes ready, or a session with messages becomes free. */
   onReady: () => void = () => {};
   /** Called when a session's lock expires while held. */
@@ -67,6 +47,14 @@ export class Queue {
         sessionLost: (holder) => this.onSessionLost(holder),
         due: (at) => this.onDue(at),
       },
+    });
+    const { lockMs } = rules;
+    this.sessionLocks = new SessionLocks({
+      queue: name,
+      lockMs,
+      journal,
+      sessions: this.#sessions,
+      moves: this.#moves,
     });
     if (rules.duplicateWindowMs !== undefined) this.#seen = new DuplicateHistory(rules.duplicateWindowMs);
   }
@@ -112,10 +100,6 @@ export class Queue {
 
   restoreId(messageId: string, at: number): void {
     this.#seen?.remember(messageId, at);
-  }
-
-  restoreSessionState(sessionId: string, state: Buffer): void {
-    this.#sessions.getOrCreate(sessionId).state = state;
   }
 
   /** Removes a scheduled message. False if none has that number. */
@@ -223,49 +207,6 @@ export class Queue {
       .slice(0, count);
     for (const entry of chosen) this.#moves.drop(entry);
     return chosen.length;
-  }
-
-  /** Locks a session for `holder`. Without an id: the free session with the oldest first message. */
-  acceptSession(sessionId: string | undefined, holder: string, now: number): SessionAcceptance {
-    this.advance(now);
-    const session =
-      sessionId === undefined
-        ? this.#sessions.oldestFree((each) => this.#moves.shelf.firstReady(each))
-        : this.#sessions.getOrCreate(sessionId);
-    if (session === undefined) return { outcome: 'noneFree' };
-    if (session.holder !== undefined) return { outcome: 'taken' };
-    session.holder = holder;
-    this.#moves.due.set(session, now + this.rules.lockMs);
-    return { outcome: 'accepted', sessionId: session.id, until: session.dueAt };
-  }
-
-  /** Renews a session's lock and returns its new expiry. Undefined if the session is free. */
-  renewSession(sessionId: string, now: number): number | undefined {
-    this.advance(now);
-    const session = this.#sessions.get(sessionId);
-    if (session?.holder === undefined) return undefined;
-    this.#moves.due.set(session, now + this.rules.lockMs);
-    return session.dueAt;
-  }
-
-  /** Frees a session, if `holder` still holds it. */
-  releaseSession(sessionId: string, holder: string, now: number): void {
-    const session = this.#sessions.get(sessionId);
-    if (session?.holder === holder) this.#moves.freeSession(session, now);
-  }
-
-  isSessionHeldBy(sessionId: string, holder: string, now: number): boolean {
-    this.advance(now);
-    return this.#sessions.get(sessionId)?.holder === holder;
-  }
-
-  sessionState(sessionId: string): Buffer | null {
-    return this.#sessions.get(sessionId)?.state ?? null;
-  }
-
-  setSessionState(sessionId: string, state: Buffer | null): void {
-    this.#sessions.getOrCreate(sessionId).state = state;
-    this.#journal.putSessionState(this.name, sessionId, state);
   }
 
   /** Expires every message and session lock now, or only that of one session. Returns how many there were. */

@@ -49,7 +49,10 @@ describe('requests and responses', () => {
     });
     expect(response.status).toBe(201);
     expect(response.headers.get('x-seen')).toBe('sent');
-    expect(response.headers.get('set-cookie')).toBe('c=v; Max-Age=5; Path=/; SameSite=Lax');
+    expect(response.headers.getSetCookie()).toEqual([
+      'c=v; Max-Age=5; Path=/v1; SameSite=Lax',
+      'everywhere=w; Path=/',
+    ]);
     expect(await response.json()).toEqual({
       method: 'PUT',
       url: `${host.address}/v1/api/ECHO?a=1&a=2&b=%C3%A9`,

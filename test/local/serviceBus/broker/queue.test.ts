@@ -69,10 +69,10 @@ test('deleteReady deletes only ready messages, up to a time and a count', () => 
 test('a session lock covers the messages received under it', () => {
   const queue = queueWith({ requiresSession: true });
   queue.enqueue(incoming('a', { sessionId: 's' }), 0);
-  expect(queue.acceptSession('s', 'me', 0)).toMatchObject({ outcome: 'accepted', until: 60 });
+  expect(queue.sessionLocks.accept('s', 'me', 0)).toMatchObject({ outcome: 'accepted', until: 60 });
   const delivery = queue.lockNext(10, 's');
   expect(delivery?.lockedUntil).toBe(60);
-  expect(queue.renewSession('s', 50)).toBe(110);
+  expect(queue.sessionLocks.renew('s', 50)).toBe(110);
   expect(queue.renew(delivery?.token ?? '', 100)).toBe(110);
   expect(queue.settle(delivery?.token ?? '', { kind: 'complete' }, 109)).toBe(true);
 });

@@ -1,0 +1,35 @@
+import { z } from 'zod';
+import type { Queue } from '../broker/queue.ts';
+import type { Answer } from './requests.ts';
+import { lockLost } from './settlement.ts';
+
+/** A request to `$management` of a queue. */
+export interface Call {
+  queue: Queue;
+  now: number;
+  body: unknown;
+  /** Whether a link of this connection holds the session. */
+  holdsSession: (sessionId: string) => boolean;
+}
+
+/** @throws {Refusal} {z.ZodError} {DecodeError} {NoDeadLetters} */
+export type Operation = (call: Call) => Answer;
+
+export const bytes = z.custom<Buffer>((value) => Buffer.isBuffer(value), 'binary');
+
+export const ok = (body?: unknown): Answer => ({ statusCode: 200, statusDescription: 'OK', body });
+
+/** A reply other than success. */
+export class Refusal extends Error {
+  readonly answer: Answer;
+
+  constructor(statusCode: number, errorCondition: string, statusDescription: string) {
+    super(statusDescription);
+    this.answer = { statusCode, statusDescription, errorCondition, body: {} };
+  }
+}
+
+export const gone = (queue: Queue) => {
+  const { condition, description } = lockLost(queue);
+  return new Refusal(410, condition, description);
+};
