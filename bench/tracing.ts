@@ -96,11 +96,13 @@ async function startSink() {
   let spans = 0;
   const server = createServer(
     { key: readFileSync(key), cert: readFileSync(certificate) },
-    async (request, response) => {
-      const body = Buffer.concat(await request.toArray());
-      const text = request.headers['content-encoding'] === 'gzip' ? gunzipSync(body) : body;
-      spans += `${text}`.split('"RemoteDependencyData"').length - 1;
-      response.end('{"itemsReceived":1,"itemsAccepted":1,"errors":[]}');
+    (request, response) => {
+      void request.toArray().then((chunks: Buffer[]) => {
+        const body = Buffer.concat(chunks);
+        const text = request.headers['content-encoding'] === 'gzip' ? gunzipSync(body) : body;
+        spans += text.toString().split('"RemoteDependencyData"').length - 1;
+        response.end('{"itemsReceived":1,"itemsAccepted":1,"errors":[]}');
+      });
     },
   );
   server.listen(0, '127.0.0.1');
