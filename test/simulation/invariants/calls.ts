@@ -1,11 +1,12 @@
 /** What must hold whenever a machine calls the provider, or says that work is done. It is judged by what that machine can know. */
+import { NoClearAnswer } from '../../../src/documents/storeAway.ts';
 import { maxAttempts } from '../../../src/invoice/maxAttempts.ts';
 import { workItemLockKey } from '../../../src/locking/index.ts';
 import { inForce, type Pause, pausedWithinMs } from '../../../src/pacing/pause.ts';
 import { messageLockMs } from '../../../src/paying/messageLock.ts';
 import { effectName, type WorkItem } from '../../../src/workItems/workItem.ts';
 import type { Machine } from '../engine/machine.ts';
-import { activity } from '../fleet/activity.ts';
+import { type Activity, activity } from '../fleet/activity.ts';
 import type { TrustedUntil } from '../world/locks.ts';
 import { bugIn } from './bugs.ts';
 import type { InvoiceDocument } from './steps.ts';
@@ -36,9 +37,11 @@ export function createCallChecks({ report, now, pause, mayFreeze, invoice }: Cal
 
   return {
     /** A function of the app has thrown. */
-    failed(machine: Machine, kind: string, error: unknown): void {
+    failed({ kind, machine, unanswered }: Activity, error: unknown): void {
       const bug = bugIn(error);
       if (bug !== undefined) report('no bug', `${kind} on ${machine.name} throws ${bug}`);
+      if (error instanceof NoClearAnswer && !unanswered)
+        report('no bug', `${kind} on ${machine.name} was answered, and throws ${error.message}`);
     },
 
     wrote(after: InvoiceDocument, before: InvoiceDocument | undefined): void {
