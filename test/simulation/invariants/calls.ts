@@ -20,14 +20,22 @@ export interface CallChecksParts {
   /** Whether a monotonic clock may have stood still, which no process can know. */
   mayFreeze: boolean;
   invoice: (id: string) => InvoiceDocument | undefined;
+  /** Charges per second that all instances may make together; undefined if something goes wrong. */
+  rate: number | undefined;
 }
+
+/** Over so many seconds charges keep to their rate, but for as many as make no difference. */
+const paceSeconds = 10;
+const mayExceedBy = { share: 1.2, charges: 5 };
 
 export type CallChecks = ReturnType<typeof createCallChecks>;
 
 /** Stages that may run twice at the same moment. */
 const withoutLease: ReadonlySet<string> = new Set(['receipt', 'payment-event']);
 
-export function createCallChecks({ report, now, pause, mayFreeze, invoice }: CallChecksParts) {
+export function createCallChecks({ report, now, pause, mayFreeze, invoice, rate }: CallChecksParts) {
+  /** When the latest charges were sent. */
+  let latest: number[] = [];
   /** When a batch lost or settled an invoice, by both. */
   const claimsOver = new Map<string, number>();
   /** When an effect was recorded, by the name of its work item or message. */
@@ -56,6 +64,7 @@ export function createCallChecks({ report, now, pause, mayFreeze, invoice }: Cal
 
     /** A charge goes to the provider. Returns what is to be called once it has ended. */
     charging(machine: Machine, invoiceId: string): () => void {
+      keepsPace();
       const { command, beganAt } = activity() ?? {};
       if (command === undefined) {
         report('no claim, no call', `${machine.name} charges without a payment command`, invoiceId);
@@ -103,6 +112,13 @@ export function createCallChecks({ report, now, pause, mayFreeze, invoice }: Cal
 
     recordedMessage: note,
   };
+
+  function keepsPace(): void {
+    if (rate === undefined) return;
+    latest = [...latest.filter((at) => at > now() - paceSeconds * 1000), now()];
+    if (latest.length > rate * paceSeconds * mayExceedBy.share + mayExceedBy.charges)
+      report('keeps the pace', `${latest.length} charges in ${paceSeconds} s, at ${rate} a second`);
+  }
 
   function note(name: string): void {
     if (!recordedAt.has(name)) recordedAt.set(name, now());
