@@ -66,6 +66,7 @@ export function createHost(number: number, machine: Machine, parts: HostParts): 
       if (running !== undefined) running.unanswered = true;
       checks.unanswered(ids);
     },
+    onRefuse: (why) => checks.refusing(machine, why),
     onRecord(of, trustedUntil) {
       if (typeof of === 'string') checks.recordingMessage(machine, of);
       else checks.recording(machine, of, trustedUntil);

@@ -87,6 +87,11 @@ export function createCallChecks({ report, now, pause, mayFreeze, invoice, rate 
       return callingApart(machine, batchId, invoiceId);
     },
 
+    /** It refuses a message, and nobody sends a bad one. */
+    refusing(machine: Machine, why: string): void {
+      if (machine.alive) report('nothing lost', `${machine.name} refuses a good message: ${why}`);
+    },
+
     /** Claims go to the store. */
     claiming(machine: Machine): void {
       if (isPaused(machine)) report('pause holds', `${machine.name} claims`);
