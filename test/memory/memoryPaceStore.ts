@@ -1,5 +1,6 @@
 import type { PaceStore } from '../../src/pacing/paceStore.ts';
 import type { Schedule } from '../../src/pacing/schedule.ts';
+import { copyOf } from './memoryDocuments.ts';
 
 export interface MemoryPaceStore extends PaceStore {
   /** Requests so far. */
@@ -21,11 +22,11 @@ export function memoryPaceStore(delay: () => Promise<void> = async () => {}): Me
     },
     async read(limit) {
       await begin();
-      return structuredClone(schedules.get(limit));
+      return copyOf(schedules.get(limit));
     },
     async create(limit, schedule) {
       await begin();
-      if (!schedules.has(limit)) schedules.set(limit, structuredClone(schedule));
+      if (!schedules.has(limit)) schedules.set(limit, copyOf(schedule));
     },
     async change(limit, { where, add = {}, set = {} }) {
       await begin();
@@ -52,10 +53,10 @@ export function memoryPaceStore(delay: () => Promise<void> = async () => {}): Me
           ...(reserved === 0 ? {} : { reserved: (window.reserved ?? 0) + reserved }),
           ...(ahead === 0 ? {} : { ahead: (window.ahead ?? 0) + ahead }),
         },
-        ...structuredClone(set),
+        ...copyOf(set),
       };
       schedules.set(limit, changed);
-      return structuredClone(changed);
+      return copyOf(changed);
     },
   };
 }

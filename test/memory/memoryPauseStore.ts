@@ -1,4 +1,5 @@
 import { type Pause, type PauseStore, pauseSchema } from '../../src/pacing/pause.ts';
+import { copyOf } from './memoryDocuments.ts';
 
 export interface MemoryPauseStore extends PauseStore {
   /** How often it was read. */
@@ -15,7 +16,7 @@ export function memoryPauseStore(delay: () => Promise<void> = async () => {}): M
     },
     async read() {
       reads++;
-      const read = structuredClone(stored);
+      const read = copyOf(stored);
       await delay();
       return read;
     },

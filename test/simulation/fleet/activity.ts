@@ -17,6 +17,8 @@ export interface Activity {
   };
   /** Starts of calls that it has sent, by invoice. */
   readonly starts: Map<string, StartOfCalls>;
+  /** The store has given it no answer at least once. */
+  unanswered: boolean;
 }
 
 const current = new AsyncLocalStorage<Activity>();

@@ -11,7 +11,7 @@ import { asInvoice, createStepChecks } from '../invariants/steps.ts';
 import type { Report } from '../invariants/violation.ts';
 import type { Conditions } from '../plan/conditions.ts';
 import type { Fault } from '../plan/faults.ts';
-import { isCalm, type Plan, randomOf } from '../plan/plan.ts';
+import { isCalm, isReliable, type Plan, randomOf } from '../plan/plan.ts';
 import { createDurable } from '../world/durable.ts';
 import { createProvider } from '../world/provider.ts';
 import { serviceBusQueue } from '../world/serviceBus.ts';
@@ -51,12 +51,14 @@ export function createFleet({ plan, timeline, history, conditions, report, ...gi
     provider: () => provider,
     invoice: (id) => invoices.get(id),
     calm: isCalm(plan),
+    reliable: isReliable(plan),
     claiming: (machine) => callChecks.claiming(machine),
   });
   const callChecks = createCallChecks({
     report,
     now: () => timeline.now,
     pause: () => world.pause(),
+    rate: isCalm(plan) ? plan.rate : undefined,
     mayFreeze: plan.faults.some((fault) => 'frozen' in fault && fault.frozen),
     invoice: (id) => invoices.get(id),
   });
@@ -323,7 +325,9 @@ export function createFleet({ plan, timeline, history, conditions, report, ...gi
       note('store', `${invoice.id}: ${from} → ${invoice.status} [${entry?.what} ${entry?.batchId ?? ''}]`);
     }
     checks.wrote(after, before);
-    if (invoice !== undefined) callChecks.wrote(invoice, asInvoice(before));
+    if (invoice === undefined) return;
+    callChecks.wrote(invoice, asInvoice(before));
+    startChecks.wrote(invoice, asInvoice(before));
   }
 
   /** The receiver of notifications. */

@@ -14,7 +14,7 @@ import type { StepChecks } from '../invariants/steps.ts';
 import { type CloudWatch, cloudOf } from '../world/cloud.ts';
 import { providerOf } from '../world/providerOf.ts';
 import type { World } from '../world/world.ts';
-import { type Activity, runAs } from './activity.ts';
+import { type Activity, activity, runAs } from './activity.ts';
 
 export interface Host {
   readonly number: number;
@@ -61,7 +61,12 @@ export function createHost(number: number, machine: Machine, parts: HostParts): 
       checks.sent(sent, trustedUntil);
       checks.sending(sent.operations);
     },
-    onUnanswered: (ids) => checks.unanswered(ids),
+    onUnanswered(ids) {
+      const running = activity();
+      if (running !== undefined) running.unanswered = true;
+      checks.unanswered(ids);
+    },
+    onRefuse: (why) => checks.refusing(machine, why),
     onRecord(of, trustedUntil) {
       if (typeof of === 'string') checks.recordingMessage(machine, of);
       else checks.recording(machine, of, trustedUntil);
@@ -93,17 +98,18 @@ export function createHost(number: number, machine: Machine, parts: HostParts): 
         checks.ended(began);
         ended(error, failed);
       };
-      const began = {
+      const began: Activity = {
         kind,
         machine,
         beganAt: world.timeline.now,
         ...(command === undefined ? {} : { command }),
         starts: new Map(),
-      } satisfies Activity;
+        unanswered: false,
+      };
       runAs(began, work).then(
         (value) => end(value, false),
         (error: unknown) => {
-          if (machine.alive) checks.failed(machine, kind, error);
+          if (machine.alive) checks.failed(began, error);
           end(error, true);
         },
       );

@@ -1,11 +1,12 @@
 /** What must hold whenever a machine calls the provider, or says that work is done. It is judged by what that machine can know. */
+import { NoClearAnswer } from '../../../src/documents/storeAway.ts';
 import { maxAttempts } from '../../../src/invoice/maxAttempts.ts';
 import { workItemLockKey } from '../../../src/locking/index.ts';
 import { inForce, type Pause, pausedWithinMs } from '../../../src/pacing/pause.ts';
 import { messageLockMs } from '../../../src/paying/messageLock.ts';
 import { effectName, type WorkItem } from '../../../src/workItems/workItem.ts';
 import type { Machine } from '../engine/machine.ts';
-import { activity } from '../fleet/activity.ts';
+import { type Activity, activity } from '../fleet/activity.ts';
 import type { TrustedUntil } from '../world/locks.ts';
 import { bugIn } from './bugs.ts';
 import type { InvoiceDocument } from './steps.ts';
@@ -19,14 +20,22 @@ export interface CallChecksParts {
   /** Whether a monotonic clock may have stood still, which no process can know. */
   mayFreeze: boolean;
   invoice: (id: string) => InvoiceDocument | undefined;
+  /** Charges per second that all instances may make together; undefined if something goes wrong. */
+  rate: number | undefined;
 }
+
+/** Over so many seconds charges keep to their rate, but for as many as make no difference. */
+const paceSeconds = 10;
+const mayExceedBy = { share: 1.2, charges: 5 };
 
 export type CallChecks = ReturnType<typeof createCallChecks>;
 
 /** Stages that may run twice at the same moment. */
 const withoutLease: ReadonlySet<string> = new Set(['receipt', 'payment-event']);
 
-export function createCallChecks({ report, now, pause, mayFreeze, invoice }: CallChecksParts) {
+export function createCallChecks({ report, now, pause, mayFreeze, invoice, rate }: CallChecksParts) {
+  /** When the latest charges were sent. */
+  let latest: number[] = [];
   /** When a batch lost or settled an invoice, by both. */
   const claimsOver = new Map<string, number>();
   /** When an effect was recorded, by the name of its work item or message. */
@@ -36,9 +45,11 @@ export function createCallChecks({ report, now, pause, mayFreeze, invoice }: Cal
 
   return {
     /** A function of the app has thrown. */
-    failed(machine: Machine, kind: string, error: unknown): void {
+    failed({ kind, machine, unanswered }: Activity, error: unknown): void {
       const bug = bugIn(error);
       if (bug !== undefined) report('no bug', `${kind} on ${machine.name} throws ${bug}`);
+      if (error instanceof NoClearAnswer && !unanswered)
+        report('no bug', `${kind} on ${machine.name} was answered, and throws ${error.message}`);
     },
 
     wrote(after: InvoiceDocument, before: InvoiceDocument | undefined): void {
@@ -53,6 +64,7 @@ export function createCallChecks({ report, now, pause, mayFreeze, invoice }: Cal
 
     /** A charge goes to the provider. Returns what is to be called once it has ended. */
     charging(machine: Machine, invoiceId: string): () => void {
+      keepsPace();
       const { command, beganAt } = activity() ?? {};
       if (command === undefined) {
         report('no claim, no call', `${machine.name} charges without a payment command`, invoiceId);
@@ -73,6 +85,11 @@ export function createCallChecks({ report, now, pause, mayFreeze, invoice }: Cal
           invoiceId,
         );
       return callingApart(machine, batchId, invoiceId);
+    },
+
+    /** It refuses a message, and nobody sends a bad one. */
+    refusing(machine: Machine, why: string): void {
+      if (machine.alive) report('nothing lost', `${machine.name} refuses a good message: ${why}`);
     },
 
     /** Claims go to the store. */
@@ -100,6 +117,13 @@ export function createCallChecks({ report, now, pause, mayFreeze, invoice }: Cal
 
     recordedMessage: note,
   };
+
+  function keepsPace(): void {
+    if (rate === undefined) return;
+    latest = [...latest.filter((at) => at > now() - paceSeconds * 1000), now()];
+    if (latest.length > rate * paceSeconds * mayExceedBy.share + mayExceedBy.charges)
+      report('keeps the pace', `${latest.length} charges in ${paceSeconds} s, at ${rate} a second`);
+  }
 
   function note(name: string): void {
     if (!recordedAt.has(name)) recordedAt.set(name, now());

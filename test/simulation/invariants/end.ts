@@ -186,7 +186,34 @@ function checkSummary({ invoices, messages, summary }: EndState, report: Report)
   const charged = invoices.filter(({ payment }) => payment.id !== undefined).length;
   if (summary.charges !== charged)
     report('summary counts', `charges: ${charged}, and the summary says ${summary.charges}`);
+  const { waiting, claimed } = summary.backlog;
+  if (waiting !== 0 || claimed !== 0 || summary.staleClaims !== 0)
+    report(
+      'summary counts',
+      `nothing is left to pay, and the summary says ${JSON.stringify(summary.backlog)} and ${summary.staleClaims} stale`,
+    );
+  const sums = summary.refunded
+    .map(({ currency, amountMinor }) => `${currency} ${amountMinor}`)
+    .toSorted()
+    .join();
+  const refunded = sumsOf(invoices);
+  if (sums !== refunded) report('summary counts', `refunded: ${refunded}, and the summary says ${sums}`);
   const parked = messages.filter(({ status }) => status === 'parked').length;
   if (summary.outbox.parked !== parked)
     report('summary counts', `parked messages: ${parked}, and the summary says ${summary.outbox.parked}`);
+}
+
+/** What was refunded, or is about to be, by currency. */
+function sumsOf(
+  invoices: readonly (InvoiceDocument & { reversals?: Reversals; currency?: string })[],
+): string {
+  const sums = new Map<string, number>();
+  for (const { currency = '', reversals } of invoices) {
+    const { refundedMinor = 0 } = reversals ?? {};
+    if (refundedMinor > 0) sums.set(currency, (sums.get(currency) ?? 0) + refundedMinor);
+  }
+  return [...sums]
+    .map(([currency, sum]) => `${currency} ${sum}`)
+    .toSorted()
+    .join();
 }

@@ -24,7 +24,7 @@ export interface StartOfCalls {
 export type StartChecks = ReturnType<typeof createStartChecks>;
 
 export function createStartChecks(report: Report, invoice: (id: string) => InvoiceDocument | undefined) {
-  /** Invoices whose call was sent, or one of whose starts stands because the store gave no answer. */
+  /** Invoices whose call was sent, or that nobody can know to be never called. */
   const mayBeCalled = new Set<string>();
   /** Starts of functions that have not ended, by invoice: their process has died, or they are under way. */
   const open = new Map<string, number>();
@@ -73,6 +73,13 @@ export function createStartChecks(report: Report, invoice: (id: string) => Invoi
         if (!start.called && !start.isUnclear && stands(start, invoice(id)))
           report('start given back', `${machine.name} has started its calls, made none and goes on`, id);
       }
+    },
+
+    /** An instance whose clock is ahead takes a claim over while its calls are still to be made. */
+    wrote({ id, claim }: InvoiceDocument, before: InvoiceDocument | undefined): void {
+      const was = before?.claim;
+      const isTaken = was?.phase === 'calling' && claim !== undefined && claim.batchId !== was.batchId;
+      if (isTaken && (open.get(id) ?? 0) > 0) mayBeCalled.add(id);
     },
 
     /** Everything has ended. */

@@ -53,6 +53,8 @@ export function createStepChecks(parts: {
   invoice: (id: string) => InvoiceDocument | undefined;
   /** Without faults: nothing is claimed again. */
   calm: boolean;
+  /** No call fails, but for those that come too fast. */
+  reliable: boolean;
   /** A machine is going to send claims. */
   claiming: (machine: Machine) => void;
 }) {
@@ -174,6 +176,8 @@ export function createStepChecks(parts: {
         report('stale write', `it is reclaimed, and its claim was not stale`, id);
       if (parts.calm) report('claimed once', `its claim went stale`, id);
     }
+    if (what === 'retry: transient' && parts.reliable)
+      report('no failure, no delay', 'it waits after a failure, and no call has failed', id);
     const settles = batchId !== undefined && what !== 'claimed' && what !== 'reclaimed';
     const parks = what === 'parked' && after.status === 'parked' && before.claim?.batchId !== batchId;
     if (settles && !parks && before.claim?.batchId !== batchId)

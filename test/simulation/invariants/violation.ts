@@ -28,6 +28,8 @@ export const invariants = {
   'runs end': 'the record of a run says running for ever',
   'answer is true': 'a person is told that nothing was done, and it was',
   'summary counts': 'the summary differs from a count of the world',
+  'no failure, no delay': 'a call that came too fast counts as a failure',
+  'keeps the pace': 'without faults, all instances together charge faster than the provider allows',
   'claimed once': 'without faults, invoices are claimed again because their payment did not begin in time',
   deterministic: 'something was reached that no simulation may reach',
   'no bug': 'the app threw an error that no fault explains',

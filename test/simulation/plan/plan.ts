@@ -49,6 +49,19 @@ export function isCalm({ faults, clockErrorMs }: Plan): boolean {
   return faults.length === 0 && clockErrorMs.every((ms) => ms === 0);
 }
 
+const withoutFailures: ReadonlySet<Fault['kind']> = new Set([
+  'rateCut',
+  'disorder',
+  'newerMessage',
+  'operator',
+  'reversal',
+]);
+
+/** No call fails and no process stands still. Calls may come too fast for the provider. */
+export function isReliable({ faults }: Plan): boolean {
+  return faults.every(({ kind }) => withoutFailures.has(kind));
+}
+
 export interface PlanOptions {
   instances?: number;
   days?: number;

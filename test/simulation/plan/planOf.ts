@@ -1,6 +1,7 @@
 /** The plan of a seed. */
 import type { SeededRandom } from '../../support/seededRandom.ts';
 import type { ChargeFate } from '../world/provider.ts';
+import type { Fault } from './faults.ts';
 import { day, hour, minute, type Plan, type PlannedInvoice, type PlanOptions, randomOf } from './plan.ts';
 import { faultsOf } from './swarm.ts';
 
@@ -46,7 +47,24 @@ export function planOf(seed: number, options: PlanOptions = {}): Plan {
     invoiceOf(n, random, { horizonMs, due, fated, named }),
   );
   const faults = calm ? [] : faultsOf(random, { ...plan, invoices });
-  return { ...plan, invoices, faults };
+  return { ...plan, invoices, faults: plan.listsEvents ? withoutQueue(seed, faults) : faults };
+}
+
+/**
+ * Half of the time, the queue is away when the provider tells of a refund or dispute: at other times it makes no difference
+ * to events, and both seldom happen at once by chance.
+ */
+function withoutQueue(seed: number, faults: readonly Fault[]): readonly Fault[] {
+  const random = randomOf(seed, 'events');
+  const away = faults.flatMap(({ kind, at }, place): Fault[] => {
+    if (kind !== 'reversal' || random.next() < 0.5) return [];
+    const ms = random.between(40_000, 5 * minute);
+    const number = faults.length + place;
+    return [
+      { kind: 'outage', service: 'storageQueue', how: 'refused', at: Math.max(0, at - 500), ms, number },
+    ];
+  });
+  return [...faults, ...away].toSorted((one, other) => one.at - other.at);
 }
 
 function invoiceOf(

@@ -1,5 +1,7 @@
 const adapter = 'the simulation ends at the port of the provider: the Stripe adapter is not in it';
 const olderRelease = 'no older release runs in the simulation: all that is stored and sent is of this one';
+const sentBySweeper =
+  'what was written is there either way, and the sweeper sends what follows: only counts differ';
 const archive = 'an invoice moves to the archive after 400 days, and no schedule is longer than 90';
 
 /** Guards that the simulation cannot see when they are switched off, and why. */
@@ -14,6 +16,10 @@ export const outOfSight: Readonly<Record<string, string>> = {
   'a start taken back, unless a release before 0.3 has started it since': olderRelease,
   'fields of a newer release, kept with the payment':
     'the newer release of the simulation sends messages only: no document has a field that this one does not know',
+  'a settlement known by its own name after a lost answer': sentBySweeper,
+  'a claim known by its batch id after a lost answer': sentBySweeper,
+  'hash of the parameters of a key':
+    'nobody changes what a key stands for, since an import of other content is refused; and the provider refuses the key, too',
   'what a batch id may consist of': 'every batch comes from a run, whose ids are as they should be',
   'the run in the timeline of an invoice that it has retried': 'nobody starts a bulk run',
   'text in quotes is no row, however long it is': 'invoices are imported as JSON',

@@ -38,6 +38,8 @@ export interface CloudWatch {
   onSend: (sent: SentTransaction, trustedUntil: TrustedUntil) => void;
   /** The store gave no answer to a transaction that writes these documents, or when they were read. */
   onUnanswered: (ids: readonly string[]) => void;
+  /** A message is refused. */
+  onRefuse: (why: string) => void;
   /** An effect is going to be recorded. */
   onRecord: (of: WorkItem | string, trustedUntil: TrustedUntil) => void;
 }
@@ -115,8 +117,10 @@ export function cloudOf(
         [queueNames.workItems]: storageQueueDestination(queue, { messagesOf: workItemMessages }),
       },
       commandMessages: {
-        deadLetter: (token, { reason, description }) =>
-          bus('dead-letter', () => void commands.deadLetter(token, `${reason}: ${description}`)),
+        deadLetter(token, { reason, description }) {
+          watch.onRefuse(`${reason}: ${description}`);
+          return bus('dead-letter', () => void commands.deadLetter(token, `${reason}: ${description}`));
+        },
         async renew(token) {
           const askedAt = clock.monotonic();
           const { command } = activity() ?? {};
