@@ -9,8 +9,9 @@ export default defineConfig({
   test: {
     globalSetup: ['test/support/compiledCode.ts', 'test/support/globalAzurite.ts'],
     pool: 'forks',
-    testTimeout: 20_000,
-    hookTimeout: 30_000,
+    // The machine may be busy.
+    testTimeout: 60_000,
+    hookTimeout: 60_000,
     env: { NODE_COMPILE_CACHE: compiledCode },
     projects: [
       { extends: true, test: { ...workers, name: 'own process', include: needsOwnProcess } },

@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { z } from 'zod';
 import { readFigures } from '../../local/start/figures.ts';
-import { blobContainers, queues as queueNames, serviceBusQueues } from '../../src/platform/azureNames.ts';
+import { blobContainers, serviceBusQueues } from '../../src/platform/azureNames.ts';
 import { createGate } from '../crash/gate.ts';
 import { startHttpTap } from '../crash/httpTap.ts';
 import { watchTakenMessages } from '../crash/takenMessages.ts';
@@ -99,12 +99,12 @@ interface Host extends AsyncDisposable {
 }
 
 /**
- * Starts a host whose storage queues are behind a tap. The work items that it holds when it is killed stay invisible for ten
- * minutes; the tap knows them, and makes them visible at once.
+ * Starts a host whose storage queues are behind a tap. What a host holds when it is killed stays invisible: a work item for ten
+ * minutes, a message of the task hub for one. The tap knows these messages, and makes them visible at once.
  */
 async function startHost(cloud: LocalCloud, instance: string): Promise<Host> {
   await using starting = new AsyncDisposableStack();
-  const taken = watchTakenMessages();
+  const taken = watchTakenMessages(() => true);
   const { origin } = new URL(cloud.queues.url);
   const gate = createGate();
   const ignore = () => undefined;
@@ -117,7 +117,7 @@ async function startHost(cloud: LocalCloud, instance: string): Promise<Host> {
   });
   starting.defer(async () => {
     await tap.stop();
-    await taken.giveBack(cloud.queues.getQueueClient(queueNames.workItems));
+    await taken.giveBack(cloud.queues);
   });
   const storage = cloud.storage.replace(origin, `http://127.0.0.1:${tap.port}`);
   const host = await startHostProcess({

@@ -1,5 +1,4 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { queues } from '../../src/platform/azureNames.ts';
 import { createGate } from '../crash/gate.ts';
 import { startTappedHost, type TappedHost } from '../crash/tappedHost.ts';
 import type { LocalCloud } from '../support/localCloud.ts';
@@ -39,7 +38,6 @@ export async function startFleet(
   const started = new Map<number, number>();
   const everything: TappedHost[] = [];
   const timers = new Set<NodeJS.Timeout>();
-  const queue = cloud.queues.getQueueClient(queues.workItems);
   let ending = false;
 
   const members: Member[] = await Promise.all(
@@ -78,7 +76,7 @@ export async function startFleet(
       await host[Symbol.asyncDispose]();
       // Ten minutes on the real host; five seconds here.
       void delay(giveBackMs, undefined, { ref: false })
-        .then(() => host.taken.giveBack(queue))
+        .then(() => host.taken.giveBack(cloud.queues))
         .catch((error: unknown) => console.error('work items of a dead host:', error));
       await delay(awayMs);
       if (!ending) members[index] = up(await start(index));

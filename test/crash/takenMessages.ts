@@ -1,5 +1,5 @@
-import type { QueueClient } from '@azure/storage-queue';
-import { RestError } from '@azure/storage-queue';
+import { type QueueServiceClient, RestError } from '@azure/storage-queue';
+import { queues as queueNames } from '../../src/platform/azureNames.ts';
 import type { HttpExchange } from './describeRequest.ts';
 import type { HttpAnswer } from './httpTap.ts';
 
@@ -10,33 +10,39 @@ export interface TakenMessages {
    * Makes them visible at once. The Functions host takes a message for ten minutes, and after its death the message
    * stays invisible for the rest of them; a trial does this instead of waiting. Resolves to the number of messages.
    */
-  giveBack(queue: QueueClient): Promise<number>;
+  giveBack(queues: QueueServiceClient): Promise<number>;
 }
 
-export function watchTakenMessages(): TakenMessages {
-  const receipts = new Map<string, string>();
+/** @param watched whether the messages of a queue are watched; absent: work items only */
+export function watchTakenMessages(
+  watched: (queue: string) => boolean = (queue) => queue === queueNames.workItems,
+): TakenMessages {
+  const taken = new Map<string, { queue: string; receipt: string }>();
   return {
     answered({ method, path }, { status, body }) {
       const { pathname } = new URL(path, 'http://x');
       const [, , queue = '', , message] = pathname.split('/');
-      if (queue !== 'work-items' || status >= 300) return;
+      if (!watched(queue) || status >= 300) return;
       if (method === 'GET') {
         const text = body.toString();
         for (const [, id = '', receipt = ''] of text.matchAll(
           /<MessageId>([^<]+)<.*?<PopReceipt>([^<]+)</gs,
         )) {
-          receipts.set(id, receipt);
+          taken.set(id, { queue, receipt });
         }
-      } else if (message !== undefined) receipts.delete(message);
+      } else if (message !== undefined) taken.delete(message);
     },
-    async giveBack(queue) {
-      const held = [...receipts];
-      receipts.clear();
-      for (const [id, receipt] of held) {
-        await queue.updateMessage(id, receipt, undefined, 0).catch((error: unknown) => {
-          // Already deleted or put back by a request whose answer never came.
-          if (!(error instanceof RestError) || error.statusCode === undefined) throw error;
-        });
+    async giveBack(queues) {
+      const held = [...taken];
+      taken.clear();
+      for (const [id, { queue, receipt }] of held) {
+        await queues
+          .getQueueClient(queue)
+          .updateMessage(id, receipt, undefined, 0)
+          .catch((error: unknown) => {
+            // Already deleted or put back by a request whose answer never came.
+            if (!(error instanceof RestError) || error.statusCode === undefined) throw error;
+          });
       }
       return held.length;
     },

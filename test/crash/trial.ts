@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { InvoiceFigure } from '../../local/start/figures.ts';
 import type { InvoiceStatus } from '../../src/invoice/invoice.ts';
-import { blobContainers, queues } from '../../src/platform/azureNames.ts';
+import { blobContainers } from '../../src/platform/azureNames.ts';
 import { containers, databaseName } from '../../src/platform/cosmosContainers.ts';
 import { type Evidence, gatherEvidence, unfinished, violations } from '../support/audit.ts';
 import type { LocalCloud } from '../support/localCloud.ts';
@@ -155,7 +155,7 @@ export async function runTrial(
   });
   logs.set(instance, rescue.process.lines);
   hosts.use(rescue);
-  await outcome.host.taken.giveBack(cloud.queues.getQueueClient(queues.workItems));
+  await outcome.host.taken.giveBack(cloud.queues);
   await importInvoices(rescue, work);
   const evidence = await untilSettled(rescue);
   return await resultOf(evidence, { kind: 'held' }, performance.now() - crashedAt);

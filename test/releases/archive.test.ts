@@ -16,7 +16,7 @@ import { restlessClock } from '../support/restlessClock.ts';
 import { until } from '../support/until.ts';
 import { type CloudView, viewOf } from './cloudView.ts';
 import { getFrom, importInvoices, postTo, run, startHost } from './hosts.ts';
-import { buildReleases } from './releases.ts';
+import { keptRelease } from './releases.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'payonce-archive-'));
 const stack = new AsyncDisposableStack();
@@ -25,7 +25,7 @@ let view: CloudView;
 let kept = '';
 
 beforeAll(async () => {
-  ({ kept } = buildReleases(folder));
+  kept = keptRelease(folder);
   cloud = stack.use(await startLocalCloud());
   view = viewOf(cloud);
 }, 90_000);

@@ -20,13 +20,9 @@ export interface Releases {
 
 /** Builds the app folders in a folder. @throws if no release is kept */
 export function buildReleases(folder: string): Releases {
-  const [kept, current, next] = ['kept', 'current', 'next'].map((name) => join(folder, name)) as [
-    string,
-    string,
-    string,
-  ];
-  compileApp(current);
-  unpack(readFileSync(newestZip()), kept);
+  const kept = keptRelease(folder);
+  const [current, next] = [join(folder, 'current'), join(folder, 'next')];
+  compileApp(current, { checked: false });
   cpSync(current, next, { recursive: true });
   edit(next, versioned, /formatVersion = \d+;/, `formatVersion = ${formatVersionOf(current) + 1};`);
   edit(next, versioned, /plainVersion = \d+;/, `plainVersion = ${formatVersionOf(next)};`);
@@ -36,9 +32,21 @@ export function buildReleases(folder: string): Releases {
     /return \{ resourceId: invoiceId,/,
     `return { version: ${formatVersionOf(next)}, resourceId: invoiceId,`,
   );
-  // A junction needs no privilege on Windows; elsewhere the type is ignored.
-  for (const app of [kept, current, next]) symlinkSync(dependencies, join(app, 'node_modules'), 'junction');
+  for (const app of [current, next]) linkDependencies(app);
   return { kept, current, next };
+}
+
+/** Unpacks the newest kept release into a folder; returns its app folder. @throws if no release is kept */
+export function keptRelease(folder: string): string {
+  const kept = join(folder, 'kept');
+  unpack(readFileSync(newestZip()), kept);
+  linkDependencies(kept);
+  return kept;
+}
+
+function linkDependencies(app: string): void {
+  // A junction needs no privilege on Windows; elsewhere the type is ignored.
+  symlinkSync(dependencies, join(app, 'node_modules'), 'junction');
 }
 
 /** A copy of an app folder that lacks these functions, as if they were disabled. */
