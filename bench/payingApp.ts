@@ -136,8 +136,8 @@ async function trigger(port: number, timer: string): Promise<void> {
 }
 
 /**
- * Waits until a growing number reaches `target`. `still` is called whenever it has stood still for a while. Resolves with the number
- * of polls. @throws if it stalls
+ * Waits until a growing number reaches `target`. `still` is called whenever it has stood still for a while. Resolves with the
+ * number of polls. @throws if it stalls
  */
 async function reached(
   target: number,

@@ -23,7 +23,7 @@ export function processorSeconds(pid: number): number {
   return ticks / ticksPerSecond;
 }
 
-/** Fields 4, 14 and 15 of /proc/PID/stat (proc_pid_stat(5)), counted after the name, which may hold spaces. Undefined: it has ended. */
+/** Fields 4, 14 and 15 of proc_pid_stat(5), counted after the name, which may hold spaces. Undefined: it has ended. */
 function statOf(name: string): Process | undefined {
   if (!/^\d+$/.test(name)) return undefined;
   let text: string;

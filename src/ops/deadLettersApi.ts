@@ -94,7 +94,8 @@ export const discardSchema = z.strictObject({ ids: idsSchema, reason: reasonSche
 
 /**
  * `POST ops/dead-letters/redrive` `{ids, reason?}`: sends those messages again. The answer names those that were not there,
- * and says of those that are there, but out of reach, why. Each is audited as soon as it is sent; if a source fails after that, the answer is a problem that names what was sent.
+ * and says of those that are there, but out of reach, why. Each is audited as soon as it is sent; if a source fails after
+ * that, the answer is a problem that names what was sent.
  */
 export async function redriveDeadLetters(request: OpsRequest, parts: Parts): Promise<OpsResponse> {
   const asked = await readBody(request, redriveSchema);

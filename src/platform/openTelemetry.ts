@@ -55,9 +55,10 @@ export type WantsSpan = (traceId: string, attributes: Attributes) => boolean;
  * Reports spans to a tracer of OpenTelemetry: `registerTracer(openTelemetryTracer(trace.getTracer('shop')))`. The process
  * needs a context manager of OpenTelemetry, or no span knows its parent.
  *
- * Work in a trace that `wants` declines belongs to the span around it, and tells those whom it calls that it is not sampled. If it fails, it gets a span after all, made late. A
- * sampler could not do that: it knows nothing of failures, and recording everything until the end costs more than the work
- * of tracing itself. The first span of a trace is never declined.
+ * Work that `wants` declines has no span while it lasts: what it does belongs to the span around it, and what it calls is told
+ * that the trace is not sampled. If it fails, it gets a span after all, made late. A sampler decides before the work and could
+ * only keep failures by recording everything, which costs more (docs/decisions/tracing.md). `wants` is not asked about the first
+ * span of a trace.
  */
 export function openTelemetryTracer(tracer: OpenTelemetryTracer, wants: WantsSpan = () => true): Tracer {
   return {

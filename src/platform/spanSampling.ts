@@ -36,8 +36,8 @@ export function isSampled(traceId: string, attributes: Attributes, ratio: number
 }
 
 /**
- * Says of a sampled detail for how many it stands: Application Insights multiplies by `_MS.sampleRate`. One that has failed, and one
- * that began a trace, stand for themselves.
+ * Says of a sampled detail for how many it stands: Application Insights multiplies by `_MS.sampleRate`. One that has failed,
+ * and one that began a trace, stand for themselves.
  */
 export function withRate(next: SpanProcessor, ratio: number): SpanProcessor {
   return {

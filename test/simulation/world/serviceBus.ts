@@ -15,7 +15,7 @@ export interface BusMessage {
 }
 
 export interface ServiceBusQueue {
-  /** Duplicates within ten minutes are dropped. */
+  /** Duplicates within five minutes are dropped, as in infra/modules/serviceBus.bicep. */
   send(messageId: string, body: unknown, delayMs?: number): void;
   /** Whether the lock was still held: otherwise the message is, or will be, delivered again. */
   complete(token: string): boolean;
