@@ -101,9 +101,9 @@ export async function payThroughShutdowns(
   await importAll();
   await Promise.all(stopping);
   over = true;
-  const evidence = await untilAtRest();
+  // The last of them may only just be starting.
   await manualRuns;
-  const runs = await readRuns(cloud);
+  const { evidence, runs } = await untilAtRest();
   const delays = delaysOf(evidence);
   problems.push(...violations(evidence), ...wrongRecords(runs, evidence), ...tooLate(delays));
   return { evidence, problems, delays, leases, stops, runs };
@@ -144,18 +144,20 @@ export async function payThroughShutdowns(
     }
   }
 
-  async function untilAtRest(): Promise<Evidence> {
+  /** Both of one moment: the timer goes on starting runs. */
+  async function untilAtRest(): Promise<{ evidence: Evidence; runs: RunRecord[] }> {
     const deadline = performance.now() + longestDelayMs + 60_000 + (kills > 0 ? hiddenMs : 0);
     for (;;) {
       const evidence = await gatherEvidence(cloud, 'stop-');
       const open = Object.entries(openWork(evidence, Date.now())).filter(([, count]) => count > 0);
-      const running = (await readRuns(cloud)).filter(({ status }) => status === 'running').length;
-      if (open.length === 0 && running === 0) return evidence;
+      const runs = await readRuns(cloud);
+      const running = runs.filter(({ status }) => status === 'running').length;
+      if (open.length === 0 && running === 0) return { evidence, runs };
       if (performance.now() > deadline) {
         problems.push(
           `not at rest: ${JSON.stringify(Object.fromEntries(open))}, ${running} runs are running`,
         );
-        return evidence;
+        return { evidence, runs };
       }
       await delay(1_000);
     }
