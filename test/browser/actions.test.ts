@@ -3,7 +3,7 @@ import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { type DashboardStack, dashboardStack, key } from './support/dashboardStack.ts';
 import { hasBrowser, openBrowser } from './support/openBrowser.ts';
-import { heldLease, seed, untilStatus } from './support/seed.ts';
+import { heldLease, parkMessages, seed, untilStatus } from './support/seed.ts';
 import { type WatchedPage, watchedPage } from './support/watchedPage.ts';
 
 /** Each action once, in a browser, against the app and the local cloud. */
@@ -36,6 +36,14 @@ describe.skipIf(!hasBrowser())('what the dashboard can do', { timeout: 90_000 },
 
   async function invoice(id: string): Promise<Record<string, unknown>> {
     return (await (await dashboard.ops(`invoices/${id}`)).json()) as Record<string, unknown>;
+  }
+  /** The view of a run, once it has ended. */
+  async function untilCompleted(): Promise<void> {
+    await page.getByRole('heading', { name: 'Run', exact: true }).waitFor();
+    await page.getByText('completed').first().waitFor();
+  }
+  async function parked(): Promise<number> {
+    return ((await (await dashboard.ops('outbox?status=parked')).json()) as { total: number }).total;
   }
   async function lastAudited(): Promise<Record<string, unknown> | undefined> {
     const { records } = (await (await dashboard.ops('audit')).json()) as {
@@ -173,14 +181,13 @@ describe.skipIf(!hasBrowser())('what the dashboard can do', { timeout: 90_000 },
     await dialog().getByLabel('Reason').fill('this file was imported twice');
     await dialog().getByLabel('Type 120').fill('120');
     await confirm('Void');
-    await page.getByRole('heading', { name: 'Run', exact: true }).waitFor();
-    await page.getByText('completed').first().waitFor();
+    await untilCompleted();
     const left = await dashboard.ops('invoices?status=pending&customer=cus_ImportedTwice');
     expect(await left.json()).toMatchObject({ invoices: [] });
     expect(await invoice('INV-TWICE-119')).toMatchObject({ status: 'voided' });
   });
 
-  test('preview a run, start one, cancel it', async () => {
+  test('preview a run, and start one; one that has ended cannot be cancelled', async () => {
     await watched.view('/runs');
     await press('Preview…');
     await confirm('Preview');
@@ -188,11 +195,39 @@ describe.skipIf(!hasBrowser())('what the dashboard can do', { timeout: 90_000 },
     await watched.view('/');
     await press('Start run…');
     await confirm('Start run');
-    await page.getByRole('heading', { name: 'Run', exact: true }).waitFor();
-    await page.getByText('completed').first().waitFor();
+    await untilCompleted();
     expect(await page.getByRole('button', { name: 'Cancel…' }).getAttribute('title')).toBe(
       'It is completed.',
     );
+  });
+
+  test('cancel a run that waits for a lease', async () => {
+    await using _lease = await heldLease(dashboard, 'process-invoices', '0');
+    await watched.view('/runs');
+    await press('Start run…');
+    await confirm('Start run');
+    await page.getByRole('heading', { name: 'Run', exact: true }).waitFor();
+    await page.getByText('running').first().waitFor();
+    const resume = page.getByRole('button', { name: 'Resume…' });
+    expect(await resume.getAttribute('title')).toBe('It is still running.');
+    await press('Cancel…');
+    await dialog().getByLabel('Reason').fill('wrong day');
+    await confirm('Cancel the run');
+    await said('The run is cancelled.');
+    await page.getByText('cancelled by function key: wrong day').waitFor();
+    expect(await lastAudited()).toMatchObject({ action: 'cancel run', detail: { reason: 'wrong day' } });
+  });
+
+  test('resume a run that has failed: a new one does the group that was lost', async () => {
+    await watched.view('/runs/5f2d8c1e-0b5a-4c7e-9a3f-6d1b2c3a4e5f');
+    await press('Resume…');
+    await dialog().getByRole('heading', { name: 'Resume 1 unfinished group?' }).waitFor();
+    await confirm('Resume');
+    await said('A new run does the rest.');
+    await untilCompleted();
+    expect(page.url()).not.toContain('5f2d8c1e');
+    expect(await page.getByRole('row').count()).toBe(2);
+    await page.getByRole('row', { name: /^2 completed/ }).waitFor();
   });
 
   test('release a lease by typing its key and a reason', async () => {
@@ -215,6 +250,53 @@ describe.skipIf(!hasBrowser())('what the dashboard can do', { timeout: 90_000 },
     await press('Redrive…');
     await confirm('Redrive');
     await said('1 message will be sent again.');
+  });
+
+  test('discard a parked message of the outbox, with a reason', async () => {
+    await parkMessages(dashboard, ['parked-1', 'parked-2']);
+    await watched.view('/messages?status=parked');
+    const discard = page.getByRole('button', { name: 'Discard…' });
+    expect(await discard.getAttribute('title')).toBe('Select messages first.');
+    await page.getByLabel('Select parked-1').check();
+    await discard.click();
+    await dialog().getByRole('heading', { name: 'Discard 1 message for good?' }).waitFor();
+    await confirm('Discard');
+    await dialog().getByText('Say why').waitFor();
+    await dialog().getByLabel('Reason').fill('sent by hand');
+    await confirm('Discard');
+    await said('1 message discarded.');
+    expect(await lastAudited()).toMatchObject({
+      action: 'discard outbox message',
+      target: 'parked-1',
+      detail: { reason: 'sent by hand' },
+    });
+    expect(await parked()).toBe(1);
+  });
+
+  test('discard all parked messages of the outbox: counted first, with their number typed', async () => {
+    await parkMessages(dashboard, ['parked-3', 'parked-4']);
+    await watched.view('/messages');
+    await press('Discard all parked…');
+    await dialog().getByRole('heading', { name: 'Discard 3 messages?' }).waitFor();
+    await dialog().getByLabel('Reason').fill('all were sent by hand');
+    await dialog().getByLabel('Type 3').fill('3');
+    await confirm('Discard');
+    await untilCompleted();
+    await page.getByText('discarded 3').first().waitFor();
+    expect(await parked()).toBe(0);
+  });
+
+  test('redrive all parked messages of the outbox, by the button of the banner', async () => {
+    await parkMessages(dashboard, ['parked-5', 'parked-6']);
+    await watched.view('/');
+    const banner = page.getByRole('listitem').filter({ hasText: 'refused by its queue' });
+    await banner.getByRole('button', { name: 'Redrive…' }).click();
+    await dialog().getByRole('heading', { name: 'Redrive 2 messages?' }).waitFor();
+    await dialog().getByLabel('Reason').fill('the queue takes larger messages now');
+    await confirm('Redrive');
+    await untilCompleted();
+    await page.getByText('redriven 2').first().waitFor();
+    expect(await parked()).toBe(0);
   });
 
   test('pause all payments with a reason, and go on', async () => {
@@ -254,8 +336,30 @@ describe.skipIf(!hasBrowser())('what the dashboard can do', { timeout: 90_000 },
     await dialog()
       .getByRole('heading', { name: /Redrive \d+ messages?\?/ })
       .waitFor();
+    await dialog().getByLabel('Reason').fill('the tool is mended');
     await confirm('Redrive');
-    await said(/messages? sent again/);
+    await untilCompleted();
+    await page
+      .getByText(/redriven \d+/)
+      .first()
+      .waitFor();
+  });
+
+  test('discard all that was given up in one queue', async () => {
+    const givenUp = async () => {
+      const answer = await dashboard.ops('dead-letters?queue=payment-commands');
+      return ((await answer.json()) as { total: number }).total;
+    };
+    // Nobody understands this message: redriven, it comes back.
+    await expect.poll(givenUp, { timeout: 30_000 }).toBe(1);
+    await watched.view('/messages?tab=dead&queue=payment-commands');
+    await press('Discard all of payment-commands…');
+    await dialog().getByRole('heading', { name: 'Discard 1 message?' }).waitFor();
+    await dialog().getByLabel('Reason').fill('a test tool sent it');
+    await dialog().getByLabel('Type 1').fill('1');
+    await confirm('Discard');
+    await untilCompleted();
+    expect(await givenUp()).toBe(0);
   });
 
   test('import a file with bad rows, see which and why, send it again', async () => {

@@ -68,7 +68,10 @@ describe('times', () => {
   });
 });
 
-test('looks come every 5 s while work moves, else every 30 s; failures double that up to a minute', () => {
+test('looks come every 5 s while work moves, sooner at its beginning, else every 30 s; failures double that', () => {
+  expect([0, 1, 2, 3, 1_000].map((looks) => nextPollMs(true, 0, looks))).toEqual([
+    1_000, 2_000, 4_000, 5_000, 5_000,
+  ]);
   expect([nextPollMs(true, 0), nextPollMs(false, 0)]).toEqual([5_000, 30_000]);
   expect([1, 2, 3, 4, 9].map((failures) => nextPollMs(true, failures))).toEqual([
     10_000, 20_000, 40_000, 60_000, 60_000,

@@ -55,22 +55,9 @@ export async function seed(
   const database = stack.cloud.cosmosClient.database(databaseName);
   const stored = database.container(containers.invoices.name);
   const now = Date.now();
-  if (history) {
-    for (const { _etag, ...invoice } of paidBefore(now)) await stored.items.create(invoice);
-    await database.container(containers.runs.name).items.create({ ...failedRun(now), version: 1 });
-  }
-  await stored.items.create({
-    id: 'b7f1c0d2-receipts',
-    shard: '03',
-    type: 'outboxMessage',
-    version: 1,
-    status: 'parked',
-    createdAt: due(3),
-    attempts: 10,
-    lastError: '413 RequestBodyTooLarge: The request body is too large.',
-    destination: queues.workItems,
-    body: {},
-  });
+  if (history) for (const { _etag, ...invoice } of paidBefore(now)) await stored.items.create(invoice);
+  await database.container(containers.runs.name).items.create({ ...failedRun(now), version: 1 });
+  await parkMessages(stack, ['b7f1c0d2-receipts']);
   const imported = await stack.ops('invoices', { method: 'POST', body: invoices(withHostile) });
   if (!imported.ok) throw new Error(`importing: ${imported.status} ${await imported.text()}`);
   await giveUpMessages(stack);
@@ -82,6 +69,25 @@ export async function seed(
   await untilStatus(stack, 'INV-2026-0052', 'paid');
   await untilDisputed(stack, 'INV-2026-0052');
   if (withHostile) await untilStatus(stack, 'INV-HOSTILE', 'parked');
+}
+
+/** Messages of the outbox that their queue has refused. */
+export async function parkMessages({ cloud }: DashboardStack, ids: readonly string[]): Promise<void> {
+  const stored = cloud.cosmosClient.database(databaseName).container(containers.invoices.name);
+  for (const id of ids) {
+    await stored.items.create({
+      id,
+      shard: '03',
+      type: 'outboxMessage',
+      version: 1,
+      status: 'parked',
+      createdAt: due(3),
+      attempts: 10,
+      lastError: '413 RequestBodyTooLarge: The request body is too large.',
+      destination: queues.workItems,
+      body: {},
+    });
+  }
 }
 
 /** A message that nobody understands on each queue, as a wrong tool would leave it. */
@@ -116,13 +122,17 @@ async function untilDisputed(stack: DashboardStack, id: string): Promise<void> {
   throw new Error(`nobody has told of the dispute of ${id} after a minute`);
 }
 
-/** Another process that holds the lease of a job, until it is disposed of. */
-export async function heldLease({ cloud }: DashboardStack): Promise<AsyncDisposable> {
+/** Another process that holds the lease of a job, or of a group of it, until it is disposed of. */
+export async function heldLease(
+  { cloud }: DashboardStack,
+  job = 'close-books',
+  group?: string,
+): Promise<AsyncDisposable> {
   // The longest that blobs grant: the browser may leave this process little time to renew it.
   const locks = createLocks(blobLockStore(cloud.blobs.getContainerClient(blobContainers.locks)), {
     leaseSeconds: 60,
   });
-  const lease = await locks.tryAcquire(jobLockKey('close-books'), { instance: 'host-3', job: 'close-books' });
-  if (lease === null) throw new Error('the lease of close-books is taken');
+  const lease = await locks.tryAcquire(jobLockKey(job, group), { instance: 'host-3', job });
+  if (lease === null) throw new Error(`the lease of ${job} is taken`);
   return lease;
 }

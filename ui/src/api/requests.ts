@@ -77,6 +77,8 @@ export const api = {
   outbox: (query: Query) => call(outboxAnswer, withQuery('outbox', query)),
   redriveOutbox: (id: string, reason?: string) =>
     call(outboxMessageAnswer, `${one('outbox', id)}/redrive`, post(reason === undefined ? {} : { reason })),
+  discardOutbox: (id: string, reason: string) =>
+    call(outboxMessageAnswer, `${one('outbox', id)}/discard`, post({ reason })),
   deadLetters: () => call(deadLettersAnswer, 'dead-letters'),
   redrive: (ids: readonly string[]) => call(redrivenAnswer, 'dead-letters/redrive', post({ ids })),
   discard: (ids: readonly string[], reason: string) =>

@@ -1,8 +1,11 @@
-/** Milliseconds: while work moves, while nothing does, and the longest after failures. */
-export const pollMs = { busy: 5_000, idle: 30_000, longest: 60_000 };
+/** Milliseconds: after the first look, while work moves, while nothing does, and the longest after failures. */
+export const pollMs = { first: 1_000, busy: 5_000, idle: 30_000, longest: 60_000 };
 
-/** How long to wait for the next look after `failures` in a row. Pure. */
-export function nextPollMs(busy: boolean, failures: number): number {
-  const usual = busy ? pollMs.busy : pollMs.idle;
+/**
+ * How long to wait for the next look after `failures` in a row. What has just begun to move is watched closely: a small run
+ * ends within seconds. Each of the `looks` before that found it moving doubles the time. Pure.
+ */
+export function nextPollMs(busy: boolean, failures: number, looks = Number.POSITIVE_INFINITY): number {
+  const usual = busy ? Math.min(pollMs.busy, pollMs.first * 2 ** looks) : pollMs.idle;
   return Math.min(pollMs.longest, usual * 2 ** failures);
 }

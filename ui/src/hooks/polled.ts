@@ -34,22 +34,26 @@ export function usePolled<T>({ name, load, isBusy = () => false, once = false }:
     let ended = false;
     let timer: ReturnType<typeof setTimeout> | undefined;
     let failures = 0;
+    // A failed look says nothing about the work.
+    let busy = false;
+    let busyLooks = 0;
 
     async function look(): Promise<void> {
       clearTimeout(timer);
-      let busy = false;
       try {
         const data = await looking.current.load();
         if (ended) return;
         failures = 0;
         busy = looking.current.isBusy(data);
+        busyLooks = busy ? busyLooks + 1 : 0;
         setState({ name, data, asOf: Date.now() });
       } catch (error) {
         if (ended) return;
         failures++;
         setState((before) => (before.name === name ? { ...before, error } : { name, error }));
       }
-      if (live && !document.hidden) timer = setTimeout(() => void look(), nextPollMs(busy, failures));
+      if (live && !document.hidden)
+        timer = setTimeout(() => void look(), nextPollMs(busy, failures, busyLooks - 1));
     }
     function onVisible(): void {
       clearTimeout(timer);

@@ -39,7 +39,7 @@ export function Overview() {
         {(overview) => (
           <>
             <PauseBanner pause={overview.paused} done={look.reload} />
-            <AttentionList attention={overview.attention} reload={look.reload} />
+            <AttentionList attention={overview.attention} />
             <Figures of={overview} />
             <div class="columns">
               <PaidChart hours={overview.paidPerHour} />

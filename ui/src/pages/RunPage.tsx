@@ -45,13 +45,11 @@ const unfinished: readonly Group['status'][] = ['lost', 'failed', 'partial', 'sk
 export function RunPage({ id }: { id: string }) {
   const look = usePolled({
     name: `run ${id}`,
-    load: () => api.run(id),
-    isBusy: ({ status }) => status === 'running',
+    load: () => recordOf(id),
+    isBusy: (found) => found === 'not there' || found.status === 'running',
   });
   const [open, setOpen] = useState<'cancel' | 'resume'>();
-  const run = look.data;
-  // The record of a run that has just been started appears with its first group.
-  const soon = look.error instanceof CallFailed && look.error.status === 404;
+  const run = look.data === 'not there' ? undefined : look.data;
   return (
     <Page
       title="Run"
@@ -69,22 +67,36 @@ export function RunPage({ id }: { id: string }) {
         )
       }
     >
-      {soon && run === undefined ? (
-        <div class="empty">
-          <p>There is no record of this run. One that has just been started appears in a moment.</p>
-          <button type="button" onClick={look.reload}>
-            Look again
-          </button>
-        </div>
-      ) : (
-        <Loaded look={look}>{(found) => <Details run={found} />}</Loaded>
-      )}
+      <Loaded look={look}>
+        {(found) =>
+          found === 'not there' ? (
+            <div class="empty">
+              <p>There is no record of this run. One that has just been started appears in a moment.</p>
+              <button type="button" onClick={look.reload}>
+                Look again
+              </button>
+            </div>
+          ) : (
+            <Details run={found} />
+          )
+        }
+      </Loaded>
       {open === 'cancel' && run !== undefined && (
         <CancelDialog run={run} close={() => setOpen(undefined)} done={look.reload} />
       )}
       {open === 'resume' && run !== undefined && <ResumeDialog run={run} close={() => setOpen(undefined)} />}
     </Page>
   );
+}
+
+/** The record of a run that has just been started appears with its first group. */
+async function recordOf(id: string): Promise<RunAnswer | 'not there'> {
+  try {
+    return await api.run(id);
+  } catch (error) {
+    if (error instanceof CallFailed && error.status === 404) return 'not there';
+    throw error;
+  }
 }
 
 function Details({ run }: { run: RunAnswer }) {

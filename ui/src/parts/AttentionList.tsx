@@ -2,19 +2,22 @@ import { useState } from 'preact/hooks';
 import type { OverviewAnswer } from '../../../src/ops/answers/overviewAnswers.ts';
 import { counted } from '../format/amountText.ts';
 import { ActionButton } from './ActionButton.tsx';
+import { BulkAllDialog } from './BulkAllDialog.tsx';
 import { Link } from './Link.tsx';
-import { RedriveAllDialog } from './RedriveAllDialog.tsx';
 import { StartRunDialog } from './StartRunDialog.tsx';
 import { Time } from './Time.tsx';
 
 type Item = OverviewAnswer['attention'][number];
+
+/** A run, or a redrive of all messages from there. */
+type Fix = 'run' | 'outbox' | 'dead-letters';
 
 interface Told {
   text: (count: number) => string;
   review: readonly [to: string, label: string];
   /** The entry of the runbook. */
   runbook: string;
-  fix?: { label: string; dialog: 'redrive' | 'run' };
+  fix?: { label: string; dialog: Fix };
 }
 
 const told: Readonly<Record<Item['code'], Told>> = {
@@ -34,13 +37,14 @@ const told: Readonly<Record<Item['code'], Told>> = {
     text: (count) => `${counted(count, 'message was', 'messages were')} given up`,
     review: ['/messages?tab=dead', 'Review messages'],
     runbook: 'alerts-dead-letters',
-    fix: { label: 'Redrive…', dialog: 'redrive' },
+    fix: { label: 'Redrive…', dialog: 'dead-letters' },
   },
   'outbox-parked': {
     text: (count) =>
       `${counted(count, 'message of the outbox was', 'messages of the outbox were')} refused by its queue`,
     review: ['/messages?status=parked', 'Review outbox'],
     runbook: 'messages-of-the-outbox-parked',
+    fix: { label: 'Redrive…', dialog: 'outbox' },
   },
   'invoices-parked': {
     text: (count) => `${counted(count, 'invoice is', 'invoices are')} parked: a person has to look`,
@@ -57,8 +61,8 @@ const told: Readonly<Record<Item['code'], Told>> = {
 };
 
 /** What needs a person, the most urgent first, each with what fixes it; one quiet line on a good day. */
-export function AttentionList({ attention, reload }: { attention: readonly Item[]; reload: () => void }) {
-  const [open, setOpen] = useState<'redrive' | 'run'>();
+export function AttentionList({ attention }: { attention: readonly Item[] }) {
+  const [open, setOpen] = useState<Fix>();
   const close = () => setOpen(undefined);
   if (attention.length === 0) return <p class="calm-day">Nothing needs you.</p>;
   return (
@@ -87,8 +91,10 @@ export function AttentionList({ attention, reload }: { attention: readonly Item[
           );
         })}
       </ul>
-      {open === 'redrive' && <RedriveAllDialog close={close} done={reload} />}
       {open === 'run' && <StartRunDialog close={close} />}
+      {(open === 'outbox' || open === 'dead-letters') && (
+        <BulkAllDialog request={{ action: 'redrive', filter: { from: open } }} what="message" close={close} />
+      )}
     </>
   );
 }

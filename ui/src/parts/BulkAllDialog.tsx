@@ -14,7 +14,10 @@ const verbs: Readonly<Record<BulkRequest['action'], { title: string; says: strin
     title: 'Void',
     says: 'They are never charged. A live payment is cancelled first; one that was charged is kept.',
   },
-  redrive: { title: 'Redrive', says: 'Each goes back to its queue.' },
+  redrive: {
+    title: 'Redrive',
+    says: 'Each goes back to its queue. An invoice that is paid already is not charged again.',
+  },
   discard: { title: 'Discard', says: 'They are gone for good; their invoices stay as they are.' },
 };
 
@@ -37,7 +40,8 @@ export function BulkAllDialog({
       action={title}
       reason="required"
       danger={request.action === 'void' || request.action === 'discard'}
-      {...(count > 0 ? { typed: String(count) } : {})}
+      // What is redriven charges nothing twice, and can be redriven again.
+      {...(count > 0 && request.action !== 'redrive' ? { typed: String(count) } : {})}
       wrong={
         counting.kind === 'failed'
           ? counting.why

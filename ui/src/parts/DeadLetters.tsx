@@ -5,14 +5,10 @@ import { counted } from '../format/amountText.ts';
 import type { Place } from '../hooks/location.ts';
 import { usePolled } from '../hooks/polled.ts';
 import { useHasCall } from '../hooks/session.ts';
-import { ActionButton } from './ActionButton.tsx';
-import { announce } from './Announcements.tsx';
-import { BulkAllDialog } from './BulkAllDialog.tsx';
 import { CopyId } from './CopyId.tsx';
-import { Dialog } from './Dialog.tsx';
 import { Filters } from './Filters.tsx';
 import { Loaded } from './Loaded.tsx';
-import { RedriveAllDialog, redriven } from './RedriveAllDialog.tsx';
+import { MessageActions } from './MessageActions.tsx';
 import { type Column, Table } from './Table.tsx';
 import { Time } from './Time.tsx';
 
@@ -37,16 +33,9 @@ function Body({ body }: DeadLetterAnswer) {
 export function DeadLetters({ place }: { place: Place }) {
   const look = usePolled({ name: 'dead letters', load: api.deadLetters });
   const [selected, setSelected] = useState<ReadonlySet<string>>(new Set());
-  const [asking, setAsking] = useState<'redrive' | 'discard' | 'all'>();
   const mayDiscard = useHasCall('discardDeadLetters');
-  const isOnePage = look.data?.continuation === null;
   const queue = place.query.get('queue') ?? '';
   const ids = [...selected].filter((id) => look.data?.deadLetters.some((one) => one.id === id));
-  const after = (text: string) => {
-    announce(text);
-    setSelected(new Set());
-    look.reload();
-  };
   return (
     <>
       <Loaded look={look}>
@@ -63,31 +52,30 @@ export function DeadLetters({ place }: { place: Place }) {
                   filters={[{ name: 'queue', label: 'Queue', kind: { options: [['', 'all'], ...queues] } }]}
                 />
               )}
-              <section class="selection" aria-label="Selection">
-                <p>
-                  {ids.length === 0
+              <MessageActions
+                text={
+                  ids.length === 0
                     ? counted(total ?? deadLetters.length, 'message')
-                    : `${counted(ids.length, 'message')} selected`}
-                </p>
-                <ActionButton
-                  label="Redrive…"
-                  why={ids.length > 0 ? undefined : 'Select messages first.'}
-                  onClick={() => setAsking('redrive')}
-                />
-                {mayDiscard && (
-                  <ActionButton
-                    label="Discard…"
-                    danger
-                    why={ids.length > 0 ? undefined : 'Select messages first.'}
-                    onClick={() => setAsking('discard')}
-                  />
-                )}
-                <ActionButton
-                  label="Redrive all…"
-                  why={deadLetters.length > 0 ? undefined : 'There is nothing to redrive.'}
-                  onClick={() => setAsking('all')}
-                />
-              </section>
+                    : `${counted(ids.length, 'message')} selected`
+                }
+                ids={ids}
+                whyNot="Select messages first."
+                all={{
+                  filter: { from: 'dead-letters', ...(queue === '' ? {} : { queue }) },
+                  name: queue === '' ? 'all' : `all of ${queue}`,
+                }}
+                redrive={{
+                  says: 'Each goes back to its queue. An invoice that is paid already is not charged again.',
+                  act: redriven,
+                }}
+                discard={
+                  mayDiscard ? async (chosen, reason) => void (await api.discard(chosen, reason)) : undefined
+                }
+                done={() => {
+                  setSelected(new Set());
+                  look.reload();
+                }}
+              />
               <Table
                 caption="Messages that were given up"
                 columns={columns}
@@ -100,41 +88,29 @@ export function DeadLetters({ place }: { place: Place }) {
           );
         }}
       </Loaded>
-      {asking === 'all' && isOnePage && (
-        <RedriveAllDialog close={() => setAsking(undefined)} done={look.reload} />
-      )}
-      {asking === 'all' && !isOnePage && (
-        <BulkAllDialog
-          request={{ action: 'redrive', filter: { from: 'dead-letters' } }}
-          what="message"
-          close={() => setAsking(undefined)}
-        />
-      )}
-      {asking === 'redrive' && (
-        <Dialog
-          title={`Redrive ${counted(ids.length, 'message')}?`}
-          action="Redrive"
-          close={() => setAsking(undefined)}
-          act={async () => after(await redriven(ids))}
-        >
-          <p>Each goes back to its queue. An invoice that is paid already is not charged again.</p>
-        </Dialog>
-      )}
-      {asking === 'discard' && (
-        <Dialog
-          title={`Discard ${counted(ids.length, 'message')} for good?`}
-          action="Discard"
-          danger
-          reason="required"
-          close={() => setAsking(undefined)}
-          act={async (reason = '') => {
-            await api.discard(ids, reason);
-            after(`${counted(ids.length, 'message')} discarded.`);
-          }}
-        >
-          <p>Their invoices stay as they are. This cannot be undone.</p>
-        </Dialog>
-      )}
     </>
   );
+}
+
+/** At most so many ids go into one call. */
+const atOnce = 100;
+
+/** Redrives messages and says what came of it. */
+async function redriven(ids: readonly string[]): Promise<string> {
+  let sent = 0;
+  const left: { why: string }[] = [];
+  for (let from = 0; from < ids.length; from += atOnce) {
+    const answer = await api.redrive(ids.slice(from, from + atOnce));
+    sent += answer.redriven.length;
+    left.push(...(answer.left ?? []));
+  }
+  const gone = ids.length - sent - left.length;
+  const [first] = left;
+  return [
+    `${counted(sent, 'message')} sent again.`,
+    gone > 0 ? `${gone} no longer there.` : '',
+    first === undefined ? '' : `${left.length} still there: ${first.why}.`,
+  ]
+    .filter((part) => part !== '')
+    .join(' ');
 }

@@ -5,12 +5,11 @@ import { counted } from '../format/amountText.ts';
 import { inTurns } from '../hooks/inTurns.ts';
 import type { Place } from '../hooks/location.ts';
 import { usePolled } from '../hooks/polled.ts';
-import { ActionButton } from './ActionButton.tsx';
-import { announce } from './Announcements.tsx';
+import { useHasCall } from '../hooks/session.ts';
 import { CopyId } from './CopyId.tsx';
-import { Dialog } from './Dialog.tsx';
 import { type Filter, Filters } from './Filters.tsx';
 import { Loaded } from './Loaded.tsx';
+import { MessageActions } from './MessageActions.tsx';
 import { Pager } from './Pager.tsx';
 import { Status } from './Status.tsx';
 import { type Column, Table } from './Table.tsx';
@@ -52,29 +51,46 @@ export function OutboxMessages({ place }: { place: Place }) {
     of: name,
     ids: new Set(),
   });
-  const [asking, setAsking] = useState(false);
+  const mayDiscard = useHasCall('discardOutbox');
   const selected = selection.of === name ? selection.ids : new Set<string>();
   const chosen = look.data?.messages.filter((one) => selected.has(one.id) && one.status === 'parked') ?? [];
   return (
     <>
       <Filters place={place} filters={filters} />
       <Loaded look={look}>
-        {({ messages, continuation }) => (
+        {({ messages, continuation, total }) => (
           <>
-            {selected.size > 0 && (
-              <section class="selection" aria-label="Selection">
-                <p>{counted(selected.size, 'message')} selected</p>
-                <ActionButton
-                  label="Redrive…"
-                  why={
-                    chosen.length > 0
-                      ? undefined
-                      : 'Only parked messages are redriven; others go by themselves.'
-                  }
-                  onClick={() => setAsking(true)}
-                />
-              </section>
-            )}
+            <MessageActions
+              text={
+                selected.size > 0
+                  ? `${counted(selected.size, 'message')} selected`
+                  : counted(total ?? messages.length, 'message')
+              }
+              ids={chosen.map(({ id }) => id)}
+              whyNot={
+                selected.size > 0
+                  ? 'Only parked messages can be changed; others go by themselves.'
+                  : 'Select messages first.'
+              }
+              all={{ filter: { from: 'outbox' }, name: 'all parked' }}
+              redrive={{
+                says: 'The sweeper sends them again. First put right what the last error names.',
+                reason: 'optional',
+                act: async (ids, reason) => {
+                  await inTurns(ids, 4, async (id) => void (await api.redriveOutbox(id, reason)));
+                  return `${counted(ids.length, 'message')} will be sent again.`;
+                },
+              }}
+              discard={
+                mayDiscard
+                  ? (ids, reason) => inTurns(ids, 4, async (id) => void (await api.discardOutbox(id, reason)))
+                  : undefined
+              }
+              done={() => {
+                setSelection({ of: name, ids: new Set() });
+                look.reload();
+              }}
+            />
             <Table
               caption="Messages of the outbox"
               columns={columns}
@@ -88,22 +104,6 @@ export function OutboxMessages({ place }: { place: Place }) {
           </>
         )}
       </Loaded>
-      {asking && (
-        <Dialog
-          title={`Redrive ${counted(chosen.length, 'message')}?`}
-          action="Redrive"
-          reason="optional"
-          close={() => setAsking(false)}
-          act={async (reason) => {
-            await inTurns(chosen, 4, async ({ id }) => void (await api.redriveOutbox(id, reason)));
-            announce(`${counted(chosen.length, 'message')} will be sent again.`);
-            setSelection({ of: name, ids: new Set() });
-            look.reload();
-          }}
-        >
-          <p>The sweeper sends them again. First put right what the last error names.</p>
-        </Dialog>
-      )}
     </>
   );
 }
