@@ -7,12 +7,13 @@ import { HostStartError } from './hostStartError.ts';
 import { parseEnvFile, type Settings } from './settings.ts';
 import { type FunctionsHost, startFunctionsHost } from './startFunctionsHost.ts';
 
-const usage = `Usage: npm run host -- --port P [--app DIR] [--env-file FILE] [--enable-auth] [--no-timer-singleton]
+const usage = `Usage: npm run host -- --port P [--app DIR] [--env-file FILE] [--enable-auth] [--no-timer-singleton] [--stay-up]
   --port P               HTTP port on 127.0.0.1; 0 for any free one (default 7071)
   --app DIR              folder with package.json and host.json (default: this project)
   --env-file FILE        KEY=value lines; variables that are set already win (default .local/env, if it exists)
   --enable-auth          require keys; the master key is the setting FUNCTIONS_MASTER_KEY
   --no-timer-singleton   let every host fire its timers
+  --stay-up              if the app cannot be loaded, run without a function, as in Azure
 `;
 
 const projectDir = fileURLToPath(new URL('../../', import.meta.url));
@@ -25,6 +26,7 @@ async function main(): Promise<void> {
       'env-file': { type: 'string' },
       'enable-auth': { type: 'boolean', default: false },
       'timer-singleton': { type: 'boolean', default: true },
+      'stay-up': { type: 'boolean', default: false },
       help: { type: 'boolean', default: false },
     },
     allowNegative: true,
@@ -37,6 +39,7 @@ async function main(): Promise<void> {
     settings: readSettings(values['env-file']),
     enableAuth: values['enable-auth'],
     timerSingleton: values['timer-singleton'],
+    staysUp: values['stay-up'],
   });
   describe(host);
 

@@ -19,6 +19,7 @@ import type { DurableEngine } from './durable/index.ts';
 import { webhookPath } from './durable/links.ts';
 import { prepareEnvironment, readHostId, readKeys } from './hostEnvironment.ts';
 import { ignoredMembers, readHostJson } from './hostJson.ts';
+import { HostStartError } from './hostStartError.ts';
 import { adminHandler } from './http/admin.ts';
 import { answerEmpty } from './http/httpMessage.ts';
 import { createHttpServer, type RequestHandler } from './http/httpServer.ts';
@@ -30,7 +31,7 @@ import { describeFunction, manualInput } from './manualRun.ts';
 import { createOutputSender } from './outputs/outputSender.ts';
 import type { Settings } from './settings.ts';
 import { stopHost } from './stopHost.ts';
-import { keepWorker } from './worker/worker.ts';
+import { keepWorker, withoutApp } from './worker/worker.ts';
 
 export interface FunctionsHostOptions {
   /** Folder with package.json and host.json. */
@@ -43,6 +44,8 @@ export interface FunctionsHostOptions {
   enableAuth?: boolean;
   /** False: every host fires its timers, not just the one that holds the listener lease. */
   timerSingleton?: boolean;
+  /** An app that cannot be loaded leaves the host up without a function, as in Azure. Default: the host does not start. */
+  staysUp?: boolean;
   writeLine?: (line: string) => void;
   clock?: Clock;
 }
@@ -64,7 +67,7 @@ export interface FunctionsHost extends AsyncDisposable {
  * Loads a Functions app into a worker and runs its triggers. Resolves once they take work. Settings are put into
  * `process.env`, which the worker inherits: one host per process.
  *
- * @throws HostStartError if the app, its bindings, host.json or a setting is unusable
+ * @throws HostStartError if the app (unless `staysUp`), its bindings, host.json or a setting is unusable
  */
 export async function startFunctionsHost(options: FunctionsHostOptions): Promise<FunctionsHost> {
   const { port, timerSingleton = true, writeLine = console.log, clock = systemClock } = options;
@@ -79,7 +82,13 @@ export async function startFunctionsHost(options: FunctionsHostOptions): Promise
     logger.log('warning', 'Host.Startup', `host.json: extensions.${name} has no effect on this host`);
   }
 
-  const worker = await keepWorker({ appDir, logLevel: hostJson.logging.logLevel }, { logger, clock });
+  const app = { appDir, logLevel: hostJson.logging.logLevel };
+  const worker = await keepWorker(app, { logger, clock }).catch((error: unknown) => {
+    if (options.staysUp !== true || !(error instanceof HostStartError)) throw error;
+    // At this level, and without a function: seen on the real host.
+    logger.log('information', 'Host.Startup', error.message);
+    return withoutApp();
+  });
   const { name, files, streamsAddress } = worker.first;
   const functions = readFunctions(worker.first.functions, settings);
 

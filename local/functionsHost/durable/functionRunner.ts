@@ -71,13 +71,29 @@ export async function runActivity(
     return { kind: 'completed', result: toJsonText(await invoke(name, input ?? 'null')) };
   } catch (error) {
     if (error instanceof WorkerEnded) throw error;
-    const { message, stack } = error instanceof Error ? error : new Error(String(error));
+    const thrown = error instanceof Error ? error : new Error(String(error));
     return {
       kind: 'failed',
-      reason: `Activity function '${name}' failed: ${message}`,
-      details: stack ?? message,
+      reason: `Activity function '${name}' failed: ${thrown.message}`,
+      details: asException(thrown),
     };
   }
+}
+
+/**
+ * An error as the second line of a failed activity's message has it: one line of JSON, in the shape of a .NET exception, whose
+ * `Message` begins with the error's type. Seen in https://github.com/Azure/azure-functions-durable-extension/issues/2990 and
+ * https://github.com/Azure/azure-functions-durable-python/issues/496.
+ */
+function asException({ name, message, stack }: Error): string {
+  return JSON.stringify({
+    Message: `${name}: ${message}`,
+    InnerException: null,
+    HelpLink: null,
+    Source: 'System.Private.CoreLib',
+    HResult: -2_146_233_088,
+    StackTrace: stack ?? null,
+  });
 }
 
 /** A .NET time span, `d.hh:mm:ss.fff`, which the SDK parses with moment. */

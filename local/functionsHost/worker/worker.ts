@@ -96,3 +96,18 @@ export async function keepWorker(
     },
   };
 }
+
+/** The worker of a host whose app cannot be loaded: there is no function to run. */
+export function withoutApp(): Worker {
+  const first: WorkerProcess = {
+    name: undefined,
+    files: [],
+    functions: [],
+    streamsAddress: undefined,
+    invoke: () => Promise.reject(new WorkerEnded('the app was not loaded')),
+    terminate: () => {},
+    kill: () => {},
+    ended: Promise.withResolvers<string>().promise,
+  };
+  return { first, current: async () => first, restart: () => {}, stop: async () => {} };
+}

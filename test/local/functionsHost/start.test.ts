@@ -25,6 +25,15 @@ test('an entry point that throws: the host prints the error and exits with 1', a
   expect(output).toMatch(/these settings are wrong: STRIPE_SECRET_KEY is missing, SHARDS is not a number/);
 });
 
+test('with --stay-up the host runs without a function, as in Azure: 404 everywhere, the reason in the log', async () => {
+  await using host = await startHostProcess({ app: fixture('brokenApp'), env: {}, args: ['--stay-up'] });
+  const read = (path: string) => fetch(`${host.address}/${path}`);
+  expect((await read('api/ops/health')).status).toBe(404);
+  expect(await (await read('admin/host/status')).json()).toMatchObject({ state: 'Running' });
+  expect(await (await read('admin/functions')).json()).toEqual([]);
+  await host.line(/ info .*these settings are wrong: STRIPE_SECRET_KEY is missing/);
+});
+
 test('names everything unsupported at once', async () => {
   const { code, output } = await runFailingHost({ app: fixture('unsupportedApp'), env: {} });
   expect(code).toBe(1);

@@ -24,8 +24,11 @@ describe('activities', () => {
     expect(await run('fanOut', { count: 12, ms: 5 })).toEqual({ runtimeStatus: 'Completed', output });
   });
 
-  test('a failure reaches the orchestrator with its message', async () => {
-    expect((await run('catches')).output).toMatch(/^Activity function 'explode' failed: boom/);
+  test('a failure reaches the orchestrator with its message, and on the second line as JSON', async () => {
+    const [first = '', second = '', ...more] = String((await run('catches')).output).split('\n');
+    expect(first.trim()).toBe("Activity function 'explode' failed: boom");
+    expect(JSON.parse(second)).toMatchObject({ Message: 'Error: boom', InnerException: null });
+    expect(more).toEqual([]);
   });
 
   test('a retried activity succeeds on its third try, and later task numbers still match', async () => {
