@@ -1,19 +1,25 @@
 /**
- * Preloaded into a host (`NODE_OPTIONS=--import`): measures how long its event loop is blocked and how much memory it takes,
- * and writes both to the file in `LOOP_DELAY_FILE` twice a second. SIGUSR2 starts over, once the host is up.
+ * Preloaded into a host and its worker (`NODE_OPTIONS=--import`): measures how long each event loop is blocked and how much
+ * memory each process takes, and writes both to a file of its own in `LOOP_DELAY_FOLDER` twice a second. SIGUSR2 starts over.
  */
 import { renameSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 
-const file = process.env.LOOP_DELAY_FILE;
-if (file !== undefined) {
+const folder = process.env.LOOP_DELAY_FOLDER;
+if (folder !== undefined) {
+  const file = join(folder, `${process.pid}.json`);
   const delay = monitorEventLoopDelay({ resolution: 10 });
   delay.enable();
   process.on('SIGUSR2', () => delay.reset());
   let memory = 0;
   setInterval(() => {
     memory = Math.max(memory, process.memoryUsage.rss());
-    const figures = { blockedMs: Math.round(delay.max / 1e6), memoryMb: Math.round(memory / 1_048_576) };
+    const figures = {
+      pid: process.pid,
+      blockedMs: Math.round(delay.max / 1e6),
+      memoryMb: Math.round(memory / 1_048_576),
+    };
     writeFileSync(`${file}.new`, JSON.stringify(figures));
     renameSync(`${file}.new`, file);
   }, 500).unref();
