@@ -30,6 +30,15 @@ const visibilityMs = 300_000;
 const mostAttempts = 12;
 const retryMs = 5_000;
 
+/** The next step of an orchestrator. One that throws ends its instance as failed: its run is closed by the next one. */
+function stepOf<T>(advance: () => T): T | 'failed' {
+  try {
+    return advance();
+  } catch {
+    return 'failed';
+  }
+}
+
 export function createDurable(
   timeline: Timeline,
   /** Runs an activity on a host; undefined if none takes it. `lost` is called if the host dies. */
@@ -122,13 +131,14 @@ export function createDurable(
       const steps = orchestrateRun({ df } as unknown as OrchestrationContext);
       const advance = (before: Task | undefined) => {
         if (instance.ended) return;
-        const { value: task, done } =
-          before?.failure === undefined ? steps.next(before?.value) : steps.throw(before.failure);
-        if (done === true) {
+        const step = stepOf(() =>
+          before?.failure === undefined ? steps.next(before?.value) : steps.throw(before.failure),
+        );
+        if (step === 'failed' || step.done === true) {
           instance.ended = true;
           return;
         }
-        const next = task as unknown as Task;
+        const next = step.value as unknown as Task;
         if (next.done) advance(next);
         else next.onDone.push(() => advance(next));
       };
