@@ -37,10 +37,19 @@ export interface EventListParts {
   instance: Pick<Instance, 'clock' | 'telemetry' | 'log'>;
 }
 
+type PartRead =
+  | { kind: 'read'; events: ProviderEvent[]; latest: number }
+  /** There is more than a page: a backlog, up to this time. */
+  | { kind: 'more'; latest: number }
+  | { kind: 'notListed'; message: string };
+
 /**
  * Creates the reader of the provider's list of events, for those who have no webhook: what happened since the last tick goes
  * to the queue, as if it had been delivered. The cursor follows once it is there. If nothing happened, a tick costs one call
  * and one read of the cursor.
+ *
+ * More than a page is a backlog, which is read in parts. A part ends before the newest event that is listed: the provider's
+ * clock has passed that time, whatever ours says. A part that ended in its future would hide what happens until then.
  */
 export function createReadEventList({
   events,
@@ -58,13 +67,17 @@ export function createReadEventList({
       const now = Math.floor(clock.now() / 1000);
       let before = await cursor.read();
       let readUntil = before ?? now - firstLook;
-      for (let isFirst = true; !signal.aborted; isFirst = false) {
+      let newest: number | undefined;
+      while (!signal.aborted) {
         const from = Math.max(readUntil - overlap, now - kept);
         const until = from + overlap + part;
-        // The last part has no end, and others end long ago: the provider's clock may differ from ours.
-        const query = until < now - part ? { from, until } : { from };
-        const read = await readPart(query, isFirst);
+        const query = newest !== undefined && until < newest ? { from, until } : { from };
+        const read = await readPart(query, newest === undefined);
         if (read.kind === 'notListed') return notListed(queued, read.message);
+        if (read.kind === 'more') {
+          newest = read.latest;
+          continue;
+        }
         lease.assertHeld();
         queued += await sendNew(read.events);
         readUntil = query.until ?? Math.max(readUntil, read.latest);
@@ -86,12 +99,7 @@ export function createReadEventList({
   }
 
   /** All pages of a part: the newest come first, so only the last page says that it is complete. */
-  async function readPart(
-    query: EventQuery,
-    isFirst: boolean,
-  ): Promise<
-    { kind: 'read'; events: ProviderEvent[]; latest: number } | { kind: 'notListed'; message: string }
-  > {
+  async function readPart(query: EventQuery, isFirst: boolean): Promise<PartRead> {
     const found: ProviderEvent[] = [];
     let latest = query.from;
     let after: string | undefined;
@@ -102,6 +110,7 @@ export function createReadEventList({
       latest = Math.max(latest, page.latest ?? 0);
       after = page.next;
       if (after === undefined) return { kind: 'read', events: found.toReversed(), latest };
+      if (isFirst) return { kind: 'more', latest };
     }
   }
 

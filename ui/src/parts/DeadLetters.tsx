@@ -37,58 +37,56 @@ export function DeadLetters({ place }: { place: Place }) {
   const queue = place.query.get('queue') ?? '';
   const ids = [...selected].filter((id) => look.data?.deadLetters.some((one) => one.id === id));
   return (
-    <>
-      <Loaded look={look}>
-        {({ deadLetters, total }) => {
-          const queues = [...new Set(deadLetters.map(({ source }) => source))];
-          const shown = deadLetters
-            .filter(({ source }) => queue === '' || source === queue)
-            .toSorted((a, b) => ((a.at ?? '') < (b.at ?? '') ? -1 : 1));
-          return (
-            <>
-              {queues.length > 1 && (
-                <Filters
-                  place={place}
-                  filters={[{ name: 'queue', label: 'Queue', kind: { options: [['', 'all'], ...queues] } }]}
-                />
-              )}
-              <MessageActions
-                text={
-                  ids.length === 0
-                    ? counted(total ?? deadLetters.length, 'message')
-                    : `${counted(ids.length, 'message')} selected`
-                }
-                ids={ids}
-                whyNot="Select messages first."
-                all={{
-                  filter: { from: 'dead-letters', ...(queue === '' ? {} : { queue }) },
-                  name: queue === '' ? 'all' : `all of ${queue}`,
-                }}
-                redrive={{
-                  says: 'Each goes back to its queue. An invoice that is paid already is not charged again.',
-                  act: redriven,
-                }}
-                discard={
-                  mayDiscard ? async (chosen, reason) => void (await api.discard(chosen, reason)) : undefined
-                }
-                done={() => {
-                  setSelected(new Set());
-                  look.reload();
-                }}
+    <Loaded look={look}>
+      {({ deadLetters, total }) => {
+        const queues = [...new Set(deadLetters.map(({ source }) => source))];
+        const shown = deadLetters
+          .filter(({ source }) => queue === '' || source === queue)
+          .toSorted((a, b) => ((a.at ?? '') < (b.at ?? '') ? -1 : 1));
+        return (
+          <>
+            {queues.length > 1 && (
+              <Filters
+                place={place}
+                filters={[{ name: 'queue', label: 'Queue', kind: { options: [['', 'all'], ...queues] } }]}
               />
-              <Table
-                caption="Messages that were given up"
-                columns={columns}
-                rows={shown}
-                keyOf={({ id }) => id}
-                selection={{ selected, change: setSelected }}
-                empty={<p>Nothing was given up.</p>}
-              />
-            </>
-          );
-        }}
-      </Loaded>
-    </>
+            )}
+            <MessageActions
+              text={
+                ids.length === 0
+                  ? counted(total ?? deadLetters.length, 'message')
+                  : `${counted(ids.length, 'message')} selected`
+              }
+              ids={ids}
+              whyNot="Select messages first."
+              all={{
+                filter: { from: 'dead-letters', ...(queue === '' ? {} : { queue }) },
+                name: queue === '' ? 'all' : `all of ${queue}`,
+              }}
+              redrive={{
+                says: 'Each goes back to its queue. An invoice that is paid already is not charged again.',
+                act: redriven,
+              }}
+              discard={
+                mayDiscard ? async (chosen, reason) => void (await api.discard(chosen, reason)) : undefined
+              }
+              done={() => {
+                setSelected(new Set());
+                look.reload();
+              }}
+            />
+            <Table
+              caption="Messages that were given up"
+              columns={columns}
+              rows={shown}
+              keyOf={({ id }) => id}
+              selection={{ selected, change: setSelected }}
+              empty={<p>Nothing was given up.</p>}
+            />
+          </>
+        );
+      }}
+    </Loaded>
   );
 }
 
