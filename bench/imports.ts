@@ -6,7 +6,7 @@
  *
  * The exit code is 1 if a row is missing, if memory grows from part to part, or if the other checkout is faster.
  */
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -15,6 +15,7 @@ import { z } from 'zod';
 import { freePorts } from '../local/freePorts.ts';
 import { startChild } from '../local/start/child.ts';
 import { newAccount } from './newAccount.ts';
+import { residentMb } from './pace/memory.ts';
 
 const { values } = parseArgs({
   options: {
@@ -73,7 +74,7 @@ async function measure(name: string, folder: string): Promise<number> {
     OUTBOX_SCHEDULE: never,
   });
   const address = `http://127.0.0.1:${port}/api/ops`;
-  const memory = memoryOf(host.process.pid ?? 0);
+  const memory = memoryOf(host.process.pid);
 
   await post(`${address}/invoices`, csv('warm', 1_000));
   memory.peak();
@@ -142,16 +143,11 @@ async function watched(address: string, work: () => Promise<void>): Promise<numb
   return seen;
 }
 
-/** Resident memory of a process in MB, looked at ten times a second. Linux only; elsewhere 0. */
-function memoryOf(pid: number) {
+/** The memory of a host in MB, looked at ten times a second. Linux only; elsewhere 0. */
+function memoryOf(pid: number | undefined) {
   let most = 0;
   const timer = setInterval(() => {
-    try {
-      const kb = /VmRSS:\s*(\d+)/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1];
-      most = Math.max(most, Math.round(Number(kb ?? 0) / 1024));
-    } catch {
-      clearInterval(timer);
-    }
+    most = Math.max(most, Math.round(residentMb(pid) ?? 0));
   }, 100);
   return {
     /** The most since it was asked last. */

@@ -1,11 +1,16 @@
 import { readFileSync } from 'node:fs';
 import type { Host } from '../localApp.ts';
 
-/** Megabytes of memory that a process holds now. Undefined where `/proc` does not say: only Linux has it. */
+/**
+ * Megabytes of memory that a process and those it has started hold now: a host runs the app in a worker of its own. Undefined
+ * where `/proc` does not say: only Linux has it.
+ */
 export function residentMb(pid: number | undefined): number | undefined {
   try {
     const kilobytes = /^VmRSS:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1];
-    return kilobytes === undefined ? undefined : Number(kilobytes) / 1024;
+    if (kilobytes === undefined) return undefined;
+    const children = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').split(' ').filter(Boolean);
+    return children.reduce((sum, child) => sum + (residentMb(Number(child)) ?? 0), Number(kilobytes) / 1024);
   } catch {
     return undefined;
   }
