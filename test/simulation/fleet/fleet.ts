@@ -51,7 +51,7 @@ export function createFleet({ plan, timeline, history, conditions, report, ...gi
     provider: () => provider,
     invoice: (id) => invoices.get(id),
     calm: isCalm(plan),
-    reliable: isReliable(plan),
+    mayHoldBack: () => !isReliable(plan) || callChecks.providerFailed(),
     claiming: (machine) => callChecks.claiming(machine),
   });
   const callChecks = createCallChecks({

@@ -51,6 +51,7 @@ export function createHost(number: number, machine: Machine, parts: HostParts): 
   const { provider, events } = providerOf(world.provider, machine, network, {
     timeoutMs,
     onCall: (name) => checks.calling(machine, name),
+    onAsk: () => checks.asking(),
     onCharge(invoiceId) {
       checks.called(invoiceId);
       return checks.charging(machine, invoiceId);

@@ -9,6 +9,7 @@ import type { Machine } from '../engine/machine.ts';
 import { type Activity, activity } from '../fleet/activity.ts';
 import type { TrustedUntil } from '../world/locks.ts';
 import { bugIn } from './bugs.ts';
+import { createProviderTrouble } from './providerTrouble.ts';
 import type { InvoiceDocument } from './steps.ts';
 import type { Report } from './violation.ts';
 
@@ -34,6 +35,7 @@ export type CallChecks = ReturnType<typeof createCallChecks>;
 const withoutLease: ReadonlySet<string> = new Set(['receipt', 'payment-event']);
 
 export function createCallChecks({ report, now, pause, mayFreeze, invoice, rate }: CallChecksParts) {
+  const trouble = createProviderTrouble(now);
   /** When the latest charges were sent. */
   let latest: number[] = [];
   /** When a batch lost or settled an invoice, by both. */
@@ -44,6 +46,9 @@ export function createCallChecks({ report, now, pause, mayFreeze, invoice, rate 
   const apart = new Map<Machine, Map<string, string>>();
 
   return {
+    asking: trouble.asking,
+    providerFailed: trouble.seen,
+
     /** A function of the app has thrown. */
     failed({ kind, machine, unanswered }: Activity, error: unknown): void {
       const bug = bugIn(error);

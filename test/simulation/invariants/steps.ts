@@ -53,8 +53,8 @@ export function createStepChecks(parts: {
   invoice: (id: string) => InvoiceDocument | undefined;
   /** Without faults: nothing is claimed again. */
   calm: boolean;
-  /** No call fails, but for those that come too fast. */
-  reliable: boolean;
+  /** Whether calls have failed or were slow, but for those that came too fast: then others may be held back. */
+  mayHoldBack: () => boolean;
   /** A machine is going to send claims. */
   claiming: (machine: Machine) => void;
 }) {
@@ -176,7 +176,7 @@ export function createStepChecks(parts: {
         report('stale write', `it is reclaimed, and its claim was not stale`, id);
       if (parts.calm) report('claimed once', `its claim went stale`, id);
     }
-    if (what === 'retry: transient' && parts.reliable)
+    if (what === 'retry: transient' && !parts.mayHoldBack())
       report('no failure, no delay', 'it waits after a failure, and no call has failed', id);
     const settles = batchId !== undefined && what !== 'claimed' && what !== 'reclaimed';
     const parks = what === 'parked' && after.status === 'parked' && before.claim?.batchId !== batchId;

@@ -13,6 +13,8 @@ export interface ProviderCallWatch {
   timeoutMs: number;
   /** A call is going to be sent. */
   onCall: (name: string) => void;
+  /** A call of any kind is made. Returns what is called with its answer, which may never come. */
+  onAsk: () => (failed: boolean) => void;
   /** A charge is going to be sent. Returns what is called once it has ended. */
   onCharge: (invoiceId: string) => () => void;
 }
@@ -21,12 +23,13 @@ export function providerOf(
   provider: Provider,
   machine: Machine,
   network: Network,
-  { timeoutMs, onCall, onCharge }: ProviderCallWatch,
+  { timeoutMs, onCall, onAsk, onCharge }: ProviderCallWatch,
 ): { provider: PaymentProvider; events: ProviderEvents } {
   /** The answer, or that there is none: no call is waited for longer than its time-out. */
-  function ask<T>(name: string, run: () => T): Promise<T | Silent | CallFailed> {
+  function ask<T extends { kind: string }>(name: string, run: () => T): Promise<T | Silent | CallFailed> {
     if (machine.alive && name !== 'account') onCall(name);
-    return new Promise((resolve, reject) => {
+    const answered = onAsk();
+    return new Promise<T | Silent | CallFailed>((resolve, reject) => {
       const cancel = machine.later(timeoutMs, () =>
         resolve({ kind: 'unknown', message: 'no answer in time' }),
       );
@@ -41,15 +44,21 @@ export function providerOf(
           else reject(error);
         },
       );
+    }).then((answer) => {
+      answered(answer instanceof CallFailed || answer.kind === 'unknown');
+      return answer;
     });
   }
 
-  async function orSilent<T>(name: string, run: () => T): Promise<T | Silent> {
+  async function orSilent<T extends { kind: string }>(name: string, run: () => T): Promise<T | Silent> {
     const answer = await ask(name, run);
     return answer instanceof CallFailed ? { kind: 'unknown', message: answer.message } : answer;
   }
 
-  async function orNotMade<T>(name: string, run: () => T): Promise<T | Silent | NotMade> {
+  async function orNotMade<T extends { kind: string }>(
+    name: string,
+    run: () => T,
+  ): Promise<T | Silent | NotMade> {
     const answer = await ask(name, run);
     if (!(answer instanceof CallFailed)) return answer;
     if (answer.reason !== 'denied') return { kind: 'unknown', message: answer.message };

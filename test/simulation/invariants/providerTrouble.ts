@@ -1,0 +1,24 @@
+/** What may open the circuit of an instance: calls of the provider that fail, and calls that are slow. */
+
+/** A call without an answer for so long counts as a failure, in milliseconds (src/paying/circuitBreaker.ts). */
+const silentMs = 5_000;
+
+export function createProviderTrouble(now: () => number) {
+  /** When each call without an answer began. */
+  const unanswered = new Set<{ began: number }>();
+  let failed = false;
+
+  return {
+    /** A call is made. Returns what is called with its answer, which may never come. */
+    asking(): (isFailure: boolean) => void {
+      const call = { began: now() };
+      unanswered.add(call);
+      return (isFailure) => {
+        unanswered.delete(call);
+        failed ||= isFailure || now() - call.began >= silentMs;
+      };
+    },
+    /** Whether a circuit may have opened. It closes with the next call, however much later that comes. */
+    seen: (): boolean => failed || [...unanswered].some(({ began }) => now() - began >= silentMs),
+  };
+}
