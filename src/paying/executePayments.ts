@@ -79,7 +79,10 @@ export function createExecutePayments(
       return await inSpan(
         'pay batch',
         { attributes: { ...attributesOf(batch), deliveryCount }, parent: traceparent },
-        () => payBatch(batch, mayCall),
+        async () => {
+          await lock?.asked();
+          return payBatch(batch, mayCall);
+        },
         ({ settled }) => ({ attributes: { 'batch.paid': settled.paid } }),
       );
     } catch (error) {

@@ -11,6 +11,9 @@ const renewEveryMs = messageLockMs / 3;
 /** Wait after a renewal without an answer, in milliseconds. */
 const retryMs = 5_000;
 
+/** How long work waits for the first answer at most, in milliseconds. */
+const firstAnswerMs = 2_000;
+
 /** `lost`: the lock has expired, or the message is gone. Its next receiver works on it. */
 export type LockRenewal = 'renewed' | 'lost';
 
@@ -21,14 +24,16 @@ export interface MessageLock {
    * while no renewal was answered in time, which includes the moment after the process stood still.
    */
   held(): boolean;
+  /** Resolves once the service has said whether the lock is held, or has not answered for two seconds. */
+  asked(): Promise<void>;
 }
 
 /**
  * Keeps a lock while work goes on, and notices when it is lost. The host renews the lock too, for five minutes, but tells a
- * Node function nothing about it. Work that ends within 20 s costs no request.
+ * Node function nothing about it. Work that ends within 20 s costs one request.
  *
- * Only the service knows whether a lock that the host took is still held. At first it is trusted for half its time; the first
- * answer comes within that.
+ * Only the service knows whether a lock that the host took is still held: the machine may have stood still between the receipt
+ * of the message and the call of the function. So it is asked at once. Until it answers, the lock is trusted for half its time.
  */
 export function keepMessageLock(
   renew: () => Promise<LockRenewal>,
@@ -36,21 +41,23 @@ export function keepMessageLock(
 ): MessageLock & Disposable {
   const ended = new AbortController();
   let heldUntil = clock.monotonic() + messageLockMs / 2;
+  const answered = Promise.withResolvers<void>();
   void keep().catch(() => {
     // The end of the work cut the sleep short.
   });
   return {
     held: () => clock.monotonic() < heldUntil,
+    asked: () => Promise.race([answered.promise, clock.sleep(firstAnswerMs, ended.signal).catch(() => {})]),
     [Symbol.dispose]: () => ended.abort(),
   };
 
   async function keep(): Promise<void> {
-    let wait = renewEveryMs;
-    for (;;) {
-      await clock.sleep(wait, ended.signal);
+    for (let wait = 0; ; ) {
+      if (wait > 0) await clock.sleep(wait, ended.signal);
       const asked = clock.monotonic();
       // Why there was no answer does not matter: without one the lock is not trusted for long.
       const renewal = await renew().catch(() => 'unclear' as const);
+      answered.resolve();
       // The host has completed the message meanwhile: nothing is lost.
       if (ended.signal.aborted) return;
       switch (renewal) {

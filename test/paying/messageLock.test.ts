@@ -22,32 +22,32 @@ function keptLock(...answers: (LockRenewal | Error | Promise<LockRenewal>)[]) {
 }
 
 describe('keepMessageLock', () => {
-  test('short work costs no request', async () => {
+  test('short work costs one request, at once', async () => {
     const { lock, clock, asked } = keptLock('renewed');
     await clock.advance(19 * second);
     expect(lock.held()).toBe(true);
     lock[Symbol.dispose]();
     await clock.advance(300 * second);
-    expect(asked).toEqual([]);
+    expect(asked).toEqual([0]);
     expect(clock.sleepers()).toBe(0);
   });
 
   test('during long work it is renewed three times as often as needed, even past the host’s five minutes', async () => {
     const { lock, clock, asked } = keptLock('renewed');
     await clock.advance(400 * second);
-    expect(asked).toEqual(Array.from({ length: 20 }, (_, n) => 20 * (n + 1)));
+    expect(asked).toEqual(Array.from({ length: 21 }, (_, n) => 20 * n));
     expect(lock.held()).toBe(true);
   });
 
   test('a lost lock is reported once, counted, and never renewed again', async () => {
     const { lock, clock, asked, telemetry } = keptLock('renewed', 'lost', 'renewed');
-    await clock.advance(39 * second);
+    await clock.advance(19 * second);
     expect(lock.held()).toBe(true);
     await clock.advance(1 * second);
     expect(lock.held()).toBe(false);
     await clock.advance(300 * second);
     expect(lock.held()).toBe(false);
-    expect(asked).toEqual([20, 40]);
+    expect(asked).toEqual([0, 20]);
     expect(telemetry.values(metric.messageLockLost)).toEqual([1]);
   });
 
@@ -64,16 +64,16 @@ describe('keepMessageLock', () => {
 
   test('a service that does not answer is asked again sooner, and the lock is trusted only until it expires', async () => {
     const { lock, clock, asked } = keptLock('renewed', new Error('no connection'));
-    await clock.advance(20 * second + messageLockMs - 1);
+    await clock.advance(messageLockMs - 1);
     expect(lock.held()).toBe(true);
     await clock.advance(1);
     expect(lock.held()).toBe(false);
-    expect(asked).toEqual([20, 40, 45, 50, 55, 60, 65, 70, 75, 80]);
+    expect(asked).toEqual([0, 20, 25, 30, 35, 40, 45, 50, 55, 60]);
   });
 
   test('once the service answers again, the lock is known to have been held throughout', async () => {
     const error = new Error('no connection');
-    const { lock, clock } = keptLock(error, error, error, 'renewed');
+    const { lock, clock } = keptLock(...Array<Error>(7).fill(error), 'renewed');
     await clock.advance(34 * second);
     expect(lock.held()).toBe(false);
     await clock.advance(1 * second);
@@ -88,9 +88,27 @@ describe('keepMessageLock', () => {
     slow.resolve('renewed');
     await clock.advance(0);
     expect(lock.held()).toBe(true);
-    await clock.advance(20 * second + messageLockMs - 50 * second);
+    await clock.advance(messageLockMs - 50 * second);
     expect(lock.held()).toBe(false);
-    expect(asked.slice(0, 2)).toEqual([20, 70]);
+    await clock.advance(10 * second);
+    expect(asked.slice(0, 2)).toEqual([0, 70]);
+  });
+
+  test('work waits for the first answer, for two seconds at most', async () => {
+    const answered = keptLock('lost');
+    await answered.lock.asked();
+    expect(answered.lock.held()).toBe(false);
+
+    const silent = keptLock(new Promise<LockRenewal>(() => {}));
+    let waited = false;
+    void silent.lock.asked().then(() => {
+      waited = true;
+    });
+    await silent.clock.advance(2 * second - 1);
+    expect(waited).toBe(false);
+    await silent.clock.advance(1);
+    expect(waited).toBe(true);
+    expect(silent.lock.held()).toBe(true);
   });
 
   test('before the first answer only half the lock time is trusted, as the age of the lock is unknown', async () => {
@@ -102,13 +120,13 @@ describe('keepMessageLock', () => {
   });
 
   test('a process that was frozen does not trust its lock until it has asked', async () => {
-    const { lock, clock, asked } = keptLock('renewed', 'renewed', 'lost');
+    const { lock, clock, asked } = keptLock('renewed', 'renewed', 'renewed', 'lost');
     await clock.advance(41 * second);
     clock.stall(70 * second);
     expect(lock.held()).toBe(false);
-    expect(asked).toEqual([20, 40]);
+    expect(asked).toEqual([0, 20, 40]);
     await clock.advance(0);
-    expect(asked).toEqual([20, 40, 111]);
+    expect(asked).toEqual([0, 20, 40, 111]);
     expect(lock.held()).toBe(false);
   });
 });
