@@ -10,7 +10,7 @@ export function createProviderTrouble(now: () => number) {
 
   return {
     /** A call is made. Returns what is called with its answer, which may never come. */
-    asking(): (isFailure: boolean) => void {
+    asking: (): ((isFailure: boolean) => void) => {
       const call = { began: now() };
       unanswered.add(call);
       return (isFailure) => {
