@@ -70,6 +70,11 @@ function lengthOf(random: SeededRandom, { horizonMs }: Shape): number {
   ]);
 }
 
+/** How long a machine stands still. It may go on doing so once nothing else goes wrong, so the end waits for it. */
+function standstillOf(random: SeededRandom, swarm: Swarm): number {
+  return Math.min(3 * hour, lengthOf(random, swarm));
+}
+
 function shareOf(random: SeededRandom): number {
   return random.pick([0.05, 0.2, 0.5]);
 }
@@ -116,7 +121,7 @@ function hang(random: SeededRandom, swarm: Swarm): Made {
   return {
     kind: 'hang',
     when,
-    ms: lengthOf(random, swarm),
+    ms: standstillOf(random, swarm),
     frozen: random.next() < 0.3,
     ...nthCall(random, swarm),
   };
@@ -154,7 +159,7 @@ const makers: readonly Maker[] = [
   (random, swarm) => ({
     kind: 'stall',
     host: hostOf(random, swarm),
-    ms: lengthOf(random, swarm),
+    ms: standstillOf(random, swarm),
     frozen: random.next() < 0.3,
   }),
   (random, swarm) => ({
