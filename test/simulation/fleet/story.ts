@@ -2,6 +2,7 @@
 
 import type { Summary } from '../../../src/ops/summary.ts';
 import type { OutboxEntry } from '../../../src/outbox/outboxMessage.ts';
+import { inForce } from '../../../src/pacing/pause.ts';
 import type { StoredDocument } from '../../memory/memoryDocuments.ts';
 import { checkAlerts, checkEnd, type EndState } from '../invariants/end.ts';
 import { hour, isCalm } from '../plan/plan.ts';
@@ -90,7 +91,13 @@ export function createStory(parts: FleetParts) {
       },
       notifies: plan.notifies,
       calm: isCalm(plan),
+      paused: pausedNow(),
     };
+  }
+
+  function pausedNow(): boolean {
+    const ordered = world.pause();
+    return ordered !== undefined && inForce(ordered.pause, timeline.now) !== undefined;
   }
 
   function importAll(): void {

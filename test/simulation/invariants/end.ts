@@ -22,6 +22,8 @@ export interface EndState {
   notifies: boolean;
   /** Nothing has gone wrong. */
   calm: boolean;
+  /** Payments are paused for good: then no run follows that would close the record of a dead one. */
+  paused: boolean;
 }
 
 /**
@@ -33,7 +35,8 @@ const mostClaims = 1.2;
 export function checkEnd(state: EndState, report: Report): void {
   const { world, invoices } = state;
   checkMessages(state, report);
-  for (const { id, heartbeatAt } of world.runs.all().filter(({ status }) => status === 'running'))
+  const running = state.paused ? [] : world.runs.all().filter(({ status }) => status === 'running');
+  for (const { id, heartbeatAt } of running)
     report('runs end', `run ${id} says running; its last sign of life was at ${heartbeatAt}`);
   for (const invoice of invoices) {
     checkOutcome(invoice, state, report);
