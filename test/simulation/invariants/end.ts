@@ -6,7 +6,7 @@ import type { Summary } from '../../../src/ops/summary.ts';
 import type { OutboxEntry } from '../../../src/outbox/outboxMessage.ts';
 import { metricPrefix } from '../../../src/platform/appMetrics.ts';
 import type { StoredDocument } from '../../memory/memoryDocuments.ts';
-import { holdsMoney, isTouched } from '../world/ledger.ts';
+import { holdsMoney } from '../world/ledger.ts';
 import type { World } from '../world/world.ts';
 import type { InvoiceDocument } from './steps.ts';
 import type { Report } from './violation.ts';
@@ -71,7 +71,9 @@ function checkOutcome(invoice: InvoiceDocument, { world }: EndState, report: Rep
   if (moneyed.length > 1)
     report('charged once', `${moneyed.map((one) => one.id).join(' and ')} both hold money`, id);
   const [paid] = moneyed;
-  if (paid !== undefined && status !== 'paid' && !(status === 'parked' && isTouched(paid)))
+  // A person was asked when money had gone back, and it may have come back since: a dispute can be won.
+  const wasTouched = paid !== undefined && paid.refunds.length + paid.disputes.length > 0;
+  if (paid !== undefined && status !== 'paid' && !(status === 'parked' && wasTouched))
     report('paid means paid', `${paid.id} has succeeded, and it is ${status} (${reason})`, id);
   if (status === 'claimed' || status === 'processing') report('ends', `it is still ${status}`, id);
   if (status === 'pending') report('ends', `it is still pending, actionable at ${invoice.actionableAt}`, id);
