@@ -22,7 +22,12 @@ export function MessageActions({
   /** Why nothing can be done with what is selected now. */
   whyNot: string;
   /** The filter of a bulk change of all of them, and how its buttons call them. */
-  all: { filter: Readonly<Record<string, string | undefined>>; name: string };
+  all: {
+    filter: Readonly<Record<string, string | undefined>>;
+    name: string;
+    /** It is known that there is none. */
+    none?: boolean;
+  };
   redrive: {
     says: string;
     reason?: 'optional';
@@ -35,6 +40,7 @@ export function MessageActions({
 }) {
   const [asking, setAsking] = useState<{ action: 'redrive' | 'discard'; of: 'selected' | 'all' }>();
   const mayBulk = useHasCall('startBulk');
+  const whyNone = all.none ? 'There is none.' : undefined;
   const close = () => setAsking(undefined);
   const why = ids.length > 0 ? undefined : whyNot;
   const after = (result: string) => {
@@ -61,11 +67,13 @@ export function MessageActions({
         <>
           <ActionButton
             label={`Redrive ${all.name}…`}
+            why={whyNone}
             onClick={() => setAsking({ action: 'redrive', of: 'all' })}
           />
           <ActionButton
             label={`Discard ${all.name}…`}
             danger
+            why={whyNone}
             onClick={() => setAsking({ action: 'discard', of: 'all' })}
           />
         </>
