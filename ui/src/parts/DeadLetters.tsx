@@ -62,6 +62,7 @@ export function DeadLetters({ place }: { place: Place }) {
               all={{
                 filter: { from: 'dead-letters', ...(queue === '' ? {} : { queue }) },
                 name: queue === '' ? 'all' : `all of ${queue}`,
+                none: deadLetters.length === 0,
               }}
               redrive={{
                 says: 'Each goes back to its queue. An invoice that is paid already is not charged again.',
