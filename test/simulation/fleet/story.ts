@@ -59,7 +59,8 @@ export function createStory(parts: FleetParts) {
             const { ops } = app;
             // The next run closes the records of those whose process died.
             await app.processInvoices();
-            if (ids.length > 0) await ops.redriveDeadLetters(aRequest({ body: { ids: ids.slice(0, 100) } }));
+            for (let from = 0; from < ids.length; from += 100)
+              await ops.redriveDeadLetters(aRequest({ body: { ids: ids.slice(from, from + 100) } }));
             for (const id of parked) await ops.redriveOutbox(aRequest({ params: { id } }));
           });
           return true;
