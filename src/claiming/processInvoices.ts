@@ -34,7 +34,7 @@ export interface ProcessInvoicesParts {
   pace: PaceStore;
   heads: HeadBoard;
   /** While payments are paused nothing is claimed. */
-  pause: Pick<PauseWatch, 'why'>;
+  pause: Pick<PauseWatch, 'why' | 'gate'>;
   dispatcher: Dispatcher;
   followUps: FollowUps;
   instance: Instance;
@@ -43,6 +43,11 @@ export interface ProcessInvoicesParts {
 }
 
 const jobName = 'process-invoices';
+
+/** A claim took so long that a pause may have begun before it could be sent. */
+class MaybePaused extends Error {
+  override readonly name = 'MaybePaused';
+}
 
 /** The job that claims every due invoice and orders its payment through the outbox. The consumer pays it (paying/). */
 export function processInvoicesJob(parts: ProcessInvoicesParts, policy: ClaimingPolicy): Job {
@@ -91,6 +96,7 @@ export function processInvoicesJob(parts: ProcessInvoicesParts, policy: Claiming
           countOutcomes(counts);
           return { counts, lost: error.message };
         }
+        if (error instanceof MaybePaused) return { counts: {}, stop: error.message };
         work.leaveOut();
         return { counts: {}, failed: `shard ${work.shard}: ${errorText(error)}` };
       }
@@ -120,7 +126,9 @@ export function processInvoicesJob(parts: ProcessInvoicesParts, policy: Claiming
   async function claimAndDispatch({ shard, invoices: read }: Claim, run: GroupRun): Promise<Processed> {
     const known = tallies.get(shard);
     const done = { counts: known?.runId === run.runId ? known.counts : {}, final: run.resumable !== true };
-    const claimed = await claimBatch({ ...parts, ...policy }, shard, read, { ...run, done });
+    const { key, fence } = run.lease;
+    const lease = { key, fence, assertHeld: () => assertMayClaim(run) };
+    const claimed = await claimBatch({ ...parts, ...policy }, shard, read, { ...run, lease, done });
     const { counts, message, tally } = claimed;
     if (tally !== undefined) tallies.set(shard, tally);
     countOutcomes({ ...counts });
@@ -130,6 +138,13 @@ export function processInvoicesJob(parts: ProcessInvoicesParts, policy: Claiming
     if (decision.kind !== 'retry') return { counts: { ...counts } };
     // Claims made while no message gets through would only go stale: they are better left to the next run.
     return { counts: { ...counts }, stop: `payment commands cannot be sent: ${decision.error}` };
+  }
+
+  /** Asked before each try: a slow store may have let more time pass since the plan than a pause leaves. */
+  function assertMayClaim({ lease }: GroupRun): void {
+    lease.assertHeld();
+    if (pause.gate() !== 'open')
+      throw new MaybePaused('payments are paused, or it is not known whether they are');
   }
 
   function countOutcomes(counts: Counts): void {

@@ -29,12 +29,13 @@ const run: GroupRun = {
 let stored: string[] = [];
 
 /** Works through the job's only shard piece by piece, until a piece stops it. */
-async function work(dispatcher: Dispatcher = sends) {
+async function work(dispatcher: Dispatcher = sends, pause = plentyOfRoom.pause) {
   const telemetry = recordedTelemetry();
   const instance = anInstance({ clock: hastyClock, telemetry });
   const job = processInvoicesJob(
     {
       ...plentyOfRoom,
+      pause,
       invoices: world.invoices,
       dispatcher,
       followUps: followUpsForTests,
@@ -77,7 +78,7 @@ describe('process-invoices', () => {
     const job = processInvoicesJob(
       {
         ...plentyOfRoom,
-        pause: { why: async () => 'payments are paused' },
+        pause: { why: async () => 'payments are paused', gate: () => 'paused' },
         invoices: world.invoices,
         dispatcher: sends,
         followUps: followUpsForTests,
@@ -93,6 +94,22 @@ describe('process-invoices', () => {
     expect((await world.stored('00', due)).every(({ status }) => status === 'pending')).toBe(true);
     expect((await work()).done.map(({ counts }) => counts.claimed)).toEqual([3]);
   });
+
+  test.each(['paused', 'unknown'] as const)(
+    'no claim is sent that took until the pause is %s',
+    async (gate) => {
+      const [like] = await world.stored('00', stored.slice(0, 1));
+      const { claim: _, ...invoice } = { ...like, id: `slow-${gate}`, status: 'pending', attempts: 0 };
+      await world.container.items.create({ ...invoice, actionableAt: '2026-01-01T00:00:00.000Z' });
+      const { done } = await work(sends, { why: async () => undefined, gate: () => gate });
+      expect(done).toEqual([
+        { counts: {}, stop: 'payments are paused, or it is not known whether they are' },
+      ]);
+      const [left] = await world.stored('00', [`slow-${gate}`]);
+      expect(left?.status).toBe('pending');
+      expect((await work()).done.map(({ counts }) => counts.claimed)).toEqual([1]);
+    },
+  );
 
   test('it stops claiming once no message gets through', async () => {
     const { container } = world;

@@ -570,6 +570,14 @@ export const guards: readonly Guard[] = [
     caughtBy: 'while payments are paused nothing is claimed, and a dry run still counts',
   },
   {
+    name: 'a pause, looked at before each try of a claim',
+    file: 'src/claiming/processInvoices.ts',
+    from: "if (pause.gate() !== 'open') throw",
+    to: "if (pause.gate() !== 'open' && clock.now() < 0) throw",
+    tests: 'test/claiming/processInvoices.test.ts',
+    caughtBy: 'no claim is sent that took until the pause is unknown',
+  },
+  {
     name: 'the run in the timeline of an invoice that it has retried',
     file: 'src/ops/bulk/bulkInvoices.ts',
     from: 'if (invoice.timeline.some((entry) => entry.runId === runId))',

@@ -2,7 +2,7 @@ import type { PauseWatch } from '../../src/pacing/pause.ts';
 import { memoryPaceStore } from '../memory/memoryPaceStore.ts';
 
 /** Payments go on. */
-export const notPaused: Pick<PauseWatch, 'why'> = { why: async () => undefined };
+export const notPaused: Pick<PauseWatch, 'why' | 'gate'> = { why: async () => undefined, gate: () => 'open' };
 
 /** For a job that claims whatever is due: the payments are fast and not paused, and no other group goes first. */
 export const plentyOfRoom = {
