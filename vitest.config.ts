@@ -3,7 +3,7 @@ import { compiledCode } from './test/support/compiledCode.ts';
 import { needsOwnProcess } from './test/support/needsOwnProcess.ts';
 
 /** More than there are processors: some tests wait most of their time, for leases to end or for servers to start. */
-const workers = { maxWorkers: 6, sequence: { groupOrder: 1 } };
+const workers = { maxWorkers: 4, sequence: { groupOrder: 1 } };
 
 export default defineConfig({
   test: {

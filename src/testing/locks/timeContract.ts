@@ -129,7 +129,12 @@ export function timeContract({ subject, store, record, leaseMs, freshKey, held }
         expect(lease.fence).toBe(holder.fence + 1);
         holder.thaw();
         await pass(1000);
-        expect(await holder.refused).toMatchObject({ reason: 'expired', signalled: true });
+        const refused = await holder.refused;
+        // It may have been frozen with a renewal under way.
+        expect(refused).toMatchObject({
+          reason: expect.stringMatching(/^(expired|unreachable)$/),
+          signalled: true,
+        });
         expect(holder.steps()).toBe(stepsBefore);
         lease.assertHeld();
         await lease.release();
