@@ -77,13 +77,14 @@ export function createApp(settings: Settings, parts: AppParts = {}) {
   const webhook = settings.notify === undefined ? [] : [webhookFollowUp];
   const followUps = followUpsOf([receiptFollowUp, reconciliationFollowUp, ...webhook]);
 
+  const paying = payingPolicy({ claimStaleMs, timeoutMs });
   const job = processInvoicesJob(
     { ...cloud, dispatcher, followUps, pause, instance },
-    { shards, groups, batchSize, claimStaleMs, ceiling: allowance.rate },
+    { shards, groups, batchSize, ...paying, ceiling: allowance.rate },
   );
   const executePayments = createExecutePayments(
     { invoices, provider, followUps, backlog, messages: cloud.commandMessages, instance },
-    payingPolicy({ claimStaleMs, timeoutMs }),
+    paying,
   );
   const { invoices: kept, archive, ...mover } = archiving(cloud, settings, { locks, instance });
   const tracking = { invoices: kept, provider, followUps, settlement: defaultSettlementPolicy, instance };

@@ -148,7 +148,14 @@ async function fireTimers(
         instance,
         async checkShards() {},
       },
-      { shards: 1, groups: 1, batchSize: 50, claimStaleMs: 5 * minute, ceiling: fastPayments },
+      {
+        shards: 1,
+        groups: 1,
+        batchSize: 50,
+        claimStaleMs: 5 * minute,
+        callWindowMs: 210_000,
+        ceiling: fastPayments,
+      },
     );
     return runScheduled(job, {
       locks: without.includes('lease') ? everybodyHolds : locks,

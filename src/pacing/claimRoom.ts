@@ -8,6 +8,9 @@ const longestAheadMs = 120_000;
 /** The same as a share of the time after which a claim is stale: the last of it is begun long before that. */
 const staleShare = 0.4;
 
+/** The same as a share of the time that a batch has for its calls: one that waits behind all the others still has its turn. */
+const windowShare = 0.6;
+
 /** Of the pace, what is claimed for before it is known how fast the fleet really is; and how it grows from there. */
 const unknownShare = 1 / 6;
 const growth = 1.25;
@@ -23,6 +26,8 @@ export interface RoomPolicy {
   groups: number;
   batchSize: number;
   claimStaleMs: number;
+  /** How long after its delivery calls of a batch may begin, in milliseconds. */
+  callWindowMs: number;
   /** Calls per second, as long as nobody has made one. */
   ceiling: number;
 }
@@ -30,11 +35,11 @@ export interface RoomPolicy {
 /** How much may be claimed and not done at a time, over all groups. Pure. */
 export function mostOpen(
   schedule: Pick<Schedule, 'pace' | 'last'> | undefined,
-  { groups, claimStaleMs, ceiling }: Omit<RoomPolicy, 'batchSize'>,
+  { groups, claimStaleMs, callWindowMs, ceiling }: Omit<RoomPolicy, 'batchSize'>,
 ): number {
   const { pace, last } = schedule ?? { pace: ceiling, last: { rate: 0 } };
   const perSecond = Math.min(pace, Math.max(last.rate * growth, pace * unknownShare));
-  const aheadMs = Math.min(longestAheadMs, claimStaleMs * staleShare);
+  const aheadMs = Math.min(longestAheadMs, claimStaleMs * staleShare, callWindowMs * windowShare);
   return Math.max(groups * fewestBatches, Math.round((perSecond * aheadMs) / 1000));
 }
 

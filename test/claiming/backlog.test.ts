@@ -38,7 +38,8 @@ test('a backlog of a quarter of an hour is claimed once, and never more than is 
         for (let from = next; from < due.length; from += pageSize) yield due.slice(from, from + pageSize);
       },
     };
-    const policy = { groups: groups.length, batchSize: 50, claimStaleMs, ceiling: perSecond };
+    const timed = { claimStaleMs, callWindowMs: 0.7 * claimStaleMs };
+    const policy = { groups: groups.length, batchSize: 50, ...timed, ceiling: perSecond };
     const room = createClaimRoom({ openClaims, pace, clock }, 'charges', policy);
     const plan = planDue(
       { invoices, clock, room, heads: { tell: async () => [] } },

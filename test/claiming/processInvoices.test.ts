@@ -42,7 +42,14 @@ async function work(dispatcher: Dispatcher = sends, pause = plentyOfRoom.pause) 
       instance,
       checkShards: async () => {},
     },
-    { shards: 1, groups: 1, batchSize: 10, claimStaleMs: 300_000, ceiling: fastPayments },
+    {
+      shards: 1,
+      groups: 1,
+      batchSize: 10,
+      claimStaleMs: 300_000,
+      callWindowMs: 210_000,
+      ceiling: fastPayments,
+    },
   );
   const done: Processed[] = [];
   const previews: Counts[] = [];
@@ -85,7 +92,14 @@ describe('process-invoices', () => {
         instance: anInstance({ clock: hastyClock }),
         checkShards: async () => {},
       },
-      { shards: 1, groups: 1, batchSize: 10, claimStaleMs: 300_000, ceiling: fastPayments },
+      {
+        shards: 1,
+        groups: 1,
+        batchSize: 10,
+        claimStaleMs: 300_000,
+        callWindowMs: 210_000,
+        ceiling: fastPayments,
+      },
     );
     const planned = await Array.fromAsync(job.plan('0', { dryRun: false }));
     expect(planned).toEqual([new OnHold('payments are paused')]);

@@ -155,7 +155,7 @@ describe('alerts', () => {
         checkShards: unused,
         instance: anInstance(),
       },
-      { shards: 16, groups: 7, batchSize: 1, claimStaleMs: 1, ceiling: fastPayments },
+      { shards: 16, groups: 7, batchSize: 1, claimStaleMs: 1, callWindowMs: 210_000, ceiling: fastPayments },
     );
     expect(groups).toEqual(Array.from({ length: Number(last) + 1 }, (_, group) => `${group}`));
     expect(query).toContain(`"${name}"`);

@@ -4,7 +4,13 @@ import { newSchedule } from '../../src/pacing/schedule.ts';
 import { memoryPaceStore } from '../memory/memoryPaceStore.ts';
 import { virtualClock } from '../support/virtualClock.ts';
 
-const policy: RoomPolicy = { groups: 4, batchSize: 50, claimStaleMs: 300_000, ceiling: 25 };
+const policy: RoomPolicy = {
+  groups: 4,
+  batchSize: 50,
+  claimStaleMs: 300_000,
+  callWindowMs: 210_000,
+  ceiling: 25,
+};
 const schedule = (pace: number, rate: number) => ({ pace, last: { rate, refusedShare: 0 } });
 
 test.each([
@@ -24,6 +30,12 @@ test.each([
 test('nothing is claimed that would go stale before it is begun', () => {
   expect(mostOpen(schedule(25, 25), { ...policy, claimStaleMs: 15_000 })).toBe(150);
   expect(mostOpen(schedule(1, 1), { ...policy, claimStaleMs: 5_000 })).toBe(16);
+});
+
+test('nothing is claimed whose turn would come after the time that its batch has for calls', () => {
+  const slowCalls = { ...policy, claimStaleMs: 60_000, callWindowMs: 18_000 };
+  expect(mostOpen(schedule(25, 25), slowCalls)).toBe(270);
+  expect(mostOpen(schedule(25, 25), { ...slowCalls, callWindowMs: 44_000 })).toBe(600);
 });
 
 async function room(changes: Partial<RoomPolicy> = {}, open: { count: number | undefined } = { count: 0 }) {

@@ -386,7 +386,7 @@ test('two instances together claim every invoice once, fenced and dispatched', a
       checkShards: shardsCheck(cosmosDocuments(container), options.shards),
       instance: anInstance(),
     },
-    { ...options, ceiling: fastPayments },
+    { ...options, callWindowMs: 210_000, ceiling: fastPayments },
   );
   const first = virtualLocks();
   const second = virtualLocks({}, first);
@@ -414,7 +414,14 @@ test('if SHARDS has changed, nothing is claimed and the run says what to set', a
       checkShards: shardsCheck(cosmosDocuments(container), 16),
       instance: anInstance(),
     },
-    { shards: 16, groups: 2, batchSize: 10, claimStaleMs: 300_000, ceiling: fastPayments },
+    {
+      shards: 16,
+      groups: 2,
+      batchSize: 10,
+      claimStaleMs: 300_000,
+      callWindowMs: 210_000,
+      ceiling: fastPayments,
+    },
   );
   const error = await failureOf(runScheduled(job, running(virtualLocks())));
   expect(await recordOf(job, error)).toMatchObject({
