@@ -9,8 +9,8 @@
  * that says `calling` may have been charged. A delivery that finds it so without having started it assumes that the
  * one that did is dead, and calls again as one attempt more.
  */
-import type { Patch } from '../documents/documentStore.ts';
-import type { Claim } from './invoice.ts';
+import type { Condition, Patch } from '../documents/documentStore.ts';
+import type { Claim, Invoice } from './invoice.ts';
 import { claimedBy } from './invoiceChange.ts';
 
 /** Calls of an earlier delivery: they may have charged. */
@@ -67,9 +67,25 @@ export function startAgain(
 }
 
 /**
- * Takes a start back, whose calls were not made. It holds only for the start that it takes back: another delivery that has
- * started since may have charged. A release before 0.3 names no start, but moves the time at which the claim goes stale.
+ * The condition of a write that holds only while no other delivery has started since: that one may have charged. A release
+ * before 0.3 names no start, but moves the time at which the claim goes stale.
  */
+export function startedAs({ startId, staleAt }: Pick<Starting, 'startId' | 'staleAt'>): Condition[] {
+  return [
+    { path: 'claim.startedBy', is: '=', value: startId },
+    { path: 'actionableAt', is: '=', value: staleAt },
+  ];
+}
+
+/** Whether a stored invoice is as that condition asks. */
+export function isStartedAs(
+  { claim, actionableAt }: Pick<Invoice, 'claim' | 'actionableAt'>,
+  { startId, staleAt }: Pick<Starting, 'startId' | 'staleAt'>,
+): boolean {
+  return claim?.startedBy === startId && actionableAt === staleAt;
+}
+
+/** Takes a start back, whose calls were not made. */
 export function giveBack(
   invoiceId: string,
   earlier: EarlierCalls | undefined,
@@ -78,11 +94,7 @@ export function giveBack(
   return {
     kind: 'patch',
     id: invoiceId,
-    where: [
-      ...claimedBy(batchId),
-      { path: 'claim.startedBy', is: '=', value: startId },
-      { path: 'actionableAt', is: '=', value: staleAt },
-    ],
+    where: [...claimedBy(batchId), ...startedAs({ startId, staleAt })],
     set:
       earlier === undefined
         ? { 'claim.phase': 'claimed' }

@@ -76,13 +76,18 @@ function cut(text: string): string {
   return text.length <= longestReason ? text : `${text.slice(0, longestReason - 1)}…`;
 }
 
-/** Changes an invoice if this batch still has its claim. What is cleared must be there. */
-export function ifClaimedBy(batchId: string, id: string, change: InvoiceChange): Patch {
+/** Changes an invoice if this batch still has its claim, and `also` holds. What is cleared must be there. */
+export function ifClaimedBy(
+  batchId: string,
+  id: string,
+  change: InvoiceChange,
+  also: readonly Condition[] = [],
+): Patch {
   const { set, clear, entry } = bounded(change);
   return {
     kind: 'patch',
     id,
-    where: claimedBy(batchId),
+    where: [...claimedBy(batchId), ...also],
     set: { ...set },
     remove: clear,
     append: { path: 'timeline', value: entry },

@@ -13,6 +13,11 @@ export type CommandOutcome =
   | { kind: 'unclear'; message: string }
   | NoPaymentFound;
 
+/** Whether the provider has said what became of a charge: it says the same to each delivery that sends the key. Pure. */
+export function isWordOnKey({ kind }: CommandOutcome): boolean {
+  return kind === 'succeeded' || kind === 'processing' || kind === 'declined';
+}
+
 /** What becomes of the invoice. */
 export type Settlement =
   | { kind: 'paid'; paymentId: string }

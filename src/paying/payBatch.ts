@@ -6,7 +6,7 @@ import type { Backlog } from '../outbox/dispatcher.ts';
 import { metric } from '../platform/appMetrics.ts';
 import type { Instance } from '../platform/instance.ts';
 import { chargeUnderKey } from './chargeUnderKey.ts';
-import { type CommandOutcome, decideSettlement, type Settlement } from './decideSettlement.ts';
+import { type CommandOutcome, decideSettlement, isWordOnKey, type Settlement } from './decideSettlement.ts';
 import type { PacedProvider } from './pacedProvider.ts';
 import type { PayingPolicy } from './payingPolicy.ts';
 import type { PaymentBatch, PaymentCommand } from './paymentBatch.ts';
@@ -23,7 +23,7 @@ import {
   type StartedPart,
   settleBatch,
   startPart,
-  toStart,
+  toWrite,
 } from './startAndSettle.ts';
 
 export interface PayingParts {
@@ -154,7 +154,7 @@ export function createPayBatch(parts: PayingParts, policy: PayingPolicy): PayBat
         case 'resolved': {
           const outcome = await chargeUnderKey(calls, resolved.command, clock.now());
           if (outcome.kind === 'notCalled') return leave(resolved.command, part);
-          return settled(resolved.command, outcome, part);
+          return settled(resolved.command, outcome, part, isWordOnKey(outcome));
         }
       }
     }
@@ -167,18 +167,17 @@ export function createPayBatch(parts: PayingParts, policy: PayingPolicy): PayBat
       return { kind: 'notCalled', command };
     }
 
-    function settled(command: PaymentCommand, outcome: CommandOutcome, { isolated: apart }: Part): Ended {
+    function settled(command: PaymentCommand, outcome: CommandOutcome, part: Part, ofKey = false): Ended {
       telemetry.count(metric.paymentOutcome, { outcome: outcome.kind });
       const settlement = decideSettlement(command, outcome, policy.settlement, clock.now());
-      return { kind: 'settled', one: { command, settlement, apart } };
+      return { kind: 'settled', one: { command, settlement, apart: part.isolated }, ofKey };
     }
 
     async function write(
       ended: Ended[],
       { part, starting }: { part: Part; starting: Starting },
     ): Promise<void> {
-      const toSettle = ended.flatMap((end) => (end.kind === 'settled' ? [end.one] : []));
-      const held = ended.flatMap((end) => (end.kind === 'notCalled' ? [toStart(part, end.command)] : []));
+      const { toSettle, held } = toWrite(ended, { part, starting });
       await Promise.all([
         toSettle.length === 0 ? undefined : settle(toSettle),
         held.length === 0 ? undefined : invoices.giveBack({ shard, starting, held }),

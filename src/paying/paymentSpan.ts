@@ -3,7 +3,14 @@ import type { PaymentBatch, PaymentCommand } from './paymentBatch.ts';
 import type { SettledCommand } from './planSettlement.ts';
 
 /** What is to be written of a command. */
-export type Ended = { kind: 'settled'; one: SettledCommand } | { kind: 'notCalled'; command: PaymentCommand };
+export type Ended = Settled | { kind: 'notCalled'; command: PaymentCommand };
+
+interface Settled {
+  kind: 'settled';
+  one: SettledCommand;
+  /** Whether the provider has said what became of the key. */
+  ofKey: boolean;
+}
 
 /**
  * Pays one invoice in a span. A later claim of an invoice belongs to the trace of a later run: its span links to the trace in

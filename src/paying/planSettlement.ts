@@ -1,4 +1,5 @@
 import type { Ended, FollowUps } from '../followUps/followUps.ts';
+import { type Starting, startedAs } from '../invoice/callStart.ts';
 import { nextCheckAt } from '../invoice/checkSchedule.ts';
 import { type InvoiceStatus, known, unknownSince } from '../invoice/invoice.ts';
 import { type InvoiceChange, ifClaimedBy } from '../invoice/invoiceChange.ts';
@@ -13,6 +14,11 @@ export interface SettledCommand {
   settlement: Settlement;
   /** It was tried apart, in case paying it ends the process (invoice/isolation.ts). */
   apart?: boolean;
+  /**
+   * The start that it speaks for. Absent if the provider has said what became of the key, as it would to any delivery. All
+   * else is for the latest to write: it may be calling, with a payment method that an earlier one does not know.
+   */
+  start?: Starting;
 }
 
 /** The content of one settling transaction: a patch for each invoice, and the messages of what follows. Pure. */
@@ -37,11 +43,12 @@ export function planSettlement(
 ): Writes {
   const at = new Date(now).toISOString();
   return {
-    patches: items.map(({ command, settlement, apart = false }) => {
+    patches: items.map(({ command, settlement, apart = false, start }) => {
       const entry = { at, by, batchId, settlement: settlementId, ...timelineOf(settlement) };
       const { set, clear } = changeOf(settlement, { ...command, apart }, at);
       const version = invoiceVersion({ ...command, ...set });
-      return ifClaimedBy(batchId, command.invoiceId, { set: { ...set, version }, clear, entry });
+      const change = { set: { ...set, version }, clear, entry };
+      return ifClaimedBy(batchId, command.invoiceId, change, start === undefined ? [] : startedAs(start));
     }),
     messages: followUps(
       items.flatMap(({ command, settlement }) => endOf(command, settlement, at)),

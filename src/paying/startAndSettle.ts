@@ -8,6 +8,7 @@ import type { InvoiceStore, Settled, Started } from '../invoice/store/invoiceSto
 import type { Instance } from '../platform/instance.ts';
 import { inSpan } from '../platform/tracing.ts';
 import { mostBatch, type PaymentBatch, type PaymentCommand } from './paymentBatch.ts';
+import type { Ended } from './paymentSpan.ts';
 import { planSettlement, type SettledCommand } from './planSettlement.ts';
 
 /** Commands of a batch that are called together. */
@@ -62,9 +63,20 @@ export function attemptOf({ commands, earlier }: Part): number {
 }
 
 /** What the store has to know of one command of a part. */
-export function toStart({ earlier }: Part, { invoiceId }: PaymentCommand): ToStart {
+function toStart({ earlier }: Part, { invoiceId }: PaymentCommand): ToStart {
   const before = earlier.get(invoiceId);
   return { invoiceId, ...(before === undefined ? {} : { earlier: before }) };
+}
+
+/** What is written of commands that have ended: settled, or given back. Pure. */
+export function toWrite(ended: readonly Ended[], { part, starting }: { part: Part; starting: Starting }) {
+  const toSettle: SettledCommand[] = [];
+  const held: ToStart[] = [];
+  for (const end of ended) {
+    if (end.kind === 'notCalled') held.push(toStart(part, end.command));
+    else toSettle.push(end.ofKey ? end.one : { ...end.one, start: starting });
+  }
+  return { toSettle, held };
 }
 
 /**

@@ -481,6 +481,14 @@ export const guards: readonly Guard[] = [
     caughtBy: 'each group takes its part of what is left, and all of them together never too much',
   },
   {
+    name: 'what is no word of the provider on the key, written by the latest delivery only',
+    file: 'src/paying/planSettlement.ts',
+    from: 'start === undefined ? [] : startedAs(start)',
+    to: '[]',
+    tests: 'test/paying/resolveMethod.test.ts',
+    caughtBy: 'a delivery that is told "unknown" leaves the invoice to a later one that is calling',
+  },
+  {
     name: 'a start taken back by the delivery that made it',
     file: 'src/invoice/callStart.ts',
     from: "{ path: 'claim.startedBy', is: '=', value: startId },",

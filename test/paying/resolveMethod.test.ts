@@ -155,6 +155,31 @@ describe('a key keeps the method that it was first sent with', () => {
     expect(await charges()).toHaveLength(1);
   });
 
+  test.each<DefaultMethod>([
+    { kind: 'unknown', message: 'no answer' },
+    { kind: 'none', message: 'no default payment method' },
+  ])('a delivery that is told "$kind" leaves the invoice to a later one that is calling', async (told) => {
+    const { batch, stored, charges } = await claimed(await aCustomer('pm_card_visa'));
+    const asked = Promise.withResolvers<void>();
+    const answer = Promise.withResolvers<DefaultMethod>();
+    const defaultMethod = () => {
+      asked.resolve();
+      return answer.promise;
+    };
+    const first = pay(batch, { provider: { ...world.provider, defaultMethod } });
+    await asked.promise;
+    const charge: typeof world.provider.charge = async (request) => {
+      answer.resolve(told);
+      await first;
+      return world.provider.charge(request);
+    };
+    const second = await pay(batch, { provider: { ...world.provider, charge } });
+    expect(await first).toMatchObject({ settled: { retry: 0, declined: 0 }, lost: 1 });
+    expect(second).toMatchObject({ settled: { paid: 1 }, lost: 0 });
+    expect(await stored()).toMatchObject({ status: 'paid', payment: { method: { id: 'pm_card_visa' } } });
+    expect(await charges()).toHaveLength(1);
+  });
+
   test('two deliveries at once: one of them stores it, and both send the same', async () => {
     const customer = await aCustomer('pm_card_visa');
     const { batch, stored, charges } = await claimed(customer);

@@ -145,6 +145,8 @@ export interface SettledItem {
   invoiceId: string;
   amountMinor: number;
   currency: string;
+  /** The start that it speaks for: it is lost if another delivery has started since. Absent: it holds for any. */
+  start?: Starting;
 }
 
 export interface SettleRequest<T> {
@@ -160,7 +162,7 @@ export interface SettleRequest<T> {
 export interface Settled<T> {
   settled: readonly T[];
   messages: readonly OutboxMessage[];
-  /** Items whose invoice another claim had taken meanwhile. */
+  /** Items whose invoice another claim, or another delivery of this one, had taken meanwhile. */
   lost: number;
 }
 

@@ -5,6 +5,7 @@ import { writeUntilClear } from '../../documents/writeUntilClear.ts';
 import { claimDocuments } from '../../locking/fence.ts';
 import { type OutboxMessage, outboxMessageSchema } from '../../outbox/outboxMessage.ts';
 import type { Clock } from '../../platform/clock.ts';
+import { isStartedAs } from '../callStart.ts';
 import type { Countable } from '../figures/contribution.ts';
 import type { FigureKeeper } from '../figures/figureKeeper.ts';
 import { type Invoice, invoiceSchema } from '../invoice.ts';
@@ -80,7 +81,11 @@ export function invoiceWrites({
         isApplied: (stored) => names(stored, 'settlement', settlementId),
         keep(items, stored) {
           const byId = new Map(stored.map((invoice) => [invoice.id, invoice]));
-          const held = items.filter(({ invoiceId }) => standing(byId.get(invoiceId), batchId) === 'held');
+          const held = items.filter(({ invoiceId, start }) => {
+            const invoice = byId.get(invoiceId);
+            if (invoice === undefined || standing(invoice, batchId) !== 'held') return false;
+            return start === undefined || isStartedAs(invoice, start);
+          });
           lost += items.length - held.length;
           for (const { invoiceId } of held) {
             if (byId.get(invoiceId)?.counted !== 'claimed') uncounted.add(invoiceId);

@@ -4,7 +4,7 @@ import { NoClearAnswer, StoreAway } from '../../documents/storeAway.ts';
 import { readableDocuments } from '../../documents/storedDocuments.ts';
 import { patience, writeUntilClear } from '../../documents/writeUntilClear.ts';
 import type { Clock } from '../../platform/clock.ts';
-import { earlierCalls, giveBack, start, startAgain, type ToStart } from '../callStart.ts';
+import { earlierCalls, giveBack, isStartedAs, start, startAgain, type ToStart } from '../callStart.ts';
 import { type Invoice, invoiceSchema } from '../invoice.ts';
 import { standing } from '../invoiceChange.ts';
 import type { InvoiceStore } from './invoiceStore.ts';
@@ -68,10 +68,7 @@ export function startWrites(store: {
         items.map(({ invoiceId, earlier }) => giveBack(invoiceId, earlier, starting)),
       reread: (items: readonly ToStart[]) => read(shard, items),
       keep(items: readonly ToStart[], stored: readonly Invoice[]) {
-        const ours = stored.filter(
-          ({ claim, actionableAt }) =>
-            claim?.startedBy === starting.startId && actionableAt === starting.staleAt,
-        );
+        const ours = stored.filter((invoice) => isStartedAs(invoice, starting));
         const ids = new Set(ours.map(({ id }) => id));
         return items.filter(({ invoiceId }) => ids.has(invoiceId));
       },

@@ -46,6 +46,15 @@ export const regressions: readonly { name: string; found: string }[] = [
     name: 'claim-behind-a-pause',
     found: 'a slow store delays a claim until a pause has begun ten seconds ago',
   },
+  {
+    name: 'settled-by-an-earlier-delivery',
+    found:
+      'a delivery that was told no payment method puts an invoice back, which a later one of its batch is charging',
+  },
+  {
+    name: 'claims-before-their-turn',
+    found: 'more is claimed than its batches have time to call, where one call may take long',
+  },
 ];
 
 export function keptPlan(name: string): Plan {
