@@ -17,6 +17,7 @@ import { type Clock, systemClock } from '../platform/clock.ts';
 import { errorText } from '../platform/errorText.ts';
 import type { SendAgain } from './nextTry.ts';
 import { isNotNow, NotNow } from './notNow.ts';
+import { sendOnce } from './sendOnce.ts';
 import { afresh, itemsOf, readWorkItem, type Stage, type WorkItem, workItemSchema } from './workItem.ts';
 
 export const poisonSchema = z.object({
@@ -62,6 +63,8 @@ const longestReason = 1_000;
  */
 const longestRecordingMs = 120_000;
 const recordAgainMs = 120_000;
+/** How long it tries if the queue does not take the copy either, in milliseconds: a function may run for ten minutes. */
+const longestDeliveryMs = 480_000;
 /** Milliseconds between the tries: 1 s, 2 s, 4 s … 30 s. */
 const backoff = { base: 1_000, cap: 30_000 };
 
@@ -102,6 +105,7 @@ export function poisonItems({
   clock?: Clock;
 }): PoisonItems {
   const iso = () => new Date(clock.now()).toISOString();
+  const putBackOnce = sendOnce(putBack, clock);
 
   return {
     list: (limit, behind) => store.list(limit, behind),
@@ -116,7 +120,7 @@ export function poisonItems({
     },
 
     async record(message, messageId) {
-      const until = clock.monotonic() + longestRecordingMs;
+      const began = clock.monotonic();
       for (let tried = 1; ; tried++) {
         try {
           const items = itemsOf(message);
@@ -124,7 +128,13 @@ export function poisonItems({
         } catch (error) {
           const waitMs = exponentialBackoff(tried, backoff);
           if (!isNotNow(error)) throw error;
-          if (clock.monotonic() + waitMs > until) return recordLater(message, error);
+          const byThenMs = clock.monotonic() + waitMs - began;
+          if (byThenMs > longestRecordingMs) {
+            const failure = await notPutBack(message);
+            if (failure === undefined)
+              return `it cannot be recorded now and stays in the poison queue: ${errorText(error)}`;
+            if (byThenMs > longestDeliveryMs) throw failure.error;
+          }
           await clock.sleep(waitMs);
         }
       }
@@ -139,9 +149,14 @@ export function poisonItems({
     },
   };
 
-  async function recordLater(message: unknown, error: unknown): Promise<string> {
-    await putBack(message, recordAgainMs);
-    return `it cannot be recorded now and stays in the poison queue: ${errorText(error)}`;
+  /** Why the queue did not take a copy of the message; undefined if it has one. */
+  async function notPutBack(message: unknown): Promise<{ error: unknown } | undefined> {
+    try {
+      await putBackOnce(message, recordAgainMs);
+      return undefined;
+    } catch (error) {
+      return { error };
+    }
   }
 
   async function recordOnce(message: unknown, messageId: string): Promise<string> {

@@ -23,16 +23,16 @@ function poison() {
   const clock = virtualClock();
   const sent: unknown[] = [];
   const back: { message: unknown; delayMs: number }[] = [];
-  const queue = { away: false };
+  const queue = { awayUntil: 0 };
   const items = poisonItems({
     store: cosmosPoisonStore(cosmos.containers.workItems),
     stages: [stamp],
     async sendAgain(message) {
-      if (queue.away) throw new Error('the queue is away');
+      if (clock.now() < queue.awayUntil) throw new Error('the queue is away');
       sent.push(message);
     },
     async putBack(message, delayMs) {
-      if (queue.away) throw new Error('the queue is away');
+      if (clock.now() < queue.awayUntil) throw new Error('the queue is away');
       back.push({ message, delayMs });
     },
     clock,
@@ -109,7 +109,7 @@ test('counts the records that wait for a person', async () => {
 });
 
 /** Lets time pass until recording has ended. */
-async function recordedOrNot(recording: Promise<string>, clock: VirtualClock): Promise<unknown> {
+async function recordedOrNot(recording: Promise<unknown>, clock: VirtualClock, atOnce = 1): Promise<unknown> {
   let outcome: { is: unknown } | undefined;
   void recording.then(
     (is) => {
@@ -120,7 +120,7 @@ async function recordedOrNot(recording: Promise<string>, clock: VirtualClock): P
     },
   );
   for (;;) {
-    await vi.waitFor(() => expect(outcome !== undefined || clock.sleepers() === 1).toBe(true));
+    await vi.waitFor(() => expect(outcome !== undefined || clock.sleepers() === atOnce).toBe(true));
     if (outcome !== undefined) return outcome.is;
     await clock.advance(30_000);
   }
@@ -142,11 +142,31 @@ test('a store that is away for hours: the message stays in the poison queue, and
   expect(await recorded(id, id)).toBeDefined();
 });
 
-test('if the queue does not take it either, the message is left to its next delivery', async () => {
+test('if the queue does not take it either, one of five deliveries is used up in eight minutes', async () => {
   const { clock, items, queue } = poison();
   await storeAway();
-  queue.away = true;
+  queue.awayUntil = Number.POSITIVE_INFINITY;
+  const begun = clock.now();
   expect(await recordedOrNot(items.record(item('a'), randomUUID()), clock)).toBeInstanceOf(Error);
+  expect((clock.now() - begun) / 60_000).toBeGreaterThan(7);
+  expect((clock.now() - begun) / 60_000).toBeLessThan(9);
+});
+
+test('if the queue takes it a few minutes later, none is', async () => {
+  const { clock, items, queue, back } = poison();
+  await storeAway();
+  queue.awayUntil = clock.now() + 5 * 60_000;
+  const outcome = await recordedOrNot(items.record(item('a'), randomUUID()), clock);
+  expect(outcome).toContain('stays in the poison queue');
+  expect(back).toHaveLength(1);
+});
+
+test('of many copies of a message, one at a time goes back', async () => {
+  const { clock, items, back } = poison();
+  await storeAway();
+  const copies = Array.from({ length: 3 }, () => items.record(item('a'), randomUUID()));
+  await recordedOrNot(Promise.all(copies), clock, copies.length);
+  expect(back).toHaveLength(1);
 });
 
 test('a kept failure expires: most work succeeds at a later try', async () => {
@@ -192,7 +212,7 @@ describe('a message of several work items', () => {
 
   test('is sent apart even if the queue is away for a minute', async () => {
     const { clock, items: poisoned, sent, queue } = poison();
-    queue.away = true;
+    queue.awayUntil = Number.POSITIVE_INFINITY;
     const recording = poisoned.record(several, randomUUID());
     await clock.advance(60_000);
     expect(sent).toEqual([]);
