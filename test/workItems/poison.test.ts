@@ -216,7 +216,7 @@ describe('a message of several work items', () => {
     const recording = poisoned.record(several, randomUUID());
     await clock.advance(60_000);
     expect(sent).toEqual([]);
-    queue.away = false;
+    queue.awayUntil = 0;
     await clock.advance(30_000);
     await recording;
     expect(sent).toEqual(items);
