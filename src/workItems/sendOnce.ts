@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { Clock } from '../platform/clock.ts';
 import type { SendAgain } from './nextTry.ts';
+import { NotNow } from './notNow.ts';
 
 /** How often what is no longer needed is forgotten, in milliseconds. */
 const forgetEveryMs = 1_000;
@@ -10,6 +11,16 @@ const clocksDifferMs = 1_000;
 
 /** By how much a queue may show a message too early, in milliseconds: it counts in whole seconds. */
 const earlyMs = 1_000;
+
+/** Sends of one text that may fail within one delay: as often as the queue delivers the message at hand. */
+const mostFailures = 5;
+
+interface Failed {
+  /** When the first of them failed, on the monotonic clock. */
+  since: number;
+  count: number;
+  delayMs: number;
+}
 
 interface Sent {
   /** When it was sent, on the monotonic and on the wall clock. */
@@ -25,14 +36,18 @@ interface Sent {
  *
  * A send whose answer is lost leaves two copies, since the message at hand comes again. Each copy would be sent again in turn,
  * and a storage queue detects no duplicates, so that copies would multiply for as long as answers are lost. Like this a process
- * adds about one copy per delay, however many there are. A send that failed is not remembered, so nothing is dropped, and one
+ * adds about one copy per delay, however many there are. A send that failed is made again, so nothing is dropped, and one
  * that may be visible already no longer counts.
+ *
+ * A queue that is slower than our time-out takes each message, and says so to nobody: each failure adds a copy, which fails in
+ * turn. So after five failures within one delay, copies are left to their next deliveries.
  *
  * A process that was frozen, or whose clock was set, does not know whether the one that it sent has been delivered meanwhile, and
  * perhaps sent again by another process: what it has at hand may be the only copy. So it sends it.
  */
 export function sendOnce(send: SendAgain, clock: Pick<Clock, 'now' | 'monotonic'>): SendAgain {
   const sent = new Map<string, Sent>();
+  const failed = new Map<string, Failed>();
   let forgetAt = 0;
 
   return async (message, delayMs) => {
@@ -40,6 +55,9 @@ export function sendOnce(send: SendAgain, clock: Pick<Clock, 'now' | 'monotonic'
     const name = createHash('sha256').update(JSON.stringify(message)).digest('base64');
     const before = sent.get(name);
     if (before !== undefined && (await succeeded(before.answer)) && isOnItsWay(before)) return;
+    if ((failed.get(name)?.count ?? 0) >= mostFailures) {
+      throw new NotNow(`the queue has not confirmed ${mostFailures} copies of this message`);
+    }
     // Counted from before it was sent: it appears no earlier.
     const [at, wallAt] = [clock.monotonic(), clock.now()];
     const answer = send(message, delayMs);
@@ -48,8 +66,11 @@ export function sendOnce(send: SendAgain, clock: Pick<Clock, 'now' | 'monotonic'
       await answer;
     } catch (error) {
       if (sent.get(name)?.answer === answer) sent.delete(name);
+      const { since, count } = failed.get(name) ?? { since: clock.monotonic(), count: 0 };
+      failed.set(name, { since, count: count + 1, delayMs });
       throw error;
     }
+    failed.delete(name);
   };
 
   function isOnItsWay({ at, wallAt, delayMs }: Sent): boolean {
@@ -60,6 +81,7 @@ export function sendOnce(send: SendAgain, clock: Pick<Clock, 'now' | 'monotonic'
 
   function forget(): void {
     const now = clock.monotonic();
+    for (const [name, { since, delayMs }] of failed) if (since + delayMs <= now) failed.delete(name);
     if (now < forgetAt) return;
     forgetAt = now + forgetEveryMs;
     for (const [name, { at, delayMs }] of sent) if (at + delayMs <= now) sent.delete(name);

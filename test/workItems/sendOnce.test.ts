@@ -100,3 +100,27 @@ test('copies do not multiply while half of the answers are lost', async () => {
   expect(waiting.length).toBeGreaterThan(0);
   expect(waiting.length).toBeLessThan(10);
 });
+
+test('after five failures within a delay, copies are left to their next deliveries', async () => {
+  const { send, sent, clock, ...queue } = failing(aQueue());
+  for (let n = 0; n < 8; n++) {
+    clock.at = n * 1_000;
+    await expect(send({ a: 1 }, 30_000)).rejects.toThrow(n < 5 ? 'no answer' : 'has not confirmed 5 copies');
+  }
+  expect(sent).toHaveLength(5);
+  await expect(send({ a: 2 }, 30_000)).rejects.toThrow('no answer');
+  clock.at = 30_000;
+  queue.works();
+  await send({ a: 1 }, 30_000);
+  expect(sent).toHaveLength(7);
+});
+
+function failing(queue: ReturnType<typeof aQueue>) {
+  queue.fails = true;
+  return {
+    ...queue,
+    works() {
+      queue.fails = false;
+    },
+  };
+}
