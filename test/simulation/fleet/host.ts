@@ -54,7 +54,11 @@ export function createHost(number: number, machine: Machine, parts: HostParts): 
     onAsk: () => checks.asking(),
     onCharge(invoiceId) {
       checks.called(invoiceId);
-      return checks.charging(machine, invoiceId);
+      const ended = checks.charging(machine, invoiceId);
+      return (kind) => {
+        ended(kind);
+        if (kind === 'rateLimited') checks.turnedAway(invoiceId);
+      };
     },
   });
   const watch: CloudWatch = {

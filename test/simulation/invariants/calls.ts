@@ -11,6 +11,7 @@ import type { TrustedUntil } from '../world/locks.ts';
 import { bugIn } from './bugs.ts';
 import { createProviderTrouble } from './providerTrouble.ts';
 import type { InvoiceDocument } from './steps.ts';
+import { createSuspects } from './suspects.ts';
 import type { Report } from './violation.ts';
 
 export interface CallChecksParts {
@@ -36,6 +37,7 @@ const withoutLease: ReadonlySet<string> = new Set(['receipt', 'payment-event']);
 
 export function createCallChecks({ report, now, pause, mayFreeze, invoice, rate }: CallChecksParts) {
   const trouble = createProviderTrouble(now);
+  const suspects = createSuspects();
   /** When the latest charges were sent. */
   let latest: number[] = [];
   /** When a batch lost or settled an invoice, by both. */
@@ -59,6 +61,7 @@ export function createCallChecks({ report, now, pause, mayFreeze, invoice, rate 
 
     wrote(after: InvoiceDocument, before: InvoiceDocument | undefined): void {
       const was = before?.claim?.batchId;
+      if (after.status === 'parked') suspects.clear(after.id);
       if (was !== undefined && was !== after.claim?.batchId) claimsOver.set(`${after.id} ${was}`, now());
     },
 
@@ -67,8 +70,8 @@ export function createCallChecks({ report, now, pause, mayFreeze, invoice, rate 
       if (isPaused(machine)) report('pause holds', `${machine.name} asks the provider: ${name}`);
     },
 
-    /** A charge goes to the provider. Returns what is to be called once it has ended. */
-    charging(machine: Machine, invoiceId: string): () => void {
+    /** A charge goes to the provider. Returns what is to be called with the kind of its outcome. */
+    charging(machine: Machine, invoiceId: string): (kind: string) => void {
       keepsPace();
       const { command, beganAt } = activity() ?? {};
       if (command === undefined) {
@@ -89,7 +92,12 @@ export function createCallChecks({ report, now, pause, mayFreeze, invoice, rate 
           `${machine.name} calls for ${batchId}, whose claim was over before`,
           invoiceId,
         );
-      return callingApart(machine, batchId, invoiceId);
+      const ended = callingApart(machine, batchId, invoiceId);
+      const answered = suspects.called(machine, invoiceId);
+      return (kind) => {
+        ended();
+        answered(kind);
+      };
     },
 
     /** It refuses a message, and nobody sends a bad one. */
@@ -152,7 +160,16 @@ export function createCallChecks({ report, now, pause, mayFreeze, invoice, rate 
   function callingApart(machine: Machine, batchId: string, invoiceId: string): () => void {
     const stored = invoice(invoiceId);
     const claim = stored?.claim;
-    if (claim?.isolated !== true || claim.batchId !== batchId) return () => {};
+    if (claim?.batchId !== batchId) return () => {};
+    if (claim.isolated !== true) {
+      if (suspects.isSuspect(invoiceId))
+        report(
+          'tried apart',
+          `a process died while it called, and ${machine.name} calls as usual`,
+          invoiceId,
+        );
+      return () => {};
+    }
     // Another delivery has begun to call again: it is for that one to call apart.
     if (activity()?.starts.get(invoiceId)?.startId !== claim.startedBy) return () => {};
     const others = apart.get(machine) ?? new Map<string, string>();

@@ -24,8 +24,10 @@ export interface StartOfCalls {
 export type StartChecks = ReturnType<typeof createStartChecks>;
 
 export function createStartChecks(report: Report, invoice: (id: string) => InvoiceDocument | undefined) {
-  /** Invoices whose call was sent, or that nobody can know to be never called. */
+  /** Invoices that nobody can know to be never called. */
   const mayBeCalled = new Set<string>();
+  /** Calls that the provider may have worked on, by invoice. */
+  const calls = new Map<string, number>();
   /** Starts of functions that have not ended, by invoice: their process has died, or they are under way. */
   const open = new Map<string, number>();
 
@@ -60,9 +62,14 @@ export function createStartChecks(report: Report, invoice: (id: string) => Invoi
 
     /** It calls the provider. */
     called(invoiceId: string): void {
-      mayBeCalled.add(invoiceId);
+      calls.set(invoiceId, (calls.get(invoiceId) ?? 0) + 1);
       const start = activity()?.starts.get(invoiceId);
       if (start !== undefined) start.called = true;
+    },
+
+    /** The provider has refused the call, because there are too many. */
+    turnedAway(invoiceId: string): void {
+      calls.set(invoiceId, (calls.get(invoiceId) ?? 0) - 1);
     },
 
     /** A function has ended, and its process lives. */
@@ -84,10 +91,9 @@ export function createStartChecks(report: Report, invoice: (id: string) => Invoi
 
     /** Everything has ended. */
     atEnd(invoices: readonly InvoiceDocument[]): void {
-      for (const { id, status, payment, reason } of invoices) {
-        const isUnclear = status === 'parked' && payment.unknownSince !== undefined;
-        if (isUnclear && !mayBeCalled.has(id) && (open.get(id) ?? 0) === 0)
-          report('unclear only if called', `it is parked as unclear: ${reason}`, id);
+      for (const { id, status, reason } of invoices) {
+        const isCalled = mayBeCalled.has(id) || (calls.get(id) ?? 0) > 0 || (open.get(id) ?? 0) > 0;
+        if (status === 'parked' && !isCalled) report('unclear only if called', `it is parked: ${reason}`, id);
       }
     },
   };

@@ -4,9 +4,10 @@ import type { ChargeRequest, RefundRequest } from '../../../src/paying/paymentPr
 import type { StoredDocument } from '../../memory/memoryDocuments.ts';
 import type { Machine } from '../engine/machine.ts';
 import type { SentTransaction } from '../world/documents.ts';
-import { type LedgerPayment, mayHoldMoney } from '../world/ledger.ts';
+import { isTouched, type LedgerPayment, mayHoldMoney } from '../world/ledger.ts';
 import type { TrustedUntil } from '../world/locks.ts';
 import type { Provider } from '../world/provider.ts';
+import { saysNeverCalled } from './neverCalled.ts';
 import { checkMessageStep } from './outboxSteps.ts';
 import type { Report } from './violation.ts';
 
@@ -102,6 +103,12 @@ export function createStepChecks(parts: {
           invoiceId,
         );
       const stored = invoice(invoiceId);
+      if (stored !== undefined && saysNeverCalled(stored))
+        report(
+          'call remembered',
+          `${idempotencyKey} is charged, and it is ${stored.status}, as if never called`,
+          invoiceId,
+        );
       if (stored?.status === 'voided' || stored?.status === 'paid')
         report(
           'charged once',
@@ -125,7 +132,8 @@ export function createStepChecks(parts: {
   }
 
   /** What the invoice says against what the provider has. */
-  function money({ id, status, payment }: InvoiceDocument): void {
+  function money(after: InvoiceDocument): void {
+    const { id, status, payment } = after;
     const made = parts.provider().paymentsOf(id);
     const alive = made.find(mayHoldMoney);
     switch (status) {
@@ -148,7 +156,12 @@ export function createStepChecks(parts: {
           report('paid means paid', `it waits for ${payment.inProgress?.id}, which does not exist`, id);
         return;
       case 'pending':
-      case 'claimed':
+      case 'claimed': {
+        const charged = made.find((one) => mayHoldMoney(one) && !isTouched(one));
+        if (charged !== undefined && saysNeverCalled(after))
+          report('call remembered', `it is ${status}, as if never called, and has ${charged.id}`, id);
+        return;
+      }
       case 'parked':
     }
   }

@@ -2,6 +2,7 @@
 export const invariants = {
   'charged once': 'money moves for an invoice while other money of it has moved, or may',
   'key after decline': 'a new key appears before the one before it was definitely declined',
+  'call remembered': 'an invoice may have been charged, and says that it was never called',
   'key and parameters': 'a key is sent with other parameters',
   'paid means paid': 'the state of an invoice contradicts the ledger',
   'legal change': 'an invoice or a message of the outbox changes as its states do not allow',
@@ -23,7 +24,7 @@ export const invariants = {
   'makes progress': 'something is due, nothing is wrong, and nobody does it',
   ends: 'an invoice neither ends nor waits for a time or a person',
   'start given back': 'a delivery goes on without a call that it has started and not made',
-  'unclear only if called': 'an invoice waits for a person as unclear, and no call for it can have been made',
+  'unclear only if called': 'an invoice waits for a person, and no call for it can have been made',
   'alert sees it': 'something waits for a person, and no metric says so',
   'runs end': 'the record of a run says running for ever',
   'answer is true': 'a person is told that nothing was done, and it was',

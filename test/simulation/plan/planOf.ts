@@ -3,12 +3,18 @@ import type { SeededRandom } from '../../support/seededRandom.ts';
 import type { ChargeFate } from '../world/provider.ts';
 import type { Fault } from './faults.ts';
 import { day, hour, minute, type Plan, type PlannedInvoice, type PlanOptions, randomOf } from './plan.ts';
+import { sceneOf } from './scenes.ts';
 import { faultsOf } from './swarm.ts';
 
 /** When invoices are due: all at the beginning, half of them, or at any time. */
 type Due = 'together' | 'half' | 'spread';
 
 export function planOf(seed: number, options: PlanOptions = {}): Plan {
+  const isFree = options.instances === undefined && options.days === undefined;
+  return (isFree ? sceneOf(seed) : undefined) ?? byChance(seed, options);
+}
+
+function byChance(seed: number, options: PlanOptions): Plan {
   const random = randomOf(seed, 'plan');
   const chance = (share: number) => random.next() < share;
   const instances = options.instances ?? random.pick([1, 2, 2, 3, 3, 3, 4, 5, 8, 20]);

@@ -137,16 +137,6 @@ export const sabotages: readonly Sabotage[] = [
     ],
   },
   {
-    name: 'a settlement that declines keeps the key for a retry by a person',
-    edits: [
-      {
-        file: 'src/invoice/invoice.ts',
-        from: 'keyNumber: payment.keyNumber + 1, declines, deferrals: 0 };',
-        to: 'keyNumber: payment.keyNumber, declines, deferrals: 0 };',
-      },
-    ],
-  },
-  {
     name: 'the cursor of the events moves on although they were not sent',
     edits: [
       {
@@ -157,38 +147,100 @@ export const sabotages: readonly Sabotage[] = [
     ],
   },
   {
-    name: 'a refund whose answer was lost is sent under the next key at once',
+    name: 'how old a look at the pause is, by the wall clock',
     edits: [
+      { file: 'src/pacing/pause.ts', from: ': clock.monotonic() - seen.at;', to: ': clock.now() - seen.at;' },
       {
-        file: 'src/refunds/refundStage.ts',
-        from: '      if (shown !== undefined) {',
-        to: "      if (shown !== undefined && shown.status === 'failed') {",
-      },
-      {
-        file: 'src/refunds/refundStage.ts',
-        from: '      const idempotencyKey = providerKey(refundId, key);',
-        to: '      const idempotencyKey = `${providerKey(refundId, key)}-${Math.random()}`;',
+        file: 'src/pacing/pause.ts',
+        from: 'const at = clock.monotonic();\n    try {',
+        to: 'const at = clock.now();\n    try {',
       },
     ],
   },
   {
-    name: 'a stalled process goes on after its time: the claims look at no clock',
+    name: 'how long the lock of a message is held, by the wall clock',
     edits: [
       {
-        file: 'src/paying/payBatch.ts',
-        from: 'const isInTime = () => mayCall() && clock.now() - startedAt < policy.callWindowMs;',
-        to: 'const isInTime = () => startedAt > 0;',
+        file: 'src/paying/messageLock.ts',
+        from: 'let heldUntil = clock.monotonic()',
+        to: 'let heldUntil = clock.now()',
+      },
+      {
+        file: 'src/paying/messageLock.ts',
+        from: 'held: () => clock.monotonic() <',
+        to: 'held: () => clock.now() <',
+      },
+      {
+        file: 'src/paying/messageLock.ts',
+        from: 'const asked = clock.monotonic();',
+        to: 'const asked = clock.now();',
       },
     ],
   },
   {
-    name: 'the sweeper gives a message up after three tries',
+    name: 'how long a lease is trusted, by the wall clock',
     edits: [
       {
-        file: 'src/outbox/sweepOutbox.ts',
-        from: 'const fresh = page.messages.filter((message) => !unmarked.includes(message));',
-        to: 'const fresh = page.messages.filter((message) => !unmarked.includes(message) && message.attempts < 3);',
+        file: 'src/locking/holdLease.ts',
+        from: 'const now = clock.monotonic();\n    if (state ===',
+        to: 'const now = clock.now() - aheadMs;\n    if (state ===',
       },
+      {
+        file: 'src/locking/holdLease.ts',
+        from: "let state: State = 'held';",
+        to: "let state: State = 'held';\n  const aheadMs = clock.now() - clock.monotonic();",
+      },
+      {
+        file: 'src/locking/holdLease.ts',
+        from: 'if (sentAt >= tenure.giveUpAt) return',
+        to: 'if (clock.now() - aheadMs >= tenure.giveUpAt) return',
+      },
+    ],
+  },
+  {
+    name: 'events count as sent before the queue has them',
+    edits: [
+      {
+        file: 'src/events/readEventList.ts',
+        from: '    try {\n      for (const message of',
+        to: '    sent = new Set(listed.map(({ eventId }) => eventId));\n    try {\n      for (const message of',
+      },
+    ],
+  },
+  {
+    name: 'a turn is used however long the question took whether a call may be made',
+    edits: [
+      {
+        file: 'src/paying/pacedProvider.ts',
+        from: 'if (clock.monotonic() - came > longestAskMs) {',
+        to: 'if (clock.monotonic() - came > 60 * longestAskMs) {',
+      },
+    ],
+  },
+  {
+    name: 'a work item is done without a look at its lease',
+    edits: [
+      {
+        file: 'src/workItems/processWorkItem.ts',
+        from: '    lease.assertHeld();\n    await effects.record',
+        to: '    await effects.record',
+      },
+    ],
+  },
+  {
+    name: 'the time that instances agree on, by the wall clock',
+    edits: [
+      {
+        file: 'src/pacing/sharedClock.ts',
+        from: 'let offset = clock.now() - clock.monotonic();',
+        to: 'let offset = 0;',
+      },
+      {
+        file: 'src/pacing/sharedClock.ts',
+        from: 'now: () => clock.monotonic() + offset,',
+        to: 'now: () => clock.now() + offset,',
+      },
+      { file: 'src/pacing/sharedClock.ts', from: 'time - clock.monotonic()', to: 'time - clock.now()' },
     ],
   },
 ];

@@ -15,8 +15,8 @@ export interface ProviderCallWatch {
   onCall: (name: string) => void;
   /** A call of any kind is made. Returns what is called with its answer, which may never come. */
   onAsk: () => (failed: boolean) => void;
-  /** A charge is going to be sent. Returns what is called once it has ended. */
-  onCharge: (invoiceId: string) => () => void;
+  /** A charge is going to be sent. Returns what is called with the kind of its outcome. */
+  onCharge: (invoiceId: string) => (kind: string) => void;
 }
 
 export function providerOf(
@@ -70,7 +70,7 @@ export function providerOf(
       async charge(request) {
         const ended = machine.alive ? onCharge(request.invoiceId) : () => {};
         const outcome = await orNotMade(`charge ${request.idempotencyKey}`, () => provider.charge(request));
-        ended();
+        ended(outcome.kind);
         return outcome;
       },
       find: (sought) => orSilent(`find ${sought.invoiceId}`, () => provider.find(sought)),
