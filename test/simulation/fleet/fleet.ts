@@ -77,6 +77,8 @@ export function createFleet({ plan, timeline, history, conditions, report, ...gi
         note('provider', `charges ${request.idempotencyKey}`);
         checks.charging(request, others);
       },
+      otherParameters: ({ idempotencyKey, invoiceId }) =>
+        report('key and parameters', `${idempotencyKey} stands for another charge`, invoiceId),
       refunded(request) {
         note('provider', `refunds ${request.refundId} of ${request.invoiceId}`);
         checks.refunding(request);

@@ -44,7 +44,9 @@ export function createStory(parts: FleetParts) {
       switch (stage) {
         case 'running':
           stage = 'gauges';
-          onHost(({ app }) => app.sweepOutbox());
+          // Clocks were wrong by two hours at most: until then a dead run may look alive.
+          for (const { machine } of fleet.alive()) machine.setClock(timeline.now - machine.clock.now());
+          fleet.later(3 * hour, () => onHost(({ app }) => app.sweepOutbox()));
           return true;
         case 'gauges': {
           checkAlerts(stateOf(), report);
@@ -54,8 +56,6 @@ export function createStory(parts: FleetParts) {
             ...world.poison.all().flatMap(({ id, status }) => (status === 'poison' ? [id] : [])),
           ];
           const parked = world.parkedMessages();
-          // Clocks are right again in the end: one that is hours behind sees every run as alive.
-          for (const { machine } of fleet.alive()) machine.setClock(timeline.now - machine.clock.now());
           // A person does what the alerts ask for.
           onHost(async ({ app }) => {
             const { ops } = app;

@@ -32,6 +32,9 @@ export interface EndState {
  */
 const mostClaims = 1.2;
 
+/** A timeline of a hundred entries loses its middle. What is left of it has so many, or a few less if they are long. */
+const maybeCut = 30;
+
 export function checkEnd(state: EndState, report: Report): void {
   const { world, invoices } = state;
   checkMessages(state, report);
@@ -115,8 +118,7 @@ function checkNotifications(
   { world }: EndState,
   report: Report,
 ): void {
-  // A long timeline has lost its middle.
-  if (timeline.length >= 100) return;
+  if (timeline.length >= maybeCut) return;
   const own = world.provider.paymentsOf(id).find((one) => one.id === payment.id);
   const wasReversed = own !== undefined && (own.refunds.length > 0 || own.disputes.length > 0);
   for (const [what, type] of Object.entries(announced)) {

@@ -210,42 +210,40 @@ const scenes = {
     };
   },
 
-  /** Customers change their default method while messages come twice, calls are slow and processes die. */
-  methods(random) {
+  /** Customers change their default method; a process dies with it, and then the provider fails. */
+  methodOfTheDead(random) {
     const at = 180 * second;
-    const when = () => random.pick(['before', 'after'] as const);
+    const invoices = random.between(1, 4);
+    const nth = random.between(invoices + 2, 2 * invoices + 1);
     return {
-      instances: random.between(2, 4),
-      rate: random.pick([2, 10]),
-      invoices: invoicesOf(random, random.between(3, 12), { named: 0 }).map((one) => ({
-        ...one,
-        dueAt: at - 1,
-      })),
+      ...withoutMethod(random, { at, invoices }),
       faults: [
-        { kind: 'disorder', at, queue: 'serviceBus', ms: 2 * minute, share: 0.7, lateMs: 10 * second },
-        { kind: 'flaky', at, service: 'provider', ms: 2 * minute, share: 0.5 },
-        ...Array.from({ length: 3 }, (): Unnumbered => {
-          const ms = random.between(3, 70) * second;
-          return {
-            kind: 'hang',
-            at,
-            service: 'provider',
-            nth: random.between(1, 12),
-            when: when(),
-            ms,
-            frozen: false,
-          };
-        }),
-        ...Array.from({ length: 2 }, (): Unnumbered => {
-          return {
-            kind: 'crash',
-            at,
-            service: 'provider',
-            nth: random.between(2, 20),
-            when: 'after',
-            downMs: 5_000,
-          };
-        }),
+        { kind: 'flaky', at, service: 'cosmos', ms: 5 * second, share: random.pick([0, 0.3]) },
+        { kind: 'crash', at, service: 'provider', nth, when: 'after', downMs: 5_000 },
+        { kind: 'flaky', at: at + 20 * second, service: 'provider', ms: 2 * minute, share: 0.5 },
+      ],
+    };
+  },
+
+  /** The same, and two deliveries ask for it at once while the provider is slow and fails. */
+  methodAskedTwice(random) {
+    const at = 180 * second;
+    const invoices = random.between(1, 4);
+    const ms = random.between(4, 10) * second;
+    const fails = at + random.between(1, 5) * second;
+    return {
+      ...withoutMethod(random, { at, invoices }),
+      faults: [
+        {
+          kind: 'disorder',
+          at: at - second,
+          queue: 'serviceBus',
+          ms: 10 * second,
+          share: 0.9,
+          lateMs: 4 * second,
+        },
+        { kind: 'slow', at, service: 'provider', ms, factor: 40 },
+        { kind: 'flaky', at: fails, service: 'provider', ms: 12 * second, share: 0.6 },
       ],
     };
   },
@@ -377,28 +375,25 @@ const scenes = {
     };
   },
 
-  /** Processes stand still in the middle of work items, for longer than the leases of those last. */
-  standsStill(random) {
+  /** A pause while a process stands still with its first question to the provider. */
+  pausedQuestion(random) {
     return {
       instances: random.between(2, 4),
-      rate: 25,
-      batchSize: 50,
-      shards: 1,
-      notifies: true,
-      invoices: invoicesOf(random, random.between(20, 40)),
-      faults: Array.from({ length: 3 }, (): Unnumbered => {
-        const at = tick + random.between(800, 4_000);
-        const ms = random.between(62, 110) * second;
-        return {
+      rate: random.pick([2, 25]),
+      claimStaleSeconds: 300,
+      invoices: invoicesOf(random, random.between(3, 30)),
+      faults: [
+        {
           kind: 'hang',
-          at,
-          service: 'cosmos',
-          nth: random.between(1, 40),
-          when: 'after',
-          ms,
+          at: tick - second,
+          service: 'provider',
+          nth: 1,
+          when: random.pick(['before', 'after']),
+          ms: random.between(16, 50) * second,
           frozen: false,
-        };
-      }),
+        },
+        { kind: 'operator', at: tick + random.between(500, 3_000), action: 'pause', host: 0, invoice: 0 },
+      ],
     };
   },
 
@@ -454,6 +449,17 @@ const scenes = {
     };
   },
 } as const satisfies Record<string, Scene>;
+
+/** Invoices whose customer's default method is charged: customers choose another one 20 s after the first claim. */
+function withoutMethod(random: SeededRandom, { at, invoices }: { at: number; invoices: number }) {
+  return {
+    instances: random.between(2, 4),
+    rate: 10,
+    batchSize: 10,
+    shards: 1,
+    invoices: invoicesOf(random, invoices, { named: 0 }).map((one) => ({ ...one, dueAt: at - 1 })),
+  };
+}
 
 /** A failure that the provider remembers, whether it has charged or not. */
 function remembered(random: SeededRandom): ChargeFate[] {

@@ -178,26 +178,6 @@ export const sabotages: readonly Sabotage[] = [
     ],
   },
   {
-    name: 'how long a lease is trusted, by the wall clock',
-    edits: [
-      {
-        file: 'src/locking/holdLease.ts',
-        from: 'const now = clock.monotonic();\n    if (state ===',
-        to: 'const now = clock.now() - aheadMs;\n    if (state ===',
-      },
-      {
-        file: 'src/locking/holdLease.ts',
-        from: "let state: State = 'held';",
-        to: "let state: State = 'held';\n  const aheadMs = clock.now() - clock.monotonic();",
-      },
-      {
-        file: 'src/locking/holdLease.ts',
-        from: 'if (sentAt >= tenure.giveUpAt) return',
-        to: 'if (clock.now() - aheadMs >= tenure.giveUpAt) return',
-      },
-    ],
-  },
-  {
     name: 'events count as sent before the queue has them',
     edits: [
       {
@@ -218,29 +198,23 @@ export const sabotages: readonly Sabotage[] = [
     ],
   },
   {
-    name: 'a work item is done without a look at its lease',
+    name: 'a payment method whose storing got no answer counts as stored',
     edits: [
       {
-        file: 'src/workItems/processWorkItem.ts',
-        from: '    lease.assertHeld();\n    await effects.record',
-        to: '    await effects.record',
+        file: 'src/paying/resolveMethod.ts',
+        from: 'isApplied: ({ timeline }) => timeline.some(({ write }) => write === entry.write),',
+        to: 'isApplied: ({ id }) => id === command.invoiceId,',
       },
     ],
   },
   {
-    name: 'the time that instances agree on, by the wall clock',
+    name: 'a delivery that calls again settles whatever a later one does',
     edits: [
       {
-        file: 'src/pacing/sharedClock.ts',
-        from: 'let offset = clock.now() - clock.monotonic();',
-        to: 'let offset = 0;',
+        file: 'src/paying/startAndSettle.ts',
+        from: 'else toSettle.push(end.ofKey ? end.one',
+        to: 'else toSettle.push(end.ofKey || part.isolated ? end.one',
       },
-      {
-        file: 'src/pacing/sharedClock.ts',
-        from: 'now: () => clock.monotonic() + offset,',
-        to: 'now: () => clock.now() + offset,',
-      },
-      { file: 'src/pacing/sharedClock.ts', from: 'time - clock.monotonic()', to: 'time - clock.now()' },
     ],
   },
 ];

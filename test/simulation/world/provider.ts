@@ -55,6 +55,8 @@ interface Key {
 export interface ProviderWatch {
   /** A charge under a key that the provider does not know, before it is made. `others`: payments of the same invoice. */
   newCharge(request: ChargeRequest, others: readonly LedgerPayment[]): void;
+  /** A key that stands for another charge. */
+  otherParameters(request: ChargeRequest): void;
   refunded(request: RefundRequest, payment: LedgerPayment): void;
   /** There is a new event. */
   told(): void;
@@ -227,6 +229,7 @@ export function createProvider({
       const asText = JSON.stringify(params);
       if (known !== undefined && timeline.now - known.at < keyLifeMs) {
         if (known.params === asText) return replay(known);
+        watch.otherParameters(request);
         return { kind: 'keyReused', message: `${idempotencyKey} was sent with other parameters` };
       }
       watch.newCharge(request, paymentsOf(request.invoiceId));
