@@ -3,7 +3,7 @@ import type { SeededRandom } from '../../support/seededRandom.ts';
 import type { ChargeFate } from '../world/provider.ts';
 import type { Fault } from './faults.ts';
 import { day, hour, minute, type Plan, type PlannedInvoice, type PlanOptions, randomOf } from './plan.ts';
-import { sceneOf } from './scenes.ts';
+import { sceneOf } from './scenes/sceneOf.ts';
 import { faultsOf } from './swarm.ts';
 
 /** When invoices are due: all at the beginning, half of them, or at any time. */
