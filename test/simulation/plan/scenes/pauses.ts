@@ -5,23 +5,24 @@ import { invoicesOf, type Scenes, second, tick, type Unnumbered } from './scene.
 export const pauses = {
   /** A pause in the middle of the claims, and a store that is slow and then silent. */
   pausedClaims(random) {
-    const at = tick + random.between(500, 15_000);
-    const silentMs = random.between(8, 14) * second;
+    const at = tick + random.between(300, 6_000);
+    const ms = random.between(9, 12) * second;
     return {
       instances: random.between(1, 3),
-      rate: random.pick([2, 10]),
+      rate: 10,
       batchSize: 10,
+      shards: 4,
       claimStaleSeconds: 300,
-      invoices: invoicesOf(random, random.between(60, 100)),
+      invoices: invoicesOf(random, 100),
       faults: [
-        { kind: 'slow', at: tick - second, service: 'cosmos', ms: minute, factor: random.pick([10, 30]) },
+        { kind: 'slow', at: tick - second, service: 'cosmos', ms: minute, factor: 20 },
         { kind: 'operator', at, action: 'pause', host: 0, invoice: 0 },
         {
           kind: 'outage',
-          at: at + random.between(200, 1_500),
+          at: at + random.between(200, 800),
           service: 'cosmos',
-          ms: silentMs,
-          how: random.pick(['silent', 'refused']),
+          ms,
+          how: 'silent',
         },
       ],
     };
@@ -73,14 +74,9 @@ export const pauses = {
     const at = tick + random.between(500, 8_000);
     const instances = random.between(1, 3);
     const ms = random.between(62, 110) * second;
-    const hang = { kind: 'hang', at, when: 'after', ms, frozen: false } as const;
-    const next = random.pick<Unnumbered[]>([
-      [{ kind: 'operator', at, action: 'pause', host: 0, invoice: 0 }],
-      [{ ...hang, service: 'provider', nth: random.between(1, 6) }],
-      [
-        { kind: 'slow', at, service: 'locks', ms: 3 * minute, factor: 100 },
-        { ...hang, service: 'cosmos', nth: random.between(1, 30) },
-      ],
+    const next = random.pick<Unnumbered>([
+      { kind: 'operator', at, action: 'pause', host: 0, invoice: 0 },
+      { kind: 'hang', at, service: 'provider', nth: random.between(1, 6), when: 'after', ms, frozen: false },
     ]);
     return {
       instances,
@@ -93,7 +89,7 @@ export const pauses = {
           const byMs = random.pick([-90 * second, -2 * hour]);
           return { kind: 'clock', at: at - random.between(0, 1_500), host, byMs };
         }),
-        ...next,
+        next,
       ],
     };
   },
