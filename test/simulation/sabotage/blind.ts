@@ -4,6 +4,9 @@ const sentBySweeper =
   'what was written is there either way, and the sweeper sends what follows: only counts differ';
 const archive = 'an invoice moves to the archive after 400 days, and no schedule is longer than 90';
 
+const oldKey =
+  'an old key starts over under its own name, so a call that the look-up has missed is answered again; and the list of the customer, which is looked through too, does not lag';
+
 /** Guards that the simulation cannot see when they are switched off, and why. */
 export const outOfSight: Readonly<Record<string, string>> = {
   'id of a payment that the search finds': adapter,
@@ -32,4 +35,20 @@ export const outOfSight: Readonly<Record<string, string>> = {
   'ETag condition of a tombstone': 'the adapter to Cosmos DB is not in the simulation',
   'a tombstone that stays, so that no import stores the invoice again': archive,
   'sums of the archive, in the transaction that moves invoices': archive,
+  'none found twice, an hour apart, before a key that may have charged starts over': oldKey,
+  'an old key that may have been used': oldKey,
+  'a search that finds nothing while it may lag':
+    'a look-up that finds nothing only says so in the timeline, and the list of the customer does not lag',
+  'the payment that an invoice waits for, and no other':
+    'an event of another payment that failed is left alone before the provider is asked (events/decideHint.ts)',
+  'the default method that is stored with its key':
+    'a delivery that calls again reads the stored method before it asks for another, and an earlier one can store none any more',
+  'a start taken back by the delivery that made it':
+    'each start also moves the time at which its claim goes stale, which the other condition compares',
+  'one delivery at a time calls again': 'both send the same key, and only their attempts are counted wrongly',
+  'a pause, asked before each claim': 'each try of a claim looks at the pause, too',
+  'effect check of a message of several work items':
+    'its work items are then sent again alone, and those that share a message are harmless to do twice',
+  'a failing work item, sent on so that it is not lost with the message':
+    'a stage without a lease fails here only because something is away, and then the item is put off',
 };
