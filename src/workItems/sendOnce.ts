@@ -81,10 +81,10 @@ export function sendOnce(send: SendAgain, clock: Pick<Clock, 'now' | 'monotonic'
 
   function forget(): void {
     const now = clock.monotonic();
-    for (const [name, { since, delayMs }] of failed) if (since + delayMs <= now) failed.delete(name);
     if (now < forgetAt) return;
     forgetAt = now + forgetEveryMs;
     for (const [name, { at, delayMs }] of sent) if (at + delayMs <= now) sent.delete(name);
+    for (const [name, { since, delayMs }] of failed) if (since + delayMs <= now) failed.delete(name);
   }
 }
 

@@ -1,7 +1,7 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: these texts are source code
 /**
- * Faults that are put into the app to see whether the simulation finds them: fixes that are reverted, and faults that no other
- * test looks for. `from` must occur exactly once in its file.
+ * Faults that are put into the app to see whether the simulation finds them: fixes that are reverted, faults as they once were, and
+ * others. No other test finds the last five. `from` must occur exactly once in its file.
  */
 export interface Sabotage {
   readonly name: string;
