@@ -13,17 +13,24 @@ export function locksOf(
   machine: Machine,
   network: Network,
 ): { store: LockStore; trustedUntil: TrustedUntil } {
-  const trusted = new Map<string, { leaseId: string; until: number }>();
+  /** By lock and lease: who takes a lock away by force has a lease of it, too, for a moment. */
+  const trusted = new Map<string, Map<string, number>>();
   const ask = <T>(name: string, signal: AbortSignal, run: () => Promise<T>) =>
     network.call(machine, 'locks', name, run, signal);
   const trust = (key: string, leaseId: string, leaseMs: number, sentAt: number) => {
-    trusted.set(key, { leaseId, until: trustedUntil(sentAt, leaseTiming(leaseMs / 1000)) });
+    const now = machine.clock.monotonic();
+    const others = [...(trusted.get(key) ?? [])].filter(([, until]) => until > now);
+    const until = trustedUntil(sentAt, leaseTiming(leaseMs / 1000));
+    trusted.set(key, new Map([...others, [leaseId, until]]));
   };
   // The world answers at once: a signal is for the way there and back.
   const never = new AbortController().signal;
 
   return {
-    trustedUntil: (key) => trusted.get(key)?.until,
+    trustedUntil(key) {
+      const leases = trusted.get(key);
+      return leases === undefined ? undefined : Math.max(...leases.values());
+    },
     store: {
       traits: memory.traits,
       look: (key, signal) => ask('look', signal, () => memory.look(key, never)),
@@ -39,9 +46,8 @@ export function locksOf(
       async renew(key, leaseId, leaseMs, signal) {
         const sentAt = machine.clock.monotonic();
         const answer = await ask('renew', signal, () => memory.renew(key, leaseId, leaseMs, never));
-        if (trusted.get(key)?.leaseId !== leaseId) return answer;
         if (answer === 'renewed') trust(key, leaseId, leaseMs, sentAt);
-        else trusted.set(key, { leaseId, until: 0 });
+        else trusted.get(key)?.set(leaseId, 0);
         return answer;
       },
       release: (key, leaseId, signal) => ask('release', signal, () => memory.release(key, leaseId, never)),
