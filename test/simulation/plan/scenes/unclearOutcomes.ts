@@ -34,9 +34,9 @@ export const unclearOutcomes = {
       rate: 25,
       invoices: invoicesOf(random, invoices, { fates: () => remembered(random) }),
       faults: [
-        { kind: 'flaky', at: tick - second, service: 'provider', ms: 15 * minute, share: 0.6 },
+        { kind: 'flaky', at: tick - second, service: 'provider', ms: 15 * minute, share: 0.7 },
         { kind: 'flaky', at: 12 * minute, service: 'cosmos', ms: 10 * minute, share: 0.2 },
-        ...operators(random, 40, ['retry', 'retryNotCharged', 'retryMethod', 'void'], {
+        ...operators(random, 80, ['retry', 'retryNotCharged', 'retryNotCharged', 'retryMethod', 'void'], {
           from: 3 * minute,
           until: 20 * minute,
           invoices,
