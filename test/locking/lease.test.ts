@@ -12,8 +12,8 @@ import { virtualClock } from '../support/virtualClock.ts';
 const owner: LeaseOwner = { instance: 'i-1', job: 'test' };
 const key = 'jobs/test';
 
-/** A lease of 30 s, renewed exactly every 10 s, on a store whose next answers the test decides. */
-async function hold() {
+/** A lease of 30 s, renewed exactly every 10 s, on a store whose next answers the test decides. `wall`: how wrong that clock is. */
+async function hold(wall: { behindMs: number } = { behindMs: 0 }) {
   const clock = virtualClock();
   const memory = memoryLockStore(() => clock.monotonic());
   const telemetry = recordedTelemetry();
@@ -37,7 +37,8 @@ async function hold() {
   };
   await memory.create(key, never);
   await memory.acquire(key, 'lease-1', 30_000, never);
-  const setting = { store, clock, telemetry, timing: leaseTiming(30), random: () => 0.5 };
+  const ours = { ...clock, now: () => clock.now() - wall.behindMs };
+  const setting = { store, clock: ours, telemetry, timing: leaseTiming(30), random: () => 0.5 };
   const sentAt = clock.monotonic();
   const lease = holdLease({ key, owner, leaseId: 'lease-1', fence: 7, sentAt }, setting);
   return {
@@ -148,6 +149,16 @@ describe('it is lost', () => {
     expect(lease.signal.aborted).toBe(false);
     expect(() => lease.assertHeld()).toThrow(/expired.*noticed 13000 ms after/);
     expect(lease.signal.aborted).toBe(true);
+    await clock.advance(60_000);
+    expect(calls).toEqual([]);
+  });
+
+  test('expired: a wall clock that is set back meanwhile lengthens nothing', async () => {
+    const wall = { behindMs: 0 };
+    const { lease, clock, calls } = await hold(wall);
+    wall.behindMs = 7_200_000;
+    clock.stall(40_000);
+    expect(() => lease.assertHeld()).toThrow(/expired/);
     await clock.advance(60_000);
     expect(calls).toEqual([]);
   });
