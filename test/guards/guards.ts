@@ -28,8 +28,8 @@ export const guards: readonly Guard[] = [
     file: 'src/invoice/invoiceChange.ts',
     from: "const patch = { kind: 'patch' as const, id, version: _etag };",
     to: "const patch = { kind: 'patch' as const, id };",
-    tests: claimTests,
-    caughtBy: 'two runs read the same page: each invoice is claimed by one of them',
+    tests: storeTests,
+    caughtBy: 'of two that read the same page, each invoice is claimed by one',
   },
   {
     name: 'counts in the transaction of what they count',
@@ -317,7 +317,7 @@ export const guards: readonly Guard[] = [
     from: 'return payment.unknownSince === undefined',
     to: 'return payment !== undefined',
     tests: payTests,
-    caughtBy: 'if none is found and it may have been charged, a person decides',
+    caughtBy: 'if none is found and it may have been charged, it is looked up again in an hour',
   },
   {
     name: 'what a batch id may consist of',
@@ -437,7 +437,7 @@ export const guards: readonly Guard[] = [
     from: 'if (invoice.payment.method !== undefined)',
     to: "if (invoice.id === '')",
     tests: 'test/paying/resolveMethod.test.ts',
-    caughtBy: 'also if the message comes again before the first delivery has settled',
+    caughtBy: 'one that a delivery has stored and not called with is kept',
   },
   {
     name: 'slots that nobody else has',

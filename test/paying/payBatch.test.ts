@@ -414,6 +414,13 @@ describe('stale claims', () => {
 describe('lost answers of the store', () => {
   const kinds = ['reset-after', 'reset-before', '503', '408'];
 
+  /** A shard with an invoice paid today: its first settlement is refused, because the figures of the day are missing. */
+  async function settledShard(): Promise<{ shard: string }> {
+    const { batch, shard } = await world.claimedBatch(1);
+    await world.consumer().pay(batch);
+    return { shard };
+  }
+
   test.each(kinds)('at the start (%s): every invoice is charged once', async (kind) => {
     const { batch, shard, ids } = await world.claimedBatch(3);
     const filter = { operation: 'batch', partitionKey: shard };
@@ -425,7 +432,9 @@ describe('lost answers of the store', () => {
   test.each(kinds)(
     'at the settlement (%s): it is settled once, and its receipts are ordered once',
     async (kind) => {
-      const { batch, shard, ids } = await world.claimedBatch(3);
+      const { shard } = await settledShard();
+      const earlier = (await world.workItemMessages(shard)).map(({ id }) => id);
+      const { batch, ids } = await world.claimedBatch(3, { shard });
       const filter = { operation: 'batch', partitionKey: shard };
       let armed: Promise<void> | undefined;
       const { provider } = watchedProvider(world.provider, {
@@ -440,7 +449,8 @@ describe('lost answers of the store', () => {
       expect({ paid: settled.paid, lost }).toEqual({ paid: 3, lost: 0 });
       const stored = await world.stored(shard, ids);
       expect(stored.map(({ status }) => status)).toEqual(['paid', 'paid', 'paid']);
-      const messages = await world.workItemMessages(shard);
+      const all = await world.workItemMessages(shard);
+      const messages = all.filter(({ id }) => !earlier.includes(id));
       expect(messages.flatMap(({ body }) => body as object[])).toHaveLength(3);
       // The dispatched message equals the stored one exactly.
       const content = ({ id, body }: { id: string; body: unknown }) => [id, body] as const;

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { StoreAway } from '../../src/documents/storeAway.ts';
 import type { PaymentState } from '../../src/invoice/invoice.ts';
 import { maxAttempts } from '../../src/invoice/maxAttempts.ts';
-import { type PaymentBatch, paymentBatchSchema } from '../../src/paying/paymentBatch.ts';
+import { type PaymentBatch, paymentBatchSchema, withMethod } from '../../src/paying/paymentBatch.ts';
 import type { DefaultMethod } from '../../src/paying/paymentProvider.ts';
 import { type PayingWorld, payingWorld } from '../support/payingWorld.ts';
 
@@ -140,6 +140,18 @@ describe('a key keeps the method that it was first sent with', () => {
       status: 'paid',
       payment: { keyNumber: 1, method: { id: 'pm_local_resetAfterChargeOnce' } },
     });
+    expect(await charges()).toHaveLength(1);
+  });
+
+  test('one that a delivery has stored and not called with is kept', async () => {
+    const { id, batch, stored, charges } = await claimed(await aCustomer('pm_card_mastercard'));
+    const [command] = batch.commands;
+    if (command === undefined) throw new Error('no command');
+    const method = { id: 'pm_card_visa', from: 'customer' as const };
+    const { payment } = withMethod({ ...command, payment: { ...command.payment, method } }, method.id);
+    await world.container.item(id, batch.shard).patch([{ op: 'set', path: '/payment', value: payment }]);
+    await pay(batch);
+    expect(await stored()).toMatchObject({ status: 'paid', payment: { method: { id: 'pm_card_visa' } } });
     expect(await charges()).toHaveLength(1);
   });
 

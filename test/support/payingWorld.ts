@@ -95,12 +95,12 @@ export async function payingWorld() {
     secretKey: payments.secretKey,
     apiBase: payments.baseUrl,
 
-    /** Stores due invoices in their own shard; their ids are unique in this world. */
+    /** Stores due invoices, in a shard of their own if `changes` names none; their ids are unique in this world. */
     async dueInvoices(
       count: number,
       changes: Partial<Invoice> = {},
     ): Promise<{ shard: string; ids: string[] }> {
-      const shard = (shardNumber++).toString(16).padStart(2, '0');
+      const shard = changes.shard ?? (shardNumber++).toString(16).padStart(2, '0');
       const ids: string[] = [];
       // A store finds an invoice's shard by hashing its id.
       while (ids.length < count) {
