@@ -106,6 +106,7 @@ export function poisonItems({
 }): PoisonItems {
   const iso = () => new Date(clock.now()).toISOString();
   const putBackOnce = sendOnce(putBack, clock);
+  const sendAlone = sendOnce(sendAgain, clock);
 
   return {
     list: (limit, behind) => store.list(limit, behind),
@@ -171,7 +172,7 @@ export function poisonItems({
 
   async function sendApart(items: readonly unknown[]): Promise<string> {
     try {
-      for (const item of items) await sendAgain(item, 0);
+      for (const item of items) await sendAlone(item, 0);
     } catch (cause) {
       throw new NotNow(`the queue did not take a work item: ${errorText(cause)}`, { cause });
     }

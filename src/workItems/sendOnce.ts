@@ -12,14 +12,19 @@ const clocksDifferMs = 1_000;
 /** By how much a queue may show a message too early, in milliseconds: it counts in whole seconds. */
 const earlyMs = 1_000;
 
-/** Sends of one text that may fail within one delay: as often as the queue delivers the message at hand. */
+/**
+ * Sends of one text that may fail within one window: as often as the queue delivers the message at hand. The first window is
+ * one delay long, and each further one in which sends fail is twice as long as the one before, up to the longest.
+ */
 const mostFailures = 5;
+const shortestWindowMs = 30_000;
+const longestWindowMs = 300_000;
 
 interface Failed {
-  /** When the first of them failed, on the monotonic clock. */
+  /** When the first send of this window failed, on the monotonic clock. */
   since: number;
   count: number;
-  delayMs: number;
+  windowMs: number;
 }
 
 interface Sent {
@@ -32,15 +37,15 @@ interface Sent {
 
 /**
  * Sends each message again once: while the one that was sent is not visible yet, another copy of the same text is as good as
- * sent.
+ * sent. Copies that are at hand together have one send and its outcome.
  *
  * A send whose answer is lost leaves two copies, since the message at hand comes again. Each copy would be sent again in turn,
  * and a storage queue detects no duplicates, so that copies would multiply for as long as answers are lost. Like this a process
- * adds about one copy per delay, however many there are. A send that failed is made again, so nothing is dropped, and one
- * that may be visible already no longer counts.
+ * adds about one copy per delay, however many there are. A send that failed is made again at the next delivery, so nothing is
+ * dropped, and one that may be visible already no longer counts.
  *
  * A queue that is slower than our time-out takes each message, and says so to nobody: each failure adds a copy, which fails in
- * turn. So after five failures within one delay, copies are left to their next deliveries.
+ * turn. So after five failures within a window, copies are left to their next deliveries.
  *
  * A process that was frozen, or whose clock was set, does not know whether the one that it sent has been delivered meanwhile, and
  * perhaps sent again by another process: what it has at hand may be the only copy. So it sends it.
@@ -53,9 +58,13 @@ export function sendOnce(send: SendAgain, clock: Pick<Clock, 'now' | 'monotonic'
   return async (message, delayMs) => {
     forget();
     const name = createHash('sha256').update(JSON.stringify(message)).digest('base64');
-    const before = sent.get(name);
-    if (before !== undefined && (await succeeded(before.answer)) && isOnItsWay(before)) return;
-    if ((failed.get(name)?.count ?? 0) >= mostFailures) {
+    for (let before = sent.get(name); before !== undefined; ) {
+      await before.answer;
+      if (isOnItsWay(before)) return;
+      const latest = sent.get(name);
+      before = latest === before ? undefined : latest;
+    }
+    if (hasFailedOften(failed.get(name))) {
       throw new NotNow(`the queue has not confirmed ${mostFailures} copies of this message`);
     }
     // Counted from before it was sent: it appears no earlier.
@@ -66,8 +75,7 @@ export function sendOnce(send: SendAgain, clock: Pick<Clock, 'now' | 'monotonic'
       await answer;
     } catch (error) {
       if (sent.get(name)?.answer === answer) sent.delete(name);
-      const { since, count } = failed.get(name) ?? { since: clock.monotonic(), count: 0 };
-      failed.set(name, { since, count: count + 1, delayMs });
+      failed.set(name, withOneMore(failed.get(name), delayMs));
       throw error;
     }
     failed.delete(name);
@@ -79,18 +87,29 @@ export function sendOnce(send: SendAgain, clock: Pick<Clock, 'now' | 'monotonic'
     return passedMs < delayMs - earlyMs && Math.abs(differMs) < clocksDifferMs;
   }
 
+  function hasFailedOften(failures: Failed | undefined): boolean {
+    return failures !== undefined && failures.count >= mostFailures && isOpen(failures);
+  }
+
+  function withOneMore(failures: Failed | undefined, delayMs: number): Failed {
+    if (failures !== undefined && isOpen(failures)) return { ...failures, count: failures.count + 1 };
+    const windowMs =
+      failures === undefined
+        ? Math.max(delayMs, shortestWindowMs)
+        : Math.min(2 * failures.windowMs, longestWindowMs);
+    return { since: clock.monotonic(), count: 1, windowMs };
+  }
+
+  function isOpen({ since, windowMs }: Failed): boolean {
+    return clock.monotonic() < since + windowMs;
+  }
+
   function forget(): void {
     const now = clock.monotonic();
     if (now < forgetAt) return;
     forgetAt = now + forgetEveryMs;
     for (const [name, { at, delayMs }] of sent) if (at + delayMs <= now) sent.delete(name);
-    for (const [name, { since, delayMs }] of failed) if (since + delayMs <= now) failed.delete(name);
+    for (const [name, { since, windowMs }] of failed)
+      if (since + windowMs + longestWindowMs <= now) failed.delete(name);
   }
-}
-
-function succeeded(answer: Promise<void>): Promise<boolean> {
-  return answer.then(
-    () => true,
-    () => false,
-  );
 }

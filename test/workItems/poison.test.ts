@@ -23,12 +23,15 @@ function poison() {
   const clock = virtualClock();
   const sent: unknown[] = [];
   const back: { message: unknown; delayMs: number }[] = [];
-  const queue = { awayUntil: 0 };
+  const queue = { awayUntil: 0, refused: 0 };
   const items = poisonItems({
     store: cosmosPoisonStore(cosmos.containers.workItems),
     stages: [stamp],
     async sendAgain(message) {
-      if (clock.now() < queue.awayUntil) throw new Error('the queue is away');
+      if (clock.now() < queue.awayUntil) {
+        queue.refused++;
+        throw new Error('the queue is away');
+      }
       sent.push(message);
     },
     async putBack(message, delayMs) {
@@ -208,6 +211,15 @@ describe('a message of several work items', () => {
     expect(await poisoned.record(several, id)).toContain('2 work items together failed');
     expect(sent).toEqual(items);
     expect(await recorded(unreadable, id)).toBeUndefined();
+  });
+
+  test('a queue that takes them and does not say so has few copies of each', async () => {
+    const { clock, items: poisoned, queue } = poison();
+    queue.awayUntil = Number.POSITIVE_INFINITY;
+    const deliveries = Array.from({ length: 5 }, () => poisoned.record(several, randomUUID()));
+    await recordedOrNot(Promise.allSettled(deliveries), clock, deliveries.length);
+    // Eight minutes have windows of 30 s, 1, 2, 4 and 5 minutes.
+    expect(queue.refused).toBeLessThanOrEqual(25);
   });
 
   test('is sent apart even if the queue is away for a minute', async () => {

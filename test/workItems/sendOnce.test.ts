@@ -63,22 +63,34 @@ test('a failure is passed on and forgotten: the copy is sent', async () => {
   expect(queue.sent).toHaveLength(2);
 });
 
-test('a copy waits for the answer to the first, and is sent if that fails', async () => {
-  const answers = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
-  let sends = 0;
-  const send = sendOnce(
-    async () => {
-      await answers[sends++]?.promise;
-    },
-    { now: () => 0, monotonic: () => 0 },
-  );
-  const first = send('text', 1_000);
-  const second = send('text', 1_000);
-  answers[0]?.reject(new Error('no answer'));
-  await expect(first).rejects.toThrow('no answer');
-  answers[1]?.resolve();
-  await second;
-  expect(sends).toBe(2);
+test.each(['fails', 'succeeds'])(
+  'copies that are at hand together have one send, also if it %s',
+  async (how) => {
+    const answer = Promise.withResolvers<void>();
+    let sends = 0;
+    const send = sendOnce(
+      async () => {
+        sends++;
+        await answer.promise;
+      },
+      { now: () => 0, monotonic: () => 0 },
+    );
+    const copies = Promise.allSettled(Array.from({ length: 20 }, () => send('text', 30_000)));
+    if (how === 'fails') answer.reject(new Error('no answer'));
+    else answer.resolve();
+    const outcomes = new Set((await copies).map(({ status }) => status));
+    expect([...outcomes]).toEqual([how === 'fails' ? 'rejected' : 'fulfilled']);
+    expect(sends).toBe(1);
+  },
+);
+
+test('also if they come together once the one that was sent may be visible', async () => {
+  const { send, sent, clock } = aQueue();
+  await send({ a: 1 }, 30_000);
+  // Just before the process forgets what it has sent.
+  clock.at = 29_500;
+  await Promise.all(Array.from({ length: 20 }, () => send({ a: 1 }, 30_000)));
+  expect(sent).toHaveLength(2);
 });
 
 test('copies do not multiply while half of the answers are lost', async () => {
@@ -113,6 +125,39 @@ test('after five failures within a delay, copies are left to their next deliveri
   queue.works();
   await send({ a: 1 }, 30_000);
   expect(sent).toHaveLength(7);
+});
+
+test.each([
+  ['as long as the delay', 60_000, 60_000],
+  ['half a minute long if there is no delay', 0, 30_000],
+])(
+  'the first such time is %s, and each further one twice as long, up to five minutes',
+  async (_, delayMs, first) => {
+    const { send, sent, clock } = failing(aQueue());
+    const failuresAt: number[] = [];
+    for (; clock.at < 1_500_000; clock.at += 5_000) {
+      const before = sent.length;
+      await expect(send('text', delayMs)).rejects.toThrow();
+      if (sent.length > before) failuresAt.push(clock.at);
+    }
+    const begins = failuresAt.filter((_at, n) => n % 5 === 0);
+    expect(begins.map((at, n) => (begins[n + 1] ?? Number.NaN) - at).slice(0, 5)).toEqual(
+      [1, 2, 4, 8, 16].map((times) => Math.min(times * first, 300_000)),
+    );
+  },
+);
+
+test('one that succeeds begins anew', async () => {
+  const queue = aQueue();
+  const { sent, clock } = queue;
+  for (const fails of [true, false, true]) {
+    clock.at += 60_000;
+    for (let n = 0; n < 6; n++) {
+      queue.fails = fails;
+      await queue.send('text', 30_000).catch(() => {});
+    }
+  }
+  expect(sent).toHaveLength(5 + 1 + 5);
 });
 
 function failing(queue: ReturnType<typeof aQueue>) {

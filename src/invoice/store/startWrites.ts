@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type { DocumentStore } from '../../documents/documentStore.ts';
 import { NoClearAnswer, StoreAway } from '../../documents/storeAway.ts';
 import { readableDocuments } from '../../documents/storedDocuments.ts';
-import { patience, writeUntilClear } from '../../documents/writeUntilClear.ts';
+import { type ConditionalWrite, patience, writeUntilClear } from '../../documents/writeUntilClear.ts';
 import type { Clock } from '../../platform/clock.ts';
 import { earlierCalls, giveBack, isStartedAs, start, startAgain, type ToStart } from '../callStart.ts';
 import { type Invoice, invoiceSchema } from '../invoice.ts';
@@ -22,7 +22,8 @@ export function startWrites(store: {
       const starting = { batchId, startId: randomUUID(), staleAt };
       const dropped = { settled: 0, staleClaim: 0, missing: 0 };
       const calledBefore: Required<ToStart>[] = [];
-      const written = await writeUntilClear(store, {
+      let mayStand = false;
+      const starts: ConditionalWrite<ToStart, readonly Invoice[]> = {
         partition: shard,
         items: invoices,
         plan: (items) =>
@@ -48,17 +49,33 @@ export function startWrites(store: {
             return false;
           });
         },
-      });
-      if (written.kind === 'unclear') {
+        onUnclear() {
+          mayStand = true;
+        },
+      };
+      let held: readonly ToStart[];
+      try {
+        held = await written(batchId, starts);
+      } catch (error) {
         // It may have been applied. Nobody calls for it, so it must not look as if somebody had.
-        await takeBack({ shard, starting, held: written.items });
-        throw new NoClearAnswer(`batch ${batchId} could not be started`, written.tries, written.cause);
+        if (mayStand) await takeBack({ shard, starting, held: invoices });
+        throw error;
       }
-      return { held: written.kind === 'written' ? written.items : [], calledBefore, dropped, starting };
+      return { held, calledBefore, dropped, starting };
     },
 
     giveBack: takeBack,
   };
+
+  async function written(
+    batchId: string,
+    starts: ConditionalWrite<ToStart, readonly Invoice[]>,
+  ): Promise<readonly ToStart[]> {
+    const answer = await writeUntilClear(store, starts);
+    if (answer.kind === 'unclear')
+      throw new NoClearAnswer(`batch ${batchId} could not be started`, answer.tries, answer.cause);
+    return answer.kind === 'written' ? answer.items : [];
+  }
 
   async function takeBack({ shard, starting, held }: Parameters<InvoiceStore['giveBack']>[0]): Promise<void> {
     const write = {

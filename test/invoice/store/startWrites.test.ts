@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { NoClearAnswer } from '../../../src/documents/storeAway.ts';
+import { NoClearAnswer, StoreAway } from '../../../src/documents/storeAway.ts';
 import type { ToStart } from '../../../src/invoice/callStart.ts';
 import { startWrites } from '../../../src/invoice/store/startWrites.ts';
 import { leapingClock } from '../../../src/testing/leapingClock.ts';
@@ -39,4 +39,36 @@ test('one that was to call again leaves what an earlier delivery may have charge
     { attempts: 2, claim: { phase: 'calling', attempt: 2 } },
     { attempts: 1, claim: { phase: 'calling', attempt: 1 } },
   ]);
+});
+
+test('a start without an answer is taken back, too, if the store then denies access to what it has written', async () => {
+  const states: StoredDocument[] = [];
+  const faults = ['after' as const];
+  const documents = memoryDocuments({
+    fault: () => faults.pop(),
+    readFault: () => 'accessDenied',
+    onWrite: (after) => void states.push(after),
+  });
+  documents.store(aClaimedInvoice({ id: 'inv-1' }, { phase: 'claimed' }));
+  const { start } = startWrites({ documents, clock: leapingClock() });
+  const invoices = [{ invoiceId: 'inv-1' }];
+  const started = start({ shard: '00', batchId: 'b1', invoices, staleAfterMs: 300_000, by: 'host-b' });
+  await expect(started).rejects.toThrow(StoreAway);
+  expect(states).toMatchObject([{ claim: { phase: 'calling' } }, { claim: { phase: 'claimed' } }]);
+});
+
+test('one that the store denies has not been applied, so nothing is taken back', async () => {
+  const sent: unknown[] = [];
+  const documents = memoryDocuments({
+    fault(_partition, operations) {
+      sent.push(operations);
+      return 'denied';
+    },
+  });
+  documents.store(aClaimedInvoice({ id: 'inv-1' }, { phase: 'claimed' }));
+  const { start } = startWrites({ documents, clock: leapingClock() });
+  const invoices = [{ invoiceId: 'inv-1' }];
+  const started = start({ shard: '00', batchId: 'b1', invoices, staleAfterMs: 300_000, by: 'host-b' });
+  await expect(started).rejects.toThrow(StoreAway);
+  expect(sent).toHaveLength(1);
 });
