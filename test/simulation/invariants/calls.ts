@@ -92,7 +92,9 @@ export function createCallChecks({ report, now, pause, mayFreeze, invoice, rate 
           `${machine.name} calls for ${batchId}, whose claim was over before`,
           invoiceId,
         );
-      const ended = callingApart(machine, batchId, invoiceId);
+      // Another delivery of the batch has settled the invoice: a call that this one still makes casts no suspicion on it.
+      if (invoice(invoiceId)?.claim?.batchId !== batchId) return () => {};
+      const ended = callingApart(machine, invoiceId);
       const answered = suspects.called(machine, invoiceId);
       return (kind) => {
         ended();
@@ -157,11 +159,10 @@ export function createCallChecks({ report, now, pause, mayFreeze, invoice, rate 
   }
 
   /** What may have ended a process is called with nothing else of its kind, and alone the last time. */
-  function callingApart(machine: Machine, batchId: string, invoiceId: string): () => void {
+  function callingApart(machine: Machine, invoiceId: string): () => void {
     const stored = invoice(invoiceId);
     const claim = stored?.claim;
-    if (claim?.batchId !== batchId) return () => {};
-    if (claim.isolated !== true) {
+    if (claim?.isolated !== true) {
       if (suspects.isSuspect(invoiceId))
         report(
           'tried apart',
@@ -175,10 +176,10 @@ export function createCallChecks({ report, now, pause, mayFreeze, invoice, rate 
     const others = apart.get(machine) ?? new Map<string, string>();
     apart.set(machine, others);
     for (const [other, of] of others) {
-      if (of !== batchId || stored?.attempts === maxAttempts)
+      if (of !== claim.batchId || stored?.attempts === maxAttempts)
         report('tried apart', `${machine.name} calls for it and for ${other} at the same time`, invoiceId);
     }
-    others.set(invoiceId, batchId);
+    others.set(invoiceId, claim.batchId);
     return () => others.delete(invoiceId);
   }
 }
