@@ -58,8 +58,7 @@ export function startWorker({ sabotage, ...place }: WorkerOptions = {}): ChildPr
   const faults = sabotage === undefined ? [] : ['--import', putIn];
   return fork(worker, sabotage === undefined ? [] : [sabotage], {
     ...place,
-    // A result has no stack trace in it, and a schedule with many faults makes thousands: without them it takes 7 % less.
-    execArgv: ['--disable-warning=ExperimentalWarning', '--stack-trace-limit=0', ...faults],
+    execArgv: ['--disable-warning=ExperimentalWarning', ...faults],
   });
 }
 
