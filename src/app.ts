@@ -105,7 +105,7 @@ export function createApp(settings: Settings, parts: AppParts = {}) {
   const shown = { ...cloud, invoices: kept, archive, shards, job, bulk, deadLetters, healthChecks, refunds };
   const { track, ended } = workUnderWay(clock);
   const events = parts.events ?? (parts.provider && ('none' as const));
-  const list = { ...workItems, events, cursor: cloud.eventCursor, pacer: pace.lookups };
+  const list = { ...workItems, events, cursor: cloud.eventCursor, pacer: pace.lookups, pause };
   const intake = eventIntake({ ...list, webhookSecrets: settings.webhookSecrets, stripe, instance });
 
   return {

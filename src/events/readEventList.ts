@@ -1,6 +1,7 @@
 import { StoreAway } from '../documents/storeAway.ts';
 import type { Lease } from '../locking/index.ts';
 import type { Pacer } from '../pacing/pacer.ts';
+import type { PauseWatch } from '../pacing/pause.ts';
 import { turnWithinMs } from '../paying/pacedProvider.ts';
 import type { EventPage, EventQuery, ProviderEvent, ProviderEvents } from '../paying/providerEvents.ts';
 import { metric } from '../platform/appMetrics.ts';
@@ -34,6 +35,8 @@ export interface EventListParts {
   send: (text: string) => Promise<void>;
   /** For every page but the first of a tick: one call in half a minute needs no turn. */
   pacer: Pick<Pacer, 'turn'>;
+  /** Asked before that first page: the lock and the cursor may have taken minutes since the tick began. */
+  pause: Pick<PauseWatch, 'why'>;
   instance: Pick<Instance, 'clock' | 'telemetry' | 'log'>;
 }
 
@@ -56,6 +59,7 @@ export function createReadEventList({
   cursor,
   send,
   pacer,
+  pause,
   instance: { clock, telemetry, log },
 }: EventListParts): (lease: Pick<Lease, 'assertHeld'>, signal: AbortSignal) => Promise<EventsRead> {
   /** Events that this process has sent, for as long as they are listed again. */
@@ -118,6 +122,8 @@ export function createReadEventList({
     query: EventQuery,
     inTurn: boolean,
   ): Promise<EventPage | { kind: 'away'; message: string }> {
+    const paused = inTurn ? undefined : await pause.why();
+    if (paused !== undefined) return { kind: 'away', message: paused };
     const turn = inTurn ? await pacer.turn(clock.monotonic() + turnWithinMs, 'last') : undefined;
     if (inTurn && turn === undefined) return { kind: 'away', message: 'the turn of the call did not come' };
     const page = await events.list(query);

@@ -77,6 +77,7 @@ function reader(changes: Partial<EventListParts> = {}) {
       for (const item of itemsOf(message) ?? [message]) queued.push(workItemSchema.parse(item).resourceId);
     },
     pacer: { turn: async () => turn },
+    pause: { why: async () => undefined },
     instance: anInstance({ clock }),
     ...changes,
     events,
@@ -102,6 +103,21 @@ describe('the list of events', () => {
     expect(await tick()).toEqual({ queued: 1 });
     expect(queued).toEqual([...ids, later]);
     expect(asked).toEqual([{ from: start / 1000 - 120 }, { from: start / 1000 - 120 }]);
+  });
+
+  test('is not asked for if payments were paused while the tick waited for its lock and its cursor', async () => {
+    let why: string | undefined;
+    const cursor = memoryCursor();
+    const slow: EventCursor = {
+      ...cursor,
+      async read() {
+        why = 'payments are paused by ada: wrong amounts';
+        return cursor.read();
+      },
+    };
+    const { tick, asked } = reader({ cursor: slow, pause: { why: async () => why } });
+    expect(await tick()).toEqual({ queued: 0, notListed: 'payments are paused by ada: wrong amounts' });
+    expect(asked).toEqual([]);
   });
 
   test('has many pages: each event is queued once, oldest first', async () => {

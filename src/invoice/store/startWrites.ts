@@ -52,6 +52,10 @@ export function startWrites(store: {
         onUnclear() {
           mayStand = true;
         },
+        // The request may have gone out twice, on its way or by its client: refused is then what the first has done.
+        async onRefused() {
+          mayStand = true;
+        },
       };
       let held: readonly ToStart[];
       try {

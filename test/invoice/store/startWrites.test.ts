@@ -41,21 +41,27 @@ test('one that was to call again leaves what an earlier delivery may have charge
   ]);
 });
 
-test('a start without an answer is taken back, too, if the store then denies access to what it has written', async () => {
-  const states: StoredDocument[] = [];
-  const faults = ['after' as const];
-  const documents = memoryDocuments({
-    fault: () => faults.pop(),
-    readFault: () => 'accessDenied',
-    onWrite: (after) => void states.push(after),
-  });
-  documents.store(aClaimedInvoice({ id: 'inv-1' }, { phase: 'claimed' }));
-  const { start } = startWrites({ documents, clock: leapingClock() });
-  const invoices = [{ invoiceId: 'inv-1' }];
-  const started = start({ shard: '00', batchId: 'b1', invoices, staleAfterMs: 300_000, by: 'host-b' });
-  await expect(started).rejects.toThrow(StoreAway);
-  expect(states).toMatchObject([{ claim: { phase: 'calling' } }, { claim: { phase: 'claimed' } }]);
-});
+test.for([
+  ['without an answer', 'after'],
+  ['that is refused because it had gone out before', 'echo'],
+] as const)(
+  'a start %s is taken back, too, if the store then denies access to what it has written',
+  async ([, fault]) => {
+    const states: StoredDocument[] = [];
+    const faults = [fault];
+    const documents = memoryDocuments({
+      fault: () => faults.pop(),
+      readFault: () => 'accessDenied',
+      onWrite: (after) => void states.push(after),
+    });
+    documents.store(aClaimedInvoice({ id: 'inv-1' }, { phase: 'claimed' }));
+    const { start } = startWrites({ documents, clock: leapingClock() });
+    const invoices = [{ invoiceId: 'inv-1' }];
+    const started = start({ shard: '00', batchId: 'b1', invoices, staleAfterMs: 300_000, by: 'host-b' });
+    await expect(started).rejects.toThrow(StoreAway);
+    expect(states).toMatchObject([{ claim: { phase: 'calling' } }, { claim: { phase: 'claimed' } }]);
+  },
+);
 
 test('one that the store denies has not been applied, so nothing is taken back', async () => {
   const sent: unknown[] = [];

@@ -68,6 +68,15 @@ export const regressions: readonly { name: string; found: string }[] = [
     found: 'the answer to a start is lost, then the store denies access: the start stands, and nobody calls',
   },
   {
+    name: 'start-refused-then-denied',
+    found:
+      'a start goes out twice and is refused, then the store denies access: the start stands, and nobody calls',
+  },
+  {
+    name: 'events-behind-a-pause',
+    found: 'a slow lock store delays the list of events until a pause has begun ten seconds ago',
+  },
+  {
     name: 'copies-at-hand-together',
     found:
       'Queue Storage answers too late for 35 minutes, and every copy at hand is sent again once one send fails',
