@@ -44,6 +44,7 @@ export function accountCheck(
   provider: Required<Pick<PaymentProvider, 'account'>>,
   record: AccountRecord,
   { clock, telemetry, log }: Pick<Instance, 'clock' | 'telemetry' | 'log'>,
+  pause: Pick<PauseWatch, 'why'>,
 ): () => Promise<AccountState> {
   let checked: { state: Promise<AccountState>; until: number } | undefined;
   return () => {
@@ -82,13 +83,15 @@ export function accountCheck(
     return { kind: 'changed', error };
   }
 
-  /** The pace is for calls that pay; this one is made again if it came too early. */
+  /** The pace is for calls that pay; this one is made again if it came too early, unless payments have been paused since. */
   async function ask(): Promise<AccountAnswer> {
     for (let tries = 1; ; tries++) {
       const answer: AccountAnswer | RateLimited = await provider.account();
       if (answer.kind !== 'rateLimited') return answer;
       if (tries >= mostTries) return { kind: 'unknown', message: answer.message };
       await clock.sleep(answer.retryAfterMs ?? againMs);
+      const paused = await pause.why().catch(errorText);
+      if (paused !== undefined) return { kind: 'unknown', message: paused };
     }
   }
 }
@@ -110,7 +113,7 @@ export function checkedAccount(
 ) {
   const { account } = given;
   if (account === undefined) return { heldBack: async () => undefined, healthChecks: [] };
-  const check = accountCheck({ account: () => account.call(given) }, record, instance);
+  const check = accountCheck({ account: () => account.call(given) }, record, instance, pause);
   return {
     /** Why calls have to wait; undefined in that account. The first answer may take as long as a call. */
     heldBack: async (): Promise<HeldBack | undefined> => {

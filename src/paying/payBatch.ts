@@ -173,15 +173,14 @@ export function createPayBatch(parts: PayingParts, policy: PayingPolicy): PayBat
       return { kind: 'settled', one: { command, settlement, apart: part.isolated }, ofKey };
     }
 
-    async function write(
-      ended: Ended[],
-      { part, starting }: { part: Part; starting: Starting },
-    ): Promise<void> {
-      const { toSettle, held } = toWrite(ended, { part, starting });
-      await Promise.all([
+    async function write(ended: Ended[], of: { part: Part; starting: Starting }): Promise<void> {
+      const { toSettle, held } = toWrite(ended, of);
+      const writes = await Promise.allSettled([
         toSettle.length === 0 ? undefined : settle(toSettle),
-        held.length === 0 ? undefined : invoices.giveBack({ shard, starting, held }),
+        held.length === 0 ? undefined : invoices.giveBack({ shard, starting: of.starting, held }),
       ]);
+      // After both: the next delivery would take what is still being given back for called.
+      for (const write of writes) if (write.status === 'rejected') throw write.reason;
     }
 
     async function settle(some: SettledCommand[]): Promise<void> {

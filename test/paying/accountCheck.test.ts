@@ -1,6 +1,7 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { startPayments } from '../../local/stripe/index.ts';
 import { cosmosDocuments } from '../../src/documents/cosmosDocuments.ts';
+import { StoreAway } from '../../src/documents/storeAway.ts';
 import { accountCheck, checkedAccount } from '../../src/paying/accountCheck.ts';
 import { accountRecord } from '../../src/paying/accountRecord.ts';
 import type { AccountAnswer, RateLimited } from '../../src/paying/paymentProvider.ts';
@@ -28,7 +29,7 @@ const acct = (id: string, mode: 'live' | 'test' = 'live'): AccountAnswer => ({ k
 const unreadable: AccountAnswer = { kind: 'account', mode: 'live', message: 'no permission' };
 
 /** One process, and what it has said. */
-function aProcess(answer: () => AccountAnswer | RateLimited) {
+function aProcess(answer: () => AccountAnswer | RateLimited, pause = notPaused) {
   const clock = virtualClock();
   const telemetry = recordedTelemetry();
   const logged: string[] = [];
@@ -41,7 +42,7 @@ function aProcess(answer: () => AccountAnswer | RateLimited) {
       return answer();
     },
   };
-  const check = accountCheck(provider, record, instance);
+  const check = accountCheck(provider, record, instance, pause);
   return { clock, telemetry, logged, check, record, instance, provider, asked: () => asked };
 }
 
@@ -149,6 +150,25 @@ describe('the account that a deployment began with', () => {
     await one.clock.advance(5_000);
     expect(await state).toEqual({ kind: 'same' });
     expect(one.asked()).toBe(4);
+  });
+
+  test('but not once payments have been paused, or nobody knows whether they have', async () => {
+    const limited: RateLimited = { kind: 'rateLimited', overRate: true, message: 'slow down' };
+    const pauses = [
+      'payments are paused by ada: wrong amounts',
+      new StoreAway('noAnswer', undefined, 'who knows'),
+    ];
+    for (const pause of pauses) {
+      const why = async () => {
+        if (pause instanceof StoreAway) throw pause;
+        return pause;
+      };
+      const one = aProcess(() => limited, { ...notPaused, why });
+      const state = one.check();
+      await one.clock.advance(5_000);
+      expect(await state).toEqual({ kind: 'unclear', message: String(pause).replace(/^.*: who/, 'who') });
+      expect(one.asked()).toBe(1);
+    }
   });
 });
 

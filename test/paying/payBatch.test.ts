@@ -1,4 +1,6 @@
+import { setImmediate } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { StoreAway } from '../../src/documents/storeAway.ts';
 import { paramsHash } from '../../src/invoice/chargeForm.ts';
 import type { Invoice } from '../../src/invoice/invoice.ts';
 import { companyOf } from '../../src/invoice/isolation.ts';
@@ -701,6 +703,42 @@ describe('time', () => {
       expect(await world.charges(ids)).toHaveLength(3);
     },
   );
+
+  test('a delivery whose settlement fails ends once the rest is given back: the next one would take it for called', async () => {
+    const { batch, shard, ids } = await world.claimedBatch(3);
+    let mayCall = true;
+    const { provider } = watchedProvider(world.provider, {
+      async charge(request) {
+        mayCall = false;
+        return world.provider.charge(request);
+      },
+    });
+    const begun = Promise.withResolvers<void>();
+    const slow = Promise.withResolvers<void>();
+    const invoices: typeof world.invoices = {
+      ...world.invoices,
+      settle: () => Promise.reject(new StoreAway('accessDenied', undefined, 'the store denies access')),
+      async giveBack(given) {
+        begun.resolve();
+        await slow.promise;
+        await world.invoices.giveBack(given);
+      },
+    };
+    const { pay } = world.consumer({ provider, invoices, concurrentCalls: 1, lingerMs: 100 });
+    const paying = pay(batch, () => mayCall);
+    const first = Promise.race([
+      paying.catch(() => 'ended'),
+      begun.promise.then(() => setImmediate('under way')),
+    ]);
+    expect(await first).toBe('under way');
+    slow.resolve();
+    await expect(paying).rejects.toThrow('the store denies access');
+    expect((await world.stored(shard, ids)).map(({ claim }) => claim?.phase)).toEqual([
+      'calling',
+      'claimed',
+      'claimed',
+    ]);
+  });
 
   test('a delivery that stops gives nothing back that another has begun to call', async () => {
     const { batch, shard, ids } = await world.claimedBatch(2);
