@@ -14,6 +14,8 @@ export interface Activity {
     readonly batchId: string;
     /** Until when its lock may be trusted, on the machine's monotonic clock. */
     trustedUntil: number;
+    /** When it first asked the service whether the lock is held, on that clock; null once the service has said so. */
+    askedAt?: number | null;
   };
   /** Starts of calls that it has sent, by invoice. */
   readonly starts: Map<string, StartOfCalls>;

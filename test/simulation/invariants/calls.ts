@@ -78,8 +78,10 @@ export function createCallChecks({ report, now, pause, mayFreeze, invoice, rate 
         report('no claim, no call', `${machine.name} charges without a payment command`, invoiceId);
         return () => {};
       }
-      const { batchId, trustedUntil } = command;
-      if (machine.clock.monotonic() >= trustedUntil)
+      const { batchId, trustedUntil, askedAt } = command;
+      // The machine may have stood still since the host took the lock: only the service can tell it how old the lock is.
+      const untilTold = typeof askedAt === 'number' ? askedAt + messageLockMs / 2 : trustedUntil;
+      if (machine.clock.monotonic() >= Math.max(trustedUntil, untilTold))
         report(
           'message held',
           `${machine.name} calls for ${batchId}, whose message it may have lost`,

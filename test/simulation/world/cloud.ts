@@ -124,11 +124,14 @@ export function cloudOf(
         async renew(token) {
           const askedAt = clock.monotonic();
           const { command } = activity() ?? {};
+          if (command !== undefined && command.askedAt === undefined) command.askedAt = askedAt;
           const answer = await bus('renew', () =>
             commands.renew(token) ? ('renewed' as const) : ('lost' as const),
           );
-          if (command !== undefined)
+          if (command !== undefined) {
             command.trustedUntil = answer === 'lost' ? askedAt : messageTrustedUntil(askedAt);
+            command.askedAt = null;
+          }
           return answer;
         },
         sendAgain: (message, delayMs, messageId) => {
