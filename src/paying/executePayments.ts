@@ -6,10 +6,11 @@ import { errorText } from '../platform/errorText.ts';
 import type { Instance } from '../platform/instance.ts';
 import { traceparentIn } from '../platform/traceparent.ts';
 import { inSpan } from '../platform/tracing.ts';
+import type { BatchResult } from './batchResult.ts';
 import { keepMessageLock, type LockRenewal } from './messageLock.ts';
-import { type BatchResult, createPayBatch, type PayingParts } from './payBatch.ts';
+import { createPayBatch, type PayingParts } from './payBatch.ts';
 import type { PayingPolicy } from './payingPolicy.ts';
-import { BatchRefused, type PaymentBatch, parseBatch } from './paymentBatch.ts';
+import { BatchRefused, datedByMessage, type PaymentBatch, parseBatch } from './paymentBatch.ts';
 
 /** What the trigger says about a delivery. */
 export const deliverySchema = z.object({
@@ -17,6 +18,7 @@ export const deliverySchema = z.object({
   deliveryCount: z.number().default(1),
   messageId: z.string().optional().catch(undefined),
   applicationProperties: z.record(z.string(), z.unknown()).optional().catch(undefined),
+  enqueuedTimeUtc: z.coerce.date().optional().catch(undefined),
 });
 
 /** Deliveries after which a batch is left to its claims; the queue gives a message up after ten. */
@@ -69,19 +71,20 @@ export function createExecutePayments(
   const payBatch = createPayBatch(parts, policy);
 
   return async ({ message, delivery = {}, signal }) => {
-    const { lockToken, deliveryCount, messageId, applicationProperties } = deliverySchema.parse(delivery);
-    const traceparent = traceparentIn(applicationProperties);
+    const { lockToken, deliveryCount, messageId, ...sent } = deliverySchema.parse(delivery);
+    const traceparent = traceparentIn(sent.applicationProperties);
+    const sentAt = sent.enqueuedTimeUtc?.getTime();
     using lock =
       lockToken === undefined ? undefined : keepMessageLock(() => messages.renew(lockToken), instance);
     const mayCall = () => signal?.aborted !== true && lock?.held() !== false;
     try {
-      const batch = parseBatch(message);
+      const batch = datedByMessage(parseBatch(message), sentAt);
       return await inSpan(
         'pay batch',
         { attributes: { ...attributesOf(batch), deliveryCount }, parent: traceparent },
         async () => {
           await lock?.asked();
-          return payBatch(batch, mayCall);
+          return payBatch(batch, mayCall, sentAt);
         },
         ({ settled }) => ({ attributes: { 'batch.paid': settled.paid } }),
       );

@@ -5,11 +5,12 @@ import type { InvoiceStore } from '../invoice/store/invoiceStore.ts';
 import type { Backlog } from '../outbox/dispatcher.ts';
 import { metric } from '../platform/appMetrics.ts';
 import type { Instance } from '../platform/instance.ts';
+import { type BatchResult, BatchUnfinished, type PayBatch } from './batchResult.ts';
 import { chargeUnderKey } from './chargeUnderKey.ts';
-import { type CommandOutcome, decideSettlement, isWordOnKey, type Settlement } from './decideSettlement.ts';
+import { type CommandOutcome, decideSettlement, isWordOnKey } from './decideSettlement.ts';
 import type { PacedProvider } from './pacedProvider.ts';
 import type { PayingPolicy } from './payingPolicy.ts';
-import type { PaymentBatch, PaymentCommand } from './paymentBatch.ts';
+import type { PaymentCommand } from './paymentBatch.ts';
 import { type Ended, inPaymentSpan } from './paymentSpan.ts';
 import type { SettledCommand } from './planSettlement.ts';
 import { createQuarantine } from './quarantine.ts';
@@ -20,7 +21,6 @@ import {
   firstPart,
   type Part,
   partsToRepeat,
-  type StartedPart,
   settleBatch,
   startPart,
   toWrite,
@@ -34,23 +34,6 @@ export interface PayingParts {
   backlog: Backlog;
   instance: Instance;
 }
-
-export interface BatchResult {
-  settled: Record<Settlement['kind'], number>;
-  dropped: StartedPart['dropped'];
-  /** Outcomes of invoices that another claim took meanwhile. */
-  lost: number;
-  /** Not called in this delivery's time. Their claims go stale, and a run decides. */
-  left: number;
-}
-
-/** The batch had to stop before every command was called: the message has to be delivered again. */
-export class BatchUnfinished extends Error {
-  override readonly name = 'BatchUnfinished';
-}
-
-/** Pays one batch. Once `mayCall` says no, no further call begins; calls under way are settled. */
-export type PayBatch = (batch: PaymentBatch, mayCall?: () => boolean) => Promise<BatchResult>;
 
 /**
  * Creates what pays a batch: wait until its calls can be made soon, start, charge side by side as their turns come, settle
@@ -70,12 +53,13 @@ export function createPayBatch(parts: PayingParts, policy: PayingPolicy): PayBat
   const { claimStaleMs, lingerMs } = policy;
   const quarantine = createQuarantine(clock);
 
-  return async (batch, mayCall = () => true) => {
+  return async (batch, mayCall = () => true, sentAt = 0) => {
     if (!mayCall()) throw new BatchUnfinished(`batch ${batch.batchId} was not started`);
     using _busy = backlog.busy();
     const { batchId, shard } = batch;
     const before = clock.monotonic() + policy.callWindowMs;
     const startedAt = clock.now();
+    const now = () => Math.max(clock.now(), sentAt);
     // By the wall clock too: on a machine that was frozen, the monotonic clock may have stood still (callsOver.ts).
     const isInTime = () => mayCall() && clock.now() - startedAt < policy.callWindowMs;
     const calls = provider.within({ before, mayCall: isInTime });
@@ -152,7 +136,7 @@ export function createPayBatch(parts: PayingParts, policy: PayingPolicy): PayBat
             ? leave(command, part)
             : settled(command, resolved.outcome, part);
         case 'resolved': {
-          const outcome = await chargeUnderKey(calls, resolved.command, clock.now());
+          const outcome = await chargeUnderKey(calls, resolved.command, now());
           if (outcome.kind === 'notCalled') return leave(resolved.command, part);
           return settled(resolved.command, outcome, part, isWordOnKey(outcome));
         }
@@ -169,7 +153,7 @@ export function createPayBatch(parts: PayingParts, policy: PayingPolicy): PayBat
 
     function settled(command: PaymentCommand, outcome: CommandOutcome, part: Part, ofKey = false): Ended {
       telemetry.count(metric.paymentOutcome, { outcome: outcome.kind });
-      const settlement = decideSettlement(command, outcome, policy.settlement, clock.now());
+      const settlement = decideSettlement(command, outcome, policy.settlement, now());
       return { kind: 'settled', one: { command, settlement, apart: part.isolated }, ofKey };
     }
 

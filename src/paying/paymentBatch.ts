@@ -101,6 +101,20 @@ export function commandFor(
   return withMethod(command, method);
 }
 
+/**
+ * The batch, with no key younger than its message. The process that claims dates a key, and its clock may be ahead; the
+ * message is sent after that, and Service Bus dates it. `sentAt`: milliseconds since the epoch; undefined: not known. Pure.
+ */
+export function datedByMessage(batch: PaymentBatch, sentAt: number | undefined): PaymentBatch {
+  if (sentAt === undefined) return batch;
+  const commands = batch.commands.map((command) => {
+    const { payment } = command;
+    if (Date.parse(payment.keyCreatedAt) <= sentAt) return command;
+    return { ...command, payment: { ...payment, keyCreatedAt: new Date(sentAt).toISOString() } };
+  });
+  return { ...batch, commands };
+}
+
 /** The payment method that a command charges; undefined until the customer's default is resolved. */
 export function methodOf({ paymentMethod, payment }: Pick<PaymentCommand, 'paymentMethod' | 'payment'>) {
   return payment.method?.id ?? paymentMethod;

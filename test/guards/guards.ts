@@ -144,6 +144,22 @@ export const guards: readonly Guard[] = [
     caughtBy: 'a key older than 23 h is never sent',
   },
   {
+    name: 'age of a key where the clock of who calls is behind: the time of the message',
+    file: 'src/paying/payBatch.ts',
+    from: 'const now = () => Math.max(clock.now(), sentAt);',
+    to: 'const now = () => Math.max(clock.now(), sentAt * 0);',
+    tests: payTests,
+    caughtBy: 'a process whose clock is behind goes by the time of the message',
+  },
+  {
+    name: 'age of a key where the clock of who claims is ahead: the time of the message',
+    file: 'src/paying/paymentBatch.ts',
+    from: 'if (Date.parse(payment.keyCreatedAt) <= sentAt) return command;',
+    to: 'if (sentAt > 0) return command;',
+    tests: 'test/paying/paymentBatch.test.ts',
+    caughtBy: 'a key that a clock ahead of time has dated is as old as its message',
+  },
+  {
     name: 'age of a key, under everything that can happen',
     file: 'src/paying/chargeUnderKey.ts',
     from: 'if (isTooOld(payment.keyCreatedAt, now)) {',

@@ -2,15 +2,16 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { NoClearAnswer, StoreAway } from '../../src/documents/storeAway.ts';
 import { formatVersion } from '../../src/documents/storedDocuments.ts';
 import { cosmosInvoiceStore } from '../../src/invoice/store/cosmosInvoiceStore.ts';
+import { BatchUnfinished } from '../../src/paying/batchResult.ts';
 import { createExecutePayments, type HeldMessages } from '../../src/paying/executePayments.ts';
 import type { LockRenewal } from '../../src/paying/messageLock.ts';
-import { BatchUnfinished } from '../../src/paying/payBatch.ts';
 import { BatchRefused } from '../../src/paying/paymentBatch.ts';
 import { metric } from '../../src/platform/appMetrics.ts';
 import { renewMessageLock } from '../../src/platform/serviceBusHeldMessages.ts';
 import { anInstance } from '../support/anInstance.ts';
 import {
   hastyClock,
+  hour,
   type PayingWorld,
   payingWorld,
   shards,
@@ -59,6 +60,28 @@ describe('executePayments', () => {
     const metadata = { lockToken: 'token', deliveryCount: 1, sequenceNumber: 7, subject: null };
     expect(await consume(batch, metadata)).toMatchObject({ settled: { paid: 2 } });
     expect(dead).toEqual([]);
+  });
+
+  test('Service Bus says how old a key is at least, whatever the clocks of those who claim and pay', async () => {
+    const sentAt = new Date().toISOString();
+    const ahead = new Date(Date.now() + 2 * hour).toISOString();
+    const { batch, shard, ids } = await world.claimedBatch(1, {
+      payment: { keyNumber: 1, keyCreatedAt: ahead, declines: 0, deferrals: 0 },
+      paymentMethod: 'pm_local_resetAfterChargeOnce',
+    });
+    await consume(batch, { lockToken: 'token', deliveryCount: 1, enqueuedTimeUtc: sentAt });
+    expect((await world.stored(shard, ids))[0]?.payment).toMatchObject({ keyCreatedAt: sentAt });
+
+    const { batch: old, ids: oldIds } = await world.claimedBatch(1);
+    const tomorrow = new Date(Date.now() + 24 * hour).toISOString();
+    await consume(old, { lockToken: 'token', deliveryCount: 1, enqueuedTimeUtc: tomorrow });
+    expect(await world.charges(oldIds)).toEqual([]);
+  });
+
+  test('a time that nobody can read is left out', async () => {
+    const { batch } = await world.claimedBatch(1);
+    const metadata = { lockToken: 'token', deliveryCount: 1, enqueuedTimeUtc: 'yesterday' };
+    expect(await consume(batch, metadata)).toMatchObject({ settled: { paid: 1 } });
   });
 
   test('a message that is not a batch is dead-lettered at once, with the faulty field as the reason', async () => {

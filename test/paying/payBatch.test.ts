@@ -5,11 +5,13 @@ import { paramsHash } from '../../src/invoice/chargeForm.ts';
 import type { Invoice } from '../../src/invoice/invoice.ts';
 import { companyOf } from '../../src/invoice/isolation.ts';
 import { maxAttempts } from '../../src/invoice/maxAttempts.ts';
-import { BatchUnfinished, createPayBatch } from '../../src/paying/payBatch.ts';
+import { BatchUnfinished } from '../../src/paying/batchResult.ts';
+import { createPayBatch } from '../../src/paying/payBatch.ts';
 import { type PaymentBatch, paymentBatchSchema } from '../../src/paying/paymentBatch.ts';
 import type { ChargeOutcome } from '../../src/paying/paymentProvider.ts';
 import { firstPart, startPart } from '../../src/paying/startAndSettle.ts';
 import { systemClock } from '../../src/platform/clock.ts';
+import { anInstance } from '../support/anInstance.ts';
 import {
   aRun,
   hastyClock,
@@ -586,6 +588,15 @@ describe('old keys', () => {
     await world.consumer({ provider }).pay(batch);
     expect(calls.charge).toEqual([]);
     expect((await world.stored(shard, ids))[0]).toMatchObject({ status: 'pending', attempts: 0 });
+  });
+
+  test('a process whose clock is behind goes by the time of the message: it does not send a key that is too old', async () => {
+    const { batch } = await world.claimedBatch(1, { payment: oldKey(content) });
+    const behind = { ...hastyClock, now: () => hastyClock.now() - 2 * hour };
+    const { provider, calls } = watchedProvider(world.provider);
+    const { pay } = world.consumer({ provider, instance: anInstance({ name: 'host-b', clock: behind }) });
+    await pay(batch, () => true, Date.now());
+    expect(calls).toEqual({ charge: [], find: [batch.commands[0]?.invoiceId] });
   });
 
   test('a key of 22 h is sent', async () => {

@@ -4,6 +4,7 @@ import { formatVersion, NewerVersion } from '../../src/documents/storedDocuments
 import {
   BatchRefused,
   commandFor,
+  datedByMessage,
   newPaymentBatch,
   type PaymentBatch,
   parseBatch,
@@ -36,6 +37,31 @@ describe('the version of a batch', () => {
   test('is absent if all keys are older: those releases go on with them, and refuse unknown fields', () => {
     const keys = ['batchId', 'commands', 'runId', 'shard'];
     expect(Object.keys(batchOf({ payment: older })).toSorted()).toEqual(keys);
+  });
+});
+
+describe('datedByMessage', () => {
+  const sentAt = Date.parse('2026-05-01T12:00:00.000Z');
+  const keysOf = (changed: PaymentBatch) => changed.commands.map(({ payment }) => payment.keyCreatedAt);
+  const withKey = (keyCreatedAt: string) => ({
+    ...batch,
+    commands: batch.commands.map((command) => ({
+      ...command,
+      payment: { ...command.payment, keyCreatedAt },
+    })),
+  });
+
+  test('a key that a clock ahead of time has dated is as old as its message', () => {
+    expect(keysOf(datedByMessage(withKey('2026-05-01T14:00:00.000Z'), sentAt))).toEqual(
+      batch.commands.map(() => '2026-05-01T12:00:00.000Z'),
+    );
+  });
+
+  test('an older key keeps its age, and so does each one if the time of the message is not known', () => {
+    const older = withKey('2026-05-01T11:59:59.000Z');
+    expect(datedByMessage(older, sentAt)).toEqual(older);
+    const ahead = withKey('2026-05-01T14:00:00.000Z');
+    expect(datedByMessage(ahead, undefined)).toEqual(ahead);
   });
 });
 

@@ -29,6 +29,7 @@ export function takeCommand(parts: ConsumerParts, host: Host, message: BusMessag
   const { machine, app } = host;
   const { commands } = world.queues;
   const { deliveryCount, messageId, text } = message;
+  const enqueuedTimeUtc = new Date(message.sentAt).toISOString();
   const startedAt = machine.clock.monotonic();
   let over = false;
   const ask = (name: string, effect: () => unknown) =>
@@ -42,7 +43,7 @@ export function takeCommand(parts: ConsumerParts, host: Host, message: BusMessag
   machine.later(1 + parts.random.between(0, 20), () => {
     host.run(
       'command',
-      () => app.executePayments(JSON.parse(text), { lockToken, deliveryCount, messageId }),
+      () => app.executePayments(JSON.parse(text), { lockToken, deliveryCount, messageId, enqueuedTimeUtc }),
       (_, failed) => {
         over = true;
         void ask(failed ? 'abandon' : 'complete', () =>

@@ -91,7 +91,7 @@ export const sabotages: readonly Sabotage[] = [
     edits: [
       {
         file: 'src/paying/payBatch.ts',
-        from: 'held.length === 0 ? undefined : invoices.giveBack({ shard, starting, held }),',
+        from: 'held.length === 0 ? undefined : invoices.giveBack({ shard, starting: of.starting, held }),',
         to: 'held.length >= 0 ? undefined : invoices.giveBack({ shard, starting, held }),',
       },
     ],

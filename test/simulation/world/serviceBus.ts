@@ -9,6 +9,8 @@ export interface BusMessage {
   readonly messageId: string;
   /** JSON, as it was sent. */
   readonly text: string;
+  /** When it was sent, by the broker's clock. */
+  readonly sentAt: number;
   deliveryCount: number;
   /** Of its present delivery; undefined while nobody has it. */
   lock: { token: string; until: number } | undefined;
@@ -105,7 +107,15 @@ export function serviceBusQueue(
   return queue;
 
   function enqueue(messageId: string, text: string, delayMs: number): void {
-    const message: BusMessage = { sequence: sequence++, messageId, text, deliveryCount: 0, lock: undefined };
+    const sentAt = timeline.now + delayMs;
+    const message: BusMessage = {
+      sequence: sequence++,
+      messageId,
+      text,
+      sentAt,
+      deliveryCount: 0,
+      lock: undefined,
+    };
     messages.set(message.sequence, message);
     appear(message, delayMs);
   }
