@@ -33,7 +33,7 @@ export function providerOf(
       const cancel = machine.later(timeoutMs, () =>
         resolve({ kind: 'unknown', message: 'no answer in time' }),
       );
-      network.call(machine, 'provider', name, run).then(
+      network.call(machine, 'provider', name, refusedOnce(run)).then(
         (answer) => {
           cancel();
           resolve(answer);
@@ -63,6 +63,20 @@ export function providerOf(
     if (!(answer instanceof CallFailed)) return answer;
     if (answer.reason !== 'denied') return { kind: 'unknown', message: answer.message };
     return { kind: 'transient', code: 'connection', message: 'nothing was sent, or the key was refused' };
+  }
+
+  /**
+   * A copy of a request that was refused is refused, too. What repeats requests on their way does so because no answer comes,
+   * and this one had its answer.
+   */
+  function refusedOnce<T extends { kind: string }>(run: () => T): () => T {
+    let refusal: T | undefined;
+    return () => {
+      if (refusal !== undefined) return refusal;
+      const answer = run();
+      if (answer.kind === 'rateLimited') refusal = answer;
+      return answer;
+    };
   }
 
   return {
