@@ -61,7 +61,9 @@ export function createCallChecks({ report, now, pause, mayFreeze, invoice, rate 
 
     wrote(after: InvoiceDocument, before: InvoiceDocument | undefined): void {
       const was = before?.claim?.batchId;
-      if (after.status === 'parked') suspects.clear(after.id);
+      // A person decides about what is parked. A new key: a delivery that called has lived to settle its answer.
+      const newKey = before !== undefined && after.payment.keyNumber > before.payment.keyNumber;
+      if (after.status === 'parked' || newKey) suspects.clear(after.id);
       if (was !== undefined && was !== after.claim?.batchId) claimsOver.set(`${after.id} ${was}`, now());
     },
 

@@ -26,7 +26,7 @@ export function createSuspects() {
     isSuspect: (invoiceId: string): boolean =>
       [...(calling.get(invoiceId) ?? [])].some(({ alive }) => !alive),
 
-    /** A person decides. */
+    /** A person decides, or a delivery has settled an answer. */
     clear: (invoiceId: string): boolean => calling.delete(invoiceId),
   };
 }
