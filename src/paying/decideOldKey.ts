@@ -1,4 +1,4 @@
-import { type PaymentState, unusedKey } from '../invoice/invoice.ts';
+import { keyStartedOver, type PaymentState, unusedKey } from '../invoice/invoice.ts';
 
 /** What is known under a key that is too old to be sent: the provider was asked, and finds no payment. */
 export type NoPaymentFound =
@@ -20,8 +20,8 @@ export interface OldKeyDecision {
  *
  * If a call may have charged, one look-up that finds nothing proves nothing: the call may have been made a moment before,
  * and the search lags. Finding none again `noneFoundMs` later does: the key was too old to be sent ever since, and the list
- * of the customer's payments does not lag (https://docs.stripe.com/search#data-freshness). The key then starts over under
- * the same name, so a provider that still remembers it repeats its first answer.
+ * of the customer's payments does not lag (https://docs.stripe.com/search#data-freshness). The key then starts over with the
+ * same name and parameters, so a provider that still remembers it repeats its first answer.
  */
 export function decideOldKey(
   payment: PaymentState,
@@ -32,9 +32,15 @@ export function decideOldKey(
   const { noneFoundAt = new Date(now).toISOString() } = payment;
   const provenAt = Date.parse(noneFoundAt) + noneFoundMs;
   if (found.kind === 'unused')
-    return startOver('the key grew too old before it could be used; it is as good as new');
+    return startOver(
+      'the key grew too old before it could be used; it is as good as new',
+      unusedKey(payment),
+    );
   if (now >= provenAt)
-    return startOver('the provider has found no payment twice, an hour apart: nothing was charged');
+    return startOver(
+      'the provider has found no payment twice, an hour apart: nothing was charged',
+      keyStartedOver(payment),
+    );
   return {
     why: 'unknown',
     at: provenAt,
@@ -42,7 +48,7 @@ export function decideOldKey(
     payment: { ...payment, noneFoundAt },
   };
 
-  function startOver(reason: string): OldKeyDecision {
-    return { why: 'transient', at: now, reason, payment: unusedKey(payment) };
+  function startOver(reason: string, state: PaymentState): OldKeyDecision {
+    return { why: 'transient', at: now, reason, payment: state };
   }
 }

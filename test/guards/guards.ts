@@ -176,6 +176,14 @@ export const guards: readonly Guard[] = [
     caughtBy: 'a key that expires right after a charge whose answer was lost',
   },
   {
+    name: 'what a key stands for, kept when it starts over',
+    file: 'src/paying/decideOldKey.ts',
+    from: 'keyStartedOver(payment),',
+    to: 'unusedKey(payment),',
+    tests: 'test/paying/decideSettlement.test.ts',
+    caughtBy: 'a key that starts over after two look-ups stands for the same charge',
+  },
+  {
     name: 'age of a key, kept when it is claimed again',
     file: 'src/paying/paymentBatch.ts',
     from: 'keyCreatedAt: payment.keyCreatedAt ?? at }',

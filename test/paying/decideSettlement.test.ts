@@ -151,8 +151,37 @@ describe('decideSettlement', () => {
     const asked = { ...key, ...first.payment };
     expect(settledAfter(3_599_999, asked)).toMatchObject({ at: first.at, payment: asked });
     const second = settledAfter(3_600_000, asked);
-    expect(second.payment).toEqual({ keyNumber: 2, declines: 1, deferrals: 9 });
+    expect(second.payment).toEqual({
+      keyNumber: 2,
+      declines: 1,
+      deferrals: 9,
+      paramsHash: expect.any(String),
+    });
     expect(second.attempts).toBe(maxAttempts - 1);
+  });
+
+  test('a key that starts over after two look-ups stands for the same charge; an unused one does not', () => {
+    const standsFor = { paramsHash: 'hash', method: { id: 'pm_1', from: 'customer' as const } };
+    const key = {
+      keyNumber: 1,
+      declines: 0,
+      deferrals: 0,
+      keyCreatedAt: '2025-12-31T12:00:00.000Z',
+      ...standsFor,
+    };
+    const startedOver = (kind: 'noneFound' | 'unused', payment: PaymentCommand['payment']) => {
+      const settled = decideSettlement(command({ payment }), { kind }, policy, now);
+      return settled.kind === 'retry' ? settled.payment : undefined;
+    };
+    const asked = { ...key, noneFoundAt: new Date(now - 3_600_000).toISOString() };
+    // The provider may remember the key with this method, and refuses it with another.
+    expect(startedOver('noneFound', asked)).toEqual({
+      keyNumber: 1,
+      declines: 0,
+      deferrals: 0,
+      ...standsFor,
+    });
+    expect(startedOver('unused', key)).toEqual({ keyNumber: 1, declines: 0, deferrals: 0 });
   });
 
   test.each<[string, CommandOutcome, string | undefined]>([
