@@ -117,6 +117,8 @@ export function createWorld(
         await effects.recordMessage(id, done);
       },
     } satisfies Effects,
+    /** The work items whose effects are recorded. */
+    doneItems: (): readonly WorkItem[] => effects.all().map(({ item }) => item),
     /** When it was recorded that a notification was taken, by its id. */
     announcedAt,
     poison: memoryPoison(),
