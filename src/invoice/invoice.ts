@@ -109,15 +109,6 @@ export function unusedKey(payment: PaymentState): PaymentState {
   return method?.from === 'retry' ? { ...state, method } : state;
 }
 
-/**
- * The state with the age of the key at nothing. It goes on standing for the same charge, by the same method: the provider may
- * have been asked under it, and refuses a key that it remembers with other parameters.
- */
-export function keyStartedOver(payment: PaymentState): PaymentState {
-  const { keyCreatedAt: _, ...state } = known(payment);
-  return state;
-}
-
 const timelineEntrySchema = z.object({ at: z.string(), what: z.string(), by: z.string() }).catchall(z.json());
 export type TimelineEntry = z.infer<typeof timelineEntrySchema>;
 

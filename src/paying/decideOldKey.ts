@@ -1,4 +1,4 @@
-import { keyStartedOver, type PaymentState, unusedKey } from '../invoice/invoice.ts';
+import { known, type PaymentState, unusedKey } from '../invoice/invoice.ts';
 
 /** What is known under a key that is too old to be sent: the provider was asked, and finds no payment. */
 export type NoPaymentFound =
@@ -51,4 +51,13 @@ export function decideOldKey(
   function startOver(reason: string, state: PaymentState): OldKeyDecision {
     return { why: 'transient', at: now, reason, payment: state };
   }
+}
+
+/**
+ * The state with the age of the key at nothing. It goes on standing for the same charge, by the same method: the provider may
+ * have been asked under it, and refuses a key that it remembers with other parameters.
+ */
+function keyStartedOver(payment: PaymentState): PaymentState {
+  const { keyCreatedAt: _, ...state } = known(payment);
+  return state;
 }
