@@ -3,6 +3,7 @@
  * this file, because what a seed means changes with what plans are made of.
  */
 import { readFileSync } from 'node:fs';
+import type { Invariant } from '../invariants/violation.ts';
 import type { Plan } from '../plan/plan.ts';
 
 export const regressions: readonly { name: string; found: string }[] = [
@@ -80,6 +81,29 @@ export const regressions: readonly { name: string; found: string }[] = [
     name: 'copies-at-hand-together',
     found:
       'Queue Storage answers too late for 35 minutes, and every copy at hand is sent again once one send fails',
+  },
+];
+
+/** Those that run for many seconds (`npm run test:long`). With its guard switched off, each must be noticed again. */
+export const longRegressions: readonly {
+  name: string;
+  found: string;
+  /** The name of the guard in test/guards. */
+  guard: string;
+  /** What is violated without it. */
+  invariant: Invariant;
+}[] = [
+  {
+    name: 'key-behind-a-slow-clock',
+    found: 'a clock that is set back makes a key look young that the provider has forgotten: a second charge',
+    guard: 'age of a key where the clock of who calls is behind: the time of the message',
+    invariant: 'charged once',
+  },
+  {
+    name: 'key-starts-over-with-another-method',
+    found: 'a key that is a day old starts over with the new default method of its customer, and is refused',
+    guard: 'what a key stands for, kept when it starts over',
+    invariant: 'key and parameters',
   },
 ];
 
