@@ -6,15 +6,19 @@ export interface MemoryEffects extends Effects {
   all(): { item: WorkItem; effect: RecordedEffect }[];
 }
 
+/** Names the effect of a work item among those of all. */
+export function effectKey(item: Pick<WorkItem, 'resourceId' | 'stage' | 'occasion'>): string {
+  return JSON.stringify([item.resourceId, effectName(item)]);
+}
+
 /** Effects in memory. */
 export function memoryEffects(): MemoryEffects {
   const ofItems = new Map<string, { item: WorkItem; effect: RecordedEffect }>();
   const ofMessages = new Map<string, readonly { item: WorkItem; effect: RecordedEffect }[]>();
-  const keyOf = (item: WorkItem) => JSON.stringify([item.resourceId, effectName(item)]);
   return {
-    has: async (item) => ofItems.has(keyOf(item)),
+    has: async (item) => ofItems.has(effectKey(item)),
     async record(item, effect) {
-      if (!ofItems.has(keyOf(item))) ofItems.set(keyOf(item), { item, effect });
+      if (!ofItems.has(effectKey(item))) ofItems.set(effectKey(item), { item, effect });
     },
     hasMessage: async (messageId) => ofMessages.has(messageId),
     async recordMessage(messageId, done) {

@@ -4,7 +4,8 @@ import { maxAttempts } from '../../../src/invoice/maxAttempts.ts';
 import { workItemLockKey } from '../../../src/locking/index.ts';
 import { inForce, type Pause, pausedWithinMs } from '../../../src/pacing/pause.ts';
 import { messageLockMs } from '../../../src/paying/messageLock.ts';
-import { effectName, type WorkItem } from '../../../src/workItems/workItem.ts';
+import type { WorkItem } from '../../../src/workItems/workItem.ts';
+import { effectKey } from '../../memory/memoryEffects.ts';
 import type { Machine } from '../engine/machine.ts';
 import { type Activity, activity } from '../fleet/activity.ts';
 import type { TrustedUntil } from '../world/locks.ts';
@@ -119,7 +120,7 @@ export function createCallChecks({ report, now, pause, mayFreeze, invoice, rate 
     /** The effect of a work item is going to be recorded. */
     recording(machine: Machine, item: WorkItem, trustedUntil: TrustedUntil): void {
       const { resourceId, stage } = item;
-      doneBefore(machine, nameOf(item));
+      doneBefore(machine, effectKey(item));
       if (withoutLease.has(stage)) return;
       // The lease may have been lost while the stage ran: what it did is recorded all the same.
       if (trustedUntil(workItemLockKey(resourceId, stage)) === undefined)
@@ -131,7 +132,7 @@ export function createCallChecks({ report, now, pause, mayFreeze, invoice, rate 
     },
 
     recorded(item: WorkItem): void {
-      note(nameOf(item));
+      note(effectKey(item));
     },
 
     recordedMessage: note,
@@ -186,10 +187,6 @@ export function createCallChecks({ report, now, pause, mayFreeze, invoice, rate 
     others.set(invoiceId, claim.batchId);
     return () => others.delete(invoiceId);
   }
-}
-
-function nameOf(item: WorkItem): string {
-  return JSON.stringify([item.resourceId, effectName(item)]);
 }
 
 /** Until when the lock of a message may be trusted that was taken or renewed at `since`, on the same clock. */

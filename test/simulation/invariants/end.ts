@@ -5,8 +5,9 @@ import type { Reversals } from '../../../src/invoice/reversals.ts';
 import type { Summary } from '../../../src/ops/summary.ts';
 import type { OutboxEntry } from '../../../src/outbox/outboxMessage.ts';
 import { metricPrefix } from '../../../src/platform/appMetrics.ts';
-import { effectName, itemsOf, type WorkItem, workItemSchema } from '../../../src/workItems/workItem.ts';
+import { itemsOf, type WorkItem, workItemSchema } from '../../../src/workItems/workItem.ts';
 import type { StoredDocument } from '../../memory/memoryDocuments.ts';
+import { effectKey } from '../../memory/memoryEffects.ts';
 import { holdsMoney } from '../world/ledger.ts';
 import type { World } from '../world/world.ts';
 import type { InvoiceDocument } from './steps.ts';
@@ -179,18 +180,14 @@ function checkMessages({ world, messages, newer }: EndState, report: Report): vo
   const kept = commands.messages().length + workItems.messages().length + poison.messages().length;
   if (kept > 0) report('nothing lost', `${kept} messages are left in the queues`);
   // A copy of what is done by now is no loss: a queue that takes copies and confirms none has many of them.
-  const done = new Set(world.doneItems().map(nameOf));
+  const done = new Set(world.doneItems().map(effectKey));
   for (const text of world.lost)
-    if (!workItemsOf(text).every((item) => item !== undefined && done.has(nameOf(item))))
+    if (!workItemsOf(text).every((item) => item !== undefined && done.has(effectKey(item))))
       report('nothing lost', `given up for good: ${text}`);
   for (const { id, reason } of commands.deadLetters)
     report('nothing lost', `${id} is a dead letter: ${reason}`);
   for (const { id, reason } of world.poison.all().filter(({ status }) => status === 'poison'))
     report('nothing lost', `${id} is poison: ${reason}`);
-}
-
-function nameOf(item: WorkItem): string {
-  return JSON.stringify([item.resourceId, effectName(item)]);
 }
 
 /** The work items of a message; undefined for what is none. */

@@ -5,7 +5,7 @@ import type { Head, HeadBoard } from '../../../src/pacing/headBoard.ts';
 import type { RunRecord } from '../../../src/runs/runRecord.ts';
 import type { RunStore } from '../../../src/runs/runStore.ts';
 import type { PoisonItem, PoisonStore } from '../../../src/workItems/poison.ts';
-import { effectName, type WorkItem } from '../../../src/workItems/workItem.ts';
+import { effectKey } from '../../memory/memoryEffects.ts';
 
 export interface MemoryRuns extends RunStore {
   all(): readonly RunRecord[];
@@ -70,7 +70,6 @@ export function memoryPoison(): MemoryPoison {
   const failures = new Map<string, string>();
   const records = new Map<string, PoisonItem>();
   let writes = 0;
-  const keyOf = (item: WorkItem) => JSON.stringify([item.resourceId, effectName(item)]);
   const isUnchanged = ({ id, _etag }: PoisonItem) => {
     const stored = records.get(id);
     return stored?.status === 'poison' && stored._etag === _etag;
@@ -78,9 +77,9 @@ export function memoryPoison(): MemoryPoison {
   return {
     all: () => [...records.values()],
     async keepFailure(item, { error }) {
-      failures.set(keyOf(item), error);
+      failures.set(effectKey(item), error);
     },
-    lastFailure: async (item) => failures.get(keyOf(item)),
+    lastFailure: async (item) => failures.get(effectKey(item)),
     async create(record) {
       if (!records.has(record.id)) records.set(record.id, { ...record, _etag: `${++writes}` });
     },
