@@ -22,8 +22,13 @@ export interface EarlierCalls {
 
 export interface ToStart {
   invoiceId: string;
+  /** Since when its key is in use (ISO 8601), which the claim may have written too late. Absent: as the claim has it. */
+  keyCreatedAt?: string;
   earlier?: EarlierCalls;
 }
+
+/** An invoice that another delivery has begun to call. */
+export type CalledBefore = Required<Pick<ToStart, 'invoiceId' | 'earlier'>>;
 
 export interface Starting {
   batchId: string;
@@ -33,13 +38,24 @@ export interface Starting {
   staleAt: string;
 }
 
-/** Starts the calls of an invoice that nobody has called under this claim. */
-export function start(invoiceId: string, { batchId, startId, staleAt }: Starting): Patch {
+/**
+ * Starts the calls of an invoice that nobody has called under this claim. The age of its key is stored before they are made:
+ * nothing may be written of their end.
+ */
+export function start(
+  { invoiceId, keyCreatedAt }: Omit<ToStart, 'earlier'>,
+  { batchId, startId, staleAt }: Starting,
+): Patch {
   return {
     kind: 'patch',
     id: invoiceId,
     where: [...claimedBy(batchId), { path: 'claim.phase', is: '=', value: 'claimed' }],
-    set: { 'claim.phase': 'calling', 'claim.startedBy': startId, actionableAt: staleAt },
+    set: {
+      'claim.phase': 'calling',
+      'claim.startedBy': startId,
+      actionableAt: staleAt,
+      ...(keyCreatedAt === undefined ? {} : { 'payment.keyCreatedAt': keyCreatedAt }),
+    },
   };
 }
 

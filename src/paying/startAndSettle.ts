@@ -63,9 +63,9 @@ export function attemptOf({ commands, earlier }: Part): number {
 }
 
 /** What the store has to know of one command of a part. */
-function toStart({ earlier }: Part, { invoiceId }: PaymentCommand): ToStart {
+function toStart({ earlier }: Part, { invoiceId, payment: { keyCreatedAt } }: PaymentCommand): ToStart {
   const before = earlier.get(invoiceId);
-  return { invoiceId, ...(before === undefined ? {} : { earlier: before }) };
+  return { invoiceId, keyCreatedAt, ...(before === undefined ? {} : { earlier: before }) };
 }
 
 /** What is written of commands that have ended: settled, or given back. Pure. */

@@ -160,6 +160,14 @@ export const guards: readonly Guard[] = [
     caughtBy: 'a key that a clock ahead of time has dated is as old as its message',
   },
   {
+    name: 'age of a key, stored before the first call',
+    file: 'src/invoice/callStart.ts',
+    from: "...(keyCreatedAt === undefined ? {} : { 'payment.keyCreatedAt': keyCreatedAt }),",
+    to: '',
+    tests: payTests,
+    caughtBy: 'the age of a key, as its message tells it, is stored before the first call',
+  },
+  {
     name: 'age of a key, under everything that can happen',
     file: 'src/paying/chargeUnderKey.ts',
     from: 'if (isTooOld(payment.keyCreatedAt, now)) {',

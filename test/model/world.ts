@@ -159,7 +159,10 @@ export class World {
     const staleAt = new Date(this.now + claimStaleMs).toISOString();
     const starting = { batchId: batch.batchId, startId: `start-${this.#ids++}`, staleAt };
     const toPay = batch.commands.flatMap((command) => {
-      const { invoiceId } = command;
+      const {
+        invoiceId,
+        payment: { keyCreatedAt },
+      } = command;
       const claim = this.#heldBy(batch, invoiceId) ? this.invoices.get(invoiceId)?.claim : undefined;
       if (claim === undefined) return [];
       const earlier = earlierCalls(claim);
@@ -167,7 +170,7 @@ export class World {
       if ((earlier?.attempt ?? 0) >= maxAttempts) return [];
       this.#patch(
         earlier === undefined
-          ? start(invoiceId, starting)
+          ? start({ invoiceId, keyCreatedAt }, starting)
           : startAgain(invoiceId, earlier, { ...starting, at, by: 'host' }),
       );
       return [repeated(command, earlier)];

@@ -7,7 +7,7 @@ import { companyOf } from '../../src/invoice/isolation.ts';
 import { maxAttempts } from '../../src/invoice/maxAttempts.ts';
 import { BatchUnfinished } from '../../src/paying/batchResult.ts';
 import { createPayBatch } from '../../src/paying/payBatch.ts';
-import { type PaymentBatch, paymentBatchSchema } from '../../src/paying/paymentBatch.ts';
+import { datedByMessage, type PaymentBatch, paymentBatchSchema } from '../../src/paying/paymentBatch.ts';
 import type { ChargeOutcome } from '../../src/paying/paymentProvider.ts';
 import { firstPart, startPart } from '../../src/paying/startAndSettle.ts';
 import { systemClock } from '../../src/platform/clock.ts';
@@ -597,6 +597,20 @@ describe('old keys', () => {
     const { pay } = world.consumer({ provider, instance: anInstance({ name: 'host-b', clock: behind }) });
     await pay(batch, () => true, Date.now());
     expect(calls).toEqual({ charge: [], find: [batch.commands[0]?.invoiceId] });
+  });
+
+  test('the age of a key, as its message tells it, is stored before the first call', async () => {
+    const { batch, shard, ids } = await world.claimedBatch(1);
+    const sentAt = Date.now() - hour;
+    const stored: unknown[] = [];
+    const { provider } = watchedProvider(world.provider, {
+      async charge(request) {
+        stored.push(...(await world.stored(shard, ids)).map(({ payment }) => payment.keyCreatedAt));
+        return world.provider.charge(request);
+      },
+    });
+    await world.consumer({ provider }).pay(datedByMessage(batch, sentAt), () => true, sentAt);
+    expect(stored).toEqual([new Date(sentAt).toISOString()]);
   });
 
   test('a key of 22 h is sent', async () => {

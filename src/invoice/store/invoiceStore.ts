@@ -7,7 +7,7 @@
 import type { Page } from '../../documents/pages.ts';
 import type { Fence, Tally } from '../../locking/fence.ts';
 import type { OutboxMessage } from '../../outbox/outboxMessage.ts';
-import type { Starting, ToStart } from '../callStart.ts';
+import type { CalledBefore, Starting, ToStart } from '../callStart.ts';
 import type { Backlog, InvoiceFigures } from '../figures/figures.ts';
 import type { DayFigure } from '../figures/readFigures.ts';
 import type { Recounted } from '../figures/recountShard.ts';
@@ -135,7 +135,7 @@ export interface Started {
   /** Those that are marked as being called by this start. */
   held: readonly ToStart[];
   /** Another delivery of the batch has begun to call, or to call again. They are not marked. */
-  calledBefore: readonly Required<ToStart>[];
+  calledBefore: readonly CalledBefore[];
   dropped: Readonly<Record<Exclude<Standing, 'held'>, number>>;
   starting: Starting;
 }

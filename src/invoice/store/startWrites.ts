@@ -4,7 +4,15 @@ import { NoClearAnswer, StoreAway } from '../../documents/storeAway.ts';
 import { readableDocuments } from '../../documents/storedDocuments.ts';
 import { type ConditionalWrite, patience, writeUntilClear } from '../../documents/writeUntilClear.ts';
 import type { Clock } from '../../platform/clock.ts';
-import { earlierCalls, giveBack, isStartedAs, start, startAgain, type ToStart } from '../callStart.ts';
+import {
+  type CalledBefore,
+  earlierCalls,
+  giveBack,
+  isStartedAs,
+  start,
+  startAgain,
+  type ToStart,
+} from '../callStart.ts';
 import { type Invoice, invoiceSchema } from '../invoice.ts';
 import { standing } from '../invoiceChange.ts';
 import type { InvoiceStore } from './invoiceStore.ts';
@@ -21,16 +29,16 @@ export function startWrites(store: {
       const staleAt = new Date(now + staleAfterMs).toISOString();
       const starting = { batchId, startId: randomUUID(), staleAt };
       const dropped = { settled: 0, staleClaim: 0, missing: 0 };
-      const calledBefore: Required<ToStart>[] = [];
+      const calledBefore: CalledBefore[] = [];
       let mayStand = false;
       const starts: ConditionalWrite<ToStart, readonly Invoice[]> = {
         partition: shard,
         items: invoices,
         plan: (items) =>
-          items.map(({ invoiceId, earlier }) =>
-            earlier === undefined
-              ? start(invoiceId, starting)
-              : startAgain(invoiceId, earlier, { ...starting, at, by }),
+          items.map((item) =>
+            item.earlier === undefined
+              ? start(item, starting)
+              : startAgain(item.invoiceId, item.earlier, { ...starting, at, by }),
           ),
         reread: (items) => read(shard, items),
         isApplied: (stored) => stored.some(({ claim }) => claim?.startedBy === starting.startId),

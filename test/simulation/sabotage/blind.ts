@@ -46,6 +46,8 @@ export const outOfSight: Readonly<Record<string, string>> = {
   'what a key stands for, kept when it starts over': keyInUseLate,
   'age of a key where the clock of who calls is behind: the time of the message': dayOfSilence,
   'age of a key where the clock of who claims is ahead: the time of the message': dayOfSilence,
+  'age of a key, stored before the first call':
+    'only a store that is away for the whole day after a call, and a clock that is ahead by more than an hour, lead there: kept/key-dated-by-a-fast-clock.json does',
   'a search that finds nothing while it may lag':
     'a look-up that finds nothing only says so in the timeline, and the list of the customer does not lag',
   'the payment that an invoice waits for, and no other':

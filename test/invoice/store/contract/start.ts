@@ -26,6 +26,17 @@ export function startContract({ world, worldWithClaimed, known, canFail }: Invoi
       );
     });
 
+    test('stores since when a key is in use, if it is told', async () => {
+      const { ids, startAgain, read } = await worldWithClaimed(2);
+      const before = await read(...ids);
+      const keyCreatedAt = '2026-01-01T11:00:00.000Z';
+      await startAgain('b1', [{ invoiceId: 'inv-0', keyCreatedAt }, { invoiceId: 'inv-1' }]);
+      expect((await read(...ids)).map(({ payment }) => payment)).toEqual([
+        { ...before[0]?.payment, keyCreatedAt },
+        before[1]?.payment,
+      ]);
+    });
+
     test(
       'drops what the batch has no claim on any more, and starts the rest',
       known('conditions', async () => {
