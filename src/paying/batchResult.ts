@@ -17,11 +17,11 @@ export class BatchUnfinished extends Error {
 }
 
 /**
- * Pays one batch. Once `mayCall` says no, no further call begins; calls under way are settled. `sentAt`: when the broker sent
- * the message, in milliseconds since the epoch, for a process whose clock is behind.
+ * Pays one batch. Once `mayCall` says no, no further call begins; calls under way are settled. `serviceTime`: what the clock
+ * of Service Bus has shown at least, in milliseconds since the epoch, for a process whose own is behind.
  */
 export type PayBatch = (
   batch: PaymentBatch,
   mayCall?: () => boolean,
-  sentAt?: number,
+  serviceTime?: () => number,
 ) => Promise<BatchResult>;

@@ -77,6 +77,7 @@ export function createExecutePayments(
     using lock =
       lockToken === undefined ? undefined : keepMessageLock(() => messages.renew(lockToken), instance);
     const mayCall = () => signal?.aborted !== true && lock?.held() !== false;
+    const serviceTime = () => Math.max(sentAt ?? 0, lock?.serviceTime() ?? 0);
     try {
       const batch = datedByMessage(parseBatch(message), sentAt);
       return await inSpan(
@@ -84,7 +85,7 @@ export function createExecutePayments(
         { attributes: { ...attributesOf(batch), deliveryCount }, parent: traceparent },
         async () => {
           await lock?.asked();
-          return payBatch(batch, mayCall, sentAt);
+          return payBatch(batch, mayCall, serviceTime);
         },
         ({ settled }) => ({ attributes: { 'batch.paid': settled.paid } }),
       );

@@ -14,8 +14,11 @@ const retryMs = 5_000;
 /** How long work waits for the first answer at most, in milliseconds. */
 const firstAnswerMs = 2_000;
 
-/** `lost`: the lock has expired, or the message is gone. Its next receiver works on it. */
-export type LockRenewal = 'renewed' | 'lost';
+export type LockRenewal =
+  /** Until when, by the clock of the service: milliseconds since the epoch. */
+  | { kind: 'renewed'; until: number }
+  /** The lock has expired, or the message is gone. Its next receiver works on it. */
+  | { kind: 'lost' };
 
 /** The lock of a message that a host has handed to a function. */
 export interface MessageLock {
@@ -26,6 +29,8 @@ export interface MessageLock {
   held(): boolean;
   /** Resolves once the service has said whether the lock is held, or has not answered for two seconds. */
   asked(): Promise<void>;
+  /** What the clock of the service has shown at least, in milliseconds since the epoch; 0 before its first answer. */
+  serviceTime(): number;
 }
 
 /**
@@ -41,6 +46,7 @@ export function keepMessageLock(
 ): MessageLock & Disposable {
   const ended = new AbortController();
   let heldUntil = clock.monotonic() + messageLockMs / 2;
+  let serviceTime = 0;
   const answered = Promise.withResolvers<void>();
   void keep().catch(() => {
     // The end of the work cut the sleep short.
@@ -48,6 +54,7 @@ export function keepMessageLock(
   return {
     held: () => clock.monotonic() < heldUntil,
     asked: () => Promise.race([answered.promise, clock.sleep(firstAnswerMs, ended.signal).catch(() => {})]),
+    serviceTime: () => serviceTime,
     [Symbol.dispose]: () => ended.abort(),
   };
 
@@ -56,13 +63,14 @@ export function keepMessageLock(
       if (wait > 0) await clock.sleep(wait, ended.signal);
       const asked = clock.monotonic();
       // Why there was no answer does not matter: without one the lock is not trusted for long.
-      const renewal = await renew().catch(() => 'unclear' as const);
+      const renewal = await renew().catch(() => ({ kind: 'unclear' as const }));
       answered.resolve();
       // The host has completed the message meanwhile: nothing is lost.
       if (ended.signal.aborted) return;
-      switch (renewal) {
+      switch (renewal.kind) {
         case 'renewed':
           heldUntil = asked + messageLockMs;
+          serviceTime = Math.max(serviceTime, renewal.until - messageLockMs);
           wait = renewEveryMs;
           break;
         case 'unclear':

@@ -53,13 +53,13 @@ export function createPayBatch(parts: PayingParts, policy: PayingPolicy): PayBat
   const { claimStaleMs, lingerMs } = policy;
   const quarantine = createQuarantine(clock);
 
-  return async (batch, mayCall = () => true, sentAt = 0) => {
+  return async (batch, mayCall = () => true, serviceTime = () => 0) => {
     if (!mayCall()) throw new BatchUnfinished(`batch ${batch.batchId} was not started`);
     using _busy = backlog.busy();
     const { batchId, shard } = batch;
     const before = clock.monotonic() + policy.callWindowMs;
     const startedAt = clock.now();
-    const now = () => Math.max(clock.now(), sentAt);
+    const now = () => Math.max(clock.now(), serviceTime());
     // By the wall clock too: on a machine that was frozen, the monotonic clock may have stood still (callsOver.ts).
     const isInTime = () => mayCall() && clock.now() - startedAt < policy.callWindowMs;
     const calls = provider.within({ before, mayCall: isInTime });

@@ -39,19 +39,20 @@ export async function deadLetter(
 }
 
 /**
- * Renews the message's lock for the queue's full lock duration from now. `lost`: it has expired, or the message is gone.
+ * Renews the message's lock for the queue's full lock duration from now: `until` when, by the clock of the service
+ * (milliseconds since the epoch). `lost`: it has expired, or the message is gone.
  *
  * @throws ServiceBusError if the service does not answer, or fails in any way other than a lost lock
  */
 export async function renewMessageLock(
   receiver: Pick<ServiceBusReceiver, 'renewMessageLock'>,
   lockToken: string,
-): Promise<'renewed' | 'lost'> {
+): Promise<{ kind: 'renewed'; until: number } | { kind: 'lost' }> {
   try {
-    await receiver.renewMessageLock(held(lockToken));
-    return 'renewed';
+    const until = await receiver.renewMessageLock(held(lockToken));
+    return { kind: 'renewed', until: until.getTime() };
   } catch (error) {
-    if (isServiceBusError(error) && error.code === 'MessageLockLost') return 'lost';
+    if (isServiceBusError(error) && error.code === 'MessageLockLost') return { kind: 'lost' };
     throw error;
   }
 }

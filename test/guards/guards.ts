@@ -146,10 +146,18 @@ export const guards: readonly Guard[] = [
   {
     name: 'age of a key where the clock of who calls is behind: the time of the message',
     file: 'src/paying/payBatch.ts',
-    from: 'const now = () => Math.max(clock.now(), sentAt);',
-    to: 'const now = () => Math.max(clock.now(), sentAt * 0);',
+    from: 'const now = () => Math.max(clock.now(), serviceTime());',
+    to: 'const now = () => Math.max(clock.now(), serviceTime() * 0);',
     tests: payTests,
     caughtBy: 'a process whose clock is behind goes by the time of the message',
+  },
+  {
+    name: 'age of a key where its message has waited: the time at which its lock was renewed',
+    file: 'src/paying/executePayments.ts',
+    from: 'lock?.serviceTime() ?? 0',
+    to: '0',
+    tests: 'test/paying/executePayments.test.ts',
+    caughtBy: 'a message that has waited is as late as the renewal of its lock says',
   },
   {
     name: 'age of a key where the clock of who claims is ahead: the time of the message',

@@ -48,11 +48,13 @@ function reporting() {
 function messages(changes: Partial<HeldMessages> = {}): HeldMessages {
   return {
     deadLetter: async (lockToken, why) => void dead.push([lockToken, why]),
-    renew: async () => 'renewed',
+    renew: async () => renewedUntil(0),
     sendAgain: async (...given) => void sentAgain.push(given),
     ...changes,
   };
 }
+
+const renewedUntil = (until: number): LockRenewal => ({ kind: 'renewed', until });
 
 describe('executePayments', () => {
   test('a batch is paid, whatever else the trigger passes', async () => {
@@ -76,6 +78,16 @@ describe('executePayments', () => {
     const tomorrow = new Date(Date.now() + 24 * hour).toISOString();
     await consume(old, { lockToken: 'token', deliveryCount: 1, enqueuedTimeUtc: tomorrow });
     expect(await world.charges(oldIds)).toEqual([]);
+  });
+
+  test('a message that has waited is as late as the renewal of its lock says', async () => {
+    const { batch, ids } = await world.claimedBatch(1);
+    const { parts, policy } = world.consumer({ instance: reporting() });
+    const held = messages({ renew: async () => renewedUntil(Date.now() + 24 * hour) });
+    const execute = createExecutePayments({ ...parts, messages: held }, policy);
+    const enqueuedTimeUtc = new Date().toISOString();
+    await execute({ message: batch, delivery: { lockToken: 'token', deliveryCount: 1, enqueuedTimeUtc } });
+    expect(await world.charges(ids)).toEqual([]);
   });
 
   test('a time that nobody can read is left out', async () => {
@@ -172,7 +184,7 @@ describe('the lock of the message', () => {
   /** Processes the message as the app does, from its body and lock token alone. Its hasty clock renews often. */
   function work(
     { message, lockToken }: Awaited<ReturnType<typeof received>>,
-    { duringFirstCall, renewals }: { duringFirstCall?: () => Promise<void>; renewals: LockRenewal[] },
+    { duringFirstCall, renewals }: { duringFirstCall?: () => Promise<void>; renewals: LockRenewal['kind'][] },
   ) {
     const receiver = bus.client.createReceiver('commands');
     let first = true;
@@ -187,7 +199,7 @@ describe('the lock of the message', () => {
     const held = messages({
       async renew(token) {
         const renewal = await renewMessageLock(receiver, token);
-        renewals.push(renewal);
+        renewals.push(renewal.kind);
         return renewal;
       },
     });
@@ -200,7 +212,7 @@ describe('the lock of the message', () => {
     const { batch } = await world.claimedBatch(3);
     await bus.client.createSender('commands').sendMessages({ body: batch });
     const delivery = await received();
-    const renewals: LockRenewal[] = [];
+    const renewals: LockRenewal['kind'][] = [];
     const { consumed } = work(delivery, {
       renewals,
       async duringFirstCall() {
@@ -221,7 +233,7 @@ describe('the lock of the message', () => {
   test('when it is lost the work stops: completed calls are settled, the rest is left for the next delivery', async () => {
     const { batch, shard, ids } = await world.claimedBatch(4);
     await bus.client.createSender('commands').sendMessages({ body: batch });
-    const renewals: LockRenewal[] = [];
+    const renewals: LockRenewal['kind'][] = [];
     const { consumed, calls } = work(await received(), {
       renewals,
       async duringFirstCall() {

@@ -595,7 +595,7 @@ describe('old keys', () => {
     const behind = { ...hastyClock, now: () => hastyClock.now() - 2 * hour };
     const { provider, calls } = watchedProvider(world.provider);
     const { pay } = world.consumer({ provider, instance: anInstance({ name: 'host-b', clock: behind }) });
-    await pay(batch, () => true, Date.now());
+    await pay(batch, () => true, Date.now);
     expect(calls).toEqual({ charge: [], find: [batch.commands[0]?.invoiceId] });
   });
 
@@ -609,7 +609,11 @@ describe('old keys', () => {
         return world.provider.charge(request);
       },
     });
-    await world.consumer({ provider }).pay(datedByMessage(batch, sentAt), () => true, sentAt);
+    await world.consumer({ provider }).pay(
+      datedByMessage(batch, sentAt),
+      () => true,
+      () => sentAt,
+    );
     expect(stored).toEqual([new Date(sentAt).toISOString()]);
   });
 

@@ -21,7 +21,7 @@ async function claimAndPay(shard: string) {
   const { parts, policy, handedOn } = world.consumer();
   const messages = {
     deadLetter: async () => {},
-    renew: async () => 'renewed' as const,
+    renew: async () => ({ kind: 'renewed', until: 0 }) as const,
     sendAgain: async () => {},
   };
   const instance = anInstance({ clock: hastyClock });

@@ -53,7 +53,10 @@ test('the lock token alone renews a lock that another connection holds', async (
   const receiver = bus.client.createReceiver('long');
   for (let minute = 0; minute < 8; minute++) {
     bus.clock.advance(45_000);
-    expect(await renewMessageLock(receiver, lockToken)).toBe('renewed');
+    expect(await renewMessageLock(receiver, lockToken)).toEqual({
+      kind: 'renewed',
+      until: bus.clock.now() + 60_000,
+    });
   }
   expect(await bus.stats('long')).toMatchObject({ locked: 1, lockExpiries: 0 });
   await host.completeMessage(message);
@@ -64,10 +67,10 @@ test('renewing a lost lock answers `lost`: the message belongs to its next recei
   const { lockToken } = await heldByHost('lost');
   const receiver = bus.client.createReceiver('lost');
   await bus.setFault({ kind: 'expire-locks', queue: 'lost' });
-  expect(await renewMessageLock(receiver, lockToken)).toBe('lost');
+  expect(await renewMessageLock(receiver, lockToken)).toEqual({ kind: 'lost' });
   const [again] = await bus.connect().createReceiver('lost').receiveMessages(1, { maxWaitTimeInMs: 2_000 });
   expect(again?.lockToken).not.toBe(lockToken);
-  expect(await renewMessageLock(receiver, lockToken)).toBe('lost');
+  expect(await renewMessageLock(receiver, lockToken)).toEqual({ kind: 'lost' });
   expect(await bus.stats('lost')).toMatchObject({ locked: 1, lockExpiries: 1 });
 });
 
@@ -81,7 +84,7 @@ test('renewal rejects if the service refuses for another reason', async () => {
     condition: 'com.microsoft:server-busy',
   });
   await expect(renewMessageLock(receiver, lockToken)).rejects.toMatchObject({ code: 'ServiceBusy' });
-  expect(await renewMessageLock(receiver, lockToken)).toBe('renewed');
+  expect(await renewMessageLock(receiver, lockToken)).toMatchObject({ kind: 'renewed' });
 });
 
 test('a message that is delivered twice is sent again under one id, and under the next one after that', async () => {

@@ -87,6 +87,11 @@ export const regressions: readonly { name: string; found: string }[] = [
     found:
       'a clock that is ahead dates a key, and the store is away until the provider has forgotten it: a second charge',
   },
+  {
+    name: 'message-behind-a-slow-clock',
+    found:
+      'a message waits for two hours, and who takes it has a clock that is as far behind: the provider has forgotten the key, a second charge',
+  },
 ];
 
 /** Those that run for many seconds (`npm run test:long`). With its guard switched off, each must be noticed again. */

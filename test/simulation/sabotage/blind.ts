@@ -48,6 +48,8 @@ export const outOfSight: Readonly<Record<string, string>> = {
   'age of a key where the clock of who claims is ahead: the time of the message': dayOfSilence,
   'age of a key, stored before the first call':
     'only a store that is away for the whole day after a call, and a clock that is ahead by more than an hour, lead there: kept/key-dated-by-a-fast-clock.json does',
+  'age of a key where its message has waited: the time at which its lock was renewed':
+    'only a message that waits for an hour, while a key is a day old and the clock of who takes it is as far behind, leads there: kept/message-behind-a-slow-clock.json does',
   'a search that finds nothing while it may lag':
     'a look-up that finds nothing only says so in the timeline, and the list of the customer does not lag',
   'the payment that an invoice waits for, and no other':

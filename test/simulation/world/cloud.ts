@@ -11,6 +11,7 @@ import {
   storageQueueDestination,
 } from '../../../src/outbox/storageQueueDestination.ts';
 import { accountRecord } from '../../../src/paying/accountRecord.ts';
+import type { LockRenewal } from '../../../src/paying/messageLock.ts';
 import { queues as queueNames, serviceBusQueues } from '../../../src/platform/azureNames.ts';
 import { idOfNext } from '../../../src/platform/serviceBusHeldMessages.ts';
 import type { Settings } from '../../../src/settings/settings.ts';
@@ -125,11 +126,12 @@ export function cloudOf(
           const askedAt = clock.monotonic();
           const { command } = activity() ?? {};
           if (command !== undefined && command.askedAt === undefined) command.askedAt = askedAt;
-          const answer = await bus('renew', () =>
-            commands.renew(token) ? ('renewed' as const) : ('lost' as const),
-          );
+          const answer = await bus('renew', (): LockRenewal => {
+            const until = commands.renew(token);
+            return until === undefined ? { kind: 'lost' } : { kind: 'renewed', until };
+          });
           if (command !== undefined) {
-            command.trustedUntil = answer === 'lost' ? askedAt : messageTrustedUntil(askedAt);
+            command.trustedUntil = answer.kind === 'lost' ? askedAt : messageTrustedUntil(askedAt);
             command.askedAt = null;
           }
           return answer;

@@ -22,7 +22,8 @@ export interface ServiceBusQueue {
   /** Whether the lock was still held: otherwise the message is, or will be, delivered again. */
   complete(token: string): boolean;
   abandon(token: string): boolean;
-  renew(token: string): boolean;
+  /** Until when it is locked now; undefined: the lock was lost. */
+  renew(token: string): number | undefined;
   deadLetter(token: string, reason: string): boolean;
   /** Delivers a copy that duplicate detection did not see. */
   repeat(text: string, delayMs: number): void;
@@ -83,9 +84,9 @@ export function serviceBusQueue(
     },
     renew(token) {
       const message = held(token);
-      if (message?.lock === undefined) return false;
+      if (message?.lock === undefined) return undefined;
       message.lock.until = timeline.now + busLockMs;
-      return true;
+      return message.lock.until;
     },
     deadLetter(token, reason) {
       const message = held(token);
