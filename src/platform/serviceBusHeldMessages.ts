@@ -40,7 +40,7 @@ export async function deadLetter(
 
 /**
  * Renews the message's lock for the queue's full lock duration from now: `until` when, by the clock of the service
- * (milliseconds since the epoch). `lost`: it has expired, or the message is gone.
+ * (milliseconds since the epoch); 0 if it does not say. `lost`: it has expired, or the message is gone.
  *
  * @throws ServiceBusError if the service does not answer, or fails in any way other than a lost lock
  */
@@ -49,8 +49,9 @@ export async function renewMessageLock(
   lockToken: string,
 ): Promise<{ kind: 'renewed'; until: number } | { kind: 'lost' }> {
   try {
-    const until = await receiver.renewMessageLock(held(lockToken));
-    return { kind: 'renewed', until: until.getTime() };
+    const until = (await receiver.renewMessageLock(held(lockToken))).getTime();
+    // The client turns an answer without a time into a date that is none, and no key would be too old by that.
+    return { kind: 'renewed', until: Number.isNaN(until) ? 0 : until };
   } catch (error) {
     if (isServiceBusError(error) && error.code === 'MessageLockLost') return { kind: 'lost' };
     throw error;

@@ -87,6 +87,11 @@ test('renewal rejects if the service refuses for another reason', async () => {
   expect(await renewMessageLock(receiver, lockToken)).toMatchObject({ kind: 'renewed' });
 });
 
+test('a renewal that does not say until when tells no time', async () => {
+  const renewed = { renewMessageLock: async () => new Date(Number.NaN) };
+  expect(await renewMessageLock(renewed, 'token')).toEqual({ kind: 'renewed', until: 0 });
+});
+
 test('a message that is delivered twice is sent again under one id, and under the next one after that', async () => {
   const sendMessages = vi.fn<ServiceBusSender['sendMessages']>(async () => {});
   for (const id of ['a', 'a', idOfNext('a'), 'b']) await sendAgain({ sendMessages }, {}, 0, id);
