@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import type { Clock } from '../platform/clock.ts';
 import type { SendAgain } from './nextTry.ts';
 import { NotNow } from './notNow.ts';
+import { workOf } from './sameWork.ts';
 
 /** How often what is no longer needed is forgotten, in milliseconds. */
 const forgetEveryMs = 1_000;
@@ -13,7 +14,7 @@ const clocksDifferMs = 1_000;
 const earlyMs = 1_000;
 
 /**
- * Sends of one text that may fail within one window: as often as the queue delivers the message at hand. The first window is
+ * Sends of the same work that may fail within one window: as often as the queue delivers the message at hand. The first window is
  * one delay long, and each further one in which sends fail is twice as long as the one before, up to the longest.
  */
 const mostFailures = 5;
@@ -36,8 +37,8 @@ interface Sent {
 }
 
 /**
- * Sends each message again once: while the one that was sent is not visible yet, another copy of the same text is as good as
- * sent. Copies that are at hand together have one send and its outcome.
+ * Sends each message again once: while the one that was sent is not visible yet, another copy is as good as sent. Copies are
+ * of the same work, whatever they tell of earlier tries. Those that are at hand together have one send and its outcome.
  *
  * A send whose answer is lost leaves two copies, since the message at hand comes again. Each copy would be sent again in turn,
  * and a storage queue detects no duplicates, so that copies would multiply for as long as answers are lost. Like this a process
@@ -57,7 +58,7 @@ export function sendOnce(send: SendAgain, clock: Pick<Clock, 'now' | 'monotonic'
 
   return async (message, delayMs) => {
     forget();
-    const name = createHash('sha256').update(JSON.stringify(message)).digest('base64');
+    const name = createHash('sha256').update(workOf(message)).digest('base64');
     for (let before = sent.get(name); before !== undefined; ) {
       await before.answer;
       if (isOnItsWay(before)) return;

@@ -136,6 +136,14 @@ export const guards: readonly Guard[] = [
     caughtBy: 'parameters other than those of the key',
   },
   {
+    name: 'copies of a work item, whatever they tell of earlier tries',
+    file: 'src/workItems/sendOnce.ts',
+    from: 'update(workOf(message))',
+    to: 'update(JSON.stringify(message))',
+    tests: 'test/workItems/sendOnce.test.ts',
+    caughtBy: 'copies of a work item are the same work, whatever they tell of earlier tries',
+  },
+  {
     name: 'age of a key (23 h)',
     file: 'src/paying/chargeUnderKey.ts',
     from: 'if (isTooOld(payment.keyCreatedAt, now)) {',

@@ -40,7 +40,9 @@ async function deliverAll(
   };
   const [comesTwice, storeIsAway, sendIsLost] = [twice, storeFails, sendFails].map(inTurns);
   const clock = virtualClock();
-  const queue: { message: unknown; deliveries: number }[] = [];
+  const queue: { message: unknown; deliveries: number; at: number }[] = [];
+  const put = (message: unknown, deliveries: number, delayMs: number) =>
+    queue.push({ message, deliveries, at: clock.now() + delayMs });
   const poison: unknown[] = [];
   const done: string[] = [];
   const left = new Map(items.map(({ tries }, n) => [`${n}`, [...tries]]));
@@ -76,25 +78,27 @@ async function deliverAll(
     stages: [stage('stamp', false), stage('ring', true)],
     effects,
     locks,
-    async sendAgain(message) {
+    async sendAgain(message, delayMs) {
       if (sendIsLost?.() === true) throw new Error('the queue is away');
-      queue.push({ message, deliveries: 0 });
+      put(message, 0, delayMs);
     },
     poison: { async noteFailure() {} },
     instance: anInstance({ clock }),
   });
 
   const ordered = items.map(({ stage: name }, n) => ({ resourceId: `${n}`, stage: name, input: {} }));
-  for (const message of workItemMessages(ordered)) queue.push({ message, deliveries: 0 });
-  for (let entry = queue.shift(); entry !== undefined; entry = queue.shift()) {
-    const { message } = entry;
+  for (const message of workItemMessages(ordered)) put(message, 0, 0);
+  const next = () => queue.sort((one, other) => one.at - other.at).shift();
+  for (let entry = next(); entry !== undefined; entry = next()) {
+    const { message, at } = entry;
+    await clock.advance(Math.max(0, at - clock.now()));
     const deliveries = entry.deliveries + 1;
     const outcomes = [await work(message).catch(() => 'failed')];
     if (comesTwice?.() === true) outcomes.push(await work(message).catch(() => 'failed'));
     if (outcomes[0] !== 'failed') continue;
-    if (deliveries < maxDeliveries) queue.push({ message, deliveries });
+    if (deliveries < maxDeliveries) put(message, deliveries, 10_000);
     else if (itemsOf(message) === undefined) poison.push(message);
-    else for (const one of itemsOf(message) ?? []) queue.push({ message: one, deliveries: 0 });
+    else for (const one of itemsOf(message) ?? []) put(one, 0, 0);
   }
   const recorded = memory.all().map(({ item }) => item.resourceId);
   return {

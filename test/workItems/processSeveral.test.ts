@@ -244,10 +244,11 @@ describe('one of several work items', () => {
 
 describe('all of several work items', () => {
   test('are sent again together, each time with one more try, and done once they can be', async () => {
-    const { work, done, before, sent } = worker();
+    const { work, done, before, sent, world } = worker();
     const { message, items, ids } = several(3);
     for (const id of ids) before.set(id, fails(new NotNow('away')));
     await work(message);
+    await world.clock.advance(sent[0]?.delayMs ?? 0);
     await work(sent[0]?.message);
     expect(sent.map(({ message: again }) => again)).toEqual(
       [1, 2].map((tries) => ({

@@ -75,6 +75,7 @@ describe('a work item that cannot be done now', () => {
       expect(sent).toEqual([
         { item: { ...item(id), retry: { tries: 1, since } }, delayMs: expect.any(Number) },
       ]);
+      await world.clock.advance(sent[0]?.delayMs ?? 0);
       expect(await work(sent[0]?.item)).toBe('postponed');
       expect(sent[1]?.item.retry).toEqual({ tries: 2, since });
       expect(sent[1]?.delayMs).toBeGreaterThanOrEqual(16_000);

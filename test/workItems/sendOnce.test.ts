@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { formatVersion } from '../../src/documents/storedDocuments.ts';
 import { sendOnce } from '../../src/workItems/sendOnce.ts';
 
 /** A queue that fails as told, and a clock that is moved by hand. */
@@ -44,6 +45,28 @@ test('another message is sent, and so is one without a delay', async () => {
   await send({ a: 3 }, 0);
   expect(sent).toHaveLength(4);
 });
+
+const item = { resourceId: 'inv-1', stage: 'receipt', input: {} };
+const after = (tries: number) => ({ ...item, retry: { tries, since: `2026-01-01T12:00:0${tries}.000Z` } });
+
+test.each([
+  ['a work item', item, after(1), after(2)],
+  ['several work items', several(item, after(1)), several(after(2), item), several(item, item)],
+])('copies of %s are the same work, whatever they tell of earlier tries', async (_, ...copies) => {
+  const { send, sent } = aQueue();
+  for (const copy of copies) await send(copy, 30_000);
+  expect(sent).toHaveLength(1);
+});
+
+test('what a newer release says of its tries is not for this one to judge', async () => {
+  const { send, sent } = aQueue();
+  for (const copy of [after(1), after(2)]) await send({ ...copy, version: formatVersion + 1 }, 30_000);
+  expect(sent).toHaveLength(2);
+});
+
+function several(...items: unknown[]) {
+  return { version: 2, items };
+}
 
 test('a process that was frozen sends it: what it has may be the only copy', async () => {
   const { send, sent, clock } = aQueue();
