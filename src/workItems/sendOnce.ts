@@ -14,8 +14,8 @@ const clocksDifferMs = 1_000;
 const earlyMs = 1_000;
 
 /**
- * Sends of the same work that may fail within one window: as often as the queue delivers the message at hand. The first window is
- * one delay long, and each further one in which sends fail is twice as long as the one before, up to the longest.
+ * Sends of the same work that may fail within one window: as often as the queue delivers the message at hand. The first
+ * window is one delay long, and each further one in which sends fail is twice as long as the one before, up to the longest.
  */
 const mostFailures = 5;
 const shortestWindowMs = 30_000;
