@@ -123,12 +123,6 @@ test('one place runs transactions, and the write loop is the only caller but for
   ]);
 });
 
-test('no file has more than 200 lines, and the composition root is a page', () => {
-  const lines = (text: string) => text.trimEnd().split('\n').length;
-  expect(files.filter(({ text }) => lines(text) > 200).map(({ file }) => file)).toEqual([]);
-  expect(files.filter(({ file, text }) => file === 'app.ts' && lines(text) > 170)).toEqual([]);
-});
-
 test('the key of a lock and the name of a queue are each spelled in one place', () => {
   const spelled = (pattern: RegExp) =>
     files
