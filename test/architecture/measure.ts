@@ -33,7 +33,10 @@ await session.post('Profiler.startPreciseCoverage', { callCount: true, detailed:
 
 const frames = { ofClaim: Number.NaN };
 Error.stackTraceLimit = Number.POSITIVE_INFINITY;
-const batch = Items.prototype.batch;
+const batch = Reflect.get(Items.prototype, 'batch') as (
+  this: Items,
+  ...operations: Parameters<Items['batch']>
+) => ReturnType<Items['batch']>;
 Items.prototype.batch = function measured(...operations) {
   const stack = ownFrames();
   const from = stack.findIndex((frame) => frame.includes('claimBatch'));
@@ -90,7 +93,7 @@ async function refund(id: string): Promise<void> {
   const asked = request(`invoices/${id}/refund`, { reason: 'returned' }, { id });
   const { status } = await app.ops.refundInvoice(asked);
   if (status !== 202) throw new Error(`the refund was answered with ${status}`);
-  expectDone(await app.processWorkItem(await nextWorkItem(app.sweepOutbox)));
+  expectDone(await app.processWorkItem(await nextWorkItem(() => app.sweepOutbox())));
 }
 
 function expectDone(outcome: string): void {

@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { withCircuitBreaker } from '../../src/paying/circuitBreaker.ts';
 import type {
   ChargeOutcome,
@@ -29,14 +29,11 @@ const heldBack = {
   retryAfterMs: 60_000,
 };
 
-// The breaker reads the time from `Date`.
-beforeEach(() => void vi.useFakeTimers({ toFake: ['Date'] }));
-afterEach(() => void vi.useRealTimers());
-
 /** A provider behind a breaker. Tests change its answers and their timing; `calls` counts the calls that got through. */
 function guarded(answers: { charge?: ChargeOutcome | RateLimited; find?: FoundPayment } = {}) {
   const telemetry = recordedTelemetry();
   const clock = virtualClock();
+  const wall = { stepMs: 0 };
   const calls = { charge: 0, find: 0 };
   const given: { charge: ChargeOutcome | RateLimited; find: FoundPayment; ready: Promise<void> } = {
     charge: charged,
@@ -57,11 +54,11 @@ function guarded(answers: { charge?: ChargeOutcome | RateLimited; find?: FoundPa
         return given.find;
       },
     },
-    { clock, telemetry, log() {} },
+    { clock: { ...clock, now: () => clock.now() + wall.stepMs }, telemetry, log() {} },
     policy,
   );
   const call = (kind: 'charge' | 'find') => provider[kind](request);
-  return { call, calls, given, telemetry, clock };
+  return { call, calls, given, telemetry, clock, wall };
 }
 
 /** Calls `times` times in sequence and returns the last answer. */
@@ -129,10 +126,10 @@ test.each<FoundPayment>([
 test.each(['charge', 'find'] as const)(
   'when the open time is over, one %s goes through as a trial and holds the others back until it is answered',
   async (kind) => {
-    const { call, given, since } = await opened();
+    const { call, given, since, clock } = await opened();
     const answer = Promise.withResolvers<void>();
     Object.assign(given, { charge: charged, find: notFound, ready: answer.promise });
-    vi.setSystemTime(Date.now() + policy.openMs);
+    await clock.advance(policy.openMs);
     const trial = call(kind);
     expect(await call('charge')).toMatchObject(heldBack);
     expect(await call('find')).toEqual(heldBack);
@@ -145,13 +142,38 @@ test.each(['charge', 'find'] as const)(
 );
 
 test.each(['charge', 'find'] as const)('a trial %s that fails opens it again', async (kind) => {
-  const { call, given, since } = await opened();
-  vi.setSystemTime(Date.now() + policy.openMs);
+  const { call, given, since, clock } = await opened();
+  await clock.advance(policy.openMs);
   expect(await call(kind)).toEqual({ ...timeOut, outage: true });
   Object.assign(given, { charge: charged, find: notFound });
   expect(await call('charge')).toMatchObject(heldBack);
   expect(await call('find')).toEqual(heldBack);
   expect(since()).toEqual({ charge: 0, find: 0, [kind]: 1 });
+});
+
+test.each([-3_600_000, 3_600_000])(
+  'a wall clock that is set by %i ms in an outage neither holds calls back for longer nor lets them through',
+  async (stepMs) => {
+    const { call, given, since, clock, wall } = await opened();
+    wall.stepMs = stepMs;
+    given.charge = charged;
+    await clock.advance(policy.openMs - 1);
+    expect(await call('charge')).toEqual(heldBack);
+    await clock.advance(1);
+    expect(await call('charge')).toEqual(charged);
+    expect(since()).toEqual({ charge: 1, find: 0 });
+  },
+);
+
+test('a trial that ends in an exception opens it again', async () => {
+  const { call, given, clock } = await opened();
+  await clock.advance(policy.openMs);
+  given.ready = Promise.reject(new Error('a defect'));
+  await expect(call('charge')).rejects.toThrow('a defect');
+  expect(await call('charge')).toEqual(heldBack);
+  Object.assign(given, { charge: charged, ready: Promise.resolve() });
+  await clock.advance(policy.openMs);
+  expect(await call('charge')).toEqual(charged);
 });
 
 /** Makes one call a second and says after how many seconds of failing the circuit opened. */
@@ -224,11 +246,11 @@ test('an unknown outcome says that it is an outage, if the provider has failed b
 
 test('a remembered failure is about its payment, whatever else fails', async () => {
   const remembered: ChargeOutcome = { kind: 'unknown', message: '500', remembered: true };
-  const { call, given } = guarded({ charge: unreachable });
+  const { call, given, clock } = guarded({ charge: unreachable });
   await call('charge');
   given.charge = remembered;
   expect(await call('find')).toMatchObject({ kind: 'heldBack' });
-  vi.setSystemTime(Date.now() + policy.openMs);
+  await clock.advance(policy.openMs);
   expect(await call('charge')).toEqual(remembered);
 });
 
