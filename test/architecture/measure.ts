@@ -33,10 +33,7 @@ await session.post('Profiler.startPreciseCoverage', { callCount: true, detailed:
 
 const frames = { ofClaim: Number.NaN };
 Error.stackTraceLimit = Number.POSITIVE_INFINITY;
-const batch = Reflect.get(Items.prototype, 'batch') as (
-  this: Items,
-  ...operations: Parameters<Items['batch']>
-) => ReturnType<Items['batch']>;
+const batch = Reflect.get<Items, 'batch'>(Items.prototype, 'batch');
 Items.prototype.batch = function measured(...operations) {
   const stack = ownFrames();
   const from = stack.findIndex((frame) => frame.includes('claimBatch'));
