@@ -5,6 +5,7 @@
  */
 import { z } from 'zod';
 import { readableDocument } from '../documents/storedDocuments.ts';
+import { systemId } from '../documents/systemId.ts';
 import type { Invoice } from '../invoice/invoice.ts';
 import { type Movement, movementsOf, type Occasion } from '../invoice/store/movements.ts';
 
@@ -20,11 +21,9 @@ export const sumsSchema = z.object({
 });
 export type SumsDocument = z.infer<typeof sumsSchema>;
 
-/** Every release refuses to import an id that begins with `fence:`, so no invoice is in the way of these documents. */
-const idPrefix = 'fence:archived:';
-export const totalsId = `${idPrefix}totals`;
+export const totalsId = systemId('archived:totals');
 /** The document of a month, `YYYY-MM`. */
-export const monthId = (month: string) => `${idPrefix}${month}`;
+export const monthId = (month: string) => systemId(`archived:${month}`);
 
 /** One thing that an invoice adds: to which document, under which name. */
 interface Part {
@@ -56,9 +55,7 @@ function movementsIn(invoice: Invoice): Movement[] {
   const { status, payment, declinedAt, reversals } = invoice;
   const occasions: Occasion[] = [
     ...(payment.paidAt === undefined ? [] : ['paid' as const]),
-    ...(status !== 'declined'
-      ? []
-      : [declinedAt === undefined ? ('declinedWithoutTime' as const) : ('declined' as const)]),
+    ...(status === 'declined' && declinedAt !== undefined ? ['declined' as const] : []),
     ...(reversals === undefined ? [] : ['reversed' as const]),
   ];
   return occasions.flatMap((occasion) => movementsOf(occasion, [invoice], always));

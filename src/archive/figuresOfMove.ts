@@ -13,7 +13,7 @@ export async function figuresOfMove(
   operations(changes: readonly Change[]): Operation[];
   onRefused(codes: readonly number[]): Promise<void>;
 }> {
-  const standing = await standingOf(documents, shard, { now, empty: false });
+  const standing = await standingOf(documents, shard, now);
   let operations: Operation[] = [];
   return {
     operations(changes) {

@@ -1,7 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { NoClearAnswer } from '../documents/storeAway.ts';
 import { writeUntilClear } from '../documents/writeUntilClear.ts';
-import { markOf } from '../invoice/figures/contribution.ts';
 import type { Invoice } from '../invoice/invoice.ts';
 import { shardOf } from '../invoice/shard.ts';
 import { type Tombstone, tombstoneSchema } from '../invoice/tombstone.ts';
@@ -58,8 +57,7 @@ export async function restoreInvoice(
   const why = reason === undefined ? {} : { reason };
   const at = new Date(clock.now()).toISOString();
   const entry = { at, what: 'restored from the archive', by, ...why, write };
-  const counted = markOf(invoice);
-  const document = { ...line.invoice, shard, counted, timeline: [...invoice.timeline, entry] };
+  const document = { ...line.invoice, shard, timeline: [...invoice.timeline, entry] };
   const figures = await figuresOfMove(documents, { shard, now: clock.now() });
   const sumsIds = sumsIdsOf([invoice]);
   let sums = readSums(await documents.read(shard, sumsIds), sumsIds);

@@ -1,9 +1,12 @@
-import type { Create } from '../documents/documentStore.ts';
+import { type Create, maxOperations } from '../documents/documentStore.ts';
 import { NoClearAnswer } from '../documents/storeAway.ts';
 import { writeUntilClear } from '../documents/writeUntilClear.ts';
+import { figureRoom } from '../invoice/figures/figureMoves.ts';
+import type { Invoice } from '../invoice/invoice.ts';
 import { shardOf } from '../invoice/shard.ts';
 import type { ArchiveBlobs } from './archiveBlobs.ts';
 import { type ArchiveLine, archivedInvoice, linesOf } from './archiveFile.ts';
+import { figuresOfMove } from './figuresOfMove.ts';
 import type { ArchiveParts } from './moveInvoices.ts';
 
 /** Documents of one transaction: its 2 MB hold so many invoices, even if each has all of its 100 timeline entries. */
@@ -37,28 +40,31 @@ export async function restoreMonth(
     done.copies += lines.length;
     const byShard = Map.groupBy(lines, ({ invoice }) => shardOf(invoice.id, shards));
     for (const [shard, all] of byShard) {
-      for (let at = 0; at < all.length; at += mostTogether) {
-        const restored = await restore(shard, all.slice(at, at + mostTogether));
-        done.restored += restored;
-      }
+      const copies = all.map((line) => ({ line, invoice: invoiceOf(shard, line) }));
+      for (const some of transactionsOf(copies)) done.restored += await restore(shard, some);
     }
   }
   return { ...done, there: done.copies - done.restored };
 
-  async function restore(shard: string, lines: readonly ArchiveLine[]): Promise<number> {
-    const missing = await missingOf(shard, lines);
+  async function restore(shard: string, copies: readonly Copy[]): Promise<number> {
+    const missing = await missingOf(shard, copies);
     if (!apply) {
       // A dry run stores nothing, so it has to remember what it would have stored.
       const fresh = missing.filter(({ invoice }) => !seen.has(invoice.id));
       for (const { invoice } of fresh) seen.add(invoice.id);
       return fresh.length;
     }
-    const written = await writeUntilClear<ArchiveLine, readonly ArchiveLine[]>(
+    const figures = await figuresOfMove(documents, { shard, now: clock.now() });
+    const written = await writeUntilClear<Copy, readonly Copy[]>(
       { documents, clock },
       {
         partition: shard,
         items: missing,
-        plan: (items) => items.map((line) => create(shard, line)),
+        plan: (items) => [
+          ...items.map((copy) => create(shard, copy)),
+          ...figures.operations(items.map(({ invoice }) => ({ after: invoice }))),
+        ],
+        onRefused: (codes) => figures.onRefused(codes),
         reread: (items) => missingOf(shard, items),
         keep: (_items, stillMissing) => stillMissing,
       },
@@ -72,27 +78,51 @@ export async function restoreMonth(
     return written.kind === 'written' ? written.items.length : 0;
   }
 
-  async function missingOf(shard: string, lines: readonly ArchiveLine[]): Promise<ArchiveLine[]> {
+  async function missingOf(shard: string, copies: readonly Copy[]): Promise<Copy[]> {
     const stored = await documents.read(
       shard,
-      lines.map(({ invoice }) => invoice.id),
+      copies.map(({ invoice }) => invoice.id),
     );
     const known = new Set((stored as { id: string }[]).map(({ id }) => id));
-    return lines.filter(({ invoice }) => !known.has(invoice.id));
+    return copies.filter(({ invoice }) => !known.has(invoice.id));
   }
 
-  function create(shard: string, line: ArchiveLine): Create {
-    const { archivedAt } = line;
-    const { timeline } = archivedInvoice(line, { shard, archivedAt, _etag: '' });
+  function create(shard: string, { line, invoice }: Copy): Create {
     const at = new Date(clock.now()).toISOString();
-    const entry = { at, what: 'restored from the archive', by, archivedAt };
-    // Nobody counts them here: without the mark the next sweep sees that, and counts the shard.
-    const { counted: _, ...invoice } = line.invoice;
-    return {
-      kind: 'create',
-      document: { ...invoice, shard, timeline: [...timeline, entry] } as Create['document'],
-    };
+    const entry = { at, what: 'restored from the archive', by, archivedAt: line.archivedAt };
+    const document = { ...line.invoice, shard, timeline: [...invoice.timeline, entry] };
+    return { kind: 'create', document: document as Create['document'] };
   }
+}
+
+/** A line of a file, and the invoice that it holds. */
+interface Copy {
+  line: ArchiveLine;
+  invoice: Invoice;
+}
+
+function invoiceOf(shard: string, line: ArchiveLine): Invoice {
+  return archivedInvoice(line, { shard, archivedAt: line.archivedAt, _etag: '' });
+}
+
+/** Each invoice is one operation, and so is each document of figures that they count in. */
+function transactionsOf(copies: readonly Copy[]): Copy[][] {
+  const transactions: Copy[][] = [];
+  let room = figureRoom();
+  for (const copy of copies) {
+    const current = transactions.at(-1);
+    const fits =
+      current !== undefined &&
+      current.length < mostTogether &&
+      current.length + 1 + room.with(copy.invoice) <= maxOperations;
+    if (fits) current.push(copy);
+    else {
+      transactions.push([copy]);
+      room = figureRoom();
+    }
+    room.add(copy.invoice);
+  }
+  return transactions;
 }
 
 async function newestFirst(blobs: ArchiveBlobs, month: string): Promise<string[]> {

@@ -12,28 +12,11 @@ export interface Unreadable {
 export type OnUnreadable = (found: Unreadable) => void;
 
 /**
- * The newest version of documents and messages that this release understands; what has none is version 1. A release that
- * changes what a document or message means raises it, and writes it into those that older releases would get wrong. During
- * a rolling deployment an older process leaves them alone: they are not broken, and a newer process handles them.
- *
- * Version 2: an invoice that is processing or voided, that has no payment method of its own, or whose key stands for
- * more than a card payment (invoice/invoiceVersion.ts); its payment commands and its work items.
+ * The version of the documents and messages that this release writes, and the newest that it understands; what has none is
+ * version 1. A release that changes what a document or message means raises it. During a rolling deployment an older
+ * process leaves what is newer alone: it is not broken, and a newer process handles it.
  */
-export const formatVersion: number = 2;
-
-/**
- * The version of everything else that this release writes: invoices, outbox messages, effects, run records, audit records.
- * So older processes go on with them, and so do those of the previous release after going back.
- */
-export const plainVersion: number = 1;
-
-/**
- * The version as a message of a queue carries it: only once it is above 1, because the first release refuses fields that it
- * does not know. A message of several work items has a version of its own (workItems/workItem.ts).
- */
-export function messageVersion(version: number = plainVersion): { version?: number } {
-  return version > 1 ? { version } : {};
-}
+export const formatVersion: number = 1;
 
 /** How long a message of a newer release is put off, in milliseconds: by then a newer process may be there to take it. */
 export const putOffMs = 30_000;

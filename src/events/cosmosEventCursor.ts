@@ -2,7 +2,7 @@ import type { Container } from '@azure/cosmos';
 import { z } from 'zod';
 import { createUnlessThere, unlessRefused } from '../documents/cosmosDocuments.ts';
 import { readDocument } from '../documents/cosmosQueries.ts';
-import { plainVersion, readableDocument } from '../documents/storedDocuments.ts';
+import { formatVersion, readableDocument } from '../documents/storedDocuments.ts';
 import type { EventCursor } from './eventCursor.ts';
 
 const id = 'events';
@@ -23,7 +23,7 @@ export function cosmosEventCursor(container: Container): EventCursor {
 
     async advance(from, to) {
       if (from === undefined) {
-        const document = { id, limit: id, version: plainVersion, readUntil: to };
+        const document = { id, limit: id, version: formatVersion, readUntil: to };
         await createUnlessThere(container, document);
         return;
       }

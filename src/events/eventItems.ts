@@ -7,10 +7,7 @@ export const eventStage = 'payment-event';
 /** What is kept of an event: none of it is taken for true. */
 export const eventInput = z.object({ hint: z.enum(eventHints), invoiceId: z.string().exactOptional() });
 
-/** The version of these work items. Releases before 0.3 do not know the stage, and leave what is newer to others. */
-const itemVersion = 2;
-
 /** The work item that looks into an event. An event that comes twice gives the same one. Pure. */
 export function eventItem({ eventId, paymentId, ...input }: ProviderEvent): WorkItem {
-  return { version: itemVersion, resourceId: paymentId, stage: eventStage, occasion: eventId, input };
+  return { resourceId: paymentId, stage: eventStage, occasion: eventId, input };
 }

@@ -47,12 +47,9 @@ export const webhookFollowUp: FollowUp = {
     const item = { resourceId: invoiceId, stage: stageName, input };
     if (!isReversal(end)) return { ...item, occasion };
     // The reversal names its occasion, so that it is announced once whichever way it is learnt.
-    return { version: reversalVersion, ...item, occasion: `${end.kind}-${end.reversalId}` };
+    return { ...item, occasion: `${end.kind}-${end.reversalId}` };
   },
 };
-
-/** Releases before 0.3 know no reversals: they leave these items to a process that does. */
-const reversalVersion = 2;
 
 const typeOf = {
   paid: 'invoice.paid',

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { isSystemId } from '../documents/systemId.ts';
 import { currencies, currencyExponent } from '../invoice/currencies.ts';
 import { amountShapeError, formatAmount, parseAmount } from '../invoice/money.ts';
 import { amountLimits, stripeAmount } from '../invoice/stripeAmount.ts';
@@ -138,9 +139,7 @@ function idError(id: string): string | undefined {
   const invisible = invisibleError(id);
   if (invisible !== undefined) return invisible;
   if (id !== id.trim()) return `expected no leading or trailing space, not ${shown(id)}`;
-  // A lock's fence is stored beside the invoices of a shard (locking/fence.ts), under an id with this prefix, and so are the
-  // sums of the archive (archive/archivedSums.ts).
-  if (id.startsWith('fence:')) return `expected an id that does not start with fence:, not ${shown(id)}`;
+  if (isSystemId(id)) return `expected an id that does not start with a colon, not ${shown(id)}`;
   if (id === '.' || id === '..') return `expected more than dots, which a URL drops, not ${shown(id)}`;
   return undefined;
 }

@@ -82,35 +82,29 @@ export function startAgain(
   };
 }
 
-/**
- * The condition of a write that holds only while no other delivery has started since: that one may have charged. A release
- * before 0.3 names no start, but moves the time at which the claim goes stale.
- */
-export function startedAs({ startId, staleAt }: Pick<Starting, 'startId' | 'staleAt'>): Condition[] {
-  return [
-    { path: 'claim.startedBy', is: '=', value: startId },
-    { path: 'actionableAt', is: '=', value: staleAt },
-  ];
+/** The condition of a write that holds only while no other delivery has started since: that one may have charged. */
+export function startedAs({ startId }: Pick<Starting, 'startId'>): Condition[] {
+  return [{ path: 'claim.startedBy', is: '=', value: startId }];
 }
 
 /** Whether a stored invoice is as that condition asks. */
 export function isStartedAs(
-  { claim, actionableAt }: Pick<Invoice, 'claim' | 'actionableAt'>,
-  { startId, staleAt }: Pick<Starting, 'startId' | 'staleAt'>,
+  { claim }: Pick<Invoice, 'claim'>,
+  { startId }: Pick<Starting, 'startId'>,
 ): boolean {
-  return claim?.startedBy === startId && actionableAt === staleAt;
+  return claim?.startedBy === startId;
 }
 
 /** Takes a start back, whose calls were not made. */
 export function giveBack(
   invoiceId: string,
   earlier: EarlierCalls | undefined,
-  { batchId, startId, staleAt }: Starting,
+  { batchId, startId }: Starting,
 ): Patch {
   return {
     kind: 'patch',
     id: invoiceId,
-    where: [...claimedBy(batchId), ...startedAs({ startId, staleAt })],
+    where: [...claimedBy(batchId), ...startedAs({ startId })],
     set:
       earlier === undefined
         ? { 'claim.phase': 'claimed' }

@@ -18,9 +18,8 @@
  * says when to ask the provider about a payment in progress. Otherwise they are absent.
  */
 import { z } from 'zod';
-import { tolerantObject } from '../documents/storedDocuments.ts';
+import { formatVersion, tolerantObject } from '../documents/storedDocuments.ts';
 import { invoiceStatuses } from './invoiceStatus.ts';
-import { invoiceVersion } from './invoiceVersion.ts';
 import { reversalsSchema } from './reversals.ts';
 
 export { type InvoiceStatus, invoiceStatuses } from './invoiceStatus.ts';
@@ -35,7 +34,7 @@ const claimSchema = tolerantObject({
   at: z.string(),
   /** `calling`: calls may have begun (callStart.ts). */
   phase: z.enum(['claimed', 'calling']),
-  /** The start that made it `calling`. Absent until then, and if a release before 0.3 started it. */
+  /** The start that made it `calling`. Absent until then. */
   startedBy: z.string().exactOptional(),
   /** Earlier calls ended without a word: perhaps paying this invoice ends the process. */
   isolated: z.boolean().exactOptional(),
@@ -56,10 +55,7 @@ export const paymentStateSchema = tolerantObject({
   deferrals: z.number().int(),
   /** Since when (ISO 8601) a charge under this key may have gone through. Absent once the outcome is known. */
   unknownSince: z.string().exactOptional(),
-  /**
-   * When (ISO 8601) the provider first found no payment under a key that was too old to be sent. Releases before 0.3 drop it,
-   * and the look-ups begin again.
-   */
+  /** When (ISO 8601) the provider first found no payment under a key that was too old to be sent. */
   noneFoundAt: z.string().exactOptional(),
   /**
    * The payment method to charge instead of the imported one: the customer's default, resolved for this key, or one that a
@@ -128,7 +124,7 @@ export type InvoiceContent = z.infer<typeof contentSchema>;
 export const invoiceSchema = contentSchema.extend({
   shard: z.string(),
   type: z.literal('invoice'),
-  /** Absent: 1. See invoiceVersion.ts. */
+  /** Absent: 1. See documents/storedDocuments.ts. */
   version: z.int().exactOptional(),
   status: z.enum(invoiceStatuses),
   actionableAt: z.string().exactOptional(),
@@ -151,11 +147,7 @@ export const invoiceSchema = contentSchema.extend({
   /** When it moved to the archive (ISO 8601); only of one that was read there. */
   archivedAt: z.string().exactOptional(),
   timeline: z.array(timelineEntrySchema),
-  /** As what the figures of the shard count it (figures/contribution.ts). Absent: no release from 0.3 on has written it. */
-  counted: z.string().exactOptional(),
   _etag: z.string(),
-  /** When it was last written, in seconds since 1970 by the clock of the store. */
-  _ts: z.number().exactOptional(),
 });
 export type Invoice = z.infer<typeof invoiceSchema>;
 
@@ -183,7 +175,7 @@ export function newInvoice(
     ...content,
     shard,
     type: 'invoice',
-    version: invoiceVersion({ ...content, status: 'pending', payment: firstPaymentState }),
+    version: formatVersion,
     status: 'pending',
     actionableAt: content.dueAt,
     createdAt: at,

@@ -1,6 +1,6 @@
 import type { Condition, Create, Patch } from '../documents/documentStore.ts';
+import { formatVersion } from '../documents/storedDocuments.ts';
 import type { Invoice, TimelineEntry } from './invoice.ts';
-import { invoiceVersion } from './invoiceVersion.ts';
 
 /** What happens to an invoice in one step. Its timeline says so in the same write. */
 export interface InvoiceChange {
@@ -43,8 +43,7 @@ export function ifUnchanged(invoice: Invoice, change: InvoiceChange): Patch {
   const { set: changed, clear, entry } = bounded(change);
   const { id, _etag, timeline } = invoice;
   const patch = { kind: 'patch' as const, id, version: _etag };
-  const version = invoiceVersion({ ...invoice, ...changed });
-  const set = version === (invoice.version ?? 1) ? changed : { ...changed, version };
+  const set = invoice.version === formatVersion ? changed : { ...changed, version: formatVersion };
   const remove = clear.filter((field) => invoice[field] !== undefined);
   if (timeline.length < maxEntries) {
     return { ...patch, set, remove, append: { path: 'timeline', value: entry } };

@@ -6,6 +6,7 @@ import {
   refusedBecause,
 } from '../documents/documentStore.ts';
 import { StoreAway } from '../documents/storeAway.ts';
+import { systemId } from '../documents/systemId.ts';
 import { writeUntilClear } from '../documents/writeUntilClear.ts';
 import type { Clock } from '../platform/clock.ts';
 
@@ -181,5 +182,5 @@ export function talliesOf(
 
 /** The id of a lock's fence document. Cosmos allows none of / \ ? # in an id, and different keys must not share a fence. */
 export function fenceId(lockKey: string): string {
-  return `fence:${encodeURIComponent(lockKey)}`;
+  return systemId(`fence:${encodeURIComponent(lockKey)}`);
 }

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type { Container } from '@azure/cosmos';
 import { fromCosmos } from '../documents/cosmosDocuments.ts';
 import { queryPage } from '../documents/cosmosPages.ts';
-import { type OnUnreadable, plainVersion, readableDocuments } from '../documents/storedDocuments.ts';
+import { formatVersion, type OnUnreadable, readableDocuments } from '../documents/storedDocuments.ts';
 import type { Clock } from '../platform/clock.ts';
 import { type AuditTrail, auditRecordSchema } from './audit.ts';
 
@@ -11,7 +11,7 @@ export function cosmosAudit(container: Container, clock: Clock, onUnreadable?: O
   return {
     async append(entry) {
       const at = new Date(clock.now()).toISOString();
-      const record = { id: randomUUID(), day: at.slice(0, 10), at, version: plainVersion, ...entry };
+      const record = { id: randomUUID(), day: at.slice(0, 10), at, version: formatVersion, ...entry };
       await fromCosmos(() => container.items.create(record));
     },
     async list({ day, ...page }) {

@@ -14,7 +14,7 @@ export class SweepIncomplete extends Error {
 
 /**
  * A tick of the sweeper's timer: sends what waits in the outbox, for as long as a function may take, and reports meanwhile
- * what waits for a person or to be paid, and keeps the figures. The next tick has what is left.
+ * what waits for a person or to be paid, and moves the horizons of the figures. The next tick has what is left.
  *
  * @throws {SweepIncomplete} naming the shards that were left out; the others are swept, and the gauges reported. {LeaseLost}
  */
@@ -25,7 +25,7 @@ export async function sweepAndReport(
     ...parts
   }: Pick<SweepParts, 'outbox' | 'dispatcher' | 'strained'> &
     GaugeParts & {
-      invoices: Pick<InvoiceStore, 'tendFigures'>;
+      invoices: Pick<InvoiceStore, 'moveHorizons'>;
       shards: number;
       instance: Instance;
     },
@@ -36,22 +36,20 @@ export async function sweepAndReport(
   return await reportDuring(work(budget.signal), () => reportGauges({ ...parts, instance }), instance.clock);
 
   async function work(signal: AbortSignal): Promise<SweepCounts> {
-    const tended = tend(signal);
+    const moved = moveHorizons(signal);
     try {
       return await sweep(signal);
     } finally {
-      await tended;
+      await moved;
     }
   }
 
-  /** The summary and the report count invoices where the figures cannot be relied on, so a failure only costs time. */
-  async function tend(signal: AbortSignal): Promise<void> {
+  /** Horizons that stay behind only make the summary dearer to read. */
+  async function moveHorizons(signal: AbortSignal): Promise<void> {
     try {
-      const { recounted, busy } = await parts.invoices.tendFigures(signal);
-      if (recounted.length > 0) instance.log(`the figures were recounted in shards ${recounted.join(', ')}`);
-      if (busy.length > 0) instance.log(`the figures are still to be recounted in shards ${busy.join(', ')}`);
+      await parts.invoices.moveHorizons(signal);
     } catch (error) {
-      instance.log(`the figures could not be kept: ${errorText(error)}`);
+      instance.log(`the horizons of the figures could not be moved: ${errorText(error)}`);
     }
   }
 

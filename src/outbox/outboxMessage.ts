@@ -15,7 +15,7 @@
  */
 import { z } from 'zod';
 import type { Patch } from '../documents/documentStore.ts';
-import { plainVersion } from '../documents/storedDocuments.ts';
+import { formatVersion } from '../documents/storedDocuments.ts';
 import { exponentialBackoff } from '../platform/backoff.ts';
 import { systemClock } from '../platform/clock.ts';
 import { activeTrace } from '../platform/tracing.ts';
@@ -79,7 +79,7 @@ export function newOutboxMessage<Content extends NewOutboxMessage>(
     ...activeTrace(),
     ...content,
     type: 'outboxMessage',
-    version: plainVersion,
+    version: formatVersion,
     status: 'pending',
     createdAt: new Date(now).toISOString(),
     ...(notBefore === undefined ? {} : { notBefore: new Date(notBefore).toISOString() }),

@@ -1,7 +1,7 @@
 import type { Container } from '@azure/cosmos';
 import { fromCosmos, unlessRefused } from '../documents/cosmosDocuments.ts';
 import { readDocument } from '../documents/cosmosQueries.ts';
-import { plainVersion, readableDocument } from '../documents/storedDocuments.ts';
+import { formatVersion, readableDocument } from '../documents/storedDocuments.ts';
 import { type PauseStore, pauseSchema } from './pause.ts';
 
 /** Beside the schedules of the limits, because a pause concerns every call of the account, too. */
@@ -17,7 +17,7 @@ export function cosmosPauseStore(container: Container): PauseStore {
     },
 
     async begin(pause) {
-      await fromCosmos(() => container.items.upsert({ ...pause, ...pausePlace, version: plainVersion }));
+      await fromCosmos(() => container.items.upsert({ ...pause, ...pausePlace, version: formatVersion }));
     },
 
     async end({ at }, resumed) {

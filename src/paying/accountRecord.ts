@@ -2,6 +2,7 @@ import { z } from 'zod';
 import type { DocumentStore } from '../documents/documentStore.ts';
 import { keepFirst } from '../documents/keepFirst.ts';
 import { readableDocument, tolerantObject } from '../documents/storedDocuments.ts';
+import { systemId } from '../documents/systemId.ts';
 import { deploymentPartition } from '../invoice/shard.ts';
 import type { Clock } from '../platform/clock.ts';
 
@@ -25,7 +26,7 @@ export interface AccountRecord {
 }
 
 /** The id of its document; see docs/deploy.md for what deleting it means. */
-const place = { id: 'provider-account', shard: deploymentPartition };
+const place = { id: systemId('provider-account'), shard: deploymentPartition };
 
 const schema = tolerantObject({
   type: z.literal('providerAccount'),

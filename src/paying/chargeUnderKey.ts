@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { methodTypesOf, paramsHash } from '../invoice/chargeForm.ts';
+import { methodTypes, paramsHash } from '../invoice/keyContent.ts';
 import type { CommandOutcome } from './decideSettlement.ts';
 import { methodOf, type PaymentCommand } from './paymentBatch.ts';
 import type { FoundPayment, NotCalled, PaymentCalls, SoughtPayment } from './paymentProvider.ts';
@@ -38,7 +38,7 @@ export async function chargeUnderKey(
   if (paymentMethod === undefined || payment.paramsHash === undefined) {
     throw new Error(`the payment method of invoice ${invoiceId} was not resolved`);
   }
-  if (paramsHash({ ...command, paymentMethod }, payment.paramsHash) !== payment.paramsHash) {
+  if (paramsHash({ ...command, paymentMethod }) !== payment.paramsHash) {
     return { kind: 'keyReused', message: 'the invoice has changed since its key was first used' };
   }
   if (isTooOld(payment.keyCreatedAt, now)) {
@@ -62,7 +62,7 @@ export async function chargeUnderKey(
   const outcome = await calls.charge({
     ...charge,
     paymentMethod,
-    methodTypes: methodTypesOf(payment.paramsHash),
+    methodTypes,
     idempotencyKey: idempotencyKey(invoiceId, payment.keyNumber),
   });
   if (outcome.kind !== 'unknown' || outcome.remembered !== true) return outcome;

@@ -1,8 +1,7 @@
 import { z } from 'zod';
-import { isNewer, messageVersion, NewerVersion } from '../documents/storedDocuments.ts';
-import { paramsHash } from '../invoice/chargeForm.ts';
+import { formatVersion, isNewer, NewerVersion } from '../documents/storedDocuments.ts';
 import { type Invoice, paymentStateSchema } from '../invoice/invoice.ts';
-import { invoiceVersion } from '../invoice/invoiceVersion.ts';
+import { paramsHash } from '../invoice/keyContent.ts';
 
 /**
  * The order to pay one invoice, as the outbox carries it to the consumer. It holds all that the charge needs, so the
@@ -27,8 +26,6 @@ export type PaymentCommand = z.infer<typeof paymentCommandSchema>;
 
 /** Invoices in a batch: their transaction also moves the figures, of up to as many currencies (invoice/figures). */
 export const mostBatch = 75;
-/** The same of releases before 0.3. */
-const mostBefore = 96;
 
 /** One message: all commands of one batch, claimed in one transaction. */
 export const paymentBatchSchema = z.object({
@@ -37,9 +34,9 @@ export const paymentBatchSchema = z.object({
   batchId: z.string().regex(/^[\w-]{1,64}$/, 'expected 1 to 64 letters, digits, - or _'),
   shard: z.string().regex(/^[0-9a-f]{2}$/, 'two hex digits'),
   runId: z.string(),
-  /** Earlier calls of these invoices ended without a word. A release before 0.3 calls them like any others. */
+  /** Earlier calls of these invoices ended without a word. */
   isolated: z.boolean().exactOptional(),
-  commands: z.array(paymentCommandSchema).min(1).max(mostBefore),
+  commands: z.array(paymentCommandSchema).min(1).max(mostBatch),
 });
 export type PaymentBatch = z.infer<typeof paymentBatchSchema>;
 
@@ -48,10 +45,8 @@ export class BatchRefused extends Error {
   override readonly name = 'BatchRefused';
 }
 
-/** Its version is that of its newest invoice: older releases would send a key of theirs with other parameters. */
 export function newPaymentBatch(batch: Omit<PaymentBatch, 'version'>): PaymentBatch {
-  const versions = batch.commands.map((command) => invoiceVersion({ ...command, status: 'claimed' }));
-  return { ...messageVersion(Math.max(...versions)), ...batch };
+  return { version: formatVersion, ...batch };
 }
 
 /**

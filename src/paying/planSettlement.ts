@@ -1,9 +1,9 @@
+import { formatVersion } from '../documents/storedDocuments.ts';
 import type { Ended, FollowUps } from '../followUps/followUps.ts';
 import { type Starting, startedAs } from '../invoice/callStart.ts';
 import { nextCheckAt } from '../invoice/checkSchedule.ts';
 import { type InvoiceStatus, known, unknownSince } from '../invoice/invoice.ts';
 import { type InvoiceChange, ifClaimedBy } from '../invoice/invoiceChange.ts';
-import { invoiceVersion } from '../invoice/invoiceVersion.ts';
 import type { Writes } from '../invoice/store/invoiceStore.ts';
 import type { Settlement } from './decideSettlement.ts';
 import type { PaymentCommand } from './paymentBatch.ts';
@@ -46,8 +46,7 @@ export function planSettlement(
     patches: items.map(({ command, settlement, apart = false, start }) => {
       const entry = { at, by, batchId, settlement: settlementId, ...timelineOf(settlement) };
       const { set, clear } = changeOf(settlement, { ...command, apart }, at);
-      const version = invoiceVersion({ ...command, ...set });
-      const change = { set: { ...set, version }, clear, entry };
+      const change = { set: { ...set, version: formatVersion }, clear, entry };
       return ifClaimedBy(batchId, command.invoiceId, change, start === undefined ? [] : startedAs(start));
     }),
     messages: followUps(

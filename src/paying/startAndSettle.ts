@@ -7,7 +7,7 @@ import { maxAttempts } from '../invoice/maxAttempts.ts';
 import type { InvoiceStore, Settled, Started } from '../invoice/store/invoiceStore.ts';
 import type { Instance } from '../platform/instance.ts';
 import { inSpan } from '../platform/tracing.ts';
-import { mostBatch, type PaymentBatch, type PaymentCommand } from './paymentBatch.ts';
+import type { PaymentBatch, PaymentCommand } from './paymentBatch.ts';
 import type { Ended } from './paymentSpan.ts';
 import { planSettlement, type SettledCommand } from './planSettlement.ts';
 
@@ -121,29 +121,13 @@ export function repeated(command: PaymentCommand, earlier: EarlierCalls | undefi
 }
 
 /**
- * Settles some commands of a batch in one transaction, together with the outbox messages of the work that follows; in two, if
- * they are more than a batch of this release (a release before 0.3 claims up to 96 at once). It holds
+ * Settles some commands of a batch in one transaction, together with the outbox messages of the work that follows. It holds
  * for each invoice only while the batch still has the claim. Invoices that the batch has lost are dropped: the claim that
  * took them sends the same key and settles them.
  *
  * @throws {NoClearAnswer} the message is then delivered again, the same keys are sent, and the provider answers as before
  */
-export async function settleBatch(
-  parts: Parameters<typeof settleTogether>[0],
-  batch: Pick<PaymentBatch, 'batchId' | 'shard'>,
-  toSettle: readonly SettledCommand[],
-): Promise<Settled<SettledCommand & { invoiceId: string }>> {
-  const settled = await settleTogether(parts, batch, toSettle.slice(0, mostBatch));
-  if (toSettle.length <= mostBatch) return settled;
-  const rest = await settleBatch(parts, batch, toSettle.slice(mostBatch));
-  return {
-    settled: [...settled.settled, ...rest.settled],
-    messages: [...settled.messages, ...rest.messages],
-    lost: settled.lost + rest.lost,
-  };
-}
-
-function settleTogether(
+export function settleBatch(
   {
     invoices,
     followUps,

@@ -14,13 +14,9 @@ import { decideKey, providerKey } from './refundKeys.ts';
 
 const stageName = 'refund';
 
-/** Releases before 0.3 know no refunds: they leave these items to a process that does. */
-const refundVersion = 2;
-
 /** The order to carry out a refund. */
 export function refundWorkItem(invoiceId: string, refundId: string): WorkItem {
   return {
-    version: refundVersion,
     resourceId: invoiceId,
     stage: stageName,
     occasion: refundId,

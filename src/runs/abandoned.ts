@@ -5,8 +5,7 @@
  *
  * A run that was only slow or cut off from the store learns at its next report that it was ended, and stops; the run that
  * follows does the rest. What it had done after its last report is counted when its groups are taken over, or when it is
- * closed. In the store it is a failed run with the mark `abandoned`, because releases up to 0.2.0 know no such
- * status.
+ * closed.
  */
 import type { Instance } from '../platform/instance.ts';
 import { metric } from '../platform/telemetry.ts';
@@ -35,8 +34,9 @@ export function isAbandoned(
 
 /** The run as people should see it at `now` (milliseconds), whether somebody has closed its record yet or not. Pure. */
 export function asShown(record: RunRecord, now: number): RunRecord {
-  if (isAbandoned(record, now)) return shown({ ...record, reason: silence(record) });
-  return record.abandoned === true ? shown(record) : record;
+  if (!isAbandoned(record, now)) return record;
+  const ended: RunRecord = { ...record, status: 'abandoned', reason: silence(record) };
+  return { ...ended, groups: groupsOf(ended) };
 }
 
 /** What the store looks for, to find the runs that are shown with this status at `now` (milliseconds). Pure. */
@@ -44,11 +44,6 @@ export function storedAs(status: RunStatus, now: number): { status: RunStatus; s
   if (status !== 'running' && status !== 'abandoned') return { status };
   const before = (trigger: RunRecord['trigger']) => new Date(now - silentMs[trigger]).toISOString();
   return { status, silentSince: { timer: before('timer'), manual: before('manual') } };
-}
-
-function shown(record: RunRecord): RunRecord {
-  const ended: RunRecord = { ...record, status: 'abandoned' };
-  return { ...ended, groups: groupsOf(ended) };
 }
 
 function silence({ heartbeatAt }: Pick<RunRecord, 'heartbeatAt'>): string {
@@ -121,7 +116,7 @@ export async function countTakenOver(
     const known = now?.groups[group];
     // It may have said meanwhile how it ended; only closing its run may have been quicker.
     if (now === undefined || known === undefined) return;
-    if (!isOpen(known) && !(known.status === 'lost' && now.abandoned === true)) return;
+    if (!isOpen(known) && !(known.status === 'lost' && now.status === 'abandoned')) return;
     const record: GroupRecord = {
       ...known,
       status: 'lost',

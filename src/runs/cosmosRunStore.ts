@@ -5,7 +5,7 @@ import { queryPage } from '../documents/cosmosPages.ts';
 import { readDocument } from '../documents/cosmosQueries.ts';
 import { type OnUnreadable, readableDocument, readableDocuments } from '../documents/storedDocuments.ts';
 import { type GroupRecord, groupsOf, isOpen, runRecordSchema } from './runRecord.ts';
-import type { EndOfRun, ListRuns, RunKey, RunStore } from './runStore.ts';
+import type { ListRuns, RunKey, RunStore } from './runStore.ts';
 
 /** Run records in the Cosmos container `runs`, whose partition key is the job. */
 export function cosmosRunStore(container: Container, onUnreadable?: OnUnreadable): RunStore {
@@ -45,7 +45,7 @@ export function cosmosRunStore(container: Container, onUnreadable?: OnUnreadable
       const unchanged =
         heartbeatAt === undefined ? '' : ` and c.heartbeatAt = ${JSON.stringify(heartbeatAt)}`;
       const hasEnded = await patched(run, `c.status = 'running'${unchanged}`, [
-        ...ended(status),
+        { op: 'set', path: '/status', value: status },
         { op: 'set', path: '/completedAt', value: at },
         { op: 'set', path: '/heartbeatAt', value: heartbeatAt ?? at },
         ...(reason === undefined ? [] : [{ op: 'set' as const, path: '/reason', value: reason }]),
@@ -90,15 +90,7 @@ function fenceCondition(group: string, { fence }: GroupRecord): string {
   return ` and (not is_defined(${known}) or ${known} <= ${fence})`;
 }
 
-function ended(status: EndOfRun['status']): PatchOperation[] {
-  if (status !== 'abandoned') return [{ op: 'set', path: '/status', value: status }];
-  return [
-    { op: 'set', path: '/status', value: 'failed' },
-    { op: 'set', path: '/abandoned', value: true },
-  ];
-}
-
-/** The condition that a run has a status, given how abandoned runs are stored. */
+/** The condition that a run has a status; one that has been silent for too long counts as abandoned. */
 function hasStatus(
   status: ListRuns['status'],
   silentSince: ListRuns['silentSince'],
@@ -106,7 +98,6 @@ function hasStatus(
   if (status === undefined) return { where: '', parameters: [] };
   const silent = `(c.trigger = 'manual' ? c.heartbeatAt < @manual : c.heartbeatAt < @timer)`;
   const times = Object.entries(silentSince ?? {}).map(([name, value]) => ({ name: `@${name}`, value }));
-  const marked = 'IS_DEFINED(c.abandoned)';
   switch (status) {
     case 'running': {
       const alive = silentSince === undefined ? '' : ` AND NOT ${silent}`;
@@ -114,13 +105,13 @@ function hasStatus(
     }
     case 'abandoned': {
       const stillRunning = silentSince === undefined ? '' : ` OR (c.status = 'running' AND ${silent})`;
-      return { where: `WHERE ((c.status = 'failed' AND ${marked})${stillRunning}) `, parameters: times };
+      return { where: `WHERE (c.status = 'abandoned'${stillRunning}) `, parameters: times };
     }
     case 'failed':
     case 'completed':
     case 'cancelled':
       return {
-        where: `WHERE c.status = @status AND NOT ${marked} `,
+        where: `WHERE c.status = @status `,
         parameters: [{ name: '@status', value: status }],
       };
   }

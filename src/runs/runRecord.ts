@@ -16,7 +16,7 @@
  * bury the others.
  */
 import { z } from 'zod';
-import { plainVersion } from '../documents/storedDocuments.ts';
+import { formatVersion } from '../documents/storedDocuments.ts';
 import { traceIdOf } from '../platform/traceparent.ts';
 import { activeTrace } from '../platform/tracing.ts';
 import type { Counts } from './job.ts';
@@ -39,12 +39,10 @@ export type GroupRecord = z.infer<typeof groupRecordSchema>;
 export const runRecordSchema = z.object({
   id: z.string(),
   job: z.string(),
-  /** Absent in records of the first release; see documents/storedDocuments.ts. */
+  /** Absent: 1. See documents/storedDocuments.ts. */
   version: z.int().exactOptional(),
   trigger: z.enum(['timer', 'manual']),
   status: z.enum(runStatuses),
-  /** How an abandoned run is stored: `failed`, with this. */
-  abandoned: z.literal(true).exactOptional(),
   dryRun: z.boolean(),
   startedAt: z.string(),
   completedAt: z.string().exactOptional(),
@@ -69,7 +67,7 @@ export function newRun(
   return {
     ...run,
     ...activeTrace(),
-    version: plainVersion,
+    version: formatVersion,
     status: 'running',
     startedAt: at,
     heartbeatAt: at,
@@ -82,12 +80,7 @@ export function isOpen({ status }: GroupRecord): boolean {
 }
 
 /** The groups of a run as they stand; once the run has ended, none of them is still open. */
-export function groupsOf({
-  status: stored,
-  abandoned,
-  groups,
-}: Pick<RunRecord, 'status' | 'abandoned' | 'groups'>): RunRecord['groups'] {
-  const status = abandoned === true ? 'abandoned' : stored;
+export function groupsOf({ status, groups }: Pick<RunRecord, 'status' | 'groups'>): RunRecord['groups'] {
   if (status === 'running') return groups;
   const closed = Object.entries(groups).map(([name, group]) => [name, isOpen(group) ? close(group) : group]);
   return Object.fromEntries(closed);
@@ -126,7 +119,6 @@ export interface RunView {
 export function runView(record: RunRecord): RunView {
   const { id, completedAt = null, lockOwner = null, fence = null, reason = null, request = null } = record;
   const { job, trigger, status, dryRun, startedAt, heartbeatAt } = record;
-  // Records of the first release may have open groups.
   const groups = groupsOf(record);
   const counts = Object.values(groups).reduce<Counts>((sum, group) => addCounts(sum, group.counts), {});
   return {

@@ -1,6 +1,6 @@
 import type { Container } from '@azure/cosmos';
 import { cosmosStatus, createUnlessThere, fromCosmos } from '../documents/cosmosDocuments.ts';
-import { plainVersion } from '../documents/storedDocuments.ts';
+import { formatVersion } from '../documents/storedDocuments.ts';
 import type { Effects } from './effects.ts';
 import { effectName } from './workItem.ts';
 
@@ -13,7 +13,7 @@ export function cosmosEffects(container: Container): Effects {
     const { statusCode } = await fromCosmos(() => container.item(id, partition).read());
     return statusCode !== cosmosStatus.notFound;
   };
-  const recorded = { version: plainVersion, status: 'done' };
+  const recorded = { version: formatVersion, status: 'done' };
   return {
     has: (item) => isThere(effectName(item), item.resourceId),
     async record(item, effect) {

@@ -36,19 +36,12 @@ export type WorkItem = z.infer<typeof workItemSchema>;
 
 /** JSON bytes of one message: a storage queue takes 64 KB of base64, which is 49,152 bytes. */
 const mostBytes = 48_000;
-/**
- * The version of a message of several work items, whatever `formatVersion` is. Releases up to 0.2.0 know single ones only:
- * they put it off, unchanged, for a process that knows better.
- */
-const severalVersion = 2;
 const anyTraceparent = '-'.repeat(55);
-const frameBytes = Buffer.byteLength(
-  JSON.stringify({ version: severalVersion, traceparent: anyTraceparent, items: [] }),
-);
-const severalSchema = z.object({ version: z.literal(severalVersion), items: z.array(z.unknown()).min(1) });
+const frameBytes = Buffer.byteLength(JSON.stringify({ traceparent: anyTraceparent, items: [] }));
+const severalSchema = z.object({ items: z.array(z.unknown()).min(1) });
 
 /**
- * The messages that carry these work items: those of one stage travel together, `{version, items}`, as many as a message
+ * The messages that carry these work items: those of one stage travel together, `{items}`, as many as a message
  * holds. One that is alone travels as it is. With the `traceparent` of the trace that they belong to. The same items in the
  * same order give the same messages.
  */
@@ -56,14 +49,14 @@ export function workItemMessages(items: readonly unknown[], traceparent?: string
   const trace = traceparent === undefined ? {} : { traceparent };
   return [...Map.groupBy(items, stageNameOf).values()].flatMap((ofStage) =>
     portions(ofStage).map((some) =>
-      some.length > 1 ? { version: severalVersion, items: some, ...trace } : withTrace(some[0], traceparent),
+      some.length > 1 ? { items: some, ...trace } : withTrace(some[0], traceparent),
     ),
   );
 }
 
 /** The work items of a message of several, each still to be read; undefined if the message is something else. */
 export function itemsOf(message: unknown): readonly unknown[] | undefined {
-  return severalSchema.safeParse(message).data?.items;
+  return isNewer(message) ? undefined : severalSchema.safeParse(message).data?.items;
 }
 
 function portions(items: readonly unknown[]): unknown[][] {

@@ -12,6 +12,7 @@ import { memoryArchiveBlobs, memoryArchiveStore } from '../memory/memoryArchive.
 import { type MemoryDocumentsOptions, memoryDocuments } from '../memory/memoryDocuments.ts';
 import { memoryInvoiceStore } from '../memory/memoryInvoiceStore.ts';
 import { anInvoice } from '../support/anInvoice.ts';
+import { putCounted } from '../support/putCounted.ts';
 import { recordedTelemetry } from '../support/recordedTelemetry.ts';
 import { restlessClock } from '../support/restlessClock.ts';
 
@@ -53,11 +54,8 @@ export function archiveWorld({ fault, readFault }: MemoryDocumentsOptions = {}) 
     shardOf: (id: string) => shardOf(id, shards),
     async put(...given: Partial<Invoice>[]): Promise<void> {
       for (const changes of given) {
-        const { _etag, ...document } = paidInvoice(changes);
-        const shard = shardOf(document.id, shards);
-        await documents.transact(shard, [
-          { kind: 'create', document: { ...document, shard } as typeof document },
-        ]);
+        const invoice = paidInvoice(changes);
+        await putCounted(documents, { ...invoice, shard: shardOf(invoice.id, shards) }, time.now);
       }
     },
     /** A tick of the timer. What is given takes the place of a port, or says what a message names. */

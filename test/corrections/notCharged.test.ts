@@ -23,11 +23,10 @@ describe.each([
   });
   afterAll(() => app[Symbol.asyncDispose]());
 
-  test('a payment in progress that 0.2.0 parked: it is followed, and charged once', async () => {
+  test('a payment in progress that was parked: it is followed, and charged once', async () => {
     const { id, paymentId, stored, charges, ordered } = await corrected.parked({
       charged: 'pm_usBankAccount_success',
     });
-    // It called what it did not know an unknown outcome, asked five times, and looked for succeeded payments only.
     expect(await stored()).toMatchObject({ status: 'parked', payment: { keyNumber: 1 } });
     expect(await stored()).not.toHaveProperty('payment.inProgress');
     await app.clock.advance(hour);

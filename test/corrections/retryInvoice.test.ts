@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { retryInvoice } from '../../src/corrections/retryInvoice.ts';
-import { methodTypesOf, paramsHash } from '../../src/invoice/chargeForm.ts';
 import type { Invoice, PaymentState } from '../../src/invoice/invoice.ts';
+import { methodTypes, paramsHash } from '../../src/invoice/keyContent.ts';
 import { cosmosInvoiceStore } from '../../src/invoice/store/cosmosInvoiceStore.ts';
 import { paymentBatchSchema } from '../../src/paying/paymentBatch.ts';
 import { correctionParts } from '../support/correctionParts.ts';
@@ -69,7 +69,7 @@ const charge = (invoiceId: string, idempotencyKey: string) =>
     amountMinor: 1_000,
     currency: 'USD',
     paymentMethod: 'pm_card_visa',
-    methodTypes: methodTypesOf('2.'),
+    methodTypes,
     idempotencyKey,
   });
 

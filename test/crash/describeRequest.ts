@@ -34,7 +34,7 @@ export function describeCosmos({ method, path, headers, body }: HttpExchange): s
   if (container === 'pace' && method === 'GET') return undefined;
   const operation = { GET: 'read', PUT: 'replace', PATCH: 'patch', DELETE: 'delete' }[method] ?? 'create';
   const kind =
-    operation === 'create' ? kindOf(body) : item?.startsWith('fence') === true ? 'fence' : undefined;
+    operation === 'create' ? kindOf(body) : item?.startsWith(':fence') === true ? 'fence' : undefined;
   return `Cosmos: ${operation} in ${container}${kind === undefined ? '' : ` (${kind})`}`;
 }
 

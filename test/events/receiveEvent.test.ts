@@ -44,12 +44,11 @@ function receiver({ configured = secrets, away = false } = {}) {
 }
 
 describe('payments/events', () => {
-  test('stores an event as a work item that releases before 0.3 leave alone, and says so', async () => {
+  test('stores an event as a work item, and says so', async () => {
     const { post, sent, outcomes } = receiver();
     expect(await post(payload, { 'stripe-signature': signature(payload) })).toMatchObject({ status: 200 });
     expect(sent).toEqual([
       {
-        version: 2,
         resourceId: 'pi_1',
         stage: 'payment-event',
         occasion: 'evt_1',

@@ -62,7 +62,7 @@ const oddTexts = [
     'true',
     '2026-01-01',
     '9999-99-99',
-    'fence:x',
+    ':fence:x',
     '00',
   ],
 ].flat();

@@ -42,18 +42,10 @@ export const guards: readonly Guard[] = [
   {
     name: 'horizon condition of the counts',
     file: 'src/invoice/figures/figureMoves.ts',
-    from: "...(waits ? { where: [{ path: 'horizon', is: '=' as const, value: horizon }] } : {}),",
-    to: '',
+    from: 'place > 0 || !waits',
+    to: 'true',
     tests: figureTests,
     caughtBy: 'after anything, in any order, with any answers lost',
-  },
-  {
-    name: 'settlement of a claim that nobody has counted',
-    file: 'src/invoice/store/invoiceWrites.ts',
-    from: "where: [...(patch.where ?? []), { path: 'counted', is: '=', value: 'claimed' }] };",
-    to: 'where: [...(patch.where ?? [])] };',
-    tests: 'test/invoice/figures/recount.test.ts',
-    caughtBy: 'a claim of such a release is settled by one that counts',
   },
   {
     name: 'ETag condition at the reclaim of a stale claim',
@@ -288,14 +280,6 @@ export const guards: readonly Guard[] = [
     caughtBy: 'are done again if one of them could not be sent on',
   },
   {
-    name: 'the version that makes an older release put several work items off',
-    file: 'src/workItems/workItem.ts',
-    from: '{ version: severalVersion, items: some, ...trace }',
-    to: '{ items: some, ...trace }',
-    tests: 'test/workItems/workItemMessages.test.ts',
-    caughtBy: 'items of one stage are one message, with the version',
-  },
-  {
     name: 'ETag condition of a retry',
     file: 'src/invoice/invoiceChange.ts',
     from: "const patch = { kind: 'patch' as const, id, version: _etag };",
@@ -325,7 +309,7 @@ export const guards: readonly Guard[] = [
     from: "if (wish.notCharged === true) return { kind: 'check', payment: newCharge() };",
     to: "if (wish.notCharged === true) return { kind: 'retry', payment: newCharge() };",
     tests: notChargedTests,
-    caughtBy: 'a payment in progress that 0.2.0 parked',
+    caughtBy: 'a payment in progress that was parked',
   },
   {
     name: 'a wait until no call can be on its way',
@@ -456,14 +440,6 @@ export const guards: readonly Guard[] = [
     caughtBy: 'a payment that was refunded marks nothing as paid',
   },
   {
-    name: 'the form of a key that an older release has sent',
-    file: 'src/invoice/chargeForm.ts',
-    from: "paramsHash === undefined || paramsHash.startsWith('2.') ?",
-    to: "paramsHash !== '' ?",
-    tests: 'test/invoice/chargeForm.test.ts',
-    caughtBy: 'a key of 0.2.0 stands for a card payment for ever',
-  },
-  {
     name: 'a payment method is stored only under the attempt that it is for',
     file: 'src/paying/resolveMethod.ts',
     from: ' && claim.attempt === command.attempt',
@@ -543,14 +519,6 @@ export const guards: readonly Guard[] = [
     to: '',
     tests: storeTests,
     caughtBy: 'nothing that another delivery has started since: it may have charged',
-  },
-  {
-    name: 'a start taken back, unless a release before 0.3 has started it since',
-    file: 'src/invoice/callStart.ts',
-    from: "{ path: 'actionableAt', is: '=', value: staleAt },",
-    to: '',
-    tests: storeTests,
-    caughtBy: 'nothing that a release before 0.3 has started since',
   },
   {
     name: 'calls of an earlier delivery, when calling again is taken back',

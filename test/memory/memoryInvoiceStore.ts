@@ -28,7 +28,7 @@ export function memoryInvoiceStore(
   { clock, shards, onUnreadable }: { clock: Clock; shards: number; onUnreadable?: OnUnreadable },
 ): InvoiceStore {
   const reads = memoryFigureReads(documents);
-  const figures = figureKeeper({ documents, clock, hasInvoices: (shard) => reads.hasInvoices(shard) });
+  const figures = figureKeeper({ documents, clock });
   const parts = { documents, clock, shards, figures };
 
   return {
@@ -82,16 +82,15 @@ export function memoryInvoiceStore(
         undefined,
         ofInvoices,
       );
-      const declined = invoices.filter(({ status }) => status === 'declined');
       const found = {
         paid: invoices.filter((one) => paymentOf(one).paidAt !== undefined),
-        declined: declined.filter(({ declinedAt }) => declinedAt !== undefined),
-        declinedWithoutTime: declined.filter(({ declinedAt }) => declinedAt === undefined),
+        declined: invoices.filter(
+          ({ status, declinedAt }) => status === 'declined' && declinedAt !== undefined,
+        ),
         reversed: invoices.filter(({ reversals }) => reversals !== undefined),
       };
       yield movementsOf('paid', found.paid, query);
       yield movementsOf('declined', found.declined, query);
-      yield movementsOf('declinedWithoutTime', found.declinedWithoutTime, query);
       yield movementsOf('reversed', found.reversed, query);
     },
 

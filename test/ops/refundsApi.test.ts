@@ -70,9 +70,7 @@ describe('POST ops/invoices/{id}/refund', () => {
     expect(await outboxOf('refund-part')).toMatchObject([
       {
         destination: 'work-items',
-        body: [
-          { version: 2, resourceId: 'refund-part', stage: 'refund', occasion: refundId, input: { refundId } },
-        ],
+        body: [{ resourceId: 'refund-part', stage: 'refund', occasion: refundId, input: { refundId } }],
       },
     ]);
     expect(await ops.audited()).toContainEqual(

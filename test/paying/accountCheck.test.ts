@@ -23,7 +23,7 @@ afterEach(async () => {
   if ((await stored()) !== undefined) await place().delete();
 });
 
-const place = () => cosmos.containers.invoices.item('provider-account', 'deployment');
+const place = () => cosmos.containers.invoices.item(':provider-account', 'deployment');
 const stored = async () => (await place().read<{ account?: string; mode: string }>()).resource;
 const acct = (id: string, mode: 'live' | 'test' = 'live'): AccountAnswer => ({ kind: 'account', id, mode });
 const unreadable: AccountAnswer = { kind: 'account', mode: 'live', message: 'no permission' };

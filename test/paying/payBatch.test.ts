@@ -1,9 +1,9 @@
 import { setImmediate } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { StoreAway } from '../../src/documents/storeAway.ts';
-import { paramsHash } from '../../src/invoice/chargeForm.ts';
 import type { Invoice } from '../../src/invoice/invoice.ts';
 import { companyOf } from '../../src/invoice/isolation.ts';
+import { paramsHash } from '../../src/invoice/keyContent.ts';
 import { maxAttempts } from '../../src/invoice/maxAttempts.ts';
 import { BatchUnfinished } from '../../src/paying/batchResult.ts';
 import { createPayBatch } from '../../src/paying/payBatch.ts';

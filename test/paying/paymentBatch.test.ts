@@ -18,28 +18,6 @@ const batch: PaymentBatch = newPaymentBatch({
   commands: [commandFor(anInvoice(), { attempt: 1, at: '2026-01-01T12:00:00.000Z' })],
 });
 
-describe('the version of a batch', () => {
-  const at = '2026-01-01T12:00:00.000Z';
-  const { version: _, ...plain } = batch;
-  const batchOf = (...invoices: Parameters<typeof anInvoice>[0][]) =>
-    newPaymentBatch({
-      ...plain,
-      commands: invoices.map((changes) => commandFor(anInvoice(changes), { attempt: 1, at })),
-    });
-  /** As the first claim of a release up to 0.2.0 leaves it. */
-  const older = { keyNumber: 1, keyCreatedAt: at, paramsHash: 'theirs', declines: 0, deferrals: 0 };
-
-  test('is 2 for new keys: a release up to 0.2.0 would send them for cards only', () => {
-    expect(batchOf({}).version).toBe(2);
-    expect(batchOf({ payment: older }, {}).version).toBe(2);
-  });
-
-  test('is absent if all keys are older: those releases go on with them, and refuse unknown fields', () => {
-    const keys = ['batchId', 'commands', 'runId', 'shard'];
-    expect(Object.keys(batchOf({ payment: older })).toSorted()).toEqual(keys);
-  });
-});
-
 describe('datedByMessage', () => {
   const sentAt = Date.parse('2026-05-01T12:00:00.000Z');
   const keysOf = (changed: PaymentBatch) => changed.commands.map(({ payment }) => payment.keyCreatedAt);
@@ -84,7 +62,7 @@ describe('parseBatch', () => {
     expect(() => parseBatch(message)).toThrow(text);
   });
 
-  test('a batch of the first release, without a version, is understood', () => {
+  test('a batch without a version is understood', () => {
     const { version: _, ...first } = batch;
     expect(parseBatch(first)).toEqual(first);
   });

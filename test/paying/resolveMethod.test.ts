@@ -63,14 +63,14 @@ const pay = (batch: PaymentBatch, changes: Parameters<PayingWorld['consumer']>[0
 describe('an invoice without a payment method', () => {
   test('is charged with the customer’s default, which is stored with the key', async () => {
     const { id, batch, stored, charges } = await claimed(await aCustomer('pm_card_visa'));
-    expect(batch).toMatchObject({ version: 2, commands: [{ invoiceId: id, attempt: 1 }] });
+    expect(batch).toMatchObject({ version: 1, commands: [{ invoiceId: id, attempt: 1 }] });
     expect(batch.commands[0]).not.toHaveProperty('paymentMethod');
     await pay(batch);
     expect(await stored()).toMatchObject({
       status: 'paid',
       payment: {
         method: { id: 'pm_card_visa', from: 'customer' },
-        paramsHash: expect.stringMatching(/^2\./),
+        paramsHash: expect.stringMatching(/^[\w-]{43}$/),
       },
     });
     expect(await charges()).toHaveLength(1);

@@ -150,7 +150,7 @@ describe('a refund', () => {
     const one = await aPaidInvoice();
     const refundId = await one.request('k', 400);
     expect(await one.items('refund')).toEqual([
-      { version: 2, resourceId: one.id, stage: 'refund', occasion: refundId, input: { refundId } },
+      { resourceId: one.id, stage: 'refund', occasion: refundId, input: { refundId } },
     ]);
     expect(await one.carryOut(refundId)).toMatchObject({ result: 'succeeded' });
     const [row, ...rest] = await one.ledger();
@@ -176,7 +176,6 @@ describe('a refund', () => {
     expect(await one.ledger()).toHaveLength(1);
     expect(await one.items('notify')).toMatchObject([
       {
-        version: 2,
         occasion: `refunded-${refundId}`,
         input: { type: 'invoice.refunded', reversalId: refundId, reversedMinor: 400, amountMinor: 1_000 },
       },

@@ -10,22 +10,20 @@ const versioned = 'dist/src/documents/storedDocuments.js';
 
 /** App folders that a host can run; all use the repository's dependencies. */
 export interface Releases {
-  /** The newest kept release. */
-  kept: string;
+  /** The newest kept release; the sources, while none is kept. */
+  older: string;
   /** The sources, compiled. */
   current: string;
   /** The sources, as a release that raises `formatVersion` and sends receipts that older releases cannot do. */
   next: string;
 }
 
-/** Builds the app folders in a folder. @throws if no release is kept */
+/** Builds the app folders in a folder. */
 export function buildReleases(folder: string): Releases {
-  const kept = keptRelease(folder);
   const [current, next] = [join(folder, 'current'), join(folder, 'next')];
   compileApp(current, { checked: false });
   cpSync(current, next, { recursive: true });
   edit(next, versioned, /formatVersion = \d+;/, `formatVersion = ${formatVersionOf(current) + 1};`);
-  edit(next, versioned, /plainVersion = \d+;/, `plainVersion = ${formatVersionOf(next)};`);
   edit(
     next,
     'dist/src/followUps/receipts.js',
@@ -33,13 +31,15 @@ export function buildReleases(folder: string): Releases {
     `return { version: ${formatVersionOf(next)}, resourceId: invoiceId,`,
   );
   for (const app of [current, next]) linkDependencies(app);
-  return { kept, current, next };
+  return { older: keptRelease(folder) ?? current, current, next };
 }
 
-/** Unpacks the newest kept release into a folder; returns its app folder. @throws if no release is kept */
-export function keptRelease(folder: string): string {
+/** Unpacks the newest kept release (`npm run release:keep`) into a folder; its app folder. */
+function keptRelease(folder: string): string | undefined {
+  const zip = newestZip();
+  if (zip === undefined) return undefined;
   const kept = join(folder, 'kept');
-  unpack(readFileSync(newestZip()), kept);
+  unpack(readFileSync(zip), kept);
   linkDependencies(kept);
   return kept;
 }
@@ -63,20 +63,13 @@ export function formatVersionOf(app: string): number {
   return Number(version);
 }
 
-/** Whether an app takes messages of several work items; 0.2.0 does not. */
-export function knowsSeveral(app: string): boolean {
-  return readFileSync(join(app, 'dist/src/workItems/workItem.js'), 'utf8').includes('itemsOf');
-}
-
-function newestZip(): string {
+function newestZip(): string | undefined {
   const version = (name: string) => name.slice('payonce-'.length, -'.zip'.length);
   const newest = readdirSync(keptZips)
     .filter((name) => /^payonce-\d+\.\d+\.\d+\.zip$/.test(name))
     .toSorted((a, b) => version(a).localeCompare(version(b), 'en', { numeric: true }))
     .at(-1);
-  if (newest === undefined)
-    throw new Error(`${keptZips}: expected payonce-VERSION.zip, from npm run release:keep`);
-  return join(keptZips, newest);
+  return newest === undefined ? undefined : join(keptZips, newest);
 }
 
 function unpack(zip: Uint8Array, folder: string): void {

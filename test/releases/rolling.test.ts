@@ -1,5 +1,5 @@
-// A rolling deployment between the newest kept release and the sources: one is killed while it pays, in both directions, and
-// both run next to each other.
+// A rolling deployment between the newest kept release (the sources, while none is kept) and the sources: one is killed while
+// it pays, in both directions, and both run next to each other.
 import { expect, test } from 'vitest';
 import type { HostProcess } from '../support/functionsHostProcess.ts';
 import { until } from '../support/until.ts';
@@ -10,20 +10,20 @@ import { rollingWorld } from './rollingWorld.ts';
 const world = rollingWorld();
 
 test(
-  'upgrade: the sources finish what the kept release leaves behind when it is killed',
+  'upgrade: the sources finish what the older release leaves behind when it is killed',
   {
     timeout: 60_000,
   },
-  () => takeOver(world().releases.kept, world().releases.current, 'up'),
+  () => takeOver(world().releases.older, world().releases.current, 'up'),
 );
 
-test('downgrade: the kept release finishes what the sources leave behind when they are killed', {
+test('downgrade: the older release finishes what the sources leave behind when they are killed', {
   timeout: 60_000,
 }, async ({ skip }) => {
   const { releases } = world();
-  const raised = formatVersionOf(releases.current) > formatVersionOf(releases.kept);
+  const raised = formatVersionOf(releases.current) > formatVersionOf(releases.older);
   skip(raised, 'the sources raise formatVersion: going back leaves newer messages waiting, as below');
-  await takeOver(releases.current, releases.kept, 'down');
+  await takeOver(releases.current, releases.older, 'down');
 });
 
 /** A host of one release is killed in the middle of paying; a host of another one has joined before, and finishes. */
@@ -65,15 +65,15 @@ async function takeOver(leavingApp: string, joiningApp: string, name: string): P
   expect(failuresOf(joining)).toEqual([]);
 }
 
-test('side by side: both releases claim and pay each other’s invoices until the kept one is gone', {
+test('side by side: both releases claim and pay each other’s invoices until the older one is gone', {
   timeout: 180_000,
 }, async () => {
   const { releases, cloud, view, start, expectAllToAddUp } = world();
-  const [kept, current] = await Promise.all([
-    start(releases.kept, 'side-kept'),
+  const [older, current] = await Promise.all([
+    start(releases.older, 'side-older'),
     start(releases.current, 'side-current'),
   ]);
-  // A third gets no answer: half of these are charged. The next claim sends the same key, in the form it had.
+  // A third gets no answer: half of these are charged. The next claim sends the same key.
   const claimedBy = async (host: HostProcess, prefix: string) => {
     const ids = await importInvoices(host, prefix, 30);
     for (const [index, invoiceId] of ids.entries()) {
@@ -84,8 +84,8 @@ test('side by side: both releases claim and pay each other’s invoices until th
     await run(host, 'processInvoices');
     return ids;
   };
-  const ids = [...(await claimedBy(kept, 'side-a')), ...(await claimedBy(current, 'side-b'))];
-  // Both take batches from the queue. The kept one puts off those of the other. So many calls without an answer may open a
+  const ids = [...(await claimedBy(older, 'side-a')), ...(await claimedBy(current, 'side-b'))];
+  // Both take batches from the queue. So many calls without an answer may open a
   // circuit breaker, and what it holds back is due again after seconds.
   await until(
     async () => {
@@ -94,8 +94,8 @@ test('side by side: both releases claim and pay each other’s invoices until th
     },
     ({ paid = 0 }) => paid >= ids.length / 4,
   );
-  kept.kill('SIGINT');
-  await kept.exited;
+  older.kill('SIGINT');
+  await older.exited;
   await until(
     async () => {
       await run(current, 'processInvoices');
@@ -105,5 +105,5 @@ test('side by side: both releases claim and pay each other’s invoices until th
     { withinMs: 120_000 },
   );
   await expectAllToAddUp(current);
-  expect([...failuresOf(kept), ...failuresOf(current)]).toEqual([]);
+  expect([...failuresOf(older), ...failuresOf(current)]).toEqual([]);
 });

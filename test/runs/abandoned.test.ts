@@ -81,9 +81,7 @@ describe('a run whose process has died', () => {
     const [dead, alive] = [await silentRun(3 * minute), await silentRun(minute)];
     await runScheduled(job, parts);
     expect(await runs.read(job.name, dead.id)).toMatchObject({
-      // A process of the release before cannot read a status that it does not know.
-      status: 'failed',
-      abandoned: true,
+      status: 'abandoned',
       completedAt: iso(clock.now()),
       heartbeatAt: dead.heartbeatAt,
     });
@@ -224,7 +222,7 @@ test('lists find abandoned runs by the status that is shown, closed or not', asy
     alive: (await silentRun(minute)).id,
     aliveManual: (await silentRun(3 * minute, { trigger: 'manual' })).id,
     silent: (await silentRun(3 * minute)).id,
-    closed: (await silentRun(9 * minute, { status: 'failed', abandoned: true })).id,
+    closed: (await silentRun(9 * minute, { status: 'abandoned' })).id,
     failed: (await silentRun(9 * minute, { status: 'failed' })).id,
   };
   const found = async (status: RunStatus) => {

@@ -217,14 +217,14 @@ test('archived invoices count by the sums that the database keeps of them', asyn
   await using other = await payonceCosmos();
   const sums = { '2026-01-05 USD paid': [3, '600'], '2026-01-06 EUR refunded': [1, '50'] };
   await other.containers.invoices.items.create({
-    id: 'fence:archived:2026-01',
+    id: ':archived:2026-01',
     shard: '00',
     type: 'archivedSums',
     sums,
   });
   const totals = { 'status paid': [3, '0'], charges: [3, '0'] };
   await other.containers.invoices.items.create({
-    id: 'fence:archived:totals',
+    id: ':archived:totals',
     shard: '00',
     type: 'archivedSums',
     sums: totals,

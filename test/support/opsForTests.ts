@@ -29,6 +29,7 @@ import { anInstance } from './anInstance.ts';
 import { anInvoice } from './anInvoice.ts';
 import { correctionParts } from './correctionParts.ts';
 import { payonceCosmos } from './payonceCosmos.ts';
+import { putCounted } from './putCounted.ts';
 import { recordedTelemetry } from './recordedTelemetry.ts';
 import { restlessClock } from './restlessClock.ts';
 import { virtualClock } from './virtualClock.ts';
@@ -100,7 +101,8 @@ export async function opsForTests({ shardsOfDeployment = 4, provider = {} }: Ops
   const api = opsApi(parts);
   /** Stores invoices as they are. */
   async function put(...invoices: readonly Invoice[]): Promise<void> {
-    for (const { _etag, ...content } of invoices) await cosmos.containers.invoices.items.create(content);
+    const documents = cosmosDocuments(cosmos.containers.invoices);
+    for (const invoice of invoices) await putCounted(documents, invoice, clock.now());
   }
   const noContainer = blobs.getContainerClient(`not-there-${randomUUID()}`);
   return {

@@ -1,5 +1,6 @@
 import { startPayments } from '../../local/stripe/index.ts';
 import { type ClaimingRun, claimBatch } from '../../src/claiming/claimBatch.ts';
+import { cosmosDocuments } from '../../src/documents/cosmosDocuments.ts';
 import { type FollowUps, followUpsOf } from '../../src/followUps/followUps.ts';
 import { receiptFollowUp } from '../../src/followUps/receipts.ts';
 import { webhookFollowUp } from '../../src/followUps/webhook.ts';
@@ -19,6 +20,7 @@ import { stripeProvider } from '../../src/paying/stripe/stripeProvider.ts';
 import { type Clock, systemClock } from '../../src/platform/clock.ts';
 import { anInstance } from './anInstance.ts';
 import { payonceCosmos } from './payonceCosmos.ts';
+import { putCounted } from './putCounted.ts';
 import { recordedTelemetry } from './recordedTelemetry.ts';
 import { unpaced } from './unpaced.ts';
 
@@ -77,6 +79,7 @@ export async function payingWorld() {
   const payments = await startPayments({ searchLagMs: 0 });
   const container = cosmos.containers.invoices;
   const invoices = cosmosInvoiceStore(container, { clock: hastyClock, shards });
+  const documents = cosmosDocuments(container);
   const telemetry = recordedTelemetry();
   const provider = stripeProvider({
     secretKey: payments.secretKey,
@@ -117,7 +120,7 @@ export async function payingWorld() {
           paymentMethod: 'pm_card_visa',
         };
         const invoice = newInvoice(content, { shard, at: '2025-12-01T00:00:00.000Z', by: 'test' });
-        await container.items.create({ ...invoice, ...changes });
+        await putCounted(documents, { ...invoice, _etag: '', ...changes }, hastyClock.now());
       }
       return { shard, ids };
     },

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { StoreAway } from '../../src/documents/storeAway.ts';
-import { plainVersion } from '../../src/documents/storedDocuments.ts';
+import { formatVersion } from '../../src/documents/storedDocuments.ts';
 import { cosmosEffects } from '../../src/workItems/cosmosEffects.ts';
 import type { Effects } from '../../src/workItems/effects.ts';
 import { memoryEffects } from '../memory/memoryEffects.ts';
@@ -66,7 +66,7 @@ test('in Cosmos, the effects of a message are one document with a version, in a 
   await effects.recordMessage('message:1', [{ item: item('c'), effect }]);
   const { resource } = await cosmos.containers.workItems.item('message:1', 'message:1').read();
   expect(resource).toMatchObject({
-    version: plainVersion,
+    version: formatVersion,
     status: 'done',
     effects: [
       { resourceId: 'a', stage: 'stamp', effect },

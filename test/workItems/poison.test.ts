@@ -203,7 +203,7 @@ test('a redriven work item keeps the fields that this release does not know', as
 
 describe('a message of several work items', () => {
   const items = ['a', 'b'].map(item);
-  const several = { version: 2, items };
+  const several = { items };
 
   test('is no record: each of them is sent again alone, so that one that ends the process harms no other', async () => {
     const { items: poisoned, sent } = poison();

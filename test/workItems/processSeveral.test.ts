@@ -200,7 +200,7 @@ describe('one of several work items', () => {
   ])('that %s goes on alone, as it came', async (_what, bad) => {
     const { work, done, sent } = worker();
     const { items, id } = several(2);
-    expect(await work({ version: 2, items: [bad, ...items] })).toBe('done');
+    expect(await work({ items: [bad, ...items] })).toBe('done');
     expect(done).toEqual([id(0), id(1)]);
     expect(sent).toEqual([{ message: bad, delayMs: 10_000 }]);
   });
@@ -211,7 +211,7 @@ describe('one of several work items', () => {
     const since = new Date(world.clock.now() - longestRefusedMs).toISOString();
     const old = items.map((one) => ({ ...one, retry: { tries: 100, since, refusedSince: since } }));
     before.set(id(0), fails(new NotYet('refused')));
-    await work({ version: 2, items: old });
+    await work({ items: old });
     expect(sent).toEqual([{ message: old[0], delayMs: 10_000 }]);
     await expect(work(sent[0]?.message)).rejects.toThrow('refused');
   });
@@ -220,7 +220,7 @@ describe('one of several work items', () => {
     const { work, done, sent } = worker();
     const { items, ids } = several(2);
     const newer = { version: formatVersion + 1, resourceId: 'n', stage: 'fold', input: {}, more: 'fields' };
-    expect(await work({ version: 2, items: [...items, newer] })).toBe('done');
+    expect(await work({ items: [...items, newer] })).toBe('done');
     expect(done).toEqual(ids);
     expect(sent).toEqual([{ message: newer, delayMs: 30_000 }]);
   });
@@ -252,7 +252,6 @@ describe('all of several work items', () => {
     await work(sent[0]?.message);
     expect(sent.map(({ message: again }) => again)).toEqual(
       [1, 2].map((tries) => ({
-        version: 2,
         items: items.map((one) => ({ ...one, retry: { tries, since: expect.any(String) } })),
       })),
     );
@@ -265,13 +264,12 @@ describe('all of several work items', () => {
     const { work, done, sent } = worker();
     const { items } = several(2);
     await cosmos.fault({ kind: '503', count: 20, filter: { container: 'workItems' } });
-    expect(await work({ version: 2, items: ['nonsense', ...items] })).toBe('done');
+    expect(await work({ items: ['nonsense', ...items] })).toBe('done');
     expect(done).toEqual([]);
     expect(sent).toEqual([
       { message: 'nonsense', delayMs: 10_000 },
       {
         message: {
-          version: 2,
           items: items.map((one) => ({ ...one, retry: { tries: 1, since: expect.any(String) } })),
         },
         delayMs: expect.any(Number),
@@ -313,7 +311,7 @@ describe('all of several work items', () => {
     for (const id of ids.slice(0, 16)) before.set(id, () => world.clock.stall(4_000));
     expect(await work(message)).toBe('done');
     expect(done).toEqual(ids.slice(0, 16));
-    expect(sent).toEqual([{ message: { version: 2, items: items.slice(16) }, delayMs: 0 }]);
+    expect(sent).toEqual([{ message: { items: items.slice(16) }, delayMs: 0 }]);
     expect(await work(sent[0]?.message)).toBe('done');
     expect(done).toEqual(ids);
   });

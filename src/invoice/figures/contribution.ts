@@ -4,9 +4,7 @@ import { type Movement, movementsOfInvoice } from '../store/movements.ts';
 
 /** As much of an invoice as its figures depend on. */
 export type Countable = Pick<Invoice, 'id' | 'currency' | 'amountMinor' | 'status'> &
-  Partial<
-    Pick<Invoice, 'actionableAt' | 'payment' | 'declinedAt' | 'reversals' | 'timeline' | 'counted' | '_ts'>
-  >;
+  Partial<Pick<Invoice, 'actionableAt' | 'payment' | 'declinedAt' | 'reversals'>>;
 
 export type Counts = Map<string, number>;
 
@@ -67,20 +65,10 @@ export function isDueBefore({ status, actionableAt }: Countable, horizon: string
   return status === 'pending' && actionableAt !== undefined && actionableAt < horizon;
 }
 
-/**
- * What is stored with an invoice whenever it is counted. A release before 0.3 changes an invoice and leaves the mark as it
- * is, so that a mark that does not fit gives it away. Pure.
- */
-export function markOf({ status, actionableAt }: Pick<Countable, 'status' | 'actionableAt'>): string {
-  return status === 'pending' ? `pending ${actionableAt}` : status;
-}
-
 /** An invoice as a patch leaves it. Of the patch, only fields of the invoice itself count. Pure. */
-export function patched<T extends Countable>(invoice: T, { set = {}, remove = [], append }: Patch): T {
+export function patched<T extends Countable>(invoice: T, { set = {}, remove = [] }: Patch): T {
   const kept = Object.fromEntries(Object.entries(invoice).filter(([field]) => !remove.includes(field)));
-  const timeline =
-    append?.path === 'timeline' ? { timeline: [...(invoice.timeline ?? []), append.value] } : {};
-  return { ...kept, ...timeline, ...set } as T;
+  return { ...kept, ...set } as T;
 }
 
 /** Adds a number to a count. */

@@ -1,20 +1,17 @@
 /**
  * The figures of a shard, kept in documents beside its invoices so that one transaction changes both:
  *
- *   figures              how many invoices there are in each status, and the like
- *   figures:2026-01-31   what was paid, declined, refunded and disputed on a day (UTC)
+ *   :figures              how many invoices there are in each status, and the like
+ *   :figures:2026-01-31   what was paid, declined, refunded and disputed on a day (UTC)
  *
- * Writers only add to the counts, so no two of them conflict. The states of the first document:
- *
- *   not counted ──recount──► counted ──an older release has written──► stale ──recount──► counted
- *
- * The first writer of a shard creates it: as `counted` if there is no invoice yet. In the other states the summary and the
- * report count invoices instead.
+ * Writers only add to the counts, so no two of them conflict. The first writer of a shard creates the first document, and the
+ * first of a day that of the day. A document that somebody has removed begins at zero: `npm run recount` puts it right.
  */
 import { z } from 'zod';
 import { tolerantObject } from '../../documents/storedDocuments.ts';
+import { systemId } from '../../documents/systemId.ts';
 
-export const standingId = 'figures';
+export const standingId = systemId('figures');
 
 /** The id of the figures of a day (`YYYY-MM-DD`). Ids of several days sort as the days do. */
 export function dayId(day: string): string {
@@ -33,14 +30,7 @@ export const standingSchema = tolerantObject({
   counts: countsSchema,
   /** The count `due` has the pending invoices that are due before this time: ISO 8601, UTC. The sweeper moves it on. */
   horizon: z.string(),
-  /** Since when they count everything, as the `_ts` of that moment. Absent: not counted. */
-  countedAt: z.number().exactOptional(),
-  /** Until when nobody was seen who writes without counting, as a `_ts`. */
-  checkedAt: z.number().exactOptional(),
-  stale: z.boolean().exactOptional(),
   _etag: z.string(),
-  /** Seconds since 1970, by the clock of the store. */
-  _ts: z.number().exactOptional(),
 });
 export type StandingFigures = z.infer<typeof standingSchema>;
 
@@ -52,11 +42,6 @@ export const dayFiguresSchema = tolerantObject({
   _etag: z.string(),
 });
 export type DayFigures = z.infer<typeof dayFiguresSchema>;
-
-/** Whether these figures count every invoice of the shard. */
-export function isCounted({ countedAt, stale }: Pick<StandingFigures, 'countedAt' | 'stale'>): boolean {
-  return countedAt !== undefined && stale !== true;
-}
 
 /** How far apart horizons are, in milliseconds. What is due on the full five minutes is never counted one by one. */
 const stepMs = 300_000;
@@ -73,9 +58,9 @@ interface NewFigures {
   readonly [field: string]: unknown;
 }
 
-export function newStanding(shard: string, { now, empty }: { now: number; empty: boolean }): NewFigures {
-  const counted = empty ? { countedAt: 0 } : {};
-  return { id: standingId, shard, type: 'figures', counts: {}, horizon: horizonAt(now), ...counted };
+/** `now`: milliseconds. */
+export function newStanding(shard: string, now: number): NewFigures {
+  return { id: standingId, shard, type: 'figures', counts: {}, horizon: horizonAt(now) };
 }
 
 export function newDay(

@@ -8,7 +8,7 @@ import { StoreAway } from '../../documents/storeAway.ts';
 import { patience } from '../../documents/writeUntilClear.ts';
 import { exponentialBackoff } from '../../platform/backoff.ts';
 import type { Clock } from '../../platform/clock.ts';
-import { type Countable, markOf, patched } from './contribution.ts';
+import { type Countable, patched } from './contribution.ts';
 import { isFigureId, type StandingFigures, standingId } from './figureDocument.ts';
 import { type Change, figureMoves } from './figureMoves.ts';
 import { createDays, standingOf } from './storedFigures.ts';
@@ -18,8 +18,8 @@ export interface FigureKeeper {
   /** Has to come before `operations` for a shard. @throws {StoreAway} */
   prepare(shard: string): Promise<void>;
   /**
-   * The operations of a transaction that patches these invoices: the patches, each with the mark of what it counts as, and
-   * what moves the figures. `before` has the invoices as they were read, or as the conditions of the patches say they are.
+   * The operations of a transaction that patches these invoices: the patches, and what moves the figures. `before` has the
+   * invoices as they were read, or as the conditions of the patches say they are.
    */
   patching(shard: string, patches: readonly Patch[], before: readonly Countable[]): Operation[];
   /** The same of one that creates these invoices. */
@@ -28,16 +28,8 @@ export interface FigureKeeper {
   refused(shard: string, operations: readonly Operation[], codes: readonly number[]): Promise<void>;
 }
 
-export function figureKeeper({
-  documents,
-  clock,
-  hasInvoices,
-}: {
-  documents: DocumentStore;
-  clock: Clock;
-  hasInvoices: (shard: string) => Promise<boolean>;
-}): FigureKeeper {
-  /** What is known of the shards. It may be old: the horizon is a condition of each write, and `countedAt` only rises. */
+export function figureKeeper({ documents, clock }: { documents: DocumentStore; clock: Clock }): FigureKeeper {
+  /** What is known of the shards. It may be old: the horizon is a condition of each write. */
   const known = new Map<string, StandingFigures>();
 
   return {
@@ -45,30 +37,17 @@ export function figureKeeper({
 
     patching(shard, patches, before) {
       const byId = new Map(before.map((invoice) => [invoice.id, invoice]));
-      const changes: Change[] = [];
-      const marked = patches.map((patch) => {
+      const changes = patches.flatMap((patch) => {
         const invoice = byId.get(patch.id);
-        if (invoice === undefined) return patch;
-        const after = patched(invoice, patch);
-        const mark = markOf(after);
-        changes.push({ before: invoice, after });
-        return mark === invoice.counted ? patch : { ...patch, set: { ...patch.set, counted: mark } };
+        return invoice === undefined ? [] : [{ before: invoice, after: patched(invoice, patch) }];
       });
-      return [...marked, ...moving(shard, changes)];
+      return [...patches, ...moving(shard, changes)];
     },
 
     creating(shard, invoices) {
-      const creates = invoices.map((invoice) => ({
-        kind: 'create' as const,
-        document: { ...invoice, counted: markOf(invoice) },
-      }));
-      return [
-        ...creates,
-        ...moving(
-          shard,
-          invoices.map((after) => ({ after })),
-        ),
-      ];
+      const creates = invoices.map((document) => ({ kind: 'create' as const, document }));
+      const changes = invoices.map((after) => ({ after }));
+      return [...creates, ...moving(shard, changes)];
     },
 
     async refused(shard, operations, codes) {
@@ -88,9 +67,7 @@ export function figureKeeper({
   }
 
   async function load(shard: string): Promise<void> {
-    const empty = async () => !(await hasInvoices(shard));
-    const figures = await patiently(() => standingOf(documents, shard, { now: clock.now(), empty }));
-    known.set(shard, figures);
+    known.set(shard, await patiently(() => standingOf(documents, shard, clock.now())));
   }
 
   async function patiently<T>(work: () => Promise<T>): Promise<T> {

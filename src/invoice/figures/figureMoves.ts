@@ -7,7 +7,6 @@ import {
   contributionOf,
   countName,
   isDueBefore,
-  markOf,
 } from './contribution.ts';
 import { dayId, type StandingFigures, standingId } from './figureDocument.ts';
 
@@ -21,11 +20,11 @@ export interface Change {
 const mostIncrements = 9;
 
 /**
- * What moves the figures of a shard by these changes; nothing if they change no figure. `figures` may be old: the horizon is a
- * condition of the write, and `countedAt` only rises. Pure.
+ * What moves the figures of a shard by these changes; nothing if they change no figure. The horizon may be old: it is a
+ * condition of the write. Pure.
  */
 export function figureMoves(
-  { horizon, countedAt = 0 }: Pick<StandingFigures, 'horizon' | 'countedAt'>,
+  { horizon }: Pick<StandingFigures, 'horizon'>,
   changes: readonly Change[],
 ): Patch[] {
   const standing: Counts = new Map();
@@ -34,26 +33,21 @@ export function figureMoves(
     if (before !== undefined) count(before, -1);
     if (after !== undefined) count(after, 1);
   }
-  const moved = changes.filter(({ before, after }) => markIn(before) !== markIn(after));
+  const moved = changes.filter(({ before, after }) => placeOf(before) !== placeOf(after));
   const waits = changes.some(
     ({ before, after }) => before?.status === 'pending' || after?.status === 'pending',
   );
-  const stale = changes.some(({ before }) => before !== undefined && isUncounted(before, countedAt));
   const ofDays = [...days].flatMap(([day, counts]) => {
     const increments = changed(counts);
     return increments.length === 0 ? [] : patchesOf(dayId(day), [[countName.moves, 1], ...increments]);
   });
   const increments = changed(standing);
-  if (moved.length === 0 && increments.length === 0 && ofDays.length === 0 && !stale) return [];
+  if (moved.length === 0 && increments.length === 0 && ofDays.length === 0) return [];
   const moves = Math.max(1, moved.length);
   const ofStanding = patchesOf(standingId, [[countName.moves, moves], ...increments]).map((patch, place) =>
-    place > 0
+    place > 0 || !waits
       ? patch
-      : {
-          ...patch,
-          ...(waits ? { where: [{ path: 'horizon', is: '=' as const, value: horizon }] } : {}),
-          ...(stale ? { set: { stale: true } } : {}),
-        },
+      : { ...patch, where: [{ path: 'horizon', is: '=' as const, value: horizon }] },
   );
   return [...ofStanding, ...ofDays];
 
@@ -69,8 +63,9 @@ export function figureMoves(
   }
 }
 
-function markIn(invoice: Countable | undefined): string | undefined {
-  return invoice === undefined ? undefined : markOf(invoice);
+/** Differs between two states of an invoice that may count as something else, now or at another horizon. */
+function placeOf(invoice: Countable | undefined): string | undefined {
+  return invoice?.status === 'pending' ? `pending ${invoice.actionableAt}` : invoice?.status;
 }
 
 /** How many operations move the figures by some invoices that come or leave: at most as many as this says. */
@@ -101,11 +96,6 @@ function countsOf(invoice: Countable): { id: string; name: string }[] {
     ...[...days].map(([day, counts]) => [dayId(day), counts] as const),
   ];
   return all.flatMap(([id, counts]) => [...counts.keys()].map((name) => ({ id, name })));
-}
-
-/** Whether a release that does not count has written it since the figures were counted. */
-function isUncounted(invoice: Countable, countedAt: number): boolean {
-  return invoice.counted !== markOf(invoice) && (invoice._ts ?? -1) >= countedAt;
 }
 
 function changed(counts: Counts): [string, number][] {

@@ -1,8 +1,5 @@
-import type { InvoiceFigures } from '../store/invoiceStore.ts';
-
 /** What the figures ask of a store besides the documents themselves. All may reject with `StoreAway`. */
 export interface FigureReads {
-  hasInvoices(shard: string): Promise<boolean>;
   /** The documents of the shards' figures, as they are stored; of all shards. */
   standing(): Promise<unknown[]>;
   /** Those of the days from one to another (`YYYY-MM-DD`), both included: of one shard or of all. Absent: of all days. */
@@ -13,10 +10,6 @@ export interface FigureReads {
   staleClaims(now: string): Promise<number>;
   /** Since when (ISO 8601) the first of the invoices that are due at `now` has been waiting; undefined if none is. */
   waitingSince(now: string): Promise<string | undefined>;
-  /** What the figures of these shards would be, counted invoice by invoice. */
-  count(shards: readonly string[]): Promise<Omit<InvoiceFigures, 'staleClaims'>>;
-  /** The shards with an invoice that was written at `since` (`_ts`) or later, and does not count as what it is. */
-  miscounted(since: number): Promise<string[]>;
   /** All invoices of a shard, page by page, as far as figures depend on them. */
   all(shard: string): AsyncIterable<readonly unknown[]>;
 }

@@ -1,10 +1,9 @@
 import { readableDocuments } from '../../documents/storedDocuments.ts';
 import { invoiceStatuses } from '../invoiceStatus.ts';
-import { shardNames } from '../shard.ts';
 import type { Backlog, InvoiceFigures, ReversedFigure } from '../store/invoiceStore.ts';
 import { type MovementKind, movementKinds } from '../store/movements.ts';
 import { addAll, type Counts, countName } from './contribution.ts';
-import { dayFiguresSchema, isCounted, type StandingFigures, standingSchema } from './figureDocument.ts';
+import { dayFiguresSchema, type StandingFigures, standingSchema } from './figureDocument.ts';
 import type { FigureReads } from './figureReads.ts';
 
 /** What a currency moved on a day. */
@@ -17,54 +16,43 @@ export interface DayFigure {
   amountMinor: number | bigint;
 }
 
-/** The shards whose figures can be relied on, and the others, whose invoices have to be counted. */
-async function readStanding(reads: FigureReads, shards: number) {
-  const documents = await reads.standing();
-  const kept = readableDocuments(documents, standingSchema, 'figures').filter(isCounted);
-  const names = new Set(kept.map(({ shard }) => shard));
-  return { kept, uncounted: shardNames(shards).filter((shard) => !names.has(shard)) };
+async function readStanding(reads: FigureReads): Promise<StandingFigures[]> {
+  return readableDocuments(await reads.standing(), standingSchema, 'figures');
 }
 
 /** See `InvoiceStore.figures`. */
-export async function readFigures(reads: FigureReads, shards: number, now: string): Promise<InvoiceFigures> {
-  const [{ kept, uncounted }, staleClaims] = await Promise.all([
-    readStanding(reads, shards),
-    reads.staleClaims(now),
-  ]);
-  const counts = sumOf(kept);
-  const rest = uncounted.length === 0 ? undefined : await reads.count(uncounted);
-  const byStatus = new Map<string, number>(rest?.byStatus);
+export async function readFigures(reads: FigureReads, now: string): Promise<InvoiceFigures> {
+  const [standing, staleClaims] = await Promise.all([readStanding(reads), reads.staleClaims(now)]);
+  const counts = sumOf(standing);
+  const byStatus = new Map<string, number>();
   for (const status of invoiceStatuses) {
     const n = counts.get(status) ?? 0;
-    if (n !== 0) byStatus.set(status, (byStatus.get(status) ?? 0) + n);
+    if (n !== 0) byStatus.set(status, n);
   }
   return {
     byStatus,
     staleClaims,
-    charges: (counts.get(countName.charges) ?? 0) + (rest?.charges ?? 0),
-    refunded: reversed(counts, 'refunded', rest?.refunded),
-    openDisputes: reversed(counts, 'openDisputes', rest?.openDisputes),
+    charges: counts.get(countName.charges) ?? 0,
+    refunded: reversed(counts, 'refunded'),
+    openDisputes: reversed(counts, 'openDisputes'),
   };
 }
 
 /** See `InvoiceStore.backlog`. Only what is due near the horizon is counted one by one. */
-export async function readBacklog(reads: FigureReads, shards: number, now: string): Promise<Backlog> {
-  const [{ kept, uncounted }, staleClaims, since] = await Promise.all([
-    readStanding(reads, shards),
+export async function readBacklog(reads: FigureReads, now: string): Promise<Backlog> {
+  const [standing, staleClaims, since] = await Promise.all([
+    readStanding(reads),
     reads.staleClaims(now),
     reads.waitingSince(now),
   ]);
-  const [near, others] = await Promise.all([
-    Promise.all(
-      [...Map.groupBy(kept, ({ horizon }) => horizon)].map(([horizon, of]) => dueNear(horizon, of)),
-    ),
-    uncounted.length === 0 ? undefined : countOthers(),
-  ]);
-  const counts = sumOf(kept);
+  const near = await Promise.all(
+    [...Map.groupBy(standing, ({ horizon }) => horizon)].map(([horizon, of]) => dueNear(horizon, of)),
+  );
+  const counts = sumOf(standing);
   const due = near.reduce((sum, n) => sum + n, counts.get(countName.due) ?? 0);
   return {
-    waiting: due + (others?.due ?? 0) + staleClaims,
-    claimed: Math.max(0, (counts.get('claimed') ?? 0) + (others?.claimed ?? 0) - staleClaims),
+    waiting: due + staleClaims,
+    claimed: Math.max(0, (counts.get('claimed') ?? 0) - staleClaims),
     ...(since === undefined ? {} : { since }),
   };
 
@@ -78,14 +66,6 @@ export async function readBacklog(reads: FigureReads, shards: number, now: strin
     const between = await reads.pending({ shards: names, from, before });
     return next > horizon ? between : -between;
   }
-
-  async function countOthers(): Promise<{ due: number; claimed: number }> {
-    const [due, { byStatus }] = await Promise.all([
-      reads.pending({ shards: uncounted, before: after(now) }),
-      reads.count(uncounted),
-    ]);
-    return { due, claimed: byStatus.get('claimed') ?? 0 };
-  }
 }
 
 /** The next millisecond. */
@@ -94,20 +74,14 @@ function after(time: string): string {
 }
 
 /**
- * What was moved on each of these days (`YYYY-MM-DD`, both included), over all shards; undefined if the figures cannot be
- * relied on, or a sum is too large to be exact.
+ * What was moved on each of these days (`YYYY-MM-DD`, both included), over all shards; undefined if a sum is too large to be
+ * exact.
  */
 export async function readDays(
   reads: FigureReads,
-  shards: number,
   { from, to }: { from: string; to: string },
 ): Promise<DayFigure[] | undefined> {
-  const [{ uncounted }, documents] = await Promise.all([
-    readStanding(reads, shards),
-    reads.days({ from, to }),
-  ]);
-  if (uncounted.length > 0) return undefined;
-  const days = documents.map((document) => dayFiguresSchema.parse(document));
+  const days = (await reads.days({ from, to })).map((document) => dayFiguresSchema.parse(document));
   const figures = days.flatMap(({ day, counts }) => figuresOf(day, counts));
   return figures.every(({ amountMinor }) => Number.isSafeInteger(amountMinor)) ? figures : undefined;
 }
@@ -122,28 +96,18 @@ function figuresOf(day: string, counts: Readonly<Record<string, number>>): DayFi
   );
 }
 
-function sumOf(kept: readonly StandingFigures[]): Counts {
+function sumOf(standing: readonly StandingFigures[]): Counts {
   const sum: Counts = new Map();
-  for (const { counts } of kept) addAll(sum, new Map(Object.entries(counts)));
+  for (const { counts } of standing) addAll(sum, new Map(Object.entries(counts)));
   return sum;
 }
 
-function reversed(
-  counts: Counts,
-  kind: 'refunded' | 'openDisputes',
-  counted: readonly ReversedFigure[] = [],
-): ReversedFigure[] {
-  const found = new Map(counted.map((figure) => [figure.currency, figure]));
-  for (const [name, count] of counts) {
-    const currency = name.slice(kind.length + 1);
-    if (count === 0 || name !== countName[kind](currency)) continue;
-    const amountMinor = counts.get(countName[`${kind}Minor`](currency)) ?? 0;
-    const before = found.get(currency) ?? { count: 0, amountMinor: 0 };
-    found.set(currency, {
-      currency,
-      count: before.count + count,
-      amountMinor: before.amountMinor + amountMinor,
-    });
-  }
-  return [...found.values()].toSorted((a, b) => (a.currency < b.currency ? -1 : 1));
+function reversed(counts: Counts, kind: 'refunded' | 'openDisputes'): ReversedFigure[] {
+  return [...counts]
+    .flatMap(([name, count]) => {
+      const currency = name.slice(kind.length + 1);
+      if (count === 0 || name !== countName[kind](currency)) return [];
+      return [{ currency, count, amountMinor: counts.get(countName[`${kind}Minor`](currency)) ?? 0 }];
+    })
+    .toSorted((a, b) => (a.currency < b.currency ? -1 : 1));
 }

@@ -34,7 +34,6 @@ const countableSchema = z.object({
   payment: shape.payment,
   declinedAt: shape.declinedAt,
   reversals: shape.reversals,
-  timeline: shape.timeline.optional().transform((timeline) => timeline ?? []),
 });
 
 /**
@@ -47,7 +46,7 @@ export async function recountShard(
   { documents, reads, now }: { documents: DocumentStore; reads: FigureReads; now: () => number },
   shard: string,
 ): Promise<Recounted> {
-  const before = await standingOf(documents, shard, { now: now(), empty: false });
+  const before = await standingOf(documents, shard, now());
   const days = new Map(
     (await reads.days({ shard })).map((document) => {
       const figures = dayFiguresSchema.parse(document);
@@ -78,9 +77,7 @@ export async function recountShard(
   }
   const counts = Object.fromEntries(standing);
   const wrong = differences(before.counts, standing);
-  const at = before._ts ?? 0;
-  const set = { counts, countedAt: at, checkedAt: at, stale: false };
-  const operation: Operation = { kind: 'patch', id: standingId, version: before._etag, set };
+  const operation: Operation = { kind: 'patch', id: standingId, version: before._etag, set: { counts } };
   if (!(await writeOnce(documents, shard, operation))) return { kind: 'busy' };
   corrections.push(...wrong.map((one) => ({ shard, ...one })));
   return { kind: 'recounted', invoices, corrections };

@@ -9,19 +9,15 @@ import {
   standingSchema,
 } from './figureDocument.ts';
 
-/**
- * The figures of a shard. The first to ask creates them. `empty`: whether the shard has no invoice; if it has, somebody has to
- * count. @throws {StoreAway}
- */
+/** The figures of a shard. The first to ask, at `now` (milliseconds), creates them. @throws {StoreAway} */
 export async function standingOf(
   documents: DocumentStore,
   shard: string,
-  { now, empty }: { now: number; empty: boolean | (() => Promise<boolean>) },
+  now: number,
 ): Promise<StandingFigures> {
   const [stored] = await documents.read(shard, [standingId]);
   if (stored !== undefined) return standingSchema.parse(stored);
-  const isEmpty = typeof empty === 'boolean' ? empty : await empty();
-  await keepFirst(documents, newStanding(shard, { now, empty: isEmpty }));
+  await keepFirst(documents, newStanding(shard, now));
   const [created] = await documents.read(shard, [standingId]);
   return standingSchema.parse(created);
 }

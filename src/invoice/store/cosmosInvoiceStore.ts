@@ -24,7 +24,7 @@ export function cosmosInvoiceStore(
 ): InvoiceStore {
   const documents = cosmosDocuments(container);
   const reads = cosmosFigureReads(container);
-  const figures = figureKeeper({ documents, clock, hasInvoices: (shard) => reads.hasInvoices(shard) });
+  const figures = figureKeeper({ documents, clock });
   const parts = { documents, clock, shards, figures };
 
   const kept = invoiceFigures({ ...parts, reads });

@@ -15,11 +15,6 @@ const occasions: Readonly<Record<Occasion, { fields: string; where: string }>> =
     fields: 'c.declinedAt',
     where: `c.status = 'declined' AND c.declinedAt >= @from AND c.declinedAt < @to`,
   },
-  // Releases before 0.3 wrote the time into the timeline only.
-  declinedWithoutTime: {
-    fields: 'c.timeline',
-    where: `c.status = 'declined' AND c.type = 'invoice' AND NOT IS_DEFINED(c.declinedAt)`,
-  },
   reversed: { fields: 'c.reversals', where: 'c.reversals.latestAt >= @from' },
 };
 
@@ -28,7 +23,7 @@ export async function* cosmosMovements(
   container: Container,
   query: MovementQuery,
 ): AsyncGenerator<readonly Movement[]> {
-  for (const occasion of ['paid', 'declined', 'declinedWithoutTime', 'reversed'] as const) {
+  for (const occasion of ['paid', 'declined', 'reversed'] as const) {
     const pages = container.items.query<unknown>(specOf(occasion, query), { maxItemCount: pageSize });
     while (pages.hasMoreResults()) {
       const { resources } = await fromCosmos(() => pages.fetchNext());

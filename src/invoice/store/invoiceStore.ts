@@ -11,7 +11,6 @@ import type { CalledBefore, Starting, ToStart } from '../callStart.ts';
 import type { Backlog, InvoiceFigures } from '../figures/figures.ts';
 import type { DayFigure } from '../figures/readFigures.ts';
 import type { Recounted } from '../figures/recountShard.ts';
-import type { Tended } from '../figures/tendFigures.ts';
 import type { Invoice, InvoiceContent } from '../invoice.ts';
 import type { InvoiceChange, Standing } from '../invoiceChange.ts';
 import type { Added, AddOptions } from './adding.ts';
@@ -73,14 +72,14 @@ export interface InvoiceStore {
    */
   figures(now: string): Promise<InvoiceFigures>;
   /**
-   * What was moved on each of these days (`YYYY-MM-DD`, both included), from the same figures; undefined where they cannot be
-   * relied on, and `movements` has to be read.
+   * What was moved on each of these days (`YYYY-MM-DD`, both included), from the same figures; undefined if a sum is too large
+   * to be exact, and `movements` has to be read.
    */
   dayFigures(days: { from: string; to: string }): Promise<DayFigure[] | undefined>;
   /** Counts the invoices of a shard, and puts its figures right. @throws {NewerVersion} {UnreadableInvoice} */
   recount(shard: string): Promise<Recounted>;
-  /** Keeps the figures right and cheap; each sweep does (figures/tendFigures.ts). @throws {NewerVersion} {UnreadableInvoice} */
-  tendFigures(signal?: AbortSignal): Promise<Tended>;
+  /** Keeps the figures cheap to read; each sweep does (figures/moveHorizons.ts). */
+  moveHorizons(signal?: AbortSignal): Promise<void>;
   /** How many are claimed and not stale at `now` (ISO 8601, UTC), over all shards. */
   openClaims(now: string): Promise<number>;
   /** What is still to be paid at `now` (ISO 8601, UTC), over all shards. */

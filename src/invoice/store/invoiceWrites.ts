@@ -1,4 +1,4 @@
-import type { DocumentStore, Operation, Patch } from '../../documents/documentStore.ts';
+import type { DocumentStore, Operation } from '../../documents/documentStore.ts';
 import { NoClearAnswer } from '../../documents/storeAway.ts';
 import { readableDocuments } from '../../documents/storedDocuments.ts';
 import { writeUntilClear } from '../../documents/writeUntilClear.ts';
@@ -34,7 +34,11 @@ export function invoiceWrites({
       let planned: ReturnType<typeof plan> | undefined;
       let operations: Operation[] = [];
       await figures.prepare(shard);
-      const { claimed, found, contended } = await claimDocuments(store, {
+      const {
+        claimed: ours,
+        found,
+        contended,
+      } = await claimDocuments(store, {
         partition: shard,
         items: invoices,
         fence,
@@ -50,7 +54,7 @@ export function invoiceWrites({
         isApplied: (stored) => names(stored, 'batchId', batchId),
         beforeTry: assertHeld,
       });
-      if (claimed.length === 0 || planned === undefined) return { contended };
+      if (ours.length === 0 || planned === undefined) return { contended };
       // An earlier try may have been the one that was applied, a little earlier: what is stored is what counts.
       const messages = found ? await readMessages(shard, idsOf(planned.messages)) : planned.messages;
       return { written: { plan: planned, messages }, contended };
@@ -61,19 +65,13 @@ export function invoiceWrites({
     async settle({ shard, batchId, settlementId, items: toSettle, plan }) {
       let lost = 0;
       let operations: Operation[] = [];
-      /** Claimed by a release that does not count. */
-      const uncounted = new Set<string>();
       await figures.prepare(shard);
       const written = await writeUntilClear(store, {
         partition: shard,
         items: toSettle,
         plan(items) {
           const { patches, messages } = plan(items);
-          const held = items.map((item) => claimedAs(item, uncounted.has(item.invoiceId)));
-          const counted = patches.map((patch) =>
-            uncounted.has(patch.id) ? patch : ifCountedAsClaimed(patch),
-          );
-          operations = [...creationsOf(messages), ...figures.patching(shard, counted, held)];
+          operations = [...creationsOf(messages), ...figures.patching(shard, patches, items.map(claimed))];
           return operations;
         },
         onRefused: (codes) => figures.refused(shard, operations, codes),
@@ -87,9 +85,6 @@ export function invoiceWrites({
             return start === undefined || isStartedAs(invoice, start);
           });
           lost += items.length - held.length;
-          for (const { invoiceId } of held) {
-            if (byId.get(invoiceId)?.counted !== 'claimed') uncounted.add(invoiceId);
-          }
           return held;
         },
       });
@@ -115,21 +110,12 @@ export function invoiceWrites({
 }
 
 /** An invoice that a batch has claimed, as far as its figures go: its patch holds for no other. */
-function claimedAs(
-  {
-    invoiceId: id,
-    amountMinor,
-    currency,
-  }: { invoiceId: string } & Pick<Countable, 'amountMinor' | 'currency'>,
-  uncounted: boolean,
-): Countable {
-  const counted = uncounted ? {} : { counted: 'claimed' };
-  return { id, amountMinor, currency, status: 'claimed', ...counted, _ts: Number.POSITIVE_INFINITY };
-}
-
-/** A release before 0.3 claims without counting: its claims are counted with the settlement. */
-function ifCountedAsClaimed(patch: Patch): Patch {
-  return { ...patch, where: [...(patch.where ?? []), { path: 'counted', is: '=', value: 'claimed' }] };
+function claimed({
+  invoiceId: id,
+  amountMinor,
+  currency,
+}: { invoiceId: string } & Pick<Countable, 'amountMinor' | 'currency'>): Countable {
+  return { id, amountMinor, currency, status: 'claimed' };
 }
 
 function readInvoices(found: readonly unknown[]): Invoice[] {

@@ -29,13 +29,12 @@ export interface MovementQuery {
 }
 
 /** Why an invoice may have something to report: the store has a query for each. */
-export type Occasion = 'paid' | 'declined' | 'declinedWithoutTime' | 'reversed';
+export type Occasion = 'paid' | 'declined' | 'reversed';
 
-const { id, version, currency, payment, declinedAt, timeline, reversals } = invoiceSchema.shape;
+const { id, version, currency, payment, declinedAt, reversals } = invoiceSchema.shape;
 const common = z.object({ id, version, currency, amountMinor: z.int() });
 const paidSchema = common.extend({ payment: payment.pick({ paidAt: true }).required() });
 const declinedSchema = common.extend({ declinedAt: declinedAt.unwrap() });
-const declinedEarlierSchema = common.extend({ timeline });
 const reversedSchema = common.extend({ reversals: reversals.unwrap() });
 
 /**
@@ -76,11 +75,6 @@ function movementsOfOne(occasion: Occasion, document: unknown): Movement[] {
       const invoice = declinedSchema.parse(document);
       return [whole('declined', invoice, invoice.declinedAt)];
     }
-    case 'declinedWithoutTime': {
-      const invoice = declinedEarlierSchema.parse(document);
-      const entry = invoice.timeline.findLast(({ what }) => what === 'declined');
-      return entry === undefined ? [] : [whole('declined', invoice, entry.at)];
-    }
     case 'reversed': {
       const { currency, reversals } = reversedSchema.parse(document);
       const refunds = goneBack(reversals.refunds);
@@ -108,9 +102,7 @@ export function movementsOfInvoice(
   const { status, payment, declinedAt, reversals } = invoice;
   const occasions: Occasion[] = [
     ...(payment?.paidAt === undefined ? [] : ['paid' as const]),
-    ...(status !== 'declined'
-      ? []
-      : [declinedAt === undefined ? ('declinedWithoutTime' as const) : ('declined' as const)]),
+    ...(status === 'declined' && declinedAt !== undefined ? ['declined' as const] : []),
     ...(reversals === undefined ? [] : ['reversed' as const]),
   ];
   try {

@@ -85,8 +85,8 @@ export function createStepChecks(parts: {
     /** Claims are sent only under a lease that their holder can still trust, by its own clock. */
     sent({ machine, operations }: SentTransaction, trustedUntil: TrustedUntil): void {
       const [first, ...rest] = operations;
-      if (first?.kind !== 'patch' || !first.id.startsWith('fence:') || rest.length === 0) return;
-      const key = decodeURIComponent(first.id.slice('fence:'.length));
+      if (first?.kind !== 'patch' || !first.id.startsWith(':fence:') || rest.length === 0) return;
+      const key = decodeURIComponent(first.id.slice(':fence:'.length));
       const until = trustedUntil(key);
       parts.claiming(machine);
       if (until === undefined || machine.clock.monotonic() >= until)

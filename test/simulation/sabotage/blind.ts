@@ -1,5 +1,4 @@
 const adapter = 'the simulation ends at the port of the provider: the Stripe adapter is not in it';
-const olderRelease = 'no older release runs in the simulation: all that is stored and sent is of this one';
 const sentBySweeper =
   'what was written is there either way, and the sweeper sends what follows: only counts differ';
 const archive = 'an invoice moves to the archive after 400 days, and no schedule is longer than 90';
@@ -19,10 +18,6 @@ export const outOfSight: Readonly<Record<string, string>> = {
   'a payment that is alive: neither declined nor unknown': adapter,
   'a look-up that sees payments in progress': adapter,
   'a repeated answer is out of date once money has gone back': adapter,
-  'settlement of a claim that nobody has counted': olderRelease,
-  'the version that makes an older release put several work items off': olderRelease,
-  'the form of a key that an older release has sent': olderRelease,
-  'a start taken back, unless a release before 0.3 has started it since': olderRelease,
   'fields of a newer release, kept with the payment':
     'the newer release of the simulation sends messages only: no document has a field that this one does not know',
   'a settlement known by its own name after a lost answer': sentBySweeper,

@@ -49,11 +49,9 @@ export function memoryRuns(): MemoryRuns {
     async end({ job, runId }, { status, reason, at, heartbeatAt }) {
       const run = records.get(nameOf(job, runId));
       if (heartbeatAt !== undefined && run?.heartbeatAt !== heartbeatAt) return false;
-      const ended =
-        status === 'abandoned' ? { status: 'failed' as const, abandoned: true as const } : { status };
       return change(job, runId, (record) => ({
         ...record,
-        ...ended,
+        status,
         completedAt: at,
         heartbeatAt: heartbeatAt ?? at,
         ...(reason === undefined ? {} : { reason }),

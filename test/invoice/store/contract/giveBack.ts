@@ -53,17 +53,6 @@ export function giveBackContract({ worldWithClaimed, known, canFail }: InvoiceCo
     );
 
     test(
-      'nothing that a release before 0.3 has started since: it names no start, but moves the time',
-      known('conditions', async () => {
-        const { ids, start, giveBack, read, touch } = await worldWithClaimed(1);
-        const started = await start('b1', ids);
-        await touch('inv-0', { actionableAt: '2026-01-01T13:00:00.000Z' });
-        await giveBack(started);
-        expect((await read(...ids))[0]?.claim?.phase).toBe('calling');
-      }),
-    );
-
-    test(
       'nothing that another batch has claimed, or that is settled',
       known('conditions', async () => {
         const { ids, start, giveBack, read, touch } = await worldWithClaimed(2);

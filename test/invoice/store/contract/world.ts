@@ -20,6 +20,7 @@ import type { Deviation, LostAnswer } from '../../../../src/testing/documents/su
 import { leapingClock } from '../../../../src/testing/leapingClock.ts';
 import { aClaimedInvoice, anInvoice } from '../../../support/anInvoice.ts';
 import { deviates } from '../../../support/officialEmulators.ts';
+import { putCounted } from '../../../support/putCounted.ts';
 import type { StoreSubject } from '../../../support/storeSubject.ts';
 
 export const shard = '00';
@@ -54,19 +55,16 @@ export function invoiceContract({ open, canFail, onEmulator }: StoreSubject) {
     const unreadable: Unreadable[] = [];
     const onUnreadable = (found: Unreadable) => void unreadable.push(found);
     const invoices = opened.invoices({ clock, shards, onUnreadable });
-    // Invoices are put here past the store, so its figures cannot know them. They are there, so nothing else has to write them.
+    // They are there, so nothing else has to write them.
     for (const name of shardNames(shards)) {
-      const document = newStanding(name, { now: clock.now(), empty: false });
+      const document = newStanding(name, clock.now());
       await documents.transact(name, [{ kind: 'create', document }]);
     }
 
     async function put(...stored: Partial<Invoice>[]): Promise<void> {
       for (const changes of stored) {
-        const { _etag, ...document } = anInvoice({
-          shard: shardOf(changes.id ?? 'inv-1', shards),
-          ...changes,
-        });
-        await create(document);
+        const place = { shard: shardOf(changes.id ?? 'inv-1', shards) };
+        await putCounted(documents, anInvoice({ ...place, ...changes }), clock.now());
       }
     }
 
