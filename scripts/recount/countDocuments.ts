@@ -13,7 +13,6 @@ const documentSchema = z.object({
   amountMinor: z.number().optional(),
   declinedAt: z.string().optional(),
   payment: z.object({ id: z.string().optional(), paidAt: z.string().optional() }).optional(),
-  timeline: z.array(z.object({ at: z.string(), what: z.string() })).default([]),
   reversals: z
     .object({
       refunds: z.array(
@@ -67,10 +66,8 @@ export async function countDocuments(
     const its = { currency: invoice.currency };
     if (payment?.paidAt !== undefined)
       add('paid', { ...its, at: payment.paidAt, amountMinor, id: payment.id });
-    if (invoice.status === 'declined') {
-      const at = invoice.declinedAt ?? invoice.timeline.findLast(({ what }) => what === 'declined')?.at;
-      if (at !== undefined) add('declined', { ...its, at, amountMinor });
-    }
+    if (invoice.status === 'declined' && invoice.declinedAt !== undefined)
+      add('declined', { ...its, at: invoice.declinedAt, amountMinor });
     for (const { providerId, ...refund } of reversals?.refunds ?? []) {
       if (!['failed', 'canceled'].includes(refund.status))
         add('refunded', { ...its, ...refund, id: providerId });

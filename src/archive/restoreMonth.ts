@@ -91,7 +91,7 @@ export async function restoreMonth(
     const at = new Date(clock.now()).toISOString();
     const entry = { at, what: 'restored from the archive', by, archivedAt: line.archivedAt };
     const document = { ...line.invoice, shard, timeline: [...invoice.timeline, entry] };
-    return { kind: 'create', document: document as Create['document'] };
+    return { kind: 'create', document };
   }
 }
 

@@ -29,7 +29,7 @@ export const outboxMessageSchema = z.object({
   /** The partition, which it shares with what it announces. */
   shard: z.string(),
   type: z.literal('outboxMessage'),
-  /** Absent in messages of the first release; see documents/storedDocuments.ts. */
+  /** Absent: 1. See documents/storedDocuments.ts. */
   version: z.int().exactOptional(),
   status: z.enum(outboxStatuses),
   createdAt: z.string(),
@@ -38,7 +38,7 @@ export const outboxMessageSchema = z.object({
   nextAttemptAt: z.string().exactOptional(),
   attempts: z.int(),
   lastError: z.string().exactOptional(),
-  /** The trace in which it was created (platform/tracing.ts). Releases before 0.3 neither write nor read it. */
+  /** The trace in which it was created (platform/tracing.ts). */
   traceparent: z.string().exactOptional(),
   /** The bulk run that has redriven it last. */
   redrivenBy: z.string().exactOptional(),

@@ -73,8 +73,8 @@ export type QueueSender = Pick<QueueClient, 'sendMessage'>;
 const sendTimeoutMs = 10_000;
 
 /**
- * Sends a text to a storage queue, as base64: hosts of releases up to 0.2.0 hand over nothing else.
- * The message becomes visible after `delayMs`, rounded up to the second.
+ * Sends a text to a storage queue, as base64: the queue's API carries messages as XML, which cannot hold every character of a
+ * JSON text (https://learn.microsoft.com/rest/api/storageservices/put-message). The message becomes visible after `delayMs`, rounded up to the second.
  *
  * @throws {RestError} the queue refused the message
  * @throws {AbortError} no answer within `timeoutMs`: the message may have arrived

@@ -24,10 +24,9 @@ export const reconciliationFollowUp: FollowUp = {
   name: stageName,
   on: ['parked'],
   delayMs: searchLagMs,
-  order({ invoice: { invoiceId, keyNumber }, end }, { occasion, shard }) {
+  order({ invoice: { invoiceId, keyNumber }, end }, { occasion }) {
     if (end.kind !== 'parked' || !end.unknown) return undefined;
-    // The first release needs the shard.
-    return { resourceId: invoiceId, stage: stageName, occasion, input: { shard, keyNumber } };
+    return { resourceId: invoiceId, stage: stageName, occasion, input: { keyNumber } };
   },
 };
 

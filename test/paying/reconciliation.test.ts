@@ -86,7 +86,7 @@ describe('ordering a reconciliation', () => {
       resourceId: id,
       stage: 'reconcile',
       occasion: message?.id.replace(/-reconcile$/, ''),
-      input: { shard, keyNumber: 1 },
+      input: { keyNumber: 1 },
     });
     const wait = Date.parse(message?.nextAttemptAt ?? '') - Date.parse(message?.createdAt ?? '');
     expect(wait).toBe(1.5 * minute);
@@ -269,7 +269,7 @@ test('with a webhook, an invoice parked by a claim is notified, and so is one fo
   await world.container.item(id, shard).patch([{ op: 'set', path: '/claim/phase', value: 'calling' }]);
   const { counts } = await world.claimDue(shard, { followUps: followUpsWithWebhook });
   expect(counts).toMatchObject({ parked: 1 });
-  await reconcile(id, { shard, keyNumber: 1 }, { followUps: followUpsWithWebhook });
+  await reconcile(id, { keyNumber: 1 }, { followUps: followUpsWithWebhook });
   const items = (await world.workItemMessages(shard)).flatMap(({ body }) =>
     workItemSchema.array().parse(body),
   );

@@ -6,6 +6,7 @@ import { countDocuments } from '../../scripts/recount/countDocuments.ts';
 import { differences, type Figures } from '../../scripts/recount/figures.ts';
 import { countLedger } from '../../scripts/recount/ledger.ts';
 import { csvOf, reportedFigures } from '../../scripts/recount/reported.ts';
+import { cosmosDocuments } from '../../src/documents/cosmosDocuments.ts';
 import type { Invoice } from '../../src/invoice/invoice.ts';
 import { type Dispute, type Refund, reversalsOf } from '../../src/invoice/reversals.ts';
 import { shardOf } from '../../src/invoice/shard.ts';
@@ -14,6 +15,7 @@ import { systemClock } from '../../src/platform/clock.ts';
 import { addUp } from '../../src/reporting/report.ts';
 import { anInvoice } from '../support/anInvoice.ts';
 import { type PayonceCosmos, payonceCosmos } from '../support/payonceCosmos.ts';
+import { putCounted } from '../support/putCounted.ts';
 import { runProgram } from '../support/runProgram.ts';
 import { seededRandom } from '../support/seededRandom.ts';
 
@@ -26,8 +28,8 @@ beforeAll(async () => {
 afterAll(() => cosmos[Symbol.asyncDispose]());
 
 async function store(changes: Partial<Invoice> & { id: string }, into = cosmos): Promise<void> {
-  const { _etag, ...invoice } = anInvoice({ shard: shardOf(changes.id, shards), ...changes });
-  await into.containers.invoices.items.create(invoice);
+  const documents = cosmosDocuments(into.containers.invoices);
+  await putCounted(documents, anInvoice({ shard: shardOf(changes.id, shards), ...changes }), Date.now());
 }
 
 test('the recount and the report agree on 400 invoices of every kind', async () => {
@@ -63,9 +65,7 @@ test('the recount and the report agree on 400 invoices of every kind', async () 
       currency: random.pick(['USD', 'JPY', 'KWD']),
       amountMinor: amount(),
       ...(status === 'paid' ? { payment: { ...anInvoice().payment, id: `pi_${n}`, paidAt: at() } } : {}),
-      ...(status === 'declined'
-        ? random.pick([{ declinedAt: at() }, { timeline: [{ at: at(), what: 'declined', by: 'x' }] }])
-        : {}),
+      ...(status === 'declined' ? { declinedAt: at() } : {}),
       ...(status === 'paid' && refunds.length + disputes.length > 0
         ? { reversals: reversalsOf(refunds, disputes) }
         : {}),

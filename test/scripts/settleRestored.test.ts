@@ -98,7 +98,6 @@ describe('after a restore', () => {
     const paymentId = begun.kind === 'processing' ? begun.paymentId : '';
     expect(await read('in-progress')).toMatchObject({
       status: 'processing',
-      version: 2,
       checkAt: expect.any(String),
       payment: { inProgress: { id: paymentId, state: 'processing' } },
       timeline: expect.arrayContaining([

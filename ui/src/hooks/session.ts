@@ -18,7 +18,7 @@ export function useReadOnly(): string | undefined {
   return roles.includes('ops.write') ? undefined : 'You can read; changes need the role ops.write.';
 }
 
-/** Whether the app that answers has this call: an older release may not. */
+/** True if the app that answers has this call: during a deployment, an older release may not. */
 export function useHasCall(call: string): boolean {
   return useContext(Session).calls.includes(call);
 }
