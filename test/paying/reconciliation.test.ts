@@ -81,7 +81,7 @@ function reconcile(
 
 describe('ordering a reconciliation', () => {
   test('is stored with a delay when the invoice is parked: the provider’s search lags', async () => {
-    const { id, shard, message } = await parkedUnknown('pm_local_resetAfterCharge');
+    const { id, message } = await parkedUnknown('pm_local_resetAfterCharge');
     expect(itemOf(message)).toEqual({
       resourceId: id,
       stage: 'reconcile',
