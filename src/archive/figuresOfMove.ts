@@ -4,23 +4,19 @@ import { createDays, standingOf } from '../invoice/figures/storedFigures.ts';
 
 /**
  * What takes invoices out of the figures of their shard when they move to the archive, and puts them back: the sums of the
- * archive count them meanwhile.
+ * archive count them meanwhile. `now`: milliseconds. @throws {StoreAway}
  */
 export async function figuresOfMove(
   documents: DocumentStore,
   { shard, now }: { shard: string; now: number },
 ): Promise<{
   operations(changes: readonly Change[]): Operation[];
-  onRefused(codes: readonly number[]): Promise<void>;
+  onRefused(operations: readonly Operation[], codes: readonly number[]): Promise<void>;
 }> {
   const standing = await standingOf(documents, shard, now);
-  let operations: Operation[] = [];
   return {
-    operations(changes) {
-      operations = figureMoves(standing, changes);
-      return operations;
-    },
-    async onRefused(codes) {
+    operations: (changes) => figureMoves(standing, changes),
+    async onRefused(operations, codes) {
       if (codes.includes(refusedBecause.missing)) await createDays(documents, shard, operations);
     },
   };

@@ -101,7 +101,7 @@ async function moveTogether(
         );
         return items.filter(({ invoice }) => versions.get(invoice.id) === invoice._etag);
       },
-      onRefused: (codes) => figures.onRefused(codes),
+      onRefused: (operations, codes) => figures.onRefused(operations, codes),
       beforeTry: assertHeld,
     },
   );

@@ -71,7 +71,7 @@ export async function restoreInvoice(
         ...sumsWrites(sums, { shard, invoices: [invoice], direction: -1 }),
         ...figures.operations([{ after: invoice }]),
       ],
-      onRefused: (codes) => figures.onRefused(codes),
+      onRefused: (operations, codes) => figures.onRefused(operations, codes),
       reread: () => documents.read(shard, [id, ...sumsIds]),
       isApplied: (stored) => JSON.stringify(stored).includes(write),
       keep(items, stored) {

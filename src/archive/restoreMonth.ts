@@ -64,7 +64,7 @@ export async function restoreMonth(
           ...items.map((copy) => create(shard, copy)),
           ...figures.operations(items.map(({ invoice }) => ({ after: invoice }))),
         ],
-        onRefused: (codes) => figures.onRefused(codes),
+        onRefused: (operations, codes) => figures.onRefused(operations, codes),
         reread: (items) => missingOf(shard, items),
         keep: (_items, stillMissing) => stillMissing,
       },

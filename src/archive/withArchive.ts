@@ -20,7 +20,8 @@ export function withArchive<Store extends Pick<InvoiceStore, 'find' | 'update'>>
       if (updated.kind !== 'notFound') return updated;
       const archived = await archive.find(id);
       if (archived === undefined) return updated;
-      const decided = request.decide(archived);
+      // Only to see if it is worth a restore: it is decided again on what is restored, under a name of its own.
+      const decided = request.decide(archived, '');
       if (decided.kind === 'refuse') return { kind: 'refused', why: decided.why };
       await archive.restore(id, { by });
       return invoices.update(id, request);

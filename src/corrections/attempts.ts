@@ -26,22 +26,15 @@ export async function whileUnchanged<Other extends { kind: string }>(
   return { kind: 'contended' };
 }
 
-/**
- * Writes a change if the invoice is still as it was read. `write` names the change in its timeline entry: a write whose answer was
- * lost is recognised by it.
- *
- * @throws {NoClearAnswer}
- */
+/** Writes a change if the invoice is still as it was read. @throws {NoClearAnswer} */
 export async function ifStillSo(
   invoices: Pick<InvoiceStore, 'update'>,
   { id, _etag, status: from }: Invoice,
   change: InvoiceChange,
 ): Promise<Corrected | 'again'> {
-  const { write } = change.entry;
   const updated = await invoices.update<'changed'>(id, {
     decide: (stored) =>
       stored._etag === _etag ? { kind: 'change', change } : { kind: 'refuse', why: 'changed' },
-    isApplied: ({ timeline }) => timeline.some((entry) => entry.write === write),
   });
   return updated.kind === 'updated' ? { from, invoice: updated.invoice } : 'again';
 }

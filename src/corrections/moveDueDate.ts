@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto';
 import { ifStillSo, whileUnchanged } from './attempts.ts';
 import type { Corrected, CorrectionParts, NotCorrected } from './corrections.ts';
 import { decideDueDate } from './decideDueDate.ts';
@@ -24,7 +23,7 @@ export function moveDueDate(
     if (decision.kind !== 'move') return decision;
     const at = new Date(clock.now()).toISOString();
     const before = invoice.dueAt;
-    const entry = { at, what: 'due date moved', by: actor, from: before, to: dueAt, write: randomUUID() };
+    const entry = { at, what: 'due date moved', by: actor, from: before, to: dueAt };
     const written = await ifStillSo(invoices, invoice, { set: decision.set, entry });
     return written === 'again' ? written : { kind: 'moved', before, ...written };
   });

@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto';
 import type { Invoice, PaymentState } from '../invoice/invoice.ts';
 import type { InvoiceChange } from '../invoice/invoiceChange.ts';
 import type { RetryWish } from './decideRetry.ts';
@@ -34,7 +33,6 @@ export function dueNow({ actionableAt }: Pick<Invoice, 'actionableAt'>, note: Re
       ...(actionableAt === undefined ? {} : { from: actionableAt }),
       ...(reason === undefined ? {} : { reason }),
       ...(runId === undefined ? {} : { runId }),
-      write: randomUUID(),
     },
   };
 }
@@ -55,7 +53,6 @@ export function retried(
       by,
       from,
       keyNumber: payment.keyNumber,
-      write: randomUUID(),
       ...(reason === undefined ? {} : { reason }),
       ...(notCharged === true ? { notCharged } : {}),
       ...(paymentMethod === undefined ? {} : { paymentMethod }),

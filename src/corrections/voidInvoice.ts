@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto';
 import type { Invoice } from '../invoice/invoice.ts';
 import { noTurn } from '../paying/pacedProvider.ts';
 import { ifStillSo, whileUnchanged } from './attempts.ts';
@@ -84,7 +83,6 @@ export function voidInvoice(
       from: invoice.status,
       reason,
       ...why,
-      write: randomUUID(),
     };
     const written = await ifStillSo(invoices, invoice, voided(invoice, reason, entry));
     return written === 'again' ? written : { kind: 'voided', repeated: false, ...written };

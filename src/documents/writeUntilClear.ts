@@ -55,8 +55,11 @@ export interface ConditionalWrite<Item, Stored> {
   keep(items: readonly Item[], stored: Stored, codes: readonly number[]): readonly Item[];
   /** Called before each try: throws if this process may not write any more. */
   beforeTry?(): void;
-  /** Called with the status codes of a refusal, before the reread: prepares the next try, or throws. */
-  onRefused?(codes: readonly number[]): Promise<void>;
+  /**
+   * Called after a refusal, before the reread, with the operations as they were planned and the status code of each: prepares
+   * the next try, or throws.
+   */
+  onRefused?(operations: readonly Operation[], codes: readonly number[]): Promise<void>;
   /** Called after an answer that was not clear: from here on the transaction may have been applied. */
   onUnclear?(): void;
 }
@@ -83,9 +86,10 @@ export async function writeUntilClear<Item, Stored>(
   let cause: unknown;
   for (let tried = 1; tried <= tries && items.length > 0; tried++) {
     write.beforeTry?.();
-    const answer = await documents.transact(write.partition, write.plan(items));
+    const operations = write.plan(items);
+    const answer = await documents.transact(write.partition, operations);
     if (answer.kind === 'committed') return { kind: 'written', items, found: false };
-    if (answer.kind === 'refused') await write.onRefused?.(answer.codes);
+    if (answer.kind === 'refused') await write.onRefused?.(operations, answer.codes);
     else {
       cause = answer.cause;
       write.onUnclear?.();

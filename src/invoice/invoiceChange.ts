@@ -52,6 +52,15 @@ export function ifUnchanged(invoice: Invoice, change: InvoiceChange): Patch {
   return { ...patch, set: { ...set, timeline: kept }, remove };
 }
 
+/** The change, with the name of the write that applies it: if the answer is lost, the timeline shows that it was applied. */
+export function namedWrite(change: InvoiceChange, write: string): InvoiceChange {
+  return { ...change, entry: { ...change.entry, write } };
+}
+
+export function hasWrite({ timeline }: Pick<Invoice, 'timeline'>, write: string): boolean {
+  return timeline.some((entry) => entry.write === write);
+}
+
 function latestOf(timeline: readonly TimelineEntry[]): readonly TimelineEntry[] {
   const latest = timeline.slice(-maxEntries / 2);
   let bytes = 0;

@@ -91,8 +91,8 @@ export interface ClaimWrite<Item extends ReadDocument> {
   isApplied(stored: readonly Item[]): boolean;
   /** Called before each try: throws if the lease is lost. */
   beforeTry?(): void;
-  /** Called with the status codes of a refusal, one for each operation of `plan`: prepares the next try, or throws. */
-  onRefused?(codes: readonly number[]): Promise<void>;
+  /** Called after a refusal with the operations of `plan` and the status code of each: prepares the next try, or throws. */
+  onRefused?(operations: readonly Operation[], codes: readonly number[]): Promise<void>;
 }
 
 export interface ClaimedDocuments<Item> {
@@ -137,10 +137,10 @@ export async function claimDocuments<Item extends ReadDocument>(
       return items.filter(({ id, _etag }) => etags.get(id) === _etag);
     },
     beforeTry: () => write.beforeTry?.(),
-    async onRefused([ofFence, ...codes]) {
+    async onRefused([, ...operations], [ofFence, ...codes]) {
       if (ofFence === refusedBecause.changed) throw new FencedOut(fence);
       if (ofFence !== refusedBecause.missing) {
-        await write.onRefused?.(codes);
+        await write.onRefused?.(operations, codes);
         return;
       }
       // Refused if another process has just created it, which is as good.

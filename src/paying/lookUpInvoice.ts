@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto';
 import { StoreAway } from '../documents/storeAway.ts';
 import type { FollowUps } from '../followUps/followUps.ts';
 import type { Invoice } from '../invoice/invoice.ts';
@@ -91,10 +90,8 @@ export async function lookUpInvoice(
   async function park({ kind, paymentId }: Found): Promise<LookedUp> {
     const how = kind === 'found' ? 'has succeeded' : 'is in progress';
     const reason = `it was voided, but payment ${paymentId} ${how}: refund it, or retry the invoice to record it`;
-    const write = randomUUID();
-    const occasion = `voided-${paymentId}-${write.slice(0, 8)}`;
     const updated = await invoices.update(id, {
-      decide: (stored) => {
+      decide: (stored, occasion) => {
         if (!asRead(stored)) return { kind: 'refuse', why: 'decided' };
         const ended = { ...stored, invoiceId: id, keyNumber };
         const end = { kind: 'parked' as const, reason, unknown: false };
@@ -102,12 +99,11 @@ export async function lookUpInvoice(
           kind: 'change',
           change: {
             set: { status: 'parked', reason },
-            entry: { at, what: 'parked', by, reason, paymentId, found, write },
+            entry: { at, what: 'parked', by, reason, paymentId, found },
           },
           messages: followUps([{ invoice: ended, end }], { shard: stored.shard, occasion, now }),
         };
       },
-      isApplied: ({ timeline }) => timeline.some((entry) => entry.write === write),
       beforeTry: assertHeld,
     });
     if (updated.kind !== 'updated') return { result: 'decided meanwhile' };
@@ -125,8 +121,6 @@ export async function lookUpInvoice(
     const updated = await invoices.update(id, {
       decide: (stored) =>
         asRead(stored) ? { kind: 'change', change: { entry } } : { kind: 'refuse', why: 'decided' },
-      isApplied: ({ timeline }) =>
-        timeline.some(({ at: when, what }) => when === entry.at && what === entry.what),
       beforeTry: assertHeld,
     });
     return updated.kind === 'updated' ? { result } : { result: 'decided meanwhile' };

@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto';
 import type { FollowUps } from '../followUps/followUps.ts';
 import { nextCheckAt } from '../invoice/checkSchedule.ts';
 import { type Invoice, known } from '../invoice/invoice.ts';
@@ -43,7 +42,6 @@ export function recordFoundPayment(
   },
 ): Promise<Updated<'decided'>> {
   const at = new Date(now).toISOString();
-  const write = randomUUID();
   const { paymentId } = payment;
   return invoices.update<'decided'>(id, {
     decide(invoice) {
@@ -60,7 +58,7 @@ export function recordFoundPayment(
               payment: { ...known(invoice.payment), inProgress },
             },
             clear: ['claim', 'actionableAt', 'reason'],
-            entry: { at, what: 'processing', by, paymentId, state, found, write },
+            entry: { at, what: 'processing', by, paymentId, state, found },
           },
         };
       }
@@ -72,12 +70,11 @@ export function recordFoundPayment(
         change: {
           set: { status: 'paid', payment: { ...known(invoice.payment), id: paymentId, paidAt } },
           clear: ['claim', 'actionableAt', 'checkAt', 'reason', 'declinedAt'],
-          entry: { at, what: 'paid', by, paymentId, found, write },
+          entry: { at, what: 'paid', by, paymentId, found },
         },
         messages: followUps([{ invoice: ended, end }], { shard: invoice.shard, occasion, now }),
       };
     },
-    isApplied: ({ timeline }) => timeline.some((entry) => entry.write === write),
     beforeTry: assertHeld,
   });
 }

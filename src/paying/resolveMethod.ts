@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto';
 import { StoreAway } from '../documents/storeAway.ts';
 import { type Invoice, unknownSince } from '../invoice/invoice.ts';
 import type { InvoiceStore } from '../invoice/store/invoiceStore.ts';
@@ -77,7 +76,6 @@ async function resolve(
       by,
       batchId,
       method: id,
-      write: randomUUID(),
     };
     const written = await invoices.update<'lost' | Invoice>(command.invoiceId, {
       decide(invoice) {
@@ -87,7 +85,6 @@ async function resolve(
         if (invoice.payment.method !== undefined) return { kind: 'refuse', why: invoice };
         return { kind: 'change', change: { set: { payment: resolved.payment }, entry } };
       },
-      isApplied: ({ timeline }) => timeline.some(({ write }) => write === entry.write),
     });
     if (written.kind === 'updated') return { kind: 'resolved', command: resolved };
     if (written.kind === 'notFound' || written.why === 'lost') return { kind: 'lost' };

@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto';
 import type { InvoiceEnd } from '../followUps/followUps.ts';
 import { reversalsOf } from '../invoice/reversals.ts';
 import type { InvoiceStore } from '../invoice/store/invoiceStore.ts';
@@ -24,9 +23,8 @@ export async function recordRefusal(
 ): Promise<void> {
   const now = clock.now();
   const at = new Date(now).toISOString();
-  const write = `${refundId}-${randomUUID().slice(0, 8)}`;
   const updated = await invoices.update<'ended'>(id, {
-    decide(invoice) {
+    decide(invoice, occasion) {
       const { reversals, shard, payment } = invoice;
       const refund = reversals?.refunds.find((one) => one.id === refundId);
       if (reversals === undefined || refund?.status !== 'requested') return { kind: 'refuse', why: 'ended' };
@@ -39,15 +37,14 @@ export async function recordRefusal(
         kind: 'change',
         change: {
           set: { reversals: after },
-          entry: { at, what: 'refund refused', by, refundId, reason: failure, write },
+          entry: { at, what: 'refund refused', by, refundId, reason: failure },
         },
         messages: followUps(
           ends.map((end) => ({ invoice: ended, end })),
-          { shard, occasion: write, now },
+          { shard, occasion, now },
         ),
       };
     },
-    isApplied: ({ timeline }) => timeline.some((entry) => entry.write === write),
     beforeTry: assertHeld,
   });
   if (updated.kind === 'updated') telemetry.count(metric.refundFailed);

@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto';
 import type { Refund } from '../invoice/reversals.ts';
 import type { InvoiceStore } from '../invoice/store/invoiceStore.ts';
 import { newOutboxMessage } from '../outbox/outboxMessage.ts';
@@ -30,10 +29,8 @@ export async function refundInvoice(
   { idempotencyKey, ...asked }: Omit<RefundWish, 'refundId'> & { idempotencyKey: string },
 ): Promise<RequestedRefund> {
   const refundId = refundIdOf(id, idempotencyKey);
-  // Names this request in the timeline: a write whose answer was lost is recognised by it.
-  const write = `${refundId}-${randomUUID().slice(0, 8)}`;
   const updated = await invoices.update<Exclude<RefundDecision, { kind: 'request' }>>(id, {
-    decide(invoice) {
+    decide(invoice, write) {
       const now = clock.now();
       const at = new Date(now).toISOString();
       const decision = decideRefund(invoice, { refundId, ...asked }, at);
@@ -45,14 +42,13 @@ export async function refundInvoice(
         kind: 'change',
         change: {
           set: { reversals: decision.reversals },
-          entry: { at, what: 'refund requested', by, refundId, amountMinor, reason, write },
+          entry: { at, what: 'refund requested', by, refundId, amountMinor, reason },
         },
         messages: [
           newOutboxMessage({ id: write, shard: invoice.shard, destination: queues.workItems, body }, now),
         ],
       };
     },
-    isApplied: ({ timeline }) => timeline.some((entry) => entry.write === write),
   });
   switch (updated.kind) {
     case 'notFound':

@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto';
 import { z } from 'zod';
 import type { Invoice } from '../invoice/invoice.ts';
 import { type Refund, reversalsOf } from '../invoice/reversals.ts';
@@ -92,7 +91,6 @@ export function refundStage(parts: RefundingParts): Stage {
     { id: refundId }: Refund,
     assertHeld: () => void,
   ): Promise<number | undefined> {
-    const write = randomUUID();
     let number: number | undefined;
     const updated = await invoices.update<'send' | 'wait' | 'ended'>(id, {
       decide(stored) {
@@ -112,11 +110,10 @@ export function refundStage(parts: RefundingParts): Stage {
           kind: 'change',
           change: {
             set: { reversals: reversalsOf(refunds, reversals.disputes, reversals) },
-            entry: { at, what: 'refund begins', by: instance.name, refundId, keyNumber: number, write },
+            entry: { at, what: 'refund begins', by: instance.name, refundId, keyNumber: number },
           },
         };
       },
-      isApplied: ({ timeline }) => timeline.some((entry) => entry.write === write),
       beforeTry: assertHeld,
     });
     if (updated.kind === 'updated') return number;

@@ -65,7 +65,6 @@ export async function checkPayments(
         invoice.status === 'processing' && invoice.payment.inProgress?.id === inProgress?.id
           ? { kind: 'change', change: { set: { checkAt }, entry } }
           : { kind: 'refuse', why: 'moved on' },
-      isApplied: (invoice) => invoice.checkAt === checkAt,
       beforeTry: () => lease.assertHeld(),
     });
   }

@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto';
 import type { Ended, FollowUps } from '../followUps/followUps.ts';
 import type { Invoice } from '../invoice/invoice.ts';
 import type { InvoiceStore } from '../invoice/store/invoiceStore.ts';
@@ -84,11 +83,10 @@ export async function recordProgress(
 ): Promise<Tracked> {
   const now = clock.now();
   const at = new Date(now).toISOString();
-  const write = `${payment.paymentId}-${randomUUID().slice(0, 8)}`;
   let ends: Extract<ProgressDecision, { kind: 'change' }>['ends'] = [];
   let isSecond = false;
   const updated = await invoices.update<Exclude<ProgressDecision['kind'], 'change'>>(invoiceId, {
-    decide(invoice) {
+    decide(invoice, occasion) {
       const decision = decideProgress(invoice, payment, settlement, now);
       if (decision.kind !== 'change') return { kind: 'refuse', why: decision.kind };
       const { change, entry } = decision;
@@ -99,11 +97,10 @@ export async function recordProgress(
       );
       return {
         kind: 'change',
-        change: { ...change, entry: { at, by, ...entry, write } },
-        messages: followUps(ended, { shard: invoice.shard, occasion: write, now }),
+        change: { ...change, entry: { at, by, ...entry } },
+        messages: followUps(ended, { shard: invoice.shard, occasion, now }),
       };
     },
-    isApplied: ({ timeline }) => timeline.some((entry) => entry.write === write),
     beforeTry: assertHeld,
   });
   switch (updated.kind) {

@@ -84,7 +84,7 @@ describe('one write', () => {
         kept.push([items, stored, codes]);
         return items.filter((item) => item !== 'b');
       },
-      onRefused: async (codes) => void kept.push(codes),
+      onRefused: async (_operations, codes) => void kept.push(codes),
     });
     expect(written).toEqual({ kind: 'written', items: ['a', 'c'], found: false });
     expect(events).toEqual(['write abc', 'read abc', 'write ac']);

@@ -1,11 +1,6 @@
 import pLimit, { type LimitFunction } from 'p-limit';
 import { z } from 'zod';
-import {
-  type DocumentStore,
-  maxOperations,
-  type Operation,
-  refusedBecause,
-} from '../../documents/documentStore.ts';
+import { type DocumentStore, maxOperations, refusedBecause } from '../../documents/documentStore.ts';
 import { NoClearAnswer } from '../../documents/storeAway.ts';
 import { writeUntilClear } from '../../documents/writeUntilClear.ts';
 import type { Clock } from '../../platform/clock.ts';
@@ -89,7 +84,6 @@ async function addOfOneImport(
   async function add(shard: string, part: readonly InvoiceContent[]): Promise<void> {
     const at = new Date(clock.now()).toISOString();
     let mayBeOurs = false;
-    let operations: Operation[] = [];
     const open = new Map(part.map((row) => [row.id, row]));
     const settle = (id: string, outcome: AddOutcome) => {
       const row = open.get(id);
@@ -103,14 +97,12 @@ async function addOfOneImport(
         {
           partition: shard,
           items: part,
-          plan(rows) {
-            operations = figures.creating(
+          plan: (rows) =>
+            figures.creating(
               shard,
               rows.map((row) => newInvoice(row, { shard, at, by })),
-            );
-            return operations;
-          },
-          onRefused: (codes) => figures.refused(shard, operations, codes),
+            ),
+          onRefused: (operations, codes) => figures.refused(shard, operations, codes),
           reread: (rows) => readTaken(shard, rows),
           keep(rows, stored, codes) {
             const byId = new Map(stored.map((invoice) => [invoice.id, invoice]));

@@ -1,11 +1,12 @@
-import type { DocumentStore, Operation } from '../../documents/documentStore.ts';
+import { randomUUID } from 'node:crypto';
+import type { DocumentStore } from '../../documents/documentStore.ts';
 import { NoClearAnswer } from '../../documents/storeAway.ts';
 import { readableDocuments } from '../../documents/storedDocuments.ts';
 import { writeUntilClear } from '../../documents/writeUntilClear.ts';
 import type { Clock } from '../../platform/clock.ts';
 import type { FigureKeeper } from '../figures/figureKeeper.ts';
 import { type Invoice, invoiceSchema } from '../invoice.ts';
-import { type InvoiceChange, ifUnchanged } from '../invoiceChange.ts';
+import { hasWrite, type InvoiceChange, ifUnchanged, namedWrite } from '../invoiceChange.ts';
 
 export interface ChangeRequest<R> {
   shard: string;
@@ -13,8 +14,6 @@ export interface ChangeRequest<R> {
   ids: readonly string[];
   /** What to do with each as it is stored; asked again for those that somebody else changed meanwhile. */
   decide: (invoice: Invoice) => { kind: 'change'; change: InvoiceChange } | { kind: 'refuse'; why: R };
-  /** Whether a stored invoice shows that this very change was applied: then all of it was. */
-  isApplied: (invoice: Invoice) => boolean;
   /** Called before each try: throws if this process may not write any more. */
   beforeTry?: () => void;
 }
@@ -28,27 +27,27 @@ export interface ChangedInvoices<R> {
 /** Changes several invoices of one shard in one transaction, each decided on what is stored; see `InvoiceStore.change`. */
 export async function changeInvoices<R>(
   store: { documents: DocumentStore; clock: Clock; figures: FigureKeeper },
-  { shard, ids, decide, isApplied, beforeTry }: ChangeRequest<R>,
+  { shard, ids, decide, beforeTry }: ChangeRequest<R>,
 ): Promise<ChangedInvoices<R>> {
   const refused = new Map<string, R>();
   const found = await read(ids);
   const known = new Set(found.map(({ id }) => id));
   const missing = ids.filter((id) => !known.has(id));
   const { figures } = store;
-  let operations: Operation[] = [];
+  const write = randomUUID();
   await figures.prepare(shard);
   const written = await writeUntilClear(store, {
     partition: shard,
     items: decided(found),
     plan(items) {
-      const patches = items.map(({ invoice, change }) => ifUnchanged(invoice, change));
+      const patches = items.map(({ invoice, change }) => ifUnchanged(invoice, namedWrite(change, write)));
       const before = items.map(({ invoice }) => invoice);
-      operations = figures.patching(shard, patches, before);
-      return operations;
+      return figures.patching(shard, patches, before);
     },
-    onRefused: (codes) => figures.refused(shard, operations, codes),
+    onRefused: (operations, codes) => figures.refused(shard, operations, codes),
     reread: (items) => read(items.map(({ invoice }) => invoice.id)),
-    isApplied: (stored) => stored.some(isApplied),
+    // A transaction is whole: one invoice shows it for all.
+    isApplied: (stored) => stored.some((invoice) => hasWrite(invoice, write)),
     keep: (_items, stored) => decided(stored),
     ...(beforeTry === undefined ? {} : { beforeTry }),
   });

@@ -166,14 +166,16 @@ export interface Settled<T> {
 }
 
 export interface UpdateRequest<R> {
-  /** What to do with the invoice as it is stored; asked again if somebody else changed it meanwhile. Pure. */
+  /**
+   * What to do with the invoice as it is stored; asked again if somebody else changed it meanwhile. `write` is the name of this
+   * update and no other, which the store adds to the timeline entry. Pure.
+   */
   decide: (
     invoice: Invoice,
+    write: string,
   ) =>
     | { kind: 'change'; change: InvoiceChange; messages?: readonly OutboxMessage[] }
     | { kind: 'refuse'; why: R };
-  /** Whether the stored invoice shows that our write was applied. */
-  isApplied: (invoice: Invoice) => boolean;
   /** Called before each try: throws if this process may not write any more. */
   beforeTry?: () => void;
 }

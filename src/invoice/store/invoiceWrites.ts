@@ -1,4 +1,4 @@
-import type { DocumentStore, Operation } from '../../documents/documentStore.ts';
+import type { DocumentStore } from '../../documents/documentStore.ts';
 import { NoClearAnswer } from '../../documents/storeAway.ts';
 import { readableDocuments } from '../../documents/storedDocuments.ts';
 import { writeUntilClear } from '../../documents/writeUntilClear.ts';
@@ -32,7 +32,6 @@ export function invoiceWrites({
   return {
     async claim({ shard, batchId, invoices, fence, plan, assertHeld }) {
       let planned: ReturnType<typeof plan> | undefined;
-      let operations: Operation[] = [];
       await figures.prepare(shard);
       const {
         claimed: ours,
@@ -45,10 +44,9 @@ export function invoiceWrites({
         plan(items) {
           planned = plan(items, clock.now());
           const { patches, messages } = planned;
-          operations = [...creationsOf(messages), ...figures.patching(shard, patches, items)];
-          return operations;
+          return [...creationsOf(messages), ...figures.patching(shard, patches, items)];
         },
-        onRefused: (codes) => figures.refused(shard, operations, codes),
+        onRefused: (operations, codes) => figures.refused(shard, operations, codes),
         tally: () => planned?.tally,
         parse: readInvoices,
         isApplied: (stored) => names(stored, 'batchId', batchId),
@@ -64,17 +62,15 @@ export function invoiceWrites({
 
     async settle({ shard, batchId, settlementId, items: toSettle, plan }) {
       let lost = 0;
-      let operations: Operation[] = [];
       await figures.prepare(shard);
       const written = await writeUntilClear(store, {
         partition: shard,
         items: toSettle,
         plan(items) {
           const { patches, messages } = plan(items);
-          operations = [...creationsOf(messages), ...figures.patching(shard, patches, items.map(claimed))];
-          return operations;
+          return [...creationsOf(messages), ...figures.patching(shard, patches, items.map(claimed))];
         },
-        onRefused: (codes) => figures.refused(shard, operations, codes),
+        onRefused: (operations, codes) => figures.refused(shard, operations, codes),
         reread: (items) => read(shard, idsOf(items)),
         isApplied: (stored) => names(stored, 'settlement', settlementId),
         keep(items, stored) {

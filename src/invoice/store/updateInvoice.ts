@@ -1,11 +1,12 @@
-import type { DocumentStore, Operation } from '../../documents/documentStore.ts';
+import { randomUUID } from 'node:crypto';
+import type { DocumentStore } from '../../documents/documentStore.ts';
 import { NoClearAnswer } from '../../documents/storeAway.ts';
 import { readableDocument } from '../../documents/storedDocuments.ts';
 import { writeUntilClear } from '../../documents/writeUntilClear.ts';
 import type { Clock } from '../../platform/clock.ts';
 import type { FigureKeeper } from '../figures/figureKeeper.ts';
 import { type Invoice, invoiceSchema, isInvoice } from '../invoice.ts';
-import { creationsOf, ifUnchanged } from '../invoiceChange.ts';
+import { creationsOf, hasWrite, ifUnchanged, namedWrite } from '../invoiceChange.ts';
 import { shardOf } from '../shard.ts';
 import type { Updated, UpdateRequest } from './invoiceStore.ts';
 
@@ -18,34 +19,32 @@ export async function updateInvoice<R>(
     figures,
   }: { documents: DocumentStore; clock: Clock; shards: number; figures: FigureKeeper },
   id: string,
-  { decide, isApplied, beforeTry }: UpdateRequest<R>,
+  { decide, beforeTry }: UpdateRequest<R>,
 ): Promise<Updated<R>> {
   const shard = shardOf(id, shards);
   const stored = await read();
   if (stored === undefined) return { kind: 'notFound' };
-  const first = decide(stored);
+  const write = randomUUID();
+  const first = decide(stored, write);
   if (first.kind === 'refuse') return { kind: 'refused', why: first.why };
   let otherwise: Updated<R> = { kind: 'notFound' };
-  let operations: Operation[] = [];
   await figures.prepare(shard);
   const written = await writeUntilClear(
     { documents, clock },
     {
       partition: shard,
       items: [{ invoice: stored, decided: first }],
-      plan(items) {
-        operations = items.flatMap(({ invoice, decided: { change, messages = [] } }) => [
+      plan: (items) =>
+        items.flatMap(({ invoice, decided: { change, messages = [] } }) => [
           ...creationsOf(messages),
-          ...figures.patching(shard, [ifUnchanged(invoice, change)], [invoice]),
-        ]);
-        return operations;
-      },
-      onRefused: (codes) => figures.refused(shard, operations, codes),
+          ...figures.patching(shard, [ifUnchanged(invoice, namedWrite(change, write))], [invoice]),
+        ]),
+      onRefused: (operations, codes) => figures.refused(shard, operations, codes),
       reread: read,
-      isApplied: (invoice) => invoice !== undefined && isApplied(invoice),
+      isApplied: (invoice) => invoice !== undefined && hasWrite(invoice, write),
       keep(_items, invoice) {
         if (invoice === undefined) return [];
-        const decided = decide(invoice);
+        const decided = decide(invoice, write);
         if (decided.kind === 'change') return [{ invoice, decided }];
         otherwise = { kind: 'refused', why: decided.why };
         return [];

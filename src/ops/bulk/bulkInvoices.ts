@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto';
 import pLimit from 'p-limit';
 import type { CorrectionParts } from '../../corrections/corrections.ts';
 import { decideRetry } from '../../corrections/decideRetry.ts';
@@ -83,18 +82,13 @@ export async function retryPiece(
   filter: BulkInvoiceFilter,
   { assertHeld, ...who }: OnBehalf,
 ): Promise<Counts> {
-  const write = randomUUID();
   const { changed, refused, missing } = await invoices.change({
     shard,
     ids,
     decide(invoice) {
       const at = new Date(clock.now()).toISOString();
-      const decision = decideBulkRetry(invoice, filter, { ...who, at });
-      if (decision.kind === 'refuse') return decision;
-      const { change } = decision;
-      return { kind: 'change', change: { ...change, entry: { ...change.entry, write } } };
+      return decideBulkRetry(invoice, filter, { ...who, at });
     },
-    isApplied: ({ timeline }) => timeline.some((entry) => entry.write === write),
     beforeTry: assertHeld,
   });
   const before = [...refused.values()].filter((why) => why === 'retried').length;

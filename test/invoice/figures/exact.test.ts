@@ -154,7 +154,7 @@ test('after anything, in any order, with any answers lost', { timeout: 120_000 }
             return;
           }
           case 'retry':
-            await change(store, step.invoice, write, (invoice) =>
+            await change(store, step.invoice, (invoice) =>
               ['declined', 'parked', 'pending'].includes(invoice.status)
                 ? {
                     set: { status: 'pending', actionableAt: new Date(now + step.later).toISOString() },
@@ -178,17 +178,16 @@ test('after anything, in any order, with any answers lost', { timeout: 120_000 }
                       change: {
                         set: { status: 'voided' },
                         clear: ['declinedAt'],
-                        entry: { at, what: 'voided', by: 'test', write },
+                        entry: { at, what: 'voided', by: 'test' },
                       },
                     }
                   : { kind: 'refuse', why: 'no' },
-              isApplied: ({ timeline }) => timeline.some((entry) => entry.write === write),
             });
             return;
           }
           case 'refund':
           case 'dispute':
-            await change(store, step.invoice, write, ({ status, reversals }) => {
+            await change(store, step.invoice, ({ status, reversals }) => {
               if (status !== 'paid') return undefined;
               const refund = { id: write, amountMinor: 0, at };
               const refunds = reversals?.refunds ?? [];
@@ -224,7 +223,6 @@ test('after anything, in any order, with any answers lost', { timeout: 120_000 }
       async function change(
         store: typeof invoices,
         n: number,
-        write: string,
         decide: (invoice: Invoice) => Omit<InvoiceChange, 'entry'> | undefined,
       ): Promise<void> {
         await store.update(`inv-${n}`, {
@@ -234,10 +232,9 @@ test('after anything, in any order, with any answers lost', { timeout: 120_000 }
             const at = new Date(clock.now()).toISOString();
             return {
               kind: 'change',
-              change: { ...change, entry: { at, what: 'changed', by: 'test', write } },
+              change: { ...change, entry: { at, what: 'changed', by: 'test' } },
             };
           },
-          isApplied: ({ timeline }) => timeline.some((entry) => entry.write === write),
         });
       }
     }),

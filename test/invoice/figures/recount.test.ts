@@ -37,7 +37,6 @@ async function world() {
           kind: 'change',
           change: { set: { status: 'parked' }, entry: { at: now(), what: 'parked', by: 'test' } },
         }),
-        isApplied: () => false,
       }),
   };
 }
