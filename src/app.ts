@@ -8,6 +8,7 @@ import { easedReceipts } from './followUps/easedReceipts.ts';
 import { followUpsOf } from './followUps/followUps.ts';
 import { receiptFollowUp, receiptStage } from './followUps/receipts.ts';
 import { webhookFollowUp, webhookStage } from './followUps/webhook.ts';
+import { sendingStore } from './invoice/store/sendingStore.ts';
 import { createLocks, type Invocation, jobLockKey } from './locking/index.ts';
 import { blobLocks, type OpenLocks } from './lockStores.ts';
 import { bulkJob } from './ops/bulk/bulkJob.ts';
@@ -15,7 +16,8 @@ import { callersOf } from './ops/caller.ts';
 import { opsApi } from './ops/opsApi.ts';
 import { poisonSource } from './ops/poisonSource.ts';
 import { sweepAndReport } from './ops/sweepAndReport.ts';
-import { createBacklog, createDispatcher } from './outbox/dispatcher.ts';
+import { createDispatcher } from './outbox/dispatcher.ts';
+import { createSender } from './outbox/sender.ts';
 import { watchPause } from './pacing/pause.ts';
 import { checkedAccount } from './paying/accountCheck.ts';
 import { withCircuitBreaker } from './paying/circuitBreaker.ts';
@@ -57,15 +59,17 @@ export type App = ReturnType<typeof createApp>;
 export function createApp(settings: Settings, parts: AppParts = {}) {
   const { clock = systemClock, telemetry = appTelemetry(), log = console.warn } = parts;
   const instance: Instance = { name: settings.instanceId, clock, telemetry, log };
-  const cloud = parts.cloud?.(instance) ?? azureCloud(settings, instance, parts.openLocks ?? blobLocks);
-  const { invoices, outbox, runs, effects, workItems } = cloud;
+  const opened = parts.cloud?.(instance) ?? azureCloud(settings, instance, parts.openLocks ?? blobLocks);
+  const { outbox, destinations } = opened;
+  const dispatcher = createDispatcher({ outbox, destinations, instance });
+  const sender = createSender(dispatcher, clock);
+  const cloud: Cloud = { ...opened, invoices: sendingStore(opened.invoices, sender) };
+  const { invoices, runs, effects, workItems } = cloud;
   const { shards, shardGroups: groups, batchSize, allowance, leaseSeconds } = settings;
   const claimStaleMs = settings.claimStaleSeconds * 1000;
   const timeoutMs = settings.paymentTimeoutSeconds * 1000;
   const fenceFloor = invoices.highestFence;
   const locks = createLocks(cloud.lockStore, { clock, telemetry, leaseSeconds, fenceFloor });
-  const dispatcher = createDispatcher({ outbox, destinations: cloud.destinations, instance });
-  const backlog = createBacklog(dispatcher, clock);
   const stripe = { ...settings.stripe, timeoutMs };
   const given = parts.provider ?? stripeProvider(stripe);
   const pause = watchPause(cloud.pauses, clock);
@@ -79,11 +83,11 @@ export function createApp(settings: Settings, parts: AppParts = {}) {
 
   const paying = payingPolicy({ claimStaleMs, timeoutMs });
   const job = processInvoicesJob(
-    { ...cloud, dispatcher, followUps, pause, instance },
+    { ...cloud, followUps, pause, instance },
     { shards, groups, batchSize, ...paying, ceiling: allowance.rate },
   );
   const executePayments = createExecutePayments(
-    { invoices, provider, followUps, backlog, messages: cloud.commandMessages, instance },
+    { invoices, provider, followUps, sender, messages: cloud.commandMessages, instance },
     paying,
   );
   const { invoices: kept, archive, ...mover } = archiving(cloud, settings, { locks, instance });
@@ -114,7 +118,7 @@ export function createApp(settings: Settings, parts: AppParts = {}) {
     /** A tick of the job's timer; null while payments are paused. */
     async processInvoices() {
       if ((await pause.why()) !== undefined) return null;
-      using _busy = backlog.busy();
+      using _busy = sender.busy();
       return await track(runScheduled(job, running, locks.stopping));
     },
     /** A tick of the sweeper's timer; null if another instance sweeps. */
@@ -157,13 +161,13 @@ export function createApp(settings: Settings, parts: AppParts = {}) {
     },
     /** One group of a manual run. */
     async runJobGroup(task: unknown) {
-      using _busy = backlog.busy();
+      using _busy = sender.busy();
       return await answerUnlessStopping(track(runManualGroup(running, task, locks.stopping)));
     },
     /** The end of a manual run. */
     endJobRun: (end: unknown) => track(endManualRun(running, end)),
     /** Ends the app in the time that the host grants (platform/stopping.ts). `sendMetrics`: the last of them. */
     stop: (sendMetrics: () => Promise<void> = async () => {}) =>
-      stopApp(clock, { locks, work: ended, backlog, sendMetrics, cloud }),
+      stopApp(clock, { locks, work: ended, sender, sendMetrics, cloud }),
   };
 }

@@ -11,11 +11,13 @@ import { describe, expect, test } from 'vitest';
 import { processInvoicesJob } from '../src/claiming/processInvoices.ts';
 import { cosmosDocuments } from '../src/documents/cosmosDocuments.ts';
 import { cosmosInvoiceStore } from '../src/invoice/store/cosmosInvoiceStore.ts';
+import { sendingStore } from '../src/invoice/store/sendingStore.ts';
 import { newFence } from '../src/locking/fence.ts';
 import { jobLockKey, type Locks } from '../src/locking/index.ts';
 import { cosmosOutboxStore } from '../src/outbox/cosmosOutboxStore.ts';
 import { createDispatcher, type SendMessages } from '../src/outbox/dispatcher.ts';
 import type { OutboxMessage } from '../src/outbox/outboxMessage.ts';
+import { createSender } from '../src/outbox/sender.ts';
 import { type PaymentBatch, paymentBatchSchema } from '../src/paying/paymentBatch.ts';
 import { systemClock } from '../src/platform/clock.ts';
 import { cosmosRunStore } from '../src/runs/cosmosRunStore.ts';
@@ -139,11 +141,11 @@ async function fireTimers(
     const destinations = { 'payment-commands': send, 'work-items': send };
     const instance = anInstance({ name, clock: hastyClock, telemetry });
     const outbox = cosmosOutboxStore(container, instance);
+    const sender = createSender(createDispatcher({ outbox, destinations, instance }), hastyClock);
     const job = processInvoicesJob(
       {
         ...plentyOfRoom,
-        invoices: cosmosInvoiceStore(container, { clock: hastyClock, shards }),
-        dispatcher: createDispatcher({ outbox, destinations, instance }),
+        invoices: sendingStore(cosmosInvoiceStore(container, { clock: hastyClock, shards }), sender),
         followUps: followUpsForTests,
         instance,
         async checkShards() {},

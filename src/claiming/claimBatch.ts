@@ -10,8 +10,10 @@ import { type ClaimCounts, noClaims, planClaims } from './planClaims.ts';
 
 export interface ClaimedBatch {
   counts: ClaimCounts;
-  /** The order of the payments, to be dispatched now; absent if nothing was claimed. */
+  /** The order of the payments; absent if nothing was claimed. */
   message?: OutboxMessage;
+  /** The reason if that order could not be sent yet. */
+  unsent?: string;
   /** What the run has then done in this shard, if it is counted. */
   tally?: Tally;
 }
@@ -65,7 +67,7 @@ export async function claimBatch(
       assertHeld: () => lease.assertHeld(),
     });
   const attributes = { 'run.id': runId, 'batch.id': batchId, shard, 'batch.size': read.length };
-  const { written, contended } = await inSpan(
+  const { written, contended, unsent } = await inSpan(
     'claim batch',
     { attributes },
     claim,
@@ -80,5 +82,6 @@ export async function claimBatch(
     counts: { ...counts, contended },
     ...(tally === undefined ? {} : { tally }),
     ...(message === undefined ? {} : { message }),
+    ...(unsent === undefined ? {} : { unsent }),
   };
 }

@@ -3,7 +3,6 @@ import { shardsOfGroup } from '../invoice/shard.ts';
 import type { InvoiceStore } from '../invoice/store/invoiceStore.ts';
 import type { Tally } from '../locking/fence.ts';
 import { FencedOut, jobLockKey, LeaseLost } from '../locking/index.ts';
-import type { Dispatcher } from '../outbox/dispatcher.ts';
 import { createClaimRoom, type RoomPolicy, unlimitedRoom } from '../pacing/claimRoom.ts';
 import type { HeadBoard } from '../pacing/headBoard.ts';
 import type { PaceStore } from '../pacing/paceStore.ts';
@@ -35,7 +34,6 @@ export interface ProcessInvoicesParts {
   heads: HeadBoard;
   /** While payments are paused nothing is claimed. */
   pause: Pick<PauseWatch, 'why' | 'gate'>;
-  dispatcher: Dispatcher;
   followUps: FollowUps;
   instance: Instance;
   /** Asked before anything is planned. @throws {ShardsChanged} */
@@ -51,7 +49,7 @@ class MaybePaused extends Error {
 
 /** The job that claims every due invoice and orders its payment through the outbox. The consumer pays it (paying/). */
 export function processInvoicesJob(parts: ProcessInvoicesParts, policy: ClaimingPolicy): Job {
-  const { invoices, dispatcher, pace, pause, heads, instance, checkShards } = parts;
+  const { invoices, pace, pause, heads, instance, checkShards } = parts;
   const { clock, telemetry } = instance;
   const { shards, groups, batchSize } = policy;
   const tallies = new Map<string, Tally>(); // What the latest run has done, by shard.
@@ -88,7 +86,7 @@ export function processInvoicesJob(parts: ProcessInvoicesParts, policy: Claiming
     async process(work, run) {
       if (work.kind === 'unreadable') return { counts: {}, failed: work.error };
       try {
-        return await claimAndDispatch(work, run);
+        return await claimPiece(work, run);
       } catch (error) {
         if (error instanceof LeaseLost) throw error;
         if (error instanceof FencedOut) {
@@ -123,21 +121,19 @@ export function processInvoicesJob(parts: ProcessInvoicesParts, policy: Claiming
     },
   });
 
-  async function claimAndDispatch({ shard, invoices: read }: Claim, run: GroupRun): Promise<Processed> {
+  async function claimPiece({ shard, invoices: read }: Claim, run: GroupRun): Promise<Processed> {
     const known = tallies.get(shard);
     const done = { counts: known?.runId === run.runId ? known.counts : {}, final: run.resumable !== true };
     const { key, fence } = run.lease;
     const lease = { key, fence, assertHeld: () => assertMayClaim(run) };
     const claimed = await claimBatch({ ...parts, ...policy }, shard, read, { ...run, lease, done });
-    const { counts, message, tally } = claimed;
+    const { counts, unsent, tally } = claimed;
     if (tally !== undefined) tallies.set(shard, tally);
     countOutcomes({ ...counts });
     if (counts.parked > 0) telemetry.count(metric.invoiceParked, { unknown: true }, counts.parked);
-    if (message === undefined) return { counts: { ...counts } };
-    const decision = await dispatcher.dispatch(message, () => run.lease.assertHeld());
-    if (decision.kind !== 'retry') return { counts: { ...counts } };
+    if (unsent === undefined) return { counts: { ...counts } };
     // Claims made while no message gets through would only go stale: they are better left to the next run.
-    return { counts: { ...counts }, stop: `payment commands cannot be sent: ${decision.error}` };
+    return { counts: { ...counts }, stop: `payment commands cannot be sent: ${unsent}` };
   }
 
   /** Asked before each try: a slow store may have let more time pass since the plan than a pause leaves. */

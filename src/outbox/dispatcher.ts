@@ -1,6 +1,5 @@
-import { type Clock, systemClock } from '../platform/clock.ts';
+import { systemClock } from '../platform/clock.ts';
 import type { Instance } from '../platform/instance.ts';
-import { workUnderWay } from '../platform/stopping.ts';
 import { metric, noTelemetry } from '../platform/telemetry.ts';
 import { inDispatchSpan } from './dispatchSpan.ts';
 import {
@@ -128,72 +127,4 @@ function passes(guard: Guard | undefined): boolean {
   } catch {
     return false;
   }
-}
-
-/**
- * Messages that can wait while more urgent work goes on in this process: receipts, while payments are being made. They are
- * dispatched as soon as no such work is under way, and after five seconds in any case. A process that dies first leaves them
- * to the sweeper, like any message that is not dispatched at once.
- */
-export interface Backlog {
-  add(message: OutboxMessage): void;
-  /** Marks urgent work as under way until the result is disposed of. */
-  busy(): Disposable;
-  /**
-   * For a process that stops: resolves when everything added so far has been dispatched, or after `withinMs` milliseconds.
-   * The rest is then left to the sweeper.
-   */
-  drained(withinMs: number): Promise<void>;
-}
-
-/** Messages held in memory. The sweeper takes the rest from the store. */
-const maxWaiting = 1_000;
-
-/**
- * How long they wait for urgent work, in milliseconds: payments that wait for their turns can go on for hours. By then the
- * sweeper would take them, one by one.
- */
-const longestWaitMs = 5_000;
-
-export function createBacklog(dispatcher: Dispatcher, clock: Clock): Backlog {
-  let waiting: OutboxMessage[] = [];
-  let waitingSince = 0;
-  let underWay = 0;
-  const { track, ended } = workUnderWay(clock);
-
-  function dispatch(message: OutboxMessage): void {
-    void track(dispatcher.dispatch(message));
-  }
-
-  function flush(): void {
-    const messages = waiting;
-    waiting = [];
-    for (const message of messages) dispatch(message);
-  }
-
-  return {
-    add(message) {
-      if (underWay === 0) {
-        dispatch(message);
-        return;
-      }
-      const now = clock.monotonic();
-      if (waiting.length === 0) waitingSince = now;
-      if (waiting.length < maxWaiting) waiting.push(message);
-      if (now - waitingSince >= longestWaitMs) flush();
-    },
-    busy() {
-      underWay++;
-      return {
-        [Symbol.dispose]() {
-          underWay--;
-          if (underWay === 0) flush();
-        },
-      };
-    },
-    async drained(withinMs) {
-      flush();
-      await ended(withinMs);
-    },
-  };
 }

@@ -2,7 +2,7 @@ import type { StoreAway } from '../documents/storeAway.ts';
 import type { FollowUps } from '../followUps/followUps.ts';
 import type { EarlierCalls, Starting } from '../invoice/callStart.ts';
 import type { InvoiceStore } from '../invoice/store/invoiceStore.ts';
-import type { Backlog } from '../outbox/dispatcher.ts';
+import type { Sender } from '../outbox/sender.ts';
 import { metric } from '../platform/appMetrics.ts';
 import type { Instance } from '../platform/instance.ts';
 import { type BatchResult, BatchUnfinished, type PayBatch } from './batchResult.ts';
@@ -31,7 +31,7 @@ export interface PayingParts {
   provider: PacedProvider;
   followUps: FollowUps;
   /** Where the messages of follow-ups wait for their dispatch. */
-  backlog: Backlog;
+  sender: Pick<Sender, 'busy'>;
   instance: Instance;
 }
 
@@ -48,14 +48,14 @@ export interface PayingParts {
  * then rejects, with `BatchUnfinished` or `StoreAway`.
  */
 export function createPayBatch(parts: PayingParts, policy: PayingPolicy): PayBatch {
-  const { invoices, provider, backlog, instance } = parts;
+  const { invoices, provider, sender, instance } = parts;
   const { clock, telemetry, name: by } = instance;
   const { claimStaleMs, lingerMs } = policy;
   const quarantine = createQuarantine(clock);
 
   return async (batch, mayCall = () => true, serviceTime = () => 0) => {
     if (!mayCall()) throw new BatchUnfinished(`batch ${batch.batchId} was not started`);
-    using _busy = backlog.busy();
+    using _busy = sender.busy();
     const { batchId, shard } = batch;
     const before = clock.monotonic() + policy.callWindowMs;
     const startedAt = clock.now();
@@ -168,15 +168,13 @@ export function createPayBatch(parts: PayingParts, policy: PayingPolicy): PayBat
     }
 
     async function settle(some: SettledCommand[]): Promise<void> {
-      const { settled, lost, messages } = await settleBatch(parts, batch, some);
+      const { settled, lost } = await settleBatch(parts, batch, some);
       for (const { settlement } of settled) {
         result.settled[settlement.kind]++;
         if (settlement.kind === 'parked')
           telemetry.count(metric.invoiceParked, { unknown: settlement.unknown });
       }
       result.lost += lost;
-      // Those for later are the sweeper's.
-      for (const message of messages) if (message.notBefore === undefined) backlog.add(message);
     }
   };
 }

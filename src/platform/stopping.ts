@@ -77,7 +77,7 @@ export interface Stopping {
   /** Resolves when the work under way has ended. */
   work: (withinMs: number) => Promise<void>;
   /** What the work has left to be sent. */
-  backlog: { drained(withinMs: number): Promise<void> };
+  sender: { drained(withinMs: number): Promise<void> };
   /** The last metrics; and beside them the last spans, which matter less and delay nothing. */
   sendMetrics: () => Promise<void>;
   cloud: { close(): Promise<void> };
@@ -90,10 +90,10 @@ const stepMs = 1_500;
  * Gives the leases back while payments under way settle; then sends the follow-ups and the last metrics. Nothing depends on
  * it: whatever is not done within `stopBudgetMs` is done elsewhere, as after a crash.
  */
-export function stopApp(clock: Clock, { locks, work, backlog, sendMetrics, cloud }: Stopping): Promise<void> {
+export function stopApp(clock: Clock, { locks, work, sender, sendMetrics, cloud }: Stopping): Promise<void> {
   return stopInOrder(clock, [
     { byMs: 2_500, run: (leftMs) => Promise.all([locks.drain(stepMs), work(leftMs)]) },
-    { byMs: 3_000, run: (leftMs) => backlog.drained(leftMs) },
+    { byMs: 3_000, run: (leftMs) => sender.drained(leftMs) },
     { byMs: 3_700, run: sendMetrics },
     { byMs: stopBudgetMs, run: () => cloud.close() },
   ]);

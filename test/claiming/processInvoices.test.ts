@@ -1,8 +1,10 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { processInvoicesJob } from '../../src/claiming/processInvoices.ts';
 import { cosmosDocuments } from '../../src/documents/cosmosDocuments.ts';
+import { sendingStore } from '../../src/invoice/store/sendingStore.ts';
 import { newFence } from '../../src/locking/fence.ts';
 import type { Dispatcher } from '../../src/outbox/dispatcher.ts';
+import { createSender } from '../../src/outbox/sender.ts';
 import { metric } from '../../src/platform/appMetrics.ts';
 import { type Counts, type GroupRun, OnHold, Pause, type Processed } from '../../src/runs/job.ts';
 import { anInstance } from '../support/anInstance.ts';
@@ -36,8 +38,7 @@ async function work(dispatcher: Dispatcher = sends, pause = plentyOfRoom.pause) 
     {
       ...plentyOfRoom,
       pause,
-      invoices: world.invoices,
-      dispatcher,
+      invoices: sendingStore(world.invoices, createSender(dispatcher, hastyClock)),
       followUps: followUpsForTests,
       instance,
       checkShards: async () => {},
@@ -87,7 +88,6 @@ describe('process-invoices', () => {
         ...plentyOfRoom,
         pause: { why: async () => 'payments are paused', gate: () => 'paused' },
         invoices: world.invoices,
-        dispatcher: sends,
         followUps: followUpsForTests,
         instance: anInstance({ clock: hastyClock }),
         checkShards: async () => {},

@@ -228,7 +228,7 @@ export async function eventStorm({ seed, invoices: count, deliveries }: StormOpt
     {
       ...parts,
       provider: unpaced(hasty, { clock, atOnce: 4 }),
-      backlog: { add() {}, busy: () => ({ [Symbol.dispose]() {} }), drained: async () => {} },
+      sender: { busy: () => ({ [Symbol.dispose]() {} }) },
     },
     {
       settlement: defaultSettlementPolicy,

@@ -34,8 +34,8 @@ export const guards: readonly Guard[] = [
   {
     name: 'counts in the transaction of what they count',
     file: 'src/invoice/figures/figureKeeper.ts',
-    from: 'return [...marked, ...moving(shard, changes)];',
-    to: 'void documents.transact(shard, moving(shard, changes));\n      return marked;',
+    from: 'return [...patches, ...moving(shard, changes)];',
+    to: 'void documents.transact(shard, moving(shard, changes));\n      return [...patches];',
     tests: figureTests,
     caughtBy: 'after anything, in any order, with any answers lost',
   },
@@ -122,8 +122,8 @@ export const guards: readonly Guard[] = [
   {
     name: 'hash of the parameters of a key',
     file: 'src/paying/chargeUnderKey.ts',
-    from: 'payment.paramsHash) !== payment.paramsHash) {',
-    to: 'payment.paramsHash) === "") {',
+    from: 'paymentMethod }) !== payment.paramsHash) {',
+    to: 'paymentMethod }) === "") {',
     tests: payTests,
     caughtBy: 'parameters other than those of the key',
   },
@@ -321,7 +321,7 @@ export const guards: readonly Guard[] = [
   },
   {
     name: 'a retry known by its own name after a lost answer',
-    file: 'src/corrections/attempts.ts',
+    file: 'src/invoice/invoiceChange.ts',
     from: 'entry.write === write',
     to: "entry.write === 'nobody’s'",
     tests: retryTests,
@@ -515,8 +515,8 @@ export const guards: readonly Guard[] = [
   {
     name: 'a start taken back by the delivery that made it',
     file: 'src/invoice/callStart.ts',
-    from: "{ path: 'claim.startedBy', is: '=', value: startId },",
-    to: '',
+    from: "[{ path: 'claim.startedBy', is: '=', value: startId }]",
+    to: '[]',
     tests: storeTests,
     caughtBy: 'nothing that another delivery has started since: it may have charged',
   },

@@ -150,7 +150,6 @@ describe('alerts', () => {
       {
         ...plentyOfRoom,
         invoices: { due: unused, claim: unused, openClaims: unused, tallies: unused },
-        dispatcher: { dispatch: unused },
         followUps: unused,
         checkShards: unused,
         instance: anInstance(),

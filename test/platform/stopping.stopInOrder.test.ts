@@ -77,7 +77,7 @@ test('an app in which everything hangs is over in time, and each part has had it
   void stopApp(clock, {
     locks: { drain: hangs('leases') },
     work: hangs('work'),
-    backlog: { drained: hangs('follow-ups') },
+    sender: { drained: hangs('follow-ups') },
     sendMetrics: hangs('metrics'),
     cloud: { close: hangs('connections') },
   }).then(() => {

@@ -4,8 +4,10 @@ import { cosmosDocuments } from '../../src/documents/cosmosDocuments.ts';
 import { newInvoice } from '../../src/invoice/invoice.ts';
 import { shardOf, shardsCheck } from '../../src/invoice/shard.ts';
 import { cosmosInvoiceStore } from '../../src/invoice/store/cosmosInvoiceStore.ts';
+import { sendingStore } from '../../src/invoice/store/sendingStore.ts';
 import { FencedOut, jobLockKey } from '../../src/locking/index.ts';
 import type { Dispatcher } from '../../src/outbox/dispatcher.ts';
+import { createSender } from '../../src/outbox/sender.ts';
 import { paymentBatchSchema } from '../../src/paying/paymentBatch.ts';
 import { systemClock } from '../../src/platform/clock.ts';
 import { metric } from '../../src/platform/telemetry.ts';
@@ -380,8 +382,10 @@ test('two instances together claim every invoice once, fenced and dispatched', a
   const job = processInvoicesJob(
     {
       ...plentyOfRoom,
-      invoices: cosmosInvoiceStore(container, { clock: systemClock, shards: options.shards }),
-      dispatcher,
+      invoices: sendingStore(
+        cosmosInvoiceStore(container, { clock: systemClock, shards: options.shards }),
+        createSender(dispatcher, systemClock),
+      ),
       followUps: followUpsForTests,
       checkShards: shardsCheck(cosmosDocuments(container), options.shards),
       instance: anInstance(),
@@ -409,7 +413,6 @@ test('if SHARDS has changed, nothing is claimed and the run says what to set', a
     {
       ...plentyOfRoom,
       invoices: cosmosInvoiceStore(container, { clock: systemClock, shards: 16 }),
-      dispatcher: { dispatch: () => Promise.reject(new Error('nothing is dispatched')) },
       followUps: followUpsForTests,
       checkShards: shardsCheck(cosmosDocuments(container), 16),
       instance: anInstance(),

@@ -14,5 +14,5 @@ export const needsOwnProcess: string[] = [
   'test/paying/{circuitBreaker,stripe/boundedConnections,traced}.test.ts',
   'test/platform/{exportTelemetry,tracing}.test.ts',
   // They measure their process.
-  'test/{platform/eventLoopTurns,outbox/dispatcher.backlog}.test.ts',
+  'test/{platform/eventLoopTurns,outbox/sender}.test.ts',
 ];

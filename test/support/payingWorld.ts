@@ -8,7 +8,7 @@ import { type Invoice, invoiceSchema, newInvoice } from '../../src/invoice/invoi
 import { shardOf } from '../../src/invoice/shard.ts';
 import { cosmosInvoiceStore } from '../../src/invoice/store/cosmosInvoiceStore.ts';
 import type { InvoiceStore } from '../../src/invoice/store/invoiceStore.ts';
-import type { Backlog } from '../../src/outbox/dispatcher.ts';
+import { sendingStore } from '../../src/invoice/store/sendingStore.ts';
 import type { OutboxMessage } from '../../src/outbox/outboxMessage.ts';
 import { defaultSettlementPolicy } from '../../src/paying/decideSettlement.ts';
 import { createPayBatch, type PayingParts } from '../../src/paying/payBatch.ts';
@@ -188,19 +188,28 @@ export async function payingWorld() {
           PayingPolicy & { clock: Clock; provider: PaymentProvider; concurrentCalls: number }
       > = {},
     ) {
-      const { clock = hastyClock, provider: called = provider, concurrentCalls, ...rest } = changes;
+      const {
+        clock = hastyClock,
+        provider: called = provider,
+        concurrentCalls,
+        invoices: given,
+        ...rest
+      } = changes;
       const atOnce = concurrentCalls === undefined ? {} : { atOnce: concurrentCalls };
       const handedOn: OutboxMessage[] = [];
-      const backlog: Backlog = {
-        add: (message) => void handedOn.push(message),
+      const sender = {
         busy: () => ({ [Symbol.dispose]() {} }),
-        drained: async () => {},
+        sendWhenIdle: (message: OutboxMessage) => void handedOn.push(message),
+        async send(message: OutboxMessage) {
+          handedOn.push(message);
+          return { kind: 'dispatched' as const };
+        },
       };
       const parts: PayingParts = {
-        invoices,
+        invoices: sendingStore({ ...invoices, ...given }, sender),
         provider: unpaced(called, { clock: rest.instance?.clock ?? clock, ...atOnce }),
         followUps: followUpsForTests,
-        backlog,
+        sender,
         instance: anInstance({ name: 'host-b', clock, telemetry }),
         ...rest,
       };

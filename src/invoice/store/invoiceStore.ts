@@ -115,6 +115,8 @@ export interface ClaimRequest<P extends Writes> {
 export interface Claimed<P extends Writes> {
   /** With the messages as they are stored; absent if nothing was written. */
   written?: { plan: P; messages: readonly OutboxMessage[] };
+  /** The reason if the order of the payments is stored and could not be sent yet (sendingStore.ts). */
+  unsent?: string;
   /** Invoices that somebody else changed first, or that the store gave no clear answer for. */
   contended: number;
 }
@@ -181,6 +183,6 @@ export interface UpdateRequest<R> {
 }
 
 export type Updated<R> =
-  | { kind: 'updated'; before: Invoice; invoice: Invoice }
+  | { kind: 'updated'; before: Invoice; invoice: Invoice; messages: readonly OutboxMessage[] }
   | { kind: 'notFound' }
   | { kind: 'refused'; why: R };

@@ -58,8 +58,13 @@ export async function updateInvoice<R>(
     case 'nothingLeft':
       return otherwise;
     case 'written': {
-      const before = written.items[0]?.invoice ?? stored;
-      return { kind: 'updated', before, invoice: (await read()) ?? before };
+      const [
+        {
+          invoice: before,
+          decided: { messages = [] },
+        } = { invoice: stored, decided: first },
+      ] = written.items;
+      return { kind: 'updated', before, invoice: (await read()) ?? before, messages };
     }
   }
 

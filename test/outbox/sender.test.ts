@@ -1,9 +1,9 @@
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { expect, test } from 'vitest';
-import { createBacklog } from '../../src/outbox/dispatcher.ts';
 import type { DispatchDecision } from '../../src/outbox/outboxMessage.ts';
 import { newOutboxMessage } from '../../src/outbox/outboxMessage.ts';
+import { createSender } from '../../src/outbox/sender.ts';
 import { virtualClock } from '../support/virtualClock.ts';
 
 const message = (id: string) => newOutboxMessage({ id, shard: '00', destination: 'work-items', body: [] }, 0);
@@ -22,25 +22,25 @@ function slowDispatcher() {
 
 test('messages added during urgent work are dispatched when the last of that work ends', () => {
   const { sends, dispatcher } = slowDispatcher();
-  const backlog = createBacklog(dispatcher, virtualClock());
-  const [first, second] = [backlog.busy(), backlog.busy()];
-  backlog.add(message('a'));
+  const sender = createSender(dispatcher, virtualClock());
+  const [first, second] = [sender.busy(), sender.busy()];
+  sender.sendWhenIdle(message('a'));
   first[Symbol.dispose]();
   expect([...sends.keys()]).toEqual([]);
   second[Symbol.dispose]();
-  backlog.add(message('b'));
+  sender.sendWhenIdle(message('b'));
   expect([...sends.keys()]).toEqual(['a', 'b']);
 });
 
 test('drained waits for sends in flight and for messages still queued', async () => {
   const { sends, dispatcher } = slowDispatcher();
   const clock = virtualClock();
-  const backlog = createBacklog(dispatcher, clock);
-  backlog.add(message('a'));
-  using _busy = backlog.busy();
-  backlog.add(message('b'));
+  const sender = createSender(dispatcher, clock);
+  sender.sendWhenIdle(message('a'));
+  using _busy = sender.busy();
+  sender.sendWhenIdle(message('b'));
   let drained = false;
-  const draining = backlog.drained(10_000).then(() => (drained = true));
+  const draining = sender.drained(10_000).then(() => (drained = true));
   sends.get('a')?.({ kind: 'dispatched' });
   await clock.advance(1);
   expect(drained).toBe(false);
@@ -52,9 +52,9 @@ test('drained waits for sends in flight and for messages still queued', async ()
 test('drained does not wait forever for a send that never ends', async () => {
   const { dispatcher } = slowDispatcher();
   const clock = virtualClock();
-  const backlog = createBacklog(dispatcher, clock);
-  backlog.add(message('a'));
-  const draining = backlog.drained(10_000);
+  const sender = createSender(dispatcher, clock);
+  sender.sendWhenIdle(message('a'));
+  const draining = sender.drained(10_000);
   await clock.advance(10_000);
   await draining;
 });
@@ -63,9 +63,9 @@ test('dispatched messages are not kept in memory', async () => {
   setFlagsFromString('--expose-gc');
   const collectGarbage = runInNewContext('gc') as () => void;
   const { sends, dispatcher } = slowDispatcher();
-  const backlog = createBacklog(dispatcher, virtualClock());
+  const sender = createSender(dispatcher, virtualClock());
   const decided = ['a', 'b'].map((id) => {
-    backlog.add(message(id));
+    sender.sendWhenIdle(message(id));
     const decision: DispatchDecision = { kind: 'dispatched' };
     sends.get(id)?.(decision);
     return new WeakRef(decision);
@@ -74,21 +74,21 @@ test('dispatched messages are not kept in memory', async () => {
   await new Promise((resolve) => setImmediate(resolve));
   collectGarbage();
   expect(decided.map((decision) => decision.deref())).toEqual([undefined, undefined]);
-  await backlog.drained(1);
+  await sender.drained(1);
 });
 
 test('messages do not wait for longer than five seconds, however long urgent work goes on', async () => {
   const { sends, dispatcher } = slowDispatcher();
   const clock = virtualClock();
-  const backlog = createBacklog(dispatcher, clock);
-  using _busy = backlog.busy();
-  backlog.add(message('a'));
+  const sender = createSender(dispatcher, clock);
+  using _busy = sender.busy();
+  sender.sendWhenIdle(message('a'));
   await clock.advance(4_999);
-  backlog.add(message('b'));
+  sender.sendWhenIdle(message('b'));
   expect([...sends.keys()]).toEqual([]);
   await clock.advance(1);
-  backlog.add(message('c'));
+  sender.sendWhenIdle(message('c'));
   expect([...sends.keys()]).toEqual(['a', 'b', 'c']);
-  backlog.add(message('d'));
+  sender.sendWhenIdle(message('d'));
   expect([...sends.keys()]).toEqual(['a', 'b', 'c']);
 });
