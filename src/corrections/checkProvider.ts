@@ -1,4 +1,5 @@
 import type { Invoice } from '../invoice/invoice.ts';
+import { paymentIdsOf } from '../invoice/namedPayments.ts';
 import { atRisk, goneBack } from '../invoice/reversals.ts';
 import { soughtOf } from '../paying/chargeUnderKey.ts';
 import { isReversedInFull } from '../paying/mergeReversals.ts';
@@ -27,9 +28,6 @@ const precedence: readonly ProviderView['kind'][] = [
   'nothing',
 ];
 
-/** Payments that are retrieved by id, at most: the latest that the timeline names. */
-const mostIds = 10;
-
 /**
  * Asks the provider for payments of an invoice: by the ids that the invoice names, by search, and in the list of the
  * customer's payments, which does not lag as the search does.
@@ -54,13 +52,6 @@ export function weightiest(views: readonly ProviderView[]): ProviderView {
     (one, other) => precedence.indexOf(one.kind) - precedence.indexOf(other.kind),
   );
   return first;
-}
-
-/** The provider's ids that the invoice names, latest first. Pure. */
-export function paymentIdsOf({ payment, timeline }: Pick<Invoice, 'payment' | 'timeline'>): string[] {
-  const named = timeline.map(({ paymentId }) => paymentId).filter((id) => typeof id === 'string');
-  const current = payment.inProgress === undefined ? [] : [payment.inProgress.id];
-  return [...new Set([...current, ...named.toReversed()])].slice(0, mostIds);
 }
 
 function viewOfFound(found: FoundPayment | NotCalled): ProviderView {

@@ -1,4 +1,5 @@
 import { type Invoice, type InvoiceStatus, nextKey, type PaymentState } from '../invoice/invoice.ts';
+import { unrecordedPayments } from '../invoice/namedPayments.ts';
 
 /** What a person asks for besides another try. */
 export interface RetryWish {
@@ -28,11 +29,13 @@ export type RetryDecision =
  *   asked again under the same key, and after that the payment is looked up (paying/chargeUnderKey.ts). It gets a new key
  *   only for a person who says that nothing was charged (`notCharged`), and only after the provider has been checked.
  * - Another payment method needs a new key.
+ * - An invoice that names a payment which nobody has recorded is never charged before the provider has been asked about it.
  */
 export function decideRetry(
-  { status, payment }: Pick<Invoice, 'status' | 'payment'>,
+  { status, payment, timeline }: Pick<Invoice, 'status' | 'payment' | 'timeline'>,
   wish: RetryWish = {},
 ): RetryDecision {
+  const freely = unrecordedPayments({ payment, timeline }).length === 0 ? 'retry' : 'check';
   switch (status) {
     case 'pending':
     case 'claimed':
@@ -44,12 +47,12 @@ export function decideRetry(
       return mayBeCharged();
     case 'declined':
       // It is not definite if the outcome of an earlier call under the key is unknown.
-      return payment.unknownSince === undefined ? { kind: 'retry', payment: newCharge() } : mayBeCharged();
+      return payment.unknownSince === undefined ? { kind: freely, payment: newCharge() } : mayBeCharged();
   }
 
   function mayBeCharged(): RetryDecision {
     if (wish.notCharged === true) return { kind: 'check', payment: newCharge() };
-    if (wish.paymentMethod === undefined) return { kind: 'retry', payment };
+    if (wish.paymentMethod === undefined) return { kind: freely, payment };
     return payment.unknownSince === undefined
       ? { kind: 'check', payment: newCharge() }
       : { kind: 'mayBeCharged' };

@@ -54,6 +54,10 @@ export function retryInvoice(
       case 'record':
         return recordPayment(parts, invoice, after.payment);
       case 'wait':
+        // Under the same key a call that is still on its way and the next one are one charge.
+        return payment.keyNumber === invoice.payment.keyNumber
+          ? write(invoice, retried(invoice, payment, note()))
+          : after;
       case 'unclear':
       case 'silent':
         return after;

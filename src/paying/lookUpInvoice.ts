@@ -89,7 +89,7 @@ export async function lookUpInvoice(
 
   async function park({ kind, paymentId }: Found): Promise<LookedUp> {
     const how = kind === 'found' ? 'has succeeded' : 'is in progress';
-    const reason = `it was voided, but payment ${paymentId} ${how}: refund it, or retry the invoice to record it`;
+    const reason = `it was voided, but payment ${paymentId} ${how}: retry the invoice to record it, after which it can be refunded`;
     const updated = await invoices.update(id, {
       decide: (stored, occasion) => {
         if (!asRead(stored)) return { kind: 'refuse', why: 'decided' };

@@ -177,7 +177,7 @@ describe('a payment that its invoice knows nothing of', () => {
     const parked = await invoice.stored();
     expect(parked).toMatchObject({
       status: 'parked',
-      reason: `it was voided, but payment ${id} has succeeded: refund it, or retry the invoice to record it`,
+      reason: `it was voided, but payment ${id} has succeeded: retry the invoice to record it, after which it can be refunded`,
     });
     expect(await happens('alive', id, invoice.id)).toEqual({ result: 'waits for a person' });
     expect(await invoice.stored()).toEqual(parked);

@@ -56,20 +56,31 @@ export function canRetry(invoice: Invoice, now: string): boolean {
   return invoice.status === 'pending' ? waitsForRetry(invoice, now) : true;
 }
 
-/** What a bulk retry does with an invoice as it is stored: each run retries it once. Pure. */
+/**
+ * Decides what a bulk retry does with an invoice as it is stored: each run retries it once. One that names a payment which
+ * nobody has recorded is left to a retry of its own, which asks the provider first. Pure.
+ */
 export function decideBulkRetry(
   invoice: Invoice,
   filter: BulkInvoiceFilter,
   { runId, actor, reason, at }: Pick<OnBehalf, 'runId' | 'actor' | 'reason'> & { at: string },
-): { kind: 'change'; change: InvoiceChange } | { kind: 'refuse'; why: 'retried' | 'changed' } {
+):
+  | { kind: 'change'; change: InvoiceChange }
+  | { kind: 'refuse'; why: 'retried' | 'changed' | 'namesPayment' } {
   if (invoice.timeline.some((entry) => entry.runId === runId)) return { kind: 'refuse', why: 'retried' };
   if (!isAskedFor(invoice, filter)) return { kind: 'refuse', why: 'changed' };
   const note = { actor, reason, at, runId };
   if (waitsForRetry(invoice, at)) return { kind: 'change', change: dueNow(invoice, note) };
   const decision = decideRetry(invoice, {});
-  return decision.kind === 'retry'
-    ? { kind: 'change', change: retried(invoice, decision.payment, note) }
-    : { kind: 'refuse', why: 'changed' };
+  switch (decision.kind) {
+    case 'retry':
+      return { kind: 'change', change: retried(invoice, decision.payment, note) };
+    case 'check':
+      return { kind: 'refuse', why: 'namesPayment' };
+    case 'refused':
+    case 'mayBeCharged':
+      return { kind: 'refuse', why: 'changed' };
+  }
 }
 
 /** Retries a piece in one transaction. What an earlier try of the same run has retried counts as retried. */
@@ -91,9 +102,14 @@ export async function retryPiece(
     },
     beforeTry: assertHeld,
   });
-  const before = [...refused.values()].filter((why) => why === 'retried').length;
-  const others = refused.size - before + missing.length;
-  return { retried: changed.length + before, ...(others === 0 ? {} : { changedMeanwhile: others }) };
+  const whys = Map.groupBy(refused.values(), (why) => why);
+  const of = (why: 'retried' | 'changed' | 'namesPayment') => whys.get(why)?.length ?? 0;
+  const changedMeanwhile = of('changed') + missing.length;
+  return {
+    retried: changed.length + of('retried'),
+    ...(of('namesPayment') === 0 ? {} : { namesPayment: of('namesPayment') }),
+    ...(changedMeanwhile === 0 ? {} : { changedMeanwhile }),
+  };
 }
 
 /** Voids a piece, one by one: most have to be looked for at the provider first. */
