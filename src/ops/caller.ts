@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { type Role, roles } from './answers/roles.ts';
+import { type Role, roles } from './answers/overviewAnswers.ts';
 import type { OpsRequest } from './http.ts';
 
 /** Who makes a call, and what they may do. */

@@ -1,13 +1,7 @@
-/** A message that was given up. */
-export interface DeadLetter {
-  id: string;
-  /** The queue that it was in. */
-  source: string;
-  reason: string;
-  /** ISO 8601. */
-  at: string | null;
-  body: unknown;
-  /** Its place in the order of its source. */
+import type { DeadLetterAnswer } from './answers/messageAnswers.ts';
+
+/** A dead letter and its place in the order of its source. */
+export interface DeadLetter extends DeadLetterAnswer {
   place: string;
 }
 

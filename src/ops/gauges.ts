@@ -7,7 +7,7 @@ import { metric } from '../platform/appMetrics.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { Instance } from '../platform/instance.ts';
 import type { PoisonItems } from '../workItems/poison.ts';
-import { readPace } from './paceFigures.ts';
+import { readPace } from './summary.ts';
 
 export interface GaugeParts {
   invoices: Pick<InvoiceStore, 'parkedCount' | 'unknownSince' | 'inProgressSince' | 'backlog' | 'overdue'>;

@@ -660,7 +660,7 @@ export const guards: readonly Guard[] = [
   {
     name: 'the role of a signed-in caller',
     file: 'src/ops/admission.ts',
-    from: 'if (!caller.roles.includes(needed)) return',
+    from: 'if (!caller.roles.includes(role)) return',
     to: 'if (false) return',
     tests: 'test/ops/admission.test.ts',
     caughtBy: 'a reader changes nothing, and somebody without a role reads nothing',

@@ -2,17 +2,10 @@ import { z } from 'zod';
 import type { Invoice, invoiceStatuses } from '../../invoice/invoice.ts';
 import type { InvoiceFilter } from '../../invoice/store/invoiceFilter.ts';
 import { queues, serviceBusQueues } from '../../platform/azureNames.ts';
-import { currencyField, timeField } from '../invoiceQuery.ts';
-import { oneOf, reasonSchema } from '../requests.ts';
+import { invoiceFields, oneOf, partOf, periodFields, reasonSchema } from '../fields.ts';
 
-const part = z.string().min(1, { error: 'expected part of a reason' });
-
-/** What both kinds of things can be narrowed by: since when they are as they are, and why. */
-const common = {
-  reason: part.exactOptional(),
-  before: timeField.exactOptional(),
-  after: timeField.exactOptional(),
-};
+/** Both kinds of things can be narrowed by why they are as they are, and by the time since then. */
+const common = { reason: partOf('a reason'), ...periodFields };
 
 const retryable = [
   'parked',
@@ -21,13 +14,7 @@ const retryable = [
 ] as const satisfies readonly (typeof invoiceStatuses)[number][];
 const voidable = [...retryable, 'processing'] as const;
 
-const ofInvoices = {
-  ...common,
-  customer: z.string().min(1, { error: 'expected the id of a customer' }).exactOptional(),
-  currency: currencyField.exactOptional(),
-  dueAfter: timeField.exactOptional(),
-  dueBefore: timeField.exactOptional(),
-};
+const ofInvoices = { ...common, ...invoiceFields };
 
 const messageFilterSchema = z.strictObject({
   ...common,
@@ -44,7 +31,7 @@ const shared = {
 };
 
 /** The body of `POST ops/bulk`. */
-export const bulkBodySchema = z.discriminatedUnion(
+export const bulkBody = z.discriminatedUnion(
   'action',
   [
     z.strictObject({
