@@ -149,7 +149,7 @@ export function call<
       const body = declared.body && (await readBody(request, declared.body, { mayBeEmpty }));
       if (body?.ok === false) return body.response;
       const { actor } = caller;
-      // What was read is what the declaration says; TypeScript cannot follow that through the absent parts.
+      // The parts are those that the declaration names; TypeScript cannot follow that through the absent ones.
       const asked = {
         request,
         caller,

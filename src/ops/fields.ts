@@ -4,7 +4,7 @@ import { currencies } from '../invoice/currencies.ts';
 import { invoiceStatuses } from '../invoice/invoice.ts';
 import { utcTime } from '../platform/clock.ts';
 
-/** Why somebody does something, for the audit trail; optional if nobody else is affected. */
+/** Reason for a change, for the audit trail; optional if nobody else is affected. */
 export const reasonSchema = z.string().trim().min(1).max(500);
 
 /** The body of a call that needs nothing but a reason. */

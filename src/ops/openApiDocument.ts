@@ -141,7 +141,7 @@ function queryParameters(query: z.ZodObject) {
   }));
 }
 
-/** What the schema accepts, before it changes anything. The dialect is that of the document, so it is not repeated. */
+/** The input of a schema, before any transformation. The dialect is that of the document, so it is not repeated. */
 function jsonSchema(schema: z.ZodType) {
   const { $schema: _, ...rest } = z.toJSONSchema(schema, { io: 'input', unrepresentable: 'any' });
   return rest;

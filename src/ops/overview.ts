@@ -60,7 +60,7 @@ export function overviewOf(parts: OpsParts): () => Promise<OverviewAnswer> {
     return { ...overview, paused: pauseView(inForce(pause, clock.now())) };
   };
 
-  /** How many leases of jobs are held, of those that are known; null if the store cannot list them. */
+  /** Number of leases of jobs that are held, and that are known; null if the store cannot list them. */
   async function heldLeases(): Promise<{ held: number; known: number } | null> {
     const locks = await listLocks(lockStore, { prefix: jobLockPrefix, clock });
     if (locks === undefined) return null;

@@ -6,7 +6,7 @@ import type { Clock } from '../platform/clock.ts';
 import { type FieldError, problem, problemResponse } from '../platform/problem.ts';
 import type { OpsRequest, OpsResponse } from './http.ts';
 
-/** What a request asks for, or the answer that says what is wrong with it. */
+/** A part of a request, or the answer that refuses it. */
 export type Parsed<T> = { ok: true; value: T } | { ok: false; response: OpsResponse<never> };
 
 /** `YYYY-MM-DD`, UTC. */
@@ -37,7 +37,7 @@ const tooLarge = problemResponse(problem(413, `Expected a body of at most ${most
 const notArrived = problemResponse(problem(400, 'The body did not arrive in full.'));
 
 /**
- * What the platform reads from the query itself: a function key, and its name
+ * Parameters that the platform reads from the query itself: a function key, and its name
  * (https://learn.microsoft.com/azure/azure-functions/function-keys-how-to).
  */
 const ofPlatform = new Set(['code', 'clientId']);

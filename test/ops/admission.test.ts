@@ -1,7 +1,9 @@
 import { describe, expect, test } from 'vitest';
 import { whyNotAdmitted } from '../../src/ops/admission.ts';
 import type { Role } from '../../src/ops/answers/overviewAnswers.ts';
+import type { Call } from '../../src/ops/call.ts';
 import { callerOf } from '../../src/ops/caller.ts';
+import { calls } from '../../src/ops/calls.ts';
 import { signedIn } from '../support/opsForTests.ts';
 
 describe('who calls', () => {
@@ -78,4 +80,11 @@ describe('what a browser sends for another site is refused', () => {
     expect(status({ 'content-length': '0' })).toBe(undefined);
     expect(status({})).toBe(undefined);
   });
+});
+
+test('each call that reads needs the role to read, and each other one the role to write and a name in the audit trail', () => {
+  for (const { method, role, audit } of Object.values<Call>(calls)) {
+    expect(role).toBe(method === 'GET' ? 'ops.read' : 'ops.write');
+    expect(audit === undefined).toBe(method === 'GET');
+  }
 });

@@ -257,6 +257,14 @@ describe('POST ops/runs', () => {
     expect(ops.started).toHaveLength(before);
   });
 
+  test.each([[''], ['x'.repeat(256)]])('an Idempotency-Key of %j starts nothing', async (key) => {
+    const before = ops.started.length;
+    const response = await start({ job: 'process-invoices' }, { 'idempotency-key': key });
+    expect(response.status).toBe(400);
+    expect(bodyOf(response)).toMatchObject({ errors: [{ field: 'Idempotency-Key' }] });
+    expect(ops.started).toHaveLength(before);
+  });
+
   test('the same Idempotency-Key is the same run, created and audited once', async () => {
     const headers = { 'idempotency-key': 'monday' };
     const first = await runIdOf({ job: 'process-invoices', dryRun: true }, headers);

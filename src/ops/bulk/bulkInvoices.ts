@@ -52,12 +52,12 @@ export async function* invoicePieces(
   } while (continuation !== undefined);
 }
 
-/** Whether a retry has something to do with it. Pure. */
+/** True if a retry would change the invoice. Pure. */
 export function canRetry(invoice: Invoice, now: string): boolean {
   return invoice.status === 'pending' ? waitsForRetry(invoice, now) : true;
 }
 
-/** What a bulk retry does with an invoice as it is stored: each run retries it once. Pure. */
+/** Decides a bulk retry of an invoice as it is stored: each run retries it once. Pure. */
 export function decideBulkRetry(
   invoice: Invoice,
   filter: BulkInvoiceFilter,

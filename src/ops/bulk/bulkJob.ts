@@ -119,7 +119,7 @@ export function bulkJob(parts: BulkParts): Job {
   }
 }
 
-/** What counts for the cap. */
+/** The changes that count for the cap. */
 function changedBy({ retried = 0, voided = 0, redriven = 0, discarded = 0 }: Counts): number {
   return retried + voided + redriven + discarded;
 }

@@ -51,19 +51,10 @@ export const bulkBody = z.discriminatedUnion(
 );
 
 const stored = { reason: z.string(), actor: z.string(), cap: z.int().exactOptional() };
-const invoiceFilterSchema = z.object({
-  status: z.enum(voidable),
-  customer: z.string().exactOptional(),
-  currency: z.string().exactOptional(),
-  dueAfter: z.string().exactOptional(),
-  dueBefore: z.string().exactOptional(),
-  reason: z.string().exactOptional(),
-  before: z.string().exactOptional(),
-  after: z.string().exactOptional(),
-});
+const invoiceFilterSchema = z.object({ status: oneOf(voidable), ...ofInvoices });
 export type BulkInvoiceFilter = z.infer<typeof invoiceFilterSchema>;
 
-/** What a bulk run was asked to do, as its record keeps it. */
+/** The request of a bulk run, as its record keeps it. */
 export const bulkRequestSchema = z.discriminatedUnion('action', [
   z.object({ action: z.enum(['retry', 'void']), filter: invoiceFilterSchema, ...stored }),
   z.object({ action: z.enum(['redrive', 'discard']), filter: messageFilterSchema, ...stored }),
@@ -76,14 +67,14 @@ export function listFilter(filter: BulkInvoiceFilter): InvoiceFilter {
   return known;
 }
 
-/** Why an invoice is as it is: why it is parked or declined, or what its last try came to. Pure. */
+/** Reason for the state of an invoice: that of its status, or else of its last entry that has one. Pure. */
 export function whyInvoice({ reason, timeline }: Pick<Invoice, 'reason' | 'timeline'>): string {
   if (reason !== undefined) return reason;
   const last = timeline.findLast((entry) => typeof entry.reason === 'string');
   return typeof last?.reason === 'string' ? last.reason : '';
 }
 
-/** Whether an invoice is one of those asked for, as it is stored now. Pure. */
+/** True if an invoice is one of those asked for, as it is stored now. Pure. */
 export function isAskedFor(invoice: Invoice, filter: BulkInvoiceFilter): boolean {
   const { status, customer, currency, dueAfter, dueBefore, reason, before, after } = filter;
   const since = invoice.timeline.at(-1)?.at ?? invoice.createdAt;
