@@ -1,5 +1,6 @@
 import type { App } from './app.ts';
-import type { Health } from './ops/health.ts';
+import type { Health } from './ops/answers/figureAnswers.ts';
+import { forEachCall } from './ops/calls.ts';
 import type { OpsResponse } from './ops/http.ts';
 import { type Consumed, deliverySchema } from './paying/executePayments.ts';
 import { metric } from './platform/appMetrics.ts';
@@ -78,12 +79,10 @@ export function idleApp(
     (send) => send && sendOnce(send, clock),
   );
   const unavailable = problemResponse(problem(503, bad.message, fieldErrors(bad)));
-  const ops: Pick<App['ops'], 'getHealth'> = { getHealth: async () => healthOf(bad) };
+  const ops: App['ops'] = forEachCall((id) => async () => (id === 'getHealth' ? healthOf(bad) : unavailable));
   return {
     settings: schedules,
-    ops: new Proxy(ops, {
-      get: (calls, name) => Reflect.get(calls, name) ?? (async () => unavailable),
-    }) as App['ops'],
+    ops,
     processInvoices: waiting,
     sweepOutbox: waiting,
     trackPayments: waiting,

@@ -8,7 +8,7 @@ import type { HeadBoard } from '../pacing/headBoard.ts';
 import type { PaceStore } from '../pacing/paceStore.ts';
 import type { PauseWatch } from '../pacing/pause.ts';
 import { metric } from '../platform/appMetrics.ts';
-import { paceLimits } from '../platform/azureNames.ts';
+import { jobNames, paceLimits } from '../platform/azureNames.ts';
 import { errorText } from '../platform/errorText.ts';
 import type { Instance } from '../platform/instance.ts';
 import { type Counts, defineJob, type GroupRun, type Job, OnHold, type Processed } from '../runs/job.ts';
@@ -40,8 +40,6 @@ export interface ProcessInvoicesParts {
   checkShards: () => Promise<void>;
 }
 
-const jobName = 'process-invoices';
-
 /** A claim took so long that a pause may have begun before it could be sent. */
 class MaybePaused extends Error {
   override readonly name = 'MaybePaused';
@@ -54,7 +52,7 @@ export function processInvoicesJob(parts: ProcessInvoicesParts, policy: Claiming
   const { shards, groups, batchSize } = policy;
   const tallies = new Map<string, Tally>(); // What the latest run has done, by shard.
   return defineJob<ClaimWork>({
-    name: jobName,
+    name: jobNames.payments,
     groups: Array.from({ length: groups }, (_, group) => `${group}`),
 
     async *plan(group, { dryRun }) {
@@ -102,7 +100,7 @@ export function processInvoicesJob(parts: ProcessInvoicesParts, policy: Claiming
 
     async done(group, runId, { resumes = false } = {}) {
       let sum: Counts = {};
-      for (const { shard, counts } of await invoices.tallies(jobLockKey(jobName, group), runId)) {
+      for (const { shard, counts } of await invoices.tallies(jobLockKey(jobNames.payments, group), runId)) {
         if (resumes) tallies.set(shard, { runId, counts });
         sum = addCounts(sum, counts);
       }

@@ -1,35 +1,33 @@
 import { MIMEType } from 'node:util';
 import { problem, problemResponse } from '../platform/problem.ts';
-import type { Role } from './answers/roles.ts';
+import type { Call } from './call.ts';
 import type { Caller } from './caller.ts';
 import type { OpsRequest, OpsResponse } from './http.ts';
-import type { Operation } from './openApi/operation.ts';
 
 /** Where a browser may say that a request comes from: a page of this app, or the user's own doing. */
 const ownSites = ['same-origin', 'none'];
 
 /**
- * Why a call is not let in; undefined if it is. Pure.
+ * The refusal of a call; undefined if it is admitted. Pure.
  *
- * Reading needs the role `ops.read`, changing `ops.write`. With a sign-in by cookie any web page could make the browser of
+ * With a sign-in by cookie any web page could make the browser of
  * somebody who is signed in send a request. What changes something is therefore refused if the browser says that it comes
  * from elsewhere (https://developer.mozilla.org/docs/Web/HTTP/Reference/Headers/Sec-Fetch-Site), and takes only content
  * types for which a browser would have to ask first (https://fetch.spec.whatwg.org/#cors-safelisted-request-header).
  */
 export function whyNotAdmitted(
-  { method, body }: Pick<Operation, 'method' | 'body'>,
+  { role, upload }: Pick<Call, 'role' | 'upload'>,
   { headers }: Pick<OpsRequest, 'headers'>,
   caller: Caller,
 ): OpsResponse | undefined {
-  const needed: Role = method === 'get' ? 'ops.read' : 'ops.write';
-  if (!caller.roles.includes(needed)) return refused(`${caller.actor} lacks the app role ${needed}`);
-  if (method === 'get') return undefined;
+  if (!caller.roles.includes(role)) return refused(`${caller.actor} lacks the app role ${role}`);
+  if (role === 'ops.read') return undefined;
   const site = headers.get('sec-fetch-site');
   if (site !== null && !ownSites.includes(site)) {
     return refused(`the request comes from another site (Sec-Fetch-Site: ${site.slice(0, 20)})`);
   }
-  // A call that takes several types checks them as it reads its body.
-  const given = body?.csv === undefined ? typeOf(headers) : undefined;
+  // An upload comes in several types: its handler checks them.
+  const given = upload === undefined ? typeOf(headers) : undefined;
   if (given === undefined || given === 'application/json') return undefined;
   return problemResponse(
     problem(415, 'The body has another type than this call takes.', [

@@ -1,21 +1,8 @@
-import { z } from 'zod';
 import type { Page } from '../documents/pages.ts';
-
-const entrySchema = z.object({
-  actor: z.string(),
-  action: z.string(),
-  /** What it was done to. */
-  target: z.string(),
-  detail: z.record(z.string(), z.union([z.string(), z.number(), z.boolean(), z.null()])).exactOptional(),
-});
+import type { AuditRecord } from './answers/figureAnswers.ts';
 
 /** One thing that somebody did through ops. */
-export type AuditEntry = z.infer<typeof entrySchema>;
-
-export const auditRecordSchema = entrySchema.extend({ id: z.string(), at: z.string() });
-
-/** The same as it was recorded; `at` is ISO 8601. */
-export type AuditRecord = z.infer<typeof auditRecordSchema>;
+export type AuditEntry = Omit<AuditRecord, 'id' | 'at'>;
 
 /** The record of who did what: append only. */
 export interface AuditTrail {

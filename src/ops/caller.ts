@@ -1,8 +1,8 @@
 import { z } from 'zod';
-import { type Role, roles } from './answers/roles.ts';
+import { type Role, roles } from './answers/overviewAnswers.ts';
 import type { OpsRequest } from './http.ts';
 
-/** Who makes a call, and what they may do. */
+/** The person or program that makes a call, and their roles. */
 export interface Caller {
   /** For the audit trail. */
   actor: string;
@@ -15,7 +15,7 @@ const longestActor = 256;
 const byKey: Caller = { actor: 'function key', roles };
 
 /**
- * What App Service says of a signed-in caller, as base64 of JSON
+ * App Service's description of a signed-in caller, as base64 of JSON
  * (https://learn.microsoft.com/azure/app-service/configure-authentication-user-identities).
  */
 const principalSchema = z.object({
@@ -27,7 +27,7 @@ const principalSchema = z.object({
 const usualRoleType = 'roles';
 
 /**
- * Who calls. If the platform signs callers in, it sets the headers and removes what a caller put there; then their app roles
+ * Identifies the caller. If the platform signs callers in, it sets the headers and removes what a caller put there; then their app roles
  * count. If it does not, anybody could have set them, so they are ignored: a caller who got this far has a key, which may do
  * everything. Pure.
  */
@@ -44,7 +44,7 @@ export function callerOf({ headers }: Pick<OpsRequest, 'headers'>, signIn: boole
 function rolesIn(principal: string | null): Role[] {
   const { claims, role_typ = usualRoleType } = read(principal) ?? { claims: [] };
   const named = claims.filter(({ typ }) => typ === usualRoleType || typ === role_typ).map(({ val }) => val);
-  // Who may change things may look at them.
+  // The role to change things includes the role to look at them.
   if (named.includes('ops.write')) return [...roles];
   return roles.filter((role) => named.includes(role));
 }
@@ -58,7 +58,7 @@ function read(principal: string | null): z.infer<typeof principalSchema> | undef
   }
 }
 
-/** Who calls the app of this deployment, and what it is called. */
+/** The name of this deployment, and the identification of its callers. */
 export function callersOf({ environment, signIn }: { environment: string; signIn: boolean }) {
   return { environment, callerOf: (request: Pick<OpsRequest, 'headers'>) => callerOf(request, signIn) };
 }

@@ -4,7 +4,8 @@ import { fromCosmos } from '../documents/cosmosDocuments.ts';
 import { queryPage } from '../documents/cosmosPages.ts';
 import { formatVersion, type OnUnreadable, readableDocuments } from '../documents/storedDocuments.ts';
 import type { Clock } from '../platform/clock.ts';
-import { type AuditTrail, auditRecordSchema } from './audit.ts';
+import { auditRecord } from './answers/figureAnswers.ts';
+import type { AuditTrail } from './audit.ts';
 
 /** The audit trail in the Cosmos container `audit`, partitioned by day. */
 export function cosmosAudit(container: Container, clock: Clock, onUnreadable?: OnUnreadable): AuditTrail {
@@ -17,7 +18,7 @@ export function cosmosAudit(container: Container, clock: Clock, onUnreadable?: O
     async list({ day, ...page }) {
       const query = { query: 'SELECT * FROM c ORDER BY c.at DESC' };
       const { items, ...rest } = await queryPage(container, query, { ...page, partitionKey: day });
-      return { items: readableDocuments(items, auditRecordSchema, 'audit', onUnreadable), ...rest };
+      return { items: readableDocuments(items, auditRecord, 'audit', onUnreadable), ...rest };
     },
   };
 }

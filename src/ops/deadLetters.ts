@@ -1,23 +1,17 @@
-/** A message that was given up. */
-export interface DeadLetter {
-  id: string;
-  /** The queue that it was in. */
-  source: string;
-  reason: string;
-  /** ISO 8601. */
-  at: string | null;
-  body: unknown;
-  /** Its place in the order of its source. */
+import type { DeadLetterAnswer } from './answers/messageAnswers.ts';
+
+/** A dead letter and its place in the order of its source. */
+export interface DeadLetter extends DeadLetterAnswer {
   place: string;
 }
 
-/** Why somebody throws messages away, and who. */
+/** Reason for throwing messages away, and the person who does it. */
 export interface Discarded {
   reason: string;
   by: string;
 }
 
-/** What came of a message that was asked for. One that is not there comes to nothing. */
+/** Outcome for each requested message. Missing messages are skipped. */
 export type Moved =
   /** It was sent again, or is gone for good. */
   | { kind: 'moved'; id: string }
@@ -29,7 +23,7 @@ export interface DeadLetterSource {
   name: string;
   /** The first of them, or the first behind a place. Their order does not change. */
   list(limit: number, behind?: string): Promise<DeadLetter[]>;
-  /** Whether an id can be one of this source: it saves searching the others. */
+  /** True if an id can be one of this source: it saves searching the others. */
   owns(id: string): boolean;
   /** Sends those with these ids again, and yields each once it is sent: a later failure undoes nothing. */
   redrive(ids: ReadonlySet<string>): AsyncIterable<Moved>;
@@ -37,7 +31,7 @@ export interface DeadLetterSource {
   discard(ids: ReadonlySet<string>, why: Discarded): AsyncIterable<Moved>;
 }
 
-/** What narrows a list of dead letters. What is absent does not matter. */
+/** Narrows a list of dead letters. Absent fields do not matter. */
 export interface DeadLetterFilter {
   queue?: string;
   /** Part of the reason, in any case. */
@@ -47,7 +41,7 @@ export interface DeadLetterFilter {
   after?: string;
 }
 
-/** Whether a dead letter is one of those asked for. One without a time is of any age. Pure. */
+/** True if a dead letter is one of those asked for. One without a time is of any age. Pure. */
 export function isAskedFor(letter: DeadLetter, { queue, reason, before, after }: DeadLetterFilter): boolean {
   const { source, at } = letter;
   return (

@@ -7,7 +7,7 @@ import { metric } from '../platform/appMetrics.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { Instance } from '../platform/instance.ts';
 import type { PoisonItems } from '../workItems/poison.ts';
-import { readPace } from './paceFigures.ts';
+import { readPace } from './summary.ts';
 
 export interface GaugeParts {
   invoices: Pick<InvoiceStore, 'parkedCount' | 'unknownSince' | 'inProgressSince' | 'backlog' | 'overdue'>;
@@ -28,7 +28,7 @@ export interface GaugeParts {
  * up have told nothing. It is 0 if every payment's outcome is known. A payment in progress is no unknown one; a bank debit
  * takes up to 14 days.
  *
- * What is overdue says whether invoices get paid at all, whatever stands in the way: it looks at nothing but the invoices. So
+ * The overdue invoices show if invoices get paid at all, whatever stands in the way: nothing else is looked at. So
  * it is reported even if none is, and no report at all is an alarm, too.
  */
 export async function reportGauges({
@@ -101,7 +101,7 @@ export async function reportGauges({
   }
 }
 
-/** How often the gauges of a long sweep are reported, in milliseconds: silence is an alarm. */
+/** Interval at which a long sweep reports its gauges (ms): silence is an alarm. */
 const everyMs = 60_000;
 
 /**

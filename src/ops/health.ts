@@ -1,7 +1,8 @@
 import { inForce, type PauseStore } from '../pacing/pause.ts';
 import type { Clock } from '../platform/clock.ts';
 import { errorText } from '../platform/errorText.ts';
-import { pauseView } from './pauseApi.ts';
+import type { Health } from './answers/figureAnswers.ts';
+import { pauseView } from './pauseCalls.ts';
 
 /** One thing that the app needs, and how to check that it answers. */
 export interface HealthCheck {
@@ -10,14 +11,7 @@ export interface HealthCheck {
   probe: (signal: AbortSignal) => Promise<unknown>;
 }
 
-export interface Health {
-  status: 'ok' | 'failing';
-  /** The pause in force, which is no failure; null if there is none. */
-  paused: ReturnType<typeof pauseView> | 'unknown';
-  checks: Record<string, { ok: true; ms: number } | { ok: false; ms: number; error: string }>;
-}
-
-/** How long one probe may take, in milliseconds. */
+/** Time-out of one probe (ms). */
 const probeTimeoutMs = 5_000;
 
 /** Probes everything side by side. */

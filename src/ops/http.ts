@@ -7,9 +7,9 @@ export interface OpsRequest {
 }
 
 /** An answer with a JSON body, or with a body of its own: text, or the chunks of one that is too large for the memory. */
-export interface OpsResponse {
+export interface OpsResponse<Json = unknown> {
   status?: number;
   headers?: Record<string, string>;
   body?: string | AsyncIterable<Uint8Array>;
-  jsonBody?: unknown;
+  jsonBody?: Json;
 }

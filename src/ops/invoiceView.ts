@@ -1,9 +1,11 @@
-import type { Invoice } from '../invoice/invoice.ts';
-import { invoiceActions } from './invoiceActions.ts';
-import { waitingOf } from './waiting.ts';
+import { decideDueDate } from '../corrections/decideDueDate.ts';
+import { decideRetry } from '../corrections/decideRetry.ts';
+import { decideVoid } from '../corrections/decideVoid.ts';
+import type { Invoice, TimelineEntry } from '../invoice/invoice.ts';
+import type { InvoiceAnswer, InvoiceDetailAnswer, Permitted, Waiting } from './answers/invoiceAnswers.ts';
 
 /** An invoice as ops shows it: what was imported, and its state. */
-export function invoiceView(invoice: Invoice) {
+export function invoiceView(invoice: Invoice): InvoiceAnswer {
   const { id, customerId, amountMinor, currency, dueAt, paymentMethod = null, description = null } = invoice;
   const {
     status,
@@ -44,10 +46,102 @@ export function invoiceView(invoice: Invoice) {
 }
 
 /** The same, with its timeline and what may be done with it. */
-export function invoiceDetail(invoice: Invoice, { refunds }: { refunds: boolean }) {
+export function invoiceDetail(invoice: Invoice, { refunds }: { refunds: boolean }): InvoiceDetailAnswer {
   return {
     ...invoiceView(invoice),
     actions: invoiceActions(invoice, refunds),
     timeline: invoice.timeline,
   };
+}
+
+/** The event an invoice waits for; null if it has ended, or if a person has to look at it. Pure. */
+export function waitingOf({
+  status,
+  actionableAt,
+  checkAt,
+  claim,
+  payment,
+  timeline,
+}: Invoice): Waiting | null {
+  const until = actionableAt ?? null;
+  switch (status) {
+    case 'pending':
+      return { why: retryReason(timeline.at(-1)) ?? 'its due date', until };
+    case 'claimed':
+      return claim?.phase === 'calling'
+        ? { why: `its payment is being made by ${claim.by}`, until }
+        : { why: `its turn to be paid, claimed by ${claim?.by ?? 'somebody'}`, until };
+    case 'processing':
+      return {
+        why: `its payment is ${payment.inProgress?.state ?? 'alive'} at the provider`,
+        until: checkAt ?? null,
+      };
+    case 'paid':
+    case 'declined':
+    case 'parked':
+    case 'voided':
+      return null;
+  }
+}
+
+/** The timeline says why a payment is tried again (paying/planSettlement.ts). */
+function retryReason(last: TimelineEntry | undefined): string | undefined {
+  if (last === undefined || !last.what.startsWith('retry: ')) return undefined;
+  return typeof last.reason === 'string' ? `${last.what}: ${last.reason}` : last.what;
+}
+
+/**
+ * Lists the corrections that an invoice allows as it is stored; decided as the calls themselves decide. A call may still refuse, because
+ * the provider has another word to say, or because the invoice has changed. Pure.
+ */
+function invoiceActions(invoice: Invoice, refunds: boolean): InvoiceDetailAnswer['actions'] {
+  return {
+    retry: retryOf(invoice),
+    void: voidOf(invoice),
+    refund: refundOf(invoice, refunds),
+    moveDueDate: dueDateOf(invoice),
+  };
+}
+
+const yes: Permitted = { allowed: true };
+const no = (why: string): Permitted => ({ allowed: false, why });
+
+function retryOf(invoice: Invoice): Permitted {
+  return decideRetry(invoice).kind === 'refused'
+    ? no(`It is ${invoice.status}: only parked and declined invoices are retried.`)
+    : yes;
+}
+
+function voidOf(invoice: Invoice): Permitted {
+  if (decideVoid(invoice).kind !== 'refuse') return yes;
+  switch (invoice.status) {
+    case 'paid':
+      return no('It is paid: refund it instead.');
+    case 'voided':
+      return no('It is voided already.');
+    case 'pending':
+    case 'claimed':
+    case 'processing':
+    case 'declined':
+    case 'parked':
+      return no('It is being paid right now: try again in a few minutes.');
+  }
+}
+
+function refundOf({ status, amountMinor, reversals }: Invoice, offered: boolean): Permitted {
+  if (status !== 'paid') return no(`It is ${status}: only paid invoices are refunded.`);
+  if (!offered) return no('The payment provider offers no refunds.');
+  return amountMinor > (reversals?.refundedMinor ?? 0) ? yes : no('All of it has been refunded.');
+}
+
+function dueDateOf(invoice: Invoice): Permitted {
+  const { kind } = decideDueDate(invoice, invoice.dueAt);
+  switch (kind) {
+    case 'move':
+      return yes;
+    case 'refused':
+      return no(`It is ${invoice.status}: only pending invoices wait for their due date.`);
+    case 'mayBeCharged':
+      return no('It may have been charged: its outcome has to be known first.');
+  }
 }

@@ -1,39 +1,13 @@
-import { z } from 'zod';
-import { BadContinuation, type Page } from '../documents/pages.ts';
-import { shown, unknownName } from '../intake/fieldErrors.ts';
+import type { z } from 'zod';
+import type { Page } from '../documents/pages.ts';
+import { unknownName } from '../intake/fieldErrors.ts';
 import { smallBody } from '../platform/bodyChunks.ts';
 import type { Clock } from '../platform/clock.ts';
 import { type FieldError, problem, problemResponse } from '../platform/problem.ts';
 import type { OpsRequest, OpsResponse } from './http.ts';
 
-/** What a request asks for, or the answer that says what is wrong with it. */
-export type Parsed<T> = { ok: true; value: T } | { ok: false; response: OpsResponse };
-
-/** Why somebody does something, for the audit trail; optional if nobody else is affected. */
-export const reasonSchema = z.string().trim().min(1).max(500);
-
-/** The body of calls that need none: `{}` or nothing, with or without a reason. */
-export const reasonBodySchema = z.strictObject({ reason: reasonSchema.optional() });
-
-/** One of these texts; the error repeats what was sent instead. */
-export function oneOf<const T extends readonly [string, ...string[]]>(values: T) {
-  return z.enum(values, {
-    error: ({ input }) => `expected one of ${values.join(', ')}, got ${shown(input)}`,
-  });
-}
-
-/** The query of a list that can be narrowed to one status and goes on where an earlier page ended. */
-export function listQuerySchema<const T extends readonly [string, ...string[]]>(statuses: T) {
-  return z.object({ status: oneOf(statuses).exactOptional(), continuation: z.string().exactOptional() });
-}
-
-/** The query of a list by day (UTC). */
-export const dayQuery = z.object({
-  day: z.iso
-    .date({ error: ({ input }) => `expected a day as YYYY-MM-DD, got ${shown(input)}` })
-    .exactOptional(),
-  continuation: z.string().exactOptional(),
-});
+/** A part of a request, or the answer that refuses it. */
+export type Parsed<T> = { ok: true; value: T } | { ok: false; response: OpsResponse<never> };
 
 /** `YYYY-MM-DD`, UTC. */
 export function today(clock: Clock): string {
@@ -43,18 +17,17 @@ export function today(clock: Clock): string {
 /** The largest JSON body of a call, in bytes; imports have a limit of their own. */
 const mostBodyBytes = 65_536;
 
-/** Reads a JSON body. No body at all counts as `empty`, if that is given. */
-export async function readBody<T>(
+/** Reads a JSON body. No body at all counts as `{}` if it may be empty. */
+export async function readBody<Schema extends z.ZodType>(
   request: OpsRequest,
-  schema: z.ZodType<T>,
-  { empty }: { empty?: unknown } = {},
-): Promise<Parsed<T>> {
-  const query = readQuery(request, z.object({}));
-  if (!query.ok) return query;
+  schema: Schema,
+  { mayBeEmpty }: { mayBeEmpty: boolean },
+): Promise<Parsed<z.output<Schema>>> {
   const bytes = await smallBody(request, mostBodyBytes);
   if (bytes === 'tooLarge') return { ok: false, response: tooLarge };
   if (typeof bytes === 'string') return { ok: false, response: notArrived };
   const text = bytes.toString();
+  const empty = mayBeEmpty ? {} : undefined;
   const parsed = schema.safeParse(text.trim() === '' ? empty : jsonOf(text));
   if (parsed.success) return { ok: true, value: parsed.data };
   return { ok: false, response: badRequest(fieldErrors(parsed.error, 'body')) };
@@ -64,16 +37,16 @@ const tooLarge = problemResponse(problem(413, `Expected a body of at most ${most
 const notArrived = problemResponse(problem(400, 'The body did not arrive in full.'));
 
 /**
- * What the platform reads from the query itself: a function key, and its name
+ * Parameters that the platform reads from the query itself: a function key, and its name
  * (https://learn.microsoft.com/azure/azure-functions/function-keys-how-to).
  */
 const ofPlatform = new Set(['code', 'clientId']);
 
 /** Reads the query. A name that the call does not know is an error: a misspelt filter would silently show too much. */
-export function readQuery<Shape extends z.ZodRawShape>(
+export function readQuery<Schema extends z.ZodObject>(
   request: OpsRequest,
-  schema: z.ZodObject<Shape>,
-): Parsed<z.output<z.ZodObject<Shape>>> {
+  schema: Schema,
+): Parsed<z.output<Schema>> {
   const given = [...request.query].filter(([name]) => !ofPlatform.has(name));
   const names = given.map(([name]) => name);
   const known = Object.keys(schema.shape);
@@ -91,27 +64,41 @@ export function readQuery<Shape extends z.ZodRawShape>(
   return { ok: false, response: badQuery([...wrong, ...bad]) };
 }
 
-/** Answers with a page of a list, under the list's name. */
-export async function pageResponse<T>(
-  name: string,
-  list: Promise<Page<T>>,
-  view: (item: T) => unknown,
-): Promise<OpsResponse> {
-  try {
-    const { items, continuation = null } = await list;
-    return { jsonBody: { [name]: items.map(view), continuation } };
-  } catch (error) {
-    if (!(error instanceof BadContinuation)) throw error;
-    const expected = 'expected what an earlier page gave as "continuation"';
-    return badQuery([{ field: 'continuation', error: expected }]);
-  }
+/** Characters of an idempotency key. */
+export const longestKey = 255;
+
+/** Reads the header `Idempotency-Key`; undefined if it is absent and may be. */
+export function readIdempotencyKey(
+  { headers }: OpsRequest,
+  needed: 'required' | 'optional' | undefined,
+): Parsed<string | undefined> {
+  const key = needed === undefined ? undefined : headers.get('idempotency-key')?.trim();
+  if (key === undefined && needed !== 'required') return { ok: true, value: undefined };
+  if (key !== undefined && key !== '' && key.length <= longestKey) return { ok: true, value: key };
+  const error = `expected a header of 1 to ${longestKey} characters that names this request, and no other`;
+  return { ok: false, response: badRequest([{ field: 'Idempotency-Key', error }]) };
 }
 
-export function badRequest(errors: readonly FieldError[]): OpsResponse {
+/** A page of a list as an answer, under the list's name. */
+export function pageAnswer<const Name extends string, Item, View>(
+  name: Name,
+  { items, continuation }: Page<Item>,
+  view: (item: Item) => View,
+) {
+  const list = { [name]: items.map(view) } as Record<Name, View[]>;
+  return { ...list, continuation: continuation ?? null };
+}
+
+export function badContinuation(): OpsResponse<never> {
+  const error = 'expected what an earlier page gave as "continuation"';
+  return badQuery([{ field: 'continuation', error }]);
+}
+
+export function badRequest(errors: readonly FieldError[]): OpsResponse<never> {
   return problemResponse(problem(400, 'The request has wrong values.', short(errors)));
 }
 
-export function badQuery(errors: readonly FieldError[]): OpsResponse {
+export function badQuery(errors: readonly FieldError[]): OpsResponse<never> {
   return problemResponse(problem(400, 'The query has a wrong value.', short(errors)));
 }
 
@@ -129,13 +116,18 @@ function short(errors: readonly FieldError[]): FieldError[] {
 /** Characters of a detail that repeats what was sent. */
 const longestDetail = 300;
 
-export function notFound(what: string): OpsResponse {
+export function notFound(what: string): OpsResponse<never> {
   return problemResponse(problem(404, shortened(`there is no ${what}`)));
 }
 
 /** The thing is not in a state that allows this. */
-export function conflict(detail: string): OpsResponse {
+export function conflict(detail: string): OpsResponse<never> {
   return problemResponse(problem(409, shortened(detail)));
+}
+
+/** It may work later. */
+export function unavailable(detail: string): OpsResponse<never> {
+  return problemResponse(problem(503, detail));
 }
 
 function shortened(detail: string): string {

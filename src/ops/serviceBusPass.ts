@@ -10,7 +10,7 @@ import type { ServiceBusReceivedMessage, ServiceBusReceiver } from '@azure/servi
 import pLimit from 'p-limit';
 import { systemClock } from '../platform/clock.ts';
 
-/** How far one pass goes. */
+/** Limits of one pass. */
 export interface PassLimits {
   /** Messages that it receives, those that it was asked for included. */
   mostReceived: number;
@@ -29,7 +29,7 @@ export const defaultPassLimits: PassLimits = {
 /** A link of the SDK stops receiving at 2,047 messages that are not settled (`BatchingReceiver.receive`). */
 const mostPerReceiver = 1_900;
 const receiveAtOnce = { first: 50, most: 500 };
-/** How long a pass waits for the next message, in milliseconds. */
+/** Longest wait for the next message of a pass (ms). */
 const receiveWaitMs = 2_000;
 /** Time-out of one request with its retries, in milliseconds. */
 export const requestTimeoutMs = 15_000;
@@ -49,7 +49,7 @@ export interface PassedQueue {
   peeked(): AsyncIterable<Pick<Message, 'messageId' | 'sequenceNumber' | 'state'>>;
 }
 
-/** What a pass came to for one message. */
+/** Outcome of a pass for one message. */
 export type Passed =
   | { kind: 'received'; message: Message; receiver: PassReceiver }
   /** It is there, and stays there. */

@@ -1,33 +1,16 @@
 import { type InvoiceStatus, invoiceStatuses } from '../invoice/invoice.ts';
-import type { InvoiceStore, ReversedFigure } from '../invoice/store/invoiceStore.ts';
+import type { Backlog, InvoiceStore } from '../invoice/store/invoiceStore.ts';
 import type { OutboxStore } from '../outbox/outboxStore.ts';
 import { oldestPendingMs } from '../outbox/sweepOutbox.ts';
 import type { PaceStore } from '../pacing/paceStore.ts';
 import { inForce, type PauseStore } from '../pacing/pause.ts';
+import type { Schedule } from '../pacing/schedule.ts';
+import { paceLimits } from '../platform/azureNames.ts';
 import type { Instance } from '../platform/instance.ts';
-import { type BacklogFigures, type PaceFigures, readPace } from './paceFigures.ts';
-import { pauseView } from './pauseApi.ts';
+import type { BacklogFigures, PaceFigures, Summary } from './answers/figureAnswers.ts';
+import { pauseView } from './pauseCalls.ts';
 
-export interface Summary {
-  /** The pause in force; null if payments go on. */
-  paused: ReturnType<typeof pauseView>;
-  invoices: Record<InvoiceStatus, number>;
-  outbox: { pending: number; parked: number; oldestPendingSeconds: number };
-  /** Claims whose holder has given no sign of life for too long. */
-  staleClaims: number;
-  /** Invoices with a recorded successful charge. */
-  charges: number;
-  /** Invoices of which something is refunded or about to be, by currency. */
-  refunded: readonly ReversedFigure[];
-  /** Disputes that the bank has not decided, by currency. */
-  openDisputes: readonly ReversedFigure[];
-  /** How the allowance of the payment provider is used; null for a limit that nobody has used yet. */
-  pace: { charges: PaceFigures | null; lookups: PaceFigures | null };
-  /** What is still to be paid. */
-  backlog: BacklogFigures;
-}
-
-/** How everything stands, over all shards. */
+/** Counts of everything, over all shards. */
 export async function summarize({
   invoices,
   outbox,
@@ -64,8 +47,61 @@ export async function summarize({
     },
     staleClaims,
     charges,
-    refunded,
-    openDisputes,
+    refunded: [...refunded],
+    openDisputes: [...openDisputes],
     ...paying,
   };
+}
+
+/** A window that ended longer ago than this, in milliseconds, says nothing about now. */
+const lateMs = 60_000;
+
+/** Use of a limit as its schedule has it at `now` (milliseconds). Pure. */
+export function paceFigures(schedule: Schedule, now: number): PaceFigures {
+  const { pace, next, at, last } = schedule;
+  const { rate, refusedShare } = now - at > lateMs ? { rate: 0, refusedShare: 0 } : last;
+  return {
+    allowedPerSecond: rounded(pace),
+    usedPerSecond: rounded(rate),
+    refusedShare: rounded(refusedShare),
+    waitSeconds: rounded(Math.max(0, next - now) / 1000),
+  };
+}
+
+/** State of the backlog at `now` (milliseconds). Pure. */
+export function backlogFigures(
+  { waiting, claimed, since }: Backlog,
+  charges: PaceFigures | null,
+  now: number,
+): BacklogFigures {
+  const perSecond = charges === null ? 0 : charges.usedPerSecond || charges.allowedPerSecond;
+  const all = waiting + claimed;
+  return {
+    waiting,
+    claimed,
+    oldestSeconds: since === undefined ? 0 : Math.max(0, Math.round((now - Date.parse(since)) / 1000)),
+    estimatedSeconds: all === 0 ? 0 : perSecond === 0 ? null : Math.ceil(all / perSecond),
+  };
+}
+
+/** Progress of the payments, at `now` (milliseconds). @throws {StoreAway} */
+export async function readPace(
+  { invoices, pace }: { invoices: Pick<InvoiceStore, 'backlog'>; pace: PaceStore },
+  now: number,
+): Promise<{ pace: Record<keyof typeof paceLimits, PaceFigures | null>; backlog: BacklogFigures }> {
+  const [backlog, charges, lookups] = await Promise.all([
+    invoices.backlog(new Date(now).toISOString()),
+    figuresOf(paceLimits.charges),
+    figuresOf(paceLimits.lookups),
+  ]);
+  return { pace: { charges, lookups }, backlog: backlogFigures(backlog, charges, now) };
+
+  async function figuresOf(limit: string): Promise<PaceFigures | null> {
+    const schedule = await pace.read(limit);
+    return schedule === undefined ? null : paceFigures(schedule, now);
+  }
+}
+
+function rounded(value: number): number {
+  return Math.round(value * 1000) / 1000;
 }

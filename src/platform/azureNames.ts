@@ -10,3 +10,5 @@ export const queues = { workItems: 'work-items', workItemsPoison: 'work-items-po
 export const paceLimits = { charges: 'charges', lookups: 'lookups' } as const;
 /** `locks` never has a message: each lock is a session (locking/stores/serviceBusLockStore.ts). */
 export const serviceBusQueues = { paymentCommands: 'payment-commands', locks: 'locks' } as const;
+/** Jobs that have runs. */
+export const jobNames = { payments: 'process-invoices', bulk: 'bulk' } as const;

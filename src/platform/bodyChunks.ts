@@ -67,3 +67,8 @@ export async function smallBody(
   await body.discard(mostDiscarded);
   return 'tooLarge';
 }
+
+/** Reads a body to its end and keeps nothing of it. */
+export function dropBody({ body }: Pick<RequestBody, 'body'>): Promise<void> {
+  return bodyChunks(body, AbortSignal.timeout(smallBodyMs)).discard(mostDiscarded);
+}

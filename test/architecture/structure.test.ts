@@ -33,7 +33,7 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
   ops: [...generic, 'invoice', 'intake', 'corrections', 'refunds', 'reporting', 'archive'],
   dashboard: ['platform'],
   settings: ['platform', 'paying'],
-  functions: ['payonce.ts', 'platform', 'runs', 'dashboard', 'archive'],
+  functions: ['payonce.ts', 'platform', 'runs', 'dashboard', 'archive', 'ops'],
   testing: ['platform', 'documents', 'locking', 'outbox'],
   library: [...generic, 'testing'],
 };

@@ -1,4 +1,5 @@
-import { readdirSync, readFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
+import { calls } from '../../src/ops/calls.ts';
 
 export interface Route {
   method: string;
@@ -6,14 +7,13 @@ export interface Route {
   path: string;
 }
 
-const folder = new URL('../../src/functions/', import.meta.url);
+const triggers = new URL('../../src/functions/http.ts', import.meta.url);
 
-/** Every HTTP route of the app, as its triggers declare them. */
+/** Every HTTP route of the app: those of the table, and those that their trigger names. */
 export function httpRoutes(): Route[] {
-  return readdirSync(folder).flatMap((file) => {
-    const source = readFileSync(new URL(file, folder), 'utf8');
-    const path = /route: '([^']+)'/.exec(source)?.[1];
-    const methods = /methods: \[([^\]]+)\]/.exec(source)?.[1]?.match(/[A-Z]+/g) ?? [];
-    return path === undefined ? [] : methods.map((method) => ({ method, path }));
-  });
+  const named = readFileSync(triggers, 'utf8').matchAll(/route: '([^']+)',\s*methods: \['([A-Z]+)'\]/g);
+  return [
+    ...Object.values(calls).map(({ method, route }) => ({ method, path: route })),
+    ...[...named].map(([, path = '', method = '']) => ({ method, path })),
+  ];
 }

@@ -290,7 +290,7 @@ export const guards: readonly Guard[] = [
   {
     name: 'key of a parked invoice, kept when a person retries it',
     file: 'src/corrections/decideRetry.ts',
-    from: "if (wish.paymentMethod === undefined) return { kind: 'retry', payment };",
+    from: 'if (wish.paymentMethod === undefined) return { kind: freely, payment };',
     to: "if (wish.paymentMethod === undefined) return { kind: 'retry', payment: newCharge() };",
     tests: retryTests,
     caughtBy: 'a parked invoice charged without our knowledge',
@@ -628,7 +628,7 @@ export const guards: readonly Guard[] = [
   {
     name: 'the role of a signed-in caller',
     file: 'src/ops/admission.ts',
-    from: 'if (!caller.roles.includes(needed)) return',
+    from: 'if (!caller.roles.includes(role)) return',
     to: 'if (false) return',
     tests: 'test/ops/admission.test.ts',
     caughtBy: 'a reader changes nothing, and somebody without a role reads nothing',

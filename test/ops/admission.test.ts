@@ -1,6 +1,9 @@
 import { describe, expect, test } from 'vitest';
 import { whyNotAdmitted } from '../../src/ops/admission.ts';
+import type { Role } from '../../src/ops/answers/overviewAnswers.ts';
+import type { Call } from '../../src/ops/call.ts';
 import { callerOf } from '../../src/ops/caller.ts';
+import { calls } from '../../src/ops/calls.ts';
 import { signedIn } from '../support/opsForTests.ts';
 
 describe('who calls', () => {
@@ -37,17 +40,17 @@ describe('who calls', () => {
 
 test('a reader changes nothing, and somebody without a role reads nothing', () => {
   const headers = new Headers({ 'content-type': 'application/json' });
-  const status = (method: 'get' | 'post', ...roles: ('ops.read' | 'ops.write')[]) =>
-    whyNotAdmitted({ method }, { headers }, { actor: 'ada', roles })?.status;
-  expect(status('get', 'ops.read')).toBe(undefined);
-  expect(status('post', 'ops.read')).toBe(403);
-  expect(status('get')).toBe(403);
-  expect(status('post', 'ops.read', 'ops.write')).toBe(undefined);
+  const status = (role: Role, ...roles: Role[]) =>
+    whyNotAdmitted({ role }, { headers }, { actor: 'ada', roles })?.status;
+  expect(status('ops.read', 'ops.read')).toBe(undefined);
+  expect(status('ops.write', 'ops.read')).toBe(403);
+  expect(status('ops.read')).toBe(403);
+  expect(status('ops.write', 'ops.read', 'ops.write')).toBe(undefined);
 });
 
 describe('what a browser sends for another site is refused', () => {
   const writer = callerOf({ headers: new Headers() }, false);
-  const change = { method: 'post' } as const;
+  const change = { role: 'ops.write' } as const;
   const status = (headers: Record<string, string>) =>
     whyNotAdmitted(change, { headers: new Headers(headers) }, writer)?.status;
   const json = 'application/json; charset=utf-8';
@@ -77,4 +80,11 @@ describe('what a browser sends for another site is refused', () => {
     expect(status({ 'content-length': '0' })).toBe(undefined);
     expect(status({})).toBe(undefined);
   });
+});
+
+test('each call that reads needs the role to read, and each other one the role to write and a name in the audit trail', () => {
+  for (const { method, role, audit } of Object.values<Call>(calls)) {
+    expect(role).toBe(method === 'GET' ? 'ops.read' : 'ops.write');
+    expect(audit === undefined).toBe(method === 'GET');
+  }
 });

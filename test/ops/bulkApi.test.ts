@@ -45,7 +45,7 @@ describe('POST ops/bulk', () => {
     expect(await ops.audited()).toMatchObject([
       {
         actor: 'ada@example.com',
-        action: 'start bulk retry',
+        action: 'start bulk',
         target: `bulk/${runId}`,
         detail: { reason: 'over', cap: 10, dryRun: false, filter: JSON.stringify(wanted.filter) },
       },

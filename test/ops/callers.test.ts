@@ -1,11 +1,10 @@
-import { readdirSync, readFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { operationsOf } from '../../src/ops/openApi/operations.ts';
+import { calls } from '../../src/ops/calls.ts';
 import { type HostProcess, startHostProcess } from '../support/functionsHostProcess.ts';
 import { settingsFor, startLocalCloud } from '../support/localCloud.ts';
 import { signedIn } from '../support/opsForTests.ts';
 
-const operations = operationsOf('process-invoices');
 const key = 'key-of-these-tests';
 const app = new URL('../../', import.meta.url).pathname;
 
@@ -28,44 +27,45 @@ describe('every route, for every kind of caller', () => {
 
   async function statusOf(
     host: HostProcess,
-    { method, path }: { method: string; path: string },
+    { method, route }: { method: string; route: string },
     headers: Record<string, string>,
   ): Promise<number> {
-    const response = await fetch(`${host.address}/api/${path.replace('{id}', 'none')}`, {
-      method: method.toUpperCase(),
+    const response = await fetch(`${host.address}/api/${route.replace('{id}', 'none')}`, {
+      method,
       headers: { 'content-type': 'application/json', ...headers },
-      ...(method === 'get' ? {} : { body: '{"nothing": true}' }),
+      ...(method === 'GET' ? {} : { body: '{"nothing": true}' }),
     });
     await response.body?.cancel();
     return response.status;
   }
   const withKey = { 'x-functions-key': key };
 
-  test.each(operations.map((operation) => [`${operation.method} ${operation.path}`, operation] as const))(
+  test.each(Object.values(calls).map((call) => [`${call.method} ${call.route}`, call] as const))(
     '%s',
     { timeout: 60_000 },
-    async (_, operation) => {
-      const reads = operation.method === 'get';
+    async (_, call) => {
+      const reads = call.role === 'ops.read';
       const answered = (status: number) => ![401, 403].includes(status);
-      expect(await statusOf(byKey, operation, {})).toBe(401);
-      expect(await statusOf(bySignIn, operation, signedIn('ada', 'ops.write'))).toBe(401);
-      expect(answered(await statusOf(byKey, operation, withKey))).toBe(true);
+      expect(await statusOf(byKey, call, {})).toBe(401);
+      expect(await statusOf(bySignIn, call, signedIn('ada', 'ops.write'))).toBe(401);
+      expect(answered(await statusOf(byKey, call, withKey))).toBe(true);
       const forged = { ...withKey, ...signedIn('ceo@example.com') };
-      expect(answered(await statusOf(byKey, operation, forged))).toBe(true);
-      const asReader = await statusOf(bySignIn, operation, { ...withKey, ...signedIn('ada', 'ops.read') });
+      expect(answered(await statusOf(byKey, call, forged))).toBe(true);
+      const asReader = await statusOf(bySignIn, call, { ...withKey, ...signedIn('ada', 'ops.read') });
       expect(reads ? answered(asReader) : asReader).toBe(reads ? true : 403);
-      const asWriter = await statusOf(bySignIn, operation, { ...withKey, ...signedIn('ada', 'ops.write') });
+      const asWriter = await statusOf(bySignIn, call, { ...withKey, ...signedIn('ada', 'ops.write') });
       expect(answered(asWriter)).toBe(true);
-      expect(await statusOf(bySignIn, operation, { ...withKey, ...signedIn('ada') })).toBe(403);
+      expect(await statusOf(bySignIn, call, { ...withKey, ...signedIn('ada') })).toBe(403);
     },
   );
 
   test('two routes take anybody: the dashboard’s page, and events, which are signed', async () => {
-    const folder = new URL('../../src/functions/', import.meta.url);
-    const open = readdirSync(folder).filter((file) =>
-      readFileSync(new URL(file, folder), 'utf8').includes("authLevel: 'anonymous'"),
-    );
-    expect(open).toEqual(['getDashboard.ts', 'receiveEvent.ts']);
+    const triggers = readFileSync(new URL('../../src/functions/http.ts', import.meta.url), 'utf8');
+    const open = [
+      ...triggers.matchAll(/app\.http\('(\w+)', \{(?:(?!app\.http)[\s\S])*?authLevel: 'anonymous'/g),
+    ];
+    expect(open.map(([, name]) => name)).toEqual(['receiveEvent', 'getDashboard']);
+    expect(triggers.match(/anonymous/g)).toHaveLength(open.length);
     expect((await fetch(`${byKey.address}/api/payments/events`, { method: 'POST' })).status).toBe(404);
     expect((await fetch(`${byKey.address}/api/ops/ui`)).status).not.toBe(401);
   });

@@ -3,7 +3,6 @@ import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
 import { z } from 'zod';
 import type { AuditTrail } from '../../src/ops/audit.ts';
 import type { DeadLetterSource } from '../../src/ops/deadLetters.ts';
-import { discardDeadLetters, listDeadLetters, redriveDeadLetters } from '../../src/ops/deadLettersApi.ts';
 import { poisonSource } from '../../src/ops/poisonSource.ts';
 import { serviceBusDeadLetters } from '../../src/ops/serviceBusDeadLetters.ts';
 import { sendToQueue } from '../../src/outbox/storageQueueDestination.ts';
@@ -12,7 +11,7 @@ import { cosmosPoisonStore } from '../../src/workItems/cosmosPoisonStore.ts';
 import { poisonItems } from '../../src/workItems/poison.ts';
 import { defineStage } from '../../src/workItems/workItem.ts';
 import { idsMoved, moved } from '../support/movedLetters.ts';
-import { aRequest, bodyOf } from '../support/opsForTests.ts';
+import { aRequest, bodyOf, opsWith } from '../support/opsForTests.ts';
 import { type PayonceCosmos, payonceCosmos } from '../support/payonceCosmos.ts';
 import { type ServiceBusForTests, serviceBusForTests } from '../support/serviceBusForTests.ts';
 
@@ -224,7 +223,9 @@ describe('the calls', () => {
   };
 
   test('GET lists all sources', async () => {
-    const body = bodyOf(await listDeadLetters(aRequest(), parts)) as { deadLetters: { id: string }[] };
+    const body = bodyOf(await opsWith(parts).listDeadLetters(aRequest())) as {
+      deadLetters: { id: string }[];
+    };
     expect(body.deadLetters.map(({ id }) => id)).toEqual(['a', 'b', 'c']);
     expect(body).toMatchObject({ total: 3, totalIsExact: true, continuation: null });
     expect(body.deadLetters[0]).toEqual({
@@ -245,7 +246,7 @@ describe('the calls', () => {
     let continuation: string | null = null;
     do {
       const query: Record<string, string> = continuation === null ? {} : { continuation };
-      const body = bodyOf(await listDeadLetters(aRequest({ query }), many)) as {
+      const body = bodyOf(await opsWith(many).listDeadLetters(aRequest({ query }))) as {
         deadLetters: { id: string }[];
         total?: number;
         continuation: string | null;
@@ -265,7 +266,7 @@ describe('the calls', () => {
     [{ after: '2026-01-02T00:00:00Z', queue: 'q1' }, ['b']],
     [{ reason: 'nothing' }, []],
   ])('GET narrows by %o', async (query, expected) => {
-    const body = bodyOf(await listDeadLetters(aRequest({ query }), parts));
+    const body = bodyOf(await opsWith(parts).listDeadLetters(aRequest({ query })));
     const { deadLetters, total } = body as { deadLetters: { id: string }[]; total: number };
     expect(deadLetters.map(({ id }) => id)).toEqual(expected);
     expect(total).toBe(expected.length);
@@ -278,7 +279,7 @@ describe('the calls', () => {
     [{ continuation: 'nonsense' }, 'continuation'],
     [{ age: '1h' }, 'age'],
   ])('GET with %o: 400 that names the field', async (query: Record<string, string>, field) => {
-    const response = await listDeadLetters(aRequest({ query }), parts);
+    const response = await opsWith(parts).listDeadLetters(aRequest({ query }));
     expect(response.status).toBe(400);
     expect(bodyOf(response)).toMatchObject({ errors: [{ field }] });
   });
@@ -286,7 +287,7 @@ describe('the calls', () => {
   test('POST discard throws away by id, and the audit says why', async () => {
     audited.length = 0;
     const request = aRequest({ method: 'POST', body: { ids: ['a', 'c', 'x'], reason: 'a test order' } });
-    expect(bodyOf(await discardDeadLetters(request, { ...parts, actor }))).toEqual({
+    expect(bodyOf(await opsWith(parts).discardDeadLetters(request))).toEqual({
       discarded: ['a', 'c'],
       notFound: ['x'],
     });
@@ -301,10 +302,9 @@ describe('the calls', () => {
         detail: { queue, reason: 'a test order' },
       })),
     );
-    const without = await discardDeadLetters(aRequest({ method: 'POST', body: { ids: ['a'] } }), {
-      ...parts,
-      actor,
-    });
+    const without = await opsWith(parts).discardDeadLetters(
+      aRequest({ method: 'POST', body: { ids: ['a'] } }),
+    );
     expect(without.status).toBe(400);
     expect(bodyOf(without)).toMatchObject({ errors: [{ field: 'reason' }] });
     audited.length = 0;
@@ -312,7 +312,7 @@ describe('the calls', () => {
 
   test('POST redrives by id, names the ids it did not find, and is audited', async () => {
     const request = aRequest({ method: 'POST', body: { ids: ['a', 'c', 'x'] } });
-    expect(bodyOf(await redriveDeadLetters(request, { ...parts, actor }))).toEqual({
+    expect(bodyOf(await opsWith(parts).redriveDeadLetters(request))).toEqual({
       redriven: ['a', 'c'],
       notFound: ['x'],
     });
@@ -339,7 +339,7 @@ describe('the calls', () => {
       },
     };
     const request = aRequest({ method: 'POST', body: { ids: ['a', 'b', 'x'] } });
-    expect(bodyOf(await redriveDeadLetters(request, { ...parts, deadLetters: [locked], actor }))).toEqual({
+    expect(bodyOf(await opsWith({ ...parts, deadLetters: [locked] }).redriveDeadLetters(request))).toEqual({
       redriven: ['a'],
       notFound: ['x'],
       left: [{ id: 'b', why: 'another receiver has it locked' }],
@@ -358,11 +358,10 @@ describe('the calls', () => {
       },
     };
     const request = aRequest({ method: 'POST', body: { ids: ['a', 'b', 'c'] } });
-    const response = await redriveDeadLetters(request, {
+    const response = await opsWith({
       ...parts,
-      actor,
       deadLetters: [failing, source('q2', ['c'])],
-    });
+    }).redriveDeadLetters(request);
     expect(response.status).toBe(503);
     expect(bodyOf(response)).toMatchObject({
       detail: 'sent again: a, c; then: q3: the broker is away',
@@ -383,7 +382,7 @@ describe('the calls', () => {
     };
     const audit = auditTrail(() => Promise.reject(new Error('the store is away')));
     const request = aRequest({ method: 'POST', body: { ids: ['a', 'b'] } });
-    const response = await redriveDeadLetters(request, { deadLetters: [counted], audit, actor });
+    const response = await opsWith({ deadLetters: [counted], audit }).redriveDeadLetters(request);
     expect(response.status).toBe(503);
     expect(sent).toEqual(['a']);
   });
@@ -391,7 +390,7 @@ describe('the calls', () => {
   test.each([[undefined], [{}], [{ ids: [] }], [{ ids: 'a' }], [{ ids: ['a'], all: true }]])(
     '%j is a problem',
     async (body) => {
-      const response = await redriveDeadLetters(aRequest({ method: 'POST', body }), { ...parts, actor });
+      const response = await opsWith(parts).redriveDeadLetters(aRequest({ method: 'POST', body }));
       expect(response.status).toBe(400);
     },
   );

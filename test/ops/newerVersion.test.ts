@@ -11,7 +11,7 @@ beforeAll(async () => {
     { id: 'ours', shard: shardOf('ours', 4) },
     { id: 'theirs', shard: shardOf('theirs', 4), version: formatVersion + 1 },
   );
-  const run = { job: 'count', runId: 'newer', groups: ['0'], dryRun: false };
+  const run = { job: 'process-invoices', runId: 'newer', groups: ['0'], dryRun: false };
   await ops.runs.create({ ...newManualRun(run, '2026-01-01T12:00:00.000Z'), version: formatVersion + 1 });
 });
 afterAll(() => ops[Symbol.asyncDispose]());

@@ -45,7 +45,7 @@ describe.each(oddIds)('the id %j', (id) => {
   });
 
   test('POST ops/runs: 400 that names the field', async () => {
-    const body = { job: 'count', resume: id };
+    const body = { job: 'process-invoices', resume: id };
     const response = await ops.api.startRun(aRequest({ method: 'POST', body }), ops.orchestrations);
     expect(response).toMatchObject({ status: 400 });
     expect(bodyOf(response)).toMatchObject({ errors: [{ field: 'resume' }] });

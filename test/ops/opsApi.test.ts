@@ -216,33 +216,37 @@ describe('POST ops/runs', () => {
     (bodyOf(await start(body, headers)) as { runId: string }).runId;
 
   test('answers 202 with the run and its location, starts it and is audited', async () => {
-    const response = await start({ job: 'count' }, principal);
+    const response = await start({ job: 'process-invoices' }, principal);
     const { runId } = bodyOf(response) as { runId: string };
     expect(response).toMatchObject({ status: 202, headers: { location: `/api/ops/runs/${runId}` } });
     expect(ops.started.at(-1)).toEqual({
       orchestrator: 'runJob',
       instanceId: runId,
-      input: { job: 'count', runId, groups: ['0', '1'], dryRun: false },
+      input: { job: 'process-invoices', runId, groups: ['0', '1'], dryRun: false },
     });
-    expect(await ops.runs.read('count', runId)).toMatchObject({
+    expect(await ops.runs.read('process-invoices', runId)).toMatchObject({
       trigger: 'manual',
       status: 'running',
       groups: { '0': { status: 'pending' }, '1': { status: 'pending' } },
     });
     expect(await ops.audited()).toContainEqual(
-      expect.objectContaining({ actor: 'ada@example.com', action: 'start run', target: `count/${runId}` }),
+      expect.objectContaining({
+        actor: 'ada@example.com',
+        action: 'start run',
+        target: `process-invoices/${runId}`,
+      }),
     );
     const seen = await ops.api.getRun(aRequest({ params: { id: runId } }));
-    expect(bodyOf(seen)).toMatchObject({ runId, job: 'count', status: 'running', counts: {} });
+    expect(bodyOf(seen)).toMatchObject({ runId, job: 'process-invoices', status: 'running', counts: {} });
   });
 
   test.each([
     [{}, 'job'],
     [{ job: 'other' }, 'job'],
-    [{ job: 'count', groups: ['9'] }, 'groups'],
-    [{ job: 'count', groups: [] }, 'groups'],
-    [{ job: 'count', dryRun: 'yes' }, 'dryRun'],
-    [{ job: 'count', resume: 'no-such-run' }, 'resume'],
+    [{ job: 'process-invoices', groups: ['9'] }, 'groups'],
+    [{ job: 'process-invoices', groups: [] }, 'groups'],
+    [{ job: 'process-invoices', dryRun: 'yes' }, 'dryRun'],
+    [{ job: 'process-invoices', resume: 'no-such-run' }, 'resume'],
     ['not json', 'body'],
     [undefined, 'body'],
   ])('%j is a problem of %s, and starts nothing', async (body, field) => {
@@ -253,17 +257,25 @@ describe('POST ops/runs', () => {
     expect(ops.started).toHaveLength(before);
   });
 
+  test.each([[''], ['x'.repeat(256)]])('an Idempotency-Key of %j starts nothing', async (key) => {
+    const before = ops.started.length;
+    const response = await start({ job: 'process-invoices' }, { 'idempotency-key': key });
+    expect(response.status).toBe(400);
+    expect(bodyOf(response)).toMatchObject({ errors: [{ field: 'Idempotency-Key' }] });
+    expect(ops.started).toHaveLength(before);
+  });
+
   test('the same Idempotency-Key is the same run, created and audited once', async () => {
     const headers = { 'idempotency-key': 'monday' };
-    const first = await runIdOf({ job: 'count', dryRun: true }, headers);
+    const first = await runIdOf({ job: 'process-invoices', dryRun: true }, headers);
     const audits = (await ops.audited()).length;
-    expect(await runIdOf({ job: 'count', dryRun: true }, headers)).toBe(first);
+    expect(await runIdOf({ job: 'process-invoices', dryRun: true }, headers)).toBe(first);
     expect(await ops.audited()).toHaveLength(audits);
     expect(ops.started.filter(({ instanceId }) => instanceId === first)).toHaveLength(1);
   });
 
   test('a group named twice is run once', async () => {
-    const body = { job: 'count', groups: ['0', '0', '1', '0'] };
+    const body = { job: 'process-invoices', groups: ['0', '0', '1', '0'] };
     const { status, jsonBody } = await start(body);
     expect(status).toBe(202);
     const { runId } = jsonBody as { runId: string };
@@ -274,18 +286,18 @@ describe('POST ops/runs', () => {
 
   test('if the creator of a run died before starting it, the next call with its key starts it', async () => {
     const runId = runIdFor('thursday');
-    const run = { job: 'count', runId, groups: ['0', '1'], dryRun: false };
+    const run = { job: 'process-invoices', runId, groups: ['0', '1'], dryRun: false };
     await ops.runs.create(newManualRun(run, new Date(ops.clock.now()).toISOString()));
-    expect(await runIdOf({ job: 'count' }, { 'idempotency-key': 'thursday' })).toBe(runId);
+    expect(await runIdOf({ job: 'process-invoices' }, { 'idempotency-key': 'thursday' })).toBe(runId);
     expect(ops.started.at(-1)).toMatchObject({ instanceId: runId, input: run });
   });
 
   test('the same key with another request is refused', async () => {
     const headers = { 'idempotency-key': 'tuesday' };
-    await start({ job: 'count' }, headers);
+    await start({ job: 'process-invoices' }, headers);
     for (const other of [
-      { job: 'count', dryRun: true },
-      { job: 'count', groups: ['0'] },
+      { job: 'process-invoices', dryRun: true },
+      { job: 'process-invoices', groups: ['0'] },
     ]) {
       expect((await start(other, headers)).status).toBe(422);
     }
@@ -293,25 +305,28 @@ describe('POST ops/runs', () => {
 
   test('the key of a run that has ended starts nothing', async () => {
     const headers = { 'idempotency-key': 'wednesday' };
-    const runId = await runIdOf({ job: 'count' }, headers);
-    await ops.runs.end({ job: 'count', runId }, { status: 'completed', at: '2026-01-01T12:00:05.000Z' });
+    const runId = await runIdOf({ job: 'process-invoices' }, headers);
+    await ops.runs.end(
+      { job: 'process-invoices', runId },
+      { status: 'completed', at: '2026-01-01T12:00:05.000Z' },
+    );
     const before = ops.started.length;
-    const again = await start({ job: 'count' }, headers);
+    const again = await start({ job: 'process-invoices' }, headers);
     expect(bodyOf(again)).toEqual({ runId, status: 'completed' });
     expect(ops.started).toHaveLength(before);
   });
 
   test('resume runs the unfinished groups of an ended run', async () => {
-    const runId = await runIdOf({ job: 'count' });
-    expect((await start({ job: 'count', resume: runId })).status).toBe(400);
-    const key = { job: 'count', runId };
+    const runId = await runIdOf({ job: 'process-invoices' });
+    expect((await start({ job: 'process-invoices', resume: runId })).status).toBe(400);
+    const key = { job: 'process-invoices', runId };
     const at = '2026-01-01T12:00:05.000Z';
     await ops.runs.updateGroup(key, '0', { status: 'completed', counts: {} }, at);
     await ops.runs.updateGroup(key, '1', { status: 'lost', counts: {}, reason: 'taken' }, at);
     await ops.runs.end(key, { status: 'failed', at });
-    await start({ job: 'count', resume: runId });
+    await start({ job: 'process-invoices', resume: runId });
     expect(ops.started.at(-1)?.input).toMatchObject({ groups: ['1'] });
-    expect((await start({ job: 'count', resume: runId, groups: ['0'] })).status).toBe(400);
+    expect((await start({ job: 'process-invoices', resume: runId, groups: ['0'] })).status).toBe(400);
   });
 
   test('an unknown run is 404', async () => {

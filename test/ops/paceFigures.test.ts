@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { backlogFigures, paceFigures } from '../../src/ops/paceFigures.ts';
+import { backlogFigures, paceFigures } from '../../src/ops/summary.ts';
 import { newSchedule } from '../../src/pacing/schedule.ts';
 
 const now = Date.parse('2026-01-01T12:00:00.000Z');

@@ -2,10 +2,16 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Invoice } from '../../src/invoice/invoice.ts';
 import { shardOf } from '../../src/invoice/shard.ts';
-import { refundInvoiceFor } from '../../src/ops/refundsApi.ts';
 import { refundIdOf } from '../../src/refunds/refundKeys.ts';
 import { aClaimedInvoice } from '../support/anInvoice.ts';
-import { aRequest, bodyOf, type OpsForTests, opsForTests, principal } from '../support/opsForTests.ts';
+import {
+  aRequest,
+  bodyOf,
+  type OpsForTests,
+  opsForTests,
+  opsWith,
+  principal,
+} from '../support/opsForTests.ts';
 
 let ops: OpsForTests;
 beforeAll(async () => {
@@ -190,8 +196,7 @@ describe('POST ops/invoices/{id}/refund', () => {
       errors: [
         {
           field: 'Idempotency-Key',
-          error:
-            'expected a header of 1 to 255 characters that names this refund, and no other of the invoice',
+          error: 'expected a header of 1 to 255 characters that names this request, and no other',
         },
       ],
     });
@@ -224,7 +229,6 @@ describe('POST ops/invoices/{id}/refund', () => {
 
   test('a payment provider without refunds is a conflict', async () => {
     const request = aRequest({ method: 'POST', headers: { 'idempotency-key': 'k' }, body: { reason: 'x' } });
-    const parts = { refunds: false } as Parameters<typeof refundInvoiceFor>[1];
-    expect((await refundInvoiceFor(request, parts)).status).toBe(409);
+    expect((await opsWith({ refunds: false }).refundInvoice(request)).status).toBe(409);
   });
 });

@@ -18,7 +18,7 @@ beforeAll(async () => {
 afterAll(() => ops[Symbol.asyncDispose]());
 
 function aRun(runId: string, startedAt: string, changes: Partial<RunRecord> = {}): RunRecord {
-  const run = { job: 'count', runId, groups: ['0'], dryRun: false };
+  const run = { job: 'process-invoices', runId, groups: ['0'], dryRun: false };
   return { ...newManualRun(run, startedAt), ...changes };
 }
 
@@ -31,10 +31,15 @@ describe('GET ops/runs', () => {
       await own.runs.create(aRun(`run-${n}`, at(n), { status: n % 3 === 0 ? 'failed' : 'completed' }));
     }
     const newest = Array.from({ length: 120 }, (_, n) => `run-${119 - n}`);
-    const all = await allPages(own.api.listRuns, 'runs', { job: 'count' });
+    const all = await allPages(own.api.listRuns, 'runs', { job: 'process-invoices' });
     expect(all.map((page) => page.length)).toEqual([100, 20]);
     expect(all.flat().map(({ runId }) => runId)).toEqual(newest);
-    expect(all[0]?.[0]).toMatchObject({ job: 'count', trigger: 'manual', status: 'completed', counts: {} });
+    expect(all[0]?.[0]).toMatchObject({
+      job: 'process-invoices',
+      trigger: 'manual',
+      status: 'completed',
+      counts: {},
+    });
     const failed = await allPages(own.api.listRuns, 'runs', { status: 'failed' });
     expect(failed.flat().map(({ runId }) => runId)).toEqual(
       newest.filter((id) => Number(id.slice(4)) % 3 === 0),
@@ -43,7 +48,7 @@ describe('GET ops/runs', () => {
 
   test.each([
     ['status', 'done', 'expected one of running, completed, failed, cancelled, abandoned, got "done"'],
-    ['job', 'other', 'expected one of count, bulk, got "other"'],
+    ['job', 'other', 'expected one of process-invoices, bulk, got "other"'],
     ['continuation', 'nonsense', 'expected what an earlier page gave as "continuation"'],
   ])('a bad %s is a problem that names it', async (field, value, error) => {
     const response = await ops.api.listRuns(aRequest({ query: { [field]: value } }));
@@ -61,7 +66,7 @@ describe('POST ops/runs/{id}/cancel', () => {
 
   test('cancels a manual run, terminates its orchestration, and is audited', async () => {
     const started = await ops.api.startRun(
-      aRequest({ method: 'POST', body: { job: 'count' } }),
+      aRequest({ method: 'POST', body: { job: 'process-invoices' } }),
       ops.orchestrations,
     );
     const { runId } = bodyOf(started) as { runId: string };
@@ -73,19 +78,19 @@ describe('POST ops/runs/{id}/cancel', () => {
       completedAt: '2026-01-01T12:00:00.000Z',
     });
     expect(ops.terminated).toEqual([{ instanceId: runId, reason }]);
-    expect(await ops.runs.read('count', runId)).toMatchObject({ status: 'cancelled' });
+    expect(await ops.runs.read('process-invoices', runId)).toMatchObject({ status: 'cancelled' });
     expect(await ops.audited()).toContainEqual(
       expect.objectContaining({
         actor: 'ada@example.com',
         action: 'cancel run',
-        target: `count/${runId}`,
+        target: `process-invoices/${runId}`,
         detail: { reason: 'wrong day' },
       }),
     );
     expect(ops.telemetry.reports).toContainEqual({
       name: metric.runEnded,
       value: 1,
-      attributes: { job: 'count', trigger: 'manual', status: 'cancelled' },
+      attributes: { job: 'process-invoices', trigger: 'manual', status: 'cancelled' },
     });
   });
 

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import type { Invoice } from '../../src/invoice/invoice.ts';
-import { waitingOf } from '../../src/ops/waiting.ts';
+import { waitingOf } from '../../src/ops/invoiceView.ts';
 import { anInvoice } from '../support/anInvoice.ts';
 
 const at = '2026-01-01T09:00:00.000Z';

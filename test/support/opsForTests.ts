@@ -19,9 +19,11 @@ import { callerOf } from '../../src/ops/caller.ts';
 import { cosmosAudit } from '../../src/ops/cosmosAudit.ts';
 import type { OpsRequest } from '../../src/ops/http.ts';
 import { opsApi } from '../../src/ops/opsApi.ts';
+import type { OpsParts } from '../../src/ops/opsParts.ts';
 import { cosmosOutboxStore } from '../../src/outbox/cosmosOutboxStore.ts';
 import { cosmosPauseStore } from '../../src/pacing/cosmosPauseStore.ts';
 import type { PaymentProvider } from '../../src/paying/paymentProvider.ts';
+import { jobNames } from '../../src/platform/azureNames.ts';
 import { cosmosRunStore } from '../../src/runs/cosmosRunStore.ts';
 import { memoryPaceStore } from '../memory/memoryPaceStore.ts';
 import { aJob } from './aJob.ts';
@@ -48,7 +50,7 @@ interface OpsOptions {
   provider?: Partial<PaymentProvider>;
 }
 
-/** The ops API on its own Cosmos and lock container, for a job with groups 0 and 1, at 2026-01-01T12:00Z. */
+/** The ops API on its own Cosmos and lock container, for the job with groups 0 and 1, at 2026-01-01T12:00Z. */
 export async function opsForTests({ shardsOfDeployment = 4, provider = {} }: OpsOptions = {}) {
   const cosmos = await payonceCosmos();
   const documents = cosmosDocuments(cosmos.containers.invoices);
@@ -83,8 +85,8 @@ export async function opsForTests({ shardsOfDeployment = 4, provider = {} }: Ops
     shards: 4,
     corrections: correctionParts({ invoices, provider, clock }),
     outbox: cosmosOutboxStore(cosmos.containers.invoices, { clock }),
-    job: aJob({ '0': 1, '1': 1 }).job,
-    bulk: aJob({ invoices: 1, messages: 1 }, undefined, 'bulk').job,
+    job: aJob({ '0': 1, '1': 1 }, undefined, jobNames.payments).job,
+    bulk: aJob({ invoices: 1, messages: 1 }, undefined, jobNames.bulk).job,
     runs,
     lockStore,
     pace: memoryPaceStore(),
@@ -154,6 +156,12 @@ export async function opsForTests({ shardsOfDeployment = 4, provider = {} }: Ops
     },
     [Symbol.asyncDispose]: () => cosmos[Symbol.asyncDispose](),
   };
+}
+
+/** The calls on some parts only, made by the holder of a key. */
+export function opsWith(parts: Partial<OpsParts>) {
+  const callerOfKey = () => callerOf({ headers: new Headers() }, false);
+  return opsApi({ callerOf: callerOfKey, instance: anInstance(), ...parts } as OpsParts);
 }
 
 export type OpsForTests = Awaited<ReturnType<typeof opsForTests>>;

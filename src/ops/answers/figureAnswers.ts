@@ -13,12 +13,30 @@ const byStatus = z.object({
   voided: z.int(),
 } satisfies Record<InvoiceStatus, z.ZodType>);
 
+/** Use of one limit of the payment provider. */
 const pace = z.object({
+  /** Calls that all instances may make now. */
   allowedPerSecond: z.number(),
+  /** Calls in the last window of some seconds; 0 if there was none lately. */
   usedPerSecond: z.number(),
+  /** Share of those calls that the provider refused because there were too many. */
   refusedShare: z.number(),
+  /** Delay of the next call. */
   waitSeconds: z.number(),
 });
+export type PaceFigures = z.infer<typeof pace>;
+
+/** Invoices that are due and unpaid. */
+const backlog = z.object({
+  /** Those that nobody has claimed. */
+  waiting: z.int(),
+  claimed: z.int(),
+  /** Age of the first due date among those that wait. */
+  oldestSeconds: z.number(),
+  /** Time to pay them all at the present pace; null while nothing is being paid and nobody has paid yet. */
+  estimatedSeconds: z.number().nullable(),
+});
+export type BacklogFigures = z.infer<typeof backlog>;
 
 const reversed = z.object({ currency: z.string(), count: z.int(), amountMinor: z.number() });
 
@@ -26,18 +44,19 @@ export const summaryAnswer = z.object({
   paused: pauseAnswer.nullable(),
   invoices: byStatus,
   outbox: z.object({ pending: z.int(), parked: z.int(), oldestPendingSeconds: z.number() }),
+  /** Claims whose holder has given no sign of life for too long. */
   staleClaims: z.int(),
+  /** Invoices with a recorded successful charge. */
   charges: z.int(),
+  /** Invoices of which something is refunded or about to be. */
   refunded: z.array(reversed),
+  /** Disputes that the bank has not decided. */
   openDisputes: z.array(reversed),
+  /** Null for a limit that nobody has used yet. */
   pace: z.object({ charges: pace.nullable(), lookups: pace.nullable() }),
-  backlog: z.object({
-    waiting: z.int(),
-    claimed: z.int(),
-    oldestSeconds: z.number(),
-    estimatedSeconds: z.number().nullable(),
-  }),
+  backlog,
 });
+export type Summary = z.infer<typeof summaryAnswer>;
 
 const total = z.object({ count: z.int(), amountMinor: z.number() });
 const totals = { paid: total, declined: total, refunded: total, disputed: total, disputeLost: total };
@@ -72,15 +91,16 @@ export const recountAnswer = z.object({
   left: z.array(z.string()).describe('Shards for which there was no time'),
 });
 
-const auditRecord = z.object({
+export const auditRecord = z.object({
   id: z.string(),
   at: time,
   actor: z.string(),
   action: z.string(),
+  /** Id of the thing it was done to. */
   target: z.string(),
   detail: z.record(z.string(), z.union([z.string(), z.number(), z.boolean(), z.null()])).exactOptional(),
 });
-export type AuditAnswer = z.infer<typeof auditRecord>;
+export type AuditRecord = z.infer<typeof auditRecord>;
 
 export const auditAnswer = pageOf('records', auditRecord);
 
@@ -95,3 +115,4 @@ export const healthAnswer = z.object({
     ]),
   ),
 });
+export type Health = z.infer<typeof healthAnswer>;

@@ -48,6 +48,9 @@ const reversals = z.looseObject({
   disputedMinor: z.int(),
 });
 
+const waiting = z.object({ why: z.string(), until: time.nullable() });
+export type Waiting = z.infer<typeof waiting>;
+
 export const invoiceAnswer = z.object({
   id: z.string(),
   customerId: z.string(),
@@ -63,10 +66,7 @@ export const invoiceAnswer = z.object({
   payment,
   attempts: z.int(),
   reason: z.string().nullable(),
-  waiting: z
-    .object({ why: z.string(), until: time.nullable() })
-    .nullable()
-    .describe('Why nothing happens to it at the moment, and until when'),
+  waiting: waiting.nullable().describe('Why nothing happens to it at the moment, and until when'),
   reversals: reversals.nullable(),
   checkAt: time.nullable(),
   importedDueAt: time.nullable(),
@@ -82,6 +82,7 @@ const permitted = z.union([
   z.object({ allowed: z.literal(true) }),
   z.object({ allowed: z.literal(false), why: z.string() }),
 ]);
+export type Permitted = z.infer<typeof permitted>;
 
 export const invoiceDetailAnswer = invoiceAnswer.extend({
   actions: z

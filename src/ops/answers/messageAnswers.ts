@@ -36,7 +36,7 @@ export const deadLettersAnswer = pageOf('deadLetters', deadLetter).extend({
   totalIsExact: z.boolean().exactOptional().describe('False: there may be more'),
 });
 
-/** What became of the ids that were not dealt with. */
+/** Ids that were not dealt with. */
 const others = {
   notFound: z.array(z.string()),
   left: z
@@ -44,6 +44,9 @@ const others = {
     .exactOptional()
     .describe('Still there: another receiver has it, or too many others are in front of it'),
 };
+
+const undone = z.object(others);
+export type Undone = z.infer<typeof undone>;
 
 export const redrivenAnswer = z.object({ redriven: z.array(z.string()), ...others });
 

@@ -1,15 +1,28 @@
 import { z } from 'zod';
-import { attentionCodes } from './attentionCodes.ts';
 import { time } from './common.ts';
 import { summaryAnswer } from './figureAnswers.ts';
-import { roles } from './roles.ts';
 import { runAnswer } from './runAnswers.ts';
+
+/** The app roles: what somebody who is signed in may do. */
+export const roles = ['ops.read', 'ops.write'] as const;
+export type Role = (typeof roles)[number];
+
+/** Reasons to call a person, the most urgent first. */
+export const attentionCodes = [
+  'nothing-paid',
+  'disputes',
+  'dead-letters',
+  'outbox-parked',
+  'invoices-parked',
+  'stale-claims',
+] as const;
+
+const attention = z.object({ code: z.enum(attentionCodes), count: z.int(), since: time.nullable() });
+export type Attention = z.infer<typeof attention>;
 
 export const overviewAnswer = summaryAnswer.extend({
   at: time.describe('When these figures were read'),
-  attention: z
-    .array(z.object({ code: z.enum(attentionCodes), count: z.int(), since: time.nullable() }))
-    .describe('What needs a person, the most urgent first'),
+  attention: z.array(attention).describe('What needs a person, the most urgent first'),
   parkedReasons: z.array(z.object({ reason: z.string(), count: z.int() })),
   paidPerHour: z.array(z.object({ hour: time, count: z.int() })).describe('The last 24 hours, oldest first'),
   deadLetters: z.int().describe('At most 100 of each queue are counted'),

@@ -8,6 +8,7 @@ export const pauseAnswer = z.object({
   at: time,
   until: time.nullable().describe('When it ends by itself'),
 });
+export type PauseAnswer = z.infer<typeof pauseAnswer>;
 
 export const pausedAnswer = z.object({
   paused: pauseAnswer,

@@ -51,7 +51,7 @@ export async function* invoicePieces(
   } while (continuation !== undefined);
 }
 
-/** Whether a retry has something to do with it. Pure. */
+/** True if a retry would change the invoice. Pure. */
 export function canRetry(invoice: Invoice, now: string): boolean {
   return invoice.status === 'pending' ? waitsForRetry(invoice, now) : true;
 }

@@ -7,6 +7,7 @@
 import { z } from 'zod';
 import type { CorrectionParts } from '../../corrections/corrections.ts';
 import type { InvoiceStore } from '../../invoice/store/invoiceStore.ts';
+import { jobNames } from '../../platform/azureNames.ts';
 import type { Instance } from '../../platform/instance.ts';
 import { type Counts, defineJob, type GroupRun, type Job, Pause, type RunSoFar } from '../../runs/job.ts';
 import type { AuditTrail } from '../audit.ts';
@@ -46,7 +47,7 @@ export function bulkJob(parts: BulkParts): Job {
   const iso = () => new Date(instance.clock.now()).toISOString();
 
   return defineJob<Piece>({
-    name: 'bulk',
+    name: jobNames.bulk,
     groups: [...new Set(Object.values(bulkGroups))],
     keepsPiece: true,
 
@@ -118,7 +119,7 @@ export function bulkJob(parts: BulkParts): Job {
   }
 }
 
-/** What counts for the cap. */
+/** The changes that count for the cap. */
 function changedBy({ retried = 0, voided = 0, redriven = 0, discarded = 0 }: Counts): number {
   return retried + voided + redriven + discarded;
 }

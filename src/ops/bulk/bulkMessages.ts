@@ -71,7 +71,7 @@ async function* parkedMessages(
   }
 }
 
-/** How long to wait for messages that are still there, and how often if none goes: locks of a host that died end in a minute. */
+/** Wait for messages that are still there, and waits in a row without progress: locks of a dead host end in a minute. */
 const waitMs = 5_000;
 const mostWaits = 30;
 

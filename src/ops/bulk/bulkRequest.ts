@@ -2,17 +2,10 @@ import { z } from 'zod';
 import type { Invoice, invoiceStatuses } from '../../invoice/invoice.ts';
 import type { InvoiceFilter } from '../../invoice/store/invoiceFilter.ts';
 import { queues, serviceBusQueues } from '../../platform/azureNames.ts';
-import { currencyField, timeField } from '../invoiceQuery.ts';
-import { oneOf, reasonSchema } from '../requests.ts';
+import { invoiceFields, oneOf, partOf, periodFields, reasonSchema } from '../fields.ts';
 
-const part = z.string().min(1, { error: 'expected part of a reason' });
-
-/** What both kinds of things can be narrowed by: since when they are as they are, and why. */
-const common = {
-  reason: part.exactOptional(),
-  before: timeField.exactOptional(),
-  after: timeField.exactOptional(),
-};
+/** Both kinds of things can be narrowed by why they are as they are, and by the time since then. */
+const common = { reason: partOf('a reason'), ...periodFields };
 
 const retryable = [
   'parked',
@@ -21,13 +14,7 @@ const retryable = [
 ] as const satisfies readonly (typeof invoiceStatuses)[number][];
 const voidable = [...retryable, 'processing'] as const;
 
-const ofInvoices = {
-  ...common,
-  customer: z.string().min(1, { error: 'expected the id of a customer' }).exactOptional(),
-  currency: currencyField.exactOptional(),
-  dueAfter: timeField.exactOptional(),
-  dueBefore: timeField.exactOptional(),
-};
+const ofInvoices = { ...common, ...invoiceFields };
 
 const messageFilterSchema = z.strictObject({
   ...common,
@@ -44,7 +31,7 @@ const shared = {
 };
 
 /** The body of `POST ops/bulk`. */
-export const bulkBodySchema = z.discriminatedUnion(
+export const bulkBody = z.discriminatedUnion(
   'action',
   [
     z.strictObject({
@@ -64,19 +51,10 @@ export const bulkBodySchema = z.discriminatedUnion(
 );
 
 const stored = { reason: z.string(), actor: z.string(), cap: z.int().exactOptional() };
-const invoiceFilterSchema = z.object({
-  status: z.enum(voidable),
-  customer: z.string().exactOptional(),
-  currency: z.string().exactOptional(),
-  dueAfter: z.string().exactOptional(),
-  dueBefore: z.string().exactOptional(),
-  reason: z.string().exactOptional(),
-  before: z.string().exactOptional(),
-  after: z.string().exactOptional(),
-});
+const invoiceFilterSchema = z.object({ status: oneOf(voidable), ...ofInvoices });
 export type BulkInvoiceFilter = z.infer<typeof invoiceFilterSchema>;
 
-/** What a bulk run was asked to do, as its record keeps it. */
+/** The request of a bulk run, as its record keeps it. */
 export const bulkRequestSchema = z.discriminatedUnion('action', [
   z.object({ action: z.enum(['retry', 'void']), filter: invoiceFilterSchema, ...stored }),
   z.object({ action: z.enum(['redrive', 'discard']), filter: messageFilterSchema, ...stored }),
@@ -89,14 +67,14 @@ export function listFilter(filter: BulkInvoiceFilter): InvoiceFilter {
   return known;
 }
 
-/** Why an invoice is as it is: why it is parked or declined, or what its last try came to. Pure. */
+/** Reason for the state of an invoice: that of its status, or else of its last entry that has one. Pure. */
 export function whyInvoice({ reason, timeline }: Pick<Invoice, 'reason' | 'timeline'>): string {
   if (reason !== undefined) return reason;
   const last = timeline.findLast((entry) => typeof entry.reason === 'string');
   return typeof last?.reason === 'string' ? last.reason : '';
 }
 
-/** Whether an invoice is one of those asked for, as it is stored now. Pure. */
+/** True if an invoice is one of those asked for, as it is stored now. Pure. */
 export function isAskedFor(invoice: Invoice, filter: BulkInvoiceFilter): boolean {
   const { status, customer, currency, dueAfter, dueBefore, reason, before, after } = filter;
   const since = invoice.timeline.at(-1)?.at ?? invoice.createdAt;

@@ -1,6 +1,6 @@
 /** One schedule from its import to its end. */
 
-import type { Summary } from '../../../src/ops/summary.ts';
+import type { Summary } from '../../../src/ops/answers/figureAnswers.ts';
 import type { OutboxEntry } from '../../../src/outbox/outboxMessage.ts';
 import { inForce } from '../../../src/pacing/pause.ts';
 import type { StoredDocument } from '../../memory/memoryDocuments.ts';

@@ -2,7 +2,7 @@
 import { receiptName } from '../../../src/followUps/receipts.ts';
 import { invoiceStatuses } from '../../../src/invoice/invoice.ts';
 import type { Reversals } from '../../../src/invoice/reversals.ts';
-import type { Summary } from '../../../src/ops/summary.ts';
+import type { Summary } from '../../../src/ops/answers/figureAnswers.ts';
 import type { OutboxEntry } from '../../../src/outbox/outboxMessage.ts';
 import { metricPrefix } from '../../../src/platform/appMetrics.ts';
 import { itemsOf, type WorkItem, workItemSchema } from '../../../src/workItems/workItem.ts';

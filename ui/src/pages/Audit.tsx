@@ -1,4 +1,4 @@
-import type { AuditAnswer } from '../../../src/ops/answers/figureAnswers.ts';
+import type { AuditRecord } from '../../../src/ops/answers/figureAnswers.ts';
 import { api, withQuery } from '../api/requests.ts';
 import type { Place } from '../hooks/location.ts';
 import { usePolled } from '../hooks/polled.ts';
@@ -9,7 +9,7 @@ import { Page } from '../parts/Page.tsx';
 import { Pager } from '../parts/Pager.tsx';
 import { type Column, Table } from '../parts/Table.tsx';
 
-const columns: readonly Column<AuditAnswer>[] = [
+const columns: readonly Column<AuditRecord>[] = [
   { head: 'Time (UTC)', cell: ({ at }) => <time dateTime={at}>{at.slice(11, 19)}</time> },
   { head: 'Who', cell: ({ actor }) => actor },
   { head: 'What', cell: ({ action }) => action },
@@ -17,13 +17,13 @@ const columns: readonly Column<AuditAnswer>[] = [
   { head: 'Details', cell: ({ detail }) => <span class="why">{detailText(detail)}</span> },
 ];
 
-function Target({ action, target }: AuditAnswer) {
+function Target({ action, target }: AuditRecord) {
   if (/ invoice$|due date$/.test(action)) return <Link to={invoicePath(target)}>{target}</Link>;
   const run = action.endsWith(' run') ? target.split('/')[1] : undefined;
   return run === undefined ? <code>{target}</code> : <Link to={`/runs/${run}`}>{target}</Link>;
 }
 
-function detailText(detail: AuditAnswer['detail'] = {}): string {
+function detailText(detail: AuditRecord['detail'] = {}): string {
   return Object.entries(detail)
     .filter(([, value]) => value !== null && value !== false)
     .map(([name, value]) => `${name}: ${value}`)

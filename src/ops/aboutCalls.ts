@@ -1,0 +1,47 @@
+import { z } from 'zod';
+import { healthAnswer } from './answers/figureAnswers.ts';
+import { meAnswer } from './answers/overviewAnswers.ts';
+import { call } from './call.ts';
+import { checkHealth } from './health.ts';
+import { openApiDocument } from './openApiDocument.ts';
+
+export const aboutCalls = {
+  getMe: call({
+    method: 'GET',
+    route: 'ops/me',
+    tag: 'About',
+    summary: 'Who calls, what they may do, and in which deployment',
+    answer: { json: meAnswer },
+    async handle({ caller: { actor, roles } }, { environment, version, job, calls }) {
+      return {
+        jsonBody: {
+          actor,
+          roles: [...roles],
+          environment,
+          version,
+          job: job.name,
+          calls: Object.keys(calls),
+        },
+      };
+    },
+  }),
+  getHealth: call({
+    method: 'GET',
+    route: 'ops/health',
+    tag: 'About',
+    summary: 'Whether every dependency answers',
+    answer: { json: healthAnswer, also: { 503: 'One does not answer' } },
+    async handle(_asked, parts) {
+      const health = await checkHealth(parts);
+      return { status: health.status === 'ok' ? 200 : 503, jsonBody: health };
+    },
+  }),
+  getOpenApi: call({
+    method: 'GET',
+    route: 'ops/openapi.json',
+    tag: 'About',
+    summary: 'This document',
+    answer: { json: z.looseObject({ openapi: z.string() }) },
+    handle: async (_asked, { calls, version }) => ({ jsonBody: openApiDocument({ calls, version }) }),
+  }),
+};

@@ -1,0 +1,168 @@
+/**
+ * One HTTP call under `ops/`, declared once: its trigger, the role it needs, what it reads, what it answers, its place in
+ * the OpenAPI document and its name in the audit trail all come from here (`calls.ts` has them all).
+ */
+import { z } from 'zod';
+import { dropBody } from '../platform/bodyChunks.ts';
+import type { Turns } from '../platform/eventLoopTurns.ts';
+import type { Orchestrations } from '../runs/startRun.ts';
+import type { OverviewAnswer, Role } from './answers/overviewAnswers.ts';
+import type { AuditEntry } from './audit.ts';
+import type { Caller } from './caller.ts';
+import type { OpsRequest, OpsResponse } from './http.ts';
+import type { OpsParts } from './opsParts.ts';
+import { readBody, readIdempotencyKey, readQuery } from './requests.ts';
+
+/** Parts that a handler works with. */
+export interface CallParts extends OpsParts {
+  /** Release of the app. */
+  version: string;
+  /** Turns of computing, shared by all imports of this process. */
+  turns: Turns;
+  overview: () => Promise<OverviewAnswer>;
+  calls: Readonly<Record<string, Call>>;
+}
+
+/** Chapters of the OpenAPI document. */
+export const tags = {
+  Invoices: 'What is to be paid, and what has become of it',
+  Runs: 'Runs of the job that claims what is due',
+  Leases: 'Which instance works on what',
+  Messages: 'What the outbox still has to send, and what was given up',
+  Figures: 'How everything stands, what was paid, and who did what',
+  About: 'The app itself',
+} as const;
+
+type Needed = 'required' | 'optional';
+
+interface Described {
+  /** Without the prefix `api/`; parameters in braces. */
+  route: string;
+  tag: keyof typeof tags;
+  summary: string;
+  /** Nothing at all stands for the body `{}`. */
+  mayBeEmpty?: true;
+  /** A body that the handler reads itself, as it arrives. `csv` describes it in that form. */
+  upload?: { json: z.ZodType; csv: string };
+  /** Statuses of problems, besides those that every call may answer. */
+  problems?: readonly (404 | 408 | 409 | 413 | 415 | 422 | 500 | 501 | 503)[];
+}
+
+/** Reading needs the role `ops.read` and leaves no trace; a change needs `ops.write` and has a name in the audit trail. */
+type Kind = { method: 'GET'; audit?: never } | { method: 'POST' | 'PATCH'; audit: string };
+
+export interface Answer<Json extends z.ZodType = z.ZodType> {
+  status?: 202;
+  json?: Json;
+  /** Description of the CSV form. */
+  csv?: string;
+  /** Headers, with a description each. */
+  headers?: Readonly<Record<string, string>>;
+  /** Other statuses with the same body, and when they are given. */
+  also?: Readonly<Record<number, string>>;
+}
+
+/** Adds to the audit trail, under the caller's name and the call's, once the thing has been done. */
+export type AuditRecorder = (target: string, detail: NonNullable<AuditEntry['detail']>) => Promise<void>;
+
+/** A request, once it has been admitted and read. */
+interface Asked<Query, Body, Key, Durable> {
+  request: OpsRequest;
+  caller: Caller;
+  /** The `{id}` of the route; empty if it has none. */
+  id: string;
+  query: Query;
+  body: Body;
+  idempotencyKey: Key;
+  orchestrations: Durable;
+  record: AuditRecorder;
+}
+
+type Declared<
+  Query extends z.ZodObject,
+  Body extends z.ZodType,
+  Json extends z.ZodType,
+  Key extends Needed | undefined,
+  Durable extends true | undefined,
+> = Described &
+  Kind & {
+    /** Absent: any parameter is refused, because the caller expects it to do something. */
+    query?: Query;
+    body?: Body;
+    /** The header `Idempotency-Key`. */
+    idempotencyKey?: Key;
+    /** The handler needs the Durable Functions client. */
+    durable?: Durable;
+    answer: Answer<Json>;
+    handle: (
+      asked: Asked<
+        z.output<Query>,
+        z.output<Body>,
+        Key extends 'required' ? string : string | undefined,
+        Durable extends true ? Orchestrations : undefined
+      >,
+      parts: CallParts,
+    ) => Promise<OpsResponse<z.output<Json>>>;
+  };
+
+/** A call as its trigger, its admission and the OpenAPI document see it. */
+export type Call = Described & {
+  method: 'GET' | 'POST' | 'PATCH';
+  role: Role;
+  audit?: string;
+  query?: z.ZodObject;
+  body?: z.ZodType;
+  idempotencyKey?: Needed | undefined;
+  durable?: true | undefined;
+  answer: Answer;
+  /** Reads a request of somebody who may make it, and answers. */
+  respond(
+    request: OpsRequest,
+    who: { caller: Caller; orchestrations: Orchestrations | undefined },
+    parts: CallParts,
+  ): Promise<OpsResponse>;
+};
+
+const noQuery = z.object({});
+
+/** Declares a call. What its handler is given and has to answer follows from the schemas. */
+export function call<
+  Json extends z.ZodType,
+  Query extends z.ZodObject = typeof noQuery,
+  Body extends z.ZodType = z.ZodUndefined,
+  Key extends Needed | undefined = undefined,
+  Durable extends true | undefined = undefined,
+>(declared: Declared<Query, Body, Json, Key, Durable>): Call {
+  const { handle, ...described } = declared;
+  const { method, route, audit = route, upload, mayBeEmpty = false } = declared;
+  return {
+    ...described,
+    role: method === 'GET' ? 'ops.read' : 'ops.write',
+    async respond(request, { caller, orchestrations }, parts) {
+      const query = readQuery(request, declared.query ?? noQuery);
+      if (!query.ok) {
+        if (upload !== undefined) await dropBody(request);
+        return query.response;
+      }
+      const key = readIdempotencyKey(request, declared.idempotencyKey);
+      if (!key.ok) return key.response;
+      const body = declared.body && (await readBody(request, declared.body, { mayBeEmpty }));
+      if (body?.ok === false) return body.response;
+      const { actor } = caller;
+      // The parts are those that the declaration names; TypeScript cannot follow that through the absent ones.
+      const asked = {
+        request,
+        caller,
+        id: request.params.id ?? '',
+        query: query.value,
+        body: body?.value,
+        idempotencyKey: key.value,
+        orchestrations,
+        record: (target, detail) => parts.audit.append({ actor, action: audit, target, detail }),
+      } as Parameters<typeof handle>[0];
+      const response = await handle(asked, parts);
+      const { status } = declared.answer;
+      return status === undefined || response.jsonBody === undefined ? response : { status, ...response };
+    },
+  };
+}

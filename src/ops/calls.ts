@@ -1,0 +1,34 @@
+import { aboutCalls } from './aboutCalls.ts';
+import type { Call } from './call.ts';
+import { correctionCalls } from './correctionCalls.ts';
+import { deadLetterCalls } from './deadLetterCalls.ts';
+import { figureCalls } from './figureCalls.ts';
+import { importCalls } from './importCalls.ts';
+import { invoiceCalls } from './invoiceCalls.ts';
+import { lockCalls } from './lockCalls.ts';
+import { outboxCalls } from './outboxCalls.ts';
+import { pauseCalls } from './pauseCalls.ts';
+import { runCalls } from './runCalls.ts';
+
+/** Every call under `ops/`, by the name of its function. */
+export const calls = {
+  ...importCalls,
+  ...invoiceCalls,
+  ...correctionCalls,
+  ...runCalls,
+  ...pauseCalls,
+  ...lockCalls,
+  ...outboxCalls,
+  ...deadLetterCalls,
+  ...figureCalls,
+  ...aboutCalls,
+} satisfies Readonly<Record<string, Call>>;
+
+export type CallId = keyof typeof calls;
+
+export const callIds = Object.keys(calls) as CallId[];
+
+/** Makes something for each call. */
+export function forEachCall<T>(make: (id: CallId) => T): Record<CallId, T> {
+  return Object.fromEntries(callIds.map((id) => [id, make(id)])) as Record<CallId, T>;
+}

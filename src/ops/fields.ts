@@ -1,0 +1,83 @@
+import { z } from 'zod';
+import { shown } from '../intake/fieldErrors.ts';
+import { currencies } from '../invoice/currencies.ts';
+import { invoiceStatuses } from '../invoice/invoice.ts';
+import { utcTime } from '../platform/clock.ts';
+
+/** Reason for a change, for the audit trail; optional if nobody else is affected. */
+export const reasonSchema = z.string().trim().min(1).max(500);
+
+/** The body of a call that needs nothing but a reason. */
+export const reasonBody = z.strictObject({ reason: reasonSchema });
+
+/** The body of a call that needs nothing at all. */
+export const optionalReasonBody = z.strictObject({ reason: reasonSchema.optional() });
+
+/** One of these texts; the error repeats what was sent instead. */
+export function oneOf<const T extends readonly [string, ...string[]]>(values: T) {
+  return z.enum(values, {
+    error: ({ input }) => `expected one of ${values.join(', ')}, got ${shown(input)}`,
+  });
+}
+
+/** An ISO 4217 code, as it is stored. */
+export const currencyField = z.enum(currencies, {
+  error: ({ input }) => `expected an ISO 4217 currency code, like EUR, got ${shown(input)}`,
+});
+
+/** A time in a query, with any offset; read as UTC with milliseconds. */
+export const timeField = z.string().transform((given, context) => {
+  const utc = z.iso.datetime({ offset: true }).safeParse(given).success ? utcTime(given) : undefined;
+  if (utc !== undefined) return utc;
+  // An unescaped plus of an offset arrives as a blank.
+  const hint = given.includes(' ') ? ' (a + is written %2B in a URL)' : '';
+  context.addIssue(`expected ${aTime}, got ${shown(given)}${hint}`);
+  return z.NEVER;
+});
+export const aTime = 'a time from 1970 to 9999 with a UTC offset, like 2026-01-31T12:00:00Z';
+
+/** Part of a text, in any case. */
+export function partOf(what: string) {
+  return z
+    .string()
+    .min(1, { error: `expected part of ${what}` })
+    .exactOptional();
+}
+
+/** The query of a list that goes on where an earlier page ended. */
+export const continuationQuery = z.object({ continuation: z.string().exactOptional() });
+
+/** The same, of a list that can be narrowed to one status. */
+export function listQuery<const T extends readonly [string, ...string[]]>(statuses: T) {
+  return z.object({ status: oneOf(statuses).exactOptional(), ...continuationQuery.shape });
+}
+
+/** The query of a list by day (UTC). */
+export const dayQuery = z.object({
+  day: z.iso
+    .date({ error: ({ input }) => `expected a day as YYYY-MM-DD, got ${shown(input)}` })
+    .exactOptional(),
+  ...continuationQuery.shape,
+});
+
+/** A time from `after` on and before `before`. */
+export const periodFields = { before: timeField.exactOptional(), after: timeField.exactOptional() };
+
+/** Fields that narrow a set of invoices, besides their status. */
+export const invoiceFields = {
+  customer: z.string().min(1, { error: 'expected the id of a customer' }).exactOptional(),
+  currency: currencyField.exactOptional(),
+  dueAfter: timeField.exactOptional(),
+  dueBefore: timeField.exactOptional(),
+};
+
+const { customer, currency, dueAfter, dueBefore } = invoiceFields;
+
+/** The invoices of a list or of an export. */
+export const invoiceFilter = z.object({
+  customer,
+  currency,
+  status: oneOf(invoiceStatuses).exactOptional(),
+  dueAfter,
+  dueBefore,
+});

@@ -1,0 +1,92 @@
+import { z } from 'zod';
+import { forceRelease, jobLockPrefix, type LockListing, listLocks } from '../locking/index.ts';
+import { problem, problemResponse } from '../platform/problem.ts';
+import { type LeaseAnswer, leasesAnswer, releasedAnswer } from './answers/leaseAnswers.ts';
+import { call } from './call.ts';
+import { reasonSchema } from './fields.ts';
+import type { OpsResponse } from './http.ts';
+import { conflict, notFound } from './requests.ts';
+
+export const lockCalls = {
+  listLocks: call({
+    method: 'GET',
+    route: 'ops/locks',
+    tag: 'Leases',
+    summary: 'Who holds each lease, or held it last',
+    answer: { json: leasesAnswer },
+    problems: [501],
+    /**
+     * Every lock of a job that is held, and those free ones whose last holder is known. Locks of work items are left out:
+     * they record no holder, cannot be released by force, and there is one for each invoice.
+     */
+    async handle(_asked, { lockStore, instance: { clock } }) {
+      const locks = await listLocks(lockStore, { prefix: jobLockPrefix, clock });
+      if (locks === undefined) return notSupported('list its locks');
+      const known = locks.filter(({ held, owner }) => held || owner !== undefined);
+      return { jsonBody: { locks: known.map(lockView) } };
+    },
+  }),
+  releaseLock: call({
+    method: 'POST',
+    audit: 'release lock',
+    route: 'ops/locks/release',
+    tag: 'Leases',
+    summary: 'Takes a lease from its holder',
+    body: z.strictObject({
+      key: z.string().min(1).max(1024),
+      expectedOwner: z.string().min(1).max(256),
+      reason: reasonSchema,
+    }),
+    answer: { json: releasedAnswer },
+    problems: [404, 409, 501],
+    async handle({ caller, body, record }, { lockStore, invoices, instance: { clock, telemetry } }) {
+      const { key, expectedOwner, reason } = body;
+      const recordOutcome = (outcome: string, fence: number | null = null) =>
+        record(key, { expectedOwner, reason, outcome, fence });
+      const asking = { key, expectedOwner, actor: caller.actor, reason };
+      const parts = { clock, telemetry, fenceFloor: invoices.highestFence };
+      const released = await forceRelease(lockStore, asking, parts).catch(async (error: unknown) => {
+        // The lease may be broken already: the attempt is on record whatever came of it.
+        await recordOutcome('unknown');
+        throw error;
+      });
+      await recordOutcome(released.kind, released.kind === 'released' ? released.fence : null);
+      switch (released.kind) {
+        case 'released': {
+          const { previous, fence } = released;
+          return { jsonBody: { key, previousOwner: previous.owner.instance, fence } };
+        }
+        case 'unsupported':
+          return notSupported('take a lock away: it ends when its holder stops renewing it');
+        case 'notFound':
+          return notFound(`lock "${key}"`);
+        case 'notHeld':
+          return conflict(`lock "${key}" is not held: there is nothing to release`);
+        case 'otherOwner': {
+          const owner =
+            released.owner === undefined ? 'one that left no name' : `"${released.owner.instance}"`;
+          return conflict(`lock "${key}" is held by ${owner}, not by "${expectedOwner}"`);
+        }
+      }
+    },
+  }),
+};
+
+/** `expectedOwner` has to name the `owner`; times are ISO 8601. */
+function lockView({ key, held, owner, acquiredAt, expiry, fence }: LockListing): LeaseAnswer {
+  return {
+    key,
+    held,
+    owner: owner?.instance ?? null,
+    job: owner?.job ?? null,
+    runId: owner?.runId ?? null,
+    acquiredAt: acquiredAt ?? null,
+    expiry: expiry ?? null,
+    fence,
+  };
+}
+
+/** The store of locks that `LOCKS` names lacks this. */
+function notSupported(what: string): OpsResponse<never> {
+  return problemResponse(problem(501, `the store of locks that LOCKS names cannot ${what}`));
+}

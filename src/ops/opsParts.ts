@@ -1,0 +1,47 @@
+import type { InvoiceArchive } from '../archive/invoiceArchive.ts';
+import type { CorrectionParts } from '../corrections/corrections.ts';
+import type { ImportRecords } from '../intake/importRecords.ts';
+import type { InvoiceCounts } from '../invoice/store/invoiceCounts.ts';
+import type { InvoiceStore } from '../invoice/store/invoiceStore.ts';
+import type { LockStore } from '../locking/index.ts';
+import type { OutboxStore } from '../outbox/outboxStore.ts';
+import type { PaceStore } from '../pacing/paceStore.ts';
+import type { PauseStore } from '../pacing/pause.ts';
+import type { Instance } from '../platform/instance.ts';
+import type { Job } from '../runs/job.ts';
+import type { RunStore } from '../runs/runStore.ts';
+import type { AuditTrail } from './audit.ts';
+import type { Caller } from './caller.ts';
+import type { DeadLetterSource } from './deadLetters.ts';
+import type { HealthCheck } from './health.ts';
+import type { OpsRequest } from './http.ts';
+
+/** The app's parts that the calls work with. */
+export interface OpsParts {
+  invoices: InvoiceStore;
+  invoiceCounts: InvoiceCounts;
+  outbox: OutboxStore;
+  job: Job;
+  /** Shards of this deployment. */
+  shards: number;
+  /** The job behind `POST ops/bulk`. */
+  bulk: Job;
+  runs: RunStore;
+  lockStore: LockStore;
+  pace: PaceStore;
+  pauses: PauseStore;
+  audit: AuditTrail;
+  imports: ImportRecords;
+  archive: InvoiceArchive;
+  corrections: CorrectionParts;
+  deadLetters: readonly DeadLetterSource[];
+  healthChecks: readonly HealthCheck[];
+  /** @throws {ShardsChanged} */
+  checkShards: () => Promise<void>;
+  /** True if the payment provider offers refunds. */
+  refunds: boolean;
+  callerOf: (request: OpsRequest) => Caller;
+  /** Name of this deployment. */
+  environment: string;
+  instance: Instance;
+}

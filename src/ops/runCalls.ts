@@ -1,0 +1,176 @@
+import { z } from 'zod';
+import { jobNames } from '../platform/azureNames.ts';
+import { problem, problemResponse } from '../platform/problem.ts';
+import { asShown, storedAs } from '../runs/abandoned.ts';
+import { cancelRun } from '../runs/cancelRun.ts';
+import { runStatuses, runView } from '../runs/runRecord.ts';
+import { type StartedRun, startRun } from '../runs/startRun.ts';
+import { runAnswer, runsAnswer, startedAnswer } from './answers/runAnswers.ts';
+import { bulkGroups } from './bulk/bulkJob.ts';
+import { bulkBody } from './bulk/bulkRequest.ts';
+import { call } from './call.ts';
+import { listQuery, oneOf, optionalReasonBody } from './fields.ts';
+import type { OpsResponse } from './http.ts';
+import type { OpsParts } from './opsParts.ts';
+import { badRequest, conflict, notFound, pageAnswer } from './requests.ts';
+
+const pageSize = 100;
+
+const startRunBody = z.strictObject({
+  job: z.string(),
+  dryRun: z.boolean().default(false),
+  /** Ended run whose unfinished groups are to be done now. */
+  resume: z.string().optional(),
+  groups: z
+    .array(z.string())
+    .min(1)
+    .transform((groups) => [...new Set(groups)])
+    .optional(),
+});
+
+const started = {
+  status: 202,
+  json: startedAnswer,
+  headers: { Location: 'Where to ask how it stands' },
+} as const;
+
+export const runCalls = {
+  startRun: call({
+    method: 'POST',
+    audit: 'start run',
+    route: 'ops/runs',
+    tag: 'Runs',
+    summary: `Starts a run of a job: ${jobNames.payments}`,
+    idempotencyKey: 'optional',
+    durable: true,
+    body: startRunBody,
+    answer: started,
+    problems: [422],
+    async handle({ body: { job: name, ...run }, idempotencyKey, orchestrations, record }, parts) {
+      const { job } = parts;
+      if (name !== job.name) {
+        return badRequest([{ field: 'job', error: `expected "${job.name}", got "${name}"` }]);
+      }
+      const request = { ...run, idempotencyKey };
+      return startedResponse(await startRun({ ...parts, orchestrations }, request), ({ runId, groups }) => {
+        const { dryRun, resume } = run;
+        const resumed = resume === undefined ? {} : { resume };
+        return record(`${job.name}/${runId}`, { dryRun, groups: groups.join(','), ...resumed });
+      });
+    },
+  }),
+  startBulk: call({
+    method: 'POST',
+    audit: 'start bulk',
+    route: 'ops/bulk',
+    tag: 'Runs',
+    summary: 'Retries or voids invoices, or redrives or discards messages, by a filter; as a run',
+    idempotencyKey: 'required',
+    durable: true,
+    body: bulkBody,
+    answer: started,
+    problems: [422],
+    async handle({ caller, body, idempotencyKey, orchestrations, record }, parts) {
+      const { dryRun, ...wanted } = body;
+      const { action, filter, reason, cap = null } = wanted;
+      const job = parts.bulk;
+      const request = { ...wanted, actor: caller.actor };
+      const run = await startRun(
+        { ...parts, job, orchestrations },
+        { dryRun, idempotencyKey, groups: [bulkGroups[action]], request },
+      );
+      return startedResponse(run, ({ runId }) =>
+        record(`${job.name}/${runId}`, { action, reason, filter: JSON.stringify(filter), cap, dryRun }),
+      );
+    },
+  }),
+  listRuns: call({
+    method: 'GET',
+    route: 'ops/runs',
+    tag: 'Runs',
+    summary: 'A page of runs, newest first',
+    query: listQuery(runStatuses).extend({
+      job: oneOf([jobNames.payments, jobNames.bulk]).default(jobNames.payments),
+    }),
+    answer: { json: runsAnswer },
+    async handle({ query: { status, ...query } }, { runs, instance }) {
+      const now = instance.clock.now();
+      const stored = status === undefined ? {} : storedAs(status, now);
+      const page = await runs.list({ pageSize, ...query, ...stored });
+      return { jsonBody: pageAnswer('runs', page, (run) => runView(asShown(run, now))) };
+    },
+  }),
+  getRun: call({
+    method: 'GET',
+    route: 'ops/runs/{id}',
+    tag: 'Runs',
+    summary: 'How a run stands, group by group',
+    answer: { json: runAnswer },
+    problems: [404],
+    async handle({ id }, parts) {
+      const run = await findRun(parts, id);
+      return run === undefined
+        ? notFound(`run "${id}"`)
+        : { jsonBody: runView(asShown(run, parts.instance.clock.now())) };
+    },
+  }),
+  cancelRun: call({
+    method: 'POST',
+    audit: 'cancel run',
+    route: 'ops/runs/{id}/cancel',
+    tag: 'Runs',
+    summary: 'Ends a running run; its groups stop after their current batch',
+    durable: true,
+    body: optionalReasonBody,
+    mayBeEmpty: true,
+    answer: { json: runAnswer },
+    problems: [404, 409],
+    async handle({ id: runId, caller, body: { reason }, orchestrations, record }, parts) {
+      const job = (await findRun(parts, runId))?.job ?? parts.job.name;
+      const text = `cancelled by ${caller.actor}${reason === undefined ? '' : `: ${reason}`}`;
+      const cancelled = await cancelRun(parts, { job, runId }, text);
+      switch (cancelled.kind) {
+        case 'notFound':
+          return notFound(`run "${runId}"`);
+        case 'ended':
+          return conflict(`run "${runId}" is ${cancelled.status}: expected one that is running`);
+        case 'cancelled': {
+          const { run } = cancelled;
+          // The orchestration may be missing (its creator died) or out of reach: the record ends its groups all the same.
+          if (run.trigger === 'manual') await orchestrations.terminate(runId, text).catch(() => {});
+          await record(`${job}/${runId}`, { reason: reason ?? null });
+          return { jsonBody: runView(run) };
+        }
+      }
+    },
+  }),
+};
+
+/** A run of any job. */
+async function findRun({ job, bulk, runs }: Pick<OpsParts, 'job' | 'bulk' | 'runs'>, id: string) {
+  return (await runs.read(job.name, id)) ?? (await runs.read(bulk.name, id));
+}
+
+type Started = Extract<StartedRun, { kind: 'started' }>;
+
+/** The answer to a request for a run. `record` is called by the request that has created it, not by repetitions. */
+async function startedResponse(
+  started: StartedRun,
+  record: (run: Started) => Promise<void>,
+): Promise<OpsResponse<z.infer<typeof startedAnswer>>> {
+  switch (started.kind) {
+    case 'bad':
+      return badRequest([{ field: started.field, error: started.error }]);
+    case 'otherRequest':
+      return problemResponse(
+        problem(422, 'This Idempotency-Key stands for a run with another request.', [
+          { field: 'Idempotency-Key', error: 'expected a new key, or the same request as before' },
+        ]),
+      );
+    case 'started': {
+      const { runId, status, created } = started;
+      if (created) await record(started);
+      return { headers: { location: `/api/ops/runs/${runId}` }, jsonBody: { runId, status } };
+    }
+  }
+}
