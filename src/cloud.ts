@@ -26,10 +26,8 @@ import type { SendMessages } from './outbox/dispatcher.ts';
 import type { OutboxStore } from './outbox/outboxStore.ts';
 import { serviceBusDestination } from './outbox/serviceBusDestination.ts';
 import { sendToQueue, storageQueueDestination } from './outbox/storageQueueDestination.ts';
-import { cosmosHeadBoard } from './pacing/cosmosHeadBoard.ts';
 import { cosmosPaceStore } from './pacing/cosmosPaceStore.ts';
 import { cosmosPauseStore } from './pacing/cosmosPauseStore.ts';
-import type { HeadBoard } from './pacing/headBoard.ts';
 import type { PaceStore } from './pacing/paceStore.ts';
 import type { PauseStore } from './pacing/pause.ts';
 import { type AccountRecord, accountRecord } from './paying/accountRecord.ts';
@@ -56,7 +54,6 @@ export interface Cloud {
   lockStore: LockStore;
   pace: PaceStore;
   pauses: PauseStore;
-  heads: HeadBoard;
   eventCursor: EventCursor;
   runs: RunStore;
   effects: Effects;
@@ -110,7 +107,6 @@ export function azureCloud(
     lockStore,
     pace: cosmosPaceStore(containers.pace),
     pauses: cosmosPauseStore(containers.pace),
-    heads: cosmosHeadBoard(containers.pace),
     eventCursor: cosmosEventCursor(containers.pace),
     runs: cosmosRunStore(containers.runs, onUnreadable),
     effects: cosmosEffects(containers.workItems),

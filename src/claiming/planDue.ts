@@ -1,16 +1,10 @@
-/**
- * The order in which one group claims what is due: longest waiting first over all its shards, for as long as there is room.
- * While more is due than can be paid, every second batch leaves out the customer or currency with most of the latest
- * claims, or takes from the least served shard, so that a flood of one does not hold up the others.
- */
+/** The order in which one group claims what is due: longest waiting first over all its shards, for as long as there is room. */
 import type { Invoice } from '../invoice/invoice.ts';
 import type { InvoiceStore } from '../invoice/store/invoiceStore.ts';
 import type { ClaimRoom } from '../pacing/claimRoom.ts';
-import { type HeadBoard, letsOthersFirst } from '../pacing/headBoard.ts';
 import type { Clock } from '../platform/clock.ts';
 import { errorText } from '../platform/errorText.ts';
 import { Pause } from '../runs/job.ts';
-import { createFairShare, type LeftOut, nobody } from './fairShare.ts';
 
 /** Invoices of one shard to be claimed together, or why a shard could not be read. */
 export type ClaimWork =
@@ -27,18 +21,16 @@ export interface DueParts {
   invoices: Pick<InvoiceStore, 'due'>;
   clock: Clock;
   room: ClaimRoom;
-  heads: HeadBoard;
 }
 
 export interface DuePolicy {
-  group: string;
   shards: readonly string[];
   pageSize: number;
   /** What of a page goes into one batch with its first invoice: at most `size`. */
   cut: (page: readonly Invoice[], size: number) => readonly Invoice[];
 }
 
-/** How long to wait for room, or for other groups, in milliseconds. */
+/** Wait for room (ms). */
 const pauseMs = 1_000;
 
 /** A page that was read longer ago than this, in milliseconds, is read again: others may be due, or longer, by now. */
@@ -52,41 +44,33 @@ const leftOutMs = 30_000;
  * read or claimed in is left out for a while, and the others go on. A run does not wait for it: the next one has it, too.
  */
 export async function* planDue(parts: DueParts, policy: DuePolicy): AsyncGenerator<ClaimWork | Pause> {
-  const { clock, room, heads } = parts;
-  const share = createFairShare();
+  const { clock, room } = parts;
   /** Shards that failed, and until when they are left out (monotonic). */
   const failed = new Map<string, number>();
-  let batches = 0;
+  let readers: Reader[] = [];
   let waited: boolean;
   do {
     waited = false;
-    let readers = readersOf(nobody);
-    let fair: Reader[][] = [];
+    readers = readersOf(readers);
     for (;;) {
-      for (const reader of [readers, ...fair].flat()) {
-        if (!takesPart(reader)) continue;
+      for (const reader of readers.filter(takesPart)) {
         const error = await reader.refill();
         if (error === undefined) continue;
         leaveOut(reader.shard);
         yield { kind: 'unreadable', error: `shard ${reader.shard}: ${error}` };
       }
-      const oldest = first(readers.filter(takesPart), ({ head }) => head?.actionableAt ?? '');
-      if (oldest?.head?.actionableAt === undefined) break;
+      const oldest = longestWaiting(readers.filter(takesPart));
+      if (oldest === undefined) break;
       const size = await room.batch();
-      if (size === 0 || (room.crowded() && (await othersAreFirst(oldest.head.actionableAt)))) {
+      if (size === 0) {
         waited = true;
         yield new Pause(pauseMs);
-        readers = readersOf(nobody, readers);
-        fair = fairReaders(readers, fair);
+        readers = readersOf(readers);
         continue;
       }
-      const turns = fair.map(leastClaimed).filter((one) => one !== undefined);
-      const reader = (batches++ % 2 === 1 ? turns[(batches >> 1) % turns.length] : undefined) ?? oldest;
-      const { shard } = reader;
-      const taken = reader.take(size);
-      for (const other of [readers, ...fair].flat()) other.drop(taken);
+      const { shard } = oldest;
+      const taken = oldest.take(size);
       room.taken(taken.length);
-      share.add(shard, taken);
       yield { kind: 'claim', shard, invoices: taken, leaveOut: () => leaveOut(shard) };
     }
   } while (waited);
@@ -99,65 +83,40 @@ export async function* planDue(parts: DueParts, policy: DuePolicy): AsyncGenerat
     failed.set(shard, clock.monotonic() + leftOutMs);
   }
 
-  function readersOf(except: LeftOut, before: readonly Reader[] = []): Reader[] {
+  function readersOf(before: readonly Reader[]): Reader[] {
     const byShard = new Map(before.map((reader) => [reader.shard, reader]));
     return policy.shards
       .filter((shard) => takesPart({ shard }))
       .map((shard) => {
         const reader = byShard.get(shard);
         const isFresh = reader !== undefined && clock.monotonic() - reader.readAt < freshMs;
-        return isFresh ? reader : createReader(parts, policy, shard, except);
+        return isFresh ? reader : createReader(parts, policy, shard);
       });
-  }
-
-  /** The readers that take turns with the oldest while there is a flood. */
-  function fairReaders(all: Reader[], before: readonly Reader[][]): Reader[][] {
-    const without = share.leaveOut().map((except) => {
-      const same = before.find(([one]) => JSON.stringify(one?.except) === JSON.stringify(except));
-      return readersOf(except, same);
-    });
-    return [...without, ...(share.oneShard() ? [all] : [])];
-  }
-
-  function leastClaimed(readers: readonly Reader[]): Reader | undefined {
-    return first(readers.filter(takesPart), ({ shard }) => share.ofShard(shard));
-  }
-
-  async function othersAreFirst(since: string): Promise<boolean> {
-    const own = { since, at: clock.now() };
-    // If nobody can be asked, nobody is waited for.
-    const all = await heads.tell(policy.group, own).catch(() => []);
-    return letsOthersFirst(own, all);
   }
 }
 
 /** What is due in one shard, longest waiting first. */
 interface Reader {
   readonly shard: string;
-  readonly except: LeftOut;
   readonly readAt: number;
   readonly head: Invoice | undefined;
   /** Reads the next page if there is nothing left of the last. Returns why it could not. */
   refill(): Promise<string | undefined>;
   take(size: number): readonly Invoice[];
-  /** Leaves these out: they were taken elsewhere. */
-  drop(taken: readonly Invoice[]): void;
 }
 
 function createReader(
   { invoices, clock }: Pick<DueParts, 'invoices' | 'clock'>,
   { pageSize, cut }: Pick<DuePolicy, 'pageSize' | 'cut'>,
   shard: string,
-  except: LeftOut,
 ): Reader {
   const readAt = clock.monotonic();
   const now = new Date(clock.now()).toISOString();
-  const pages = invoices.due({ shard, now, pageSize, except })[Symbol.asyncIterator]();
+  const pages = invoices.due({ shard, now, pageSize })[Symbol.asyncIterator]();
   let page: readonly Invoice[] = [];
   let ended = false;
   return {
     shard,
-    except,
     readAt,
     get head() {
       return page[0];
@@ -174,26 +133,21 @@ function createReader(
         return errorText(error);
       }
     },
-    take: (size) => without(cut(page, size)),
-    drop: (taken) => void without(taken),
+    take(size) {
+      const taken = cut(page, size);
+      const ids = new Set(taken.map(({ id }) => id));
+      page = page.filter(({ id }) => !ids.has(id));
+      return taken;
+    },
   };
-
-  function without(taken: readonly Invoice[]): readonly Invoice[] {
-    const ids = new Set(taken.map(({ id }) => id));
-    page = page.filter(({ id }) => !ids.has(id));
-    return taken;
-  }
 }
 
-/** The reader with something to take whose key is the smallest. */
-function first<Key extends string | number>(
-  readers: readonly Reader[],
-  key: (reader: Reader) => Key,
-): Reader | undefined {
-  let found: Reader | undefined;
+/** Times in ISO 8601 sort as text. */
+function longestWaiting(readers: readonly Reader[]): Reader | undefined {
+  let found: { reader: Reader; since: string } | undefined;
   for (const reader of readers) {
-    if (reader.head === undefined) continue;
-    if (found === undefined || key(reader) < key(found)) found = reader;
+    const since = reader.head?.actionableAt;
+    if (since !== undefined && (found === undefined || since < found.since)) found = { reader, since };
   }
-  return found;
+  return found?.reader;
 }

@@ -4,7 +4,6 @@ import type { InvoiceStore } from '../invoice/store/invoiceStore.ts';
 import type { Tally } from '../locking/fence.ts';
 import { FencedOut, jobLockKey, LeaseLost } from '../locking/index.ts';
 import { createClaimRoom, type RoomPolicy, unlimitedRoom } from '../pacing/claimRoom.ts';
-import type { HeadBoard } from '../pacing/headBoard.ts';
 import type { PaceStore } from '../pacing/paceStore.ts';
 import type { PauseWatch } from '../pacing/pause.ts';
 import { metric } from '../platform/appMetrics.ts';
@@ -31,7 +30,6 @@ export interface ProcessInvoicesParts {
   invoices: Pick<InvoiceStore, 'due' | 'claim' | 'openClaims' | 'tallies'>;
   /** The schedule of the payments, by which the claims keep to what can be paid soon. */
   pace: PaceStore;
-  heads: HeadBoard;
   /** While payments are paused nothing is claimed. */
   pause: Pick<PauseWatch, 'why' | 'gate'>;
   followUps: FollowUps;
@@ -47,7 +45,7 @@ class MaybePaused extends Error {
 
 /** The job that claims every due invoice and orders its payment through the outbox. The consumer pays it (paying/). */
 export function processInvoicesJob(parts: ProcessInvoicesParts, policy: ClaimingPolicy): Job {
-  const { invoices, pace, pause, heads, instance, checkShards } = parts;
+  const { invoices, pace, pause, instance, checkShards } = parts;
   const { clock, telemetry } = instance;
   const { shards, groups, batchSize } = policy;
   const tallies = new Map<string, Tally>(); // What the latest run has done, by shard.
@@ -63,9 +61,8 @@ export function processInvoicesJob(parts: ProcessInvoicesParts, policy: Claiming
         policy,
       );
       const due = planDue(
-        { invoices, clock, heads, room: dryRun ? unlimitedRoom(batchSize) : room },
+        { invoices, clock, room: dryRun ? unlimitedRoom(batchSize) : room },
         {
-          group,
           shards: shardsOfGroup(Number(group), { shards, groups }),
           pageSize: batchSize * batchesPerPage,
           cut: (page, size) => nextBatch(page, size, batchSize),

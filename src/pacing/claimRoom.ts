@@ -49,8 +49,6 @@ export interface ClaimRoom {
   batch(): Promise<number>;
   /** So many were claimed. */
   taken(count: number): void;
-  /** Whether much is open already, so that it matters who goes first. */
-  crowded(): boolean;
 }
 
 /**
@@ -86,7 +84,6 @@ export function createClaimRoom(
       known.left -= count;
       known.open += count;
     },
-    crowded: () => known.open > known.most / 2,
   };
 
   /** Smaller batches where little may be open, so that every group has some. */
@@ -109,5 +106,5 @@ export function createClaimRoom(
 
 /** For a dry run, which claims nothing. */
 export function unlimitedRoom(batchSize: number): ClaimRoom {
-  return { batch: async () => batchSize, taken() {}, crowded: () => false };
+  return { batch: async () => batchSize, taken() {} };
 }

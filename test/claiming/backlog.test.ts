@@ -42,8 +42,8 @@ test('a backlog of a quarter of an hour is claimed once, and never more than is 
     const policy = { groups: groups.length, batchSize: 50, ...timed, ceiling: perSecond };
     const room = createClaimRoom({ openClaims, pace, clock }, 'charges', policy);
     const plan = planDue(
-      { invoices, clock, room, heads: { tell: async () => [] } },
-      { group, shards: [group], pageSize: 200, cut: (page, size) => page.slice(0, size) },
+      { invoices, clock, room },
+      { shards: [group], pageSize: 200, cut: (page, size) => page.slice(0, size) },
     );
     for await (const piece of plan) {
       if (piece instanceof Pause) await clock.sleep(piece.ms);

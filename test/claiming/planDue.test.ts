@@ -2,7 +2,6 @@ import { expect, test } from 'vitest';
 import { planDue } from '../../src/claiming/planDue.ts';
 import type { Invoice } from '../../src/invoice/invoice.ts';
 import { type ClaimRoom, unlimitedRoom } from '../../src/pacing/claimRoom.ts';
-import type { HeadBoard } from '../../src/pacing/headBoard.ts';
 import { Pause } from '../../src/runs/job.ts';
 import { anInvoice } from '../support/anInvoice.ts';
 import { virtualClock } from '../support/virtualClock.ts';
@@ -16,47 +15,29 @@ function world(invoices: readonly Invoice[]) {
   const failing = new Set<string>();
   const queries: string[] = [];
   const store = {
-    async *due({
-      shard,
-      pageSize,
-      except = { customers: [], currencies: [] },
-    }: {
-      shard: string;
-      pageSize: number;
-      except?: { customers: readonly string[]; currencies: readonly string[] };
-    }) {
+    async *due({ shard, pageSize }: { shard: string; pageSize: number }) {
       if (failing.has(shard)) throw new Error('the store is away');
       queries.push(shard);
       const due = [...left]
         .filter((one) => one.shard === shard)
-        .filter(
-          ({ customerId, currency }) =>
-            !except.customers.includes(customerId) && !except.currencies.includes(currency),
-        )
         .toSorted((a, b) => ((a.actionableAt ?? '') < (b.actionableAt ?? '') ? -1 : 1));
       for (let from = 0; from < due.length; from += pageSize) yield due.slice(from, from + pageSize);
     },
   };
-  const plan = (room: ClaimRoom, heads: HeadBoard = { tell: async () => [] }) =>
+  const plan = (room: ClaimRoom) =>
     planDue(
-      { invoices: store, clock, room, heads },
-      { group: '0', shards, pageSize: 40, cut: (page, size) => page.slice(0, size) },
+      { invoices: store, clock, room },
+      { shards, pageSize: 40, cut: (page, size) => page.slice(0, size) },
     );
   /** What is claimed, in order; `room` says how much may be. */
   async function claimAll(
-    options: {
-      room?: ClaimRoom;
-      heads?: HeadBoard;
-      most?: number;
-      size?: number;
-      onPause?: () => Promise<void>;
-    } = {},
+    options: { room?: ClaimRoom; most?: number; size?: number; onPause?: () => Promise<void> } = {},
   ) {
-    const { room = unlimitedRoom(options.size ?? 10), heads, most = Number.POSITIVE_INFINITY } = options;
+    const { room = unlimitedRoom(options.size ?? 10), most = Number.POSITIVE_INFINITY } = options;
     const claimed: Invoice[] = [];
     const errors: string[] = [];
     let pauses = 0;
-    for await (const piece of plan(room, heads)) {
+    for await (const piece of plan(room)) {
       if (piece instanceof Pause) {
         pauses++;
         await clock.advance(piece.ms);
@@ -98,7 +79,6 @@ function roomFor(perSecond: number, start = 0) {
     taken(count) {
       left -= count;
     },
-    crowded: () => true,
   };
   return { room, onPause };
 }
@@ -140,59 +120,6 @@ test('what becomes due meanwhile is claimed in the same run', async () => {
     },
   });
   expect(claimed).toHaveLength(51);
-});
-
-test('a flood of one customer leaves every second batch to the others', async () => {
-  const flood = due(2_000, () => ({ customerId: 'flood' }));
-  const others = due(100, (n) => ({ customerId: `other-${n}`, actionableAt: at(5_000 + n) }));
-  const { claimAll } = world([...flood, ...others]);
-  const { claimed } = await claimAll({ ...roomFor(20, 200), most: 600 });
-  expect(claimed.filter(({ customerId }) => customerId !== 'flood').length).toBe(100);
-});
-
-test('a flood in one currency leaves every second batch to the others', async () => {
-  const flood = due(2_000, (n) => ({ customerId: `c-${n}`, currency: 'USD' }));
-  const others = due(100, (n) => ({
-    customerId: `other-${n}`,
-    currency: 'EUR',
-    actionableAt: at(5_000 + n),
-  }));
-  const { claimAll } = world([...flood, ...others]);
-  const { claimed } = await claimAll({ ...roomFor(20, 200), most: 600 });
-  expect(claimed.filter(({ currency }) => currency === 'EUR').length).toBe(100);
-});
-
-test('a flood in one shard does not hold up the other shards', async () => {
-  const flood = due(2_000, (n) => ({
-    customerId: `c-${n}`,
-    currency: n % 3 === 0 ? 'USD' : n % 3 === 1 ? 'EUR' : 'GBP',
-    shard: '00',
-  }));
-  const others = due(90, (n) => ({
-    customerId: `other-${n}`,
-    shard: shards[1 + (n % 3)] ?? '',
-    actionableAt: at(5_000 + n),
-  }));
-  const { claimAll } = world([...flood, ...others]);
-  const { claimed } = await claimAll({ ...roomFor(20, 200), most: 600 });
-  expect(claimed.filter(({ shard }) => shard !== '00').length).toBe(90);
-});
-
-test('a group lets others go first while theirs have been waiting for longer', async () => {
-  const { claimAll, clock } = world(due(20, () => ({})));
-  let asked = 0;
-  const heads: HeadBoard = {
-    tell: async (_, own) => (asked++ < 5 ? [own, { since: at(-600), at: clock.now() }] : [own]),
-  };
-  const { claimed, pauses } = await claimAll({ ...roomFor(10, 1_000), heads });
-  expect(claimed).toHaveLength(20);
-  expect(pauses).toBe(5);
-});
-
-test('a group that cannot be asked is not waited for', async () => {
-  const { claimAll } = world(due(20, () => ({})));
-  const heads: HeadBoard = { tell: () => Promise.reject(new Error('the store is away')) };
-  expect((await claimAll({ ...roomFor(10, 1_000), heads })).pauses).toBe(0);
 });
 
 test('a shard that cannot be read is named once, and the others go on', async () => {

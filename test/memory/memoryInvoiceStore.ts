@@ -37,16 +37,9 @@ export function memoryInvoiceStore(
     add: addInvoices(parts),
 
     // Each page is a query of its own, as in Cosmos: it sees what was written while the page before was worked on.
-    async *due({ shard, now, pageSize, except = { customers: [], currencies: [] } }) {
+    async *due({ shard, now, pageSize }) {
       for (let last: StoredDocument | undefined; ; ) {
-        const due = await documents.query(
-          (document) =>
-            isDue(document, now) &&
-            !except.customers.includes(textIn(document, 'customerId')) &&
-            !except.currencies.includes(textIn(document, 'currency')),
-          shard,
-          ofInvoices,
-        );
+        const due = await documents.query((document) => isDue(document, now), shard, ofInvoices);
         const behind = due
           .toSorted(byDueTime)
           .filter((one) => last === undefined || byDueTime(one, last) > 0);

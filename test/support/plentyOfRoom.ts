@@ -4,10 +4,9 @@ import { memoryPaceStore } from '../memory/memoryPaceStore.ts';
 /** Payments go on. */
 export const notPaused: Pick<PauseWatch, 'why' | 'gate'> = { why: async () => undefined, gate: () => 'open' };
 
-/** For a job that claims whatever is due: the payments are fast and not paused, and no other group goes first. */
+/** For a job that claims whatever is due: the payments are fast and not paused. */
 export const plentyOfRoom = {
   pace: memoryPaceStore(),
-  heads: { tell: async () => [] },
   pause: notPaused,
 };
 

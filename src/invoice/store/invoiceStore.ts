@@ -26,14 +26,9 @@ export type { Writes } from './writes.ts';
 export interface InvoiceStore {
   /**
    * The invoices of one shard with something to do at `now` (ISO 8601, UTC), longest waiting first, page by page: pending
-   * and due, or claimed and stale. `except`: without those of these customers and currencies.
+   * and due, or claimed and stale.
    */
-  due(query: {
-    shard: string;
-    now: string;
-    pageSize: number;
-    except?: { customers: readonly string[]; currencies: readonly string[] };
-  }): AsyncIterable<readonly Invoice[]>;
+  due(query: { shard: string; now: string; pageSize: number }): AsyncIterable<readonly Invoice[]>;
   /** Claims invoices as a batch. @throws {FencedOut} */
   claim<P extends Writes>(request: ClaimRequest<P>): Promise<Claimed<P>>;
   /** Marks invoices of a batch as being called. @throws {NoClearAnswer} */

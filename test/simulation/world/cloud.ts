@@ -77,7 +77,6 @@ export function cloudOf(
       lockStore: locks.store,
       pace: cosmos(world.pace, ['read', 'create', 'change']),
       pauses: cosmos(world.pauses, ['read', 'begin', 'end']),
-      heads: cosmos(world.heads, ['tell']),
       eventCursor: cosmos(world.cursor, ['read', 'advance']),
       runs: cosmos(world.runs, ['create', 'read', 'list', 'updateGroup', 'end']),
       effects: {

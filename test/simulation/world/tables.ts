@@ -1,7 +1,6 @@
-/** What the containers beside the invoices hold: runs, failures and poison records, the audit, heads, the event cursor. */
+/** What the containers beside the invoices hold: runs, failures and poison records, the audit, the event cursor. */
 import type { EventCursor } from '../../../src/events/eventCursor.ts';
 import type { AuditEntry, AuditTrail } from '../../../src/ops/audit.ts';
-import type { Head, HeadBoard } from '../../../src/pacing/headBoard.ts';
 import type { RunRecord } from '../../../src/runs/runRecord.ts';
 import type { RunStore } from '../../../src/runs/runStore.ts';
 import type { PoisonItem, PoisonStore } from '../../../src/workItems/poison.ts';
@@ -111,16 +110,6 @@ export function memoryAudit(now: () => number): AuditTrail & { all(): readonly A
     list: async ({ day, pageSize }) => ({
       items: entries.filter(({ at }) => at.startsWith(day)).slice(-pageSize),
     }),
-  };
-}
-
-export function memoryHeads(): HeadBoard {
-  const heads = new Map<string, Head>();
-  return {
-    async tell(group, head) {
-      heads.set(group, head);
-      return [...heads.values()];
-    },
   };
 }
 

@@ -14,7 +14,7 @@ import type { InvoiceDocument } from '../invariants/steps.ts';
 import type { Provider } from './provider.ts';
 import type { ServiceBusQueue } from './serviceBus.ts';
 import type { StorageQueue } from './storageQueue.ts';
-import { memoryAudit, memoryCursor, memoryHeads, memoryPoison, memoryRuns } from './tables.ts';
+import { memoryAudit, memoryCursor, memoryPoison, memoryRuns } from './tables.ts';
 
 /** A notification that the webhook's receiver has taken. */
 export interface Notification {
@@ -101,7 +101,6 @@ export function createWorld(
     } satisfies PauseStore,
     /** The latest pause that nobody has ended, and when it was stored. */
     pause: () => ordered,
-    heads: memoryHeads(),
     cursor: memoryCursor(),
     runs: memoryRuns(),
     effects: {

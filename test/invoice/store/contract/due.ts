@@ -23,24 +23,6 @@ export function dueContract({ world }: InvoiceContract): void {
       expect(idsOf(await due())).toEqual(['first', 'second', 'stale', 'now']);
     });
 
-    test('without those of some customers and currencies', async () => {
-      const { put, invoices, clock } = await world();
-      await put(
-        { id: 'a', customerId: 'cus-1', currency: 'USD' },
-        { id: 'b', customerId: 'cus-2', currency: 'USD' },
-        { id: 'c', customerId: 'cus-3', currency: 'EUR' },
-        { id: 'd', customerId: "cus-'4", currency: 'JPY' },
-      );
-      const left = async (customers: string[], currencies: string[]) => {
-        const query = { shard, now: iso(clock.now()), pageSize: 10, except: { customers, currencies } };
-        return idsOf((await Array.fromAsync(invoices.due(query))).flat()).toSorted();
-      };
-      expect(await left([], [])).toEqual(['a', 'b', 'c', 'd']);
-      expect(await left(['cus-1', "cus-'4"], [])).toEqual(['b', 'c']);
-      expect(await left([], ['EUR', 'JPY'])).toEqual(['a', 'b']);
-      expect(await left(['cus-1'], ['EUR'])).toEqual(['b', 'd']);
-    });
-
     test('how many wait and since when, and how many are claimed and not stale', async () => {
       const { put, invoices, clock } = await world();
       const now = clock.now();
