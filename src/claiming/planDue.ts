@@ -47,11 +47,10 @@ export async function* planDue(parts: DueParts, policy: DuePolicy): AsyncGenerat
   const { clock, room } = parts;
   /** Shards that failed, and until when they are left out (monotonic). */
   const failed = new Map<string, number>();
-  let readers: Reader[] = [];
   let waited: boolean;
   do {
     waited = false;
-    readers = readersOf(readers);
+    let readers = readersOf([]);
     for (;;) {
       for (const reader of readers.filter(takesPart)) {
         const error = await reader.refill();
