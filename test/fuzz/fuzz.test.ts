@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { httpRoutes } from './routes.ts';
+import { httpRoutes } from '../support/httpRoutes.ts';
 import { fuzzOneHost } from './startFuzzed.ts';
 
 test('every route is known', () => {

@@ -1,9 +1,9 @@
 import { Agent, request as httpRequest } from 'node:http';
 import pLimit from 'p-limit';
 import { z } from 'zod';
+import { httpRoutes } from '../support/httpRoutes.ts';
 import { seededRandom } from '../support/seededRandom.ts';
 import { type OddRequest, oddRequests, type Row } from './oddRequests.ts';
-import { httpRoutes } from './routes.ts';
 
 export interface FuzzResult {
   /** How many answers had each status. */

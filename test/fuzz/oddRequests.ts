@@ -1,5 +1,5 @@
+import type { Route } from '../support/httpRoutes.ts';
 import type { seededRandom } from '../support/seededRandom.ts';
-import type { Route } from './routes.ts';
 
 type Random = ReturnType<typeof seededRandom>;
 

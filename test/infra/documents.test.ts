@@ -2,7 +2,8 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
-import { root, sources } from './sources.ts';
+import { httpRoutes } from '../support/httpRoutes.ts';
+import { root } from './sources.ts';
 
 const read = (path: string) => readFileSync(join(root, path), 'utf8');
 const documents = [
@@ -20,15 +21,7 @@ const documents = [
 ].map((path) => ({ path, text: read(path) }));
 
 /** `GET ops/runs/{}` for every route. Parameter names do not matter. */
-const routes = new Set(
-  [...sources]
-    .filter(([path]) => path.startsWith('functions/'))
-    .flatMap(([, text]) => {
-      const [, route] = /route: '([^']+)'/.exec(text) ?? [];
-      const [, methods = ''] = /methods: \[([^\]]+)\]/.exec(text) ?? [];
-      return [...methods.matchAll(/'(\w+)'/g)].map(([, method]) => `${method} ${withoutNames(route ?? '')}`);
-    }),
-);
+const routes = new Set(httpRoutes().map(({ method, path }) => `${method} ${withoutNames(path)}`));
 
 describe.each(documents)('$path', ({ text }) => {
   test('routes it mentions exist', () => {
