@@ -94,6 +94,10 @@ param paymentRate int = 25
 @description('Days after the last change of a settled invoice, after which it moves from the database to blob storage.')
 param keepDays int = 400
 
+@maxLength(32)
+@description('Name of this deployment in its payments, where several share a payment account: 2 to 32 lower-case letters, digits or hyphens. Empty: one that is made once. Never change it later.')
+param deploymentId string = ''
+
 @description('The store of the locks: blob, cosmos, service-bus, or the address of another store. One with a password belongs in a vault: pass its Key Vault reference.')
 param locks string = 'blob'
 
@@ -275,6 +279,7 @@ module functionApp 'modules/functionApp.bicep' = {
     shardGroups: shardGroups
     paymentRate: paymentRate
     keepDays: keepDays
+    deploymentId: deploymentId
     locks: locks
     invoiceSchedule: invoiceSchedule
     outboxSchedule: outboxSchedule

@@ -15,6 +15,7 @@ var given = {
   shardGroups: readEnvironmentVariable('PAYONCE_SHARD_GROUPS', '')
   paymentRate: readEnvironmentVariable('PAYONCE_PAYMENT_RATE', '')
   keepDays: readEnvironmentVariable('PAYONCE_KEEP_DAYS', '')
+  deploymentId: readEnvironmentVariable('PAYONCE_DEPLOYMENT_ID', '')
   locks: readEnvironmentVariable('PAYONCE_LOCKS', '')
   invoiceSchedule: readEnvironmentVariable('PAYONCE_INVOICE_SCHEDULE', '')
   invoiceIntervalSeconds: readEnvironmentVariable('PAYONCE_INVOICE_INTERVAL_SECONDS', '')
@@ -58,6 +59,7 @@ param opsAllowedApplications = empty(given.opsAllowedApplications)
 param shardGroups = empty(given.shardGroups) ? 4 : int(given.shardGroups)
 param paymentRate = empty(given.paymentRate) ? 25 : int(given.paymentRate)
 param keepDays = empty(given.keepDays) ? 400 : int(given.keepDays)
+param deploymentId = given.deploymentId
 param locks = !empty(given.locks) ? given.locks : 'blob'
 // The same fact twice, because a template cannot parse NCRONTAB. Alerts use the interval. Change both.
 param invoiceSchedule = !empty(given.invoiceSchedule) ? given.invoiceSchedule : '0 */5 * * * *'

@@ -9,7 +9,9 @@
 import { parseArgs } from 'node:util';
 import { CosmosClient } from '@azure/cosmos';
 import { z } from 'zod';
+import { cosmosDocuments } from '../src/documents/cosmosDocuments.ts';
 import { cosmosInvoiceStore } from '../src/invoice/store/cosmosInvoiceStore.ts';
+import { accountRecord } from '../src/paying/accountRecord.ts';
 import { stripeClient } from '../src/paying/stripe/stripeClient.ts';
 import { systemClock } from '../src/platform/clock.ts';
 import { containers, databaseName } from '../src/platform/cosmosContainers.ts';
@@ -42,26 +44,29 @@ const counts: Record<Finding, number> = {
   reversed: 0,
   missing: 0,
   differs: 0,
+  foreign: 0,
   twice: 0,
   again: 0,
 };
+const { deployment } = (await accountRecord(cosmosDocuments(container), systemClock).find()) ?? {};
 for await (const { finding, invoiceId, paymentId } of settleRestored({
   stripe: stripeClient({ secretKey, apiBase, timeoutMs: 30_000 }),
   invoices: cosmosInvoiceStore(container, { clock: systemClock, shards }),
   since: Date.parse(since),
   now: Date.now(),
   apply: values.apply,
+  ...(deployment === undefined ? {} : { deployment }),
 })) {
   counts[finding]++;
   if (finding !== 'known') console.log(`${finding}\t${invoiceId}\t${paymentId}`);
 }
 client.dispose();
-const { known, marked, following, reversed, missing, differs, twice, again } = counts;
+const { known, marked, following, reversed, missing, differs, foreign, twice, again } = counts;
 const done = values.apply ? '' : 'to be ';
 console.log(`${known} known, ${marked} ${done}marked paid, ${following} in progress ${done}followed`);
 console.log(
   `${missing} without an invoice, ${differs} with a different amount, ${reversed} paid and reversed, ` +
-    `${twice} charged twice, ${again} to run again`,
+    `${twice} charged twice, ${foreign} of other customers or deployments, ${again} to run again`,
 );
 const forPeople = missing + differs + reversed + twice + again;
 process.exitCode = forPeople + (values.apply ? 0 : marked + following) === 0 ? 0 : 1;

@@ -5,9 +5,10 @@ import { followUpsOf } from '../src/followUps/followUps.ts';
 import { receiptFollowUp } from '../src/followUps/receipts.ts';
 import type { Invoice } from '../src/invoice/invoice.ts';
 import type { InvoiceStore } from '../src/invoice/store/invoiceStore.ts';
-import { stripeAmount } from '../src/invoice/stripeAmount.ts';
+import { ownershipOf, viewOf } from '../src/paying/foundPayment.ts';
+import { noReversals } from '../src/paying/mergeReversals.ts';
 import { type PaymentFound, recordFoundPayment } from '../src/paying/recordFoundPayment.ts';
-import { progressOf } from '../src/paying/stripe/stripeIntent.ts';
+import { paymentFrom, progressOf } from '../src/paying/stripe/stripeIntent.ts';
 import { readReversed } from '../src/paying/stripe/stripeLookups.ts';
 
 /** The actor in an invoice's timeline. */
@@ -25,12 +26,14 @@ export type Finding =
   | 'marked'
   /** The payment is in progress and is now followed; without `apply` it only would be. */
   | 'following'
-  /** Its money has gone back, or may: a person decides what becomes of the invoice. */
+  /** All of its money has gone back: a person decides what becomes of the invoice. */
   | 'reversed'
   /** The database has no such invoice: it arrived after the backup time, or SHARDS is wrong. */
   | 'missing'
   /** The payment has a different amount or currency than the invoice. */
   | 'differs'
+  /** The payment is of another customer or deployment: it does not count. */
+  | 'foreign'
   /** The invoice has another payment: it was charged twice. */
   | 'twice'
   /** The invoice changed concurrently, or the store's answer was unclear: run again. */
@@ -56,6 +59,7 @@ export async function* settleRestored({
   since,
   apply,
   now,
+  deployment,
 }: {
   stripe: Stripe;
   invoices: Pick<InvoiceStore, 'find' | 'update'>;
@@ -64,6 +68,8 @@ export async function* settleRestored({
   now: number;
   /** False: dry run. */
   apply: boolean;
+  /** The name that this deployment gives its payments. */
+  deployment?: string;
 }): AsyncGenerator<Found> {
   const limit = pLimit(atOnce);
   const settled = new Map<string, string>();
@@ -87,22 +93,25 @@ export async function* settleRestored({
   yield* await Promise.all(page);
 
   async function settle(payment: Stripe.PaymentIntent, invoiceId: string): Promise<Finding> {
+    const invoice = await invoices.find(invoiceId);
+    if (invoice === undefined) return 'missing';
+    const gone = payment.status === 'succeeded' ? await readReversed(stripe, payment) : undefined;
+    const reversals = gone?.reversals ?? noReversals;
+    const seen = paymentFrom(payment, reversals, deployment);
+    const ownership = ownershipOf(seen, invoice);
+    if (ownership === 'foreign') return 'foreign';
     const before = settled.get(invoiceId);
     settled.set(invoiceId, payment.id);
     if (before !== undefined) return 'twice';
-    const invoice = await invoices.find(invoiceId);
-    if (invoice === undefined) return 'missing';
     if (invoice.status === 'paid') return invoice.payment.id === payment.id ? 'known' : 'twice';
     if (invoice.status === 'processing' && invoice.payment.inProgress?.id === payment.id) return 'known';
-    if (!isOf(payment, invoice)) return 'differs';
-    const alive = payment.status !== 'succeeded';
-    if (!alive && (await readReversed(stripe, payment)) !== undefined) return 'reversed';
-    const finding = alive ? 'following' : 'marked';
+    if (ownership === 'unclear') return 'differs';
+    const view = viewOf(seen, invoice.amountMinor);
+    if (view.kind === 'reversed') return 'reversed';
+    const finding = view.kind === 'processing' ? 'following' : 'marked';
     if (!apply) return finding;
     const paidAt = new Date(payment.created * 1000).toISOString();
-    const found: PaymentFound = alive
-      ? { kind: 'processing', paymentId: payment.id, state: payment.status }
-      : { kind: 'found', paymentId: payment.id, paidAt };
+    const found: PaymentFound = view.kind === 'processing' ? view : { ...view, paidAt };
     const mayRecord = ({ status }: Invoice) => status !== 'paid' && status !== 'processing';
     try {
       const occasion = `restored-${payment.id}`;
@@ -114,11 +123,4 @@ export async function* settleRestored({
       throw error;
     }
   }
-}
-
-function isOf(payment: Stripe.PaymentIntent, { amountMinor, currency }: Invoice): boolean {
-  const wanted = stripeAmount(amountMinor, currency);
-  return (
-    'amount' in wanted && payment.amount === wanted.amount && payment.currency === currency.toLowerCase()
-  );
 }

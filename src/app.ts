@@ -73,11 +73,11 @@ export function createApp(settings: Settings, parts: AppParts = {}) {
   const stripe = { ...settings.stripe, timeoutMs };
   const given = parts.provider ?? stripeProvider(stripe);
   const pause = watchPause(cloud.pauses, clock);
-  const account = checkedAccount(given, cloud.account, instance, pause);
+  const account = checkedAccount(given, cloud.account, instance, pause, settings.deploymentId);
   const checkKey = keyCheck(given, instance, pause);
   const pace = paymentPace({ store: cloud.pace, instance, stopping: locks.stopping, pause }, allowance);
   const called = withCircuitBreaker(given, instance);
-  const provider = pacedProvider(called, pace, instance, account.heldBack);
+  const provider = pacedProvider(called, pace, instance, account.admission);
   const webhook = settings.notify === undefined ? [] : [webhookFollowUp];
   const followUps = followUpsOf([receiptFollowUp, reconciliationFollowUp, ...webhook]);
 

@@ -30,6 +30,7 @@ param shards int
 param shardGroups int
 param paymentRate int
 param keepDays int
+param deploymentId string
 param locks string
 param invoiceSchedule string
 param outboxSchedule string
@@ -70,6 +71,7 @@ var appSettings = {
   PAYMENT_TIMEOUT_SECONDS: '30'
   PAYMENT_RATE: string(paymentRate)
   KEEP_DAYS: string(keepDays)
+  DEPLOYMENT_ID: deploymentId
 }
 
 // Stops claiming and charging, by timer and in manual runs, which would claim too. Everything else keeps

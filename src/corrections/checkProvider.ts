@@ -1,17 +1,24 @@
 import type { Invoice } from '../invoice/invoice.ts';
 import { paymentIdsOf } from '../invoice/namedPayments.ts';
-import { atRisk, goneBack } from '../invoice/reversals.ts';
 import { soughtOf } from '../paying/chargeUnderKey.ts';
-import { isReversedInFull } from '../paying/mergeReversals.ts';
+import { movesMoney, ownershipOf, unclearReason, viewOf } from '../paying/foundPayment.ts';
 import { noTurn } from '../paying/pacedProvider.ts';
-import type { FoundPayment, NotCalled, PaymentCalls, RetrievedPayment } from '../paying/paymentProvider.ts';
+import type {
+  FoundPayment,
+  NotCalled,
+  PaymentCalls,
+  ProviderReversals,
+  RetrievedPayment,
+} from '../paying/paymentProvider.ts';
 
 /** What the provider has for an invoice. */
 export type ProviderView =
-  | { kind: 'found'; paymentId: string }
+  | { kind: 'found'; paymentId: string; reversals?: ProviderReversals }
   | { kind: 'processing'; paymentId: string; state: string }
   /** There is something that a person has to look at. */
   | { kind: 'unclear'; message: string }
+  /** A payment names the invoice with another amount or currency: a person says if that settles it. */
+  | { kind: 'differs'; paymentId: string; message: string }
   /** All that was charged has gone back. */
   | { kind: 'reversedInFull'; paymentId: string }
   | { kind: 'nothing' }
@@ -24,6 +31,7 @@ const precedence: readonly ProviderView['kind'][] = [
   'processing',
   'silent',
   'unclear',
+  'differs',
   'reversedInFull',
   'nothing',
 ];
@@ -36,12 +44,12 @@ export async function checkProvider(
   calls: Pick<PaymentCalls, 'find' | 'retrieve'>,
   invoice: Invoice,
 ): Promise<ProviderView> {
-  const { id: invoiceId, amountMinor, createdAt, payment } = invoice;
+  const { id: invoiceId, createdAt, payment } = invoice;
   // No call was made before it was imported.
   const since = payment.keyCreatedAt ?? createdAt;
   const views = [viewOfFound(await calls.find({ ...soughtOf({ ...invoice, invoiceId }), since }))];
   for (const paymentId of paymentIdsOf(invoice)) {
-    views.push(viewOfRetrieved(paymentId, await calls.retrieve(paymentId), amountMinor));
+    views.push(viewOfRetrieved(paymentId, await calls.retrieve(paymentId), invoice));
   }
   return weightiest(views);
 }
@@ -58,15 +66,12 @@ function viewOfFound(found: FoundPayment | NotCalled): ProviderView {
   switch (found.kind) {
     case 'found':
     case 'processing':
+    case 'differs':
       return found;
     case 'notFound':
       return { kind: 'nothing' };
     case 'reversed':
-      return found.inFull === true
-        ? { kind: 'reversedInFull', paymentId: found.paymentId }
-        : { kind: 'unclear', message: found.message };
-    case 'differs':
-      return { kind: 'unclear', message: found.message };
+      return { kind: 'reversedInFull', paymentId: found.paymentId };
     case 'notCalled':
       return notCalled;
     case 'heldBack':
@@ -78,7 +83,7 @@ function viewOfFound(found: FoundPayment | NotCalled): ProviderView {
 function viewOfRetrieved(
   paymentId: string,
   retrieved: RetrievedPayment | NotCalled,
-  amountMinor: number,
+  invoice: Invoice,
 ): ProviderView {
   switch (retrieved.kind) {
     case 'notFound':
@@ -94,22 +99,14 @@ function viewOfRetrieved(
     case 'payment':
       break;
   }
-  const { progress, reversals } = retrieved;
-  switch (progress.kind) {
-    case 'failed':
-    case 'canceled':
+  if (!movesMoney(retrieved)) return { kind: 'nothing' };
+  switch (ownershipOf(retrieved, invoice)) {
+    case 'foreign':
       return { kind: 'nothing' };
-    case 'alive':
-      return { kind: 'processing', paymentId, state: progress.state };
-    case 'succeeded': {
-      if (isReversedInFull(reversals, amountMinor)) return { kind: 'reversedInFull', paymentId };
-      if (goneBack(reversals.refunds).length + atRisk(reversals.disputes).length === 0)
-        return { kind: 'found', paymentId };
-      return {
-        kind: 'unclear',
-        message: `payment ${paymentId} was charged and part of it has gone back, or may`,
-      };
-    }
+    case 'unclear':
+      return { kind: 'differs', paymentId, message: unclearReason(retrieved, invoice) };
+    case 'ours':
+      return viewOfFound(viewOf(retrieved, invoice.amountMinor));
   }
 }
 

@@ -12,6 +12,8 @@ export type AfterCheck =
   | { kind: 'wait'; until: string }
   /** A person has to look at it first. */
   | { kind: 'unclear'; message: string }
+  /** The only payment is one of another amount. */
+  | { kind: 'differs'; paymentId: string; message: string; check: string }
   | { kind: 'silent'; message: string };
 
 /**
@@ -30,6 +32,7 @@ export function decideAfterCheck(
     case 'silent':
       return view;
     case 'nothing':
+    case 'differs':
     case 'reversedInFull':
       break;
   }
@@ -37,5 +40,7 @@ export function decideAfterCheck(
     return { kind: 'wait', until: new Date(callsOverAt).toISOString() };
   }
   if (view.kind === 'nothing') return { kind: 'uncharged', check: 'the provider has no payment' };
-  return { ...view, check: `payment ${view.paymentId} has gone back in full` };
+  return view.kind === 'differs'
+    ? { ...view, check: `payment ${view.paymentId} of another amount does not count` }
+    : { ...view, check: `payment ${view.paymentId} has gone back in full` };
 }

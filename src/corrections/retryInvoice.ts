@@ -46,6 +46,9 @@ export function retryInvoice(
   async function check(invoice: Invoice, payment: PaymentState): Promise<RetriedInvoice | 'again'> {
     const after = await checked(parts, invoice);
     switch (after.kind) {
+      case 'differs':
+        if (wish.notCharged !== true) return { kind: 'unclear', message: after.message };
+        return write(invoice, retried(invoice, payment, { ...note(), check: after.check }));
       case 'uncharged':
         return write(invoice, retried(invoice, payment, { ...note(), check: after.check }));
       case 'reversedInFull':

@@ -45,6 +45,7 @@ export function voidInvoice(
     const after = await checked(parts, invoice);
     switch (after.kind) {
       case 'uncharged':
+      case 'differs':
       case 'reversedInFull':
         return write(invoice, { check: after.check });
       case 'record': {

@@ -11,7 +11,7 @@ import type { EventHint } from '../paying/providerEvents.ts';
 export function decideHint(
   { status, payment }: Pick<Invoice, 'status' | 'payment'>,
   { hint, paymentId }: { hint: EventHint; paymentId: string },
-): 'retrieve' | 'nothing' {
+): 'retrieve' | 'putOff' | 'nothing' {
   // A refund or dispute that comes too early has to wait for the settlement: only the payment shows whether it is one.
   if (hint === 'reversed') return 'retrieve';
   switch (status) {
@@ -19,8 +19,8 @@ export function decideHint(
       // Another payment that moves money is one too many.
       return payment.id === paymentId || hint === 'failed' ? 'nothing' : 'retrieve';
     case 'claimed':
-      // Its settlement says what came of the charge, or that it is in progress; then its check is a minute away.
-      return 'nothing';
+      // Its settlement says what came of the charge. Another payment must not be forgotten meanwhile.
+      return hint === 'failed' ? 'nothing' : 'putOff';
     case 'processing':
       if (payment.inProgress?.id === paymentId) return hint === 'alive' ? 'nothing' : 'retrieve';
       return hint === 'failed' ? 'nothing' : 'retrieve';

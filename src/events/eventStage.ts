@@ -1,4 +1,3 @@
-import { lookUpInvoice, wasVoided } from '../paying/lookUpInvoice.ts';
 import { type Tracked, type TrackingParts, trackPayment } from '../tracking/trackPayment.ts';
 import { NotNow } from '../workItems/notNow.ts';
 import { defineStage, type Effect, type Stage } from '../workItems/workItem.ts';
@@ -19,8 +18,8 @@ export type EventParts = Pick<TrackingParts, 'provider' | 'followUps' | 'settlem
  * come twice, late, in any order and with any content. Two may even be at work for one payment at the same moment, because
  * each change is a compare-and-swap: no lease is needed.
  *
- * A refund that comes before the settlement of its invoice is put off until the invoice is settled, however long an outage
- * keeps it waiting.
+ * An event that comes before the settlement of its invoice is put off until the invoice is settled, however long an outage
+ * keeps it waiting: it may be of another payment than the one that is being made.
  */
 export function paymentEventStage(parts: EventParts): Stage {
   return defineStage({
@@ -31,7 +30,13 @@ export function paymentEventStage(parts: EventParts): Stage {
       if (invoiceId !== undefined) {
         const invoice = await parts.invoices.find(invoiceId);
         if (invoice === undefined) return { result: 'not ours' };
-        if (decideHint(invoice, { hint, paymentId }) === 'nothing') return { result: 'nothing new' };
+        switch (decideHint(invoice, { hint, paymentId })) {
+          case 'nothing':
+            return { result: 'nothing new' };
+          case 'putOff':
+            throw new EventPutOff('the invoice is not settled yet');
+          case 'retrieve':
+        }
       }
       return recorded(await trackPayment(parts, paymentId));
     },
@@ -49,26 +54,6 @@ export function paymentEventStage(parts: EventParts): Stage {
         throw new EventPutOff('the invoice is not settled yet');
       case 'notAsked':
         throw new EventPutOff(tracked.message);
-      case 'lookUp':
-        return lookUp(tracked.invoiceId);
-    }
-  }
-
-  async function lookUp(invoiceId: string): Promise<Effect> {
-    const invoice = await parts.invoices.find(invoiceId);
-    if (invoice === undefined) return { result: 'not ours' };
-    if (invoice.status === 'parked' && wasVoided(invoice)) return { result: 'waits for a person' };
-    switch (invoice.status) {
-      case 'pending':
-      case 'parked':
-      case 'declined':
-      case 'voided':
-        // The payment exists: a look-up that does not find it is late.
-        return { ...(await lookUpInvoice(parts, invoice, { found: 'by an event', mayLag: () => true })) };
-      case 'claimed':
-      case 'processing':
-      case 'paid':
-        throw new EventPutOff('the invoice has changed meanwhile');
     }
   }
 }

@@ -43,7 +43,7 @@ export type Claim = z.infer<typeof claimSchema>;
 
 /** How far the payment of an invoice has come. */
 export const paymentStateSchema = tolerantObject({
-  /** Number of the idempotency key `invoice-{id}-{n}`; rises only after a definite decline. */
+  /** Number of the idempotency key `{deployment}-invoice-{id}-{n}`; rises only after a definite decline. */
   keyNumber: z.number().int().min(1),
   /** When the key of this number was first claimed: ISO 8601, UTC. Absent until then. */
   keyCreatedAt: z.string().exactOptional(),

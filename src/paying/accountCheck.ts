@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import type { PauseWatch } from '../pacing/pause.ts';
 import { metric } from '../platform/appMetrics.ts';
 import { errorText } from '../platform/errorText.ts';
@@ -9,7 +10,7 @@ import type { AccountAnswer, HeldBack, PaymentProvider, RateLimited } from './pa
 export class ProviderAccountChanged extends Error {
   override readonly name = 'ProviderAccountChanged';
 
-  constructor(stored: RecordedAccount, given: RecordedAccount) {
+  constructor(stored: RecordedAccount, given: Omit<RecordedAccount, 'deployment'>) {
     super(
       `the payments of this deployment are in ${named(stored)}, but the secret key is of ${named(given)}: nothing is ` +
         'charged or looked up there, because no payment would be found and every open invoice could be charged again',
@@ -17,13 +18,29 @@ export class ProviderAccountChanged extends Error {
   }
 }
 
-function named({ account = 'an account that could not be read', mode }: RecordedAccount): string {
+function named({
+  account = 'an account that could not be read',
+  mode,
+}: Omit<RecordedAccount, 'deployment'>): string {
   return `${account} (${mode} mode)`;
 }
 
+/** `DEPLOYMENT_ID` names another deployment than the one whose payments are recorded here. */
+export class DeploymentChanged extends Error {
+  override readonly name = 'DeploymentChanged';
+
+  constructor(stored: string, given: string) {
+    super(
+      `the payments of this deployment are named ${stored}, but DEPLOYMENT_ID is ${given}: nothing is charged or looked up, ` +
+        'because no payment would be taken for ours and every open invoice could be charged again',
+    );
+  }
+}
+
 export type AccountState =
-  | { kind: 'same' }
-  | { kind: 'changed'; error: ProviderAccountChanged }
+  /** `deployment`: the name that this deployment gives its payments. */
+  | { kind: 'same'; deployment: string }
+  | { kind: 'changed'; error: ProviderAccountChanged | DeploymentChanged }
   /** It is not known yet: the provider or the store gives no answer. */
   | { kind: 'unclear'; message: string };
 
@@ -45,6 +62,8 @@ export function accountCheck(
   record: AccountRecord,
   { clock, telemetry, log }: Pick<Instance, 'clock' | 'telemetry' | 'log'>,
   pause: Pick<PauseWatch, 'why'>,
+  /** `DEPLOYMENT_ID`. Absent: a new name, made once. */
+  deploymentId?: string,
 ): () => Promise<AccountState> {
   let checked: { state: Promise<AccountState>; until: number } | undefined;
   return () => {
@@ -67,17 +86,21 @@ export function accountCheck(
     const { id, mode, message } = answer;
     const given = { mode, ...(id === undefined ? {} : { account: id }) };
     try {
-      const stored = await record.keep(given);
+      const stored = await record.keep({ ...given, deployment: deploymentId ?? randomUUID().slice(0, 8) });
+      const { deployment } = stored;
       const other = stored.account !== undefined && id !== undefined && stored.account !== id;
       if (stored.mode !== mode || other) return changed(new ProviderAccountChanged(stored, given));
+      if (deploymentId !== undefined && deploymentId !== deployment)
+        return changed(new DeploymentChanged(deployment, deploymentId));
+      if (message !== undefined)
+        log(`only the mode of the payment provider's account is checked: ${message}`);
+      return { kind: 'same', deployment };
     } catch (error) {
       return { kind: 'unclear', message: errorText(error) };
     }
-    if (message !== undefined) log(`only the mode of the payment provider's account is checked: ${message}`);
-    return { kind: 'same' };
   }
 
-  function changed(error: ProviderAccountChanged): AccountState {
+  function changed(error: ProviderAccountChanged | DeploymentChanged): AccountState {
     telemetry.count(metric.providerAccountChanged);
     log(error.message);
     return { kind: 'changed', error };
@@ -96,6 +119,9 @@ export function accountCheck(
   }
 }
 
+/** The account that a call goes to: the one that the deployment began with, or none yet. */
+export type CallAdmission = { kind: 'same'; deployment?: string } | HeldBack;
+
 /** How soon a call that was held back is worth another try, in milliseconds. */
 const againAfterMs = { changed: 60_000, unclear: 5_000 };
 
@@ -110,15 +136,16 @@ export function checkedAccount(
   instance: Pick<Instance, 'clock' | 'telemetry' | 'log'>,
   /** While calls are paused, the health check makes none either. */
   pause: Pick<PauseWatch, 'why'>,
+  deploymentId?: string,
 ) {
   const { account } = given;
-  if (account === undefined) return { heldBack: async () => undefined, healthChecks: [] };
-  const check = accountCheck({ account: () => account.call(given) }, record, instance, pause);
+  if (account === undefined) return { admission: async () => ({ kind: 'same' as const }), healthChecks: [] };
+  const check = accountCheck({ account: () => account.call(given) }, record, instance, pause, deploymentId);
   return {
-    /** Why calls have to wait; undefined in that account. The first answer may take as long as a call. */
-    heldBack: async (): Promise<HeldBack | undefined> => {
+    /** The name of the deployment in that account; elsewhere why calls have to wait. May take as long as a call at first. */
+    admission: async (): Promise<CallAdmission> => {
       const state = await check();
-      if (state.kind === 'same') return undefined;
+      if (state.kind === 'same') return state;
       const message =
         state.kind === 'changed' ? state.error.message : `the account is not known: ${state.message}`;
       return { kind: 'heldBack', message, retryAfterMs: againAfterMs[state.kind] };

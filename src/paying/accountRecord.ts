@@ -6,9 +6,10 @@ import { systemId } from '../documents/systemId.ts';
 import { deploymentPartition } from '../invoice/shard.ts';
 import type { Clock } from '../platform/clock.ts';
 
-/** The provider's account that a deployment began with. */
+/** The provider's account that a deployment began with, and the name that it gives its payments there. */
 export interface RecordedAccount {
   mode: string;
+  deployment: string;
   /** Absent until a key that may read it comes along. */
   account?: string;
 }
@@ -31,6 +32,7 @@ const place = { id: systemId('provider-account'), shard: deploymentPartition };
 const schema = tolerantObject({
   type: z.literal('providerAccount'),
   mode: z.string(),
+  deployment: z.string(),
   account: z.string().exactOptional(),
   _etag: z.string().exactOptional(),
 });

@@ -100,7 +100,7 @@ function asOutcome(
 ): CommandOutcome {
   switch (found.kind) {
     case 'found':
-      return { kind: 'succeeded', paymentId: found.paymentId };
+      return { ...found, kind: 'succeeded' };
     case 'differs':
       return { kind: 'unclear', message: found.message };
     case 'processing':

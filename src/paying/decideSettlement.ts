@@ -3,7 +3,7 @@ import { maxAttempts } from '../invoice/maxAttempts.ts';
 import { exponentialBackoff } from '../platform/backoff.ts';
 import { decideOldKey, type NoPaymentFound } from './decideOldKey.ts';
 import type { PaymentCommand } from './paymentBatch.ts';
-import type { ChargeOutcome, NotCalled } from './paymentProvider.ts';
+import type { ChargeOutcome, NotCalled, ProviderReversals } from './paymentProvider.ts';
 
 /** What is known of one command after it has been worked on: the provider's word, or why it was not asked. */
 export type CommandOutcome =
@@ -20,7 +20,8 @@ export function isWordOnKey({ kind }: CommandOutcome): boolean {
 
 /** What becomes of the invoice. */
 export type Settlement =
-  | { kind: 'paid'; paymentId: string }
+  /** `reversals`: some of the money has gone back since, or may. */
+  | { kind: 'paid'; paymentId: string; reversals?: ProviderReversals }
   | {
       kind: 'retry';
       why: 'declined' | 'transient' | 'unknown' | 'noTurn';
@@ -83,7 +84,7 @@ export function decideSettlement(
   const mayBeCharged = payment.unknownSince !== undefined;
   switch (outcome.kind) {
     case 'succeeded':
-      return { kind: 'paid', paymentId: outcome.paymentId };
+      return { ...outcome, kind: 'paid' };
     case 'processing':
       return outcome;
     case 'declined':

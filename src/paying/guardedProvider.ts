@@ -14,7 +14,9 @@ export function guardedProvider(provider: PaymentProvider, guard: Guard): Paymen
   return {
     charge: (request) => guard(() => provider.charge(request)),
     find: (sought) => guard(() => provider.find(sought)),
-    ...(retrieve && { retrieve: (id: string) => guard(() => retrieve(id)) }),
+    ...(retrieve && {
+      retrieve: (id: string, deployment?: string) => guard(() => retrieve(id, deployment)),
+    }),
     ...(cancel && { cancel: (id: string) => guard(() => cancel(id)) }),
     ...(refund && { refund: (request: Parameters<typeof refund>[0]) => guard(() => refund(request)) }),
     ...(defaultMethod && { defaultMethod: (id: string) => guard(() => defaultMethod(id)) }),

@@ -2,7 +2,6 @@ import { StoreAway } from '../documents/storeAway.ts';
 import type { FollowUps } from '../followUps/followUps.ts';
 import type { Invoice } from '../invoice/invoice.ts';
 import type { InvoiceStore } from '../invoice/store/invoiceStore.ts';
-import { metric } from '../platform/appMetrics.ts';
 import type { Instance } from '../platform/instance.ts';
 import { NotNow, NotYet } from '../workItems/notNow.ts';
 import { soughtOf } from './chargeUnderKey.ts';
@@ -19,12 +18,12 @@ export interface LookUpParts {
   invoices: Pick<InvoiceStore, 'find' | 'update'>;
   provider: Pick<PacedProvider, 'within'>;
   followUps: FollowUps;
-  instance: Pick<Instance, 'clock' | 'name' | 'telemetry'>;
+  instance: Pick<Instance, 'clock' | 'name'>;
 }
 
 /** What came of looking an invoice up. */
 export type LookedUp =
-  | { result: 'paid' | 'processing' | 'parked'; paymentId: string }
+  | { result: 'paid' | 'processing'; paymentId: string }
   /** It stays as it is: the provider has no payment that settles it, and the timeline says so. */
   | { result: 'not found' | 'differs' | 'reversed' }
   /** Its state has changed since it was read. */
@@ -35,15 +34,14 @@ type NoneFound = Extract<FoundPayment, { kind: 'notFound' | 'differs' | 'reverse
 
 /**
  * Looks an invoice up at the provider, as it was read, and records what is found. One that was charged becomes paid and its
- * receipt is ordered; a payment that is alive is followed. One that a person has voided is parked instead: it was not to be
- * paid, so that person decides. Nothing is ever charged here.
+ * receipt is ordered; a payment that is alive is followed. Nothing is ever charged here.
  *
  * `mayLag`: asked if no payment is found. If so, that proves nothing yet.
  *
  * @throws {NotReconciled} {NotYet} and what `assertHeld` throws
  */
 export async function lookUpInvoice(
-  { invoices, provider, followUps, instance: { clock, name: by, telemetry } }: LookUpParts,
+  { invoices, provider, followUps, instance: { clock, name: by } }: LookUpParts,
   invoice: Invoice,
   {
     found,
@@ -69,7 +67,7 @@ export async function lookUpInvoice(
   assertHeld();
   try {
     if (seen.kind !== 'found' && seen.kind !== 'processing') return await staysAsItIs(seen);
-    return status === 'voided' ? await park(seen) : await recordFound(seen);
+    return await recordFound(seen);
   } catch (error) {
     if (!(error instanceof StoreAway)) throw error;
     throw new NotReconciled(error.message, { cause: error });
@@ -87,32 +85,8 @@ export async function lookUpInvoice(
     return { result: payment.kind === 'found' ? 'paid' : 'processing', paymentId };
   }
 
-  async function park({ kind, paymentId }: Found): Promise<LookedUp> {
-    const how = kind === 'found' ? 'has succeeded' : 'is in progress';
-    const reason = `it was voided, but payment ${paymentId} ${how}: retry the invoice to record it, after which it can be refunded`;
-    const updated = await invoices.update(id, {
-      decide: (stored, occasion) => {
-        if (!asRead(stored)) return { kind: 'refuse', why: 'decided' };
-        const ended = { ...stored, invoiceId: id, keyNumber };
-        const end = { kind: 'parked' as const, reason, unknown: false };
-        return {
-          kind: 'change',
-          change: {
-            set: { status: 'parked', reason },
-            entry: { at, what: 'parked', by, reason, paymentId, found },
-          },
-          messages: followUps([{ invoice: ended, end }], { shard: stored.shard, occasion, now }),
-        };
-      },
-      beforeTry: assertHeld,
-    });
-    if (updated.kind !== 'updated') return { result: 'decided meanwhile' };
-    telemetry.count(metric.invoiceParked, { unknown: false });
-    return { result: 'parked', paymentId };
-  }
-
   async function staysAsItIs(none: NoneFound): Promise<LookedUp> {
-    const reason = none.kind === 'notFound' ? 'the provider finds no payment' : none.message;
+    const reason = none.kind === 'notFound' ? nothingFound(none.foreign) : none.message;
     const result = none.kind === 'notFound' ? 'not found' : none.kind;
     // Several events tell of one refund: the timeline says it once.
     const last = invoice.timeline.at(-1);
@@ -127,9 +101,9 @@ export async function lookUpInvoice(
   }
 }
 
-/** Whether a person's last decision about an invoice was to void it: then no look-up makes it paid. Pure. */
-export function wasVoided({ timeline }: Pick<Invoice, 'timeline'>): boolean {
-  return timeline.findLast(({ what }) => what === 'voided' || what === 'retried')?.what === 'voided';
+function nothingFound(foreign: readonly string[] = []): string {
+  const others = foreign.length === 0 ? '' : `; ${foreign.join(', ')} is of another customer or deployment`;
+  return `the provider finds no payment${others}`;
 }
 
 /** The same as an answer, for calls that wait for their turn. */

@@ -5,6 +5,7 @@ import { metric } from '../platform/appMetrics.ts';
 import { paceLimits } from '../platform/azureNames.ts';
 import type { Instance } from '../platform/instance.ts';
 import { noteInSpan } from '../platform/tracing.ts';
+import type { CallAdmission } from './accountCheck.ts';
 import type { HeldBack, NotCalled, PaymentCalls, PaymentProvider, RateLimited } from './paymentProvider.ts';
 
 /** For how long calls may wait for their turn. */
@@ -45,12 +46,13 @@ export function pacedProvider(
   provider: PaymentProvider,
   pacers: PaymentPace,
   { clock, telemetry }: Pick<Instance, 'clock' | 'telemetry'>,
-  /** Why no call may be made. Asked at each turn; if the answer takes long, the call waits for another one. */
-  heldBack: () => Promise<HeldBack | undefined> = async () => undefined,
+  /** Asked at each turn; if the answer takes long, the call waits for another one. */
+  admission: () => Promise<CallAdmission> = async () => ({ kind: 'same' }),
 ): PacedProvider {
   return {
     within: (window) => ({
-      charge: (request) => inTurn(pacers.charges, window, () => provider.charge(request)),
+      charge: (request) =>
+        inTurn(pacers.charges, window, (deployment) => provider.charge(inName(request, deployment))),
       ...lookups((call) => inTurn(pacers.lookups, window, call)),
     }),
     admit: (calls, before) => pacers.charges.admit(calls, before),
@@ -59,18 +61,26 @@ export function pacedProvider(
   /** Every call but a charge. A provider that lacks one gives the answer of one that cannot do it. */
   function lookups(
     turn: <Outcome extends { kind: string }>(
-      call: () => Promise<Outcome | RateLimited>,
+      call: (deployment: string | undefined) => Promise<Outcome | RateLimited>,
     ) => Promise<Outcome | NotCalled | HeldBack>,
   ): Omit<PaymentCalls, 'charge'> {
     return {
-      find: (sought) => turn(() => provider.find(sought)),
+      find: (sought) =>
+        turn((deployment) => provider.find(deployment === undefined ? sought : { ...sought, deployment })),
       retrieve: (id) =>
-        turn(async () => (await provider.retrieve?.(id)) ?? { kind: 'unknown', message: lacks }),
+        turn(
+          async (deployment) =>
+            (await provider.retrieve?.(id, deployment)) ?? { kind: 'unknown', message: lacks },
+        ),
       cancel: (id) => turn(async () => (await provider.cancel?.(id)) ?? { kind: 'refused', message: lacks }),
       refund: (request) =>
         turn(
-          async () =>
-            (await provider.refund?.(request)) ?? { kind: 'refused', code: 'unsupported', message: lacks },
+          async (deployment) =>
+            (await provider.refund?.(inName(request, deployment))) ?? {
+              kind: 'refused',
+              code: 'unsupported',
+              message: lacks,
+            },
         ),
       defaultMethod: (customerId) =>
         turn(async () => (await provider.defaultMethod?.(customerId)) ?? { kind: 'none', message: lacks }),
@@ -80,16 +90,16 @@ export function pacedProvider(
   async function inTurn<Outcome extends { kind: string }>(
     pacer: Pick<Pacer, 'turn'>,
     { before, mayCall = () => true }: CallWindow,
-    call: () => Promise<Outcome | RateLimited>,
+    call: (deployment: string | undefined) => Promise<Outcome | RateLimited>,
   ): Promise<Outcome | NotCalled | HeldBack> {
     for (let place: Place = 'inLine'; ; place = 'first') {
       const turn = await pacer.turn(before, place);
       if (turn === undefined) return { kind: 'notCalled' };
       const came = clock.monotonic();
-      const held = await heldBack();
-      if (held !== undefined) {
+      const admitted = await admission();
+      if (admitted.kind === 'heldBack') {
         turn.unused();
-        return held;
+        return admitted;
       }
       // Much may have changed meanwhile: a pause may have begun, and others have had their turns.
       if (clock.monotonic() - came > longestAskMs) {
@@ -101,7 +111,7 @@ export function pacedProvider(
         return { kind: 'notCalled' };
       }
       const began = clock.monotonic();
-      const outcome = await call().catch((error: unknown) => {
+      const outcome = await call(admitted.deployment).catch((error: unknown) => {
         turn.answered();
         throw error;
       });
@@ -123,6 +133,15 @@ export function pacedProvider(
       }
     }
   }
+}
+
+/** The request under a key that no other deployment of the account uses. */
+function inName<Request extends { idempotencyKey: string }>(
+  request: Request,
+  deployment: string | undefined,
+) {
+  if (deployment === undefined) return request;
+  return { ...request, deployment, idempotencyKey: `${deployment}-${request.idempotencyKey}` };
 }
 
 function isRateLimited(outcome: { kind: string }): outcome is RateLimited {

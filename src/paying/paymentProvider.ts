@@ -11,6 +11,8 @@ export interface ChargeRequest {
   methodTypes?: readonly string[];
   description?: string;
   idempotencyKey: string;
+  /** Name of the deployment that charges. */
+  deployment?: string;
 }
 
 /**
@@ -41,10 +43,11 @@ export type ProviderFault = 'keyRejected' | 'badAnswer';
 
 /** What is known after a charge. */
 export type ChargeOutcome =
-  | { kind: 'succeeded'; paymentId: string }
+  /** `reversals`: some of the money has gone back since, or may. */
+  | { kind: 'succeeded'; paymentId: string; reversals?: ProviderReversals }
   /** The payment is alive: it will end some day, without another call. `state` is the provider's word for it. */
   | { kind: 'processing'; paymentId: string; state: string }
-  /** It was charged once, and money has gone back since or may. */
+  /** It was charged once, and all of it has gone back since. */
   | { kind: 'reversed'; message: string }
   /** Soft: it may work another day. Hard: it never will. */
   | { kind: 'declined'; severity: 'soft' | 'hard'; code: string; message: string }
@@ -62,24 +65,26 @@ export type ChargeOutcome =
   | { kind: 'keyReused'; message: string };
 
 /** What a payment must match to be the payment of an invoice. */
-export type SoughtPayment = Pick<ChargeRequest, 'invoiceId' | 'amountMinor' | 'currency' | 'customerId'> & {
+export type SoughtPayment = Pick<
+  ChargeRequest,
+  'invoiceId' | 'amountMinor' | 'currency' | 'customerId' | 'deployment'
+> & {
   /** ISO 8601: no call for this invoice was made before. Absent: unknown. */
   since?: string;
 };
 
 /** The result of a look-up by metadata. */
 export type FoundPayment =
-  | { kind: 'found'; paymentId: string }
+  /** `reversals`: some of the money has gone back, or may. */
+  | { kind: 'found'; paymentId: string; reversals?: ProviderReversals }
   /** It has not ended yet. `state` is the provider's word for it. */
   | { kind: 'processing'; paymentId: string; state: string }
-  /**
-   * It succeeded, and money has gone back since or may: it makes no invoice a newly paid one. `inFull`: all of it has
-   * certainly gone back, of every such payment.
-   */
-  | { kind: 'reversed'; paymentId: string; message: string; inFull?: true }
-  | { kind: 'notFound' }
+  /** It succeeded, and all of its money has gone back: it makes no invoice a paid one. */
+  | { kind: 'reversed'; paymentId: string; message: string }
+  /** `foreign`: payments that name the invoice, of other customers or deployments. */
+  | { kind: 'notFound'; foreign?: readonly string[] }
   /** Paid under this invoice's id, but with another amount or currency: a person decides whether that settles it. */
-  | { kind: 'differs'; message: string }
+  | { kind: 'differs'; paymentId: string; message: string }
   | HeldBack
   | ProviderSilent;
 
@@ -121,6 +126,15 @@ export interface ProviderPayment {
   paymentId: string;
   /** The invoice that it was made for, by its metadata. Absent: it is none of ours. */
   invoiceId?: string;
+  /**
+   * The deployment that it names: the one that asks, or another. Absent: it names none, so no charge of ours made it; or
+   * nobody in particular asks.
+   */
+  madeBy?: 'us' | 'others';
+  customerId?: string;
+  amountMinor: number;
+  /** ISO 4217, upper case. */
+  currency: string;
   progress: PaymentProgress;
   reversals: ProviderReversals;
 }
@@ -178,8 +192,8 @@ export interface PaymentProvider {
    * later, is charged anew: a look-up that may miss an older payment has to answer `unknown`.
    */
   find(sought: SoughtPayment): Promise<FoundPayment | RateLimited>;
-  /** A payment by its id, as it is now. */
-  retrieve?(paymentId: string): Promise<RetrievedPayment | RateLimited>;
+  /** A payment by its id, as it is now; `deployment` is the name of the one that asks. */
+  retrieve?(paymentId: string, deployment?: string): Promise<RetrievedPayment | RateLimited>;
   /** Cancels a payment that has not ended. */
   cancel?(paymentId: string): Promise<CancelOutcome | RateLimited>;
   refund?(request: RefundRequest): Promise<RefundOutcome | RateLimited>;

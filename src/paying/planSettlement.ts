@@ -1,12 +1,14 @@
 import { formatVersion } from '../documents/storedDocuments.ts';
-import type { Ended, FollowUps } from '../followUps/followUps.ts';
+import type { Ended, FollowUps, InvoiceEnd } from '../followUps/followUps.ts';
 import { type Starting, startedAs } from '../invoice/callStart.ts';
 import { nextCheckAt } from '../invoice/checkSchedule.ts';
 import { type InvoiceStatus, known, unknownSince } from '../invoice/invoice.ts';
 import { type InvoiceChange, ifClaimedBy } from '../invoice/invoiceChange.ts';
 import type { Writes } from '../invoice/store/invoiceStore.ts';
 import type { Settlement } from './decideSettlement.ts';
+import { withProviderReversals } from './mergeReversals.ts';
 import type { PaymentCommand } from './paymentBatch.ts';
+import { newReversals } from './reversalChanges.ts';
 
 /** A command with what is to become of its invoice. */
 export interface SettledCommand {
@@ -68,7 +70,11 @@ function changeOf(
   switch (settlement.kind) {
     case 'paid': {
       const paid = { ...known(payment), id: settlement.paymentId, paidAt: at };
-      return { set: { status: 'paid', payment: paid }, clear: ['claim', 'actionableAt'] };
+      const reversals = settlement.reversals && withProviderReversals(undefined, settlement.reversals);
+      return {
+        set: { status: 'paid', payment: paid, ...(reversals && { reversals }) },
+        clear: ['claim', 'actionableAt'],
+      };
     }
     case 'retry': {
       const { payment: next, attempts, at: actionableAt, why } = settlement;
@@ -126,8 +132,15 @@ function endOf(command: PaymentCommand, settlement: Settlement, at: string): End
     case 'retry':
     case 'processing':
       return [];
-    case 'paid':
-      return [{ invoice, end: { kind: 'paid', paymentId: settlement.paymentId, paidAt: at } }];
+    case 'paid': {
+      const { paymentId, reversals: seen } = settlement;
+      const reversals = seen && withProviderReversals(undefined, seen);
+      const ends: InvoiceEnd[] = [
+        { kind: 'paid', paymentId, paidAt: at },
+        ...(reversals === undefined ? [] : newReversals(undefined, reversals, paymentId)),
+      ];
+      return ends.map((end) => ({ invoice, end }));
+    }
     case 'declined':
     case 'parked':
       return [{ invoice, end: settlement }];

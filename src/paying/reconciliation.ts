@@ -1,8 +1,9 @@
 import { z } from 'zod';
 import type { FollowUp } from '../followUps/followUps.ts';
 import type { Invoice } from '../invoice/invoice.ts';
+import { wasVoided } from '../invoice/wasVoided.ts';
 import { defineStage, type Stage } from '../workItems/workItem.ts';
-import { type LookUpParts, lookUpInvoice, wasVoided } from './lookUpInvoice.ts';
+import { type LookUpParts, lookUpInvoice } from './lookUpInvoice.ts';
 
 /**
  * For this long after an invoice was parked, in milliseconds, a search that finds no payment proves nothing. Stripe usually

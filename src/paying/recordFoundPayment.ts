@@ -1,12 +1,16 @@
-import type { FollowUps } from '../followUps/followUps.ts';
+import type { FollowUps, InvoiceEnd } from '../followUps/followUps.ts';
 import { nextCheckAt } from '../invoice/checkSchedule.ts';
 import { type Invoice, known } from '../invoice/invoice.ts';
+import type { InvoiceChange } from '../invoice/invoiceChange.ts';
 import type { InvoiceStore, Updated } from '../invoice/store/invoiceStore.ts';
+import { withProviderReversals } from './mergeReversals.ts';
+import type { ProviderReversals } from './paymentProvider.ts';
+import { newReversals } from './reversalChanges.ts';
 
 /** A payment that turned up at the provider: nobody had recorded it. */
 export type PaymentFound =
-  /** The invoice was charged. `paidAt` is ISO 8601. */
-  | { kind: 'found'; paymentId: string; paidAt: string }
+  /** The invoice was charged. `paidAt` is ISO 8601; `reversals`: some of the money has gone back since, or may. */
+  | { kind: 'found'; paymentId: string; paidAt: string; reversals?: ProviderReversals }
   /** It is alive, and is followed from now on. */
   | { kind: 'processing'; paymentId: string; state: string };
 
@@ -42,39 +46,66 @@ export function recordFoundPayment(
   },
 ): Promise<Updated<'decided'>> {
   const at = new Date(now).toISOString();
-  const { paymentId } = payment;
   return invoices.update<'decided'>(id, {
     decide(invoice) {
       if (!mayRecord(invoice)) return { kind: 'refuse', why: 'decided' };
-      if (payment.kind === 'processing') {
-        const { state } = payment;
-        const inProgress = { id: paymentId, state, since: at, checks: 0 };
-        return {
-          kind: 'change',
-          change: {
-            set: {
-              status: 'processing',
-              checkAt: nextCheckAt(0, now),
-              payment: { ...known(invoice.payment), inProgress },
-            },
-            clear: ['claim', 'actionableAt', 'reason'],
-            entry: { at, what: 'processing', by, paymentId, state, found },
-          },
-        };
-      }
-      const { paidAt } = payment;
+      const { change, entry, ends } = changeByPayment(invoice, payment, now);
       const ended = { ...invoice, invoiceId: id, keyNumber: invoice.payment.keyNumber };
-      const end = { kind: 'paid' as const, paymentId, paidAt };
       return {
         kind: 'change',
-        change: {
-          set: { status: 'paid', payment: { ...known(invoice.payment), id: paymentId, paidAt } },
-          clear: ['claim', 'actionableAt', 'checkAt', 'reason', 'declinedAt'],
-          entry: { at, what: 'paid', by, paymentId, found },
-        },
-        messages: followUps([{ invoice: ended, end }], { shard: invoice.shard, occasion, now }),
+        change: { ...change, entry: { at, by, ...entry, found } },
+        messages: followUps(
+          ends.map((end) => ({ invoice: ended, end })),
+          { shard: invoice.shard, occasion, now },
+        ),
       };
     },
     beforeTry: assertHeld,
   });
+}
+
+/** The change that records a payment of an unpaid invoice at `now` (milliseconds), and the ends to announce. Pure. */
+export function changeByPayment(
+  invoice: Invoice,
+  payment: PaymentFound,
+  now: number,
+): {
+  change: Omit<InvoiceChange, 'entry'>;
+  entry: { what: string } & Record<string, string>;
+  ends: InvoiceEnd[];
+} {
+  const { paymentId } = payment;
+  if (payment.kind === 'processing') {
+    const { state } = payment;
+    const inProgress = { id: paymentId, state, since: new Date(now).toISOString(), checks: 0 };
+    return {
+      change: {
+        set: {
+          status: 'processing',
+          checkAt: nextCheckAt(0, now),
+          payment: { ...known(invoice.payment), inProgress },
+        },
+        clear: ['claim', 'actionableAt', 'reason', 'declinedAt'],
+      },
+      entry: { what: 'processing', paymentId, state },
+      ends: [],
+    };
+  }
+  const { paidAt, reversals: seen } = payment;
+  const reversals = seen && withProviderReversals(invoice.reversals, seen);
+  return {
+    change: {
+      set: {
+        status: 'paid',
+        payment: { ...known(invoice.payment), id: paymentId, paidAt },
+        ...(reversals && { reversals }),
+      },
+      clear: ['claim', 'actionableAt', 'checkAt', 'reason', 'declinedAt'],
+    },
+    entry: { what: 'paid', paymentId },
+    ends: [
+      { kind: 'paid', paymentId, paidAt },
+      ...(reversals === undefined ? [] : newReversals(invoice.reversals, reversals, paymentId)),
+    ],
+  };
 }

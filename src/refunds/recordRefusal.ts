@@ -1,8 +1,8 @@
 import type { InvoiceEnd } from '../followUps/followUps.ts';
 import { reversalsOf } from '../invoice/reversals.ts';
 import type { InvoiceStore } from '../invoice/store/invoiceStore.ts';
+import { newReversals } from '../paying/reversalChanges.ts';
 import { metric } from '../platform/appMetrics.ts';
-import { newReversals } from '../tracking/reversalChanges.ts';
 import type { TrackingParts } from '../tracking/trackPayment.ts';
 
 /**

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import type { Invoice } from '../invoice/invoice.ts';
 import { type Refund, reversalsOf } from '../invoice/reversals.ts';
 import type { InvoiceStore } from '../invoice/store/invoiceStore.ts';
+import { ownershipOf } from '../paying/foundPayment.ts';
 import { isHeld } from '../paying/lookUpInvoice.ts';
 import { noTurn, type PacedProvider, turnWithinMs } from '../paying/pacedProvider.ts';
 import type { RefundOutcome, RetrievedPayment } from '../paying/paymentProvider.ts';
@@ -58,6 +59,11 @@ export function refundStage(parts: RefundingParts): Stage {
       });
       const payment = paymentOf(await calls.retrieve(paymentId));
       assertHeld();
+      if (ownershipOf(payment, invoice) === 'foreign') {
+        const failure = `payment ${paymentId} is of another customer or deployment`;
+        await recordRefusal(parts, id, { refundId, paymentId, failure }, assertHeld);
+        return { result: 'refused', failure };
+      }
       const shown = payment.reversals.refunds.find((one) => one.refundId === refundId);
       if (shown !== undefined) {
         await recordProgress(parts, id, payment, assertHeld);

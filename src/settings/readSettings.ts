@@ -95,6 +95,10 @@ const settingsSchema = z.object({
     }),
   // Charges per second that Stripe allows by default (https://docs.stripe.com/rate-limits).
   PAYMENT_RATE: wholeNumber(25, 1, 10_000),
+  DEPLOYMENT_ID: z
+    .string()
+    .regex(/^[a-z0-9][a-z0-9-]{1,31}$/, { error: 'expected 2 to 32 lower-case letters, digits or hyphens' })
+    .optional(),
   INSTANCE_ID: z.string().max(200, { error: 'expected at most 200 characters' }),
   environment: z.string(),
   signIn: z.boolean(),
@@ -130,6 +134,7 @@ export function readSettings(
     // App Service sets it, and only while its sign-in is on.
     signIn: env.WEBSITE_AUTH_ENABLED?.toLowerCase() === 'true',
     environment: env.WEBSITE_SITE_NAME ?? 'local',
+    DEPLOYMENT_ID: env.DEPLOYMENT_ID || undefined,
     INSTANCE_ID:
       env.INSTANCE_ID ??
       env.WEBSITE_INSTANCE_ID ??
@@ -168,6 +173,7 @@ export function readSettings(
         stripeAccountRate[isLiveKey(stripe.secretKey) ? 'live' : 'test'],
       ),
     }),
+    deploymentId: parsed.data.DEPLOYMENT_ID,
     instanceId: parsed.data.INSTANCE_ID,
     signIn: parsed.data.signIn,
     environment: parsed.data.environment,

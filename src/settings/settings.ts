@@ -31,6 +31,8 @@ export interface Settings extends Connections, Schedules {
   readonly paymentTimeoutSeconds: number;
   /** Calls per second of the payment account: charges, and calls of every kind. */
   readonly allowance: { readonly rate: number; readonly accountRate: number };
+  /** Name that this deployment gives its payments in the provider's account. Undefined: one that is made once. */
+  readonly deploymentId: string | undefined;
   readonly instanceId: string;
   /** Whether App Service signs callers in, and says who they are. */
   readonly signIn: boolean;

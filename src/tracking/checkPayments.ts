@@ -24,7 +24,7 @@ export async function checkPayments(
 ): Promise<CheckCounts> {
   const { invoices, instance } = parts;
   const { clock, telemetry } = instance;
-  const counts: CheckCounts = { changed: 0, nothing: 0, notYet: 0, lookUp: 0, notOurs: 0, notAsked: 0 };
+  const counts: CheckCounts = { changed: 0, nothing: 0, notYet: 0, notOurs: 0, notAsked: 0 };
   const seen = new Set<string>();
   while (!signal.aborted) {
     lease.assertHeld();

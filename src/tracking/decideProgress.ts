@@ -4,10 +4,13 @@ import { nextCheckAt } from '../invoice/checkSchedule.ts';
 import { type Invoice, known } from '../invoice/invoice.ts';
 import type { InvoiceChange } from '../invoice/invoiceChange.ts';
 import { atRisk, goneBack } from '../invoice/reversals.ts';
+import { wasVoided } from '../invoice/wasVoided.ts';
 import { decideDecline, type SettlementPolicy } from '../paying/decideSettlement.ts';
+import { movesMoney, ownershipOf, unclearReason, viewOf } from '../paying/foundPayment.ts';
 import { isReversedInFull, withProviderReversals } from '../paying/mergeReversals.ts';
 import type { ProviderPayment } from '../paying/paymentProvider.ts';
-import { newReversals, reversalChanges } from './reversalChanges.ts';
+import { changeByPayment } from '../paying/recordFoundPayment.ts';
+import { newReversals, reversalChanges } from '../paying/reversalChanges.ts';
 
 /** What the provider's view of a payment means for its invoice. */
 export type ProgressDecision =
@@ -21,12 +24,11 @@ export type ProgressDecision =
   /** Nothing is new. */
   | { kind: 'nothing' }
   /** The invoice is not settled yet: what has to be recorded comes when it is. */
-  | { kind: 'notYet' }
-  /** The invoice waits for its next try, is parked or ended without this payment: its own look-up decides. */
-  | { kind: 'lookUp' };
+  | { kind: 'notYet' };
 
-/** The timeline's word for a payment of an invoice that has one already. */
+/** The timeline's words for a payment of an invoice that has one already, and for one of somebody else. */
 export const secondPayment = 'second payment';
+export const foreignPayment = 'payment of somebody else';
 
 /**
  * Decides what a payment that was retrieved at `now` (milliseconds) means for the invoice as it is stored. The same payment
@@ -34,40 +36,74 @@ export const secondPayment = 'second payment';
  *
  * - Of an invoice that is processing, only the payment that it waits for moves it on.
  * - On a paid invoice, refunds and disputes of its payment are recorded.
- * - A second payment changes nothing, but is noted.
+ * - A second payment changes nothing, but is noted, and so is one of somebody else (paying/foundPayment.ts).
+ * - An unpaid invoice is paid by a payment of ours. One of another amount parks it, and so does any payment of one that a
+ *   person has voided: that person decides.
  */
 export function decideProgress(
   invoice: Invoice,
-  { paymentId, progress, reversals: seen }: ProviderPayment,
+  found: ProviderPayment,
   policy: Pick<SettlementPolicy, 'softDeclineRetryMs'>,
   now: number,
 ): ProgressDecision {
+  const { paymentId, progress, reversals: seen } = found;
   const { status, payment } = invoice;
   const at = new Date(now).toISOString();
   const after = withProviderReversals(invoice.reversals, seen);
-  const hasReversals = seen.refunds.length + seen.disputes.length > 0;
   const isReversed = goneBack(seen.refunds).length + atRisk(seen.disputes).length > 0;
+  if (ownershipOf(found, invoice) === 'foreign')
+    return movesMoney(found) ? noted(foreignPayment) : { kind: 'nothing' };
   switch (status) {
     case 'processing':
       return payment.inProgress?.id === paymentId ? ofOneInProgress() : ofAnother();
     case 'paid':
       return payment.id === paymentId ? ofOnePaid() : ofAnother();
     case 'claimed':
-      return hasReversals ? { kind: 'notYet' } : { kind: 'nothing' };
+      return movesMoney(found) ? { kind: 'notYet' } : { kind: 'nothing' };
     case 'pending':
-      // Its next try would find out under the same key. Under a later one it would pay a second time.
-      return hasReversals ? { kind: 'notYet' } : unlessEnded();
     case 'parked':
     case 'declined':
     case 'voided':
-      return unlessEnded();
+      return movesMoney(found) ? ofUnpaid() : { kind: 'nothing' };
   }
 
-  /** A payment that has moved money, or may, and that the invoice knows nothing of. */
-  function unlessEnded(): ProgressDecision {
-    return progress.kind === 'succeeded' || progress.kind === 'alive'
-      ? { kind: 'lookUp' }
-      : { kind: 'nothing' };
+  /** A payment that the invoice knows nothing of. */
+  function ofUnpaid(): ProgressDecision {
+    if (ownershipOf(found, invoice) === 'unclear') return parked(unclearReason(found, invoice));
+    const view = viewOf(found, invoice.amountMinor);
+    if (view.kind === 'reversed') return noted('looked up', view.message);
+    if (wasVoided(invoice)) {
+      const how = view.kind === 'found' ? 'has succeeded' : 'is in progress';
+      return parked(
+        `it was voided, but payment ${paymentId} ${how}: retry the invoice to record it, after which it can be refunded`,
+      );
+    }
+    return {
+      kind: 'change',
+      ...changeByPayment(invoice, view.kind === 'found' ? { ...view, paidAt: at } : view, now),
+    };
+  }
+
+  /** For a person. Said once: they may have decided since. */
+  function parked(reason: string): ProgressDecision {
+    if (isNamed('parked')) return { kind: 'nothing' };
+    return {
+      kind: 'change',
+      change: { set: { status: 'parked', reason }, clear: ['actionableAt', 'declinedAt'] },
+      entry: { what: 'parked', reason, paymentId },
+      ends: [{ kind: 'parked', reason, unknown: false }],
+    };
+  }
+
+  /** The timeline says it once, whatever comes of it. */
+  function noted(what: string, reason?: string): ProgressDecision {
+    if (isNamed(what)) return { kind: 'nothing' };
+    const why = reason === undefined ? { state: progress.kind } : { reason };
+    return { kind: 'change', change: {}, entry: { what, paymentId, ...why }, ends: [] };
+  }
+
+  function isNamed(what: string): boolean {
+    return invoice.timeline.some((entry) => entry.what === what && entry.paymentId === paymentId);
   }
 
   /**
@@ -75,17 +111,8 @@ export function decideProgress(
    * timeline says so once, and an alert.
    */
   function ofAnother(): ProgressDecision {
-    const isKnown = invoice.timeline.some(
-      (entry) => entry.what === secondPayment && entry.paymentId === paymentId,
-    );
-    const moves = progress.kind === 'succeeded' || progress.kind === 'alive';
-    if (isKnown || !moves || isReversedInFull(seen, invoice.amountMinor)) return { kind: 'nothing' };
-    return {
-      kind: 'change',
-      change: {},
-      entry: { what: secondPayment, paymentId, state: progress.kind },
-      ends: [],
-    };
+    if (!movesMoney(found) || isReversedInFull(seen, invoice.amountMinor)) return { kind: 'nothing' };
+    return noted(secondPayment);
   }
 
   function ofOneInProgress(): ProgressDecision {

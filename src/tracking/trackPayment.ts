@@ -2,6 +2,7 @@ import type { Ended, FollowUps } from '../followUps/followUps.ts';
 import type { Invoice } from '../invoice/invoice.ts';
 import type { InvoiceStore } from '../invoice/store/invoiceStore.ts';
 import type { SettlementPolicy } from '../paying/decideSettlement.ts';
+import { ownershipOf } from '../paying/foundPayment.ts';
 import { noTurn, type PacedProvider, turnWithinMs } from '../paying/pacedProvider.ts';
 import type { ProviderPayment } from '../paying/paymentProvider.ts';
 import { metric } from '../platform/appMetrics.ts';
@@ -21,7 +22,6 @@ export type Tracked =
   /** `status`: that of the invoice now. */
   | { kind: 'changed'; status: Invoice['status'] }
   | { kind: 'nothing' | 'notYet' }
-  | { kind: 'lookUp'; invoiceId: string }
   /** There is no such payment, or it belongs to no invoice that we have. */
   | { kind: 'notOurs'; message: string }
   /** The provider could not say, or the turn of the call did not come. */
@@ -41,8 +41,7 @@ export async function trackPayment(
   const { clock } = parts.instance;
   const calls = parts.provider.within({ before: clock.monotonic() + turnWithinMs });
   let payment = await calls.retrieve(paymentId);
-  // There is no customer who could act: canceled, the payment can never charge after all.
-  if (payment.kind === 'payment' && payment.progress.kind === 'alive' && payment.progress.waitsForCustomer) {
+  if (payment.kind === 'payment' && (await isOursToCancel(parts, payment))) {
     await calls.cancel(paymentId);
     payment = await calls.retrieve(paymentId);
   }
@@ -61,6 +60,21 @@ export async function trackPayment(
       return recordProgress(parts, invoiceId, payment, assertHeld);
     }
   }
+}
+
+/**
+ * True for a payment of one of our invoices that waits for a customer who is not there: canceled, it can never charge after all.
+ * A shop's payment has a customer who may be about to confirm it.
+ */
+async function isOursToCancel(
+  { invoices }: Pick<TrackingParts, 'invoices'>,
+  payment: ProviderPayment,
+): Promise<boolean> {
+  const { invoiceId, progress } = payment;
+  if (invoiceId === undefined || progress.kind !== 'alive' || progress.waitsForCustomer !== true)
+    return false;
+  const invoice = await invoices.find(invoiceId);
+  return invoice !== undefined && payment.madeBy === 'us' && ownershipOf(payment, invoice) === 'ours';
 }
 
 /**
@@ -110,12 +124,13 @@ export async function recordProgress(
         message: `payment ${payment.paymentId} names invoice ${invoiceId}, which is not here`,
       };
     case 'refused':
-      return updated.why === 'lookUp' ? { kind: 'lookUp', invoiceId } : { kind: updated.why };
+      return { kind: updated.why };
     case 'updated':
       if (isSecond) telemetry.count(metric.paymentSecond);
       for (const { kind } of ends) {
         if (kind === 'disputed' || kind === 'disputeLost') telemetry.count(metric.invoiceDisputed, { kind });
         if (kind === 'refundFailed') telemetry.count(metric.refundFailed);
+        if (kind === 'parked') telemetry.count(metric.invoiceParked, { unknown: false });
       }
       return { kind: 'changed', status: updated.invoice.status };
   }

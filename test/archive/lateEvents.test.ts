@@ -7,7 +7,7 @@ import { anInstance } from '../support/anInstance.ts';
 import { emptyProvider } from '../support/correctionParts.ts';
 import { followUpsForTests } from '../support/payingWorld.ts';
 import { unpaced } from '../support/unpaced.ts';
-import { type ArchiveWorld, archiveWorld } from './archiveWorld.ts';
+import { type ArchiveWorld, archiveWorld, paidInvoice } from './archiveWorld.ts';
 
 const paymentId = 'pi_a';
 
@@ -28,6 +28,9 @@ const settled = {
   kind: 'payment' as const,
   paymentId,
   invoiceId: 'a',
+  customerId: paidInvoice().customerId,
+  amountMinor: paidInvoice().amountMinor,
+  currency: paidInvoice().currency,
   progress: { kind: 'succeeded' as const },
   reversals: { refunds: [], disputes: [] },
 };

@@ -7,11 +7,11 @@ import { paymentEventStage } from '../../src/events/eventStage.ts';
 import type { Invoice } from '../../src/invoice/invoice.ts';
 import { retryPiece } from '../../src/ops/bulk/bulkInvoices.ts';
 import { stripeClient } from '../../src/paying/stripe/stripeClient.ts';
-import { longPayments } from '../support/longPayments.ts';
+import { day, longPayments } from '../support/longPayments.ts';
 
 let app: Awaited<ReturnType<typeof longPayments>>;
 beforeAll(async () => {
-  app = await longPayments({ searchLagMs: 0 });
+  app = await longPayments({ searchLagMs: 1_000 * day });
 });
 afterAll(() => app[Symbol.asyncDispose]());
 

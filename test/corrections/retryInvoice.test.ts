@@ -71,6 +71,7 @@ const charge = (invoiceId: string, idempotencyKey: string) =>
     paymentMethod: 'pm_card_visa',
     methodTypes,
     idempotencyKey,
+    deployment: 'tests',
   });
 
 test('a parked invoice charged without our knowledge is retried under its key: one charge', async () => {

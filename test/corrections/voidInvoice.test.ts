@@ -132,7 +132,7 @@ describe('an invoice with a payment', () => {
     expect(await corrected.void(id)).toEqual({ kind: 'refused', status: 'paid' });
   });
 
-  test('refunded in full: voided; in part: a person has to look', async () => {
+  test('refunded in full: voided; in part: recorded as paid, with its refund', async () => {
     const whole = await corrected.parked({ charged: 'pm_card_visa', amountMinor: 1_000 });
     await refund(whole.paymentId, 1_000);
     const part = await corrected.parked({ charged: 'pm_card_visa', amountMinor: 1_000 });
@@ -141,10 +141,14 @@ describe('an invoice with a payment', () => {
     await app.clock.advance(callsOverMs);
     expect(await corrected.void(whole.id)).toMatchObject({ kind: 'voided' });
     expect(await corrected.void(part.id)).toMatchObject({
-      kind: 'unclear',
-      message: expect.stringContaining('a refund of 400 is succeeded'),
+      kind: 'recorded',
+      status: 'paid',
     });
-    expect(await part.stored()).toMatchObject({ status: 'parked' });
+    expect(await part.stored()).toMatchObject({
+      status: 'paid',
+      payment: { id: part.paymentId },
+      reversals: { refundedMinor: 400 },
+    });
   });
 
   test('the provider cannot say: nothing changes', async () => {

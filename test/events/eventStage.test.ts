@@ -23,9 +23,9 @@ beforeEach(() => {
 async function happens(hint: EventHint, paymentId: string, of?: string) {
   const provider = {
     ...app.provider,
-    retrieve(id: string) {
+    retrieve(id: string, deployment?: string) {
       retrieved.push(id);
-      return app.provider.retrieve(id);
+      return app.provider.retrieve(id, deployment);
     },
   };
   const stage = paymentEventStage({ ...app.parts, provider: unpaced(provider, { clock: app.clock }) });
@@ -137,10 +137,10 @@ describe('a payment that its invoice knows nothing of', () => {
       const id = await paymentOf(invoice);
       const before = await invoice.ordered();
       await put(invoice, status);
-      expect(await happens('succeeded', id, invoice.id)).toEqual({ result: 'paid', paymentId: id });
+      expect(await happens('succeeded', id, invoice.id)).toEqual({ result: 'recorded', status: 'paid' });
       const after: Invoice = await invoice.stored();
       expect(after).toMatchObject({ status: 'paid', payment: { id } });
-      expect(after.timeline.at(-1)).toMatchObject({ what: 'paid', found: 'by an event' });
+      expect(after.timeline.at(-1)).toMatchObject({ what: 'paid', paymentId: id });
       expect(after).not.toHaveProperty('actionableAt');
       expect(await invoice.ordered()).toHaveLength(2 * before.length);
       expect(await invoice.charges()).toHaveLength(1);
@@ -152,7 +152,7 @@ describe('a payment that its invoice knows nothing of', () => {
     await invoice.pay();
     const id = await paymentOf(invoice);
     await put(invoice, 'parked');
-    expect(await happens('alive', id, invoice.id)).toEqual({ result: 'processing', paymentId: id });
+    expect(await happens('alive', id, invoice.id)).toEqual({ result: 'recorded', status: 'processing' });
     expect(await invoice.stored()).toMatchObject({ status: 'processing', payment: { inProgress: { id } } });
   });
 
@@ -162,7 +162,8 @@ describe('a payment that its invoice knows nothing of', () => {
     const id = await paymentOf(invoice);
     await stripeOf().refunds.create({ payment_intent: id });
     await put(invoice, 'parked');
-    for (let n = 0; n < 3; n++) expect(await happens('reversed', id)).toEqual({ result: 'reversed' });
+    expect(await happens('reversed', id)).toEqual({ result: 'recorded', status: 'parked' });
+    for (let n = 0; n < 3; n++) expect(await happens('reversed', id)).toEqual({ result: 'nothing new' });
     const { status, timeline } = await invoice.stored();
     expect(status).toBe('parked');
     expect(timeline.filter(({ what }) => what === 'looked up')).toHaveLength(1);
@@ -173,17 +174,17 @@ describe('a payment that its invoice knows nothing of', () => {
     await invoice.pay();
     const id = await paymentOf(invoice);
     await put(invoice, 'voided');
-    expect(await happens('succeeded', id, invoice.id)).toEqual({ result: 'parked', paymentId: id });
+    expect(await happens('succeeded', id, invoice.id)).toEqual({ result: 'recorded', status: 'parked' });
     const parked = await invoice.stored();
     expect(parked).toMatchObject({
       status: 'parked',
       reason: `it was voided, but payment ${id} has succeeded: retry the invoice to record it, after which it can be refunded`,
     });
-    expect(await happens('alive', id, invoice.id)).toEqual({ result: 'waits for a person' });
+    expect(await happens('alive', id, invoice.id)).toEqual({ result: 'nothing new' });
     expect(await invoice.stored()).toEqual(parked);
 
     await put(invoice, 'pending', 'retried');
-    expect(await happens('succeeded', id, invoice.id)).toEqual({ result: 'paid', paymentId: id });
+    expect(await happens('succeeded', id, invoice.id)).toEqual({ result: 'recorded', status: 'paid' });
   });
 
   test('that has failed changes nothing, and is not retrieved', async () => {

@@ -355,7 +355,7 @@ function faltering(provider: Required<PaymentProvider>, random: SeededRandom): P
   const silent = { kind: 'unknown', message: 'no answer' } as const;
   return {
     ...provider,
-    retrieve: async (id) => (falters() ? silent : provider.retrieve(id)),
+    retrieve: async (id, deployment) => (falters() ? silent : provider.retrieve(id, deployment)),
     find: async (sought) => (falters() ? silent : provider.find(sought)),
   };
 }

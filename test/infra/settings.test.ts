@@ -19,9 +19,16 @@ describe('settings', () => {
     stripeWebhook: false,
     applicationInsightsConnectionString: 'InstrumentationKey=11111111-2222-3333-4444-555555555555',
     ...Object.fromEntries(
-      ['shards', 'shardGroups', 'paymentRate', 'keepDays', 'locks', 'invoiceSchedule', 'outboxSchedule'].map(
-        (name) => [name, mainDefault(name)],
-      ),
+      [
+        'shards',
+        'shardGroups',
+        'paymentRate',
+        'keepDays',
+        'deploymentId',
+        'locks',
+        'invoiceSchedule',
+        'outboxSchedule',
+      ].map((name) => [name, mainDefault(name)]),
     ),
   };
   const appSettings = z

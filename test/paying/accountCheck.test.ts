@@ -46,16 +46,19 @@ function aProcess(answer: () => AccountAnswer | RateLimited, pause = notPaused) 
   return { clock, telemetry, logged, check, record, instance, provider, asked: () => asked };
 }
 
+/** The name of the deployment is made once. */
+const same = { kind: 'same', deployment: expect.stringMatching(/^[0-9a-f]{8}$/) };
+
 describe('the account that a deployment began with', () => {
   test('is recorded by the first process; the same account is asked for once in the life of a process', async () => {
     const first = aProcess(() => acct('acct_1'));
-    expect(await Promise.all([first.check(), first.check()])).toEqual([{ kind: 'same' }, { kind: 'same' }]);
+    expect(await Promise.all([first.check(), first.check()])).toEqual([same, same]);
     expect(first.asked()).toBe(1);
     expect(await stored()).toMatchObject({ type: 'providerAccount', account: 'acct_1', mode: 'live' });
-    expect(await aProcess(() => acct('acct_1')).check()).toEqual({ kind: 'same' });
+    expect(await aProcess(() => acct('acct_1')).check()).toEqual(same);
     await first.clock.advance(3_600_000);
     await cosmos.fault({ kind: '503', count: 100 });
-    expect(await first.check()).toEqual({ kind: 'same' });
+    expect(await first.check()).toEqual(same);
     expect(first.asked()).toBe(1);
   });
 
@@ -96,19 +99,19 @@ describe('the account that a deployment began with', () => {
     await second.clock.advance(29_999);
     expect(await second.check()).toMatchObject({ kind: 'changed' });
     await second.clock.advance(1);
-    expect(await second.check()).toEqual({ kind: 'same' });
+    expect(await second.check()).toEqual(same);
   });
 
   test('a key that may not read it is checked for its mode; a later one that may adds the id', async () => {
     const restricted = aProcess(() => unreadable);
-    expect(await restricted.check()).toEqual({ kind: 'same' });
+    expect(await restricted.check()).toEqual(same);
     expect(restricted.logged).toEqual([
       "only the mode of the payment provider's account is checked: no permission",
     ]);
     expect(await stored()).toEqual(expect.not.objectContaining({ account: expect.anything() }));
-    expect(await aProcess(() => acct('acct_1')).check()).toEqual({ kind: 'same' });
+    expect(await aProcess(() => acct('acct_1')).check()).toEqual(same);
     expect(await stored()).toMatchObject({ account: 'acct_1' });
-    expect(await aProcess(() => unreadable).check()).toEqual({ kind: 'same' });
+    expect(await aProcess(() => unreadable).check()).toEqual(same);
     expect(await aProcess(() => acct('acct_2')).check()).toMatchObject({ kind: 'changed' });
   });
 
@@ -139,7 +142,7 @@ describe('the account that a deployment began with', () => {
     now = acct('acct_1');
     expect(await one.check()).toMatchObject({ kind: 'unclear' });
     await one.clock.advance(2_000);
-    expect(await one.check()).toEqual({ kind: 'same' });
+    expect(await one.check()).toEqual(same);
   });
 
   test('a call that came too early is made again', async () => {
@@ -148,7 +151,7 @@ describe('the account that a deployment began with', () => {
     const one = aProcess(() => (refusals-- > 0 ? limited : acct('acct_1')));
     const state = one.check();
     await one.clock.advance(5_000);
-    expect(await state).toEqual({ kind: 'same' });
+    expect(await state).toEqual(same);
     expect(one.asked()).toBe(4);
   });
 
@@ -178,7 +181,7 @@ describe('a provider of another account', () => {
     const { provider, record, instance } = aProcess(() => acct('acct_2'));
     const account = checkedAccount(provider, record, instance, notPaused);
     const both = expect.stringMatching(/acct_1 \(live mode\).*acct_2 \(live mode\)/);
-    expect(await account.heldBack()).toEqual({ kind: 'heldBack', message: both, retryAfterMs: 60_000 });
+    expect(await account.admission()).toEqual({ kind: 'heldBack', message: both, retryAfterMs: 60_000 });
     const [health] = account.healthChecks;
     await expect(health?.probe()).rejects.toThrow(/acct_1 \(live mode\).*acct_2 \(live mode\)/);
   });
@@ -194,7 +197,7 @@ describe('a provider of another account', () => {
   test('while the account is not known, calls are held back, but nothing is wrong with the app', async () => {
     const { provider, record, instance } = aProcess(() => ({ kind: 'unknown', message: 'down' }));
     const account = checkedAccount(provider, record, instance, notPaused);
-    expect(await account.heldBack()).toMatchObject({
+    expect(await account.admission()).toMatchObject({
       kind: 'heldBack',
       message: 'the account is not known: down',
     });
@@ -213,7 +216,7 @@ describe('a provider of another account', () => {
   test('that cannot name its account is not checked', async () => {
     const { record, instance } = aProcess(() => acct('acct_1'));
     const account = checkedAccount({}, record, instance, notPaused);
-    expect(await account.heldBack()).toBeUndefined();
+    expect(await account.admission()).toEqual({ kind: 'same' });
     expect(account.healthChecks).toEqual([]);
     expect(await stored()).toBeUndefined();
   });

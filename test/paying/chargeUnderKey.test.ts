@@ -25,7 +25,7 @@ test.each<FoundPayment>([{ kind: 'notFound' }, { kind: 'unknown', message: 'busy
   },
 );
 
-const differs: FoundPayment = { kind: 'differs', message: 'pi_1 over 1 usd' };
+const differs: FoundPayment = { kind: 'differs', paymentId: 'pi_1', message: 'pi_1 over 1 usd' };
 
 test.each([
   ['remembered', now],

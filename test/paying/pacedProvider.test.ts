@@ -57,7 +57,12 @@ function world(
     },
   };
   const pace = paymentPace({ store: memoryPaceStore(), instance, stopping: stopping.signal }, allowance);
-  const paced = pacedProvider(provider, pace, instance, held && (() => held(clock)));
+  const paced = pacedProvider(
+    provider,
+    pace,
+    instance,
+    held && (async () => (await held(clock)) ?? { kind: 'same' as const }),
+  );
   return { clock, telemetry, calls, paced, stopping, start: clock.now() };
 }
 

@@ -152,7 +152,7 @@ describe('reconciliation', () => {
     const [charge] = await world.charges(ids);
     const [invoice] = await world.stored(shard, ids);
     expect(invoice).toMatchObject({ status: 'parked' });
-    const reason = expect.stringContaining(`over ${charge?.amount} `);
+    const reason = expect.stringContaining(`with ${charge?.amount} USD, not 1 USD`);
     expect(invoice?.timeline.at(-1)).toMatchObject({ what: 'looked up', reason });
   });
 

@@ -1,4 +1,5 @@
 import type { PaymentProvider, ProviderPayment, RefundOutcome } from '../../src/paying/paymentProvider.ts';
+import { anInvoice } from '../support/anInvoice.ts';
 
 /** What happens to one call. `crash…`: the process that calls dies, before the call arrives or after it was carried out. */
 export type CallFault =
@@ -62,6 +63,9 @@ export function providerWithRefunds({
         kind: 'payment',
         paymentId,
         invoiceId,
+        customerId: anInvoice().customerId,
+        amountMinor: anInvoice().amountMinor,
+        currency: anInvoice().currency,
         progress: { kind: 'succeeded' },
         reversals: { refunds: refunds(), disputes: [] },
       };

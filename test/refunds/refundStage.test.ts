@@ -65,7 +65,7 @@ async function aPaidInvoice({
     invoiceId: id,
     amountMinor,
     currency,
-    customerId: 'cus_1',
+    customerId: 'cus-1',
     paymentMethod,
     methodTypes: ['card', 'sepa_debit', 'us_bank_account', 'bacs_debit'],
     idempotencyKey: `invoice-${id}-1`,

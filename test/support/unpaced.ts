@@ -3,6 +3,9 @@ import type { PacedProvider } from '../../src/paying/pacedProvider.ts';
 import type { PaymentProvider } from '../../src/paying/paymentProvider.ts';
 import { type Clock, systemClock } from '../../src/platform/clock.ts';
 
+/** Names the payments of tests. */
+const deployment = 'tests';
+
 const silent = { kind: 'unknown', message: 'not offered' } as const;
 
 /**
@@ -26,9 +29,9 @@ export function unpaced(
           return outcome as Exclude<T, { kind: 'rateLimited' }>;
         });
       return {
-        charge: (request) => inTurn(() => provider.charge(request)),
-        find: (sought) => inTurn(() => provider.find(sought)),
-        retrieve: (id) => inTurn(async () => (await provider.retrieve?.(id)) ?? silent),
+        charge: (request) => inTurn(() => provider.charge({ ...request, deployment })),
+        find: (sought) => inTurn(() => provider.find({ ...sought, deployment })),
+        retrieve: (id) => inTurn(async () => (await provider.retrieve?.(id, deployment)) ?? silent),
         cancel: (id) =>
           inTurn(async () => (await provider.cancel?.(id)) ?? { kind: 'refused' as const, message: '' }),
         refund: (request) => inTurn(async () => (await provider.refund?.(request)) ?? silent),

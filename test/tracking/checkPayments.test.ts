@@ -142,6 +142,7 @@ test('one that waits for a customer who is not there is canceled', async () => {
   const invoice = await app.invoice({ paymentMethod: 'pm_card_local_processing' });
   const { payment } = await invoice.pay();
   const id = payment.inProgress?.id ?? '';
+  const { customerId, amountMinor, currency } = await invoice.stored();
   const waiting = { kind: 'alive', state: 'requires_action', waitsForCustomer: true } as const;
   const asked: string[] = [];
   let canceled = false;
@@ -155,6 +156,10 @@ test('one that waits for a customer who is not there is canceled', async () => {
           kind: 'payment',
           paymentId: id,
           invoiceId: invoice.id,
+          madeBy: 'us',
+          customerId,
+          amountMinor,
+          currency,
           progress,
           reversals: { refunds: [], disputes: [] },
         };

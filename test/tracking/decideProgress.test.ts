@@ -29,6 +29,9 @@ const seen = (progress: PaymentProgress, reversals: ProviderReversals = noRevers
   kind: 'payment',
   paymentId: 'pi_1',
   invoiceId: 'inv-1',
+  customerId: anInvoice().customerId,
+  amountMinor: anInvoice().amountMinor,
+  currency: anInvoice().currency,
   progress,
   reversals,
 });
@@ -183,28 +186,74 @@ describe('a second payment of a paid invoice', () => {
   });
 });
 
-test.each(['pending', 'claimed'] as const)(
-  'a reversal of an invoice that is %s waits until it is settled',
-  (status) => {
-    const early = anInvoice({ status, payment: key });
-    expect(decide(early, seen({ kind: 'succeeded' }, refund('succeeded')))).toEqual({ kind: 'notYet' });
-  },
-);
+describe('a payment that its invoice knows nothing of', () => {
+  const open = ['pending', 'parked', 'declined'] as const;
+  const unpaid = (status: (typeof open)[number] | 'voided' | 'claimed') =>
+    anInvoice({ status, payment: key });
+  const shop = { ...seen({ kind: 'succeeded' }), paymentId: 'pi_2' };
 
-test('a payment of an invoice that is claimed is recorded by its settlement', () => {
-  const claimed = anInvoice({ status: 'claimed', payment: key });
-  expect(decide(claimed, seen({ kind: 'succeeded' }))).toEqual({ kind: 'nothing' });
+  test('waits for the settlement of a claimed invoice', () => {
+    expect(decide(unpaid('claimed'), shop)).toEqual({ kind: 'notYet' });
+    expect(decide(unpaid('claimed'), seen({ kind: 'canceled' }))).toEqual({ kind: 'nothing' });
+  });
+
+  test.each(open)('pays an invoice that is %s', (status) => {
+    expect(decide(unpaid(status), shop)).toMatchObject({
+      change: { set: { status: 'paid', payment: { id: 'pi_2' } } },
+      ends: [{ kind: 'paid', paymentId: 'pi_2' }],
+    });
+    expect(decide(unpaid(status), seen({ kind: 'alive', state: 'processing' }))).toMatchObject({
+      change: { set: { status: 'processing', payment: { inProgress: { id: 'pi_1' } } } },
+    });
+    expect(decide(unpaid(status), seen({ kind: 'canceled' }))).toEqual({ kind: 'nothing' });
+  });
+
+  test.each(open)('of which some has gone back: an invoice that is %s is paid, with its refund', (status) => {
+    const part = seen({ kind: 'succeeded' }, refund('succeeded'));
+    expect(decide(unpaid(status), part)).toMatchObject({
+      change: { set: { status: 'paid', reversals: { refundedMinor: 500 } } },
+      ends: [{ kind: 'paid' }, { kind: 'refunded' }],
+    });
+  });
+
+  test.each(open)('that has gone back in full leaves an invoice that is %s as it is', (status) => {
+    expect(decide(unpaid(status), seen({ kind: 'succeeded' }, dispute('lost')))).toMatchObject({
+      change: {},
+      entry: { what: 'looked up' },
+    });
+  });
+
+  test.each([...open, 'voided'] as const)('of another amount parks an invoice that is %s, once', (status) => {
+    const other = { ...shop, amountMinor: 5 };
+    const decision = decide(unpaid(status), other);
+    expect(decision).toMatchObject({
+      change: {
+        set: { status: 'parked', reason: expect.stringMatching(/pi_2 .*5 USD, not 1999 USD.*notCharged/) },
+      },
+      ends: [{ kind: 'parked' }],
+    });
+    expect(decide(afterwards(unpaid(status), decision), other)).toEqual({ kind: 'nothing' });
+  });
+
+  test('parks an invoice that a person has voided, whatever it was', () => {
+    const timeline = [{ at, what: 'voided', by: 'ada' }];
+    const decision = decide({ ...unpaid('voided'), timeline }, shop);
+    expect(decision).toMatchObject({ change: { set: { status: 'parked' } }, entry: { paymentId: 'pi_2' } });
+  });
+
+  test.each([...invoiceStatuses])('of somebody else is noted once, whatever the invoice: %s', (status) => {
+    const others = [
+      { ...shop, madeBy: 'others' as const },
+      { ...shop, customerId: 'cus-2' },
+    ];
+    const invoice = anInvoice({ status, payment: key });
+    for (const foreign of others) {
+      const decision = decide(invoice, foreign);
+      expect(decision).toMatchObject({ change: {}, entry: { what: 'payment of somebody else' }, ends: [] });
+      expect(decide(afterwards(invoice, decision), foreign)).toEqual({ kind: 'nothing' });
+    }
+  });
 });
-
-test.each(['pending', 'parked', 'declined', 'voided'] as const)(
-  'a payment of an invoice that is %s is looked up',
-  (status) => {
-    const ended = anInvoice({ status, payment: key });
-    expect(decide(ended, seen({ kind: 'succeeded' }))).toEqual({ kind: 'lookUp' });
-    expect(decide(ended, seen({ kind: 'alive', state: 'processing' }))).toEqual({ kind: 'lookUp' });
-    expect(decide(ended, seen({ kind: 'canceled' }))).toEqual({ kind: 'nothing' });
-  },
-);
 
 const views = fc.record({
   progress: fc.constantFrom<PaymentProgress>(
@@ -256,5 +305,6 @@ function afterwards(invoice: Invoice, decision: ReturnType<typeof decide>): Invo
   const kept = Object.entries({ ...invoice, ...set }).filter(
     ([name]) => !(clear as readonly string[]).includes(name),
   );
-  return Object.fromEntries(kept) as Invoice;
+  const after = Object.fromEntries(kept) as Invoice;
+  return { ...after, timeline: [...invoice.timeline, { at, by: 'test', ...decision.entry }] };
 }

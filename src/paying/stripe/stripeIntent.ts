@@ -1,7 +1,12 @@
 import type Stripe from 'stripe';
 import { type DisputeStatus, isRefundId } from '../../invoice/reversals.ts';
 import { minorAmount } from '../../invoice/stripeAmount.ts';
-import type { ChargeOutcome, PaymentProgress, ProviderReversals } from '../paymentProvider.ts';
+import type {
+  ChargeOutcome,
+  PaymentProgress,
+  ProviderPayment,
+  ProviderReversals,
+} from '../paymentProvider.ts';
 import { codeOf, declined } from './declines.ts';
 
 /** The part of a payment intent that says how far it has come. */
@@ -47,6 +52,31 @@ export function classifyIntent(intent: IntentState): ChargeOutcome {
     case 'canceled':
       return declined('canceled', 'the payment intent is canceled');
   }
+}
+
+/** A payment in our terms, for the deployment that asks. Pure. */
+export function paymentFrom(
+  intent: Stripe.PaymentIntent,
+  reversals: ProviderReversals,
+  deployment: string | undefined,
+): ProviderPayment {
+  const { id: paymentId, customer, amount, metadata } = intent;
+  const currency = intent.currency.toUpperCase();
+  const customerId = typeof customer === 'string' ? customer : customer?.id;
+  const { invoiceId, deployment: maker } = metadata;
+  return {
+    kind: 'payment',
+    paymentId,
+    ...(invoiceId === undefined ? {} : { invoiceId }),
+    ...(maker === undefined || deployment === undefined
+      ? {}
+      : { madeBy: maker === deployment ? ('us' as const) : ('others' as const) }),
+    ...(customerId === undefined ? {} : { customerId }),
+    amountMinor: minorAmount(amount, currency),
+    currency,
+    progress: progressOf(intent),
+    reversals,
+  };
 }
 
 function failureOf({ last_payment_error: error, latest_charge: charge, status }: IntentState) {

@@ -1,7 +1,7 @@
 import type Stripe from 'stripe';
 import { atRisk, goneBack } from '../../invoice/reversals.ts';
-import { stripeAmount } from '../../invoice/stripeAmount.ts';
-import { isReversedInFull, noReversals } from '../mergeReversals.ts';
+import { foundAmong, movesMoney } from '../foundPayment.ts';
+import { noReversals } from '../mergeReversals.ts';
 import type {
   FoundPayment,
   PaymentProvider,
@@ -13,7 +13,7 @@ import type {
 } from '../paymentProvider.ts';
 import { isMissing, rateLimited, silentAfter } from './classifyStripe.ts';
 import { late, withDeadline } from './stripeClient.ts';
-import { progressOf, reversalsFrom } from './stripeIntent.ts';
+import { paymentFrom, progressOf, reversalsFrom } from './stripeIntent.ts';
 
 /** Payments of one customer that a look-up reads at most. */
 const mostListed = 2_000;
@@ -40,10 +40,10 @@ export function stripeLookups(
             limit: 100,
             expand: ['data.latest_charge'],
           });
-          const found = await pick(sought, searched, signal);
-          const isOver = found.kind === 'notFound' || (found.kind === 'reversed' && found.inFull === true);
+          const found = foundAmong(await named(sought, searched, signal), sought);
+          const isOver = found.kind === 'notFound' || found.kind === 'reversed';
           if (!isOver || sought.since === undefined) return found;
-          const latest = await pick(sought, listed(sought, sought.since), signal);
+          const latest = foundAmong(await named(sought, listed(sought, sought.since), signal), sought);
           return latest.kind === 'notFound' ? found : latest;
         } catch (error) {
           return rateLimited(error) ?? silentAfter(error);
@@ -51,10 +51,10 @@ export function stripeLookups(
       });
     },
 
-    async retrieve(paymentId) {
+    async retrieve(paymentId, deployment) {
       return withDeadline<RetrievedPayment | RateLimited>(timeoutMs, late(timeoutMs), async () => {
         try {
-          return await readPayment(stripe, paymentId);
+          return await readPayment(stripe, paymentId, deployment);
         } catch (error) {
           if (isMissing(error)) return { kind: 'notFound' };
           return rateLimited(error) ?? silentAfter(error);
@@ -85,45 +85,29 @@ export function stripeLookups(
   }
 
   /**
-   * The invoice's payment among those found. They may be of other invoices: Stripe's exact match ignores case
+   * Those of the payments that name the invoice and move money. Stripe's exact match ignores case
    * (https://docs.stripe.com/search), our ids do not.
    *
    * @throws the reason of `signal`, if it aborts between two payments
    */
-  async function pick(
-    { invoiceId, amountMinor, currency }: SoughtPayment,
+  async function named(
+    { invoiceId, deployment }: SoughtPayment,
     intents: AsyncIterable<Stripe.PaymentIntent>,
     signal: AbortSignal,
-  ): Promise<FoundPayment> {
-    const wanted = stripeAmount(amountMinor, currency);
-    const others: string[] = [];
-    let alive: FoundPayment | undefined;
-    let reversed: Extract<FoundPayment, { kind: 'reversed' }> | undefined;
+  ): Promise<ProviderPayment[]> {
+    const payments: ProviderPayment[] = [];
     for await (const intent of intents) {
       signal.throwIfAborted();
-      const { id, amount, currency: paidIn, metadata } = intent;
-      if (metadata.invoiceId !== invoiceId) continue;
-      const progress = progressOf(intent);
-      if (progress.kind === 'failed' || progress.kind === 'canceled') continue;
-      const equal = 'amount' in wanted && amount === wanted.amount && paidIn === currency.toLowerCase();
-      if (!equal) others.push(`${id} over ${amount} ${paidIn}`);
-      else if (progress.kind === 'alive')
-        alive ??= { kind: 'processing', paymentId: id, state: progress.state };
-      else {
-        const gone = await readReversed(stripe, intent);
-        if (gone === undefined) return { kind: 'found', paymentId: id };
-        const { message, reversals } = gone;
-        const isWhole = isReversedInFull(reversals, amountMinor);
-        if (!isWhole) reversed = { kind: 'reversed', paymentId: id, message };
-        else reversed ??= { kind: 'reversed', paymentId: id, message, inFull: true };
-      }
+      if (intent.metadata.invoiceId !== invoiceId || !movesMoney({ progress: progressOf(intent) })) continue;
+      const gone = isSettled(intent) ? await readReversed(stripe, intent) : undefined;
+      payments.push(paymentFrom(intent, gone?.reversals ?? noReversals, deployment));
     }
-    if (alive !== undefined) return alive;
-    if (reversed !== undefined && (reversed.inFull !== true || others.length === 0)) return reversed;
-    if (others.length === 0) return { kind: 'notFound' };
-    const why = `the provider has ${others.join(', ')} in its own units, not ${amountMinor} ${currency} in minor units`;
-    return { kind: 'differs', message: why };
+    return payments;
   }
+}
+
+function isSettled(intent: Stripe.PaymentIntent): boolean {
+  return progressOf(intent).kind === 'succeeded';
 }
 
 /**
@@ -131,17 +115,14 @@ export function stripeLookups(
  *
  * @throws what the package throws
  */
-async function readPayment(stripe: Stripe, paymentId: string): Promise<ProviderPayment> {
+async function readPayment(
+  stripe: Stripe,
+  paymentId: string,
+  deployment: string | undefined,
+): Promise<ProviderPayment> {
   const intent = await stripe.paymentIntents.retrieve(paymentId, { expand: ['latest_charge'] });
-  const { invoiceId } = intent.metadata;
-  const progress = progressOf(intent);
-  return {
-    kind: 'payment',
-    paymentId,
-    ...(invoiceId === undefined ? {} : { invoiceId }),
-    progress,
-    reversals: progress.kind === 'succeeded' ? await readReversals(stripe, intent) : noReversals,
-  };
+  const reversals = isSettled(intent) ? await readReversals(stripe, intent) : noReversals;
+  return paymentFrom(intent, reversals, deployment);
 }
 
 async function readReversals(stripe: Stripe, { id, currency }: Stripe.PaymentIntent) {

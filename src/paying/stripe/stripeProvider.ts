@@ -1,5 +1,6 @@
 import type Stripe from 'stripe';
 import { stripeAmount } from '../../invoice/stripeAmount.ts';
+import { isReversedInFull } from '../mergeReversals.ts';
 import type { ChargeOutcome, ChargeRequest, PaymentProvider, RateLimited } from '../paymentProvider.ts';
 import { classifyError } from './classifyStripe.ts';
 import { declined } from './declines.ts';
@@ -28,7 +29,7 @@ export function stripeProvider(options: StripeOptions): Required<PaymentProvider
           const intent = await withoutCallSite(() =>
             stripe.paymentIntents.create(parameters(request, amount.amount), { idempotencyKey }),
           );
-          return await outcomeOf(intent);
+          return await outcomeOf(intent, request);
         } catch (error) {
           return classifyError(error);
         }
@@ -39,13 +40,16 @@ export function stripeProvider(options: StripeOptions): Required<PaymentProvider
     account: () => stripeAccount(stripe, options),
   };
 
-  async function outcomeOf(intent: Stripe.Response<Stripe.PaymentIntent>): Promise<ChargeOutcome> {
+  async function outcomeOf(
+    intent: Stripe.Response<Stripe.PaymentIntent>,
+    request: ChargeRequest,
+  ): Promise<ChargeOutcome> {
     const outcome = classifyIntent(intent);
     const progress = progressOf(intent);
     if (progress.kind === 'alive' && progress.waitsForCustomer) return abandon(intent.id, outcome);
     // A key repeats its first answer, which may be out of date: the money may have gone back since.
     const replayed = intent.lastResponse.headers['idempotent-replayed'] === 'true';
-    return replayed && outcome.kind === 'succeeded' ? unlessReversed(intent.id, outcome) : outcome;
+    return replayed && outcome.kind === 'succeeded' ? asItIsNow(intent.id, request) : outcome;
   }
 
   /** There is no customer to act: canceled, the intent can never charge after all. */
@@ -58,10 +62,13 @@ export function stripeProvider(options: StripeOptions): Required<PaymentProvider
     return declined('authentication_required', 'the customer has to confirm the payment');
   }
 
-  async function unlessReversed(id: string, succeeded: ChargeOutcome): Promise<ChargeOutcome> {
-    const intent = await stripe.paymentIntents.retrieve(id, { expand: ['latest_charge'] });
+  async function asItIsNow(paymentId: string, { amountMinor }: ChargeRequest): Promise<ChargeOutcome> {
+    const intent = await stripe.paymentIntents.retrieve(paymentId, { expand: ['latest_charge'] });
     const gone = await readReversed(stripe, intent);
-    return gone === undefined ? succeeded : { kind: 'reversed', message: gone.message };
+    if (gone === undefined) return { kind: 'succeeded', paymentId };
+    return isReversedInFull(gone.reversals, amountMinor)
+      ? { kind: 'reversed', message: gone.message }
+      : { kind: 'succeeded', paymentId, reversals: gone.reversals };
   }
 }
 
@@ -71,7 +78,7 @@ export function stripeProvider(options: StripeOptions): Required<PaymentProvider
  * method was saved (https://docs.stripe.com/payments/sepa-debit/set-up-payment).
  */
 function parameters(request: ChargeRequest, amount: number): Stripe.PaymentIntentCreateParams {
-  const { invoiceId, currency, customerId, paymentMethod, description, idempotencyKey } = request;
+  const { invoiceId, currency, customerId, paymentMethod, description, idempotencyKey, deployment } = request;
   return {
     amount,
     currency: currency.toLowerCase(),
@@ -81,6 +88,6 @@ function parameters(request: ChargeRequest, amount: number): Stripe.PaymentInten
     off_session: true,
     confirm: true,
     ...(description === undefined ? {} : { description }),
-    metadata: { invoiceId, idempotencyKey },
+    metadata: { invoiceId, idempotencyKey, ...(deployment === undefined ? {} : { deployment }) },
   };
 }

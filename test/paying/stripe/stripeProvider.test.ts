@@ -270,7 +270,8 @@ describe('find', () => {
       const paymentId = await paid(charge);
       expect(await provider.find({ ...charge, ...sought })).toEqual({
         kind: 'differs',
-        message: expect.stringContaining(`${paymentId} over 1999 usd`),
+        paymentId,
+        message: expect.stringContaining(`payment ${paymentId} names this invoice with 1999 USD`),
       });
     },
   );

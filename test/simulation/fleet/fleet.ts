@@ -231,7 +231,7 @@ export function createFleet({ plan, timeline, history, conditions, report, ...gi
     hosts[number] = createHost(number, machine, {
       world,
       network,
-      settings: { ...settings, instanceId: machine.name },
+      settings: { ...settings, deploymentId: 'simulated', instanceId: machine.name },
       listsEvents: plan.listsEvents,
       checks: {
         ...callChecks,

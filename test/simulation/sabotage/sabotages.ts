@@ -19,8 +19,8 @@ export const sabotages: readonly Sabotage[] = [
       },
       {
         file: 'src/corrections/checkProvider.ts',
-        from: "    case 'found':\n    case 'processing':\n      return found;\n    case 'notFound':",
-        to: "    case 'found':\n      return found;\n    case 'processing':\n    case 'notFound':",
+        from: "    case 'found':\n    case 'processing':\n    case 'differs':\n      return found;\n    case 'notFound':",
+        to: "    case 'found':\n    case 'differs':\n      return found;\n    case 'processing':\n    case 'notFound':",
       },
       {
         file: 'src/paying/lookUpInvoice.ts',

@@ -23,6 +23,8 @@ export interface LedgerPayment {
   readonly customerId: string;
   readonly amountMinor: number;
   readonly currency: string;
+  /** The deployment that it names. */
+  readonly deployment: string | undefined;
   readonly key: string;
   readonly createdAt: number;
   /** From when on the search finds it. */

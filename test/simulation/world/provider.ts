@@ -3,12 +3,14 @@
  * search lags and the list of a customer does not, too many calls are refused, some payments take days, and what happens to
  * a payment later is told by events.
  */
+import { foundAmong } from '../../../src/paying/foundPayment.ts';
 import type {
   CancelOutcome,
   ChargeOutcome,
   ChargeRequest,
   DefaultMethod,
   FoundPayment,
+  ProviderPayment,
   RateLimited,
   RefundOutcome,
   RefundRequest,
@@ -18,13 +20,7 @@ import type {
 import type { EventHint, EventPage, EventQuery } from '../../../src/paying/providerEvents.ts';
 import type { SeededRandom } from '../../support/seededRandom.ts';
 import type { Timeline } from '../engine/machine.ts';
-import {
-  isTouched,
-  type LedgerEvent,
-  type LedgerPayment,
-  mayHoldMoney,
-  reversalsOfPayment,
-} from './ledger.ts';
+import { holdsMoney, isTouched, type LedgerEvent, type LedgerPayment, reversalsOfPayment } from './ledger.ts';
 
 /** What happens to one charge. */
 export type ChargeFate =
@@ -130,19 +126,39 @@ export function createProvider({
       return { kind: 'unknown', message: '409: a call with this key is under way' };
     if (answer.kind === 'unknown') return { ...answer, remembered: true };
     const payment = payments.get(paymentId ?? '');
-    if (answer.kind === 'succeeded' && payment !== undefined && isTouched(payment))
-      return { kind: 'reversed', message: `payment ${payment.id} was charged, and money has gone back` };
-    return answer;
+    if (answer.kind !== 'succeeded' || payment === undefined || !isTouched(payment)) return answer;
+    return holdsMoney(payment)
+      ? { ...answer, reversals: reversalsOfPayment(payment) }
+      : { kind: 'reversed', message: `payment ${payment.id} was charged, and all of it has gone back` };
+  }
+
+  /** A payment as it shows itself to a deployment. */
+  function shownTo(payment: LedgerPayment, asking: string | undefined): ProviderPayment {
+    const { id: paymentId, invoiceId, customerId, amountMinor, currency, deployment, progress } = payment;
+    return {
+      kind: 'payment',
+      paymentId,
+      invoiceId,
+      ...(deployment === undefined || asking === undefined
+        ? {}
+        : { madeBy: deployment === asking ? ('us' as const) : ('others' as const) }),
+      customerId,
+      amountMinor,
+      currency,
+      progress,
+      reversals: reversalsOfPayment(payment),
+    };
   }
 
   function makePayment(request: ChargeRequest, progress: LedgerPayment['progress']): LedgerPayment {
-    const { invoiceId, customerId, amountMinor, currency, idempotencyKey: key } = request;
+    const { invoiceId, customerId, amountMinor, currency, deployment, idempotencyKey: key } = request;
     const payment: LedgerPayment = {
       id: `pi-${count++}`,
       invoiceId,
       customerId,
       amountMinor,
       currency,
+      deployment,
       key,
       createdAt: timeline.now,
       searchableAt: timeline.now + searchLagMs(),
@@ -248,25 +264,17 @@ export function createProvider({
           (searchableAt <= timeline.now || (since !== undefined && createdAt >= since)) &&
           (progress.kind === 'succeeded' || progress.kind === 'alive'),
       );
-      const paid = seen.find((one) => one.progress.kind === 'succeeded' && !isTouched(one));
-      if (paid !== undefined) return { kind: 'found', paymentId: paid.id };
-      const alive = seen.find(({ progress }) => progress.kind === 'alive');
-      if (alive?.progress.kind === 'alive')
-        return { kind: 'processing', paymentId: alive.id, state: alive.progress.state };
-      const touched = seen.find(mayHoldMoney) ?? seen[0];
-      if (touched === undefined) return { kind: 'notFound' };
-      const message = `payment ${touched.id} was charged, and money has gone back`;
-      const reversed = { kind: 'reversed' as const, paymentId: touched.id, message };
-      return mayHoldMoney(touched) ? reversed : { ...reversed, inFull: true };
+      return foundAmong(
+        seen.map((payment) => shownTo(payment, sought.deployment)),
+        sought,
+      );
     },
 
-    retrieve(paymentId: string): RetrievedPayment | RateLimited {
+    retrieve(paymentId: string, deployment?: string): RetrievedPayment | RateLimited {
       const refused = limited();
       if (refused !== undefined) return refused;
       const payment = payments.get(paymentId);
-      if (payment === undefined) return { kind: 'notFound' };
-      const { invoiceId, progress } = payment;
-      return { kind: 'payment', paymentId, invoiceId, progress, reversals: reversalsOfPayment(payment) };
+      return payment === undefined ? { kind: 'notFound' } : shownTo(payment, deployment);
     },
 
     cancel(paymentId: string): CancelOutcome | RateLimited {

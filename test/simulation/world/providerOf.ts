@@ -88,7 +88,7 @@ export function providerOf(
         return outcome;
       },
       find: (sought) => orSilent(`find ${sought.invoiceId}`, () => provider.find(sought)),
-      retrieve: (id) => orSilent(`retrieve ${id}`, () => provider.retrieve(id)),
+      retrieve: (id, deployment) => orSilent(`retrieve ${id}`, () => provider.retrieve(id, deployment)),
       cancel: (id) => orSilent(`cancel ${id}`, () => provider.cancel(id)),
       refund: (request) => orNotMade(`refund ${request.idempotencyKey}`, () => provider.refund(request)),
       defaultMethod: (id) => orSilent(`default method ${id}`, () => provider.defaultMethod(id)),
