@@ -10,7 +10,6 @@
  *
  * docs/exactly-once.md has the table with the states of an invoice.
  */
-import { atRisk, goneBack } from '../invoice/reversals.ts';
 import { isReversedInFull } from './mergeReversals.ts';
 import type { FoundPayment, ProviderPayment, SoughtPayment } from './paymentProvider.ts';
 
@@ -58,8 +57,7 @@ export function viewOf(
   amountMinor: number,
 ): Extract<FoundPayment, { kind: 'found' | 'processing' | 'reversed' }> {
   if (progress.kind === 'alive') return { kind: 'processing', paymentId, state: progress.state };
-  const gone = [...goneBack(reversals.refunds), ...atRisk(reversals.disputes)];
-  if (gone.length === 0) return { kind: 'found', paymentId };
+  if (reversals.refunds.length + reversals.disputes.length === 0) return { kind: 'found', paymentId };
   if (!isReversedInFull(reversals, amountMinor)) return { kind: 'found', paymentId, reversals };
   return {
     kind: 'reversed',
