@@ -3,7 +3,7 @@ import { children, type Form, flag, integer, onlyKnown, required } from './form.
 import { newId } from './ids.ts';
 import { allowedTypes, compatibleTypes, type MethodType } from './methodTypes.ts';
 import { epochSeconds, type Moment } from './moment.ts';
-import { invalid } from './refusal.ts';
+import { checkKnown, invalid } from './refusal.ts';
 import type { Decline } from './testMethod.ts';
 
 /**
@@ -89,7 +89,7 @@ export function newIntent(form: Form, moment: Moment): Intent {
     capture_method: 'automatic',
     created: epochSeconds(moment),
     currency,
-    customer: form.get('customer') ?? null,
+    customer: customerOf(form),
     description: form.get('description') ?? null,
     last_payment_error: null,
     latest_charge: null,
@@ -177,4 +177,11 @@ function checkMethodTypes(form: Form): void {
         'set `automatic_payment_methods[allow_redirects]` to `never`.',
     );
   }
+}
+
+function customerOf(form: Form): string | null {
+  const customer = form.get('customer');
+  if (customer === undefined || customer === null) return null;
+  checkKnown(customer);
+  return customer;
 }

@@ -8,7 +8,7 @@ import { type Intent, newIntent } from './intent.ts';
 import type { Moment } from './moment.ts';
 import { pageOf, pageSize } from './pages.ts';
 import { methodNamed } from './paymentMethods.ts';
-import { notFound } from './refusal.ts';
+import { checkKnown, notFound } from './refusal.ts';
 import { ok } from './results.ts';
 import { parseSearchQuery } from './searchQuery.ts';
 import type { Store } from './store/index.ts';
@@ -17,7 +17,7 @@ import type { Result } from './store/keys.ts';
 const confirmParameters = new Set(['payment_method', 'off_session', 'return_url']);
 const cancelParameters = new Set(['cancellation_reason']);
 const searchParameters = new Set(['query', 'limit', 'page']);
-const listParameters = new Set(['limit', 'starting_after', 'created[gte]', 'customer']);
+const listParameters = new Set(['limit', 'starting_after', 'created[gte]', 'created[lte]', 'customer']);
 
 /** What a call is made with, besides its parameters. */
 export interface CallContext {
@@ -104,11 +104,17 @@ export function createPaymentIntents({
   /** Newest first. Unlike search it has no lag: it includes every completed call. */
   function list(form: Form, { moment, expand }: CallContext): Result {
     onlyKnown(form, listParameters, ['expand']);
-    const since = integer('created[gte]', children(form, 'created').gte ?? '0');
+    const { gte = '0', lte } = children(form, 'created');
+    const since = integer('created[gte]', gte);
+    const until = lte === undefined ? Number.POSITIVE_INFINITY : integer('created[lte]', lte);
     const of = form.get('customer');
+    if (of !== undefined) checkKnown(of);
     const all = store.intents
       .asOf(moment.at)
-      .filter(({ created, customer }) => created >= since && (of === undefined || customer === of));
+      .filter(
+        ({ created, customer }) =>
+          created >= since && created <= until && (of === undefined || customer === of),
+      );
     return ok(expand(pageOf(form, '/v1/payment_intents', all)));
   }
 

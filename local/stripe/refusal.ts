@@ -43,6 +43,21 @@ export function notFound(kind: string, id: string, param = 'id'): Refusal {
   });
 }
 
+/**
+ * Customers are known under any id, so that a test needs not create them, but for ids that begin with `cus_missing`.
+ *
+ * @throws {Refusal} as Stripe refuses a parameter that names what it does not have
+ */
+export function checkKnown(customer: string): void {
+  if (!customer.startsWith('cus_missing')) return;
+  throw new Refusal(400, {
+    type: 'invalid_request_error',
+    code: 'resource_missing',
+    message: `No such customer: '${customer}'`,
+    param: 'customer',
+  });
+}
+
 export function rateLimited(headers: Readonly<Record<string, string>>): Refusal {
   return new Refusal(
     429,

@@ -44,10 +44,10 @@ export async function checkProvider(
   calls: Pick<PaymentCalls, 'find' | 'retrieve'>,
   invoice: Invoice,
 ): Promise<ProviderView> {
-  const { id: invoiceId, createdAt, payment } = invoice;
+  const { id: invoiceId, createdAt } = invoice;
   // No call was made before it was imported.
-  const since = payment.keyCreatedAt ?? createdAt;
-  const views = [viewOfFound(await calls.find({ ...soughtOf({ ...invoice, invoiceId }), since }))];
+  const sought = { since: createdAt, ...soughtOf({ ...invoice, invoiceId }) };
+  const views = [viewOfFound(await calls.find(sought))];
   for (const paymentId of paymentIdsOf(invoice)) {
     views.push(viewOfRetrieved(paymentId, await calls.retrieve(paymentId), invoice));
   }

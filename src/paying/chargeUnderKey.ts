@@ -45,6 +45,7 @@ export async function chargeUnderKey(
     const found = await calls.find(soughtOf(command));
     switch (found.kind) {
       case 'notFound':
+        if (found.unknownCustomer === true) return unknownCustomer(command);
         return payment.unknownSince === undefined ? { kind: 'unused' } : { kind: 'noneFound' };
       case 'notCalled':
       case 'heldBack':
@@ -89,9 +90,21 @@ export function soughtOf({
   currency,
   customerId,
   payment,
-}: Omit<SoughtPayment, 'since'> & { payment: { keyCreatedAt?: string } }): SoughtPayment {
+}: Omit<SoughtPayment, 'since' | 'until'> & { payment: { keyCreatedAt?: string } }): SoughtPayment {
   const since = payment.keyCreatedAt;
-  return { invoiceId, amountMinor, currency, customerId, ...(since === undefined ? {} : { since }) };
+  const sought = { invoiceId, amountMinor, currency, customerId };
+  return since === undefined ? sought : { ...sought, since, until: lastCallOf(since) };
+}
+
+/** The time after which a key that was first claimed at `createdAt` is never sent. ISO 8601, both. */
+function lastCallOf(createdAt: string): string {
+  return new Date(Date.parse(createdAt) + maxKeyAgeMs).toISOString();
+}
+
+/** Nothing can be charged, and nothing proves that nothing was: a person decides. */
+function unknownCustomer({ customerId }: PaymentCommand): CommandOutcome {
+  const message = `the provider does not know customer ${customerId}: void the invoice, or retry it with notCharged`;
+  return { kind: 'unclear', message };
 }
 
 /** What a payment that was found means for the charge. */

@@ -71,6 +71,8 @@ export type SoughtPayment = Pick<
 > & {
   /** ISO 8601: no call for this invoice was made before. Absent: unknown. */
   since?: string;
+  /** ISO 8601: no call under its key was made later. Absent: any time. */
+  until?: string;
 };
 
 /** The result of a look-up by metadata. */
@@ -81,8 +83,11 @@ export type FoundPayment =
   | { kind: 'processing'; paymentId: string; state: string }
   /** It succeeded, and all of its money has gone back: it makes no invoice a paid one. */
   | { kind: 'reversed'; paymentId: string; message: string }
-  /** `foreign`: payments that name the invoice, of other customers or deployments. */
-  | { kind: 'notFound'; foreign?: readonly string[] }
+  /**
+   * `foreign`: payments that name the invoice, of other customers or deployments. `unknownCustomer`: the provider does not know
+   * the customer, so that only a person may conclude that nothing was charged.
+   */
+  | { kind: 'notFound'; foreign?: readonly string[]; unknownCustomer?: true }
   /** Paid under this invoice's id, but with another amount or currency: a person decides whether that settles it. */
   | { kind: 'differs'; paymentId: string; message: string }
   | HeldBack

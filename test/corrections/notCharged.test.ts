@@ -129,7 +129,7 @@ describe.each([
   test('the provider cannot say: no new key', async () => {
     const { id, stored } = await corrected.parked();
     await app.clock.advance(callsOverMs);
-    await app.local('faults', { kind: '500', count: 1, filter: { operation: 'search' } });
+    await app.local('faults', { kind: '500', count: 1, filter: { operation: 'list' } });
     expect(await corrected.retry(id, vouched)).toMatchObject({ kind: 'silent' });
     expect(await stored()).toMatchObject({ status: 'parked', payment: { keyNumber: 1 } });
   });

@@ -155,10 +155,8 @@ describe('an invoice with a payment', () => {
     const { id, stored } = await corrected.parked();
     await app.clock.advance(callsOverMs);
     const before = await stored();
-    for (const operation of ['search', 'list']) {
-      await app.local('faults', { kind: '500', count: 1, filter: { operation } });
-      expect(await corrected.void(id)).toMatchObject({ kind: 'silent' });
-    }
+    await app.local('faults', { kind: '500', count: 1, filter: { operation: 'list' } });
+    expect(await corrected.void(id)).toMatchObject({ kind: 'silent' });
     const { id: alive, pay } = await app.invoice({ paymentMethod: 'pm_usBankAccount_success' });
     await pay();
     await app.local('faults', { kind: 'reset-before', count: 1, filter: { operation: 'cancel' } });

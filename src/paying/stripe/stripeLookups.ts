@@ -32,22 +32,27 @@ export function stripeLookups(
   return {
     async find(sought) {
       return withDeadline<FoundPayment | RateLimited>(timeoutMs, late(timeoutMs), async (signal) => {
-        try {
-          // Without the status: a payment that is alive must be seen, too.
-          const query = `metadata['invoiceId']:'${escapeQuery(sought.invoiceId)}'`;
-          const searched = stripe.paymentIntents.search({
-            query,
-            limit: 100,
-            expand: ['data.latest_charge'],
-          });
-          const found = foundAmong(await named(sought, searched, signal), sought);
-          const isOver = found.kind === 'notFound' || found.kind === 'reversed';
-          if (!isOver || sought.since === undefined) return found;
-          const latest = foundAmong(await named(sought, listed(sought, sought.since), signal), sought);
-          return latest.kind === 'notFound' ? found : latest;
-        } catch (error) {
-          return rateLimited(error) ?? silentAfter(error);
+        const seen: ProviderPayment[] = [];
+        let unknownCustomer = false;
+        let failure: { error: unknown } | undefined;
+        // Either alone decides: search is not available everywhere, and it lags behind the list.
+        for (const payments of [searched(sought), listed(sought)]) {
+          if (payments === undefined) continue;
+          try {
+            seen.push(...(await named(sought, payments, signal)));
+            failure = undefined;
+          } catch (error) {
+            const limited = rateLimited(error);
+            if (limited !== undefined) return limited;
+            if (isMissing(error)) unknownCustomer = true;
+            else failure = { error };
+          }
+          const found = foundAmong(seen, sought);
+          if (found.kind !== 'notFound' && found.kind !== 'reversed') return found;
         }
+        if (failure !== undefined && !unknownCustomer) return silentAfter(failure.error);
+        const found = foundAmong(seen, sought);
+        return found.kind === 'notFound' && unknownCustomer ? { ...found, unknownCustomer } : found;
       });
     },
 
@@ -63,25 +68,25 @@ export function stripeLookups(
     },
   };
 
+  /** Payments in any state: one that is alive must be seen, too. */
+  function searched({ invoiceId }: SoughtPayment): AsyncIterable<Stripe.PaymentIntent> {
+    const query = `metadata['invoiceId']:'${escapeQuery(invoiceId)}'`;
+    return stripe.paymentIntents.search({ query, limit: 100, expand: ['data.latest_charge'] });
+  }
+
   /**
-   * The payments of a customer since a time. Stripe's search lags, up to a minute and longer during an outage; its lists do
-   * not (https://docs.stripe.com/search#data-freshness).
-   *
-   * @throws if there are more than can be read in time
+   * The payments of a customer in the time in which calls were made. Stripe's search lags, up to a minute and longer during an
+   * outage; its lists do not (https://docs.stripe.com/search#data-freshness). Undefined if that time is not known.
    */
-  async function* listed({ customerId: customer }: SoughtPayment, since: string) {
+  function listed(sought: SoughtPayment): AsyncIterable<Stripe.PaymentIntent> | undefined {
+    const { customerId: customer, since, until } = sought;
+    if (since === undefined) return undefined;
     const gte = Math.floor(Date.parse(since) / 1000) - clockSkewSeconds;
-    let left = mostListed;
+    const created =
+      until === undefined ? { gte } : { gte, lte: Math.ceil(Date.parse(until) / 1000) + clockSkewSeconds };
     const expand = ['data.latest_charge'];
-    for await (const intent of stripe.paymentIntents.list({
-      customer,
-      created: { gte },
-      limit: 100,
-      expand,
-    })) {
-      if (left-- === 0) throw new Error(`the customer has more than ${mostListed} payments since ${since}`);
-      yield intent;
-    }
+    const all = stripe.paymentIntents.list({ customer, created, limit: 100, expand });
+    return atMost(mostListed, all, `the customer has more than ${mostListed} payments since ${since}`);
   }
 
   /**
@@ -103,6 +108,15 @@ export function stripeLookups(
       payments.push(paymentFrom(intent, gone?.reversals ?? noReversals, deployment));
     }
     return payments;
+  }
+}
+
+/** @throws {Error} with this message, if there are more */
+async function* atMost<T>(most: number, items: AsyncIterable<T>, message: string): AsyncGenerator<T> {
+  let left = most;
+  for await (const item of items) {
+    if (left-- === 0) throw new Error(message);
+    yield item;
   }
 }
 
