@@ -43,7 +43,10 @@ export async function trackPayment(
   let payment = await calls.retrieve(paymentId);
   if (payment.kind === 'payment' && (await isOursToCancel(parts, payment))) {
     await calls.cancel(paymentId);
-    payment = await calls.retrieve(paymentId);
+    const seen = await calls.retrieve(paymentId);
+    const failed = payment.progress.kind === 'failed';
+    // It has failed for its own reason, which says when the next try is due.
+    payment = failed && seen.kind === 'payment' && seen.progress.kind === 'canceled' ? payment : seen;
   }
   switch (payment.kind) {
     case 'notCalled':
@@ -63,18 +66,20 @@ export async function trackPayment(
 }
 
 /**
- * True for a payment of one of our invoices that waits for a customer who is not there: canceled, it can never charge after all.
- * A shop's payment has a customer who may be about to confirm it.
+ * True for a payment of ours that waits for a customer who is not there, or that has failed and could be confirmed once more:
+ * canceled, it can never charge after all. A shop's payment has a customer who may be about to confirm it.
  */
 async function isOursToCancel(
   { invoices }: Pick<TrackingParts, 'invoices'>,
   payment: ProviderPayment,
 ): Promise<boolean> {
   const { invoiceId, progress } = payment;
-  if (invoiceId === undefined || progress.kind !== 'alive' || progress.waitsForCustomer !== true)
+  const waits = progress.kind === 'alive' && progress.waitsForCustomer === true;
+  if (invoiceId === undefined || payment.madeBy !== 'us' || !(waits || progress.kind === 'failed'))
     return false;
   const invoice = await invoices.find(invoiceId);
-  return invoice !== undefined && payment.madeBy === 'us' && ownershipOf(payment, invoice) === 'ours';
+  if (invoice === undefined || ownershipOf(payment, invoice) !== 'ours') return false;
+  return waits || invoice.payment.inProgress?.id === payment.paymentId;
 }
 
 /**

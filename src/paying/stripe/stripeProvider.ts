@@ -1,8 +1,8 @@
-import type Stripe from 'stripe';
+import Stripe from 'stripe';
 import { stripeAmount } from '../../invoice/stripeAmount.ts';
 import { isReversedInFull } from '../mergeReversals.ts';
 import type { ChargeOutcome, ChargeRequest, PaymentProvider, RateLimited } from '../paymentProvider.ts';
-import { classifyError } from './classifyStripe.ts';
+import { classifyError, silentAfter } from './classifyStripe.ts';
 import { declined } from './declines.ts';
 import { stripeAccount } from './stripeAccount.ts';
 import { stripeChanges } from './stripeChanges.ts';
@@ -31,7 +31,9 @@ export function stripeProvider(options: StripeOptions): Required<PaymentProvider
           );
           return await outcomeOf(intent, request);
         } catch (error) {
-          return classifyError(error);
+          const outcome = classifyError(error);
+          const id = intentOf(error);
+          return outcome.kind === 'declined' && id !== undefined ? givenUp(id, outcome) : outcome;
         }
       });
     },
@@ -46,6 +48,7 @@ export function stripeProvider(options: StripeOptions): Required<PaymentProvider
   ): Promise<ChargeOutcome> {
     const outcome = classifyIntent(intent);
     const progress = progressOf(intent);
+    if (outcome.kind === 'declined') return givenUp(intent.id, outcome);
     if (progress.kind === 'alive' && progress.waitsForCustomer) return abandon(intent.id, outcome);
     // A key repeats its first answer, which may be out of date: the money may have gone back since.
     const replayed = intent.lastResponse.headers['idempotent-replayed'] === 'true';
@@ -54,12 +57,29 @@ export function stripeProvider(options: StripeOptions): Required<PaymentProvider
 
   /** There is no customer to act: canceled, the intent can never charge after all. */
   async function abandon(id: string, processing: ChargeOutcome): Promise<ChargeOutcome> {
-    const canceled = await stripe.paymentIntents.cancel(id).then(
-      ({ status }) => status === 'canceled',
-      async () => (await stripe.paymentIntents.retrieve(id)).status === 'canceled',
-    );
-    if (!canceled) return processing;
+    if ((await canceled(id)).status !== 'canceled') return processing;
     return declined('authentication_required', 'the customer has to confirm the payment');
+  }
+
+  /**
+   * A declined intent can be confirmed later by whoever has its client secret (https://docs.stripe.com/declines), while the next
+   * try has an intent of its own. So it is canceled first. Unknown as long as that is: the same key asks again.
+   */
+  async function givenUp(id: string, decline: ChargeOutcome): Promise<ChargeOutcome> {
+    try {
+      const intent = await canceled(id);
+      if (intent.status === 'canceled') return decline;
+      const outcome = classifyIntent(intent);
+      const message = `payment ${id} was declined and is not canceled: it is ${intent.status}`;
+      return outcome.kind === 'declined' ? { kind: 'unknown', message } : outcome;
+    } catch (error) {
+      return silentAfter(error);
+    }
+  }
+
+  /** The intent after an attempt to cancel it; one that is canceled already, or has succeeded, refuses that. */
+  function canceled(id: string): Promise<Stripe.PaymentIntent> {
+    return stripe.paymentIntents.cancel(id).catch(() => stripe.paymentIntents.retrieve(id));
   }
 
   async function asItIsNow(paymentId: string, { amountMinor }: ChargeRequest): Promise<ChargeOutcome> {
@@ -70,6 +90,11 @@ export function stripeProvider(options: StripeOptions): Required<PaymentProvider
       ? { kind: 'reversed', message: gone.message }
       : { kind: 'succeeded', paymentId, reversals: gone.reversals };
   }
+}
+
+/** The intent that a card error is about. */
+function intentOf(error: unknown): string | undefined {
+  return error instanceof Stripe.errors.StripeCardError ? error.payment_intent?.id : undefined;
 }
 
 /**

@@ -3,6 +3,7 @@ import { type AddressInfo, createServer, type Socket } from 'node:net';
 import { afterAll, describe, expect, test } from 'vitest';
 import { type Charge, startPayments } from '../../../local/stripe/index.ts';
 import type { ChargeRequest } from '../../../src/paying/paymentProvider.ts';
+import { stripeClient } from '../../../src/paying/stripe/stripeClient.ts';
 import { stripeProvider } from '../../../src/paying/stripe/stripeProvider.ts';
 
 const payments = await startPayments({ searchLagMs: 0 });
@@ -235,6 +236,22 @@ describe('a provider whose answer never ends', () => {
     // The connection is no longer in use.
     await server.ended;
   });
+});
+
+test('a declined payment is canceled, so that nobody can confirm it later', async () => {
+  const charge = request({ paymentMethod: 'pm_card_chargeDeclined' });
+  expect(await provider.charge(charge)).toMatchObject({ kind: 'declined', code: 'generic_decline' });
+  const stripe = stripeClient({ secretKey, apiBase, timeoutMs: 10_000 });
+  const { data } = await stripe.paymentIntents.list({ limit: 1 });
+  expect(data).toMatchObject([{ status: 'canceled', metadata: { invoiceId: charge.invoiceId } }]);
+  expect(await provider.charge(charge)).toMatchObject({ kind: 'declined', code: 'generic_decline' });
+});
+
+test('a declined payment that could not be canceled: the same key asks again', async () => {
+  const charge = request({ paymentMethod: 'pm_card_chargeDeclined' });
+  for (const operation of ['cancel', 'retrieve']) await arm({ kind: '500', count: 1, filter: { operation } });
+  expect(await provider.charge(charge)).toMatchObject({ kind: 'unknown' });
+  expect(await provider.charge(charge)).toMatchObject({ kind: 'declined' });
 });
 
 describe('find', () => {
