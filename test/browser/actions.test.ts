@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
-import type { Browser, Page } from 'playwright-core';
+import type { Browser, Page, Route } from 'playwright-core';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { problem } from '../../src/platform/problem.ts';
 import { type DashboardStack, dashboardStack, key } from './support/dashboardStack.ts';
 import { hasBrowser, openBrowser } from './support/openBrowser.ts';
 import { heldLease, parkMessages, seed, untilStatus } from './support/seed.ts';
@@ -417,5 +418,105 @@ describe.skipIf(!hasBrowser())('what the dashboard can do', { timeout: 90_000 },
     expect(await page.getByRole('link', { name: 'INV-NEW' }).count()).toBe(0);
     await press('Paused');
     await page.getByRole('link', { name: 'INV-NEW' }).waitFor();
+  });
+
+  describe('an answer that does not arrive', () => {
+    const noAnswer = (route: Route) => route.abort('connectionreset');
+    const noClearAnswer = (route: Route) => route.fulfill({ status: 503, json: problem(503, 'Try again.') });
+
+    /** Lets the first change to a path take effect, and loses its answer. Gives the idempotency keys of all that are sent. */
+    async function lost(path: string, lose: (route: Route) => Promise<void>): Promise<string[]> {
+      const keys: string[] = [];
+      await page.route(`**/api/ops/${path}`, async (route) => {
+        const request = route.request();
+        if (request.method() !== 'POST') return route.continue();
+        keys.push((await request.headerValue('idempotency-key')) ?? 'none');
+        if (keys.length > 1) return route.continue();
+        await route.fetch();
+        return lose(route);
+      });
+      return keys;
+    }
+
+    async function runs(job: string): Promise<number> {
+      return ((await (await dashboard.ops(`runs?job=${job}`)).json()) as { runs: unknown[] }).runs.length;
+    }
+
+    test.each([
+      ['none', noAnswer, 'The app does not answer.', '24000', 24_000],
+      ['503', noClearAnswer, 'Try again.', '24000', 48_000],
+    ])(
+      'to a refund (%s): pressed again, it is made once',
+      async (_, lose, failure, amount, refundedMinor) => {
+        await watched.view('/invoices/INV-2026-0051');
+        const keys = await lost('invoices/INV-2026-0051/refund', lose);
+        await press('Refund…');
+        await dialog().getByLabel('Amount in JPY').fill(amount);
+        await dialog().getByLabel('Reason').fill('half of it was not delivered');
+        await confirm('Refund');
+        await dialog().getByText(failure).waitFor();
+        // The page behind the dialog learns of the refund before the button is pressed again.
+        const looked = page.waitForResponse(/invoices\/INV-2026-0051$/);
+        await page.evaluate("document.dispatchEvent(new Event('visibilitychange'))");
+        await looked;
+        await confirm('Refund');
+        await said(/A refund of 24000 JPY is ordered/);
+        expect(keys).toHaveLength(2);
+        expect(new Set(keys).size).toBe(1);
+        expect(await invoice('INV-2026-0051')).toMatchObject({ reversals: { refundedMinor } });
+      },
+    );
+
+    test('to a refund: with another amount it is another refund', async () => {
+      const { reversals } = await invoice('INV-2026-0050');
+      const { refundedMinor: before = 0 } = (reversals ?? {}) as { refundedMinor?: number };
+      await watched.view('/invoices/INV-2026-0050');
+      const keys = await lost('invoices/INV-2026-0050/refund', noAnswer);
+      await press('Refund…');
+      await dialog().getByLabel('Amount in USD').fill('10.00');
+      await dialog().getByLabel('Reason').fill('a discount');
+      await confirm('Refund');
+      await dialog().getByText('The app does not answer.').waitFor();
+      await dialog().getByLabel('Amount in USD').fill('5.00');
+      await confirm('Refund');
+      await said('A refund of 5.00 USD is ordered.');
+      expect(new Set(keys).size).toBe(2);
+      expect(await invoice('INV-2026-0050')).toMatchObject({ reversals: { refundedMinor: before + 1_500 } });
+    });
+
+    test('to a run: pressed again, it starts once', async () => {
+      const before = await runs('process-invoices');
+      await watched.view('/runs');
+      const keys = await lost('runs', noAnswer);
+      await press('Start run…');
+      await confirm('Start run');
+      await dialog().getByText('The app does not answer.').waitFor();
+      await confirm('Start run');
+      await untilCompleted();
+      expect(keys).toHaveLength(2);
+      expect(new Set(keys).size).toBe(1);
+      expect(await runs('process-invoices')).toBe(before + 1);
+    });
+
+    test('to a change of everything that matches: pressed again, it is one run', async () => {
+      await parkMessages(dashboard, ['parked-0']);
+      await watched.view('/messages');
+      await press('Discard all parked…');
+      const heading = dialog().getByRole('heading', { name: /^Discard [1-9]/ });
+      await heading.waitFor();
+      const count = /\d+/.exec((await heading.textContent()) ?? '')?.[0] ?? 'none';
+      const before = await runs('bulk');
+      const keys = await lost('bulk', noClearAnswer);
+      await dialog().getByLabel('Reason').fill('sent by hand');
+      await dialog().getByLabel(`Type ${count}`).fill(count);
+      await confirm('Discard');
+      await dialog().getByText('Try again.').waitFor();
+      await confirm('Discard');
+      await untilCompleted();
+      expect(keys).toHaveLength(2);
+      expect(new Set(keys).size).toBe(1);
+      expect(await runs('bulk')).toBe(before + 1);
+      expect(await parked()).toBe(0);
+    });
   });
 });

@@ -29,8 +29,8 @@ export function withQuery(path: string, query: Query): string {
 
 const one = (kind: string, id: string) => `${kind}/${encodeURIComponent(id)}`;
 const post = (body: unknown) => ({ method: 'POST', body }) as const;
-/** The same change, sent again by accident, has no second effect. */
-const once = () => ({ 'idempotency-key': crypto.randomUUID() });
+/** A change that takes effect once, however often it is sent under the same idempotency key. */
+const postOnce = (body: unknown, key: string) => ({ ...post(body), headers: { 'idempotency-key': key } });
 
 /** A change of everything that matches a filter. */
 export interface BulkRequest {
@@ -57,18 +57,18 @@ export const api = {
     call(invoiceDetailAnswer, `${one('invoices', id)}/void`, post({ reason })),
   moveDueDate: (id: string, dueAt: string) =>
     call(invoiceDetailAnswer, one('invoices', id), { method: 'PATCH', body: { dueAt } }),
-  refund: (id: string, body: { reason: string; amountMinor?: number }) =>
-    call(refundAnswer, `${one('invoices', id)}/refund`, { ...post(body), headers: once() }),
+  refund: (id: string, body: { reason: string; amountMinor?: number }, key: string) =>
+    call(refundAnswer, `${one('invoices', id)}/refund`, postOnce(body, key)),
 
   runs: (query: Query) => call(runsAnswer, withQuery('runs', query)),
   run: (id: string) => call(runAnswer, one('runs', id)),
-  startRun: (body: { job: string; dryRun?: boolean; resume?: string }) =>
-    call(startedAnswer, 'runs', { ...post(body), headers: once() }),
+  startRun: (body: { job: string; dryRun?: boolean; resume?: string }, key: string) =>
+    call(startedAnswer, 'runs', postOnce(body, key)),
   cancelRun: (id: string, reason?: string) =>
     call(runAnswer, `${one('runs', id)}/cancel`, post(reason === undefined ? {} : { reason })),
 
-  bulk: (body: BulkRequest & { reason: string; dryRun?: boolean; cap?: number }) =>
-    call(startedAnswer, 'bulk', { ...post(body), headers: once() }),
+  bulk: (body: BulkRequest & { reason: string; dryRun?: boolean; cap?: number }, key: string) =>
+    call(startedAnswer, 'bulk', postOnce(body, key)),
 
   leases: () => call(leasesAnswer, 'locks'),
   release: (body: { key: string; expectedOwner: string; reason: string }) =>

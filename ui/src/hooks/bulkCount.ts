@@ -26,7 +26,8 @@ export function useBulkCount(request: BulkRequest): BulkCount {
 }
 
 async function counted(request: BulkRequest, isEnded: () => boolean): Promise<number> {
-  const { runId } = await api.bulk({ ...request, reason: 'a count before the change', dryRun: true });
+  const preview = { ...request, reason: 'a count before the change', dryRun: true };
+  const { runId } = await api.bulk(preview, crypto.randomUUID());
   while (!isEnded()) {
     await new Promise((resolve) => setTimeout(resolve, lookEveryMs));
     const run = await api.run(runId);

@@ -215,8 +215,9 @@ function ResumeDialog({ run, close }: { run: RunAnswer; close: () => void }) {
       title={`Resume ${left} unfinished ${left === 1 ? 'group' : 'groups'}?`}
       action="Resume"
       close={close}
-      act={async () => {
-        const { runId } = await api.startRun({ job: run.job, resume: run.runId, dryRun: run.dryRun });
+      act={async (_, keyOf) => {
+        const body = { job: run.job, resume: run.runId, dryRun: run.dryRun };
+        const { runId } = await api.startRun(body, keyOf(body));
         announce('A new run does the rest.');
         go(`/runs/${runId}`);
       }}

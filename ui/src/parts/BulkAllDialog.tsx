@@ -52,8 +52,9 @@ export function BulkAllDialog({
               : undefined
       }
       close={close}
-      act={async (reason = '') => {
-        const { runId } = await api.bulk({ ...request, reason, cap: count });
+      act={async (reason = '', keyOf) => {
+        const body = { ...request, reason, cap: count };
+        const { runId } = await api.bulk(body, keyOf(body));
         announce(`A run changes up to ${countText(count)} of them.`);
         go(`/runs/${runId}`);
       }}

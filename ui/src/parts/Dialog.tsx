@@ -15,8 +15,11 @@ interface DialogProps {
   /** What is still wrong with the fields inside; undefined if nothing is. */
   wrong?: string | undefined;
   danger?: boolean;
-  /** Does it. The dialog closes if this resolves, and shows the error if it rejects. */
-  act: (reason: string | undefined) => Promise<void>;
+  /**
+   * Does it. The dialog closes if this resolves, and shows the error if it rejects. `keyOf` gives the idempotency key of a
+   * request: the same for the same request as long as the dialog is open, because it may be sent again after a lost answer.
+   */
+  act: (reason: string | undefined, keyOf: (body: unknown) => string) => Promise<void>;
   close: () => void;
 }
 
@@ -29,6 +32,7 @@ export function Dialog(props: DialogProps) {
   const [typedText, setTyped] = useState('');
   const [failure, setFailure] = useState('');
   const [busy, setBusy] = useState(false);
+  const keys = useRef(new Map<string, string>());
   const id = useId();
 
   useEffect(() => {
@@ -45,6 +49,13 @@ export function Dialog(props: DialogProps) {
     (typed !== undefined && typedText !== typed ? `Type ${typed} to go on.` : undefined) ??
     (reason === 'required' && why.trim() === '' ? 'Say why: it goes into the audit trail.' : undefined);
 
+  function keyOf(body: unknown): string {
+    const request = JSON.stringify(body);
+    const key = keys.current.get(request) ?? crypto.randomUUID();
+    keys.current.set(request, key);
+    return key;
+  }
+
   async function submit(): Promise<void> {
     if (missing !== undefined) {
       setFailure(missing);
@@ -53,7 +64,7 @@ export function Dialog(props: DialogProps) {
     setBusy(true);
     setFailure('');
     try {
-      await act(why.trim() === '' ? undefined : why.trim());
+      await act(why.trim() === '' ? undefined : why.trim(), keyOf);
       close();
     } catch (error) {
       setFailure(failureText(error));

@@ -9,7 +9,8 @@ import type { InvoiceDialog } from './invoiceDialog.ts';
 /** A refund of a part, or of all that is left. */
 export function RefundDialog({ invoice, close, done }: InvoiceDialog) {
   const { id, amountMinor, currency, reversals } = invoice;
-  const left = amountMinor - (reversals?.refundedMinor ?? 0);
+  // What was left when the dialog opened: after a lost answer the invoice shows less, and the request must stay the same.
+  const [left] = useState(amountMinor - (reversals?.refundedMinor ?? 0));
   const [wanted, setWanted] = useState(amountText(left, currency).replaceAll(',', ''));
   const parsed = parseAmount(wanted.trim(), currency);
   return (
@@ -20,10 +21,10 @@ export function RefundDialog({ invoice, close, done }: InvoiceDialog) {
       reason="required"
       wrong={wrongWith(parsed, left)}
       close={close}
-      act={async (reason = '') => {
+      act={async (reason = '', keyOf) => {
         if (parsed.kind === 'bad') return;
-        const part = parsed.amountMinor === left ? {} : { amountMinor: parsed.amountMinor };
-        await api.refund(id, { reason, ...part });
+        const body = { reason, ...(parsed.amountMinor === left ? {} : { amountMinor: parsed.amountMinor }) };
+        await api.refund(id, body, keyOf(body));
         announce(`A refund of ${wanted.trim()} ${currency} is ordered.`);
         done();
       }}

@@ -18,8 +18,9 @@ export function StartRunDialog({ close, preview = false }: { close: () => void; 
       title={dryRun ? 'Preview a run?' : `Start a run for ${due}?`}
       action={dryRun ? 'Preview' : 'Start run'}
       close={close}
-      act={async () => {
-        const { runId } = await api.startRun({ job, dryRun });
+      act={async (_, keyOf) => {
+        const body = { job, dryRun };
+        const { runId } = await api.startRun(body, keyOf(body));
         announce(dryRun ? 'The preview has started.' : 'The run has started.');
         go(`/runs/${runId}`);
       }}
