@@ -34,15 +34,17 @@ export async function refundInvoice(
       const now = clock.now();
       const at = new Date(now).toISOString();
       const decision = decideRefund(invoice, { refundId, ...asked }, at);
-      if (decision.kind !== 'request') return { kind: 'refuse', why: decision };
+      const isAgain = decision.kind === 'repeated' && isOverdue(decision.refund, now);
+      if (decision.kind !== 'request' && !isAgain) return { kind: 'refuse', why: decision };
       const { amountMinor } = decision.refund;
       const { by, reason } = asked;
       const body = [refundWorkItem(id, refundId)];
+      const what = isAgain ? 'refund ordered again' : 'refund requested';
       return {
         kind: 'change',
         change: {
-          set: { reversals: decision.reversals },
-          entry: { at, what: 'refund requested', by, refundId, amountMinor, reason },
+          ...(decision.kind === 'request' && { set: { reversals: decision.reversals } }),
+          entry: { at, what, by, refundId, amountMinor, reason },
         },
         messages: [
           newOutboxMessage({ id: write, shard: invoice.shard, destination: queues.workItems, body }, now),
@@ -58,9 +60,19 @@ export async function refundInvoice(
         ? { kind: 'requested', refund: updated.why.refund, created: false }
         : updated.why;
     case 'updated': {
-      const refund = updated.invoice.reversals?.refunds.find((one) => one.id === refundId);
+      const isOurs = ({ id: one }: Refund) => one === refundId;
+      const refund = updated.invoice.reversals?.refunds.find(isOurs);
       if (refund === undefined) throw new Error(`refund ${refundId} of invoice ${id} is gone`);
-      return { kind: 'requested', refund, created: true };
+      const created = updated.before.reversals?.refunds.some(isOurs) !== true;
+      return { kind: 'requested', refund, created };
     }
   }
+}
+
+/** By then the order of a refund has been carried out, or tried (ms). */
+const orderedAgainAfterMs = 60_000;
+
+/** True if the order may be lost: it is a message, and a queue can lose what it has acknowledged. It is made once all the same. */
+function isOverdue({ status, at }: Refund, now: number): boolean {
+  return status === 'requested' && now - Date.parse(at) >= orderedAgainAfterMs;
 }

@@ -48,8 +48,8 @@ export function refundStage(parts: RefundingParts): Stage {
     async handle({ refundId }, { resourceId: id, assertHeld }) {
       const invoice = await invoices.find(id);
       const refund = refundOf(invoice, refundId);
-      // As after a restore from a backup: nobody is asking for it any more.
-      if (invoice === undefined || refund === undefined) return { result: 'not requested' };
+      // This read may be older than the request. If nobody asks for it any more, as after a restore, a person is told in a day.
+      if (invoice === undefined || refund === undefined) throw new NotYet('the refund is not requested here');
       if (refund.status !== 'requested') return { result: refund.status };
       const { id: paymentId } = invoice.payment;
       if (paymentId === undefined) throw new Error(`invoice ${id} is to be refunded and names no payment`);

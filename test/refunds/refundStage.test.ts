@@ -12,6 +12,7 @@ import { systemClock } from '../../src/platform/clock.ts';
 import { refundInvoice } from '../../src/refunds/refundInvoice.ts';
 import { NotRefunded, type RefundingParts, refundStage } from '../../src/refunds/refundStage.ts';
 import { trackPayment } from '../../src/tracking/trackPayment.ts';
+import { NotYet } from '../../src/workItems/notNow.ts';
 import { workItemSchema } from '../../src/workItems/workItem.ts';
 import { memoryDocuments } from '../memory/memoryDocuments.ts';
 import { memoryInvoiceStore } from '../memory/memoryInvoiceStore.ts';
@@ -363,10 +364,27 @@ describe('a refund', () => {
     expect(await one.ledger()).toEqual([]);
   });
 
-  test('nobody asks for does nothing', async () => {
+  test('that a stale read does not show is not taken for done', async () => {
     const one = await aPaidInvoice();
-    expect(await one.carryOut('rf_none')).toEqual({ result: 'not requested' });
+    await expect(one.carryOut('rf_none')).rejects.toThrow(NotYet);
     expect(await one.ledger()).toEqual([]);
+  });
+
+  test('whose order was lost is ordered again by the same key, and made once', async () => {
+    const one = await aPaidInvoice();
+    const refundId = await one.request('k', 300);
+    const orders = async () => (await one.items('refund')).length;
+    expect(await orders()).toBe(1);
+    expect(await one.request('k', 300)).toBe(refundId);
+    expect(await orders()).toBe(1);
+    await one.later(60_000);
+    expect(await one.request('k', 300)).toBe(refundId);
+    expect(await orders()).toBe(2);
+    for (let n = 0; n < 2; n++) await one.carryOut(refundId);
+    expect(await one.ledger()).toHaveLength(1);
+    expect(await one.request('k', 300)).toBe(refundId);
+    expect(await orders()).toBe(2);
+    expect(await one.timeline()).toContain('refund ordered again');
   });
 
   /** A refund that somebody makes in Stripe's dashboard. */
