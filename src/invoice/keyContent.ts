@@ -6,7 +6,7 @@ import { createHash } from 'node:crypto';
  */
 export const methodTypes = ['card', 'sepa_debit', 'us_bank_account', 'bacs_debit'] as const;
 
-/** What an idempotency key stands for. */
+/** Everything that is sent under an idempotency key. */
 export interface KeyContent {
   customerId: string;
   amountMinor: number;

@@ -29,7 +29,7 @@ export interface FigureKeeper {
 }
 
 export function figureKeeper({ documents, clock }: { documents: DocumentStore; clock: Clock }): FigureKeeper {
-  /** What is known of the shards. It may be old: the horizon is a condition of each write. */
+  /** Figures of each shard as last read. They may be old: the horizon is a condition of each write. */
   const known = new Map<string, StandingFigures>();
 
   return {

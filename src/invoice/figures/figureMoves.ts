@@ -20,8 +20,8 @@ export interface Change {
 const mostIncrements = 9;
 
 /**
- * What moves the figures of a shard by these changes; nothing if they change no figure. The horizon may be old: it is a
- * condition of the write. Pure.
+ * The patches that move the figures of a shard by these changes; none if they change no figure. The horizon may be old: it is
+ * a condition of the write. Pure.
  */
 export function figureMoves(
   { horizon }: Pick<StandingFigures, 'horizon'>,

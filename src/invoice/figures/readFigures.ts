@@ -74,8 +74,7 @@ function after(time: string): string {
 }
 
 /**
- * What was moved on each of these days (`YYYY-MM-DD`, both included), over all shards; undefined if a sum is too large to be
- * exact.
+ * Movements of each of these days (`YYYY-MM-DD`, both included), over all shards; undefined if a sum is too large to be exact.
  */
 export async function readDays(
   reads: FigureReads,

@@ -10,7 +10,7 @@ const pageSize = 1000;
 
 const textsSchema = z.array(z.string());
 
-/** What the figures depend on. */
+/** Fields that the figures depend on. */
 const countedFields = `c.id, c.version, c.currency, c.amountMinor, c.status, c.actionableAt, c.payment, c.declinedAt,
   c.reversals`;
 

@@ -67,8 +67,8 @@ export interface InvoiceStore {
    */
   figures(now: string): Promise<InvoiceFigures>;
   /**
-   * What was moved on each of these days (`YYYY-MM-DD`, both included), from the same figures; undefined if a sum is too large
-   * to be exact, and `movements` has to be read.
+   * Movements of each of these days (`YYYY-MM-DD`, both included), from the same figures; undefined if a sum is too large to be
+   * exact, and `movements` has to be read.
    */
   dayFigures(days: { from: string; to: string }): Promise<DayFigure[] | undefined>;
   /** Counts the invoices of a shard, and puts its figures right. @throws {NewerVersion} {UnreadableInvoice} */
@@ -164,8 +164,8 @@ export interface Settled<T> {
 
 export interface UpdateRequest<R> {
   /**
-   * What to do with the invoice as it is stored; asked again if somebody else changed it meanwhile. `write` is the name of this
-   * update and no other, which the store adds to the timeline entry. Pure.
+   * Decides on the invoice as it is stored; asked again if somebody else changed it meanwhile. `write` names this update and no
+   * other: the store adds it to the timeline entry. Pure.
    */
   decide: (
     invoice: Invoice,

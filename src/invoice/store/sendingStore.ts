@@ -3,8 +3,8 @@ import type { Sender } from '../../outbox/sender.ts';
 import type { InvoiceStore } from './invoiceStore.ts';
 
 /**
- * An invoice store that sends the messages which its writes store, whoever writes: the one place that does, besides the sweeper.
- * A message for later is the sweeper's. A claim waits for the order of its payments, and says if that could not be sent.
+ * An invoice store that sends the messages which its writes store. Besides the sweeper nothing else does. A message for later is
+ * the sweeper's. A claim waits for the order of its payments, and says if that could not be sent.
  */
 export function sendingStore<Store extends Pick<InvoiceStore, 'claim' | 'settle' | 'update'>>(
   invoices: Store,

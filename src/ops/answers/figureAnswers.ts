@@ -28,7 +28,7 @@ export type PaceFigures = z.infer<typeof pace>;
 
 /** Invoices that are due and unpaid. */
 const backlog = z.object({
-  /** Those that nobody has claimed. */
+  /** Invoices that are due and that nobody has claimed. */
   waiting: z.int(),
   claimed: z.int(),
   /** Age of the first due date among those that wait. */

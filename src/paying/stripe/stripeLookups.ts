@@ -90,7 +90,7 @@ export function stripeLookups(
   }
 
   /**
-   * Those of the payments that name the invoice and move money. Stripe's exact match ignores case
+   * Payments among these that name the invoice and move money. Stripe's exact match ignores case
    * (https://docs.stripe.com/search), our ids do not.
    *
    * @throws the reason of `signal`, if it aborts between two payments
