@@ -309,8 +309,8 @@ async function clearFaults({ serviceBusLocal }: LocalCloud): Promise<void> {
 }
 
 /**
- * Every trial begins like a new deployment, without locks, fences, schedules or the deployment document; otherwise their creation
- * could be cut only once. The trial's own data is untouched.
+ * Every trial begins like a new deployment, without locks, fences, schedules, figures or the deployment document;
+ * otherwise their creation could be cut only once. The trial's own data is untouched.
  */
 async function forgetDeployment({ blobs, cosmosClient }: LocalCloud): Promise<void> {
   const locks = blobs.getContainerClient(blobContainers.locks);
@@ -322,7 +322,7 @@ async function forgetDeployment({ blobs, cosmosClient }: LocalCloud): Promise<vo
   const invoices = cosmosClient.database(databaseName).container(containers.invoices.name);
   const { resources } = await invoices.items
     .query<{ id: string; shard: string }>(
-      `SELECT c.id, c.shard FROM c WHERE c.type IN ('fence', 'deployment', 'providerAccount')`,
+      `SELECT c.id, c.shard FROM c WHERE c.type IN ('fence', 'deployment', 'providerAccount', 'figures')`,
     )
     .fetchAll();
   for (const { id, shard } of resources) await invoices.item(id, shard).delete();
