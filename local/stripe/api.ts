@@ -10,7 +10,7 @@ import { type Operation, type Route, routeOf } from './operation.ts';
 import { testMethod } from './paymentMethods.ts';
 import type { RateLimits } from './rateLimits.ts';
 import { lookUp } from './reads.ts';
-import { Refusal, rateLimited } from './refusal.ts';
+import { invalid, Refusal, rateLimited } from './refusal.ts';
 import type { Stats } from './stats.ts';
 import type { Store } from './store/index.ts';
 
@@ -133,6 +133,8 @@ function failEarly(incident: Incident | undefined): Answer | undefined {
       return { kind: 'reset' };
     case '500':
       throw new Refusal(500, { type: 'api_error', message: 'An unknown error occurred.' });
+    case '400':
+      throw invalid(undefined, 'The request is not valid.');
     case '429':
       throw rateLimited({ 'retry-after': '1' });
     case '500-after':

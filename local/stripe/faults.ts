@@ -10,6 +10,7 @@ const armed = z.strictObject({
     'reset-after',
     '500',
     '500-after',
+    '400',
     '429',
     'decline',
     'refund-fails',

@@ -13,6 +13,8 @@ export type Incident =
   | '500'
   /** Charges, then fails. The key keeps the 500, as at Stripe. */
   | '500-after'
+  /** Refuses the call as a bad request. */
+  | '400'
   | '429'
   /** Declines any payment method. */
   | 'decline'

@@ -29,8 +29,8 @@ type State = { kind: 'closed' } | { kind: 'open'; untilMs: number } | { kind: 'h
 
 /**
  * Stops calling a provider when most calls fail, and says so. Charges and look-ups count alike, because both go to the same
- * provider. Declines are answers, not failures, and so is a look-up that finds nothing. So is a refusal because there are too
- * many calls: the pace follows that (src/pacing).
+ * provider. Declines are answers, not failures, and so is a look-up that finds nothing or is refused as a bad request. So is a
+ * refusal because there are too many calls: the pace follows that (src/pacing).
  *
  * - closed: every call is made. It opens when most calls of the last ten seconds have failed; at once, if nothing was
  *   answered in that time and the provider is unreachable or refuses our key, so that one call in a while is enough.
@@ -140,11 +140,11 @@ export const reasonText = {
 } as const satisfies Record<BreakerReason, string>;
 
 /** What the breaker looks at in the answer of any call. */
-type Answer = { kind: string; message?: string; remembered?: true; fault?: ProviderFault };
+type Answer = { kind: string; message?: string; remembered?: true; answered?: true; fault?: ProviderFault };
 
-/** An answer that the provider remembers from an earlier call says nothing about its state now. */
-function isFailure({ kind, remembered }: Answer): boolean {
-  return kind === 'transient' || (kind === 'unknown' && remembered !== true);
+/** An answer that the provider remembers from an earlier call says nothing about its state now, and a refusal that it is up. */
+function isFailure({ kind, remembered, answered }: Answer): boolean {
+  return kind === 'transient' || (kind === 'unknown' && remembered !== true && answered !== true);
 }
 
 /** The calls of the last `windowMs` milliseconds, and whether they should open the circuit. */

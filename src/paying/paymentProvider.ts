@@ -93,8 +93,8 @@ export type FoundPayment =
   | HeldBack
   | ProviderSilent;
 
-/** The provider could not say. */
-export type ProviderSilent = { kind: 'unknown'; message: string; fault?: ProviderFault };
+/** The provider could not say. `answered`: it refused the request as such, so it is there, and the question is still open. */
+export type ProviderSilent = { kind: 'unknown'; message: string; fault?: ProviderFault; answered?: true };
 
 /** How far a payment has come. `failed`: it ended without moving money, and why. */
 export type PaymentProgress =

@@ -138,6 +138,30 @@ test('a declined invoice is tried again with the next key', { timeout: 60_000 },
   expect((await invoiceUntil(id, 'declined')).body).toMatchObject({ payment: { keyNumber: 2 } });
 });
 
+test('look-ups that the provider refuses hold back no other invoice', { timeout: 60_000 }, async () => {
+  const invoice = (id: string, paymentMethod: string) => {
+    const due = { currency: 'USD', dueAt: '2025-01-01T00:00:00Z' };
+    return call('POST', 'invoices', [{ id, customerId: 'cus_1', amountMinor: 1999, paymentMethod, ...due }]);
+  };
+  await invoice('unclear', 'pm_card_misspelt');
+  await call('POST', 'runs', { job: 'process-invoices' });
+  await invoiceUntil('unclear', 'parked');
+  const count = 10;
+  const fault = { kind: '400', count, filter: { operation: 'search' } };
+  await fetch(`${cloud.payments}/_local/faults`, { method: 'POST', body: JSON.stringify(fault) });
+  for (let n = 0; n < count; n++) {
+    // A refusal does not mean that there is no payment.
+    expect((await call('POST', 'invoices/unclear/void', { reason: 'sent by mistake' })).status).toBe(503);
+  }
+  await invoice('good', 'pm_card_visa');
+  await call('POST', 'runs', { job: 'process-invoices' });
+  const { body } = await until(
+    () => call('GET', 'invoices/good'),
+    ({ body: { timeline } }) => (timeline as unknown[]).length > 2,
+  );
+  expect(body).toMatchObject({ status: 'paid', timeline: [{}, { what: 'claimed' }, { what: 'paid' }] });
+});
+
 test('a parked message is dispatched after its redrive', { timeout: 60_000 }, async () => {
   const content = { id: 'parked-1', shard: '00', destination: 'work-items' as const, body: [] };
   const { nextAttemptAt: _, ...message } = newOutboxMessage(content, clock.now());
@@ -167,6 +191,10 @@ test('every change is in the audit trail, newest first', async () => {
   expect(new Set(records.map(({ actor }) => actor))).toEqual(new Set(['function key']));
   expect(records.map(({ action }) => action)).toEqual([
     'redrive outbox message',
+    'start run',
+    'import invoices',
+    'start run',
+    'import invoices',
     'start run',
     'retry invoice',
     'start run',

@@ -117,6 +117,7 @@ test.each<FoundPayment>([
   { kind: 'found', paymentId: 'pi_1' },
   notFound,
   { kind: 'differs', paymentId: 'pi_1', message: 'pi_1 over 1 usd' },
+  { kind: 'unknown', message: '400', answered: true },
 ])('a look-up that gets an answer, even "not found", does not open the circuit: $kind', async (answer) => {
   const { call, calls } = guarded({ find: answer });
   expect(await callTimes(50, () => call('find'))).toEqual(answer);

@@ -64,10 +64,20 @@ export function classifyError(error: unknown): ChargeOutcome | RateLimited {
   };
 }
 
-/** What a failed call says that is not a charge: nothing, and what is wrong with the provider. */
+/** What a failed call says that is not a charge: nothing about the payment, and what is wrong with the provider. */
 export function silentAfter(error: unknown): ProviderSilent {
   const message = faultOf(error) === 'keyRejected' ? refusal(error) : errorText(error);
-  return { kind: 'unknown', message, ...withFault(error) };
+  return { kind: 'unknown', message, ...withFault(error), ...(isRefused(error) ? { answered: true } : {}) };
+}
+
+/** Client errors that say nothing about the request: another call is in the way, or the provider gave up waiting for it. */
+const notAboutRequest: ReadonlySet<number> = new Set([408, 409, 429]);
+
+/** True if the provider refused this request and would take others. */
+function isRefused(error: unknown): boolean {
+  if (!(error instanceof Stripe.errors.StripeError) || faultOf(error) !== undefined) return false;
+  const { statusCode = 0 } = error;
+  return statusCode >= 400 && !notAboutRequest.has(statusCode);
 }
 
 /** Stripe's own words repeat a part of the key. */

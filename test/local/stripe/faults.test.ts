@@ -15,6 +15,7 @@ const reaction = {
   'reset-before': { type: 'StripeConnectionError' },
   'reset-after': { type: 'StripeConnectionError' },
   '500': { type: 'StripeAPIError', statusCode: 500 },
+  '400': { type: 'StripeInvalidRequestError', statusCode: 400 },
   '429': {
     type: 'StripeRateLimitError',
     statusCode: 429,

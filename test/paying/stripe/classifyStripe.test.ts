@@ -113,7 +113,11 @@ describe('what an error says about the provider itself', () => {
     ['an expired key', answered(400, { code: 'api_key_expired' }), { fault: 'keyRejected' }],
     ['a failure of its own', answered(503, {}), { fault: 'badAnswer' }],
     ['no answer', connection({ code: 'ECONNRESET', syscall: 'read' }), {}],
-    ['an answer about the request', answered(400, { code: 'parameter_missing' }), {}],
+    ['no answer in time', answered(408, {}), {}],
+    ['another call is in the way', answered(409, {}), {}],
+    ['too many calls', answered(429, {}), {}],
+    ['a refused request', answered(400, { code: 'parameter_missing' }), { answered: true }],
+    ['another refused request', answered(404, {}), { answered: true }],
   ])('%s', (_, error, fault) => {
     const { fault: found } = { fault: undefined, ...classifyError(error) };
     expect(found).toBe('fault' in fault ? fault.fault : undefined);
