@@ -6,7 +6,7 @@
  *              │  ▼      release() by the holder      renewal in flight has ended, store was told
  *  acquired ─► HELD ─────────────────────► RELEASING ─────────────────────► RELEASED
  *               │
- *               │  refused by the store (taken, broken, deleted), or
+ *               │  refused by the store (taken, broken, deleted), at a renewal or as soon as the store knows, or
  *               │  the trusted time is over (expired, unreachable), or
  *               │  surrender(): the process shuts down before its holder is done (expired)
  *               ▼
@@ -40,7 +40,10 @@ interface HoldChoice {
   ended?: (lease: HeldLease) => void;
 }
 
-/** Takes charge of a lease that the store has granted: renews it until it is released or lost. */
+/**
+ * Takes charge of a lease that the store has granted: renews it until it is released or lost. It is lost already if the store
+ * says so.
+ */
 export function holdLease(
   acquired: Acquired,
   setting: LeaseSetting,
@@ -170,6 +173,7 @@ export function holdLease(
     },
     [Symbol.asyncDispose]: () => lease.release(),
   };
+  store.onEnd?.(key, leaseId, lose);
   return lease;
 }
 

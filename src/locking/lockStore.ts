@@ -104,6 +104,11 @@ export interface LockStore extends AsyncDisposable {
   /** `gone`: this lease no longer held the lock, or never did. That is just as good. */
   release(key: string, leaseId: string, signal: AbortSignal): Promise<'released' | 'gone'>;
   /**
+   * Calls `tell`, once, as soon as the store learns without being asked that this lease is over: its connection has ended,
+   * say. At once if this process has no such lease. Undefined where only a request can tell.
+   */
+  readonly onEnd?: (key: string, leaseId: string, tell: (why: Refusal) => void) => void;
+  /**
    * Ends any lease at once if the lock still has this version. `changed`: it has another, or is gone. Undefined if the
    * store cannot take a lock away.
    */

@@ -126,7 +126,7 @@ export function createLocks(lockStore: LockStore, options: LocksOptions = {}): P
         ifIdle();
       };
       const lease = holdLease(acquired, setting, { minHoldMs, stopping: stopping.signal, ended });
-      held.add(lease);
+      if (lease.lost === undefined) held.add(lease);
       telemetry.count(metric.leaseAcquired, { job: owner.job });
       telemetry.record(metric.leaseFence, lease.fence, { job: owner.job });
       if (!stopping.signal.aborted) return lease;

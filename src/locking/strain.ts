@@ -71,6 +71,7 @@ export function watchStrain(
       timed(() => store.raise(key, leaseId, record, version, signal)),
     renew: (key, leaseId, leaseMs, signal) => timed(() => store.renew(key, leaseId, leaseMs, signal)),
     release: (key, leaseId, signal) => timed(() => store.release(key, leaseId, signal)),
+    ...(store.onEnd && { onEnd: (...lease) => store.onEnd?.(...lease) }),
     [Symbol.asyncDispose]: () => store[Symbol.asyncDispose](),
   };
   return { store: watched, strained };

@@ -37,7 +37,9 @@ const traits: StoreTraits = {
  * the lock: mind `max_connections`.
  *
  * - A lease ends with its session: at once if its process dies or its connection breaks, and after the length of the lease
- *   if nothing is heard of it (`idle_session_timeout`, by a timer of the server). No clock plays a role.
+ *   if nothing is heard of it (`idle_session_timeout`, by a timer of the server). No clock plays a role. The holder loses it
+ *   when it learns that the connection has ended. A network that tells only the server leaves it in the dark until its next
+ *   renewal: there the fence decides.
  * - The fence is in a row, written by the session that holds the lock. Rows are never deleted.
  * - The name of an advisory lock is a number of 64 bits, a hash of the key. The row proves the key: if two keys have the same
  *   number, every call for the second is rejected.
@@ -78,8 +80,8 @@ export function postgresAdvisoryLockStore(
     const row = await session.ask(signal, sql.renew, numberOf(key), [String(leaseMs)]);
     if ('kind' in row) return row;
     if (row.lock_key === toAscii(key)) return 'renewed';
-    session.end();
-    return refused('deleted', 'its row is gone');
+    session.end(rowGone);
+    return rowGone;
   }
 
   return {
@@ -149,6 +151,12 @@ export function postgresAdvisoryLockStore(
       }
     },
 
+    onEnd(key, leaseId, tell) {
+      const session = sessions.get(idOf(key, leaseId));
+      if (session === undefined) tell(noSession);
+      else void session.ended.then(tell);
+    },
+
     async break(key, version, signal) {
       const { rows } = await run(sql.break, [numberOf(key), rowVersion(version)], signal);
       const [row] = breakRows.parse(rows);
@@ -174,11 +182,12 @@ export function postgresAdvisoryLockStore(
 const pooled =
   'Advisory locks need a direct connection to PostgreSQL: here a pooler lends one session to several clients';
 
-function refused(reason: Refusal['reason'], detail: string): Refusal {
-  return { kind: 'refused', reason, detail };
-}
-
-const noSession = refused('taken', 'no session of this process keeps such a lease');
+const noSession: Refusal = {
+  kind: 'refused',
+  reason: 'taken',
+  detail: 'no session of this process keeps such a lease',
+};
+const rowGone: Refusal = { kind: 'refused', reason: 'deleted', detail: 'its row is gone' };
 
 function refuseCollision({ lock_key }: { lock_key: string }, key: string): void {
   if (lock_key === toAscii(key)) return;

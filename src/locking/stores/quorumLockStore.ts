@@ -1,6 +1,6 @@
 import { type Clock, systemClock } from '../../platform/clock.ts';
 import { checkOwner } from '../lockRecord.ts';
-import type { ListedLock, LockStore, LockView } from '../lockStore.ts';
+import type { ListedLock, LockStore, LockView, Refusal } from '../lockStore.ts';
 import { acquireByVote } from './quorum/acquireByVote.ts';
 import { poll } from './quorum/poll.ts';
 import {
@@ -136,6 +136,15 @@ export function quorumLockStore(
         ask: (store, each) => store.release(key, leaseId, each),
         decide: (ballot) => decideRelease(ballot, quorum),
       }),
+
+    // A member that has lost the lease once does not count here again: that may end a lease too early, never too late.
+    onEnd(key, leaseId, tell) {
+      let left = stores.length;
+      const end = (why: Refusal) => {
+        if (--left === quorum.majority - 1) tell(why);
+      };
+      for (const store of stores) store.onEnd?.(key, leaseId, end);
+    },
 
     ...(stores.every((store) => store.break !== undefined) ? { break: takeAway } : {}),
     ...(stores.every((store) => store.list !== undefined) ? { list } : {}),

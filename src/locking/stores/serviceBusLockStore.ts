@@ -27,6 +27,9 @@ interface Session {
   state?: SessionState | undefined;
 }
 
+/** Milliseconds between two looks at a session: the SDK marks a receiver that has ended, and tells nobody. */
+const lookMs = 20;
+
 const sessionState = z.object({ version: z.string(), record: z.string().optional() });
 type SessionState = z.infer<typeof sessionState>;
 
@@ -35,9 +38,9 @@ type SessionState = z.infer<typeof sessionState>;
  * to accept the session of its key; the record with its fence is the state of the session.
  *
  * - What ends a lease: the queue's LockDuration without a renewal, or the end of its receiver. No other process can renew
- *   or release it. If only the connection is lost, the holder learns it at its next renewal, and others wait until the
- *   lock has run out (https://learn.microsoft.com/azure/service-bus-messaging/message-sessions). Service Bus closes a link
- *   after ten idle minutes; a renewal counts as use (https://github.com/Azure/azure-sdk-for-net/issues/30310).
+ *   or release it. If only the connection is lost, its holder loses it at once, and others wait until the lock has run out
+ *   (https://learn.microsoft.com/azure/service-bus-messaging/message-sessions). Service Bus closes a link after ten idle
+ *   minutes; a renewal counts as use (https://github.com/Azure/azure-sdk-for-net/issues/30310).
  * - What the queue must have: RequiresSession, and the LockDuration given here. `acquire` rejects if it differs.
  * - What breaks it: a failover to a paired namespace, which has no state, so that fences start anew
  *   (https://learn.microsoft.com/azure/service-bus-messaging/service-bus-geo-dr). A stale holder cannot move a fence: the
@@ -175,6 +178,15 @@ export function serviceBusLockStore(
         connections.leave(session.connection);
       }
       return 'released';
+    },
+
+    onEnd(key, leaseId, tell) {
+      const session = heldBy(key, leaseId);
+      const watching = setInterval(() => {
+        if (session !== undefined && heldBy(key, leaseId) === session) return;
+        clearInterval(watching);
+        tell(taken);
+      }, lookMs).unref();
     },
 
     async [Symbol.asyncDispose]() {

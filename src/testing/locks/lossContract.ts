@@ -7,6 +7,9 @@ import { type ContractWorld, never, one, two } from './subject.ts';
 const giveUpMs = 500;
 const lateMs = 2_500;
 
+/** Milliseconds in which news of an ended connection reaches its process. */
+const momentMs = 250;
+
 /** How a holder learns that its lease has gone, and that no call waits for ever. */
 export function lossContract(world: ContractWorld): void {
   const { subject, store, record, leaseMs, freshKey, held } = world;
@@ -50,6 +53,56 @@ export function lossContract(world: ContractWorld): void {
     expect(next.fence).toBeGreaterThan(lease.fence);
     await next.release();
   });
+
+  describe.runIf(store.traits.keptBy === 'connection')(
+    'a lease whose connection ends between two requests',
+    () => {
+      const { resettable, endSession, restart } = subject;
+      // A renewal is far away, so that only the store can tell.
+      const longMs = Math.min(3 * leaseMs, store.traits.lease.maxMs);
+
+      /** Rejects if a holder trusts its lease when another has had the lock for a moment. */
+      async function loses(own: LockStore, end: (key: string) => unknown): Promise<void> {
+        const key = freshKey();
+        const options = { clock: subject.clock, telemetry: noTelemetry, leaseSeconds: longMs / 1000 };
+        const lease = await createLocks(own, options).acquire(key, owner, { waitMs: 30_000 });
+        await end(key);
+        for (let passed = 0; passed < longMs && lease.lost === undefined; passed += 20) {
+          const answer = await store.acquire(key, two, longMs, never).catch(() => 'unknown');
+          if (answer === 'acquired') {
+            await expect.poll(() => lease.lost, { interval: 1, timeout: momentMs }).toBeDefined();
+          }
+          await subject.clock.sleep(20);
+        }
+        await Promise.all([lease.release(), store.release(key, two, never)]);
+      }
+
+      test.runIf(resettable !== undefined)(
+        'is lost before another has the lock: reset',
+        async () => {
+          await using line = await resettable?.();
+          if (line !== undefined) await loses(line.store, line.reset);
+        },
+        60_000,
+      );
+
+      test.runIf(endSession !== undefined)(
+        'is lost before another has the lock: session terminated',
+        async () => {
+          await loses(store, (key) => endSession?.(key));
+        },
+        60_000,
+      );
+
+      test.runIf(restart !== undefined)(
+        'is lost before another has the lock: server started anew',
+        async () => {
+          await loses(store, () => restart?.());
+        },
+        60_000,
+      );
+    },
+  );
 
   const { withSilentServer } = subject;
   describe('a server that answers nothing', { skip: withSilentServer === undefined }, () => {

@@ -42,6 +42,16 @@ export interface ContractSubject {
    * Starts the server anew on its data. Leave it out where that is not possible, or where the data is not kept.
    */
   restart?: () => Promise<void>;
+  /**
+   * A client whose connections `reset` breaks, all at once and while no request is on its way. Leave it out for a store
+   * without connections.
+   */
+  resettable?: () => Promise<{ store: LockStore; reset: () => void } & AsyncDisposable>;
+  /**
+   * Ends the session that keeps a lease, as an administrator of the server can. Leave it out where nobody can, or where the
+   * server does not tell the client.
+   */
+  endSession?: (key: string) => Promise<void>;
   /** Another client of the same server. Leave it out if there can be only one. */
   another?: () => Promise<LockStore>;
 }

@@ -20,7 +20,9 @@ export interface LeaseSession {
     values?: readonly SqlValue[],
   ) => Promise<SessionRow | Refusal>;
   /** Ends the session, and with it the lock. */
-  end: () => void;
+  end: (why?: Refusal) => void;
+  /** Resolves when the session has ended, whoever ended it. Never after `leave`. */
+  ended: Promise<Refusal>;
   /** The connection, once the lock is released. */
   leave: () => PostgresSession;
 }
@@ -32,11 +34,21 @@ export interface LeaseSession {
 export function leaseSession(connection: PostgresSession, leaseMs: number, over: () => void): LeaseSession {
   let last: Promise<unknown> = Promise.resolve();
   let silence = setTimeout(end, leaseMs).unref();
+  const ended = Promise.withResolvers<Refusal>();
+  const lost = () => end(whyEnded(connection.ended.reason));
+  connection.ended.addEventListener('abort', lost, { once: true });
 
-  function end(): void {
-    clearTimeout(silence);
+  function end(why: Refusal = silent): void {
+    ended.resolve(why);
+    leave();
     connection.destroy();
     over();
+  }
+
+  function leave(): PostgresSession {
+    clearTimeout(silence);
+    connection.ended.removeEventListener('abort', lost);
+    return connection;
   }
 
   const session: LeaseSession = {
@@ -52,26 +64,26 @@ export function leaseSession(connection: PostgresSession, leaseMs: number, over:
         const { rows } = await untilAborted(signal, () => answered);
         const [row] = sessionRows.parse(rows);
         if (!row.own) {
-          end();
-          return { kind: 'refused', reason: 'taken', detail: 'a pooler has changed its session' };
+          end(lent);
+          return lent;
         }
         clearTimeout(silence);
         silence = setTimeout(end, session.leaseMs).unref();
         return row;
       } catch (error) {
         if (!connection.ended.aborted) throw error;
-        end();
-        return whyEnded(connection.ended.reason);
+        return ended.promise;
       }
     },
     end,
-    leave() {
-      clearTimeout(silence);
-      return connection;
-    },
+    ended: ended.promise,
+    leave,
   };
   return session;
 }
+
+const silent: Refusal = { kind: 'refused', reason: 'taken', detail: 'its session was silent for too long' };
+const lent: Refusal = { kind: 'refused', reason: 'taken', detail: 'a pooler has changed its session' };
 
 /** `pg_terminate_backend`, or a server that shuts down. */
 const adminShutdown = '57P01';

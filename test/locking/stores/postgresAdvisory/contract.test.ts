@@ -3,6 +3,7 @@ import { postgresAdvisoryLockStore } from '../../../../src/locking/stores/postgr
 import { keyNumber } from '../../../../src/locking/stores/sql/lockNames.ts';
 import { systemClock } from '../../../../src/platform/clock.ts';
 import { lockStoreContract } from '../../../../src/testing/locks/lockStoreContract.ts';
+import { resettable } from '../../../support/resettable.ts';
 import { describeWith } from '../../../support/servers/findProgram.ts';
 import { postgresPrograms, startPostgres } from '../../../support/servers/postgres.ts';
 import { noSignals } from '../../../support/signals.ts';
@@ -22,6 +23,15 @@ describeWith(postgresPrograms, 'advisory locks of PostgreSQL', async () => {
     await server[Symbol.asyncDispose]();
   });
 
+  const urlAt = (port: number) => url.replace(`:${server.port}/`, `:${port}/`);
+  async function endSession(key: string): Promise<void> {
+    await server.run(
+      `select pg_terminate_backend(pid, 5000) from pg_locks
+       where locktype = 'advisory' and (classid::bigint << 32) | objid::bigint = $1`,
+      [String(keyNumber(table, key))],
+    );
+  }
+
   lockStoreContract({
     store,
     clock: systemClock,
@@ -29,14 +39,9 @@ describeWith(postgresPrograms, 'advisory locks of PostgreSQL', async () => {
     pass: (ms) => systemClock.sleep(ms),
     realTime: true,
     canFreeze: !noSignals,
-    lose: async (key) => {
-      const number = keyNumber(table, key);
-      await server.run(
-        `select pg_terminate_backend(pid, 5000) from pg_locks
-         where locktype = 'advisory' and (classid::bigint << 32) | objid::bigint = $1`,
-        [String(number)],
-      );
-    },
+    lose: endSession,
+    endSession,
+    resettable: () => resettable(server.port, (port) => postgresAdvisoryLockStore(urlAt(port))),
     destroy: async (key) => {
       await server.run(`delete from ${table} where hash = $1`, [String(keyNumber(table, key))]);
     },

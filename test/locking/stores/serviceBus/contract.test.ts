@@ -10,6 +10,7 @@ import { lockStoreContract } from '../../../../src/testing/locks/lockStoreContra
 import { never, one } from '../../../../src/testing/locks/subject.ts';
 import { loseSession, queuesFile } from '../../../support/lockSessions.ts';
 import { removeFolder } from '../../../support/removeFolder.ts';
+import { resettable } from '../../../support/resettable.ts';
 import { noSignals } from '../../../support/signals.ts';
 import { contractHolders } from '../../../support/startLockHolder.ts';
 import { startTcpProxy } from '../../../support/tcpProxy.ts';
@@ -54,6 +55,7 @@ describe('Service Bus sessions', { timeout: 60_000 }, () => {
       await bus.stop();
       bus = await startServiceBus({ config, data: folder, port });
     },
+    resettable: () => resettable(port, (at) => open(connectionString.replace(`:${port};`, `:${at};`))),
     another: async () => open(connectionString),
   });
 });

@@ -77,6 +77,24 @@ test('a session that is silent for the length of its lease ends', async () => {
   expect(connection.ended.aborted).toBe(true);
 });
 
+test('the end of its connection ends it without being asked, and nothing that happens after it has left does', async () => {
+  const { session, connection, over } = fakeSession();
+  connection.destroy();
+  expect(await session.ended).toEqual({
+    kind: 'refused',
+    reason: 'taken',
+    detail: 'its session has ended: gone',
+  });
+  await over;
+
+  const gone = fakeSession();
+  let told = false;
+  void gone.session.ended.then(() => (told = true));
+  gone.session.leave().destroy();
+  await turn();
+  expect(told).toBe(false);
+});
+
 test('one that has left may be silent', async () => {
   const { session, connection } = fakeSession({ leaseMs: 20 });
   expect(session.leave()).toBe(connection);

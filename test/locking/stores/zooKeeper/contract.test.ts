@@ -5,6 +5,7 @@ import { multi, remove } from '../../../../src/locking/stores/zooKeeper/zooKeepe
 import { zooKeeperLockStore } from '../../../../src/locking/stores/zooKeeperLockStore.ts';
 import { systemClock } from '../../../../src/platform/clock.ts';
 import { lockStoreContract } from '../../../../src/testing/locks/lockStoreContract.ts';
+import { resettable } from '../../../support/resettable.ts';
 import { describeWith } from '../../../support/servers/findProgram.ts';
 import { startZooKeeper, zooKeeperPrograms } from '../../../support/servers/zooKeeper.ts';
 import { noSignals } from '../../../support/signals.ts';
@@ -54,6 +55,7 @@ describeWith(zooKeeperPrograms, 'ZooKeeper', async () => {
       await server.kill();
       await server.start();
     },
+    resettable: () => resettable(server.port, (port) => zooKeeperLockStore(`127.0.0.1:${port}`, { tickMs })),
     another: async () => zooKeeperLockStore(connectString, { tickMs }),
   });
 
