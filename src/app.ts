@@ -4,7 +4,6 @@ import { azureCloud, type Cloud } from './cloud.ts';
 import { eventIntake } from './events/eventIntake.ts';
 import { paymentEventStage } from './events/eventStage.ts';
 import type { EventRequest } from './events/receiveEvent.ts';
-import { easedReceipts } from './followUps/easedReceipts.ts';
 import { followUpsOf } from './followUps/followUps.ts';
 import { receiptFollowUp, receiptStage } from './followUps/receipts.ts';
 import { webhookFollowUp, webhookStage } from './followUps/webhook.ts';
@@ -93,7 +92,7 @@ export function createApp(settings: Settings, parts: AppParts = {}) {
   const { invoices: kept, archive, ...mover } = archiving(cloud, settings, { locks, instance });
   const tracking = { invoices: kept, provider, followUps, settlement: defaultSettlementPolicy, instance };
   const stages = [
-    receiptStage(easedReceipts(cloud.receipts, locks.strained)),
+    receiptStage(cloud.receipts),
     heldStage(reconciliationStage({ invoices, provider, followUps, instance }), pause.why),
     heldStage(refundStage(tracking), pause.why),
     heldStage(paymentEventStage(tracking), pause.why),
@@ -127,7 +126,7 @@ export function createApp(settings: Settings, parts: AppParts = {}) {
       await using lease = await locks.tryAcquire(jobLockKey(owner.job), owner);
       if (lease === null) return null;
       return await sweepAndReport(
-        { ...cloud, dispatcher, shards, poison, checkKey, instance, strained: locks.strained },
+        { ...cloud, dispatcher, shards, poison, checkKey, instance },
         lease,
         locks.stopping,
       );

@@ -125,21 +125,6 @@ customMetrics
 '''
   }
   {
-    name: 'lease-strained'
-    title: 'The lock store answers late, or not at all: leases are at risk'
-    severity: 3
-    window: quarter
-    look: 'Look first at payonce.lease.renew_ms by outcome: "failed" or seconds mean that the store is saturated or out of reach. Is its account throttled (storage metrics, ServerBusy), or does the app send it far more than usual, such as receipts of a large backlog? Leases have connections of their own; what they share is the account. Meanwhile each process writes only a few receipts at a time, and the outbox is swept in small portions.'
-    // Requests to the lock store that took more than a tenth of the lease, or were not the first to fail within one. Three
-    // renewals in a row without an answer cost the lease.
-    query: '''
-customMetrics
-| where name == "payonce.lease.strained"
-| summarize late = sum(valueSum)
-| where late > 1
-'''
-  }
-  {
     name: 'lock-contention'
     title: 'Too many instances compete for the same leases'
     severity: 3

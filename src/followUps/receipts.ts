@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import pLimit from 'p-limit';
 import { z } from 'zod';
 import { errorText } from '../platform/errorText.ts';
 import { NotNow } from '../workItems/notNow.ts';
@@ -17,6 +18,12 @@ export class ReceiptNotStored extends NotNow {
 }
 
 const stageName = 'receipt';
+
+/**
+ * Receipts that one process writes at the same time. By default they share a storage account with the leases, and more of
+ * them would make each renewal wait behind a backlog.
+ */
+const writtenAtOnce = 16;
 
 /** Orders the receipt of an invoice that was paid. There is one per invoice, because it is paid once. */
 export const receiptFollowUp: FollowUp = {
@@ -37,6 +44,7 @@ export const receiptFollowUp: FollowUp = {
  * and by however many processes it is written. So it needs no lease.
  */
 export function receiptStage(receipts: ReceiptStore): Stage {
+  const limit = pLimit(writtenAtOnce);
   return defineStage({
     name: stageName,
     lease: false,
@@ -51,7 +59,7 @@ export function receiptStage(receipts: ReceiptStore): Stage {
     async handle(input, { resourceId, signal }) {
       const name = receiptName(resourceId, input.paymentId);
       const json = JSON.stringify({ invoiceId: resourceId, ...input }, null, 2);
-      await receipts.write(name, json, signal).catch((error: unknown) => {
+      await limit(() => receipts.write(name, json, signal)).catch((error: unknown) => {
         signal.throwIfAborted();
         throw new ReceiptNotStored(`the receipt was not stored: ${errorText(error)}`, { cause: error });
       });

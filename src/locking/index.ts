@@ -33,6 +33,5 @@ export {
   type Singleton,
   type WhenHeld,
 } from './singleton.ts';
-export type { Strained } from './strain.ts';
 export { type LeaseTiming, leaseTiming } from './timing.ts';
 export { type LeasedResult, withLease } from './withLease.ts';

@@ -6,7 +6,6 @@ import { LockStoreFailed, LocksClosed, LockTimeout } from './errors.ts';
 import { holdLease } from './holdLease.ts';
 import type { FenceFloor, HeldLease, Lease, LeaseSetting } from './lease.ts';
 import type { LeaseOwner, LockStore } from './lockStore.ts';
-import { type Strained, watchStrain } from './strain.ts';
 import { checkLease, type LeaseTiming, leaseTiming, nearestLease } from './timing.ts';
 
 /** How to take a lease. */
@@ -61,8 +60,6 @@ export interface Locks {
 export interface ProcessLocks extends Locks {
   /** Aborts when `drain` begins. Long-running work should check it and stop after the current step. */
   readonly stopping: AbortSignal;
-  /** Whether the store of the leases is under strain: a good time to send it, and what shares its account, less. */
-  readonly strained: Strained;
   /**
    * Shuts down: takes no new leases, waits up to `graceMs` milliseconds for holders to release theirs, then
    * takes away the rest (LeaseLost, reason `expired`) and gives them back to the store. Never rejects.
@@ -95,15 +92,13 @@ export interface LocksOptions {
  *
  * @throws RangeError unless the store grants leases of `leaseSeconds`.
  */
-export function createLocks(lockStore: LockStore, options: LocksOptions = {}): ProcessLocks {
+export function createLocks(store: LockStore, options: LocksOptions = {}): ProcessLocks {
   const { clock = systemClock, telemetry = noTelemetry } = options;
   const { random = Math.random, backoff = { firstMs: 100, mostMs: 1000 } } = options;
   const { fenceFloor, leaseSeconds } = options;
-  const chosen =
-    leaseSeconds === undefined ? nearestLease(30_000, lockStore.traits) : leaseTiming(leaseSeconds);
+  const chosen = leaseSeconds === undefined ? nearestLease(30_000, store.traits) : leaseTiming(leaseSeconds);
   const timing = options.timing ?? chosen;
-  checkLease(timing, lockStore.traits);
-  const { store, strained } = watchStrain(lockStore, { clock, telemetry, timing });
+  checkLease(timing, store.traits);
   const setting: LeaseSetting = { store, clock, telemetry, timing, random, fenceFloor };
   const held = new Set<HeldLease>();
   const stopping = new AbortController();
@@ -149,7 +144,6 @@ export function createLocks(lockStore: LockStore, options: LocksOptions = {}): P
 
   return {
     stopping: stopping.signal,
-    strained,
 
     async tryAcquire(key, owner, { fenced = true, likelyNew = false, minHoldMs = 0 } = {}) {
       checkMinHold(minHoldMs);

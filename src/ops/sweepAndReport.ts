@@ -23,7 +23,7 @@ export async function sweepAndReport(
     shards,
     instance,
     ...parts
-  }: Pick<SweepParts, 'outbox' | 'dispatcher' | 'strained'> &
+  }: Pick<SweepParts, 'outbox' | 'dispatcher'> &
     GaugeParts & {
       invoices: Pick<InvoiceStore, 'moveHorizons'>;
       shards: number;

@@ -1,4 +1,4 @@
-import type { Lease, Strained } from '../locking/index.ts';
+import type { Lease } from '../locking/index.ts';
 import { systemClock } from '../platform/clock.ts';
 import { errorText } from '../platform/errorText.ts';
 import type { Instance } from '../platform/instance.ts';
@@ -7,8 +7,8 @@ import type { Dispatcher } from './dispatcher.ts';
 import type { OutboxMessage } from './outboxMessage.ts';
 import type { OutboxStore } from './outboxStore.ts';
 
-/** Messages that are read and sent at once; few while the store of the leases is under strain. */
-const pageSize = { usual: 100, eased: 10 };
+/** Messages that are read and sent at once. */
+const pageSize = 100;
 
 export interface SweepCounts {
   dispatched: number;
@@ -26,8 +26,6 @@ export interface SweepParts {
    * the others. Absent: the sweep rejects then.
    */
   partitions?: readonly string[];
-  /** Whether the store of the leases is under strain. What is sent to queues beside it then comes in small portions. */
-  strained?: Strained;
   /** Default: the system's clock, and no telemetry. */
   instance?: Partial<Pick<Instance, 'clock' | 'telemetry'>>;
 }
@@ -48,7 +46,7 @@ interface Source {
  * @throws {LeaseLost} its lease is gone
  */
 export async function sweepOutbox(
-  { outbox, dispatcher, partitions = [], strained = () => false, instance = {} }: SweepParts,
+  { outbox, dispatcher, partitions = [], instance = {} }: SweepParts,
   lease: Pick<Lease, 'assertHeld'>,
   signal?: AbortSignal,
 ): Promise<SweepCounts> {
@@ -88,12 +86,11 @@ export async function sweepOutbox(
   /** Undefined if the source could not be read, and is left out. */
   async function read({ shard }: Source) {
     const now = new Date(clock.now()).toISOString();
-    const limit = strained() ? pageSize.eased : pageSize.usual;
     const except = { shards: [...failed.keys()], destinations: [...away] };
     if (shard !== undefined && failed.has(shard)) return undefined;
     try {
       const place = shard === undefined ? {} : { shard };
-      return await outbox.due({ now, limit, except, ...place });
+      return await outbox.due({ now, limit: pageSize, except, ...place });
     } catch (error) {
       if (shard !== undefined) failed.set(shard, errorText(error));
       else if (partitions.length === 0) throw error;

@@ -6,7 +6,6 @@ export const metric = {
   leaseLost: 'lease.lost',
   leaseReleaseFailed: 'lease.release_failed',
   leaseRenewMs: 'lease.renew_ms',
-  leaseStrained: 'lease.strained',
   leaseHeldMs: 'lease.held_ms',
   leaseLeftAtRenewalMs: 'lease.left_at_renewal_ms',
   leaseFence: 'lease.fence',

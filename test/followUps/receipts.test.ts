@@ -1,9 +1,16 @@
 import { BlobServiceClient, RestError } from '@azure/storage-blob';
 import { expect, inject, test } from 'vitest';
 import { blobReceipts } from '../../src/followUps/blobReceipts.ts';
-import { ReceiptNotStored, receiptName, receiptStage } from '../../src/followUps/receipts.ts';
+import {
+  ReceiptNotStored,
+  type ReceiptStore,
+  receiptName,
+  receiptStage,
+} from '../../src/followUps/receipts.ts';
 import { isNotNow } from '../../src/workItems/notNow.ts';
+import type { Stage } from '../../src/workItems/workItem.ts';
 import { throughBlackHole } from '../support/throughBlackHole.ts';
+import { virtualLocks } from '../support/virtualLocks.ts';
 
 const context = { resourceId: 'inv-1', signal: new AbortController().signal, assertHeld() {} };
 const input = {
@@ -79,4 +86,44 @@ test('an upload that ends with the lease rejects with the reason, and is not the
     },
   });
   await expect(stage.run(input, { ...context, signal: lease.signal })).rejects.toBe(reason);
+});
+
+/** Five minutes in which 64 messages at a time are written to an account that serves one request after another. */
+async function fiveMinutesOfReceipts(stage: (store: ReceiptStore) => Pick<Stage, 'run'>) {
+  const { locks, clock, network } = virtualLocks();
+  const serviceMs = 100;
+  let busyUntil = 0;
+  let written = 0;
+  const waitMs = () => {
+    busyUntil = Math.max(clock.monotonic(), busyUntil) + serviceMs;
+    return busyUntil - clock.monotonic();
+  };
+  network.fault = () => ({ kind: 'delay', ms: waitMs() });
+  const acquiring = locks.tryAcquire('jobs/sweep-outbox', { instance: 'i-1', job: 'test' });
+  await clock.advance(1_000);
+  const lease = await acquiring;
+  if (lease === null) throw new Error('nobody else has the lock');
+  const receipts = stage({ write: () => clock.sleep(waitMs()) });
+  const until = clock.monotonic() + 300_000;
+  for (let message = 0; message < 64; message++) {
+    void (async () => {
+      while (clock.monotonic() < until) {
+        await receipts.run(input, context);
+        written++;
+      }
+    })();
+  }
+  await clock.advance(300_000);
+  return { lost: lease.lost?.reason, written };
+}
+
+test('a backlog of receipts that saturates the account costs no lease, and uses most of the account', async () => {
+  const { lost, written } = await fiveMinutesOfReceipts(receiptStage);
+  expect(lost).toBeUndefined();
+  // 3,000 requests are all that the account can serve in five minutes.
+  expect(written).toBeGreaterThan(2_500);
+  const unbounded = (store: ReceiptStore) => ({
+    run: () => store.write('name', '{}', context.signal).then(() => ({})),
+  });
+  expect((await fiveMinutesOfReceipts(unbounded)).lost).toBe('unreachable');
 });

@@ -54,7 +54,6 @@ describe('alerts', () => {
       'no-successful-run',
       'lease-lost',
       'settings-invalid',
-      'lease-strained',
       'lock-contention',
       'run-longer-than-interval',
       'outbox-old',

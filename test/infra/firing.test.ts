@@ -171,15 +171,6 @@ describe('queries are evaluated as Kusto does', () => {
   });
 });
 
-test.each([
-  [0, false],
-  [1, false],
-  [2, true],
-])('lease-strained, %i late answers of the lock store: %s', (late, expected) => {
-  const reports = Array.from({ length: late }, () => report(metric.leaseStrained, 1));
-  expect(fires('lease-strained', [oldest('claim', 0), ...reports])).toBe(expected);
-});
-
 test('settings-invalid: one tick that could do nothing is enough', () => {
   expect(fires('settings-invalid', [oldest('claim', 0)])).toBe(false);
   expect(fires('settings-invalid', [report(metric.settingsInvalid, 1)])).toBe(true);

@@ -82,27 +82,6 @@ async function outbox(shard: string) {
   };
 }
 
-test('while the store of the leases is under strain, messages are read and sent ten at a time', async () => {
-  const box = await outbox('e0');
-  const ids = Array.from({ length: 25 }, (_, index) => `eased-${index}`);
-  for (const id of ids) await box.store(id);
-  await box.clock.advance(11_000);
-  const limits: number[] = [];
-  const store = cosmosOutboxStore(cosmos.containers.invoices, { clock: box.clock });
-  const due: OutboxStore['due'] = (query) => {
-    limits.push(query.limit);
-    return store.due(query);
-  };
-  const strained = () => limits.length < 2;
-  const parts = { outbox: { ...store, due }, dispatcher: box.dispatcher(), strained };
-  expect(await sweepOutbox({ ...parts, instance: { clock: box.clock } }, held)).toMatchObject({
-    dispatched: 25,
-  });
-  expect(limits).toEqual([10, 10, 100]);
-  expect(box.sent.toSorted()).toEqual(ids.toSorted());
-  await box.clear();
-});
-
 describe('marking', () => {
   test('a sent message is marked and expires only from then on', async () => {
     const box = await outbox('m0');
