@@ -53,7 +53,7 @@ export function readQuery<Schema extends z.ZodObject>(
   const wrong: FieldError[] = [];
   const seen = new Set<string>();
   for (const name of names) {
-    if (!known.includes(name)) wrong.push({ field: name, error: unknownName('parameter', name, known) });
+    if (!known.includes(name)) wrong.push({ field: name, error: unknownName('parameter', known) });
     else if (seen.has(name)) wrong.push({ field: name, error: 'is there twice: expected once' });
     seen.add(name);
     if (wrong.length === mostErrors) break;

@@ -50,28 +50,20 @@ describe('an invoice in JSON', () => {
     });
   });
 
-  test.each([
-    ['amount', 'amountMinor'],
-    ['amount_minor', 'amountMinor'],
-    ['dueDate', undefined],
-    ['dueat', 'dueAt'],
-    ['customer', 'customerId'],
-    ['discription', 'description'],
-    ['foo', undefined],
-    ['__proto__', undefined],
-  ])('has no field %s; the error suggests %s', (field, meant) => {
-    const change: unknown = JSON.parse(`{"${field}":1}`);
-    const fault = checkJsonInvoice(
-      Object.defineProperties({ ...good }, Object.getOwnPropertyDescriptors(change)),
-    );
-    const error =
-      meant === undefined ? /^unknown field: expected one of id, / : `unknown field: did you mean ${meant}?`;
-    expect(fault).toEqual({
-      kind: 'bad',
-      field,
-      error: meant === undefined ? expect.stringMatching(error) : error,
-    });
-  });
+  test.each(['amount', 'dueat', 'foo', '__proto__'])(
+    'has no field %s; the error lists those there are',
+    (field) => {
+      const change: unknown = JSON.parse(`{"${field}":1}`);
+      const fault = checkJsonInvoice(
+        Object.defineProperties({ ...good }, Object.getOwnPropertyDescriptors(change)),
+      );
+      expect(fault).toEqual({
+        kind: 'bad',
+        field,
+        error: expect.stringMatching(/^unknown field: expected one of id, .*dueAt/),
+      });
+    },
+  );
 
   test('with several faults is rejected once, under the first faulty field', () => {
     expect(checkJsonInvoice({ ...good, id: 5, currency: 'usd', extra: 1 })).toEqual({

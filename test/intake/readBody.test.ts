@@ -181,7 +181,7 @@ describe('JSON', () => {
     const long = invoice({ id: 'x'.repeat(10_000), customerId: '\u200b'.repeat(2_000) });
     const { rejected } = await rowsOf(JSON.stringify([unknown, long, { ...many, ...long, id: {} }]), json);
     expect(rejected.map(({ error }) => error.length <= 600)).toEqual([true, true, true]);
-    expect(rejected[0]?.error).toContain('has 995 more unknown fields');
+    expect(rejected[0]?.error).toContain('has 997 more unknown fields');
     expect(rejected[1]?.error).toContain(`not 10000: "${'x'.repeat(59)}…`);
   });
 
@@ -286,8 +286,8 @@ describe('CSV', () => {
       status: 400,
       errors: [
         { field: 'id', error: 'appears twice: expected once' },
-        { field: 'customer', error: 'unknown column: did you mean customerId?' },
-        { field: 'curency', error: 'unknown column: did you mean currency?' },
+        { field: 'customer', error: expect.stringMatching(/^unknown column: expected one of id, /) },
+        { field: 'curency', error: expect.stringMatching(/^unknown column: expected one of id, /) },
         { field: 'notes', error: expect.stringMatching(/^unknown column: expected one of id, /) },
         { field: 'customerId', error: 'is missing: expected a column with this name' },
         { field: 'currency', error: 'is missing: expected a column with this name' },
