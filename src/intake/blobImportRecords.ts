@@ -4,7 +4,7 @@ import type {
   ContainerListBlobFlatSegmentResponse,
 } from '@azure/storage-blob';
 import { z } from 'zod';
-import { BadContinuation, fromOpaque, toOpaque } from '../documents/pages.ts';
+import { BadContinuation, continuationAt, placeOf } from '../documents/pages.ts';
 import { blobStatus, inTime } from '../platform/blobRequests.ts';
 import type { Clock } from '../platform/clock.ts';
 import { blobNameOf, importIdOf, newImportId } from './importId.ts';
@@ -49,7 +49,7 @@ export function blobImportRecords(container: ContainerClient, clock: Clock): Imp
       const blobs = container.listBlobsFlat({ prefix: `${day}/`, includeMetadata: true, ...inTime() });
       const pages = blobs.byPage({
         maxPageSize: pageSize,
-        ...(continuation === undefined ? {} : { continuationToken: fromOpaque(continuation) }),
+        ...(continuation === undefined ? {} : { continuationToken: placeOf(z.string(), continuation) }),
       });
       const { value } = await pages.next().catch(refusedMarker(continuation));
       const page: ContainerListBlobFlatSegmentResponse | undefined = value;
@@ -58,7 +58,7 @@ export function blobImportRecords(container: ContainerClient, clock: Clock): Imp
         const view = viewOf(importIdOf(name) ?? name, metadata, clock);
         return view === undefined ? [] : [view];
       });
-      return { items, ...(next ? { continuation: toOpaque(next) } : {}) };
+      return { items, ...(next ? { continuation: continuationAt(next) } : {}) };
     },
 
     async rejected(importId, { continuation, pageSize }) {
@@ -72,7 +72,7 @@ export function blobImportRecords(container: ContainerClient, clock: Clock): Imp
       if (from === size) return { items: [] };
       const bytes = await bytesFrom(blob, from, size);
       const { items, length } = wholeLines(bytes, pageSize);
-      return { items, ...(from + length < size ? { continuation: toOpaque(String(from + length)) } : {}) };
+      return { items, ...(from + length < size ? { continuation: continuationAt(from + length) } : {}) };
     },
   };
 }

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { BadContinuation, fromOpaque } from '../documents/pages.ts';
+import { BadContinuation, placeOf } from '../documents/pages.ts';
 import type { Rejection } from './checkInvoice.ts';
 
 const newLine = 10;
@@ -7,10 +7,7 @@ const rejectionSchema = z.object({ index: z.number(), field: z.string(), error: 
 
 /** Where a page of lines begins in a text of `size` bytes. @throws {BadContinuation} */
 export function offsetOf(continuation: string, size: number): number {
-  const text = fromOpaque(continuation);
-  const offset = /^\d{1,12}$/.test(text) ? Number(text) : size + 1;
-  if (offset > size) throw new BadContinuation('not a place in the list');
-  return offset;
+  return placeOf(z.int().min(0).max(size), continuation);
 }
 
 /** Bytes behind a line end. @throws {BadContinuation} they begin with something else */

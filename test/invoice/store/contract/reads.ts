@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { toOpaque } from '../../../../src/documents/pages.ts';
+import { continuationAt } from '../../../../src/documents/pages.ts';
 import { formatVersion } from '../../../../src/documents/storedDocuments.ts';
 import { reversalsOf } from '../../../../src/invoice/reversals.ts';
 import type { InvoiceFilter } from '../../../../src/invoice/store/invoiceFilter.ts';
@@ -158,9 +158,9 @@ export function readsContract({ world }: InvoiceContract): void {
     test.each([
       'nonsense',
       '!',
-      toOpaque('{"not":"ours"}'),
-      toOpaque('{"shard":"xx","id":"a"}'),
-      toOpaque('ü'),
+      continuationAt({ not: 'ours' }),
+      continuationAt({ shard: 'xx', id: 'a' }),
+      continuationAt('ü'),
     ])('refuses a continuation that it did not give: %s', async (continuation) => {
       const { invoices, put } = await world();
       await put({ id: 'a' });
