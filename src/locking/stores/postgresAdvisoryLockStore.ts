@@ -55,6 +55,7 @@ export function postgresAdvisoryLockStore(
 ): LockStore {
   const sql = advisoryStatements(tableName(table, '"'));
   const pool = connectionPool((signal) => connectPostgres(address, signal), connections);
+  /** Those that have ended are in it until somebody is told why. */
   const sessions = new Map<string, LeaseSession>();
   const numberOf = remembered((key) => String(keyNumber(table, key)));
   const idOf = (key: string, leaseId: string) => `${leaseId} ${key}`;
@@ -72,16 +73,22 @@ export function postgresAdvisoryLockStore(
     return view(row);
   }
 
+  function tellOnce(id: string, why: Refusal): Refusal {
+    sessions.delete(id);
+    return why;
+  }
+
   async function renew(key: string, leaseId: string, leaseMs: number, signal: AbortSignal) {
     signal.throwIfAborted();
-    const session = sessions.get(idOf(key, leaseId));
+    const id = idOf(key, leaseId);
+    const session = sessions.get(id);
     if (session === undefined) return noSession;
     session.leaseMs = leaseMs;
     const row = await session.ask(signal, sql.renew, numberOf(key), [String(leaseMs)]);
-    if ('kind' in row) return row;
+    if ('kind' in row) return tellOnce(id, row);
     if (row.lock_key === toAscii(key)) return 'renewed';
     session.end(rowGone);
-    return rowGone;
+    return tellOnce(id, rowGone);
   }
 
   return {
@@ -114,11 +121,7 @@ export function postgresAdvisoryLockStore(
         // Given up meanwhile: the pool has ended the session, and with it the lock.
         signal.throwIfAborted();
         keep();
-        const id = idOf(key, leaseId);
-        sessions.set(
-          id,
-          leaseSession(connection, leaseMs, () => sessions.delete(id)),
-        );
+        sessions.set(idOf(key, leaseId), leaseSession(connection, leaseMs));
         return 'acquired';
       });
     },
@@ -126,10 +129,11 @@ export function postgresAdvisoryLockStore(
     async raise(key, leaseId, record, version, signal) {
       signal.throwIfAborted();
       const values = [rowVersion(version), randomUUID(), asciiJson(recordToText(record))];
-      const session = sessions.get(idOf(key, leaseId));
+      const id = idOf(key, leaseId);
+      const session = sessions.get(id);
       if (session === undefined) return noSession;
       const row = await session.ask(signal, sql.raise, numberOf(key), values);
-      if ('kind' in row) return row;
+      if ('kind' in row) return tellOnce(id, row);
       return row.done ? 'raised' : 'changed';
     },
 
@@ -152,9 +156,10 @@ export function postgresAdvisoryLockStore(
     },
 
     onEnd(key, leaseId, tell) {
-      const session = sessions.get(idOf(key, leaseId));
+      const id = idOf(key, leaseId);
+      const session = sessions.get(id);
       if (session === undefined) tell(noSession);
-      else void session.ended.then(tell);
+      else void session.ended.then((why) => tell(tellOnce(id, why)));
     },
 
     async break(key, version, signal) {

@@ -113,11 +113,11 @@ export async function orCreate<T>(
   try {
     await connection.run(schema);
   } catch (error) {
-    // `if not exists` does not see a table that another transaction is creating.
+    // `if not exists` does not see a table, or its type, that another transaction is creating.
     if (!createdMeanwhile.includes(sqlState(error))) throw error;
   }
   return statement();
 }
 
 const undefinedTable = '42P01';
-const createdMeanwhile: readonly (string | undefined)[] = ['23505', '42P07'];
+const createdMeanwhile: readonly (string | undefined)[] = ['23505', '42P07', '42710'];

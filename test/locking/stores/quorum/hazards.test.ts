@@ -181,7 +181,7 @@ describeWith(redisPrograms, 'hazards of a quorum', () => {
       () => proxy.fault({ kind: 'slowSuccess', ms: 2 * patientMemberMs }),
       () => masters.third.freeze(),
     ]) {
-      disturb();
+      await disturb();
       const times: number[] = [];
       for (let i = 0; i < 9; i++) times.push(await cycle(randomUUID()));
       // Six requests, of which each would take `patientMemberMs` if it waited.

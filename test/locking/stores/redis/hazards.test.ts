@@ -234,7 +234,7 @@ describeWith(redisPrograms, 'hazards of Redis', async () => {
     await own.kill();
     await expect(acquire()).rejects.toThrow(Error);
     await own.start();
-    own.freeze();
+    await own.freeze();
     // This one reaches a server that accepts the connection and goes no further.
     await expect(acquire()).rejects.toThrow(Error);
     own.thaw();
@@ -251,7 +251,7 @@ describeWith(redisPrograms, 'hazards of Redis', async () => {
     await using ours = processOn(own.url);
     await ours.store.create('key', never);
     const lease = randomUUID();
-    own.freeze();
+    await own.freeze();
     await expect(ours.store.acquire('key', lease, leaseMs, AbortSignal.timeout(300))).rejects.toThrow(Error);
     await expect(ours.store.release('key', lease, AbortSignal.timeout(300))).rejects.toThrow(Error);
     own.thaw();
