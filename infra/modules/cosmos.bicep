@@ -36,9 +36,7 @@ var containers = [
       '/payment/inProgress/since/?'
       '/payment/paidAt/?'
       '/checkAt/?'
-      '/declinedAt/?'
       '/dueAt/?'
-      '/reversals/latestAt/?'
     ]
   }
   {

@@ -8,7 +8,6 @@ import { archiveSettled } from './archiveSettled.ts';
 import type { ArchiveStore } from './archiveStore.ts';
 import { invoiceArchive } from './invoiceArchive.ts';
 import { withArchive } from './withArchive.ts';
-import { withArchivedFigures } from './withArchivedFigures.ts';
 
 /** Where archived invoices and their tombstones are, and what is asked there. */
 export interface ArchivePorts {
@@ -26,11 +25,11 @@ export function archiving(
 ) {
   const { archive: ports, poison } = cloud;
   const archive = invoiceArchive({ ...ports, shards, clock: instance.clock });
-  const parts = { ...ports, poison, shards, keepDays, instance };
+  const parts = { ...ports, invoices: cloud.invoices, poison, shards, keepDays, instance };
   return {
     archive,
     /** The invoices wherever they are. */
-    invoices: withArchivedFigures(withArchive(cloud.invoices, archive, instance.name), ports.store),
+    invoices: withArchive(cloud.invoices, archive, instance.name),
     /** A tick of the timer; undefined if another instance moves invoices. */
     tick: createSingleton(locks, instance.name)(
       jobLockKey('archive-invoices'),

@@ -1,6 +1,5 @@
 import type { Container, FeedOptions, SqlQuerySpec } from '@azure/cosmos';
 import { fromCosmos } from '../documents/cosmosDocuments.ts';
-import { queryAll } from '../documents/cosmosQueries.ts';
 import type { StoredInvoice } from './archiveFile.ts';
 import type { ArchiveStore } from './archiveStore.ts';
 
@@ -27,14 +26,6 @@ export function cosmosArchiveStore(container: Container): ArchiveStore {
         },
         { partitionKey: shard, maxItemCount: 100 },
       ),
-    sums: (first, last) =>
-      queryAll(container, {
-        query: `SELECT * FROM c WHERE c.type = 'archivedSums' AND c.id >= @first AND c.id <= @last`,
-        parameters: [
-          { name: '@first', value: first },
-          { name: '@last', value: last },
-        ],
-      }),
   };
 
   async function* pagesOf<T>(query: SqlQuerySpec, options: FeedOptions): AsyncGenerator<readonly T[]> {

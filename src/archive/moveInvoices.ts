@@ -6,24 +6,22 @@
  *      ▼
  *   both have it: the database counts, the file is a copy that nobody looks for
  *      │ 2. ONE transaction: each invoice, if nobody has changed it since it was read, becomes a tombstone that names the
- *      ▼    file; the sums of the archive count it, and the figures of the shard no longer do
+ *      ▼    file; the figures of the shard count it as archived
  *   the archive has it
  *
  * A process that dies between the two leaves a file that no tombstone names, and the next run begins with 1. So at no
  * moment is an invoice in neither of the two, and it is counted once. restoreInvoice.ts is the way back.
  */
-import { type DocumentStore, maxOperations } from '../documents/documentStore.ts';
+import type { DocumentStore } from '../documents/documentStore.ts';
 import { NoClearAnswer } from '../documents/storeAway.ts';
 import { writeUntilClear } from '../documents/writeUntilClear.ts';
 import { importedSchema } from '../invoice/invoice.ts';
 import { tombstoneOf, tombstoneSchema } from '../invoice/tombstone.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { ArchiveBlobs } from './archiveBlobs.ts';
-import { readSums, type SumsDocument, sumsIdsOf } from './archivedSums.ts';
 import { type Candidate, fileName, fileOf } from './archiveFile.ts';
-import { archiveRoom } from './archiveRoom.ts';
+import { transactionsOf } from './archiveRoom.ts';
 import { figuresOfMove } from './figuresOfMove.ts';
-import { sumsWrites } from './sumsWrites.ts';
 
 export interface ArchiveParts {
   documents: DocumentStore;
@@ -49,29 +47,12 @@ export async function moveInvoices(
   assertHeld: () => void,
 ): Promise<Moved> {
   const all = { moved: 0, changed: 0 };
-  for (const some of transactionsOf(candidates)) {
+  for (const some of transactionsOf(candidates, { maps: 2 })) {
     const { moved, changed } = await moveTogether(parts, shard, some, assertHeld);
     all.moved += moved;
     all.changed += changed;
   }
   return all;
-}
-
-/** Each invoice is one operation, and so is each document of sums and figures that they count in. */
-function transactionsOf(candidates: readonly Candidate[]): Candidate[][] {
-  const transactions: Candidate[][] = [];
-  let room = archiveRoom();
-  for (const candidate of candidates) {
-    const current = transactions.at(-1);
-    if (current !== undefined && room.with(candidate.invoice) <= maxOperations) {
-      current.push(candidate);
-    } else {
-      transactions.push([candidate]);
-      room = archiveRoom();
-    }
-    room.add(candidate.invoice);
-  }
-  return transactions;
 }
 
 async function moveTogether(
@@ -80,22 +61,23 @@ async function moveTogether(
   candidates: readonly Candidate[],
   assertHeld: () => void,
 ): Promise<Moved> {
-  const sumsIds = sumsIdsOf(candidates.map(({ invoice }) => invoice));
   assertHeld();
   const archivedAt = await createFile({ blobs, clock }, shard, candidates);
   const figures = await figuresOfMove(documents, { shard, now: clock.now() });
-  let sums = readSums(await documents.read(shard, sumsIds), sumsIds);
   const written = await writeUntilClear<Candidate, readonly unknown[]>(
     { documents, clock },
     {
       partition: shard,
       items: candidates,
-      plan: (items) => operationsOf(items, sums),
-      reread: (items) => documents.read(shard, [...items.map(({ invoice }) => invoice.id), ...sumsIds]),
+      plan: operationsOf,
+      reread: (items) =>
+        documents.read(
+          shard,
+          items.map(({ invoice }) => invoice.id),
+        ),
       isApplied: (stored) =>
         stored.some((document) => tombstoneSchema.safeParse(document).data?.archivedAt === archivedAt),
       keep(items, stored) {
-        sums = readSums(stored, sumsIds);
         const versions = new Map(
           (stored as { id: string; _etag: string }[]).map((one) => [one.id, one._etag]),
         );
@@ -114,18 +96,14 @@ async function moveTogether(
       throw new NoClearAnswer(`invoices of shard ${shard} could not be moved`, written.tries, written.cause);
   }
 
-  function operationsOf(items: readonly Candidate[], stored: readonly SumsDocument[]) {
+  function operationsOf(items: readonly Candidate[]) {
     const tombstones = items.map(({ document, invoice }) => ({
       kind: 'replace' as const,
       document: tombstoneOf(importedSchema.parse(document), { shard, archivedAt }),
       version: invoice._etag,
     }));
-    const invoices = items.map(({ invoice }) => invoice);
-    return [
-      ...tombstones,
-      ...sumsWrites(stored, { shard, invoices, direction: 1 }),
-      ...figures.operations(invoices.map((before) => ({ before }))),
-    ];
+    const changes = items.map(({ invoice }) => ({ before: invoice, after: { ...invoice, archivedAt } }));
+    return [...tombstones, ...figures.operations(changes)];
   }
 }
 

@@ -58,8 +58,6 @@ export const reversalsSchema = tolerantObject({
   refundedMinor: z.number().int(),
   /** Sum of the disputes that are open or lost, in minor units. */
   disputedMinor: z.number().int(),
-  /** The latest `at` of all of them. */
-  latestAt: z.string(),
 });
 export type Reversals = z.infer<typeof reversalsSchema>;
 
@@ -90,11 +88,6 @@ export function reversalsOf(
     disputes: inOrder(disputes, ({ id }) => id),
     refundedMinor: sum(goneBack(refunds)),
     disputedMinor: sum(atRisk(disputes)),
-    latestAt:
-      [...refunds, ...disputes]
-        .map(({ at }) => at)
-        .toSorted()
-        .at(-1) ?? '',
   };
 }
 

@@ -1,7 +1,7 @@
 import { MissingFromArchive } from '../archive/restoreInvoice.ts';
 import { BadContinuation } from '../documents/pages.ts';
 import { NewerVersion } from '../documents/storedDocuments.ts';
-import { UnreadableInvoice } from '../invoice/store/movements.ts';
+import { UnreadableInvoice } from '../invoice/figures/recountShard.ts';
 import { appVersion } from '../platform/appFolder.ts';
 import { eventLoopTurns } from '../platform/eventLoopTurns.ts';
 import { problem, problemResponse } from '../platform/problem.ts';

@@ -37,9 +37,7 @@ export const containers = {
       '/payment/inProgress/since/?',
       '/payment/paidAt/?',
       '/checkAt/?',
-      '/declinedAt/?',
       '/dueAt/?',
-      '/reversals/latestAt/?',
     ],
   },
   workItems: {

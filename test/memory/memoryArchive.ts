@@ -20,8 +20,6 @@ export function memoryArchiveStore(documents: MemoryDocuments): ArchiveStore {
       );
       if (found.length > 0) yield found.map(({ body }) => body);
     },
-    sums: (first, last) =>
-      documents.query(({ id, type }) => type === 'archivedSums' && id >= first && id <= last),
   };
 }
 

@@ -11,7 +11,6 @@ import { addInvoices } from '../../src/invoice/store/addInvoices.ts';
 import type { InvoiceFilter } from '../../src/invoice/store/invoiceFilter.ts';
 import type { InvoiceStore } from '../../src/invoice/store/invoiceStore.ts';
 import { invoiceWrites } from '../../src/invoice/store/invoiceWrites.ts';
-import { movementsOf } from '../../src/invoice/store/movements.ts';
 import { oldestDue, retryWithinMs } from '../../src/invoice/store/overdue.ts';
 import { pageByShard } from '../../src/invoice/store/pageByShard.ts';
 import { fenceId, highestFence, talliesOf } from '../../src/locking/fence.ts';
@@ -67,24 +66,6 @@ export function memoryInvoiceStore(
         return found.toSorted((a, b) => (a.id < b.id ? -1 : 1)).slice(0, limit);
       });
       return { items: readableDocuments(items, invoiceSchema, 'invoice'), ...rest };
-    },
-
-    async *movements(query) {
-      const invoices = await documents.query(
-        ({ currency }) => query.currency === undefined || currency === query.currency,
-        undefined,
-        ofInvoices,
-      );
-      const found = {
-        paid: invoices.filter((one) => paymentOf(one).paidAt !== undefined),
-        declined: invoices.filter(
-          ({ status, declinedAt }) => status === 'declined' && declinedAt !== undefined,
-        ),
-        reversed: invoices.filter(({ reversals }) => reversals !== undefined),
-      };
-      yield movementsOf('paid', found.paid, query);
-      yield movementsOf('declined', found.declined, query);
-      yield movementsOf('reversed', found.reversed, query);
     },
 
     async openClaims(now) {

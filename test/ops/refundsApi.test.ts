@@ -69,7 +69,6 @@ describe('POST ops/invoices/{id}/refund', () => {
         ],
         refundedMinor: 400,
         disputedMinor: 0,
-        latestAt: at,
       },
       timeline: [{}, { what: 'refund requested', by: 'ada@example.com', refundId, amountMinor: 400 }],
     });

@@ -7,7 +7,6 @@ import { blobArchive } from '../../src/archive/blobArchive.ts';
 import { cosmosArchiveStore } from '../../src/archive/cosmosArchiveStore.ts';
 import { invoiceArchive } from '../../src/archive/invoiceArchive.ts';
 import { withArchive } from '../../src/archive/withArchive.ts';
-import { withArchivedFigures } from '../../src/archive/withArchivedFigures.ts';
 import { cosmosDocuments } from '../../src/documents/cosmosDocuments.ts';
 import { blobImportRecords } from '../../src/intake/blobImportRecords.ts';
 import type { Invoice } from '../../src/invoice/invoice.ts';
@@ -73,7 +72,7 @@ export async function opsForTests({ shardsOfDeployment = 4, provider = {} }: Ops
     blobs: blobArchive(archiveBlobs),
   };
   const archive = invoiceArchive({ ...ports, clock, shards: 4 });
-  const invoices = withArchivedFigures(withArchive(stored, archive, 'host-a'), ports.store);
+  const invoices = withArchive(stored, archive, 'host-a');
   const instance = anInstance({ clock, telemetry });
   const parts = {
     invoices,
@@ -140,6 +139,7 @@ export async function opsForTests({ shardsOfDeployment = 4, provider = {} }: Ops
       archiveSettled(
         {
           ...ports,
+          invoices: stored,
           poison: { list: async () => [] },
           shards: 4,
           keepDays,

@@ -13,7 +13,7 @@ export interface DayFigure {
   currency: string;
   kind: MovementKind;
   count: number;
-  amountMinor: number | bigint;
+  amountMinor: number;
 }
 
 async function readStanding(reads: FigureReads): Promise<StandingFigures[]> {
@@ -23,7 +23,8 @@ async function readStanding(reads: FigureReads): Promise<StandingFigures[]> {
 /** See `InvoiceStore.figures`. */
 export async function readFigures(reads: FigureReads, now: string): Promise<InvoiceFigures> {
   const [standing, staleClaims] = await Promise.all([readStanding(reads), reads.staleClaims(now)]);
-  const counts = sumOf(standing);
+  const archived = sumOf(standing, ['archived']);
+  const counts = sumOf(standing, ['counts', 'archived']);
   const byStatus = new Map<string, number>();
   for (const status of invoiceStatuses) {
     const n = counts.get(status) ?? 0;
@@ -35,6 +36,7 @@ export async function readFigures(reads: FigureReads, now: string): Promise<Invo
     charges: counts.get(countName.charges) ?? 0,
     refunded: reversed(counts, 'refunded'),
     openDisputes: reversed(counts, 'openDisputes'),
+    archived: invoiceStatuses.reduce((sum, status) => sum + (archived.get(status) ?? 0), 0),
   };
 }
 
@@ -48,7 +50,7 @@ export async function readBacklog(reads: FigureReads, now: string): Promise<Back
   const near = await Promise.all(
     [...Map.groupBy(standing, ({ horizon }) => horizon)].map(([horizon, of]) => dueNear(horizon, of)),
   );
-  const counts = sumOf(standing);
+  const counts = sumOf(standing, ['counts']);
   const due = near.reduce((sum, n) => sum + n, counts.get(countName.due) ?? 0);
   return {
     waiting: due + staleClaims,
@@ -73,16 +75,16 @@ function after(time: string): string {
   return new Date(Date.parse(time) + 1).toISOString();
 }
 
-/**
- * Movements of each of these days (`YYYY-MM-DD`, both included), over all shards; undefined if a sum is too large to be exact.
- */
+/** Movements of each shard on each of these days (`YYYY-MM-DD`, both included). */
 export async function readDays(
   reads: FigureReads,
   { from, to }: { from: string; to: string },
-): Promise<DayFigure[] | undefined> {
+): Promise<DayFigure[]> {
   const days = (await reads.days({ from, to })).map((document) => dayFiguresSchema.parse(document));
-  const figures = days.flatMap(({ day, counts }) => figuresOf(day, counts));
-  return figures.every(({ amountMinor }) => Number.isSafeInteger(amountMinor)) ? figures : undefined;
+  return days.flatMap(({ day, counts, archived }) => [
+    ...figuresOf(day, counts),
+    ...figuresOf(day, archived),
+  ]);
 }
 
 function figuresOf(day: string, counts: Readonly<Record<string, number>>): DayFigure[] {
@@ -95,9 +97,9 @@ function figuresOf(day: string, counts: Readonly<Record<string, number>>): DayFi
   );
 }
 
-function sumOf(standing: readonly StandingFigures[]): Counts {
+function sumOf(standing: readonly StandingFigures[], maps: readonly ('counts' | 'archived')[]): Counts {
   const sum: Counts = new Map();
-  for (const { counts } of standing) addAll(sum, new Map(Object.entries(counts)));
+  for (const figures of standing) for (const map of maps) addAll(sum, Object.entries(figures[map]));
   return sum;
 }
 

@@ -2,7 +2,6 @@ import { z } from 'zod';
 import type { DocumentStore, Operation } from '../../documents/documentStore.ts';
 import { isNewer, NewerVersion } from '../../documents/storedDocuments.ts';
 import { invoiceSchema } from '../invoice.ts';
-import { UnreadableInvoice } from '../store/movements.ts';
 import { add, addAll, type Counts, contributionOf, countName, isDueBefore } from './contribution.ts';
 import { dayFiguresSchema, dayId, newDay, standingId } from './figureDocument.ts';
 import type { FigureReads } from './figureReads.ts';
@@ -24,11 +23,20 @@ export type Recounted =
   /** Invoices of this shard were changed meanwhile: to be tried again. */
   | { kind: 'busy' };
 
+/** No total can be relied on that leaves it out. */
+export class UnreadableInvoice extends Error {
+  override readonly name = 'UnreadableInvoice';
+
+  constructor(invoice: string, options: ErrorOptions) {
+    super(`invoice ${invoice} cannot be read, so the totals would lack it`, options);
+  }
+}
+
 const { shape } = invoiceSchema;
 const countableSchema = z.object({
   id: shape.id,
   currency: shape.currency,
-  amountMinor: shape.amountMinor,
+  amountMinor: z.int(),
   status: shape.status,
   actionableAt: shape.actionableAt,
   payment: shape.payment,

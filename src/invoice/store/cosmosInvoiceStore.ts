@@ -11,7 +11,6 @@ import { shardOf } from '../shard.ts';
 import { addInvoices } from './addInvoices.ts';
 import { cosmosFigureReads } from './cosmosFigureReads.ts';
 import { listShard } from './cosmosInvoiceList.ts';
-import { cosmosMovements } from './cosmosMovements.ts';
 import { cosmosOverdue } from './cosmosOverdue.ts';
 import type { InvoiceStore } from './invoiceStore.ts';
 import { invoiceWrites } from './invoiceWrites.ts';
@@ -60,8 +59,6 @@ export function cosmosInvoiceStore(
       const { items, ...rest } = await pageByShard(page, (query) => listShard(container, filter, query));
       return { items: readableDocuments(items, invoiceSchema, 'invoice'), ...rest };
     },
-
-    movements: (query) => cosmosMovements(container, query),
 
     openClaims,
 

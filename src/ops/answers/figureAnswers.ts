@@ -64,8 +64,8 @@ const day = z.object({ day: z.iso.date(), currency: z.string(), ...totals });
 export type ReportDay = z.infer<typeof day>;
 
 export const reportAnswer = z.object({
-  from: time,
-  to: time,
+  from: z.iso.date(),
+  to: z.iso.date(),
   currency: z.string().nullable(),
   feesIncluded: z.literal(false),
   days: z.array(day),

@@ -215,6 +215,7 @@ export function readsContract({ world }: InvoiceContract): void {
         charges: 0,
         refunded: [],
         openDisputes: [],
+        archived: 0,
       });
       expect(await invoices.parkedCount()).toBe(0);
       expect(await invoices.unknownSince()).toBeUndefined();
@@ -251,6 +252,7 @@ export function readsContract({ world }: InvoiceContract): void {
         charges: 2,
         refunded: [],
         openDisputes: [],
+        archived: 0,
       });
       expect(await invoices.parkedCount()).toBe(2);
       expect(await invoices.unknownSince()).toBe(iso(now - 180_000));

@@ -8,8 +8,6 @@ const documentSchema = z.object({
   type: z.string().optional(),
   status: z.string().optional(),
   currency: z.string().optional(),
-  /** What archived invoices add up to (docs/retention.md). */
-  sums: z.record(z.string(), z.tuple([z.number(), z.string()])).optional(),
   amountMinor: z.number().optional(),
   declinedAt: z.string().optional(),
   payment: z.object({ id: z.string().optional(), paidAt: z.string().optional() }).optional(),
@@ -45,14 +43,13 @@ export interface Recount {
  */
 export async function countDocuments(
   container: Container,
-  { from, to, currency }: { from: number; to: number; currency?: string },
+  { from, to }: { from: number; to: number },
 ): Promise<Recount> {
   const found: Recount = { invoices: 0, figures: new Map(), recorded: new Map() };
   for await (const { resources } of container.items.readAll({ maxItemCount: 1000 }).getAsyncIterator()) {
     for (const resource of resources) {
       const document = documentSchema.parse(resource);
       if (document.type === 'invoice') countInvoice(document);
-      if (document.type === 'archivedSums') countArchived(document.sums);
     }
   }
   return found;
@@ -79,23 +76,12 @@ export async function countDocuments(
     }
   }
 
-  /** Their amounts are in files now. The database keeps what they add up to, by day, currency and kind. */
-  function countArchived(sums: z.infer<typeof documentSchema>['sums'] = {}): void {
-    for (const [name, [by, minor]] of Object.entries(sums)) {
-      const [day = '', of, kind] = name.split(' ');
-      if (day === 'status') found.invoices += by;
-      const at = Date.parse(day);
-      if (kind === undefined || at < from || at >= to) continue;
-      if (currency === undefined || of === currency) count(found.figures, name, BigInt(minor), by);
-    }
-  }
-
   function add(
     kind: string,
     one: { currency: string; at: string; amountMinor: number; id?: string | undefined },
   ): void {
     const at = Date.parse(one.at);
-    const counts = at >= from && at < to && (currency === undefined || one.currency === currency);
+    const counts = at >= from && at < to;
     if (one.id !== undefined) found.recorded.set(one.id, { counts });
     if (counts) {
       const day = new Date(at).toISOString().slice(0, 10);
