@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { bounded } from './bounded.ts';
 import { LockStoreFailed } from './errors.ts';
 import type { Acquired, LeaseSetting } from './lease.ts';
-import type { LeaseOwner, LockView } from './lockStore.ts';
+import { isPermanent, type LeaseOwner, type LockView } from './lockStore.ts';
 import { between, trustedUntil } from './timing.ts';
 
 /** The lock to take, and how. */
@@ -96,12 +96,17 @@ export async function attemptAcquire(
       } catch (error) {
         // The raise may have been applied: look for the version to raise from. A skipped number does no harm.
         failure = error;
+        if (isPermanent(store, error)) break;
       }
       view = await answered((signal) => store.look(key, signal));
     }
     if (view === undefined) return null;
     failure ??= new Error('its record changed on every attempt');
-    throw new LockStoreFailed(`Cannot write the fence of "${key}"`, failure);
+    throw failed(`Cannot write the fence of "${key}"`, failure);
+  }
+
+  function failed(what: string, error: unknown): LockStoreFailed {
+    return new LockStoreFailed(what, error, isPermanent(store, error));
   }
 
   /** The answer to a request that is safe to repeat. */
@@ -110,7 +115,7 @@ export async function attemptAcquire(
       try {
         return await bounded(clock, timing.attemptMs, request);
       } catch (error) {
-        if (sent >= wanted.tries) throw new LockStoreFailed(`Cannot lock "${key}"`, error);
+        if (sent >= wanted.tries || isPermanent(store, error)) throw failed(`Cannot lock "${key}"`, error);
         await clock.sleep(between(200, 400, setting.random));
       }
     }

@@ -117,6 +117,16 @@ export interface LockStore extends AsyncDisposable {
     version: string,
     signal: AbortSignal,
   ) => Promise<'broken' | 'notHeld' | 'changed'>;
+  /**
+   * True for an error after which no further try can succeed until somebody changes a setting: a wrong password, a missing
+   * permission, a wrong name. A RangeError always is one. Undefined if the store knows of no others.
+   */
+  readonly isPermanent?: (error: unknown) => boolean;
   /** Every lock whose key begins with `prefix`, held or not; all locks if it is empty. Undefined if the store cannot list. */
   readonly list?: (prefix: string, signal: AbortSignal) => AsyncIterable<ListedLock>;
+}
+
+/** True if no further try can succeed. */
+export function isPermanent(store: LockStore, error: unknown): boolean {
+  return error instanceof RangeError || store.isPermanent?.(error) === true;
 }

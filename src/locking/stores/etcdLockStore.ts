@@ -1,6 +1,6 @@
 import { recordToText } from '../lockRecord.ts';
 import type { LockStore, StoreTraits } from '../lockStore.ts';
-import { etcdGateway } from './etcd/etcdGateway.ts';
+import { etcdDenies, etcdGateway } from './etcd/etcdGateway.ts';
 import {
   brokenLease,
   etcdLeaseId,
@@ -55,6 +55,7 @@ export function etcdLockStore(
 
   return {
     traits: etcdTraits,
+    isPermanent: etcdDenies,
 
     async look(key, signal) {
       const { get } = keysOf(prefix, key);

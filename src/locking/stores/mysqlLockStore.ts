@@ -52,6 +52,9 @@ export function mysqlLockStore(
 
   return rowLockStore({
     name,
+    isPermanent: (error) =>
+      error instanceof Error &&
+      /^ER_\w*ACCESS_DENIED|^ER_BAD_DB_ERROR$/.test(String(Reflect.get(error, 'code'))),
     now: 'utc_timestamp(6)',
     later: 'utc_timestamp(6) + interval ? * 1000 microsecond',
     insert: `insert ignore into ${name} (id, lock_key, version) values (?, ?, ?)`,

@@ -12,7 +12,12 @@ import {
 import { connectionPool } from './sql/connectionPool.ts';
 import { type LeaseSession, leaseSession } from './sql/leaseSession.ts';
 import { asciiJson, fromAscii, keyNumber, rowVersion, tableName, toAscii } from './sql/lockNames.ts';
-import { connectPostgres, orCreate, type PostgresConnection } from './sql/postgresConnection.ts';
+import {
+  connectPostgres,
+  orCreate,
+  type PostgresConnection,
+  postgresDenies,
+} from './sql/postgresConnection.ts';
 import type { SqlValue } from './sql/sqlConnection.ts';
 
 export type { PostgresConnection };
@@ -95,6 +100,7 @@ export function postgresAdvisoryLockStore(
     traits,
     look,
     renew,
+    isPermanent: postgresDenies,
 
     async create(key, signal) {
       for (let tries = 0; tries < 3; tries++) {
@@ -116,7 +122,7 @@ export function postgresAdvisoryLockStore(
         const [row] = attemptRows.parse(rows);
         if (row === undefined) return 'absent';
         refuseCollision(row, key);
-        if (row.locked === null) throw new Error(pooled);
+        if (row.locked === null) throw new RangeError(pooled);
         if (!row.locked) return 'held';
         // Given up meanwhile: the pool has ended the session, and with it the lock.
         signal.throwIfAborted();
@@ -196,7 +202,9 @@ const rowGone: Refusal = { kind: 'refused', reason: 'deleted', detail: 'its row 
 
 function refuseCollision({ lock_key }: { lock_key: string }, key: string): void {
   if (lock_key === toAscii(key)) return;
-  throw new Error(`"${key}" and "${fromAscii(lock_key)}" have the same advisory lock: rename one of them`);
+  throw new RangeError(
+    `"${key}" and "${fromAscii(lock_key)}" have the same advisory lock: rename one of them`,
+  );
 }
 
 function view({ held, record, version }: ViewRow): LockView {

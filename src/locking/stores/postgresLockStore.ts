@@ -2,7 +2,12 @@ import type { LockStore } from '../lockStore.ts';
 import { remembered } from './remembered.ts';
 import { connectionPool } from './sql/connectionPool.ts';
 import { tableName } from './sql/lockNames.ts';
-import { connectPostgres, orCreate, type PostgresConnection } from './sql/postgresConnection.ts';
+import {
+  connectPostgres,
+  orCreate,
+  type PostgresConnection,
+  postgresDenies,
+} from './sql/postgresConnection.ts';
 import { rowLockStore } from './sql/rowLockStore.ts';
 
 export type { PostgresConnection };
@@ -50,6 +55,7 @@ export function postgresLockStore(
 
   return rowLockStore({
     name,
+    isPermanent: postgresDenies,
     now: 'clock_timestamp()',
     later: `clock_timestamp() + ? * interval '1 millisecond'`,
     insert: `insert into ${name} (id, lock_key, version) values (?, ?, ?) on conflict do nothing`,

@@ -1,8 +1,8 @@
 import { type Clock, systemClock } from '../../platform/clock.ts';
 import { checkOwner } from '../lockRecord.ts';
-import type { ListedLock, LockStore, LockView, Refusal } from '../lockStore.ts';
+import { isPermanent, type ListedLock, type LockStore, type LockView, type Refusal } from '../lockStore.ts';
 import { acquireByVote } from './quorum/acquireByVote.ts';
-import { poll } from './quorum/poll.ts';
+import { poll, TooFewAnswers } from './quorum/poll.ts';
 import {
   type Broken,
   decideBreak,
@@ -82,6 +82,13 @@ export function quorumLockStore(
 
   return {
     traits,
+
+    // Without so many members there is no majority.
+    isPermanent(error) {
+      if (!(error instanceof TooFewAnswers)) return false;
+      const denied = error.failures.filter((failure) => stores.some((store) => isPermanent(store, failure)));
+      return denied.length >= quorum.blocking;
+    },
 
     async look(key, signal) {
       const found = await members.survey(key, signal);

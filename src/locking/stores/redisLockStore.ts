@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { recordFromText, recordToText } from '../lockRecord.ts';
 import type { LockStore, LockView, Refusal, StoreTraits } from '../lockStore.ts';
-import type { RedisClusterServers, RedisServer } from './redis/redisClients.ts';
+import { type RedisClusterServers, type RedisServer, redisDenies } from './redis/redisClients.ts';
 import { redisConnection } from './redis/redisConnection.ts';
 import { keyOfRecord, recordPattern, redisKeys } from './redis/redisKeys.ts';
 import { type RedisScript, redisScripts as scripts } from './redis/redisScripts.ts';
@@ -71,6 +71,7 @@ export function redisLockStore(
   return {
     traits,
     look,
+    isPermanent: redisDenies,
 
     async create(key, signal) {
       return view(await run(signal, scripts.create, key, randomUUID()));

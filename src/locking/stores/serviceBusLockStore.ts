@@ -8,7 +8,7 @@ import {
   type ServiceBusConnection,
   serviceBusConnections,
 } from './serviceBusConnections.ts';
-import { acceptLockSession, unless } from './serviceBusLockSession.ts';
+import { acceptLockSession, serviceBusDenies, unless } from './serviceBusLockSession.ts';
 import { untilAborted } from './untilAborted.ts';
 
 export interface ServiceBusLockOptions {
@@ -129,6 +129,7 @@ export function serviceBusLockStore(
 
   return {
     traits: serviceBusTraits(lockDurationMs),
+    isPermanent: serviceBusDenies,
 
     async look(key, signal) {
       const session = current(key);

@@ -2,7 +2,7 @@ import { ContainerClient, newPipeline, type StoragePipelineOptions } from '@azur
 import type { LockStore, LockView, StoreTraits } from '../../lockStore.ts';
 import { remembered } from '../remembered.ts';
 import { ownConnections } from './blobConnections.ts';
-import { blobAnswer, blobError, refusal } from './blobErrors.ts';
+import { blobAnswer, blobError, blobServiceDenies, refusal } from './blobErrors.ts';
 import { fromMetadata, keyOf, toMetadata } from './blobMetadata.ts';
 import { blobName, commonNamePrefix } from './blobName.ts';
 
@@ -68,6 +68,7 @@ export function blobLockStore(container: ContainerClient, pipeline: StoragePipel
   return {
     traits: blobTraits,
     look,
+    isPermanent: blobServiceDenies,
 
     async create(key, abortSignal) {
       for (let tries = 0; tries < 3; tries++) {

@@ -100,7 +100,12 @@ function clientOptions<S extends Omit<RedisServer, 'url' | 'database'>>(server: 
   } as const;
 }
 
-/** @throws {Error} if the server may evict keys, and with them locks. One that does not say so is trusted. */
+/** Whether Redis refuses the name, the password, the database or the command. */
+export function redisDenies(error: unknown): boolean {
+  return error instanceof ErrorReply && /^(WRONGPASS|NOAUTH|NOPERM|ERR DB index)/.test(error.message);
+}
+
+/** @throws {RangeError} if the server may evict keys, and with them locks. One that does not say so is trusted. */
 async function refuseEviction(client: RedisClient): Promise<void> {
   const info = await client.info('memory').catch((error: unknown) => {
     if (error instanceof ErrorReply) return '';
@@ -109,5 +114,5 @@ async function refuseEviction(client: RedisClient): Promise<void> {
   const [, policy = 'noeviction'] = /^maxmemory_policy:(\S+)/m.exec(info) ?? [];
   const [, limit = '0'] = /^maxmemory:(\d+)/m.exec(info) ?? [];
   if (policy === 'noeviction' || limit === '0') return;
-  throw new Error(`Redis may evict locks: its maxmemory-policy is ${policy}; set it to noeviction`);
+  throw new RangeError(`Redis may evict locks: its maxmemory-policy is ${policy}; set it to noeviction`);
 }

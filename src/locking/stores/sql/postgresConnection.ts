@@ -99,6 +99,11 @@ export function sqlState(error: unknown): string | undefined {
   return error instanceof DatabaseError ? error.code : undefined;
 }
 
+/** Whether PostgreSQL refuses the name or the password, the database, the schema or the statement. */
+export function postgresDenies(error: unknown): boolean {
+  return /^(28|3D|3F|42)/.test(sqlState(error) ?? '');
+}
+
 /** Runs a statement; if its table is missing, creates that first. Many processes may do so at once. */
 export async function orCreate<T>(
   connection: SqlConnection,

@@ -7,7 +7,7 @@ import { asciiJson, fromAscii, keyHash, rowVersion, toAscii } from './lockNames.
 import type { SqlAnswer, SqlValue } from './sqlConnection.ts';
 
 /** A table of locks, and how its database writes what SQL dialects write differently. Parameters are question marks. */
-export interface LockTable extends AsyncDisposable {
+export interface LockTable extends AsyncDisposable, Pick<LockStore, 'isPermanent'> {
   /** The name, quoted. */
   name: string;
   /** The server's time when the statement runs, comparable with `ends_at`. */
@@ -69,6 +69,7 @@ export function rowLockStore(table: LockTable): LockStore {
       keptBy: 'id',
       looks: 'anyone',
     },
+    ...(table.isPermanent && { isPermanent: table.isPermanent }),
 
     async look(key, signal) {
       const row = await find(key, signal);
