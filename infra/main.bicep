@@ -58,7 +58,7 @@ param storageSku string = 'Standard_ZRS'
 param maximumInstanceCount int = 100
 
 @description('Memory of an instance, in megabytes.')
-@allowed([512, 2048, 4096])
+@allowed([2048, 4096])
 param instanceMemory int = 2048
 
 @description('Always-ready instances for payments. 0: payments scale to zero.')

@@ -54,6 +54,9 @@ var appSettings = {
   OTEL_TRACES_SAMPLER: 'microsoft.fixed_percentage'
   OTEL_TRACES_SAMPLER_ARG: '1.0'
   TRACE_SAMPLE: '0.1'
+  // 14 MB: the host holds a body as a whole before the app sees it. Imports take 12 MB, and the app says so
+  // (https://learn.microsoft.com/azure/azure-functions/functions-app-settings#functions_request_body_size_limit).
+  FUNCTIONS_REQUEST_BODY_SIZE_LIMIT: '14680064'
   STRIPE_SECRET_KEY: '@Microsoft.KeyVault(SecretUri=${stripeSecretUri})'
   STRIPE_API_BASE: 'https://api.stripe.com'
   // The app treats an empty setting as unset.

@@ -3,7 +3,6 @@
  * the OpenAPI document and its name in the audit trail all come from here (`calls.ts` has them all).
  */
 import { z } from 'zod';
-import { dropBody } from '../platform/bodyChunks.ts';
 import type { Turns } from '../platform/eventLoopTurns.ts';
 import type { Orchestrations } from '../runs/startRun.ts';
 import type { OverviewAnswer, Role } from './answers/overviewAnswers.ts';
@@ -42,10 +41,10 @@ interface Described {
   summary: string;
   /** Nothing at all stands for the body `{}`. */
   mayBeEmpty?: true;
-  /** A body that the handler reads itself, as it arrives. `csv` describes it in that form. */
+  /** A body that the handler reads itself, row by row. `csv` describes it in that form. */
   upload?: { json: z.ZodType; csv: string };
   /** Statuses of problems, besides those that every call may answer. */
-  problems?: readonly (404 | 408 | 409 | 413 | 415 | 422 | 500 | 501 | 503)[];
+  problems?: readonly (404 | 409 | 413 | 415 | 422 | 500 | 501 | 503)[];
 }
 
 /** Reading needs the role `ops.read` and leaves no trace; a change needs `ops.write` and has a name in the audit trail. */
@@ -134,16 +133,13 @@ export function call<
   Durable extends true | undefined = undefined,
 >(declared: Declared<Query, Body, Json, Key, Durable>): Call {
   const { handle, ...described } = declared;
-  const { method, route, audit = route, upload, mayBeEmpty = false } = declared;
+  const { method, route, audit = route, mayBeEmpty = false } = declared;
   return {
     ...described,
     role: method === 'GET' ? 'ops.read' : 'ops.write',
     async respond(request, { caller, orchestrations }, parts) {
       const query = readQuery(request, declared.query ?? noQuery);
-      if (!query.ok) {
-        if (upload !== undefined) await dropBody(request);
-        return query.response;
-      }
+      if (!query.ok) return query.response;
       const key = readIdempotencyKey(request, declared.idempotencyKey);
       if (!key.ok) return key.response;
       const body = declared.body && (await readBody(request, declared.body, { mayBeEmpty }));

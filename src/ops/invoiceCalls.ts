@@ -35,9 +35,10 @@ export const invoiceCalls = {
     method: 'GET',
     route: 'ops/invoices.csv',
     tag: 'Invoices',
-    summary: 'All invoices that match',
+    summary: 'All invoices that match, 100,000 at most',
     query: invoiceFilter,
     answer: { csv: 'The columns of an import, then what has become of the invoice' },
+    problems: [413],
     handle: ({ query }, { invoices }) => exportInvoices(invoices, query),
   }),
   getInvoice: call({

@@ -1,9 +1,9 @@
 import type { z } from 'zod';
 import type { Page } from '../documents/pages.ts';
 import { unknownName } from '../intake/fieldErrors.ts';
-import { smallBody } from '../platform/bodyChunks.ts';
 import type { Clock } from '../platform/clock.ts';
 import { type FieldError, problem, problemResponse } from '../platform/problem.ts';
+import { wholeBody } from '../platform/wholeBody.ts';
 import type { OpsRequest, OpsResponse } from './http.ts';
 
 /** A part of a request, or the answer that refuses it. */
@@ -23,9 +23,8 @@ export async function readBody<Schema extends z.ZodType>(
   schema: Schema,
   { mayBeEmpty }: { mayBeEmpty: boolean },
 ): Promise<Parsed<z.output<Schema>>> {
-  const bytes = await smallBody(request, mostBodyBytes);
-  if (bytes === 'tooLarge') return { ok: false, response: tooLarge };
-  if (typeof bytes === 'string') return { ok: false, response: notArrived };
+  const bytes = await wholeBody(request, mostBodyBytes);
+  if (bytes === undefined) return { ok: false, response: tooLarge };
   const text = bytes.toString();
   const empty = mayBeEmpty ? {} : undefined;
   const parsed = schema.safeParse(text.trim() === '' ? empty : jsonOf(text));
@@ -34,7 +33,6 @@ export async function readBody<Schema extends z.ZodType>(
 }
 
 const tooLarge = problemResponse(problem(413, `Expected a body of at most ${mostBodyBytes} bytes.`));
-const notArrived = problemResponse(problem(400, 'The body did not arrive in full.'));
 
 /**
  * Parameters that the platform reads from the query itself: a function key, and its name

@@ -64,13 +64,6 @@ describe('a body', () => {
     },
   );
 
-  test('of too many bytes is refused with 413 and the limit', async () => {
-    expect(await problemOf(' '.repeat(101), csv, { ...importLimits, bytes: 100 })).toMatchObject({
-      status: 413,
-      detail: expect.stringContaining('at most 100 bytes'),
-    });
-  });
-
   test('that is not UTF-8 costs the rows that are not', async () => {
     const latin1 = (text: string) => Buffer.from(text, 'latin1');
     const bad = invoice({ id: 'bad', description: 'M\xfcller' });
