@@ -33,12 +33,17 @@ export const invoiceCalls = {
   }),
   exportInvoices: call({
     method: 'GET',
+    audit: 'export invoices',
     route: 'ops/invoices.csv',
     tag: 'Invoices',
     summary: 'All invoices that match',
     query: invoiceFilter,
     answer: { csv: 'The columns of an import, then what has become of the invoice' },
-    handle: ({ query }, { invoices }) => exportInvoices(invoices, query),
+    async handle({ query, record }, { invoices }) {
+      const answer = await exportInvoices(invoices, query);
+      await record('invoices', query);
+      return answer;
+    },
   }),
   getInvoice: call({
     method: 'GET',

@@ -74,7 +74,8 @@ export const runCalls = {
       const { dryRun, ...wanted } = body;
       const { action, filter, reason, cap = null } = wanted;
       const job = parts.bulk;
-      const request = { ...wanted, actor: caller.actor };
+      const { actor, actorId } = caller;
+      const request = { ...wanted, actor, ...(actorId === undefined ? {} : { actorId }) };
       const run = await startRun(
         { ...parts, job, orchestrations },
         { dryRun, idempotencyKey, groups: [bulkGroups[action]], request },
