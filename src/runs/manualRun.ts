@@ -78,7 +78,7 @@ export interface ManualRunParts {
 /**
  * The activity of a manual run: one group, under the same lease as a run of the timer. `skipped` means that the lease was
  * held elsewhere for the whole wait; `partial`, that the time of one activity was up: the timer's next run goes on, or a
- * manual one that resumes this one. `given` is what the orchestration passes on.
+ * manual one that resumes this one. `given` is what the orchestration passes on. A run without a record does nothing.
  *
  * @throws {HostStopping} `signal` aborted before the group was done
  */
@@ -91,6 +91,13 @@ export async function runManualGroup(
   const { clock, telemetry } = instance;
   using budget = timeBudget(clock, signal);
   const job = jobNamed(jobs, name);
+  // Durable's own webhook starts orchestrations, too, for whoever has its key.
+  const asked = await runs.read(name, runId);
+  if (asked?.groups[group] === undefined || asked.dryRun !== dryRun) {
+    const reason = 'it is not on record: expected a run that was asked for through ops';
+    instance.log(`group ${group} of run ${runId} of ${name} is refused: ${reason}`);
+    return { status: 'failed', counts: {}, reason };
+  }
   const report = (record: GroupRecord) =>
     runs.updateGroup({ job: name, runId }, group, record, new Date(clock.now()).toISOString());
   // A dry run repeats all of its work, and counts it again.

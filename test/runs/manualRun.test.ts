@@ -20,10 +20,10 @@ afterAll(() => cosmos[Symbol.asyncDispose]());
 const at = '2026-01-01T00:00:00.000Z';
 
 /** A manual run of this job that has just started. */
-async function startedRun({ job }: JobWatch, { dryRun = false } = {}) {
+async function startedRun({ job }: JobWatch, { dryRun = false, groups = [...job.groups] } = {}) {
   const world = virtualLocks();
   const runId = runIdFor(undefined);
-  await runs.create(newManualRun({ job: job.name, runId, groups: [...job.groups], dryRun }, at));
+  await runs.create(newManualRun({ job: job.name, runId, groups, dryRun }, at));
   const { locks, clock, telemetry } = world;
   const parts = { jobs: [job], locks, runs, instance: anInstance({ clock, telemetry }) };
   return {
@@ -121,6 +121,24 @@ describe('runManualGroup', () => {
     const record = await runManualGroup({ ...run.parts, runs: away }, run.task('0'));
     expect(record).toMatchObject({ status: 'completed', counts: { done: 3 } });
     expect(run.world.telemetry.values(metric.runReportFailed)).toHaveLength(2);
+  });
+
+  test('a run that was started past the API does nothing: only the record says what was asked for', async () => {
+    const watch = aJob({ '0': 3, '1': 1 });
+    const run = await startedRun(watch, { dryRun: true, groups: ['0'] });
+    const forged = [
+      { ...run.task('0'), runId: 'started-by-a-webhook' },
+      { ...run.task('0'), dryRun: false },
+      run.task('1'),
+    ];
+    for (const task of forged) {
+      expect(await runManualGroup(run.parts, task)).toEqual({
+        status: 'failed',
+        counts: {},
+        reason: expect.stringContaining('not on record'),
+      });
+    }
+    expect(watch.processed).toEqual([]);
   });
 
   test('an unknown job is an error that names it', async () => {
