@@ -46,7 +46,7 @@ interface Described {
   /** A body that the handler reads itself, as it arrives. `csv` describes it in that form. */
   upload?: { json: z.ZodType; csv: string };
   /** Statuses of problems, besides those that every call may answer. */
-  problems?: readonly (404 | 408 | 409 | 413 | 415 | 422 | 500 | 501 | 503)[];
+  problems?: readonly (404 | 408 | 409 | 413 | 415 | 500 | 501 | 503)[];
 }
 
 /**

@@ -42,10 +42,13 @@ export type GroupTask = z.infer<typeof groupTaskSchema>;
 /** How long an activity waits for a lease that a run of the timer has, in milliseconds; the orchestration then waits on. */
 const leaseWaitMs = 20_000;
 
-/** The run id that an idempotency key stands for: the same key, the same run. */
-export function runIdFor(idempotencyKey: string | undefined): string {
+/** The run id that an idempotency key stands for: the same key of the same job, the same run. */
+export function runIdFor(job: string, idempotencyKey: string | undefined): string {
   if (idempotencyKey === undefined) return randomUUID();
-  return createHash('sha256').update(idempotencyKey).digest('hex').slice(0, 32);
+  return createHash('sha256')
+    .update(JSON.stringify([job, idempotencyKey]))
+    .digest('hex')
+    .slice(0, 32);
 }
 
 /** The record of a manual run that begins at `at` (ISO 8601), with what was asked for if its job takes a request. */

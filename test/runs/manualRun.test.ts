@@ -22,7 +22,7 @@ const at = '2026-01-01T00:00:00.000Z';
 /** A manual run of this job that has just started. */
 async function startedRun({ job }: JobWatch, { dryRun = false, groups = [...job.groups] } = {}) {
   const world = virtualLocks();
-  const runId = runIdFor(undefined);
+  const runId = runIdFor('count', undefined);
   await runs.create(newManualRun({ job: job.name, runId, groups, dryRun }, at));
   const { locks, clock, telemetry } = world;
   const parts = { jobs: [job], locks, runs, instance: anInstance({ clock, telemetry }) };
@@ -172,8 +172,9 @@ describe('endManualRun', () => {
 });
 
 test('an idempotency key always stands for the same run; without a key each run is new', () => {
-  expect(runIdFor('a')).toBe(runIdFor('a'));
-  expect(runIdFor('a')).not.toBe(runIdFor('b'));
-  expect(runIdFor(undefined)).not.toBe(runIdFor(undefined));
-  expect(runIdFor('../../x')).toMatch(/^[0-9a-f]{32}$/);
+  expect(runIdFor('count', 'a')).toBe(runIdFor('count', 'a'));
+  expect(runIdFor('count', 'a')).not.toBe(runIdFor('count', 'b'));
+  expect(runIdFor('count', 'a')).not.toBe(runIdFor('bulk', 'a'));
+  expect(runIdFor('count', undefined)).not.toBe(runIdFor('count', undefined));
+  expect(runIdFor('count', '../../x')).toMatch(/^[0-9a-f]{32}$/);
 });
