@@ -3,10 +3,11 @@
  * the OpenAPI document and its name in the audit trail all come from here (`calls.ts` has them all).
  */
 import { z } from 'zod';
+import { errorText } from '../platform/errorText.ts';
 import type { Turns } from '../platform/eventLoopTurns.ts';
 import type { Orchestrations } from '../runs/startRun.ts';
 import type { OverviewAnswer, Role } from './answers/overviewAnswers.ts';
-import type { AuditEntry } from './audit.ts';
+import { type Intent, intend } from './audit.ts';
 import type { Caller } from './caller.ts';
 import type { OpsRequest, OpsResponse } from './http.ts';
 import type { OpsParts } from './opsParts.ts';
@@ -44,11 +45,14 @@ interface Described {
   /** A body that the handler reads itself, row by row. `csv` describes it in that form. */
   upload?: { json: z.ZodType; csv: string };
   /** Statuses of problems, besides those that every call may answer. */
-  problems?: readonly (404 | 409 | 413 | 415 | 422 | 500 | 501 | 503)[];
+  problems?: readonly (404 | 409 | 413 | 415 | 500 | 501 | 503)[];
 }
 
-/** Reading needs the role `ops.read` and leaves no trace; a change needs `ops.write` and has a name in the audit trail. */
-type Kind = { method: 'GET'; audit?: never } | { method: 'POST' | 'PATCH'; audit: string };
+/**
+ * Reading needs the role `ops.read`; a change needs `ops.write`. `audit`: name in the journal and the audit trail, which a
+ * change and an export have.
+ */
+type Kind = { method: 'GET'; audit?: string } | { method: 'POST' | 'PATCH'; audit: string };
 
 export interface Answer<Json extends z.ZodType = z.ZodType> {
   status?: 202;
@@ -62,7 +66,7 @@ export interface Answer<Json extends z.ZodType = z.ZodType> {
 }
 
 /** Adds to the audit trail, under the caller's name and the call's, once the thing has been done. */
-export type AuditRecorder = (target: string, detail: NonNullable<AuditEntry['detail']>) => Promise<void>;
+export type AuditRecorder = Intent['record'];
 
 /** A request, once it has been admitted and read. */
 interface Asked<Query, Body, Key, Durable> {
@@ -93,6 +97,8 @@ type Declared<
     /** The handler needs the Durable Functions client. */
     durable?: Durable;
     answer: Answer<Json>;
+    /** Ids that the journal names, a line each. Default: the `{id}` of the route, or else the route. */
+    targets?: (body: z.output<Body>) => readonly string[];
     handle: (
       asked: Asked<
         z.output<Query>,
@@ -132,8 +138,8 @@ export function call<
   Key extends Needed | undefined = undefined,
   Durable extends true | undefined = undefined,
 >(declared: Declared<Query, Body, Json, Key, Durable>): Call {
-  const { handle, ...described } = declared;
-  const { method, route, audit = route, mayBeEmpty = false } = declared;
+  const { handle, targets, ...described } = declared;
+  const { method, route, audit, mayBeEmpty = false } = declared;
   return {
     ...described,
     role: method === 'GET' ? 'ops.read' : 'ops.write',
@@ -144,21 +150,37 @@ export function call<
       if (!key.ok) return key.response;
       const body = declared.body && (await readBody(request, declared.body, { mayBeEmpty }));
       if (body?.ok === false) return body.response;
-      const { actor } = caller;
+      const id = request.params.id ?? '';
+      const values = body?.value;
+      const about = targets?.(values as z.output<Body>) ?? [id || route];
+      const changes = { ...query.value, ...(values as object | undefined), idempotencyKey: key.value };
+      const intent =
+        audit === undefined
+          ? undefined
+          : await intend(parts, caller, { action: audit, targets: about, changes });
       // The parts are those that the declaration names; TypeScript cannot follow that through the absent ones.
       const asked = {
         request,
         caller,
-        id: request.params.id ?? '',
+        id,
         query: query.value,
-        body: body?.value,
+        body: values,
         idempotencyKey: key.value,
         orchestrations,
-        record: (target, detail) => parts.audit.append({ actor, action: audit, target, detail }),
+        record: intent?.record,
       } as Parameters<typeof handle>[0];
-      const response = await handle(asked, parts);
       const { status } = declared.answer;
-      return status === undefined || response.jsonBody === undefined ? response : { status, ...response };
+      try {
+        const response = await handle(asked, parts);
+        const answer =
+          status === undefined || response.jsonBody === undefined ? response : { status, ...response };
+        await intent?.answered(answer.status ?? 200);
+        return answer;
+      } catch (error) {
+        await intent?.record(about.join(' '), { outcome: 'unknown', error: errorText(error).slice(0, 300) });
+        await intent?.answered('unknown');
+        throw error;
+      }
     },
   };
 }
