@@ -1,5 +1,4 @@
 import { z } from 'zod';
-import { problem, problemResponse } from '../platform/problem.ts';
 import { type RequestedRefund, refundInvoice } from '../refunds/refundInvoice.ts';
 import { settleRefund } from '../refunds/settleRefund.ts';
 import { invoiceDetailAnswer, invoicesAnswer, refundAnswer } from './answers/invoiceAnswers.ts';
@@ -8,7 +7,7 @@ import { exportInvoices } from './exportInvoices.ts';
 import { continuationQuery, invoiceFilter, reasonBody, reasonSchema } from './fields.ts';
 import type { OpsResponse } from './http.ts';
 import { invoiceDetail, invoiceView } from './invoiceView.ts';
-import { badRequest, conflict, notFound, pageAnswer } from './requests.ts';
+import { badRequest, conflict, keyTaken, notFound, pageAnswer } from './requests.ts';
 
 const pageSize = 100;
 
@@ -34,12 +33,17 @@ export const invoiceCalls = {
   }),
   exportInvoices: call({
     method: 'GET',
+    audit: 'export invoices',
     route: 'ops/invoices.csv',
     tag: 'Invoices',
     summary: 'All invoices that match',
     query: invoiceFilter,
     answer: { csv: 'The columns of an import, then what has become of the invoice' },
-    handle: ({ query }, { invoices }) => exportInvoices(invoices, query),
+    async handle({ query, record }, { invoices }) {
+      const answer = await exportInvoices(invoices, query);
+      await record('invoices', query);
+      return answer;
+    },
   }),
   getInvoice: call({
     method: 'GET',
@@ -84,7 +88,7 @@ export const invoiceCalls = {
     idempotencyKey: 'required',
     body: refundBody,
     answer: { status: 202, json: refundAnswer },
-    problems: [404, 409, 422],
+    problems: [404, 409],
     async handle({ id, caller, body, idempotencyKey, record }, parts) {
       if (!parts.refunds) return conflict('the payment provider offers no refunds: expected one that does');
       const requested = await refundInvoice(parts, id, { ...body, by: caller.actor, idempotencyKey });
@@ -156,14 +160,7 @@ function refusal(
     case 'otherRequest': {
       const { amountMinor: before, rest, reason = 'none' } = refused.refund;
       const of = rest === true ? `all that was left (${before})` : `${before}`;
-      return problemResponse(
-        problem(422, 'This Idempotency-Key stands for another refund of the invoice.', [
-          {
-            field: 'Idempotency-Key',
-            error: `expected a new key, or the same request as before: ${of}, for the reason "${reason}"`,
-          },
-        ]),
-      );
+      return keyTaken(`${of}, for the reason "${reason}"`);
     }
   }
 }

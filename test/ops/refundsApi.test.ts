@@ -128,7 +128,7 @@ describe('POST ops/invoices/{id}/refund', () => {
     expect(await shown('refund-lost')).toMatchObject({ reversals: { refundedMinor: 1_000 } });
   });
 
-  test('the same key with another amount or reason is 422, and says what the key stands for', async () => {
+  test('the same key with another amount or reason is a 409, and says what the key stands for', async () => {
     await ops.store(paid('refund-other'));
     await refund('refund-other', { amountMinor: 400, reason: 'returned' });
     for (const body of [
@@ -137,7 +137,7 @@ describe('POST ops/invoices/{id}/refund', () => {
       { reason: 'returned' },
     ]) {
       const response = await refund('refund-other', body);
-      expect(response.status).toBe(422);
+      expect(response.status).toBe(409);
       expect(bodyOf(response)).toMatchObject({
         errors: [
           {

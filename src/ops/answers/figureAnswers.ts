@@ -97,6 +97,9 @@ export const auditRecord = z.object({
   id: z.string(),
   at: time,
   actor: z.string(),
+  actorId: z.string().describe('Object id of the person').exactOptional(),
+  /** Id of the request in the journal. */
+  intent: z.string().exactOptional(),
   action: z.string(),
   /** Id of the thing it was done to. */
   target: z.string(),
