@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { type RequestedRefund, refundInvoice } from '../refunds/refundInvoice.ts';
+import { settleRefund } from '../refunds/settleRefund.ts';
 import { invoiceDetailAnswer, invoicesAnswer, refundAnswer } from './answers/invoiceAnswers.ts';
 import { call } from './call.ts';
 import { exportInvoices } from './exportInvoices.ts';
@@ -95,8 +96,42 @@ export const invoiceCalls = {
       if (requested.kind !== 'requested') return refusal(id, requested, body);
       const { refund, created } = requested;
       const { id: refundId, amountMinor, status } = refund;
-      if (created) await record(id, { refundId, amountMinor, reason: body.reason });
+      if (created) await record(id, { refundId, amountMinor, reason: body.reason, idempotencyKey });
       return { jsonBody: { refundId, status } };
+    },
+  }),
+  settleRefund: call({
+    method: 'POST',
+    audit: 'settle refund',
+    route: 'ops/invoices/{id}/refund/settle',
+    tag: 'Invoices',
+    summary:
+      'Says whether a refund that was made at the provider is one that was requested here, or is ordered as well',
+    body: z.strictObject({
+      refundId: z.string(),
+      providerId: z.string(),
+      isSame: z.boolean({ error: 'expected true if they are one, false to order ours as well' }),
+      reason: reasonSchema,
+    }),
+    answer: { json: invoiceDetailAnswer },
+    problems: [404, 409],
+    async handle({ id, caller, body, record }, parts) {
+      const settled = await settleRefund(parts, id, { ...body, by: caller.actor });
+      switch (settled.kind) {
+        case 'notFound':
+          return notFound(`invoice "${id}"`);
+        case 'notAsked':
+          return conflict(
+            `refund ${body.refundId} does not wait for a word on ${body.providerId}: expected its "mayBe"`,
+          );
+        case 'tooMuch':
+          return conflict(
+            `${settled.leftMinor} is left of invoice "${id}" (in minor units): expected as much as the refund`,
+          );
+        case 'settled':
+          await record(id, body);
+          return { jsonBody: invoiceDetail(settled.invoice, parts) };
+      }
     },
   }),
 };

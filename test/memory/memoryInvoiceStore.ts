@@ -160,13 +160,14 @@ function paymentOf({ payment }: StoredDocument): {
 }
 
 function matches(document: StoredDocument, filter: InvoiceFilter): boolean {
-  const { customer, currency, status, dueAfter, dueBefore } = filter;
+  const { customer, currency, status, dueAfter, dueBefore, undecided } = filter;
   const dueAt = textIn(document, 'dueAt');
   return (
     (customer === undefined || document.customerId === customer) &&
     (currency === undefined || document.currency === currency) &&
     (status === undefined || document.status === status) &&
     (dueAfter === undefined || dueAt >= dueAfter) &&
-    (dueBefore === undefined || dueAt < dueBefore)
+    (dueBefore === undefined || dueAt < dueBefore) &&
+    (undecided === undefined || textIn(document, 'checkAt') > '')
   );
 }

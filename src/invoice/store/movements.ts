@@ -13,30 +13,39 @@ export interface Movement {
   kind: MovementKind;
   at: string;
   amountMinor: number;
+  currency: string;
 }
 
 /** What an invoice as it is has to report, of whatever time. Pure. */
 export function movementsOf({
   status,
   amountMinor,
+  currency,
   payment,
   declinedAt,
   reversals,
-}: Pick<Invoice, 'status' | 'amountMinor'> &
+}: Pick<Invoice, 'status' | 'amountMinor' | 'currency'> &
   Partial<Pick<Invoice, 'payment' | 'declinedAt' | 'reversals'>>): Movement[] {
   const disputes = atRisk(reversals?.disputes ?? []);
   const lost = disputes.filter((dispute) => dispute.status === 'lost');
+  const part = (
+    kind: MovementKind,
+    at: string,
+    of: { amountMinor: number; currency?: string },
+  ): Movement => ({
+    kind,
+    at,
+    amountMinor: of.amountMinor,
+    currency: of.currency ?? currency,
+  });
   return [
-    ...(payment?.paidAt === undefined ? [] : [{ kind: 'paid' as const, at: payment.paidAt, amountMinor }]),
+    ...(payment?.paidAt === undefined ? [] : [part('paid', payment.paidAt, { amountMinor })]),
     ...(status !== 'declined' || declinedAt === undefined
       ? []
-      : [{ kind: 'declined' as const, at: declinedAt, amountMinor }]),
-    ...goneBack(reversals?.refunds ?? []).map((one) => part('refunded', one)),
-    ...disputes.map((one) => part('disputed', one)),
-    ...lost.map((one) => part('disputeLost', one)),
+      : [part('declined', declinedAt, { amountMinor })]),
+    ...(reversals?.payments ?? []).map((one) => part('paid', one.at, one)),
+    ...goneBack(reversals?.refunds ?? []).map((one) => part('refunded', one.at, one)),
+    ...disputes.map((one) => part('disputed', one.at, one)),
+    ...lost.map((one) => part('disputeLost', one.at, one)),
   ];
-}
-
-function part(kind: MovementKind, { at, amountMinor }: { at: string; amountMinor: number }): Movement {
-  return { kind, at, amountMinor };
 }

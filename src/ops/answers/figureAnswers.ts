@@ -50,6 +50,8 @@ export const summaryAnswer = z.object({
   charges: z.int(),
   /** Invoices of which something is refunded or about to be. */
   refunded: z.array(reversed),
+  /** Refunds that were ordered in vain so far, or that may have been made by hand. */
+  overdueRefunds: z.int(),
   /** Disputes that the bank has not decided. */
   openDisputes: z.array(reversed),
   /** Null for a limit that nobody has used yet. */

@@ -20,7 +20,8 @@ const dispute = (id: string, status: 'open' | 'won' | 'lost', amountMinor: numbe
   reason: 'fraudulent',
 });
 const payment = { ...anInvoice().payment, id: 'pi_1', paidAt: at };
-const paid = { kind: 'paid', at, amountMinor: 1999 };
+const currency = 'USD';
+const paid = { kind: 'paid', at, amountMinor: 1999, currency };
 
 test.each<[string, Partial<Invoice>, object[]]>([
   ['one that was never tried', {}, []],
@@ -38,7 +39,11 @@ test.each<[string, Partial<Invoice>, object[]]>([
         [],
       ),
     },
-    [paid, { kind: 'refunded', at: later, amountMinor: 1 }, { kind: 'refunded', at: later, amountMinor: 2 }],
+    [
+      paid,
+      { kind: 'refunded', at: later, amountMinor: 1, currency },
+      { kind: 'refunded', at: later, amountMinor: 2, currency },
+    ],
   ],
   [
     'one with disputes, of which one is won',
@@ -49,10 +54,21 @@ test.each<[string, Partial<Invoice>, object[]]>([
     },
     [
       paid,
-      { kind: 'disputed', at: later, amountMinor: 1 },
-      { kind: 'disputed', at: later, amountMinor: 2 },
-      { kind: 'disputeLost', at: later, amountMinor: 2 },
+      { kind: 'disputed', at: later, amountMinor: 1, currency },
+      { kind: 'disputed', at: later, amountMinor: 2, currency },
+      { kind: 'disputeLost', at: later, amountMinor: 2, currency },
     ],
+  ],
+  [
+    'one that was paid twice, with a dispute in another currency',
+    {
+      status: 'paid',
+      payment,
+      reversals: reversalsOf([], [{ ...dispute('a', 'open', 3), currency: 'EUR' }], {
+        payments: [{ id: 'pi_2', amountMinor: 1999, at: later }],
+      }),
+    },
+    [paid, { ...paid, at: later }, { kind: 'disputed', at: later, amountMinor: 3, currency: 'EUR' }],
   ],
 ])('%s', (_, changes, expected) => {
   expect(movementsOf(anInvoice(changes))).toEqual(expected);

@@ -214,6 +214,7 @@ export function readsContract({ world }: InvoiceContract): void {
         staleClaims: 0,
         charges: 0,
         refunded: [],
+        overdueRefunds: 0,
         openDisputes: [],
         archived: 0,
       });
@@ -251,6 +252,7 @@ export function readsContract({ world }: InvoiceContract): void {
         staleClaims: 1,
         charges: 2,
         refunded: [],
+        overdueRefunds: 0,
         openDisputes: [],
         archived: 0,
       });
