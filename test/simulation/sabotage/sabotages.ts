@@ -1,11 +1,13 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: these texts are source code
+import type { Edit } from '../../guards/edits.ts';
+
 /**
  * Faults that are put into the app to see whether the simulation finds them: fixes that are reverted, faults as they once were, and
  * others. No other test finds the last five. `from` must occur exactly once in its file.
  */
 export interface Sabotage {
   readonly name: string;
-  readonly edits: readonly { file: string; from: string; to: string }[];
+  readonly edits: readonly Edit[];
 }
 
 export const sabotages: readonly Sabotage[] = [

@@ -86,6 +86,8 @@ export function createWorld(
     locks,
     pace: memoryPaceStore(),
     imports: memoryImportRecords(now),
+    /** The rows that were imported, as a person has them. */
+    imported: [] as readonly object[],
     /** The files of the archive. */
     archived: new Map<string, string>(),
     pauses: {
@@ -125,6 +127,8 @@ export function createWorld(
     /** By name: how often each was written. */
     receipts: new Map<string, number>(),
     notifications: [] as Notification[],
+    /** What work was about that a queue has lost: invoices and payments. */
+    lostWork: new Set<string>(),
     /** Messages that the host gave up for good. */
     lost: [] as string[],
     /** The latest value of each gauge, by its metric's name, and the sum of each counter. */
