@@ -128,6 +128,7 @@ export function createFleet({ plan, timeline, history, conditions, report, ...gi
     provider,
     queues: { commands, workItems, poison },
     listsEvents: plan.listsEvents,
+    staleMs: plan.faults.some(({ kind }) => kind === 'stale') ? () => conditions.staleMs() : undefined,
     onWrite: wrote,
     onEffect: (of) => (typeof of === 'string' ? callChecks.recordedMessage(of) : callChecks.recorded(of)),
   });

@@ -51,7 +51,7 @@ const next: Readonly<Record<InvoiceStatus, readonly InvoiceStatus[]>> = {
   claimed: ['claimed', 'pending', 'paid', 'declined', 'parked', 'processing'],
   processing: ['processing', 'paid', 'pending', 'declined', 'parked', 'voided'],
   parked: ['parked', 'pending', 'voided', 'paid', 'processing'],
-  declined: ['declined', 'pending', 'voided', 'paid', 'processing'],
+  declined: ['declined', 'pending', 'voided', 'paid', 'processing', 'parked'],
   voided: ['voided', 'parked'],
   paid: ['paid'],
 };

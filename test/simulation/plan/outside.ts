@@ -29,9 +29,18 @@ export function withOutside(seed: number, plan: Plan): Plan {
   };
   for (const story of told) {
     const { faults, ...more } = story(random, changed);
-    changed = { ...changed, ...more, faults: [...changed.faults, ...faults.map(unnumbered)] };
+    changed = {
+      ...changed,
+      ...more,
+      clockErrorMs: clocksOf(changed, more.instances),
+      faults: [...changed.faults, ...faults.map(unnumbered)],
+    };
   }
   return { ...changed, faults: numbered(changed.faults) };
+}
+
+function clocksOf({ clockErrorMs }: Plan, instances = clockErrorMs.length): number[] {
+  return Array.from({ length: instances }, (_, place) => clockErrorMs[place] ?? 0);
 }
 
 /** The number follows once all are there. */
@@ -218,6 +227,38 @@ const stories: Readonly<Record<string, Story>> = {
             invoice: anyOf(random, plan),
           }),
         ),
+      ],
+    };
+  },
+
+  /** Reads show what another instance has changed meanwhile as it was a little ago, while much is going on. */
+  staleReads(random, plan) {
+    const invoices = plan.invoices.map((one): PlannedInvoice => {
+      if (random.next() < 0.5) return one;
+      return { ...one, fates: [{ kind: 'remembered', moved: random.next() < 0.7 }, ...one.fates] };
+    });
+    return {
+      instances: Math.max(2, plan.instances),
+      invoices,
+      faults: [
+        {
+          kind: 'stale',
+          at: 0,
+          ms: plan.horizonMs,
+          share: random.pick([0.1, 0.5, 0.9]),
+          lagMs: random.pick([200, 2 * second, minute]),
+        },
+        ...Array.from({ length: random.between(1, 8) }, () =>
+          caller(random, {
+            at: random.between(2 * minute, hour),
+            action: random.pick(['refund', 'refund', 'void', 'retry']),
+            invoice: anyOf(random, plan),
+          }),
+        ),
+        ...Array.from({ length: random.between(0, 3) }, () => ({
+          ...payment(random, { at: random.between(0, 5 * minute), invoice: anyOf(random, plan) }),
+          ...own,
+        })),
       ],
     };
   },
