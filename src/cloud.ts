@@ -17,9 +17,11 @@ import type { InvoiceStore } from './invoice/store/invoiceStore.ts';
 import type { LockStore } from './locking/index.ts';
 import type { OpenLocks } from './lockStores.ts';
 import type { AuditTrail } from './ops/audit.ts';
+import { blobJournal } from './ops/blobJournal.ts';
 import { cosmosAudit } from './ops/cosmosAudit.ts';
 import type { DeadLetterSource } from './ops/deadLetters.ts';
 import type { HealthCheck } from './ops/health.ts';
+import type { Journal } from './ops/journal.ts';
 import { serviceBusDeadLetters } from './ops/serviceBusDeadLetters.ts';
 import { cosmosOutboxStore } from './outbox/cosmosOutboxStore.ts';
 import type { SendMessages } from './outbox/dispatcher.ts';
@@ -59,6 +61,7 @@ export interface Cloud {
   effects: Effects;
   poison: PoisonStore;
   audit: AuditTrail;
+  journal: Journal;
   receipts: ReceiptStore;
   imports: ImportRecords;
   archive: ArchivePorts;
@@ -112,6 +115,7 @@ export function azureCloud(
     effects: cosmosEffects(containers.workItems),
     poison: cosmosPoisonStore(containers.workItems, onUnreadable),
     audit: cosmosAudit(containers.audit, clock, onUnreadable),
+    journal: blobJournal(blobs.getContainerClient(blobContainers.changes), instance),
     imports: blobImportRecords(blobs.getContainerClient(blobContainers.imports), clock),
     archive: {
       documents,

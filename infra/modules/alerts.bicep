@@ -342,6 +342,19 @@ customMetrics
 '''
   }
   {
+    name: 'audit-failed'
+    title: 'What somebody did could not be recorded'
+    severity: 2
+    window: quarter
+    look: 'Look first at the log of the HTTP functions. "was refused": blob storage is away, or the container changes is missing; nothing was done. "is not in the audit trail": it was done, and the journal in the container changes has who asked for it, and the answer.'
+    query: '''
+customMetrics
+| where name == "payonce.audit.failed"
+| summarize failed = sum(valueSum)
+| where failed > 0
+'''
+  }
+  {
     name: 'backlog-growing'
     title: 'The backlog of due invoices has been growing for an hour'
     severity: 2

@@ -1,5 +1,5 @@
-// Blobs: leases, receipts, what became of imports, archived invoices, the deployment package. Queues: work items. The Functions host also keeps its own
-// blobs, queues and tables here.
+// Blobs: leases, receipts, what became of imports, archived invoices, what people change, the deployment package. Queues:
+// work items. The Functions host also keeps its own blobs, queues and tables here.
 param name string
 param location string
 param tags object
@@ -13,6 +13,7 @@ var blobContainers = [
   'receipts'
   'imports'
   'archive'
+  'changes'
   'packages'
 ]
 var queues = [
@@ -133,6 +134,29 @@ resource lifecycle 'Microsoft.Storage/storageAccounts/managementPolicies@2025-01
               baseBlob: {
                 delete: {
                   daysAfterModificationGreaterThan: 90
+                }
+              }
+            }
+          }
+        }
+        {
+          // A restore of the database reads days of it. The rest is for questions about who did what.
+          name: 'delete-old-changes'
+          type: 'Lifecycle'
+          enabled: true
+          definition: {
+            filters: {
+              blobTypes: [
+                'appendBlob'
+              ]
+              prefixMatch: [
+                'changes/'
+              ]
+            }
+            actions: {
+              baseBlob: {
+                delete: {
+                  daysAfterModificationGreaterThan: 400
                 }
               }
             }

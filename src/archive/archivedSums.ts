@@ -43,9 +43,9 @@ export function partsOf(invoice: Invoice): Part[] {
     total(`status ${status}`),
     ...(payment.id === undefined ? [] : [total('charges')]),
     ...(refunded > 0 ? [total(`refunded ${currency}`, refunded)] : []),
-    ...movementsIn(invoice).map(({ kind, at, amountMinor }) => ({
+    ...movementsIn(invoice).map(({ kind, at, amountMinor, currency: its }) => ({
       id: monthId(at.slice(0, 7)),
-      name: `${at.slice(0, 10)} ${currency} ${kind}`,
+      name: `${at.slice(0, 10)} ${its} ${kind}`,
       amountMinor: Number(amountMinor),
     })),
   ];

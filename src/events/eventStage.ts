@@ -26,10 +26,10 @@ export function paymentEventStage(parts: EventParts): Stage {
     name: eventStage,
     lease: false,
     input: eventInput,
-    async handle({ hint, invoiceId }, { resourceId: paymentId }) {
+    async handle({ hint, invoiceId }, { resourceId: paymentId, tries = 0 }) {
       if (invoiceId !== undefined) {
         const invoice = await parts.invoices.find(invoiceId);
-        if (invoice === undefined) return { result: 'not ours' };
+        if (invoice === undefined) return notHere(`invoice ${invoiceId} is not here`, tries);
         switch (decideHint(invoice, { hint, paymentId })) {
           case 'nothing':
             return { result: 'nothing new' };
@@ -38,11 +38,11 @@ export function paymentEventStage(parts: EventParts): Stage {
           case 'retrieve':
         }
       }
-      return recorded(await trackPayment(parts, paymentId));
+      return recorded(await trackPayment(parts, paymentId), tries);
     },
   });
 
-  async function recorded(tracked: Tracked): Promise<Effect> {
+  async function recorded(tracked: Tracked, tries: number): Promise<Effect> {
     switch (tracked.kind) {
       case 'changed':
         return { result: 'recorded', status: tracked.status };
@@ -50,10 +50,18 @@ export function paymentEventStage(parts: EventParts): Stage {
         return { result: 'nothing new' };
       case 'notOurs':
         return { result: 'not ours', message: tracked.message };
+      case 'notHere':
+        return notHere(tracked.message, tries);
       case 'notYet':
         throw new EventPutOff('the invoice is not settled yet');
       case 'notAsked':
         throw new EventPutOff(tracked.message);
     }
   }
+}
+
+/** A read may be older than the import of an invoice: that it is not here counts if it is so again at the next try. */
+function notHere(message: string, tries: number): Effect {
+  if (tries === 0) throw new EventPutOff(message);
+  return { result: 'not ours', message };
 }

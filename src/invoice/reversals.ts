@@ -15,6 +15,9 @@ import { tolerantObject } from '../documents/storedDocuments.ts';
 export const refundStatuses = ['requested', 'pending', 'succeeded', 'failed', 'canceled'] as const;
 export type RefundStatus = (typeof refundStatuses)[number];
 
+/** Of which payment a refund or dispute is, and in which currency. Absent: the payment and the currency of the invoice. */
+const ofPayment = { paymentId: z.string().exactOptional(), currency: z.string().exactOptional() };
+
 const refundSchema = tolerantObject({
   /** Ours if it was asked for through ops, otherwise the provider's. */
   id: z.string(),
@@ -33,6 +36,15 @@ const refundSchema = tolerantObject({
   key: tolerantObject({ number: z.number().int().min(1), createdAt: z.string() }).exactOptional(),
   /** Why it failed. */
   failure: z.string().exactOptional(),
+  /** The `Idempotency-Key` of its request. */
+  requestKey: z.string().exactOptional(),
+  /** When it was last ordered again (ISO 8601). Absent: it was ordered once. */
+  orderedAgainAt: z.string().exactOptional(),
+  /** The provider's refund that may be this one. A person decides; until then this one is not made, and does not count. */
+  mayBe: z.string().exactOptional(),
+  /** The provider's refunds that are not this one, as a person has decided. */
+  others: z.array(z.string()).exactOptional(),
+  ...ofPayment,
 });
 export type Refund = z.infer<typeof refundSchema>;
 
@@ -48,15 +60,28 @@ const disputeSchema = tolerantObject({
   /** When it was opened: ISO 8601, UTC. */
   at: z.string(),
   reason: z.string(),
+  ...ofPayment,
 });
 export type Dispute = z.infer<typeof disputeSchema>;
+
+/** A payment too many: the invoice has another one. `at`: when it was noticed (ISO 8601). */
+const secondPaymentSchema = tolerantObject({
+  id: z.string(),
+  amountMinor: z.number().int(),
+  /** Absent: that of the invoice. */
+  currency: z.string().exactOptional(),
+  at: z.string(),
+});
+export type SecondPayment = z.infer<typeof secondPaymentSchema>;
 
 export const reversalsSchema = tolerantObject({
   refunds: z.array(refundSchema),
   disputes: z.array(disputeSchema),
-  /** Sum of the refunds that are requested, pending or succeeded, in minor units. */
+  /** Payments too many, whose refunds and disputes are among these. */
+  payments: z.array(secondPaymentSchema).exactOptional(),
+  /** Sum of the refunds of the invoice's payment that are requested, pending or succeeded, in minor units. */
   refundedMinor: z.number().int(),
-  /** Sum of the disputes that are open or lost, in minor units. */
+  /** Sum of its disputes that are open or lost, in minor units; one in another currency is none of them. */
   disputedMinor: z.number().int(),
   /** The latest `at` of all of them. */
   latestAt: z.string(),
@@ -69,8 +94,10 @@ export function isRefundId(text: string): boolean {
 }
 
 /** Refunds whose money has gone back, or is about to. Pure. */
-export function goneBack<T extends { status: string }>(refunds: readonly T[]): T[] {
-  return refunds.filter(({ status }) => status !== 'failed' && status !== 'canceled');
+export function goneBack<T extends { status: string; mayBe?: string }>(refunds: readonly T[]): T[] {
+  return refunds.filter(
+    ({ status, mayBe }) => status !== 'failed' && status !== 'canceled' && mayBe === undefined,
+  );
 }
 
 /** Disputes whose money is lost, or may be. Pure. */
@@ -78,11 +105,19 @@ export function atRisk<T extends { status: string }>(disputes: readonly T[]): T[
   return disputes.filter(({ status }) => status !== 'won');
 }
 
+/** Refunds that were ordered in vain so far, or that a person has to decide on. Pure. */
+export function overdueRefunds({ refunds }: Pick<Reversals, 'refunds'>): Refund[] {
+  return refunds.filter(
+    ({ status, orderedAgainAt, mayBe }) =>
+      status === 'requested' && (orderedAgainAt !== undefined || mayBe !== undefined),
+  );
+}
+
 /** These refunds and disputes with their sums. Pure. */
 export function reversalsOf(
   refunds: readonly Refund[],
   disputes: readonly Dispute[],
-  recorded?: Reversals,
+  recorded?: Partial<Reversals>,
 ): Reversals {
   return {
     ...recorded,
@@ -91,15 +126,18 @@ export function reversalsOf(
     refundedMinor: sum(goneBack(refunds)),
     disputedMinor: sum(atRisk(disputes)),
     latestAt:
-      [...refunds, ...disputes]
+      [...refunds, ...disputes, ...(recorded?.payments ?? [])]
         .map(({ at }) => at)
         .toSorted()
         .at(-1) ?? '',
   };
 }
 
-function sum(parts: readonly { amountMinor: number }[]): number {
-  return parts.reduce((total, { amountMinor }) => total + amountMinor, 0);
+/** Of the invoice's payment, in its currency. */
+function sum(parts: readonly { amountMinor: number; paymentId?: string; currency?: string }[]): number {
+  return parts
+    .filter(({ paymentId, currency }) => paymentId === undefined && currency === undefined)
+    .reduce((total, { amountMinor }) => total + amountMinor, 0);
 }
 
 /** Oldest first; of the same moment, by id. */

@@ -1,8 +1,8 @@
 import { MIMEType } from 'node:util';
-import { problem, problemResponse } from '../platform/problem.ts';
+import { type Problem, problem } from '../platform/problem.ts';
 import type { Call } from './call.ts';
 import type { Caller } from './caller.ts';
-import type { OpsRequest, OpsResponse } from './http.ts';
+import type { OpsRequest } from './http.ts';
 
 /** Where a browser may say that a request comes from: a page of this app, or the user's own doing. */
 const ownSites = ['same-origin', 'none'];
@@ -19,24 +19,22 @@ export function whyNotAdmitted(
   { role, upload }: Pick<Call, 'role' | 'upload'>,
   { headers }: Pick<OpsRequest, 'headers'>,
   caller: Caller,
-): OpsResponse | undefined {
-  if (!caller.roles.includes(role)) return refused(`${caller.actor} lacks the app role ${role}`);
+): Problem | undefined {
+  if (!caller.roles.includes(role)) return problem(403, `${caller.actor} lacks the app role ${role}`);
   if (role === 'ops.read') return undefined;
   const site = headers.get('sec-fetch-site');
   if (site !== null && !ownSites.includes(site)) {
-    return refused(`the request comes from another site (Sec-Fetch-Site: ${site.slice(0, 20)})`);
+    return problem(403, `the request comes from another site (Sec-Fetch-Site: ${site.slice(0, 20)})`);
   }
   // An upload comes in several types: its handler checks them.
   const given = upload === undefined ? typeOf(headers) : undefined;
   if (given === undefined || given === 'application/json') return undefined;
-  return problemResponse(
-    problem(415, 'The body has another type than this call takes.', [
-      {
-        field: 'Content-Type',
-        error: `expected application/json, got ${JSON.stringify(given.slice(0, 60))}`,
-      },
-    ]),
-  );
+  return problem(415, 'The body has another type than this call takes.', [
+    {
+      field: 'Content-Type',
+      error: `expected application/json, got ${JSON.stringify(given.slice(0, 60))}`,
+    },
+  ]);
 }
 
 /** The media type of a request; undefined if it has no body. */
@@ -53,8 +51,4 @@ function essenceOf(type: string): string {
   } catch {
     return type;
   }
-}
-
-function refused(detail: string): OpsResponse {
-  return problemResponse(problem(403, detail));
 }

@@ -1,5 +1,11 @@
+import { randomUUID } from 'node:crypto';
 import type { Page } from '../documents/pages.ts';
+import { metric } from '../platform/appMetrics.ts';
+import { errorText } from '../platform/errorText.ts';
+import type { Instance } from '../platform/instance.ts';
 import type { AuditRecord } from './answers/figureAnswers.ts';
+import type { Caller } from './caller.ts';
+import type { Journal } from './journal.ts';
 
 /** One thing that somebody did through ops. */
 export type AuditEntry = Omit<AuditRecord, 'id' | 'at'>;
@@ -10,4 +16,73 @@ export interface AuditTrail {
   append(entry: AuditEntry): Promise<void>;
   /** A page of a day (`YYYY-MM-DD`, UTC), newest first. @throws {BadContinuation} */
   list(query: { day: string; continuation?: string; pageSize: number }): Promise<Page<AuditRecord>>;
+}
+
+/** The journal has what is about to be done; the audit trail, what became of it. */
+export interface Recording {
+  audit: Pick<AuditTrail, 'append'>;
+  journal: Journal;
+  instance: Pick<Instance, 'clock' | 'telemetry' | 'log'>;
+}
+
+/** The journal did not take the intent, so nothing may be done. */
+export class NotRecorded extends Error {
+  override readonly name = 'NotRecorded';
+  constructor(cause: unknown) {
+    super('it could not be recorded, so nothing was done', { cause });
+  }
+}
+
+/** What is on record before it is done. */
+export interface Intent {
+  /** Adds to the audit trail what was done. The intent is on record, so a failure is only reported. */
+  record: (target: string, detail: NonNullable<AuditEntry['detail']>) => Promise<void>;
+  /** Adds the answer to the journal: an HTTP status. A failure is only reported. */
+  answered: (outcome: number | 'unknown') => Promise<void>;
+}
+
+type Actor = Pick<Caller, 'actor' | 'actorId'>;
+
+/** Records what somebody is about to do to each target. @throws {NotRecorded} */
+export async function intend(
+  { audit, journal, instance }: Recording,
+  { actor, actorId }: Actor,
+  { action, targets, changes }: { action: string; targets: readonly string[]; changes: object },
+): Promise<Intent> {
+  const intent = randomUUID();
+  const who = actorId === undefined ? { actor } : { actor, actorId };
+  const now = () => new Date(instance.clock.now()).toISOString();
+  const at = now();
+  const asked = { ...who, action, changes: { ...changes } };
+  try {
+    await journal.append(targets.map((target) => ({ at, intent, target, ...asked })));
+  } catch (error) {
+    report(instance, `"${action}" was refused: the journal is away`, error);
+    throw new NotRecorded(error);
+  }
+  return {
+    record: (target, detail) => recordDone({ audit, instance }, { ...who, action, target, intent, detail }),
+    answered: (outcome) =>
+      journal
+        .append([{ at: now(), intent, outcome }])
+        .catch((error: unknown) => report(instance, `the answer to ${intent} is not in the journal`, error)),
+  };
+}
+
+/** Adds to the audit trail. A failure is only reported. */
+export async function recordDone(
+  { audit, instance }: Pick<Recording, 'audit' | 'instance'>,
+  entry: AuditEntry,
+): Promise<void> {
+  try {
+    await audit.append(entry);
+  } catch (error) {
+    const { action, target, intent = 'none' } = entry;
+    report(instance, `"${action}" of ${target} is not in the audit trail, intent ${intent}`, error);
+  }
+}
+
+function report({ telemetry, log }: Recording['instance'], what: string, error: unknown): void {
+  telemetry.count(metric.auditFailed);
+  log(`${what}: ${errorText(error)}`);
 }

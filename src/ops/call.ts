@@ -4,10 +4,11 @@
  */
 import { z } from 'zod';
 import { dropBody } from '../platform/bodyChunks.ts';
+import { errorText } from '../platform/errorText.ts';
 import type { Turns } from '../platform/eventLoopTurns.ts';
 import type { Orchestrations } from '../runs/startRun.ts';
 import type { OverviewAnswer, Role } from './answers/overviewAnswers.ts';
-import type { AuditEntry } from './audit.ts';
+import { type Intent, intend } from './audit.ts';
 import type { Caller } from './caller.ts';
 import type { OpsRequest, OpsResponse } from './http.ts';
 import type { OpsParts } from './opsParts.ts';
@@ -45,11 +46,14 @@ interface Described {
   /** A body that the handler reads itself, as it arrives. `csv` describes it in that form. */
   upload?: { json: z.ZodType; csv: string };
   /** Statuses of problems, besides those that every call may answer. */
-  problems?: readonly (404 | 408 | 409 | 413 | 415 | 422 | 500 | 501 | 503)[];
+  problems?: readonly (404 | 408 | 409 | 413 | 415 | 500 | 501 | 503)[];
 }
 
-/** Reading needs the role `ops.read` and leaves no trace; a change needs `ops.write` and has a name in the audit trail. */
-type Kind = { method: 'GET'; audit?: never } | { method: 'POST' | 'PATCH'; audit: string };
+/**
+ * Reading needs the role `ops.read`; a change needs `ops.write`. `audit`: name in the journal and the audit trail, which a
+ * change and an export have.
+ */
+type Kind = { method: 'GET'; audit?: string } | { method: 'POST' | 'PATCH'; audit: string };
 
 export interface Answer<Json extends z.ZodType = z.ZodType> {
   status?: 202;
@@ -63,7 +67,7 @@ export interface Answer<Json extends z.ZodType = z.ZodType> {
 }
 
 /** Adds to the audit trail, under the caller's name and the call's, once the thing has been done. */
-export type AuditRecorder = (target: string, detail: NonNullable<AuditEntry['detail']>) => Promise<void>;
+export type AuditRecorder = Intent['record'];
 
 /** A request, once it has been admitted and read. */
 interface Asked<Query, Body, Key, Durable> {
@@ -94,6 +98,8 @@ type Declared<
     /** The handler needs the Durable Functions client. */
     durable?: Durable;
     answer: Answer<Json>;
+    /** Ids that the journal names, a line each. Default: the `{id}` of the route, or else the route. */
+    targets?: (body: z.output<Body>) => readonly string[];
     handle: (
       asked: Asked<
         z.output<Query>,
@@ -133,8 +139,8 @@ export function call<
   Key extends Needed | undefined = undefined,
   Durable extends true | undefined = undefined,
 >(declared: Declared<Query, Body, Json, Key, Durable>): Call {
-  const { handle, ...described } = declared;
-  const { method, route, audit = route, upload, mayBeEmpty = false } = declared;
+  const { handle, targets, ...described } = declared;
+  const { method, route, audit, upload, mayBeEmpty = false } = declared;
   return {
     ...described,
     role: method === 'GET' ? 'ops.read' : 'ops.write',
@@ -148,21 +154,43 @@ export function call<
       if (!key.ok) return key.response;
       const body = declared.body && (await readBody(request, declared.body, { mayBeEmpty }));
       if (body?.ok === false) return body.response;
-      const { actor } = caller;
+      const id = request.params.id ?? '';
+      const values = body?.value;
+      const about = targets?.(values as z.output<Body>) ?? [id || route];
+      const changes = { ...query.value, ...(values as object | undefined), idempotencyKey: key.value };
+      const intent =
+        audit === undefined
+          ? undefined
+          : await intend(parts, caller, { action: audit, targets: about, changes }).catch(notTaken);
+
       // The parts are those that the declaration names; TypeScript cannot follow that through the absent ones.
       const asked = {
         request,
         caller,
-        id: request.params.id ?? '',
+        id,
         query: query.value,
-        body: body?.value,
+        body: values,
         idempotencyKey: key.value,
         orchestrations,
-        record: (target, detail) => parts.audit.append({ actor, action: audit, target, detail }),
+        record: intent?.record,
       } as Parameters<typeof handle>[0];
-      const response = await handle(asked, parts);
       const { status } = declared.answer;
-      return status === undefined || response.jsonBody === undefined ? response : { status, ...response };
+      try {
+        const response = await handle(asked, parts);
+        const answer =
+          status === undefined || response.jsonBody === undefined ? response : { status, ...response };
+        await intent?.answered(answer.status ?? 200);
+        return answer;
+      } catch (error) {
+        await intent?.record(about.join(' '), { outcome: 'unknown', error: errorText(error).slice(0, 300) });
+        await intent?.answered('unknown');
+        throw error;
+      }
+
+      async function notTaken(error: unknown): Promise<never> {
+        if (upload !== undefined) await dropBody(request);
+        throw error;
+      }
     },
   };
 }

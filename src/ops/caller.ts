@@ -4,8 +4,10 @@ import type { OpsRequest } from './http.ts';
 
 /** The person or program that makes a call, and their roles. */
 export interface Caller {
-  /** For the audit trail. */
+  /** Name, for the audit trail. */
   actor: string;
+  /** Object id, which no other person ever has. Absent: nobody was signed in. */
+  actorId?: string;
   roles: readonly Role[];
 }
 
@@ -37,6 +39,7 @@ export function callerOf({ headers }: Pick<OpsRequest, 'headers'>, signIn: boole
   const id = headers.get('x-ms-client-principal-id')?.trim() ?? '';
   return {
     actor: (name || id || 'signed-in caller without a name').slice(0, longestActor),
+    ...(id === '' ? {} : { actorId: id.slice(0, longestActor) }),
     roles: rolesIn(headers.get('x-ms-client-principal')),
   };
 }

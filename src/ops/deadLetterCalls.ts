@@ -75,6 +75,7 @@ export const deadLetterCalls = {
     tag: 'Messages',
     summary: 'Sends messages that were given up again',
     body: z.strictObject({ ids: idsSchema, reason: reasonSchema.optional() }),
+    targets: ({ ids }) => ids,
     answer: { json: redrivenAnswer },
     problems: [503],
     async handle({ body: { ids, reason = null }, record }, { deadLetters }) {
@@ -91,6 +92,7 @@ export const deadLetterCalls = {
     tag: 'Messages',
     summary: 'Throws messages away that were given up',
     body: z.strictObject({ ids: idsSchema, reason: reasonSchema }),
+    targets: ({ ids }) => ids,
     answer: { json: discardedAnswer },
     problems: [503],
     async handle({ caller: { actor: by }, body: { ids, reason }, record }, { deadLetters }) {

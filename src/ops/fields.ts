@@ -80,4 +80,9 @@ export const invoiceFilter = z.object({
   status: oneOf(invoiceStatuses).exactOptional(),
   dueAfter,
   dueBefore,
+  undecided: z
+    .literal('true', { error: 'expected true, or nothing' })
+    .transform(() => true as const)
+    .describe('Only those of which a payment, refund or dispute is not decided')
+    .exactOptional(),
 });

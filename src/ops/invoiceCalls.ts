@@ -1,13 +1,13 @@
 import { z } from 'zod';
-import { problem, problemResponse } from '../platform/problem.ts';
 import { type RequestedRefund, refundInvoice } from '../refunds/refundInvoice.ts';
+import { settleRefund } from '../refunds/settleRefund.ts';
 import { invoiceDetailAnswer, invoicesAnswer, refundAnswer } from './answers/invoiceAnswers.ts';
 import { call } from './call.ts';
 import { exportInvoices } from './exportInvoices.ts';
 import { continuationQuery, invoiceFilter, reasonBody, reasonSchema } from './fields.ts';
 import type { OpsResponse } from './http.ts';
 import { invoiceDetail, invoiceView } from './invoiceView.ts';
-import { badRequest, conflict, notFound, pageAnswer } from './requests.ts';
+import { badRequest, conflict, keyTaken, notFound, pageAnswer } from './requests.ts';
 
 const pageSize = 100;
 
@@ -33,12 +33,17 @@ export const invoiceCalls = {
   }),
   exportInvoices: call({
     method: 'GET',
+    audit: 'export invoices',
     route: 'ops/invoices.csv',
     tag: 'Invoices',
     summary: 'All invoices that match',
     query: invoiceFilter,
     answer: { csv: 'The columns of an import, then what has become of the invoice' },
-    handle: ({ query }, { invoices }) => exportInvoices(invoices, query),
+    async handle({ query, record }, { invoices }) {
+      const answer = await exportInvoices(invoices, query);
+      await record('invoices', query);
+      return answer;
+    },
   }),
   getInvoice: call({
     method: 'GET',
@@ -83,15 +88,49 @@ export const invoiceCalls = {
     idempotencyKey: 'required',
     body: refundBody,
     answer: { status: 202, json: refundAnswer },
-    problems: [404, 409, 422],
+    problems: [404, 409],
     async handle({ id, caller, body, idempotencyKey, record }, parts) {
       if (!parts.refunds) return conflict('the payment provider offers no refunds: expected one that does');
       const requested = await refundInvoice(parts, id, { ...body, by: caller.actor, idempotencyKey });
       if (requested.kind !== 'requested') return refusal(id, requested, body);
       const { refund, created } = requested;
       const { id: refundId, amountMinor, status } = refund;
-      if (created) await record(id, { refundId, amountMinor, reason: body.reason });
+      if (created) await record(id, { refundId, amountMinor, reason: body.reason, idempotencyKey });
       return { jsonBody: { refundId, status } };
+    },
+  }),
+  settleRefund: call({
+    method: 'POST',
+    audit: 'settle refund',
+    route: 'ops/invoices/{id}/refund/settle',
+    tag: 'Invoices',
+    summary:
+      'Says whether a refund that was made at the provider is one that was requested here, or is ordered as well',
+    body: z.strictObject({
+      refundId: z.string(),
+      providerId: z.string(),
+      isSame: z.boolean({ error: 'expected true if they are one, false to order ours as well' }),
+      reason: reasonSchema,
+    }),
+    answer: { json: invoiceDetailAnswer },
+    problems: [404, 409],
+    async handle({ id, caller, body, record }, parts) {
+      const settled = await settleRefund(parts, id, { ...body, by: caller.actor });
+      switch (settled.kind) {
+        case 'notFound':
+          return notFound(`invoice "${id}"`);
+        case 'notAsked':
+          return conflict(
+            `refund ${body.refundId} does not wait for a word on ${body.providerId}: expected its "mayBe"`,
+          );
+        case 'tooMuch':
+          return conflict(
+            `${settled.leftMinor} is left of invoice "${id}" (in minor units): expected as much as the refund`,
+          );
+        case 'settled':
+          await record(id, body);
+          return { jsonBody: invoiceDetail(settled.invoice, parts) };
+      }
     },
   }),
 };
@@ -121,14 +160,7 @@ function refusal(
     case 'otherRequest': {
       const { amountMinor: before, rest, reason = 'none' } = refused.refund;
       const of = rest === true ? `all that was left (${before})` : `${before}`;
-      return problemResponse(
-        problem(422, 'This Idempotency-Key stands for another refund of the invoice.', [
-          {
-            field: 'Idempotency-Key',
-            error: `expected a new key, or the same request as before: ${of}, for the reason "${reason}"`,
-          },
-        ]),
-      );
+      return keyTaken(`${of}, for the reason "${reason}"`);
     }
   }
 }

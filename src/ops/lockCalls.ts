@@ -37,24 +37,21 @@ export const lockCalls = {
       expectedOwner: z.string().min(1).max(256),
       reason: reasonSchema,
     }),
+    targets: ({ key }) => [key],
     answer: { json: releasedAnswer },
     problems: [404, 409, 501],
     async handle({ caller, body, record }, { lockStore, invoices, instance: { clock, telemetry } }) {
       const { key, expectedOwner, reason } = body;
-      const recordOutcome = (outcome: string, fence: number | null = null) =>
-        record(key, { expectedOwner, reason, outcome, fence });
       const asking = { key, expectedOwner, actor: caller.actor, reason };
       const parts = { clock, telemetry, fenceFloor: invoices.highestFence };
-      const released = await forceRelease(lockStore, asking, parts).catch(async (error: unknown) => {
-        // The lease may be broken already: the attempt is on record whatever came of it.
-        await recordOutcome('unknown');
-        throw error;
-      });
-      await recordOutcome(released.kind, released.kind === 'released' ? released.fence : null);
+      const released = await forceRelease(lockStore, asking, parts);
+      const fence = released.kind === 'released' ? released.fence : null;
+      await record(key, { expectedOwner, reason, outcome: released.kind, fence });
       switch (released.kind) {
         case 'released': {
-          const { previous, fence } = released;
-          return { jsonBody: { key, previousOwner: previous.owner.instance, fence } };
+          return {
+            jsonBody: { key, previousOwner: released.previous.owner.instance, fence: released.fence },
+          };
         }
         case 'unsupported':
           return notSupported('take a lock away: it ends when its holder stops renewing it');

@@ -7,6 +7,7 @@ import { eventLoopTurns } from '../platform/eventLoopTurns.ts';
 import { problem, problemResponse } from '../platform/problem.ts';
 import type { Orchestrations } from '../runs/startRun.ts';
 import { whyNotAdmitted } from './admission.ts';
+import { NotRecorded, recordDone } from './audit.ts';
 import type { Call, CallParts } from './call.ts';
 import { type CallId, calls, forEachCall } from './calls.ts';
 import type { OpsRequest, OpsResponse } from './http.ts';
@@ -30,7 +31,14 @@ function answering(id: CallId, call: Call, parts: CallParts): OpsCall {
     if (call.durable && orchestrations === undefined) throw new Error(`${id} needs the Durable client`);
     const caller = parts.callerOf(request);
     const refused = whyNotAdmitted(call, request, caller);
-    if (refused !== undefined) return refused;
+    if (refused !== undefined) {
+      const { method, route, audit: action = `${method} ${route}` } = call;
+      const { actor, actorId } = caller;
+      const who = actorId === undefined ? { actor } : { actor, actorId };
+      const detail = { outcome: 'refused', why: refused.detail };
+      await recordDone(parts, { ...who, action, target: request.params.id ?? route, detail });
+      return problemResponse(refused);
+    }
     try {
       return await call.respond(request, { caller, orchestrations }, parts);
     } catch (error) {
@@ -45,7 +53,7 @@ function answering(id: CallId, call: Call, parts: CallParts): OpsCall {
 function inTheWay(error: unknown): OpsResponse | undefined {
   if (error instanceof BadContinuation) return badContinuation();
   // A process of the newer release can do it.
-  if (error instanceof NewerVersion) return unavailable(error.message);
+  if (error instanceof NewerVersion || error instanceof NotRecorded) return unavailable(error.message);
   if (error instanceof MissingFromArchive || error instanceof UnreadableInvoice) {
     return problemResponse(problem(500, error.message));
   }

@@ -15,6 +15,7 @@ import type { Caller } from './caller.ts';
 import type { DeadLetterSource } from './deadLetters.ts';
 import type { HealthCheck } from './health.ts';
 import type { OpsRequest } from './http.ts';
+import type { Journal } from './journal.ts';
 
 /** The app's parts that the calls work with. */
 export interface OpsParts {
@@ -31,6 +32,7 @@ export interface OpsParts {
   pace: PaceStore;
   pauses: PauseStore;
   audit: AuditTrail;
+  journal: Journal;
   imports: ImportRecords;
   archive: InvoiceArchive;
   corrections: CorrectionParts;

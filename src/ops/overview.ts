@@ -73,7 +73,7 @@ const tooLongDue = 900;
 
 /** Decides by the figures at `now` (milliseconds). Pure. */
 export function attentionOf(
-  { invoices, outbox, staleClaims, openDisputes, backlog, pace }: Summary,
+  { invoices, outbox, staleClaims, overdueRefunds, openDisputes, backlog, pace }: Summary,
   deadLetters: readonly { at: string | null }[],
   now: number,
 ): Attention[] {
@@ -83,6 +83,7 @@ export function attentionOf(
   const found: Record<Attention['code'], [count: number, since: string | null]> = {
     'nothing-paid': nothingPaid ? [backlog.waiting, dueSince] : [0, null],
     disputes: [openDisputes.reduce((sum, { count }) => sum + count, 0), null],
+    'refunds-overdue': [overdueRefunds, null],
     'dead-letters': [deadLetters.length, firstGivenUp],
     'outbox-parked': [outbox.parked, null],
     'invoices-parked': [invoices.parked, null],

@@ -125,6 +125,14 @@ export function conflict(detail: string): OpsResponse<never> {
   return problemResponse(problem(409, shortened(detail)));
 }
 
+/** The key is that of another request. `before`: what that one asked for. */
+export function keyTaken(before: string): OpsResponse<never> {
+  const error = `expected a new key, or the same request as before: ${shortened(before)}`;
+  return problemResponse(
+    problem(409, 'This Idempotency-Key stands for another request.', [{ field: 'Idempotency-Key', error }]),
+  );
+}
+
 /** It may work later. */
 export function unavailable(detail: string): OpsResponse<never> {
   return problemResponse(problem(503, detail));

@@ -1,6 +1,5 @@
 import { z } from 'zod';
 import { jobNames } from '../platform/azureNames.ts';
-import { problem, problemResponse } from '../platform/problem.ts';
 import { asShown, storedAs } from '../runs/abandoned.ts';
 import { cancelRun } from '../runs/cancelRun.ts';
 import { runStatuses, runView } from '../runs/runRecord.ts';
@@ -12,7 +11,7 @@ import { call } from './call.ts';
 import { listQuery, oneOf, optionalReasonBody } from './fields.ts';
 import type { OpsResponse } from './http.ts';
 import type { OpsParts } from './opsParts.ts';
-import { badRequest, conflict, notFound, pageAnswer } from './requests.ts';
+import { badRequest, conflict, keyTaken, notFound, pageAnswer } from './requests.ts';
 
 const pageSize = 100;
 
@@ -45,7 +44,7 @@ export const runCalls = {
     durable: true,
     body: startRunBody,
     answer: started,
-    problems: [422],
+    problems: [409],
     async handle({ body: { job: name, ...run }, idempotencyKey, orchestrations, record }, parts) {
       const { job } = parts;
       if (name !== job.name) {
@@ -69,12 +68,13 @@ export const runCalls = {
     durable: true,
     body: bulkBody,
     answer: started,
-    problems: [422],
+    problems: [409],
     async handle({ caller, body, idempotencyKey, orchestrations, record }, parts) {
       const { dryRun, ...wanted } = body;
       const { action, filter, reason, cap = null } = wanted;
       const job = parts.bulk;
-      const request = { ...wanted, actor: caller.actor };
+      const { actor, actorId } = caller;
+      const request = { ...wanted, actor, ...(actorId === undefined ? {} : { actorId }) };
       const run = await startRun(
         { ...parts, job, orchestrations },
         { dryRun, idempotencyKey, groups: [bulkGroups[action]], request },
@@ -162,11 +162,7 @@ async function startedResponse(
     case 'bad':
       return badRequest([{ field: started.field, error: started.error }]);
     case 'otherRequest':
-      return problemResponse(
-        problem(422, 'This Idempotency-Key stands for a run with another request.', [
-          { field: 'Idempotency-Key', error: 'expected a new key, or the same request as before' },
-        ]),
-      );
+      return keyTaken(`GET /api/ops/runs/${started.runId} says which`);
     case 'started': {
       const { runId, status, created } = started;
       if (created) await record(started);

@@ -25,15 +25,21 @@ export async function summarize({
   instance: Pick<Instance, 'clock'>;
 }): Promise<Summary> {
   const now = instance.clock.now();
-  const [{ byStatus, staleClaims, charges, refunded, openDisputes }, pending, parked, oldest, paying, pause] =
-    await Promise.all([
-      invoices.figures(new Date(now).toISOString()),
-      outbox.count({ status: 'pending' }),
-      outbox.count({ status: 'parked' }),
-      oldestPendingMs(outbox, now),
-      readPace({ invoices, pace }, now),
-      pauses.read(),
-    ]);
+  const [
+    { byStatus, staleClaims, charges, refunded, overdueRefunds, openDisputes },
+    pending,
+    parked,
+    oldest,
+    paying,
+    pause,
+  ] = await Promise.all([
+    invoices.figures(new Date(now).toISOString()),
+    outbox.count({ status: 'pending' }),
+    outbox.count({ status: 'parked' }),
+    oldestPendingMs(outbox, now),
+    readPace({ invoices, pace }, now),
+    pauses.read(),
+  ]);
   const count = (status: InvoiceStatus) => byStatus.get(status) ?? 0;
   return {
     paused: pauseView(inForce(pause, now)),
@@ -48,6 +54,7 @@ export async function summarize({
     staleClaims,
     charges,
     refunded: [...refunded],
+    overdueRefunds,
     openDisputes: [...openDisputes],
     ...paying,
   };

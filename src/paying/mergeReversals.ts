@@ -1,9 +1,11 @@
 import {
+  goneBack,
   inOrder,
   type Refund,
   type RefundStatus,
   type Reversals,
   reversalsOf,
+  type SecondPayment,
 } from '../invoice/reversals.ts';
 import type { ProviderReversals } from './paymentProvider.ts';
 
@@ -15,16 +17,25 @@ export const noReversals: ProviderReversals = { refunds: [], disputes: [] };
  *
  * Refunds are matched by id, never by amount. Views may come late and in any order, so nothing that has been reported is
  * taken back: a refund only moves on, and a dispute that was closed stays closed.
+ *
+ * `second`: it is the view of a second payment, which is recorded with them.
  */
 export function withProviderReversals(
   recorded: Reversals | undefined,
   provider: ProviderReversals,
+  second?: SecondPayment,
 ): Reversals | undefined {
+  const { id: paymentId, currency } = second ?? {};
+  const ofPayment = {
+    ...(paymentId === undefined ? {} : { paymentId }),
+    ...(currency === undefined ? {} : { currency }),
+  };
   const refunds = [...(recorded?.refunds ?? [])];
   for (const { providerId, refundId, ...seen } of inOrder(provider.refunds, ({ providerId: id }) => id)) {
     const place = placeOf(refunds, providerId, refundId);
-    const before = refunds[place];
-    if (before !== undefined) {
+    const found = refunds[place];
+    if (found !== undefined) {
+      const { mayBe: _, ...before } = found;
       // The reason and the time of one of ours are those of its request.
       const { amountMinor, failure } = seen;
       const status = before.providerId === undefined ? seen.status : later(before.status, seen.status);
@@ -32,17 +43,83 @@ export function withProviderReversals(
       refunds[place] = { ...before, providerId, amountMinor, status, ...why };
     } else {
       const isTaken = refunds.some(({ id }) => id === refundId);
-      refunds.push({ id: isTaken ? providerId : (refundId ?? providerId), providerId, ...seen });
+      refunds.push({
+        id: isTaken ? providerId : (refundId ?? providerId),
+        providerId,
+        ...seen,
+        ...ofPayment,
+      });
     }
   }
   const disputes = [...(recorded?.disputes ?? [])];
   for (const seen of provider.disputes) {
     const place = disputes.findIndex(({ id }) => id === seen.id);
     const before = disputes[place];
-    if (before === undefined) disputes.push({ ...seen });
+    if (before === undefined) disputes.push({ ...ofPayment, ...seen });
     else if (before.status === 'open' || seen.status !== 'open') disputes[place] = { ...before, ...seen };
   }
-  return refunds.length + disputes.length === 0 ? undefined : reversalsOf(refunds, disputes, recorded);
+  const payments = withSecond(recorded?.payments, second);
+  if (refunds.length + disputes.length + payments.length === 0) return undefined;
+  return reversalsOf(refunds, disputes, payments.length === 0 ? recorded : { ...recorded, payments });
+}
+
+function withSecond(recorded: readonly SecondPayment[] = [], second: SecondPayment | undefined) {
+  const isKnown = second === undefined || recorded.some(({ id }) => id === second.id);
+  return isKnown ? [...recorded] : [...recorded, second];
+}
+
+/** The reversals once what was a second payment is the invoice's own. Pure. */
+export function withOwnPayment(recorded: Reversals | undefined, paymentId: string): Reversals | undefined {
+  if (recorded?.payments === undefined) return recorded;
+  const { payments: before, ...rest } = recorded;
+  const payments = before.filter(({ id }) => id !== paymentId);
+  const own = <Part extends { paymentId?: string }>(part: Part) => {
+    const { paymentId: of, ...others } = part;
+    return of === paymentId ? others : part;
+  };
+  if (payments.length + rest.refunds.length + rest.disputes.length === 0) return undefined;
+  return reversalsOf(rest.refunds.map(own), rest.disputes.map(own), {
+    ...rest,
+    ...(payments.length === 0 ? {} : { payments }),
+  });
+}
+
+/** Time in which the order of a refund is carried out (ms): after that, it may be lost. */
+export const carriedOutWithinMs = 60_000;
+
+/** True if the order of a refund may be lost at `now` (milliseconds): it is a message, and a queue can lose one. Pure. */
+export function mayBeLost({ status, at, orderedAgainAt = at }: Refund, now: number): boolean {
+  return status === 'requested' && now - Date.parse(orderedAgainAt) >= carriedOutWithinMs;
+}
+
+/**
+ * The reversals in which each refund of ours whose order may be lost names the provider's refund that may be it: one of the same
+ * amount, made since the request, without our id. Somebody may have made it by hand. Pure.
+ */
+export function withLookAlikes(reversals: Reversals, now: number): Reversals {
+  const taken = new Set<string>();
+  const refunds = reversals.refunds.map((refund) => {
+    const { mayBe: _, ...known } = refund;
+    const mayBe = mayBeLost({ ...refund, orderedAgainAt: refund.at }, now) ? lookAlike(refund) : undefined;
+    if (mayBe === undefined) return known;
+    taken.add(mayBe);
+    return { ...known, mayBe };
+  });
+  return reversalsOf(refunds, reversals.disputes, reversals);
+
+  function lookAlike({ amountMinor, at, others = [] }: Refund): string | undefined {
+    // The provider counts in whole seconds.
+    const since = Math.floor(Date.parse(at) / 1000) * 1000;
+    return goneBack(reversals.refunds).find(
+      (one) =>
+        one.id === one.providerId &&
+        one.paymentId === undefined &&
+        one.amountMinor === amountMinor &&
+        Date.parse(one.at) >= since &&
+        !others.includes(one.id) &&
+        !taken.has(one.id),
+    )?.id;
+  }
 }
 
 /** Where the provider's refund is recorded. One of ours counts only once: a second one under its id is another refund. */
@@ -59,10 +136,18 @@ function later(one: RefundStatus, other: RefundStatus): RefundStatus {
 }
 
 /** Whether all of a payment's money has certainly gone back: refunds that are done, and disputes that are lost. Pure. */
-export function isReversedInFull({ refunds, disputes }: ProviderReversals, amountMinor: number): boolean {
+export function isReversedInFull(
+  {
+    refunds,
+    disputes,
+  }: Record<'refunds' | 'disputes', readonly { status: string; amountMinor: number; currency?: string }[]>,
+  amountMinor: number,
+): boolean {
   const gone = [
     ...refunds.filter(({ status }) => status === 'succeeded'),
     ...disputes.filter(({ status }) => status === 'lost'),
   ];
-  return gone.reduce((sum, part) => sum + part.amountMinor, 0) >= amountMinor;
+  return (
+    gone.reduce((sum, part) => sum + (part.currency === undefined ? part.amountMinor : 0), 0) >= amountMinor
+  );
 }

@@ -119,6 +119,8 @@ export interface ProviderReversals {
   disputes: readonly {
     id: string;
     amountMinor: number;
+    /** ISO 4217, upper case. Absent: that of the payment. */
+    currency?: string;
     status: 'open' | 'won' | 'lost';
     at: string;
     reason: string;

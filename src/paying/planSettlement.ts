@@ -1,7 +1,7 @@
 import { formatVersion } from '../documents/storedDocuments.ts';
 import type { Ended, FollowUps, InvoiceEnd } from '../followUps/followUps.ts';
 import { type Starting, startedAs } from '../invoice/callStart.ts';
-import { nextCheckAt } from '../invoice/checkSchedule.ts';
+import { nextCheckAt, withReversals } from '../invoice/checkSchedule.ts';
 import { type InvoiceStatus, known, unknownSince } from '../invoice/invoice.ts';
 import { type InvoiceChange, ifClaimedBy } from '../invoice/invoiceChange.ts';
 import type { Writes } from '../invoice/store/invoiceStore.ts';
@@ -71,10 +71,8 @@ function changeOf(
     case 'paid': {
       const paid = { ...known(payment), id: settlement.paymentId, paidAt: at };
       const reversals = settlement.reversals && withProviderReversals(undefined, settlement.reversals);
-      return {
-        set: { status: 'paid', payment: paid, ...(reversals && { reversals }) },
-        clear: ['claim', 'actionableAt'],
-      };
+      const gone = reversals && withReversals(reversals, Date.parse(at));
+      return { set: { status: 'paid', payment: paid, ...gone?.set }, clear: ['claim', 'actionableAt'] };
     }
     case 'retry': {
       const { payment: next, attempts, at: actionableAt, why } = settlement;

@@ -3,7 +3,7 @@ import type { FollowUp } from '../followUps/followUps.ts';
 import type { Invoice } from '../invoice/invoice.ts';
 import { wasVoided } from '../invoice/wasVoided.ts';
 import { defineStage, type Stage } from '../workItems/workItem.ts';
-import { type LookUpParts, lookUpInvoice } from './lookUpInvoice.ts';
+import { type LookUpParts, lookUpInvoice, NotReconciled } from './lookUpInvoice.ts';
 
 /**
  * For this long after an invoice was parked, in milliseconds, a search that finds no payment proves nothing. Stripe usually
@@ -41,9 +41,13 @@ export function reconciliationStage(parts: LookUpParts): Stage {
   return defineStage({
     name: stageName,
     input: z.object({ keyNumber: z.int().min(1) }),
-    async handle({ keyNumber }, { resourceId: id, assertHeld }) {
+    async handle({ keyNumber }, { resourceId: id, assertHeld, tries = 0 }) {
       const invoice = await parts.invoices.find(id);
-      if (invoice === undefined || !isUnclear(invoice, keyNumber)) return { result: 'decided meanwhile' };
+      if (invoice === undefined || !isUnclear(invoice, keyNumber)) {
+        // This read may be older than the settlement that parked it.
+        if (tries === 0) throw new NotReconciled('the invoice is not parked, as far as is known');
+        return { result: 'decided meanwhile' };
+      }
       const mayLag = (now: number) => now - parkedAt(invoice) < searchUncertainMs;
       return lookUpInvoice(parts, invoice, { found: 'by reconciliation', mayLag, assertHeld });
     },

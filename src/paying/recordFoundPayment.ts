@@ -1,9 +1,9 @@
 import type { FollowUps, InvoiceEnd } from '../followUps/followUps.ts';
-import { nextCheckAt } from '../invoice/checkSchedule.ts';
+import { nextCheckAt, withReversals } from '../invoice/checkSchedule.ts';
 import { type Invoice, known } from '../invoice/invoice.ts';
 import type { InvoiceChange } from '../invoice/invoiceChange.ts';
 import type { InvoiceStore, Updated } from '../invoice/store/invoiceStore.ts';
-import { withProviderReversals } from './mergeReversals.ts';
+import { noReversals, withOwnPayment, withProviderReversals } from './mergeReversals.ts';
 import type { ProviderReversals } from './paymentProvider.ts';
 import { newReversals } from './reversalChanges.ts';
 
@@ -91,21 +91,19 @@ export function changeByPayment(
       ends: [],
     };
   }
-  const { paidAt, reversals: seen } = payment;
-  const reversals = seen && withProviderReversals(invoice.reversals, seen);
+  const { paidAt, reversals: seen = noReversals } = payment;
+  const before = withOwnPayment(invoice.reversals, paymentId);
+  const reversals = withProviderReversals(before, seen);
+  const gone = reversals && withReversals(reversals, now);
   return {
     change: {
-      set: {
-        status: 'paid',
-        payment: { ...known(invoice.payment), id: paymentId, paidAt },
-        ...(reversals && { reversals }),
-      },
-      clear: ['claim', 'actionableAt', 'checkAt', 'reason', 'declinedAt'],
+      set: { status: 'paid', payment: { ...known(invoice.payment), id: paymentId, paidAt }, ...gone?.set },
+      clear: ['claim', 'actionableAt', ...(gone?.clear ?? ['checkAt' as const]), 'reason', 'declinedAt'],
     },
     entry: { what: 'paid', paymentId },
     ends: [
       { kind: 'paid', paymentId, paidAt },
-      ...(reversals === undefined ? [] : newReversals(invoice.reversals, reversals, paymentId)),
+      ...(reversals === undefined ? [] : newReversals(before, reversals, paymentId)),
     ],
   };
 }

@@ -11,17 +11,21 @@ export function newReversals(
   paymentId: string,
 ): InvoiceEnd[] {
   return [
-    ...moved(before?.refunds, after.refunds).flatMap(({ id, amountMinor, status, failure }) => {
-      if (status !== 'succeeded' && status !== 'failed') return [];
-      const kind = status === 'succeeded' ? ('refunded' as const) : ('refundFailed' as const);
-      const reversal = { kind, paymentId, reversalId: id, reversedMinor: amountMinor };
-      return failure === undefined ? [reversal] : [{ ...reversal, reason: failure }];
-    }),
-    ...moved(before?.disputes, after.disputes).flatMap(({ id, amountMinor, status, reason }) => {
-      if (status === 'won') return [];
-      const kind = status === 'lost' ? ('disputeLost' as const) : ('disputed' as const);
-      return [{ kind, paymentId, reversalId: id, reversedMinor: amountMinor, reason }];
-    }),
+    ...moved(before?.refunds, after.refunds).flatMap(
+      ({ id, amountMinor, status, failure, paymentId: of }) => {
+        if (status !== 'succeeded' && status !== 'failed') return [];
+        const kind = status === 'succeeded' ? ('refunded' as const) : ('refundFailed' as const);
+        const reversal = { kind, paymentId: of ?? paymentId, reversalId: id, reversedMinor: amountMinor };
+        return failure === undefined ? [reversal] : [{ ...reversal, reason: failure }];
+      },
+    ),
+    ...moved(before?.disputes, after.disputes).flatMap(
+      ({ id, amountMinor, status, reason, paymentId: of }) => {
+        if (status === 'won') return [];
+        const kind = status === 'lost' ? ('disputeLost' as const) : ('disputed' as const);
+        return [{ kind, paymentId: of ?? paymentId, reversalId: id, reversedMinor: amountMinor, reason }];
+      },
+    ),
   ];
 }
 
@@ -29,6 +33,12 @@ export function newReversals(
 export function reversalChanges(before: Reversals | undefined, after: Reversals): string {
   return [
     ...moved(before?.refunds, after.refunds).map(({ id, status }) => `refund ${id}: ${status}`),
+    ...after.refunds
+      .filter(
+        ({ id, mayBe }) =>
+          mayBe !== undefined && mayBe !== before?.refunds.find((one) => one.id === id)?.mayBe,
+      )
+      .map(({ id, mayBe }) => `refund ${id}: perhaps made as ${mayBe}, a person decides`),
     ...moved(before?.disputes, after.disputes).map(({ id, status }) => `dispute ${id}: ${status}`),
   ].join(', ');
 }

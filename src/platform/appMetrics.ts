@@ -31,6 +31,7 @@ export const metric = {
   workItemPoison: 'work_item.poison',
   workItemPoisonWaiting: 'work_item.poison_waiting',
   parkedWaiting: 'parked.waiting',
+  auditFailed: 'audit.failed',
   settingsInvalid: 'settings.invalid',
   pausedMs: 'paused_ms',
   archiveMoved: 'archive.moved',

@@ -4,6 +4,7 @@ export const blobContainers = {
   receipts: 'receipts',
   imports: 'imports',
   archive: 'archive',
+  changes: 'changes',
 } as const;
 export const queues = { workItems: 'work-items', workItemsPoison: 'work-items-poison' } as const;
 /** The schedules in the container `pace` (pacing/schedule.ts). */

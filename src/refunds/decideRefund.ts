@@ -9,6 +9,8 @@ export interface RefundWish {
   amountMinor?: number;
   reason: string;
   by: string;
+  /** The `Idempotency-Key` of the request. */
+  requestKey: string;
 }
 
 export type RefundDecision =
@@ -34,7 +36,7 @@ const mostRefunds = 100;
  */
 export function decideRefund(
   { status, amountMinor: paidMinor, currency, reversals }: Invoice,
-  { refundId, amountMinor, reason, by }: RefundWish,
+  { refundId, amountMinor, reason, by, requestKey }: RefundWish,
   at: string,
 ): RefundDecision {
   const known = reversals?.refunds.find(({ id }) => id === refundId);
@@ -53,7 +55,8 @@ export function decideRefund(
   const refunds = reversals?.refunds ?? [];
   if (refunds.length >= mostRefunds) return { kind: 'tooMany', most: mostRefunds };
   const rest = amountMinor === undefined ? { rest: true as const } : {};
-  const refund: Refund = { id: refundId, amountMinor: wanted, status: 'requested', at, by, reason, ...rest };
+  const asked = { amountMinor: wanted, at, by, reason, requestKey, ...rest };
+  const refund: Refund = { id: refundId, status: 'requested', ...asked };
   return {
     kind: 'request',
     refund,

@@ -1,4 +1,5 @@
 import type { InvoiceEnd } from '../followUps/followUps.ts';
+import { withReversals } from '../invoice/checkSchedule.ts';
 import { reversalsOf } from '../invoice/reversals.ts';
 import type { InvoiceStore } from '../invoice/store/invoiceStore.ts';
 import { newReversals } from '../paying/reversalChanges.ts';
@@ -36,7 +37,7 @@ export async function recordRefusal(
       return {
         kind: 'change',
         change: {
-          set: { reversals: after },
+          ...withReversals(after, now),
           entry: { at, what: 'refund refused', by, refundId, reason: failure },
         },
         messages: followUps(

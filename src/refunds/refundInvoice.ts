@@ -1,11 +1,11 @@
+import { withReversals } from '../invoice/checkSchedule.ts';
 import type { Refund } from '../invoice/reversals.ts';
 import type { InvoiceStore } from '../invoice/store/invoiceStore.ts';
-import { newOutboxMessage } from '../outbox/outboxMessage.ts';
-import { queues } from '../platform/azureNames.ts';
+import { mayBeLost } from '../paying/mergeReversals.ts';
 import type { Instance } from '../platform/instance.ts';
+import { orderOfRefunds } from '../tracking/refundOrders.ts';
 import { decideRefund, type RefundDecision, type RefundWish } from './decideRefund.ts';
 import { refundIdOf } from './refundKeys.ts';
-import { refundWorkItem } from './refundStage.ts';
 
 export type RequestedRefund =
   /** `created`: this call did; otherwise an earlier one with the same key had. */
@@ -26,29 +26,28 @@ export async function refundInvoice(
     instance: { clock },
   }: { invoices: Pick<InvoiceStore, 'update'>; instance: Pick<Instance, 'clock'> },
   id: string,
-  { idempotencyKey, ...asked }: Omit<RefundWish, 'refundId'> & { idempotencyKey: string },
+  { idempotencyKey, ...asked }: Omit<RefundWish, 'refundId' | 'requestKey'> & { idempotencyKey: string },
 ): Promise<RequestedRefund> {
   const refundId = refundIdOf(id, idempotencyKey);
   const updated = await invoices.update<Exclude<RefundDecision, { kind: 'request' }>>(id, {
     decide(invoice, write) {
       const now = clock.now();
       const at = new Date(now).toISOString();
-      const decision = decideRefund(invoice, { refundId, ...asked }, at);
-      const isAgain = decision.kind === 'repeated' && isOverdue(decision.refund, now);
+      const decision = decideRefund(invoice, { ...asked, refundId, requestKey: idempotencyKey }, at);
+      const isAgain =
+        decision.kind === 'repeated' &&
+        decision.refund.mayBe === undefined &&
+        mayBeLost(decision.refund, now);
       if (decision.kind !== 'request' && !isAgain) return { kind: 'refuse', why: decision };
       const { amountMinor } = decision.refund;
       const { by, reason } = asked;
-      const body = [refundWorkItem(id, refundId)];
       const what = isAgain ? 'refund ordered again' : 'refund requested';
+      const entry = { at, what, by, refundId, amountMinor, reason };
       return {
         kind: 'change',
-        change: {
-          ...(decision.kind === 'request' && { set: { reversals: decision.reversals } }),
-          entry: { at, what, by, refundId, amountMinor, reason },
-        },
-        messages: [
-          newOutboxMessage({ id: write, shard: invoice.shard, destination: queues.workItems, body }, now),
-        ],
+        change:
+          decision.kind === 'request' ? { ...withReversals(decision.reversals, now), entry } : { entry },
+        messages: [orderOfRefunds(invoice, [refundId], { write, now })],
       };
     },
   });
@@ -67,12 +66,4 @@ export async function refundInvoice(
       return { kind: 'requested', refund, created };
     }
   }
-}
-
-/** By then the order of a refund has been carried out, or tried (ms). */
-const orderedAgainAfterMs = 60_000;
-
-/** True if the order may be lost: it is a message, and a queue can lose what it has acknowledged. It is made once all the same. */
-function isOverdue({ status, at }: Refund, now: number): boolean {
-  return status === 'requested' && now - Date.parse(at) >= orderedAgainAfterMs;
 }

@@ -4,25 +4,15 @@ import { type Refund, reversalsOf } from '../invoice/reversals.ts';
 import type { InvoiceStore } from '../invoice/store/invoiceStore.ts';
 import { ownershipOf } from '../paying/foundPayment.ts';
 import { isHeld } from '../paying/lookUpInvoice.ts';
+import { withLookAlikes, withProviderReversals } from '../paying/mergeReversals.ts';
 import { noTurn, type PacedProvider, turnWithinMs } from '../paying/pacedProvider.ts';
 import type { RefundOutcome, RetrievedPayment } from '../paying/paymentProvider.ts';
+import { refundStageName } from '../tracking/refundOrders.ts';
 import { recordProgress, type TrackingParts } from '../tracking/trackPayment.ts';
 import { NotNow, NotYet } from '../workItems/notNow.ts';
-import { defineStage, type Effect, type Stage, type WorkItem } from '../workItems/workItem.ts';
+import { defineStage, type Effect, type Stage } from '../workItems/workItem.ts';
 import { recordRefusal } from './recordRefusal.ts';
 import { decideKey, providerKey } from './refundKeys.ts';
-
-const stageName = 'refund';
-
-/** The order to carry out a refund. */
-export function refundWorkItem(invoiceId: string, refundId: string): WorkItem {
-  return {
-    resourceId: invoiceId,
-    stage: stageName,
-    occasion: refundId,
-    input: { refundId },
-  };
-}
 
 /** It is not known yet what became of the refund, or it cannot be made now: the work item is tried again later. */
 export class NotRefunded extends NotNow {
@@ -37,13 +27,14 @@ export interface RefundingParts extends Pick<TrackingParts, 'followUps' | 'settl
 /**
  * The stage that carries out a refund, once. Each try looks first whether the provider has it already: its lists do not
  * lag, and each refund of ours carries its id. Only one that it does not have is sent, under a key that was stored before.
- * So a try that died anywhere is followed by one that finds what it did, or sends the same key again.
+ * So a try that died anywhere is followed by one that finds what it did, or sends the same key again. One that somebody may have
+ * made by hand meanwhile waits for a person (settleRefund.ts).
  */
 export function refundStage(parts: RefundingParts): Stage {
   const { invoices, provider, instance } = parts;
   const { clock } = instance;
   return defineStage({
-    name: stageName,
+    name: refundStageName,
     input: z.object({ refundId: z.string() }),
     async handle({ refundId }, { resourceId: id, assertHeld }) {
       const invoice = await invoices.find(id);
@@ -68,6 +59,13 @@ export function refundStage(parts: RefundingParts): Stage {
       if (shown !== undefined) {
         await recordProgress(parts, id, payment, assertHeld);
         return { result: shown.status, providerId: shown.providerId, found: true };
+      }
+      const seen = withProviderReversals(invoice.reversals, payment.reversals);
+      const lookAlike =
+        seen && withLookAlikes(seen, clock.now()).refunds.find(({ id: one }) => one === refundId);
+      if (lookAlike?.mayBe !== undefined) {
+        await recordProgress(parts, id, payment, assertHeld);
+        return { result: 'waits for a person', mayBe: lookAlike.mayBe };
       }
       const key = await storedKey(invoice, refund, assertHeld);
       if (key === undefined) return { result: 'decided meanwhile' };

@@ -42,10 +42,13 @@ export type GroupTask = z.infer<typeof groupTaskSchema>;
 /** How long an activity waits for a lease that a run of the timer has, in milliseconds; the orchestration then waits on. */
 const leaseWaitMs = 20_000;
 
-/** The run id that an idempotency key stands for: the same key, the same run. */
-export function runIdFor(idempotencyKey: string | undefined): string {
+/** The run id that an idempotency key stands for: the same key of the same job, the same run. */
+export function runIdFor(job: string, idempotencyKey: string | undefined): string {
   if (idempotencyKey === undefined) return randomUUID();
-  return createHash('sha256').update(idempotencyKey).digest('hex').slice(0, 32);
+  return createHash('sha256')
+    .update(JSON.stringify([job, idempotencyKey]))
+    .digest('hex')
+    .slice(0, 32);
 }
 
 /** The record of a manual run that begins at `at` (ISO 8601), with what was asked for if its job takes a request. */
@@ -78,7 +81,7 @@ export interface ManualRunParts {
 /**
  * The activity of a manual run: one group, under the same lease as a run of the timer. `skipped` means that the lease was
  * held elsewhere for the whole wait; `partial`, that the time of one activity was up: the timer's next run goes on, or a
- * manual one that resumes this one. `given` is what the orchestration passes on.
+ * manual one that resumes this one. `given` is what the orchestration passes on. A run without a record does nothing.
  *
  * @throws {HostStopping} `signal` aborted before the group was done
  */
@@ -91,6 +94,13 @@ export async function runManualGroup(
   const { clock, telemetry } = instance;
   using budget = timeBudget(clock, signal);
   const job = jobNamed(jobs, name);
+  // Durable's own webhook starts orchestrations, too, for whoever has its key.
+  const asked = await runs.read(name, runId);
+  if (asked?.groups[group] === undefined || asked.dryRun !== dryRun) {
+    const reason = 'it is not on record: expected a run that was asked for through ops';
+    instance.log(`group ${group} of run ${runId} of ${name} is refused: ${reason}`);
+    return { status: 'failed', counts: {}, reason };
+  }
   const report = (record: GroupRecord) =>
     runs.updateGroup({ job: name, runId }, group, record, new Date(clock.now()).toISOString());
   // A dry run repeats all of its work, and counts it again.

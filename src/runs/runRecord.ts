@@ -53,6 +53,8 @@ export const runRecordSchema = z.object({
   groups: z.record(z.string(), groupRecordSchema),
   /** What was asked for, of a job that takes a request. */
   request: z.json().exactOptional(),
+  /** Id of the ended run whose unfinished groups these are. */
+  resumes: z.string().exactOptional(),
   /** The trace in which the run began (platform/tracing.ts). */
   traceparent: z.string().exactOptional(),
   reason: z.string().exactOptional(),

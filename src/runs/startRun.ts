@@ -33,7 +33,7 @@ export type StartedRun =
   /** `created`: this call did; otherwise an earlier one with the same key had. */
   | { kind: 'started'; runId: string; groups: readonly string[]; status: RunStatus; created: boolean }
   /** The idempotency key stands for a run with another request. */
-  | { kind: 'otherRequest' }
+  | { kind: 'otherRequest'; runId: string }
   | { kind: 'bad'; field: 'groups' | 'resume'; error: string };
 
 interface StartRunParts {
@@ -59,19 +59,20 @@ async function start(
   { job, runs, orchestrations, instance }: StartRunParts,
   request: RunRequest,
 ): Promise<StartedRun> {
-  const { dryRun, request: asked } = request;
+  const { dryRun, request: asked, resume } = request;
   const { clock } = instance;
   const chosen = await chooseGroups(job, { runs, instance }, request);
   if (chosen.kind === 'bad') return chosen;
   const { groups } = chosen;
   await closeAbandoned({ runs, instance }, job, await runningRuns({ runs, instance }, job));
-  const runId = runIdFor(request.idempotencyKey);
+  const runId = runIdFor(job.name, request.idempotencyKey);
   const plain: ManualRun = { job: job.name, runId, groups, dryRun, ...activeTrace() };
   const run = asked === undefined ? plain : { ...plain, untilDone: true };
-  const record = newManualRun(run, new Date(clock.now()).toISOString(), asked);
+  const at = new Date(clock.now()).toISOString();
+  const record = { ...newManualRun(run, at, asked), ...(resume === undefined ? {} : { resumes: resume }) };
   const created = await runs.create(record);
   const stored = created ? record : await runs.read(job.name, runId);
-  if (stored !== undefined && !isSameRequest(stored, record)) return { kind: 'otherRequest' };
+  if (stored !== undefined && !isSameRequest(stored, record)) return { kind: 'otherRequest', runId };
   // Even if the record was there: the process that created it may have died before this.
   if (stored?.status === 'running') await ensureStarted(orchestrations, run);
   const { status } = asShown(stored ?? record, clock.now());
@@ -121,6 +122,11 @@ async function ensureStarted(orchestrations: Orchestrations, run: ManualRun): Pr
 }
 
 function isSameRequest(one: RunRecord, other: RunRecord): boolean {
-  const of = ({ groups, dryRun, request }: RunRecord) => [Object.keys(groups).toSorted(), dryRun, request];
+  const of = ({ groups, ...run }: RunRecord) => [
+    Object.keys(groups).toSorted(),
+    run.dryRun,
+    run.request,
+    run.resumes,
+  ];
   return isDeepStrictEqual(of(one), of(other));
 }

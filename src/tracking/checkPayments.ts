@@ -1,5 +1,5 @@
 import pLimit from 'p-limit';
-import { nextCheckAt } from '../invoice/checkSchedule.ts';
+import { nextCheckAt, reversalsCheckAt } from '../invoice/checkSchedule.ts';
 import type { Invoice } from '../invoice/invoice.ts';
 import type { Lease } from '../locking/index.ts';
 import { metric } from '../platform/appMetrics.ts';
@@ -12,8 +12,8 @@ const atOnce = 8;
 export type CheckCounts = Record<Tracked['kind'], number>;
 
 /**
- * Asks the provider about the payments in progress whose next check is due, longest due first, until none is left or
- * `signal` aborts. Everything that is alive ends this way, even if no event ever comes.
+ * Asks the provider about the payments whose next check is due, longest due first, until none is left or `signal` aborts: those
+ * in progress, and those with refunds or disputes that are not decided. All of that ends this way, even if no event ever comes.
  *
  * @throws {LeaseLost} its lease is gone
  */
@@ -24,7 +24,7 @@ export async function checkPayments(
 ): Promise<CheckCounts> {
   const { invoices, instance } = parts;
   const { clock, telemetry } = instance;
-  const counts: CheckCounts = { changed: 0, nothing: 0, notYet: 0, notOurs: 0, notAsked: 0 };
+  const counts: CheckCounts = { changed: 0, nothing: 0, notYet: 0, notOurs: 0, notHere: 0, notAsked: 0 };
   const seen = new Set<string>();
   while (!signal.aborted) {
     lease.assertHeld();
@@ -45,27 +45,50 @@ export async function checkPayments(
   return counts;
 
   async function check(invoice: Invoice): Promise<Tracked['kind']> {
-    const { inProgress } = invoice.payment;
-    if (inProgress === undefined || signal.aborted) return 'nothing';
-    const { kind } = await trackPayment(parts, inProgress.id, () => lease.assertHeld());
-    if (kind === 'notOurs') await checkLater(invoice);
-    return kind;
+    const kinds: Tracked['kind'][] = [];
+    for (const paymentId of paymentsToCheck(invoice)) {
+      if (signal.aborted) break;
+      kinds.push((await trackPayment(parts, paymentId, () => lease.assertHeld())).kind);
+      if (kinds.includes('notAsked')) return 'notAsked';
+    }
+    const [ofItsPayment = 'nothing'] = kinds;
+    if (ofItsPayment === 'notOurs' || ofItsPayment === 'nothing') await checkLater(invoice, ofItsPayment);
+    return ofItsPayment;
   }
 
-  /** The provider does not know the payment, as with the key of another account: it is asked again later, and counted. */
-  async function checkLater({ id, payment: { inProgress } }: Invoice): Promise<void> {
-    const checkAt = nextCheckAt((inProgress?.checks ?? 0) + 1, clock.now());
-    const entry = {
-      at: new Date(clock.now()).toISOString(),
-      what: 'the provider does not know the payment',
-      by: instance.name,
-    };
-    await invoices.update(id, {
+  /**
+   * The provider does not know the payment, as with the key of another account, or it has nothing to tell: it is asked again
+   * later, and counted.
+   */
+  async function checkLater(read: Invoice, why: 'notOurs' | 'nothing'): Promise<void> {
+    const now = clock.now();
+    const { inProgress } = read.payment;
+    const checkAt =
+      inProgress === undefined
+        ? reversalsCheckAt(read.reversals ?? { refunds: [], disputes: [] }, now)
+        : nextCheckAt(inProgress.checks + 1, now);
+    const what = why === 'notOurs' ? 'the provider does not know the payment' : 'nothing new at the provider';
+    const entry = { at: new Date(now).toISOString(), what, by: instance.name };
+    await invoices.update(read.id, {
       decide: (invoice) =>
-        invoice.status === 'processing' && invoice.payment.inProgress?.id === inProgress?.id
-          ? { kind: 'change', change: { set: { checkAt }, entry } }
+        invoice.checkAt === read.checkAt && invoice.status === read.status
+          ? {
+              kind: 'change',
+              change: checkAt === undefined ? { clear: ['checkAt'], entry } : { set: { checkAt }, entry },
+            }
           : { kind: 'refuse', why: 'moved on' },
       beforeTry: () => lease.assertHeld(),
     });
   }
+}
+
+/** Payments that the provider is asked about for an invoice: its own, then second ones of which something is not decided. Pure. */
+export function paymentsToCheck({ status, payment, reversals }: Invoice): string[] {
+  if (status === 'processing') return payment.inProgress === undefined ? [] : [payment.inProgress.id];
+  if (status !== 'paid' || payment.id === undefined) return [];
+  const { refunds = [], disputes = [] } = reversals ?? {};
+  const open = [...refunds, ...disputes].filter(
+    ({ status: one }) => one === 'requested' || one === 'pending' || one === 'open',
+  );
+  return [...new Set([payment.id, ...open.flatMap(({ paymentId }) => paymentId ?? [])])];
 }

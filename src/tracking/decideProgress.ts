@@ -1,13 +1,18 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { InvoiceEnd } from '../followUps/followUps.ts';
-import { nextCheckAt } from '../invoice/checkSchedule.ts';
-import { type Invoice, known } from '../invoice/invoice.ts';
+import { nextCheckAt, withReversals } from '../invoice/checkSchedule.ts';
+import { type Invoice, known, nextKey } from '../invoice/invoice.ts';
 import type { InvoiceChange } from '../invoice/invoiceChange.ts';
-import { atRisk, goneBack } from '../invoice/reversals.ts';
+import { atRisk, goneBack, reversalsOf } from '../invoice/reversals.ts';
 import { wasVoided } from '../invoice/wasVoided.ts';
 import { decideDecline, type SettlementPolicy } from '../paying/decideSettlement.ts';
 import { movesMoney, ownershipOf, unclearReason, viewOf } from '../paying/foundPayment.ts';
-import { isReversedInFull, withProviderReversals } from '../paying/mergeReversals.ts';
+import {
+  isReversedInFull,
+  mayBeLost,
+  withLookAlikes,
+  withProviderReversals,
+} from '../paying/mergeReversals.ts';
 import type { ProviderPayment } from '../paying/paymentProvider.ts';
 import { changeByPayment } from '../paying/recordFoundPayment.ts';
 import { newReversals, reversalChanges } from '../paying/reversalChanges.ts';
@@ -20,6 +25,8 @@ export type ProgressDecision =
       change: Omit<InvoiceChange, 'entry'>;
       entry: { what: string } & Record<string, string | number>;
       ends: InvoiceEnd[];
+      /** Refunds that are ordered again: their orders may be lost. */
+      orders?: string[];
     }
   /** Nothing is new. */
   | { kind: 'nothing' }
@@ -35,8 +42,8 @@ export const foreignPayment = 'payment of somebody else';
  * seen again changes nothing, so events may come twice, late and in any order. Pure.
  *
  * - Of an invoice that is processing, only the payment that it waits for moves it on.
- * - On a paid invoice, refunds and disputes of its payment are recorded.
- * - A second payment changes nothing, but is noted, and so is one of somebody else (paying/foundPayment.ts).
+ * - On a paid invoice, refunds and disputes of its payment are recorded, and refunds whose orders may be lost are ordered again.
+ * - A second payment is recorded with its refunds and disputes. One of somebody else is noted (paying/foundPayment.ts).
  * - An unpaid invoice is paid by a payment of ours. One of another amount parks it, and so does any payment of one that a
  *   person has voided: that person decides.
  */
@@ -49,7 +56,6 @@ export function decideProgress(
   const { paymentId, progress, reversals: seen } = found;
   const { status, payment } = invoice;
   const at = new Date(now).toISOString();
-  const after = withProviderReversals(invoice.reversals, seen);
   const isReversed = goneBack(seen.refunds).length + atRisk(seen.disputes).length > 0;
   if (ownershipOf(found, invoice) === 'foreign')
     return movesMoney(found) ? noted(foreignPayment) : { kind: 'nothing' };
@@ -111,23 +117,40 @@ export function decideProgress(
    * timeline says so once, and an alert.
    */
   function ofAnother(): ProgressDecision {
-    if (!movesMoney(found) || isReversedInFull(seen, invoice.amountMinor)) return { kind: 'nothing' };
-    return noted(secondPayment);
+    const { reversals: before } = invoice;
+    const isKnown = before?.payments?.some(({ id }) => id === paymentId) === true;
+    if (!movesMoney(found) || (!isKnown && isReversedInFull(seen, found.amountMinor)))
+      return { kind: 'nothing' };
+    if (progress.kind !== 'succeeded') return noted(secondPayment);
+    const { amountMinor, currency } = found;
+    const other = currency === invoice.currency ? {} : { currency };
+    const after = withProviderReversals(before, seen, { id: paymentId, amountMinor, ...other, at });
+    if (after === undefined || isDeepStrictEqual(after, before)) return { kind: 'nothing' };
+    return {
+      kind: 'change',
+      // Of one that is processing, the check is about the payment that it waits for.
+      change: status === 'paid' ? withReversals(after, now) : { set: { reversals: after } },
+      entry: isKnown
+        ? { what: 'reversed', paymentId, changes: reversalChanges(before, after) }
+        : { what: secondPayment, paymentId, state: progress.kind },
+      ends: newReversals(before, after, paymentId),
+    };
   }
 
   function ofOneInProgress(): ProgressDecision {
     switch (progress.kind) {
       case 'succeeded': {
         const set = { status: 'paid', payment: { ...known(payment), id: paymentId, paidAt: at } } as const;
-        const withReversals = after === undefined ? set : { ...set, reversals: after };
+        const after = withProviderReversals(invoice.reversals, seen);
+        const gone = after && withReversals(after, now);
         return {
           kind: 'change',
-          change: { set: withReversals, clear: ['checkAt', 'reason'] },
+          change: { set: { ...set, ...gone?.set }, clear: [...(gone?.clear ?? ['checkAt']), 'reason'] },
           entry: { what: 'paid', paymentId },
           // Money that has gone back already needs no receipt: the reversal says what there is to say.
           ends: [
             ...(isReversed ? [] : [{ kind: 'paid' as const, paymentId, paidAt: at }]),
-            ...reversalEnds(),
+            ...(after === undefined ? [] : newReversals(invoice.reversals, after, paymentId)),
           ],
         };
       }
@@ -142,6 +165,8 @@ export function decideProgress(
 
   /** The provider has said for certain that it moved no money: the next try has a key of its own. */
   function ended(decline: { severity: 'soft' | 'hard'; code: string; message: string }): ProgressDecision {
+    const other = secondThatHolds();
+    if (other !== undefined) return leftToAnother(other);
     const decided = decideDecline(known(payment), decline, policy, now);
     const { reason } = decided;
     if (decided.kind === 'retry') {
@@ -164,6 +189,32 @@ export function decideProgress(
     };
   }
 
+  /** A second payment that was seen and may hold money. */
+  function secondThatHolds(): string | undefined {
+    const { payments = [], refunds = [], disputes = [] } = invoice.reversals ?? {};
+    return invoice.timeline
+      .filter(({ what }) => what === secondPayment)
+      .flatMap(({ paymentId: id }) => (typeof id === 'string' ? [id] : []))
+      .find((id) => {
+        const ofIt = <Part extends { paymentId?: string }>(part: Part) => part.paymentId === id;
+        const gone = { refunds: refunds.filter(ofIt), disputes: disputes.filter(ofIt) };
+        const recorded = payments.find((one) => one.id === id);
+        return recorded === undefined || !isReversedInFull(gone, recorded.amountMinor);
+      });
+  }
+
+  /** What was waited for has come to nothing, and there is another payment: the next key might be one too many. */
+  function leftToAnother(other: string): ProgressDecision {
+    const reason = `payment ${paymentId} has ended, but payment ${other} names the invoice, too: retry it, which asks about that one first`;
+    const next = nextKey(payment, { declines: payment.declines });
+    return {
+      kind: 'change',
+      change: { set: { status: 'parked', reason, payment: next }, clear: ['checkAt'] },
+      entry: { what: 'parked', reason, paymentId: other },
+      ends: [{ kind: 'parked', reason, unknown: false }],
+    };
+  }
+
   /** A check that finds it alive sets the next one. An event between two checks only says how it stands. */
   function stillAlive(state: string): ProgressDecision {
     const { inProgress, ...rest } = payment;
@@ -180,20 +231,37 @@ export function decideProgress(
     };
   }
 
+  /** A check writes when the next one is due, whatever it finds. */
   function ofOnePaid(): ProgressDecision {
-    if (after === undefined || isDeepStrictEqual(after, invoice.reversals)) return { kind: 'nothing' };
+    const { reversals: before, checkAt } = invoice;
+    const merged = withProviderReversals(before, seen);
+    if (merged === undefined) return { kind: 'nothing' };
+    const isCheck = checkAt !== undefined && checkAt <= at;
+    const known = withLookAlikes(merged, now);
+    const orders = isCheck
+      ? known.refunds.filter((one) => one.mayBe === undefined && mayBeLost(one, now)).map(({ id }) => id)
+      : [];
+    const after = reversalsOf(
+      known.refunds.map((one) => (orders.includes(one.id) ? { ...one, orderedAgainAt: at } : one)),
+      known.disputes,
+      known,
+    );
+    if (!isCheck && isDeepStrictEqual(after, before)) return { kind: 'nothing' };
     const { refundedMinor, disputedMinor } = after;
-    const changes = reversalChanges(invoice.reversals, after);
+    const changes = reversalChanges(before, after);
     return {
       kind: 'change',
-      change: { set: { reversals: after } },
-      entry: { what: 'reversed', paymentId, changes, refundedMinor, disputedMinor },
-      ends: reversalEnds(),
+      change: withReversals(after, now),
+      entry:
+        changes === ''
+          ? { what: 'refunds and disputes checked', paymentId, ...orderedAgain(orders) }
+          : { what: 'reversed', paymentId, changes, refundedMinor, disputedMinor, ...orderedAgain(orders) },
+      ends: newReversals(before, after, paymentId),
+      ...(orders.length === 0 ? {} : { orders }),
     };
   }
+}
 
-  /** What somebody has to hear of: refunds that are done, disputes that were opened or lost. */
-  function reversalEnds(): InvoiceEnd[] {
-    return after === undefined ? [] : newReversals(invoice.reversals, after, paymentId);
-  }
+function orderedAgain(refunds: readonly string[]): { orderedAgain?: string } {
+  return refunds.length === 0 ? {} : { orderedAgain: refunds.join(', ') };
 }

@@ -8,6 +8,7 @@ import type { ProviderPayment } from '../paying/paymentProvider.ts';
 import { metric } from '../platform/appMetrics.ts';
 import type { Instance } from '../platform/instance.ts';
 import { decideProgress, type ProgressDecision, secondPayment } from './decideProgress.ts';
+import { orderOfRefunds } from './refundOrders.ts';
 
 export interface TrackingParts {
   invoices: Pick<InvoiceStore, 'find' | 'update' | 'toCheck'>;
@@ -22,8 +23,10 @@ export type Tracked =
   /** `status`: that of the invoice now. */
   | { kind: 'changed'; status: Invoice['status'] }
   | { kind: 'nothing' | 'notYet' }
-  /** There is no such payment, or it belongs to no invoice that we have. */
+  /** There is no such payment, or it names no invoice. */
   | { kind: 'notOurs'; message: string }
+  /** The invoice that it names is not here, by a read that may be stale. */
+  | { kind: 'notHere'; message: string }
   /** The provider could not say, or the turn of the call did not come. */
   | { kind: 'notAsked'; message: string };
 
@@ -108,7 +111,7 @@ export async function recordProgress(
     decide(invoice, occasion) {
       const decision = decideProgress(invoice, payment, settlement, now);
       if (decision.kind !== 'change') return { kind: 'refuse', why: decision.kind };
-      const { change, entry } = decision;
+      const { change, entry, orders = [] } = decision;
       ends = decision.ends;
       isSecond = entry.what === secondPayment;
       const ended = ends.map(
@@ -117,7 +120,10 @@ export async function recordProgress(
       return {
         kind: 'change',
         change: { ...change, entry: { at, by, ...entry } },
-        messages: followUps(ended, { shard: invoice.shard, occasion, now }),
+        messages: [
+          ...followUps(ended, { shard: invoice.shard, occasion, now }),
+          ...(orders.length === 0 ? [] : [orderOfRefunds(invoice, orders, { write: occasion, now })]),
+        ],
       };
     },
     beforeTry: assertHeld,
@@ -125,7 +131,7 @@ export async function recordProgress(
   switch (updated.kind) {
     case 'notFound':
       return {
-        kind: 'notOurs',
+        kind: 'notHere',
         message: `payment ${payment.paymentId} names invoice ${invoiceId}, which is not here`,
       };
     case 'refused':

@@ -94,9 +94,10 @@ export function createProcessWorkItem(parts: WorkItemParts): (message: unknown) 
   }
 
   async function run({ item, stage }: ReadWorkItem, lease: Lease): Promise<RecordedEffect> {
-    const { resourceId, input, occasion } = item;
+    const { resourceId, input, occasion, retry } = item;
     const effect = await stage.run(input, {
       resourceId,
+      tries: retry?.tries ?? 0,
       ...(occasion === undefined ? {} : { occasion }),
       signal: lease.signal,
       assertHeld: () => lease.assertHeld(),

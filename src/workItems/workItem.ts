@@ -144,6 +144,8 @@ export interface StageContext {
   resourceId: string;
   /** The work item's; absent for a stage that runs once for a resource. */
   occasion?: string;
+  /** Earlier tries of the work item. Absent: none. */
+  tries?: number;
   /** Aborts when the lease of the work item is lost or the host stops; never for a stage without a lease. */
   signal: AbortSignal;
   /** Throws once the lease is no longer held for certain: call it before each side effect. Never, without a lease. */

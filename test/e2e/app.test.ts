@@ -238,7 +238,7 @@ describe('a manual run', () => {
     const runId = await started(first);
     expect(await started(second)).toBe(runId);
     const other = await post('runs', { job: 'process-invoices', dryRun: true }, idempotent);
-    expect(other.status).toBe(422);
+    expect(other.status).toBe(409);
 
     const done = await ended(runId);
     expect(done).toMatchObject({ status: 'completed', dryRun: false });

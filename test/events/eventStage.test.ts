@@ -20,7 +20,7 @@ beforeEach(() => {
 });
 
 /** What an event does; `of` names its invoice, as events of payment intents do. */
-async function happens(hint: EventHint, paymentId: string, of?: string) {
+async function happens(hint: EventHint, paymentId: string, of?: string, tries = 0) {
   const provider = {
     ...app.provider,
     retrieve(id: string, deployment?: string) {
@@ -31,7 +31,7 @@ async function happens(hint: EventHint, paymentId: string, of?: string) {
   const stage = paymentEventStage({ ...app.parts, provider: unpaced(provider, { clock: app.clock }) });
   const event = { eventId: 'evt_1', hint, paymentId, ...(of === undefined ? {} : { invoiceId: of }) };
   const { input, resourceId } = eventItem(event);
-  return stage.run(input, { resourceId, signal: new AbortController().signal, assertHeld() {} });
+  return stage.run(input, { resourceId, signal: new AbortController().signal, assertHeld() {}, tries });
 }
 
 function stripeOf() {
@@ -117,7 +117,25 @@ describe('what a hint is worth', () => {
 
   test('a payment that is not ours, or not there, is left alone', async () => {
     expect(await happens('reversed', 'pi_nobody')).toMatchObject({ result: 'not ours' });
-    expect(await happens('succeeded', 'pi_nobody', 'no-such-invoice')).toEqual({ result: 'not ours' });
+    expect(await happens('succeeded', 'pi_nobody', 'no-such-invoice', 1)).toMatchObject({
+      result: 'not ours',
+    });
+  });
+
+  test('that an invoice is not here may be a stale read: it is believed at the second try', async () => {
+    await expect(happens('succeeded', 'pi_nobody', 'no-such-invoice')).rejects.toThrow(EventPutOff);
+    const { id: paymentId } = await stripeOf().paymentIntents.create({
+      amount: 500,
+      currency: 'usd',
+      customer: 'cus_1',
+      payment_method: 'pm_card_visa',
+      allowed_payment_method_types: ['card'],
+      confirm: true,
+      off_session: true,
+      metadata: { invoiceId: 'imported-a-moment-ago' },
+    });
+    await expect(happens('reversed', paymentId)).rejects.toThrow(EventPutOff);
+    expect(await happens('reversed', paymentId, undefined, 1)).toMatchObject({ result: 'not ours' });
   });
 
   test('if the provider cannot say, it is asked later', async () => {

@@ -70,6 +70,7 @@ describe('alerts', () => {
       'breaker-open',
       'payment-account',
       'refund-failed',
+      'audit-failed',
       'backlog-growing',
       'paused',
       'archive-behind',

@@ -40,7 +40,7 @@ describe('names', () => {
     );
   });
 
-  test('the lifecycle rules delete old work item locks and imports, cool the archive, and touch no other blobs', () => {
+  test('the lifecycle rules delete old work item locks, imports and changes, cool the archive, and touch no other blobs', () => {
     const longest = blobName(workItemLockKey('x'.repeat(900), 'notify'));
     const deepest = blobName(workItemLockKey('x/'.repeat(400), 'notify'));
     const rules = JSON.stringify(bodyValue(storage, 'lifecycle'));
@@ -49,6 +49,7 @@ describe('names', () => {
       `"${blobContainers.locks}/${workItemLockPrefix}"`,
       `"${blobContainers.archive}/"`,
       `"${blobContainers.imports}/"`,
+      `"${blobContainers.changes}/"`,
     ]);
     expect(rules).toContain('"actions":{"baseBlob":{"tierToCool":{"daysAfterModificationGreaterThan":30}}}');
     // A closed network blocks the rule unless it allows trusted services.

@@ -70,11 +70,7 @@ export function memoryInvoiceStore(
     },
 
     async *movements(query) {
-      const invoices = await documents.query(
-        ({ currency }) => query.currency === undefined || currency === query.currency,
-        undefined,
-        ofInvoices,
-      );
+      const invoices = await documents.query(() => true, undefined, ofInvoices);
       const found = {
         paid: invoices.filter((one) => paymentOf(one).paidAt !== undefined),
         declined: invoices.filter(
@@ -179,13 +175,14 @@ function paymentOf({ payment }: StoredDocument): {
 }
 
 function matches(document: StoredDocument, filter: InvoiceFilter): boolean {
-  const { customer, currency, status, dueAfter, dueBefore } = filter;
+  const { customer, currency, status, dueAfter, dueBefore, undecided } = filter;
   const dueAt = textIn(document, 'dueAt');
   return (
     (customer === undefined || document.customerId === customer) &&
     (currency === undefined || document.currency === currency) &&
     (status === undefined || document.status === status) &&
     (dueAfter === undefined || dueAt >= dueAfter) &&
-    (dueBefore === undefined || dueAt < dueBefore)
+    (dueBefore === undefined || dueAt < dueBefore) &&
+    (undecided === undefined || textIn(document, 'checkAt') > '')
   );
 }

@@ -32,7 +32,10 @@ describe('who calls', () => {
     },
   );
 
-  test('a caller without a name is known by their id', () => {
+  test('a caller is known by name and object id, and one without a name by the id', () => {
+    const ada = { ...signedIn('ada@example.com', 'ops.read'), 'x-ms-client-principal-id': '7c0e' };
+    expect(caller(ada, true)).toMatchObject({ actor: 'ada@example.com', actorId: '7c0e' });
+
     const headers = { 'x-ms-client-principal-name': ' ', 'x-ms-client-principal-id': '7c0e' };
     expect(caller(headers, true).actor).toBe('7c0e');
   });
@@ -82,9 +85,10 @@ describe('what a browser sends for another site is refused', () => {
   });
 });
 
-test('each call that reads needs the role to read, and each other one the role to write and a name in the audit trail', () => {
-  for (const { method, role, audit } of Object.values<Call>(calls)) {
+test('each call that reads needs the role to read, and each other one the role to write; changes and exports have a name in the audit trail', () => {
+  for (const { method, role, audit, answer } of Object.values<Call>(calls)) {
     expect(role).toBe(method === 'GET' ? 'ops.read' : 'ops.write');
-    expect(audit === undefined).toBe(method === 'GET');
+    const exports = answer.csv !== undefined && answer.json === undefined;
+    expect(audit !== undefined).toBe(method !== 'GET' || exports);
   }
 });

@@ -58,7 +58,7 @@ describe('POST ops/bulk', () => {
     expect(ops.terminated).toMatchObject([{ instanceId: runId }]);
   });
 
-  test('another request under the same key is a 422', async () => {
+  test('another request under the same key is a 409', async () => {
     expect((await bulk(wanted, 'key-2')).status).toBe(202);
     for (const other of [
       { ...wanted, action: 'void' },
@@ -67,7 +67,7 @@ describe('POST ops/bulk', () => {
       { ...wanted, filter: { status: 'declined' } },
       { ...wanted, reason: 'another' },
     ]) {
-      expect((await bulk(other, 'key-2')).status).toBe(422);
+      expect((await bulk(other, 'key-2')).status).toBe(409);
     }
   });
 

@@ -10,6 +10,7 @@ import { systemClock } from '../../src/platform/clock.ts';
 import { cosmosPoisonStore } from '../../src/workItems/cosmosPoisonStore.ts';
 import { poisonItems } from '../../src/workItems/poison.ts';
 import { defineStage } from '../../src/workItems/workItem.ts';
+import { memoryJournal } from '../memory/memoryJournal.ts';
 import { idsMoved, moved } from '../support/movedLetters.ts';
 import { aRequest, bodyOf, opsWith } from '../support/opsForTests.ts';
 import { type PayonceCosmos, payonceCosmos } from '../support/payonceCosmos.ts';
@@ -299,6 +300,7 @@ describe('the calls', () => {
         actor,
         action: 'discard dead letter',
         target,
+        intent: expect.any(String),
         detail: { queue, reason: 'a test order' },
       })),
     );
@@ -324,6 +326,7 @@ describe('the calls', () => {
         actor,
         action: 'redrive dead letter',
         target,
+        intent: expect.any(String),
         detail: { queue, reason: null },
       })),
     );
@@ -369,7 +372,7 @@ describe('the calls', () => {
     expect(audited).toHaveLength(2);
   });
 
-  test('nothing more is sent once auditing fails', async () => {
+  test('nothing is sent if the journal is away; without the audit trail it is sent, and the journal has it', async () => {
     const sent: string[] = [];
     const counted: DeadLetterSource = {
       ...source('q4', ['a', 'b']),
@@ -381,10 +384,22 @@ describe('the calls', () => {
       },
     };
     const audit = auditTrail(() => Promise.reject(new Error('the store is away')));
-    const request = aRequest({ method: 'POST', body: { ids: ['a', 'b'] } });
-    const response = await opsWith({ deadLetters: [counted], audit }).redriveDeadLetters(request);
-    expect(response.status).toBe(503);
-    expect(sent).toEqual(['a']);
+    const journal = memoryJournal();
+    const redrive = () =>
+      opsWith({ deadLetters: [counted], audit, journal }).redriveDeadLetters(
+        aRequest({ method: 'POST', body: { ids: ['a', 'b'] } }),
+      );
+    journal.away = true;
+    expect((await redrive()).status).toBe(503);
+    expect(sent).toEqual([]);
+    journal.away = false;
+    expect((await redrive()).status ?? 200).toBe(200);
+    expect(sent).toEqual(['a', 'b']);
+    expect(journal.lines).toMatchObject([
+      { action: 'redrive dead letter', target: 'a' },
+      { action: 'redrive dead letter', target: 'b' },
+      { outcome: 200 },
+    ]);
   });
 
   test.each([[undefined], [{}], [{ ids: [] }], [{ ids: 'a' }], [{ ids: ['a'], all: true }]])(

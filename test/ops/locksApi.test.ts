@@ -146,6 +146,12 @@ describe('POST ops/locks/release', () => {
     expect(broken).toBe(own.lockStore);
     const request = aRequest({ method: 'POST', body: good });
     await expect(own.api.releaseLock(request)).rejects.toThrow('no route');
-    expect(await own.audited()).toMatchObject([{ target: good.key, detail: { outcome: 'unknown', reason } }]);
+    expect(await own.audited()).toMatchObject([
+      { target: good.key, detail: { outcome: 'unknown', error: 'no route' } },
+    ]);
+    expect(own.journal.lines).toMatchObject([
+      { target: good.key, changes: { reason } },
+      { outcome: 'unknown' },
+    ]);
   });
 });

@@ -56,6 +56,7 @@ test('parameters and bodies come from the schemas that read the requests', () =>
       { name: 'status', schema: { enum: expect.arrayContaining(['parked']) as unknown } },
       { name: 'dueAfter' },
       { name: 'dueBefore' },
+      { name: 'undecided' },
       { name: 'continuation' },
     ],
   });

@@ -166,6 +166,7 @@ describe('GET ops/summary', () => {
       staleClaims: 0,
       charges: 0,
       refunded: [],
+      overdueRefunds: 0,
       openDisputes: [],
       pace: { charges: null, lookups: null },
       backlog: { waiting: 0, claimed: 0, oldestSeconds: 0, estimatedSeconds: 0 },
@@ -202,6 +203,7 @@ describe('GET ops/summary', () => {
       staleClaims: 1,
       charges: 2,
       refunded: [],
+      overdueRefunds: 0,
       openDisputes: [],
       pace: { charges: null, lookups: null },
       backlog: expect.objectContaining({ claimed: 1, estimatedSeconds: null }),
@@ -285,7 +287,7 @@ describe('POST ops/runs', () => {
   });
 
   test('if the creator of a run died before starting it, the next call with its key starts it', async () => {
-    const runId = runIdFor('thursday');
+    const runId = runIdFor('process-invoices', 'thursday');
     const run = { job: 'process-invoices', runId, groups: ['0', '1'], dryRun: false };
     await ops.runs.create(newManualRun(run, new Date(ops.clock.now()).toISOString()));
     expect(await runIdOf({ job: 'process-invoices' }, { 'idempotency-key': 'thursday' })).toBe(runId);
@@ -299,7 +301,7 @@ describe('POST ops/runs', () => {
       { job: 'process-invoices', dryRun: true },
       { job: 'process-invoices', groups: ['0'] },
     ]) {
-      expect((await start(other, headers)).status).toBe(422);
+      expect((await start(other, headers)).status).toBe(409);
     }
   });
 

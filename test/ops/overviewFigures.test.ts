@@ -14,6 +14,7 @@ function aSummary(changes: Partial<Summary> = {}): Summary {
     staleClaims: 0,
     charges: 0,
     refunded: [],
+    overdueRefunds: 0,
     openDisputes: [],
     pace: { charges: null, lookups: null },
     backlog: { waiting: 0, claimed: 0, oldestSeconds: 0, estimatedSeconds: 0 },
@@ -32,6 +33,7 @@ describe('what needs a person', () => {
       invoices: { ...invoices, parked: 3 },
       outbox: { ...outbox, parked: 1 },
       staleClaims: 2,
+      overdueRefunds: 1,
       openDisputes: [
         { currency: 'EUR', count: 1, amountMinor: 5 },
         { currency: 'USD', count: 2, amountMinor: 5 },
@@ -42,6 +44,7 @@ describe('what needs a person', () => {
     expect(attentionOf(summary, letters, now)).toEqual([
       { code: 'nothing-paid', count: 9, since: '2026-01-02T12:00:00.000Z' },
       { code: 'disputes', count: 3, since: null },
+      { code: 'refunds-overdue', count: 1, since: null },
       { code: 'dead-letters', count: 3, since: '2026-01-02T09:14:00.000Z' },
       { code: 'outbox-parked', count: 1, since: null },
       { code: 'invoices-parked', count: 3, since: null },

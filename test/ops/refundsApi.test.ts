@@ -1,6 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Invoice } from '../../src/invoice/invoice.ts';
+import { reversalsOf } from '../../src/invoice/reversals.ts';
 import { shardOf } from '../../src/invoice/shard.ts';
 import { refundIdOf } from '../../src/refunds/refundKeys.ts';
 import { aClaimedInvoice } from '../support/anInvoice.ts';
@@ -65,6 +66,7 @@ describe('POST ops/invoices/{id}/refund', () => {
             at,
             by: 'ada@example.com',
             reason: 'returned',
+            requestKey: 'key-1',
           },
         ],
         refundedMinor: 400,
@@ -76,7 +78,14 @@ describe('POST ops/invoices/{id}/refund', () => {
     expect(await outboxOf('refund-part')).toMatchObject([
       {
         destination: 'work-items',
-        body: [{ resourceId: 'refund-part', stage: 'refund', occasion: refundId, input: { refundId } }],
+        body: [
+          {
+            resourceId: 'refund-part',
+            stage: 'refund',
+            occasion: expect.stringContaining(refundId),
+            input: { refundId },
+          },
+        ],
       },
     ]);
     expect(await ops.audited()).toContainEqual(
@@ -84,7 +93,7 @@ describe('POST ops/invoices/{id}/refund', () => {
         actor: 'ada@example.com',
         action: 'refund invoice',
         target: 'refund-part',
-        detail: { refundId, amountMinor: 400, reason: 'returned' },
+        detail: { refundId, amountMinor: 400, reason: 'returned', idempotencyKey: 'key-1' },
       }),
     );
   });
@@ -119,7 +128,7 @@ describe('POST ops/invoices/{id}/refund', () => {
     expect(await shown('refund-lost')).toMatchObject({ reversals: { refundedMinor: 1_000 } });
   });
 
-  test('the same key with another amount or reason is 422, and says what the key stands for', async () => {
+  test('the same key with another amount or reason is a 409, and says what the key stands for', async () => {
     await ops.store(paid('refund-other'));
     await refund('refund-other', { amountMinor: 400, reason: 'returned' });
     for (const body of [
@@ -128,7 +137,7 @@ describe('POST ops/invoices/{id}/refund', () => {
       { reason: 'returned' },
     ]) {
       const response = await refund('refund-other', body);
-      expect(response.status).toBe(422);
+      expect(response.status).toBe(409);
       expect(bodyOf(response)).toMatchObject({
         errors: [
           {
@@ -161,6 +170,39 @@ describe('POST ops/invoices/{id}/refund', () => {
     expect(bodyOf(nothing)).toMatchObject({
       detail: 'nothing is left of invoice "refund-race" to refund',
     });
+  });
+
+  test('that somebody may have made by hand is in the list of what needs a person, who says that it is the same', async () => {
+    const at = '2026-01-01T12:00:00.000Z';
+    const refundId = refundIdOf('refund-by-hand', 'key-1');
+    const requested = { id: refundId, amountMinor: 400, status: 'requested' as const, at, mayBe: 're_1' };
+    const byHand = { id: 're_1', providerId: 're_1', amountMinor: 400, status: 'succeeded' as const, at };
+    const changes = { reversals: reversalsOf([requested, byHand], []), checkAt: '2099-01-01T00:00:00.000Z' };
+    await ops.store(paid('refund-by-hand', changes));
+    const listed = await ops.api.listInvoices(aRequest({ query: { undecided: 'true' } }));
+    expect(bodyOf(listed)).toMatchObject({
+      invoices: expect.arrayContaining([expect.objectContaining({ id: 'refund-by-hand' })]) as unknown,
+    });
+    const settle = (body: unknown) =>
+      ops.api.settleRefund(
+        aRequest({ method: 'POST', params: { id: 'refund-by-hand' }, body, headers: principal }),
+      );
+    const word = { refundId, providerId: 're_1', isSame: true, reason: 'Bob made it' };
+    expect((await settle({ ...word, providerId: 're_2' })).status).toBe(409);
+    expect((await settle({ ...word, isSame: 'yes' })).status).toBe(400);
+    const settled = await settle(word);
+    expect(settled.status ?? 200).toBe(200);
+    expect(bodyOf(settled)).toMatchObject({
+      checkAt: null,
+      reversals: {
+        refunds: [{ id: refundId, providerId: 're_1', status: 'succeeded' }],
+        refundedMinor: 400,
+      },
+    });
+    expect(await ops.audited()).toContainEqual(
+      expect.objectContaining({ action: 'settle refund', target: 'refund-by-hand', detail: word }),
+    );
+    expect((await settle(word)).status).toBe(409);
   });
 
   test('an invoice that is not paid is a conflict, and stays unchanged', async () => {

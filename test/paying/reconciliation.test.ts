@@ -62,12 +62,14 @@ function reconcile(
     invoices = world.invoices,
     followUps = followUpsForTests,
     laterMs = 0,
+    tries = 0,
     provider: given,
   }: {
     find?: () => Promise<FoundPayment>;
     invoices?: InvoiceStore;
     followUps?: FollowUps;
     laterMs?: number;
+    tries?: number;
     provider?: Pick<PacedProvider, 'within'>;
   } = {},
 ) {
@@ -76,7 +78,7 @@ function reconcile(
   const provider = given ?? unpaced(called, { clock });
   const instance = anInstance({ name: 'host-r', clock });
   const stage = reconciliationStage({ invoices, provider, followUps, instance });
-  return stage.run(input, context(id));
+  return stage.run(input, { ...context(id), tries });
 }
 
 describe('ordering a reconciliation', () => {
@@ -120,7 +122,24 @@ describe('reconciliation', () => {
     expect(await world.charges(ids)).toEqual([charge]);
     const receipt = (await world.workItemMessages(shard)).flatMap(({ body }) => body as { stage: string }[]);
     expect(receipt.filter(({ stage }) => stage === 'receipt')).toHaveLength(1);
-    expect(await reconcile(id, itemOf(message).input)).toEqual({ result: 'decided meanwhile' });
+    expect(await reconcile(id, itemOf(message).input, { tries: 1 })).toEqual({ result: 'decided meanwhile' });
+  });
+
+  test('a read that does not show it parked may be stale: it is not taken for decided at the first try', async () => {
+    const { id, message } = await parkedUnknown('pm_local_resetAfterCharge');
+    const { input } = itemOf(message);
+    const stale: InvoiceStore = {
+      ...world.invoices,
+      async find(asked) {
+        const invoice = await world.invoices.find(asked);
+        return invoice && { ...invoice, status: 'claimed' };
+      },
+    };
+    await expect(reconcile(id, input, { invoices: stale })).rejects.toThrow(NotReconciled);
+    await expect(
+      reconcile(id, input, { invoices: { ...stale, find: async () => undefined } }),
+    ).rejects.toThrow(NotReconciled);
+    expect(await reconcile(id, input, { tries: 1 })).toMatchObject({ result: 'paid' });
   });
 
   test('no payment is found: the invoice stays parked, its timeline says so, and nothing is charged', async () => {
@@ -194,7 +213,7 @@ describe('reconciliation', () => {
     };
     const outcome = await reconcile(id, itemOf(message).input, { find: asPending });
     expect(outcome).toEqual({ result: 'decided meanwhile' });
-    expect(await reconcile(id, itemOf(message).input)).toEqual({ result: 'decided meanwhile' });
+    expect(await reconcile(id, itemOf(message).input, { tries: 1 })).toEqual({ result: 'decided meanwhile' });
     expect((await world.stored(shard, ids))[0]).toMatchObject({
       status: 'pending',
     } satisfies Partial<Invoice>);

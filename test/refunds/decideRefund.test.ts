@@ -11,6 +11,7 @@ const wish = (changes: Partial<RefundWish> = {}): RefundWish => ({
   refundId: 'rf_1',
   reason: 'goods returned',
   by: 'ada',
+  requestKey: 'key-1',
   ...changes,
 });
 

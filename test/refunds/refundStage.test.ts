@@ -151,7 +151,12 @@ describe('a refund', () => {
     const one = await aPaidInvoice();
     const refundId = await one.request('k', 400);
     expect(await one.items('refund')).toEqual([
-      { resourceId: one.id, stage: 'refund', occasion: refundId, input: { refundId } },
+      {
+        resourceId: one.id,
+        stage: 'refund',
+        occasion: expect.stringContaining(refundId),
+        input: { refundId },
+      },
     ]);
     expect(await one.carryOut(refundId)).toMatchObject({ result: 'succeeded' });
     const [row, ...rest] = await one.ledger();

@@ -20,10 +20,10 @@ afterAll(() => cosmos[Symbol.asyncDispose]());
 const at = '2026-01-01T00:00:00.000Z';
 
 /** A manual run of this job that has just started. */
-async function startedRun({ job }: JobWatch, { dryRun = false } = {}) {
+async function startedRun({ job }: JobWatch, { dryRun = false, groups = [...job.groups] } = {}) {
   const world = virtualLocks();
-  const runId = runIdFor(undefined);
-  await runs.create(newManualRun({ job: job.name, runId, groups: [...job.groups], dryRun }, at));
+  const runId = runIdFor('count', undefined);
+  await runs.create(newManualRun({ job: job.name, runId, groups, dryRun }, at));
   const { locks, clock, telemetry } = world;
   const parts = { jobs: [job], locks, runs, instance: anInstance({ clock, telemetry }) };
   return {
@@ -123,6 +123,24 @@ describe('runManualGroup', () => {
     expect(run.world.telemetry.values(metric.runReportFailed)).toHaveLength(2);
   });
 
+  test('a run that was started past the API does nothing: only the record says what was asked for', async () => {
+    const watch = aJob({ '0': 3, '1': 1 });
+    const run = await startedRun(watch, { dryRun: true, groups: ['0'] });
+    const forged = [
+      { ...run.task('0'), runId: 'started-by-a-webhook' },
+      { ...run.task('0'), dryRun: false },
+      run.task('1'),
+    ];
+    for (const task of forged) {
+      expect(await runManualGroup(run.parts, task)).toEqual({
+        status: 'failed',
+        counts: {},
+        reason: expect.stringContaining('not on record'),
+      });
+    }
+    expect(watch.processed).toEqual([]);
+  });
+
   test('an unknown job is an error that names it', async () => {
     const run = await startedRun(aJob({ '0': 1 }));
     await expect(runManualGroup(run.parts, { ...run.task('0'), job: 'other' })).rejects.toThrow(
@@ -154,8 +172,9 @@ describe('endManualRun', () => {
 });
 
 test('an idempotency key always stands for the same run; without a key each run is new', () => {
-  expect(runIdFor('a')).toBe(runIdFor('a'));
-  expect(runIdFor('a')).not.toBe(runIdFor('b'));
-  expect(runIdFor(undefined)).not.toBe(runIdFor(undefined));
-  expect(runIdFor('../../x')).toMatch(/^[0-9a-f]{32}$/);
+  expect(runIdFor('count', 'a')).toBe(runIdFor('count', 'a'));
+  expect(runIdFor('count', 'a')).not.toBe(runIdFor('count', 'b'));
+  expect(runIdFor('count', 'a')).not.toBe(runIdFor('bulk', 'a'));
+  expect(runIdFor('count', undefined)).not.toBe(runIdFor('count', undefined));
+  expect(runIdFor('count', '../../x')).toMatch(/^[0-9a-f]{32}$/);
 });

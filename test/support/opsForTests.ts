@@ -25,6 +25,7 @@ import { cosmosPauseStore } from '../../src/pacing/cosmosPauseStore.ts';
 import type { PaymentProvider } from '../../src/paying/paymentProvider.ts';
 import { jobNames } from '../../src/platform/azureNames.ts';
 import { cosmosRunStore } from '../../src/runs/cosmosRunStore.ts';
+import { memoryJournal } from '../memory/memoryJournal.ts';
 import { memoryPaceStore } from '../memory/memoryPaceStore.ts';
 import { aJob } from './aJob.ts';
 import { anInstance } from './anInstance.ts';
@@ -75,6 +76,7 @@ export async function opsForTests({ shardsOfDeployment = 4, provider = {} }: Ops
   const archive = invoiceArchive({ ...ports, clock, shards: 4 });
   const invoices = withArchivedFigures(withArchive(stored, archive, 'host-a'), ports.store);
   const instance = anInstance({ clock, telemetry });
+  const journal = memoryJournal();
   const parts = {
     invoices,
     invoiceCounts: cosmosInvoiceCounts(cosmos.containers.invoices),
@@ -93,6 +95,7 @@ export async function opsForTests({ shardsOfDeployment = 4, provider = {} }: Ops
     pauses: cosmosPauseStore(cosmos.containers.pace),
     checkShards: shardsCheck(documents, 4),
     audit: cosmosAudit(cosmos.containers.audit, clock),
+    journal,
     imports: blobImportRecords(importBlobs, clock),
     archive,
     instance,
@@ -116,6 +119,7 @@ export async function opsForTests({ shardsOfDeployment = 4, provider = {} }: Ops
     lockStore,
     telemetry,
     api,
+    journal,
     /** The same, but imports cannot be recorded. */
     withoutImportRecords: opsApi({ ...parts, imports: blobImportRecords(noContainer, clock) }),
     started,
@@ -161,7 +165,8 @@ export async function opsForTests({ shardsOfDeployment = 4, provider = {} }: Ops
 /** The calls on some parts only, made by the holder of a key. */
 export function opsWith(parts: Partial<OpsParts>) {
   const callerOfKey = () => callerOf({ headers: new Headers() }, false);
-  return opsApi({ callerOf: callerOfKey, instance: anInstance(), ...parts } as OpsParts);
+  const journal = memoryJournal();
+  return opsApi({ callerOf: callerOfKey, instance: anInstance(), journal, ...parts } as OpsParts);
 }
 
 export type OpsForTests = Awaited<ReturnType<typeof opsForTests>>;

@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { type Invoice, invoiceStatuses } from '../../src/invoice/invoice.ts';
+import { movementsOfInvoice } from '../../src/invoice/store/movements.ts';
 import { defaultSettlementPolicy as policy } from '../../src/paying/decideSettlement.ts';
 import { noReversals } from '../../src/paying/mergeReversals.ts';
 import type {
@@ -122,8 +123,36 @@ describe('a payment in progress', () => {
 
   test('is not moved by another payment', () => {
     const another = decide(processing, { ...seen({ kind: 'succeeded' }), paymentId: 'pi_2' });
-    expect(another).toMatchObject({ change: {}, entry: { what: 'second payment' } });
-    expect(another).not.toHaveProperty('change.set');
+    expect(another).toMatchObject({
+      change: { set: { reversals: { payments: [{ id: 'pi_2', amountMinor: 1999 }] } } },
+      entry: { what: 'second payment' },
+    });
+    expect(another).not.toHaveProperty('change.set.status');
+    expect(another).not.toHaveProperty('change.set.checkAt');
+    expect(another).not.toHaveProperty('change.clear');
+  });
+
+  test('ends without money after another payment was seen: no next key, because that one may hold money', () => {
+    const seenBefore = afterwards(
+      processing,
+      decide(processing, { ...seen({ kind: 'succeeded' }), paymentId: 'pi_2' }),
+    );
+    const failed = { kind: 'failed', severity: 'soft', code: 'insufficient_funds', message: 'none' } as const;
+    expect(decide(seenBefore, seen(failed))).toMatchObject({
+      change: {
+        set: {
+          status: 'parked',
+          reason: expect.stringMatching(/pi_1 has ended, but payment pi_2 .* retry it/),
+          payment: { keyNumber: 2 },
+        },
+      },
+      ends: [{ kind: 'parked' }],
+    });
+    const goneBack = afterwards(
+      seenBefore,
+      decide(seenBefore, { ...seen({ kind: 'succeeded' }, dispute('lost')), paymentId: 'pi_2' }),
+    );
+    expect(decide(goneBack, seen(failed))).toMatchObject({ change: { set: { status: 'pending' } } });
   });
 });
 
@@ -161,15 +190,56 @@ describe('a second payment of a paid invoice', () => {
   const second = { ...seen({ kind: 'succeeded' }), paymentId: 'pi_2' };
   const noted = decide(paid, second);
 
-  test('is noted once, and nothing else changes', () => {
-    expect(noted).toEqual({
+  test('is recorded once, and the invoice stays paid by the first', () => {
+    expect(noted).toMatchObject({
       kind: 'change',
-      change: {},
+      change: {
+        set: {
+          reversals: { payments: [{ id: 'pi_2', amountMinor: 1999, at }], refundedMinor: 0, latestAt: at },
+        },
+      },
       entry: { what: 'second payment', paymentId: 'pi_2', state: 'succeeded' },
       ends: [],
     });
-    const entry = { at, by: 'test', what: 'second payment', paymentId: 'pi_2' };
-    expect(decide({ ...paid, timeline: [...paid.timeline, entry] }, second)).toEqual({ kind: 'nothing' });
+    expect(noted).not.toHaveProperty('change.set.status');
+    expect(decide(afterwards(paid, noted), second)).toEqual({ kind: 'nothing' });
+  });
+
+  test('has its refunds and disputes recorded and told, and none of them counts against the first', () => {
+    const recorded = afterwards(paid, noted);
+    const opened = decide(recorded, { ...second, reversals: dispute('open') });
+    expect(opened).toMatchObject({
+      change: { set: { reversals: { disputes: [{ id: 'dp_1', paymentId: 'pi_2' }], disputedMinor: 0 } } },
+      ends: [{ kind: 'disputed', paymentId: 'pi_2', reversedMinor: 1999 }],
+    });
+    expect(opened).toHaveProperty('change.set.checkAt');
+    const lost = decide(afterwards(recorded, opened), { ...second, reversals: dispute('lost') });
+    expect(lost).toMatchObject({ ends: [{ kind: 'disputeLost', paymentId: 'pi_2' }] });
+    const refunded = decide(recorded, { ...second, reversals: refund('succeeded') });
+    expect(refunded).toMatchObject({
+      change: { set: { reversals: { refunds: [{ id: 're_1', paymentId: 'pi_2' }], refundedMinor: 0 } } },
+      ends: [{ kind: 'refunded', paymentId: 'pi_2' }],
+    });
+    const movements = movementsOfInvoice(afterwards(recorded, refunded));
+    expect(movements.map(({ kind, amountMinor }) => [kind, amountMinor])).toEqual([
+      ['paid', 1999],
+      ['paid', 1999],
+      ['refunded', 500],
+    ]);
+  });
+
+  test('becomes the payment of its invoice if the first comes to nothing: its refunds count from then on', () => {
+    const recorded = afterwards(
+      processing,
+      decide(processing, { ...second, reversals: refund('succeeded') }),
+    );
+    const parked = { ...recorded, status: 'parked' as const };
+    const own = decide(parked, { ...second, reversals: refund('succeeded') });
+    expect(own).toMatchObject({
+      change: { set: { status: 'paid', payment: { id: 'pi_2' }, reversals: { refundedMinor: 500 } } },
+    });
+    expect(own).not.toHaveProperty('change.set.reversals.payments');
+    expect(own).not.toHaveProperty('change.set.reversals.refunds.0.paymentId');
   });
 
   test.each<Partial<ProviderPayment>>([

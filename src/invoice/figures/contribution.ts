@@ -1,5 +1,6 @@
 import type { Patch } from '../../documents/documentStore.ts';
 import type { Invoice } from '../invoice.ts';
+import { overdueRefunds } from '../reversals.ts';
 import { type Movement, movementsOfInvoice } from '../store/movements.ts';
 
 /** As much of an invoice as its figures depend on. */
@@ -24,6 +25,7 @@ export interface Contribution {
 export const countName = {
   due: 'due',
   charges: 'charges',
+  overdueRefunds: 'overdueRefunds',
   /** Raised by each change: a document whose counts are the same may still have moved. */
   moves: 'moves',
   refunded: (currency: string) => `refunded_${currency}`,
@@ -45,17 +47,19 @@ export function contributionOf(invoice: Countable): Contribution {
     add(standing, countName.refunded(currency), 1);
     add(standing, countName.refundedMinor(currency), reversals.refundedMinor);
   }
-  for (const { status: state, amountMinor } of reversals?.disputes ?? []) {
+  for (const { status: state, amountMinor, currency: its = currency } of reversals?.disputes ?? []) {
     if (state !== 'open') continue;
-    add(standing, countName.openDisputes(currency), 1);
-    add(standing, countName.openDisputesMinor(currency), amountMinor);
+    add(standing, countName.openDisputes(its), 1);
+    add(standing, countName.openDisputesMinor(its), amountMinor);
   }
-  for (const { kind, at, amountMinor } of movementsOfInvoice(invoice)) {
+  const overdue = overdueRefunds(reversals ?? { refunds: [] }).length;
+  if (overdue > 0) add(standing, countName.overdueRefunds, overdue);
+  for (const { kind, at, amountMinor, currency: its } of movementsOfInvoice(invoice)) {
     const day = at.slice(0, 10);
     const counts = days.get(day) ?? new Map();
     days.set(day, counts);
-    add(counts, countName.moved(kind, currency), 1);
-    add(counts, countName.movedMinor(kind, currency), Number(amountMinor));
+    add(counts, countName.moved(kind, its), 1);
+    add(counts, countName.movedMinor(kind, its), Number(amountMinor));
   }
   return { standing, days };
 }

@@ -15,6 +15,8 @@ export interface InvoiceFigures {
   charges: number;
   /** Invoices of which something is refunded or about to be, by currency. */
   refunded: readonly ReversedFigure[];
+  /** Refunds of ours that were ordered in vain so far, or that a person has to decide on. */
+  overdueRefunds: number;
   /** Disputes that the bank has not decided, by currency. */
   openDisputes: readonly ReversedFigure[];
 }

@@ -33,6 +33,7 @@ export async function readFigures(reads: FigureReads, now: string): Promise<Invo
     byStatus,
     staleClaims,
     charges: counts.get(countName.charges) ?? 0,
+    overdueRefunds: counts.get(countName.overdueRefunds) ?? 0,
     refunded: reversed(counts, 'refunded'),
     openDisputes: reversed(counts, 'openDisputes'),
   };

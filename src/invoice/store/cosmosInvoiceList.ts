@@ -20,13 +20,14 @@ export async function listShard(
   filter: InvoiceFilter,
   { shard, behind, limit }: { shard: string; behind?: string; limit: number },
 ): Promise<unknown[]> {
-  const { customer, currency, status, dueAfter, dueBefore } = filter;
+  const { customer, currency, status, dueAfter, dueBefore, undecided } = filter;
   const { where, parameters } = whereAll('invoice', [
     { condition: 'c.customerId = @customer', name: '@customer', value: customer },
     { condition: 'c.currency = @currency', name: '@currency', value: currency },
     { condition: 'c.status = @status', name: '@status', value: status },
     { condition: 'c.dueAt >= @dueAfter', name: '@dueAfter', value: dueAfter },
     { condition: 'c.dueAt < @dueBefore', name: '@dueBefore', value: dueBefore },
+    { condition: 'c.checkAt > @never', name: '@never', value: undecided && '' },
     { condition: 'c.id > @behind', name: '@behind', value: behind },
   ]);
   if (dueAfter === undefined && dueBefore === undefined) return inOrder(where);

@@ -34,13 +34,14 @@ export async function* cosmosMovements(
 
 function specOf(occasion: Occasion, { from, to, currency }: MovementQuery): SqlQuerySpec {
   const { fields, where } = occasions[occasion];
-  const only = currency === undefined ? '' : ' AND c.currency = @currency';
+  // A dispute may be in another currency than its invoice.
+  const only = currency === undefined || occasion === 'reversed' ? '' : ' AND c.currency = @currency';
   return {
     query: `SELECT c.id, c.version, c.currency, c.amountMinor, ${fields} FROM c WHERE ${where}${only}`,
     parameters: [
       { name: '@from', value: from },
       { name: '@to', value: to },
-      ...(currency === undefined ? [] : [{ name: '@currency', value: currency }]),
+      ...(only === '' ? [] : [{ name: '@currency', value: currency ?? '' }]),
     ],
   };
 }

@@ -11,4 +11,6 @@ export interface InvoiceFilter {
   dueAfter?: string;
   /** Due before this time: the same. */
   dueBefore?: string;
+  /** Its payment, a refund or a dispute is not decided: the provider is asked about it. */
+  undecided?: true;
 }

@@ -44,12 +44,14 @@ const reversedSchema = common.extend({ reversals: reversals.unwrap() });
 export function movementsOf(
   occasion: Occasion,
   documents: readonly unknown[],
-  { from, to }: MovementQuery,
+  { from, to, currency: only }: MovementQuery,
 ): Movement[] {
   return documents.flatMap((document) => {
     if (isNewer(document)) throw new NewerVersion(`invoice ${nameOf(document)}`);
     try {
-      return movementsOfOne(occasion, document).filter(({ at }) => at >= from && at < to);
+      return movementsOfOne(occasion, document).filter(
+        ({ at, currency: its }) => at >= from && at < to && (only === undefined || its === only),
+      );
     } catch (cause) {
       throw new UnreadableInvoice(nameOf(document), { cause });
     }
@@ -81,13 +83,17 @@ function movementsOfOne(occasion: Occasion, document: unknown): Movement[] {
       const disputes = atRisk(reversals.disputes);
       const lost = disputes.filter(({ status }) => status === 'lost');
       return [
+        ...(reversals.payments ?? []).map((one) => part('paid', one)),
         ...refunds.map((one) => part('refunded', one)),
         ...disputes.map((one) => part('disputed', one)),
         ...lost.map((one) => part('disputeLost', one)),
       ];
 
-      function part(kind: MovementKind, one: { at: string; amountMinor: number }): Movement {
-        return { kind, at: one.at, currency, amountMinor: one.amountMinor };
+      function part(
+        kind: MovementKind,
+        one: { at: string; amountMinor: number; currency?: string },
+      ): Movement {
+        return { kind, at: one.at, currency: one.currency ?? currency, amountMinor: one.amountMinor };
       }
     }
   }

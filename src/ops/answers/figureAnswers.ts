@@ -50,6 +50,8 @@ export const summaryAnswer = z.object({
   charges: z.int(),
   /** Invoices of which something is refunded or about to be. */
   refunded: z.array(reversed),
+  /** Refunds that were ordered in vain so far, or that may have been made by hand. */
+  overdueRefunds: z.int(),
   /** Disputes that the bank has not decided. */
   openDisputes: z.array(reversed),
   /** Null for a limit that nobody has used yet. */
@@ -95,6 +97,9 @@ export const auditRecord = z.object({
   id: z.string(),
   at: time,
   actor: z.string(),
+  actorId: z.string().describe('Object id of the person').exactOptional(),
+  /** Id of the request in the journal. */
+  intent: z.string().exactOptional(),
   action: z.string(),
   /** Id of the thing it was done to. */
   target: z.string(),

@@ -31,6 +31,14 @@ const refund = z.looseObject({
   by: z.string().exactOptional(),
   reason: z.string().exactOptional(),
   failure: z.string().exactOptional(),
+  requestKey: z.string().describe('The Idempotency-Key of its request').exactOptional(),
+  orderedAgainAt: time.exactOptional(),
+  mayBe: z
+    .string()
+    .describe('The refund at the provider that may be this one: a person decides')
+    .exactOptional(),
+  paymentId: z.string().describe('Absent: the payment of the invoice').exactOptional(),
+  currency: z.string().describe('Absent: that of the invoice').exactOptional(),
 });
 
 const dispute = z.looseObject({
@@ -39,11 +47,19 @@ const dispute = z.looseObject({
   status: z.string(),
   at: time,
   reason: z.string(),
+  paymentId: z.string().describe('Absent: the payment of the invoice').exactOptional(),
+  currency: z.string().describe('Absent: that of the invoice').exactOptional(),
 });
 
 const reversals = z.looseObject({
   refunds: z.array(refund),
   disputes: z.array(dispute),
+  payments: z
+    .array(
+      z.looseObject({ id: z.string(), amountMinor: z.int(), at: time, currency: z.string().exactOptional() }),
+    )
+    .describe('Payments too many')
+    .exactOptional(),
   refundedMinor: z.int(),
   disputedMinor: z.int(),
 });

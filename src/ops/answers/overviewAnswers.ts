@@ -11,6 +11,7 @@ export type Role = (typeof roles)[number];
 export const attentionCodes = [
   'nothing-paid',
   'disputes',
+  'refunds-overdue',
   'dead-letters',
   'outbox-parked',
   'invoices-parked',

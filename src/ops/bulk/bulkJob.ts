@@ -10,7 +10,7 @@ import type { InvoiceStore } from '../../invoice/store/invoiceStore.ts';
 import { jobNames } from '../../platform/azureNames.ts';
 import type { Instance } from '../../platform/instance.ts';
 import { type Counts, defineJob, type GroupRun, type Job, Pause, type RunSoFar } from '../../runs/job.ts';
-import type { AuditTrail } from '../audit.ts';
+import { intend, type Recording } from '../audit.ts';
 import { canRetry, type InvoicePiece, invoicePieces, retryPiece, voidPiece } from './bulkInvoices.ts';
 import { type MessageParts, type MessagePiece, messagePieces, movePiece } from './bulkMessages.ts';
 import { type BulkRequest, bulkRequestSchema } from './bulkRequest.ts';
@@ -35,15 +35,14 @@ const pieceSchema = z.discriminatedUnion('kind', [
   }),
 ]);
 
-export interface BulkParts extends MessageParts {
+export interface BulkParts extends MessageParts, Recording {
   invoices: InvoiceStore;
   corrections: CorrectionParts;
-  audit: AuditTrail;
   instance: Instance;
 }
 
 export function bulkJob(parts: BulkParts): Job {
-  const { invoices, corrections, audit, instance } = parts;
+  const { invoices, corrections, instance } = parts;
   const iso = () => new Date(instance.clock.now()).toISOString();
 
   return defineJob<Piece>({
@@ -70,13 +69,11 @@ export function bulkJob(parts: BulkParts): Job {
     async process(given, { runId, request: asked, again = false, lease }) {
       const request = bulkRequestSchema.parse(asked);
       const piece = pieceSchema.parse(given);
+      const { reason } = request;
+      const about = { action: `bulk ${request.action}`, targets: piece.ids, changes: { reason, runId } };
+      const intent = await intend(parts, request, about);
       const counts = await work(request, piece, { runId, again, lease });
-      await audit.append({
-        actor: request.actor,
-        action: `bulk ${request.action}`,
-        target: `bulk/${runId}`,
-        detail: { reason: request.reason, ...counts, ids: piece.ids.join(' ') },
-      });
+      await intent.record(`bulk/${runId}`, { reason, ...counts, ids: piece.ids.join(' ') });
       return { counts };
     },
 

@@ -50,7 +50,12 @@ export const bulkBody = z.discriminatedUnion(
   { error: 'expected an action: one of retry, void, redrive, discard' },
 );
 
-const stored = { reason: z.string(), actor: z.string(), cap: z.int().exactOptional() };
+const stored = {
+  reason: z.string(),
+  actor: z.string(),
+  actorId: z.string().exactOptional(),
+  cap: z.int().exactOptional(),
+};
 const invoiceFilterSchema = z.object({ status: oneOf(voidable), ...ofInvoices });
 export type BulkInvoiceFilter = z.infer<typeof invoiceFilterSchema>;
 

@@ -87,7 +87,7 @@ function failureOf({ last_payment_error: error, latest_charge: charge, status }:
   return declined(code, error?.message ?? 'no message given', error?.advice_code);
 }
 
-/** Refunds and disputes in our terms; amounts in minor units of the payment's currency. Pure. */
+/** Refunds and disputes in our terms; amounts in minor units of their own currency. Pure. */
 export function reversalsFrom(
   refunds: readonly Stripe.Refund[],
   disputes: readonly Stripe.Dispute[],
@@ -107,9 +107,10 @@ export function reversalsFrom(
         ...(failure ? { failure } : {}),
       };
     }),
-    disputes: disputes.map(({ id, amount, status, created, reason }) => ({
+    disputes: disputes.map(({ id, amount, currency: own, status, created, reason }) => ({
       id,
-      amountMinor: minor(amount),
+      amountMinor: minorAmount(amount, own.toUpperCase()),
+      ...(own.toUpperCase() === currency.toUpperCase() ? {} : { currency: own.toUpperCase() }),
       status: disputeStatus(status),
       at: isoOf(created),
       reason,

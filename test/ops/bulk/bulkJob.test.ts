@@ -135,6 +135,25 @@ describe('a bulk retry', () => {
       expect([...named].toSorted()).toEqual(names);
     }
   }, 120_000);
+
+  test('names each invoice in the journal before it is changed, and changes none without it', async () => {
+    const names = ids('inv', 50);
+    await world.invoices(...names.map(parked));
+    world.journal.away = true;
+    const refused = await world.run(retryParked);
+    expect(refused.record?.status).toBe('failed');
+    expect(await retries(names, refused.runId)).toEqual(names.map(() => 0));
+    world.journal.away = false;
+    // Killed before its first write to the database, which is the record of the piece; then before the change.
+    const { runId } = await world.run(retryParked, { killedAfter: [2] });
+    const lines = world.journal.lines.filter((line) => 'target' in line && line.changes.runId === runId);
+    expect(lines[0]).toMatchObject({
+      actor: 'ada',
+      action: 'bulk retry',
+      changes: { reason: 'the outage is over', runId },
+    });
+    expect(new Set(lines.map((line) => ('target' in line ? line.target : '')))).toEqual(new Set(names));
+  });
 });
 
 test('an invoice that is parked again is not retried again by the same run', () => {

@@ -11,6 +11,7 @@ import { newOutboxMessage } from '../../../src/outbox/outboxMessage.ts';
 import { cosmosRunStore } from '../../../src/runs/cosmosRunStore.ts';
 import { newManualRun, runManualGroup } from '../../../src/runs/manualRun.ts';
 import type { GroupRecord } from '../../../src/runs/runRecord.ts';
+import { memoryJournal } from '../../memory/memoryJournal.ts';
 import { anInstance } from '../../support/anInstance.ts';
 import { anInvoice } from '../../support/anInvoice.ts';
 import { correctionParts } from '../../support/correctionParts.ts';
@@ -35,6 +36,7 @@ export async function bulkWorld() {
   const instance = anInstance({ clock });
   const letters = new Map<string, DeadLetter>();
   const sent: string[] = [];
+  const journal = memoryJournal();
   let life = { writesLeft: Number.POSITIVE_INFINITY, dead: false };
 
   /** Each write may be the last one: the process dies before it, or once it is done. */
@@ -99,6 +101,7 @@ export async function bulkWorld() {
       deadLetters: [source],
       corrections: correctionParts({ invoices: store, clock }),
       audit: mortal(cosmosAudit(containers.audit, clock), ['append']),
+      journal: mortal(journal, ['append']),
       instance,
     });
     const runs = mortal(cosmosRunStore(containers.runs), ['updateGroup']);
@@ -109,6 +112,7 @@ export async function bulkWorld() {
     cosmos,
     letters,
     sent,
+    journal,
     /** Starts a run and does its group; a process that is killed is followed by another one. */
     async run(request: BulkRequest, { dryRun = false, killedAfter = [] as number[] } = {}) {
       const runId = randomUUID();

@@ -63,11 +63,14 @@ test('refunds and disputes come in minor units, in our words', () => {
     metadata: { refundId },
   };
   const notOurs = { ...refund, id: 're_2', reason: 'duplicate', status: 'failed', failure_reason: 'unknown' };
-  const dispute = { id: 'dp_1', amount: 100, created: 1_800_000_001, reason: 'fraudulent' };
+  const dispute = { id: 'dp_1', amount: 200, currency: 'isk', created: 1_800_000_001, reason: 'fraudulent' };
   const statuses = ['needs_response', 'won', 'warning_closed', 'lost'];
   const reversals = reversalsFrom(
     [refund as never, { ...notOurs, metadata: { refundId: 'somebody else’s' } } as never],
-    statuses.map((status) => ({ ...dispute, status }) as never),
+    [
+      ...statuses.map((status) => ({ ...dispute, status }) as never),
+      { ...dispute, amount: 199, currency: 'eur', status: 'lost' } as never,
+    ],
     'isk',
   );
   expect(reversals.refunds).toEqual([
@@ -87,5 +90,14 @@ test('refunds and disputes come in minor units, in our words', () => {
       failure: 'unknown',
     },
   ]);
-  expect(reversals.disputes.map(({ status }) => status)).toEqual(['open', 'won', 'won', 'lost']);
+  expect(reversals.disputes.map(({ status }) => status)).toEqual(['open', 'won', 'won', 'lost', 'lost']);
+  expect(reversals.disputes[0]).toEqual({
+    id: 'dp_1',
+    amountMinor: 2,
+    status: 'open',
+    at: '2027-01-15T08:00:01.000Z',
+    reason: 'fraudulent',
+  });
+  // A dispute has an amount in a currency of its own.
+  expect(reversals.disputes[4]).toMatchObject({ amountMinor: 199, currency: 'EUR' });
 });

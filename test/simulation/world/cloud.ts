@@ -103,6 +103,10 @@ export function cloudOf(
         'markRedriven',
       ]),
       audit: cosmos(world.audit, ['append', 'list']),
+      journal: {
+        append: (lines) =>
+          network.call(machine, 'blobs', 'journal', () => void world.journal.lines.push(...lines)),
+      },
       receipts: {
         write: (name, _json, signal) =>
           network.call(

@@ -7,6 +7,7 @@ import type { WorkItem } from '../../../src/workItems/workItem.ts';
 import { memoryDocuments, type StoredDocument } from '../../memory/memoryDocuments.ts';
 import { memoryEffects } from '../../memory/memoryEffects.ts';
 import { memoryImportRecords } from '../../memory/memoryImportRecords.ts';
+import { memoryJournal } from '../../memory/memoryJournal.ts';
 import { memoryPaceStore } from '../../memory/memoryPaceStore.ts';
 import { memoryPauseStore } from '../../memory/memoryPauseStore.ts';
 import type { Timeline } from '../engine/machine.ts';
@@ -142,6 +143,7 @@ export function createWorld(
     announcedAt,
     poison: memoryPoison(),
     audit: memoryAudit(now),
+    journal: memoryJournal(),
     /** By name: how often each was written. */
     receipts: new Map<string, number>(),
     notifications: [] as Notification[],

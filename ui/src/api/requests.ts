@@ -59,6 +59,10 @@ export const api = {
     call(invoiceDetailAnswer, one('invoices', id), { method: 'PATCH', body: { dueAt } }),
   refund: (id: string, body: { reason: string; amountMinor?: number }, key: string) =>
     call(refundAnswer, `${one('invoices', id)}/refund`, postOnce(body, key)),
+  settleRefund: (
+    id: string,
+    body: { refundId: string; providerId: string; isSame: boolean; reason: string },
+  ) => call(invoiceDetailAnswer, `${one('invoices', id)}/refund/settle`, post(body)),
 
   runs: (query: Query) => call(runsAnswer, withQuery('runs', query)),
   run: (id: string) => call(runAnswer, one('runs', id)),

@@ -66,7 +66,7 @@ export function InvoicePage({ id }: { id: string }) {
           <Link to="/invoices">All invoices</Link>
         </div>
       ) : (
-        <Loaded look={look}>{(invoice) => <Details invoice={invoice} />}</Loaded>
+        <Loaded look={look}>{(invoice) => <Details invoice={invoice} done={look.reload} />}</Loaded>
       )}
       {Opened !== undefined && look.data !== undefined && (
         <Opened invoice={look.data} close={() => setOpen(undefined)} done={look.reload} />
@@ -75,7 +75,7 @@ export function InvoicePage({ id }: { id: string }) {
   );
 }
 
-function Details({ invoice }: { invoice: InvoiceDetailAnswer }) {
+function Details({ invoice, done }: { invoice: InvoiceDetailAnswer; done: () => void }) {
   const { customerId, dueAt, description, payment, attempts, paymentMethod, claim, status } = invoice;
   return (
     <>
@@ -149,7 +149,7 @@ function Details({ invoice }: { invoice: InvoiceDetailAnswer }) {
           </>
         )}
       </dl>
-      <Reversals invoice={invoice} />
+      <Reversals invoice={invoice} done={done} />
       <h2>Timeline</h2>
       <Timeline entries={invoice.timeline} />
     </>

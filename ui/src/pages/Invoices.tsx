@@ -22,6 +22,16 @@ import { Table } from '../parts/Table.tsx';
 
 const filters: readonly Filter[] = [
   { name: 'status', label: 'Status', kind: { options: [['', 'all'], ...invoiceStatuses] } },
+  {
+    name: 'undecided',
+    label: 'At the provider',
+    kind: {
+      options: [
+        ['', 'all'],
+        ['true', 'not decided'],
+      ],
+    },
+  },
   { name: 'customer', label: 'Customer', kind: 'text' },
   { name: 'currency', label: 'Currency', kind: 'text' },
   { name: 'dueAfter', label: 'Due from', kind: 'date' },
@@ -129,6 +139,7 @@ function queryOf(query: URLSearchParams): Record<string, string | undefined> {
   };
   return {
     status: given('status'),
+    undecided: given('undecided'),
     customer: given('customer'),
     currency: given('currency')?.toUpperCase(),
     dueAfter: day('dueAfter'),

@@ -33,6 +33,12 @@ const told: Readonly<Record<Item['code'], Told>> = {
     review: ['/report', 'Review report'],
     runbook: 'alerts-payment-disputed',
   },
+  'refunds-overdue': {
+    text: (count) =>
+      `${counted(count, 'refund is', 'refunds are')} not made, or somebody may have made it by hand`,
+    review: ['/invoices?status=paid&undecided=true', 'Review invoices'],
+    runbook: 'refunds-requested',
+  },
   'dead-letters': {
     text: (count) => `${counted(count, 'message was', 'messages were')} given up`,
     review: ['/messages?tab=dead', 'Review messages'],

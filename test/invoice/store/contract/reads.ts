@@ -214,6 +214,7 @@ export function readsContract({ world }: InvoiceContract): void {
         staleClaims: 0,
         charges: 0,
         refunded: [],
+        overdueRefunds: 0,
         openDisputes: [],
       });
       expect(await invoices.parkedCount()).toBe(0);
@@ -250,6 +251,7 @@ export function readsContract({ world }: InvoiceContract): void {
         staleClaims: 1,
         charges: 2,
         refunded: [],
+        overdueRefunds: 0,
         openDisputes: [],
       });
       expect(await invoices.parkedCount()).toBe(2);

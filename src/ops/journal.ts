@@ -1,0 +1,22 @@
+/** One thing that somebody is about to change, or the answer to a request: its HTTP status. */
+export type JournalLine =
+  | {
+      at: string;
+      /** Id that all lines of one request have, and that of its answer. */
+      intent: string;
+      actor: string;
+      /** Object id of the person. Absent: nobody was signed in. */
+      actorId?: string;
+      action: string;
+      /** Id of the invoice, run, message or lock; of a call without one, its route. */
+      target: string;
+      /** New values, with the reason. */
+      changes: Record<string, unknown>;
+    }
+  | { at: string; intent: string; outcome: number | 'unknown' };
+
+/** The append-only record, outside the database, of what people change: a restore of the database does not undo it. */
+export interface Journal {
+  /** Resolves once the lines are stored, all or none. Lines may be stored twice. */
+  append(lines: readonly JournalLine[]): Promise<void>;
+}
