@@ -1,11 +1,12 @@
-// npm run after-restore -- --since 2026-11-20T08:00:00Z [--apply]
+// npm run after-restore -- --since 2026-11-20T08:00:00Z [--apply] [--accept ID ...]
 //
-// Run this before the app pays from a restored database; docs/deploy.md says when. It checks every payment
-// that Stripe made since then (use a day before the backup time) against the database. With --apply it marks
-// as paid every invoice that Stripe has charged and the database does not have as paid, and as processing every
-// invoice whose payment is in progress. Exits with 0 if nothing needs a human decision, and without --apply only
-// if nothing has to be marked either. Environment
-// variables, as for the app: Cosmos or Cosmos__accountEndpoint, SHARDS, STRIPE_SECRET_KEY, STRIPE_API_BASE.
+// Run this before the app pays from a restored database; docs/deploy.md says when. It checks every payment that Stripe made,
+// refunded or saw disputed since then (use a day before the backup time) against the database. With --apply it marks as paid every
+// invoice that Stripe has charged and the database does not have as paid, as processing every invoice whose payment is in
+// progress, and records refunds and disputes. Then it lists what people have voided, moved or given another payment method since
+// then and the database lacks. Exits with 0 if nothing is left to do; --accept leaves out the payment or invoice of this id,
+// about which a person has decided. Environment variables, as for the app: Cosmos or Cosmos__accountEndpoint, SHARDS,
+// STRIPE_SECRET_KEY, STRIPE_API_BASE, AzureWebJobsStorage or AzureWebJobsStorage__accountName.
 import { parseArgs } from 'node:util';
 import { CosmosClient } from '@azure/cosmos';
 import { z } from 'zod';
@@ -13,37 +14,56 @@ import { cosmosDocuments } from '../src/documents/cosmosDocuments.ts';
 import { cosmosInvoiceStore } from '../src/invoice/store/cosmosInvoiceStore.ts';
 import { accountRecord } from '../src/paying/accountRecord.ts';
 import { stripeClient } from '../src/paying/stripe/stripeClient.ts';
+import { blobContainers } from '../src/platform/azureNames.ts';
 import { systemClock } from '../src/platform/clock.ts';
 import { containers, databaseName } from '../src/platform/cosmosContainers.ts';
+import { changesLost } from './changesLost.ts';
 import { cosmosFromEnvironment } from './cosmosFromEnvironment.ts';
+import { journalLines } from './readJournal.ts';
 import { type Finding, settleRestored } from './settleRestored.ts';
+import { storageFromEnvironment } from './storageFromEnvironment.ts';
 
 const { values } = parseArgs({
-  options: { since: { type: 'string' }, apply: { type: 'boolean', default: false } },
+  options: {
+    since: { type: 'string' },
+    apply: { type: 'boolean', default: false },
+    accept: { type: 'string', multiple: true, default: [] },
+  },
 });
 const inputs = z.object({
   since: z.iso.datetime({ offset: true, error: 'expected a time like 2026-11-20T08:00:00Z' }),
   cosmos: cosmosFromEnvironment,
+  storage: storageFromEnvironment,
   STRIPE_SECRET_KEY: z.string(),
   STRIPE_API_BASE: z.string().default('https://api.stripe.com'),
   /** No default: with a number other than the app's, no invoice would be found. */
   SHARDS: z.coerce.number().int().min(1).max(256),
 });
-const read = inputs.safeParse({ ...process.env, ...values, cosmos: process.env });
+const read = inputs.safeParse({ ...process.env, ...values, cosmos: process.env, storage: process.env });
 if (!read.success) {
   console.error(z.prettifyError(read.error));
   process.exit(2);
 }
-const { since, cosmos, STRIPE_SECRET_KEY: secretKey, STRIPE_API_BASE: apiBase, SHARDS: shards } = read.data;
+const {
+  since,
+  cosmos,
+  storage,
+  STRIPE_SECRET_KEY: secretKey,
+  STRIPE_API_BASE: apiBase,
+  SHARDS: shards,
+} = read.data;
+const { apply } = values;
+const accepted = new Set(values.accept);
 const client = new CosmosClient(cosmos);
 const container = client.database(databaseName).container(containers.invoices.name);
+const invoices = cosmosInvoiceStore(container, { clock: systemClock, shards });
 const counts: Record<Finding, number> = {
   known: 0,
   marked: 0,
   following: 0,
-  reversed: 0,
+  merged: 0,
   missing: 0,
-  differs: 0,
+  parked: 0,
   foreign: 0,
   twice: 0,
   again: 0,
@@ -51,22 +71,38 @@ const counts: Record<Finding, number> = {
 const { deployment } = (await accountRecord(cosmosDocuments(container), systemClock).find()) ?? {};
 for await (const { finding, invoiceId, paymentId } of settleRestored({
   stripe: stripeClient({ secretKey, apiBase, timeoutMs: 30_000 }),
-  invoices: cosmosInvoiceStore(container, { clock: systemClock, shards }),
+  invoices,
   since: Date.parse(since),
   now: Date.now(),
-  apply: values.apply,
+  apply,
   ...(deployment === undefined ? {} : { deployment }),
 })) {
-  counts[finding]++;
   if (finding !== 'known') console.log(`${finding}\t${invoiceId}\t${paymentId}`);
+  counts[accepted.has(paymentId) || accepted.has(invoiceId) ? 'known' : finding]++;
+}
+const utc = new Date(since).toISOString();
+const journal = journalLines(storage.getContainerClient(blobContainers.changes), utc, (blob, text) =>
+  console.error(`a line of the journal cannot be read: ${blob}: ${text}`),
+);
+const changes = (await changesLost(journal, invoices, utc)).filter(
+  ({ invoiceId }) => !accepted.has(invoiceId),
+);
+for (const { at, invoiceId, actor, change, answered } of changes) {
+  const { kind, ...to } = change;
+  const perhaps = answered ? '' : ' perhaps';
+  console.log(`lost\t${invoiceId}\t${kind}${perhaps}\t${Object.values(to).join('')}\tby ${actor} at ${at}`);
 }
 client.dispose();
-const { known, marked, following, reversed, missing, differs, foreign, twice, again } = counts;
-const done = values.apply ? '' : 'to be ';
-console.log(`${known} known, ${marked} ${done}marked paid, ${following} in progress ${done}followed`);
+const { known, marked, following, merged, missing, parked, foreign, twice, again } = counts;
+const done = apply ? '' : 'to be ';
 console.log(
-  `${missing} without an invoice, ${differs} with a different amount, ${reversed} paid and reversed, ` +
-    `${twice} charged twice, ${foreign} of other customers or deployments, ${again} to run again`,
+  `${known} known, ${marked} ${done}marked paid, ${following} in progress ${done}followed, ${merged} whose refunds or disputes ` +
+    `are ${done}recorded`,
 );
-const forPeople = missing + differs + reversed + twice + again;
-process.exitCode = forPeople + (values.apply ? 0 : marked + following) === 0 ? 0 : 1;
+console.log(
+  `${missing} without an invoice, ${parked} ${done}parked, ${twice} charged twice, ${foreign} of other customers or deployments, ` +
+    `${again} to run again`,
+);
+console.log(`${changes.length} changes by people that the database lacks`);
+const forPeople = missing + parked + twice + again + changes.length;
+process.exitCode = forPeople + (apply ? 0 : marked + following + merged) === 0 ? 0 : 1;

@@ -8,8 +8,6 @@
 import { userInfo } from 'node:os';
 import { parseArgs } from 'node:util';
 import { CosmosClient } from '@azure/cosmos';
-import { DefaultAzureCredential } from '@azure/identity';
-import { BlobServiceClient } from '@azure/storage-blob';
 import { z } from 'zod';
 import { blobArchive } from '../src/archive/blobArchive.ts';
 import { restoreMonth } from '../src/archive/restoreMonth.ts';
@@ -19,30 +17,17 @@ import { blobContainers } from '../src/platform/azureNames.ts';
 import { systemClock } from '../src/platform/clock.ts';
 import { containers, databaseName } from '../src/platform/cosmosContainers.ts';
 import { cosmosFromEnvironment } from './cosmosFromEnvironment.ts';
+import { storageFromEnvironment } from './storageFromEnvironment.ts';
 
 const { values } = parseArgs({
   options: { month: { type: 'string' }, apply: { type: 'boolean', default: false } },
 });
-const storage = z.union(
-  [
-    z
-      .object({ AzureWebJobsStorage: z.string() })
-      .transform((given) => BlobServiceClient.fromConnectionString(given.AzureWebJobsStorage)),
-    z
-      .object({ AzureWebJobsStorage__accountName: z.string() })
-      .transform(
-        ({ AzureWebJobsStorage__accountName: name }) =>
-          new BlobServiceClient(`https://${name}.blob.core.windows.net`, new DefaultAzureCredential()),
-      ),
-  ],
-  { error: 'expected AzureWebJobsStorage or AzureWebJobsStorage__accountName in the environment' },
-);
 const inputs = z.object({
   month: z
     .string({ error: 'expected --month YYYY-MM' })
     .regex(/^\d{4}-(0[1-9]|1[0-2])$/, { error: 'expected a month like 2026-01' }),
   cosmos: cosmosFromEnvironment,
-  storage,
+  storage: storageFromEnvironment,
   /** No default: with a number other than the app's, no invoice would be found. */
   SHARDS: z.coerce.number().int().min(1).max(256),
 });

@@ -5,11 +5,18 @@ import { followUpsOf } from '../src/followUps/followUps.ts';
 import { receiptFollowUp } from '../src/followUps/receipts.ts';
 import type { Invoice } from '../src/invoice/invoice.ts';
 import type { InvoiceStore } from '../src/invoice/store/invoiceStore.ts';
-import { ownershipOf, viewOf } from '../src/paying/foundPayment.ts';
+import { wasVoided } from '../src/invoice/wasVoided.ts';
+import { defaultSettlementPolicy as settlement } from '../src/paying/decideSettlement.ts';
+import { movesMoney, ownershipOf } from '../src/paying/foundPayment.ts';
 import { noReversals } from '../src/paying/mergeReversals.ts';
+import type { ProviderPayment } from '../src/paying/paymentProvider.ts';
 import { type PaymentFound, recordFoundPayment } from '../src/paying/recordFoundPayment.ts';
-import { paymentFrom, progressOf } from '../src/paying/stripe/stripeIntent.ts';
-import { readReversed } from '../src/paying/stripe/stripeLookups.ts';
+import { paymentFrom } from '../src/paying/stripe/stripeIntent.ts';
+import { stripeLookups } from '../src/paying/stripe/stripeLookups.ts';
+import { systemClock } from '../src/platform/clock.ts';
+import { noTelemetry } from '../src/platform/telemetry.ts';
+import { decideProgress, secondPayment } from '../src/tracking/decideProgress.ts';
+import { recordProgress } from '../src/tracking/trackPayment.ts';
 
 /** The actor in an invoice's timeline. */
 const by = 'after-restore';
@@ -17,26 +24,27 @@ const by = 'after-restore';
 const followUps = followUpsOf([receiptFollowUp]);
 /** Invoices checked concurrently. */
 const atOnce = 16;
+const timeoutMs = 30_000;
 
-/** The result for one Stripe payment. */
+/** The result for one Stripe payment. Without `apply` it only would be so. */
 export type Finding =
-  /** The invoice already has this payment. */
+  /** The invoice already has this payment, and what has become of it; or a person has been told. */
   | 'known'
-  /** The invoice was unpaid and is now marked as paid; without `apply` it only would be. */
+  /** The invoice was unpaid and is now marked as paid, with what has gone back since. */
   | 'marked'
-  /** The payment is in progress and is now followed; without `apply` it only would be. */
+  /** The payment is in progress and is now followed. */
   | 'following'
-  /** All of its money has gone back: a person decides what becomes of the invoice. */
-  | 'reversed'
+  /** Refunds or disputes of a known payment were not known, and are now. */
+  | 'merged'
   /** The database has no such invoice: it arrived after the backup time, or SHARDS is wrong. */
   | 'missing'
-  /** The payment has a different amount or currency than the invoice. */
-  | 'differs'
+  /** The payment has another amount or currency than the invoice, or a person had voided that: it is parked now. */
+  | 'parked'
   /** The payment is of another customer or deployment: it does not count. */
   | 'foreign'
-  /** The invoice has another payment: it was charged twice. */
+  /** The invoice has another payment, and is now known to have two. */
   | 'twice'
-  /** The invoice changed concurrently, or the store's answer was unclear: run again. */
+  /** The invoice changed concurrently, or an answer was unclear: run again. */
   | 'again';
 
 export interface Found {
@@ -45,10 +53,23 @@ export interface Found {
   paymentId: string;
 }
 
+interface Parts {
+  stripe: Stripe;
+  invoices: Pick<InvoiceStore, 'find' | 'update'>;
+  /** Milliseconds since the epoch, like `now`. */
+  since: number;
+  now: number;
+  /** False: dry run. */
+  apply: boolean;
+  /** The name that this deployment gives its payments. */
+  deployment?: string;
+}
+
 /**
- * Checks every Stripe payment since `since` that succeeded or is in progress against a database restored from a backup. It
- * marks as paid the invoices that were charged after the backup time, and as processing those whose payment is alive. The database does not know their keys: once
- * Stripe has forgotten them too (after 24 h), the app would charge again.
+ * Checks every Stripe payment since `since` that succeeded or is in progress, and every one that was refunded or disputed since
+ * then, against a database restored from a backup. It marks as paid the invoices that were charged after the backup time, and as
+ * processing those whose payment is alive. The database does not know their keys: once Stripe has forgotten them too (after 24 h),
+ * the app would charge again. A second run finds all that known, except for what only people can mend.
  *
  * Uses Stripe's list, not its search: the search lags (https://docs.stripe.com/search#data-freshness), and
  * the latest minutes are exactly the payments that matter here. The app must not pay meanwhile.
@@ -60,67 +81,150 @@ export async function* settleRestored({
   apply,
   now,
   deployment,
-}: {
-  stripe: Stripe;
-  invoices: Pick<InvoiceStore, 'find' | 'update'>;
-  /** Milliseconds since the epoch, like `now`. */
-  since: number;
-  now: number;
-  /** False: dry run. */
-  apply: boolean;
-  /** The name that this deployment gives its payments. */
-  deployment?: string;
-}): AsyncGenerator<Found> {
+}: Parts): AsyncGenerator<Found> {
   const limit = pLimit(atOnce);
+  const lookups = stripeLookups(stripe, { timeoutMs });
+  const instance = { name: by, telemetry: noTelemetry, clock: { ...systemClock, now: () => now } };
+  const created = { gte: Math.floor(since / 1000) };
+  const running = new Map<string, Promise<Finding>>();
   const settled = new Map<string, string>();
-  let page: Promise<Found>[] = [];
-  for await (const payment of stripe.paymentIntents.list({
-    created: { gte: Math.floor(since / 1000) },
-    limit: 100,
-    expand: ['data.latest_charge'],
-  })) {
-    const { invoiceId } = payment.metadata;
-    const progress = progressOf(payment);
-    if (progress.kind === 'failed' || progress.kind === 'canceled' || invoiceId === undefined) continue;
-    page.push(
-      limit(async () => ({ finding: await settle(payment, invoiceId), invoiceId, paymentId: payment.id })),
-    );
-    if (page.length === 100) {
-      yield* await Promise.all(page);
+  const seen = new Set<string>();
+  yield* inPages(
+    stripe.paymentIntents.list({ created, limit: 100, expand: ['data.latest_charge'] }),
+    ofIntent,
+  );
+  yield* inPages(stripe.refunds.list({ created, limit: 100 }), ofReversal);
+  yield* inPages(stripe.disputes.list({ created, limit: 100 }), ofReversal);
+
+  async function* inPages<One>(
+    all: AsyncIterable<One>,
+    settle: (one: One) => Promise<Found | undefined>,
+  ): AsyncGenerator<Found> {
+    let page: Promise<Found | undefined>[] = [];
+    for await (const one of all) {
+      page.push(limit(() => settle(one)));
+      if (page.length < 100) continue;
+      yield* (await Promise.all(page)).filter((found) => found !== undefined);
       page = [];
     }
+    yield* (await Promise.all(page)).filter((found) => found !== undefined);
   }
-  yield* await Promise.all(page);
 
-  async function settle(payment: Stripe.PaymentIntent, invoiceId: string): Promise<Finding> {
-    const invoice = await invoices.find(invoiceId);
+  async function ofIntent(intent: Stripe.PaymentIntent): Promise<Found | undefined> {
+    const payment = paymentFrom(intent, noReversals, deployment);
+    const { invoiceId, paymentId } = payment;
+    if (invoiceId === undefined || !movesMoney(payment)) return undefined;
+    seen.add(paymentId);
+    const before = await invoices.find(invoiceId);
+    const charge = typeof intent.latest_charge === 'string' ? null : intent.latest_charge;
+    const untouched = charge === null || (charge.amount_refunded === 0 && !charge.disputed);
+    const isWhole = untouched && before?.reversals === undefined;
+    const whole = isWhole ? payment : await lookups.retrieve(paymentId, deployment);
+    if (whole.kind !== 'payment') return { finding: 'again', invoiceId, paymentId };
+    return { finding: await inOrder(invoiceId, whole, intent.created), invoiceId, paymentId };
+  }
+
+  async function ofReversal({
+    payment_intent: of,
+  }: Pick<Stripe.Refund | Stripe.Dispute, 'payment_intent'>): Promise<Found | undefined> {
+    const paymentId = typeof of === 'string' ? of : of?.id;
+    if (paymentId === undefined || seen.has(paymentId)) return undefined;
+    seen.add(paymentId);
+    const payment = await lookups.retrieve(paymentId, deployment);
+    if (payment.kind !== 'payment') return { finding: 'again', invoiceId: '', paymentId };
+    const { invoiceId } = payment;
+    if (invoiceId === undefined) return undefined;
+    return { finding: await inOrder(invoiceId, payment, now / 1000), invoiceId, paymentId };
+  }
+
+  /** Payments of one invoice are settled one after the other: of two, the second one meets what was written for the first. */
+  function inOrder(id: string, payment: ProviderPayment, createdSeconds: number): Promise<Finding> {
+    const before = running.get(id) ?? Promise.resolve();
+    const mine = before.then(() => findingOf(id, payment, createdSeconds));
+    running.set(id, mine);
+    return mine;
+  }
+
+  async function findingOf(id: string, payment: ProviderPayment, createdSeconds: number): Promise<Finding> {
+    const invoice = await invoices.find(id);
+    if (payment.madeBy === 'others') return 'foreign';
     if (invoice === undefined) return 'missing';
-    const gone = payment.status === 'succeeded' ? await readReversed(stripe, payment) : undefined;
-    const reversals = gone?.reversals ?? noReversals;
-    const seen = paymentFrom(payment, reversals, deployment);
-    const ownership = ownershipOf(seen, invoice);
-    if (ownership === 'foreign') return 'foreign';
-    const before = settled.get(invoiceId);
-    settled.set(invoiceId, payment.id);
-    if (before !== undefined) return 'twice';
-    if (invoice.status === 'paid') return invoice.payment.id === payment.id ? 'known' : 'twice';
-    if (invoice.status === 'processing' && invoice.payment.inProgress?.id === payment.id) return 'known';
-    if (ownership === 'unclear') return 'differs';
-    const view = viewOf(seen, invoice.amountMinor);
-    if (view.kind === 'reversed') return 'reversed';
-    const finding = view.kind === 'processing' ? 'following' : 'marked';
-    if (!apply) return finding;
-    const paidAt = new Date(payment.created * 1000).toISOString();
-    const found: PaymentFound = view.kind === 'processing' ? view : { ...view, paidAt };
-    const mayRecord = ({ status }: Invoice) => status !== 'paid' && status !== 'processing';
+    if (ownershipOf(payment, invoice) === 'foreign') return 'foreign';
+    const { status } = invoice;
+    const before = settled.get(id);
+    settled.set(id, payment.paymentId);
+    // In a dry run nothing is written, so the first payment of two is not on record.
+    if (before !== undefined && before !== payment.paymentId && !apply) return 'twice';
     try {
-      const occasion = `restored-${payment.id}`;
-      const options = { now, by, found: 'after a restore', occasion, followUps, mayRecord };
-      const recorded = await recordFoundPayment(invoices, invoiceId, found, options);
-      return recorded.kind === 'updated' ? finding : 'again';
+      const isUnpaid = status !== 'paid' && status !== 'processing' && !wasVoided(invoice);
+      if (isUnpaid && ownershipOf(payment, invoice) === 'ours')
+        return await mark(id, payment, createdSeconds);
+      if (status === 'processing') await endOther(invoice, payment);
+      return await progress(id, payment);
     } catch (error) {
       if (error instanceof StoreAway && error.reason === 'noAnswer') return 'again';
       throw error;
+    }
+  }
+
+  /** An unpaid invoice that was charged is paid, even if all of it has gone back: that was known once. */
+  async function mark(id: string, payment: ProviderPayment, createdSeconds: number): Promise<Finding> {
+    const { paymentId, reversals, progress: state } = payment;
+    const finding = state.kind === 'alive' ? 'following' : 'marked';
+    if (!apply) return finding;
+    const paidAt = new Date(createdSeconds * 1000).toISOString();
+    const found: PaymentFound =
+      state.kind === 'alive'
+        ? { kind: 'processing', paymentId, state: state.state }
+        : { kind: 'found', paymentId, paidAt, reversals };
+    const mayRecord = ({ status }: Invoice) => status !== 'paid' && status !== 'processing';
+    const occasion = `restored-${paymentId}`;
+    const options = { now, by, found: 'after a restore', occasion, followUps, mayRecord };
+    const recorded = await recordFoundPayment(invoices, id, found, options);
+    return recorded.kind === 'updated' ? finding : 'again';
+  }
+
+  /** The payment that the copy waits for may have ended since, and made way for this one. */
+  async function endOther({ id, payment: { inProgress } }: Invoice, payment: ProviderPayment): Promise<void> {
+    if (!apply || inProgress === undefined || inProgress.id === payment.paymentId) return;
+    const other = await lookups.retrieve(inProgress.id, deployment);
+    if (other.kind !== 'payment' || movesMoney(other)) return;
+    await recordProgress({ invoices, followUps, settlement, instance }, id, other, () => {});
+  }
+
+  async function progress(id: string, payment: ProviderPayment): Promise<Finding> {
+    let finding: Finding = 'known';
+    const watched = {
+      update: (...[of, request]: Parameters<typeof invoices.update>) =>
+        invoices.update(of, {
+          ...request,
+          decide(invoice, write) {
+            finding = findingIn(invoice, payment);
+            return apply ? request.decide(invoice, write) : { kind: 'refuse', why: 'nothing' };
+          },
+        }),
+    } as Pick<InvoiceStore, 'update'>;
+    const parts = { invoices: watched, followUps, settlement, instance };
+    const { kind } = await recordProgress(parts, id, payment, () => {});
+    return kind === 'notYet' ? 'again' : finding;
+  }
+
+  function findingIn(invoice: Invoice, payment: ProviderPayment): Finding {
+    const decision = decideProgress(invoice, payment, settlement, now);
+    if (decision.kind !== 'change') return 'known';
+    switch (decision.entry.what) {
+      case 'paid':
+        return 'marked';
+      case 'processing':
+        return 'following';
+      case 'parked':
+        return 'parked';
+      case secondPayment:
+        return 'twice';
+      case 'reversed':
+        return 'merged';
+      default:
+        return 'known';
     }
   }
 }

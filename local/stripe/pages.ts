@@ -1,4 +1,4 @@
-import { type Form, integer } from './form.ts';
+import { children, type Form, integer } from './form.ts';
 import { invalid } from './refusal.ts';
 
 /** How many objects a page has at most: https://docs.stripe.com/api/pagination. @throws {Refusal} */
@@ -6,6 +6,12 @@ export function pageSize(form: Form): number {
   const limit = integer('limit', form.get('limit') ?? '10');
   if (limit < 1 || limit > 100) throw invalid('limit', 'limit must be between 1 and 100.');
   return limit;
+}
+
+/** The objects that were created since `created[gte]`, if that is given. @throws {Refusal} */
+export function createdSince<T extends { created: number }>(form: Form, all: readonly T[]): T[] {
+  const since = integer('created[gte]', children(form, 'created').gte ?? '0');
+  return all.filter(({ created }) => created >= since);
 }
 
 export interface Page {

@@ -1,7 +1,7 @@
 import { customerOf } from './customers.ts';
 import { findEvent, listEvents } from './eventList.ts';
 import { type Form, onlyKnown } from './form.ts';
-import { pageOf } from './pages.ts';
+import { createdSince, pageOf } from './pages.ts';
 import type { CallContext } from './paymentIntents.ts';
 import { testMethod } from './paymentMethods.ts';
 import { notFound } from './refusal.ts';
@@ -9,7 +9,7 @@ import { ok } from './results.ts';
 import type { Store } from './store/index.ts';
 import type { Result } from './store/keys.ts';
 
-const disputeParameters = new Set(['charge', 'payment_intent', 'limit', 'starting_after']);
+const disputeParameters = new Set(['charge', 'payment_intent', 'limit', 'starting_after', 'created[gte]']);
 
 export type Reads = ReturnType<typeof createReads>;
 
@@ -35,7 +35,7 @@ export function createReads(store: Store, account: string) {
       const charge = form.get('charge');
       const all = store.disputes.list(form.get('payment_intent'));
       const wanted = charge === undefined ? all : all.filter((dispute) => dispute.charge === charge);
-      return ok(expand(pageOf(form, '/v1/disputes', wanted)));
+      return ok(expand(pageOf(form, '/v1/disputes', createdSince(form, wanted))));
     },
 
     event: (id: string, form: Form, context: CallContext): Result =>

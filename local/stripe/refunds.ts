@@ -5,7 +5,7 @@ import type { RecordEvent } from './events.ts';
 import { children, type Form, onlyKnown } from './form.ts';
 import { newId } from './ids.ts';
 import { epochSeconds, type Moment } from './moment.ts';
-import { pageOf } from './pages.ts';
+import { createdSince, pageOf } from './pages.ts';
 import type { CallContext } from './paymentIntents.ts';
 import { testMethod } from './paymentMethods.ts';
 import type { Refund } from './refund.ts';
@@ -17,7 +17,7 @@ import type { Result } from './store/keys.ts';
 import type { WhenRefunded } from './testMethod.ts';
 
 const createParameters = new Set(['amount', 'charge', 'payment_intent', 'reason']);
-const listParameters = new Set(['charge', 'payment_intent', 'limit', 'starting_after']);
+const listParameters = new Set(['charge', 'payment_intent', 'limit', 'starting_after', 'created[gte]']);
 const reasons = ['duplicate', 'fraudulent', 'requested_by_customer'];
 
 export type Refunds = ReturnType<typeof createRefunds>;
@@ -70,7 +70,7 @@ export function createRefunds(store: Store, record: RecordEvent) {
     const charge = form.get('charge');
     const all = store.refunds.list(form.get('payment_intent'));
     const found = charge === undefined ? all : all.filter((refund) => refund.charge === charge);
-    return ok(expand(pageOf(form, '/v1/refunds', found)));
+    return ok(expand(pageOf(form, '/v1/refunds', createdSince(form, found))));
   }
 
   /** The outcome of a refund. One that fails gives its amount back to the charge. */

@@ -1,16 +1,17 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: these texts are source code
 
-/** One thing that keeps a payment from being made twice, and how it is switched off. */
-export interface Guard {
+import type { Edit } from './edits.ts';
+
+/**
+ * One thing that keeps money and its record right, and how it is switched off. New ones replace the body of a function, which
+ * fits for as long as the function has its name.
+ */
+export type Guard = Edit & {
   name: string;
-  file: string;
-  /** Text that must be in the file exactly once, and what takes its place. */
-  from: string;
-  to: string;
   /** The test file, and the beginning of the name of a test in it, that must fail without the guard. */
   tests: string;
   caughtBy: string;
-}
+};
 
 const claimTests = 'test/claiming/claimBatch.test.ts';
 const figureTests = 'test/invoice/figures/exact.test.ts';

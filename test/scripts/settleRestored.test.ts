@@ -81,6 +81,7 @@ describe('after a restore', () => {
     expect(second.kind).toBe('succeeded');
     expect(second).not.toEqual(first);
     expect(await compared(0)).toEqual({ 'charged-twice': 'marked and twice' });
+    expect(await compared(0)).toEqual({ 'charged-twice': 'known and known' });
     await clock.advance(1_000);
   });
 
@@ -108,19 +109,75 @@ describe('after a restore', () => {
     await clock.advance(1_000);
   });
 
-  test('a payment that was refunded marks nothing as paid: a person decides', async () => {
+  test('a payment that has gone back in full since: the invoice is paid and refunded, and never charged again', async () => {
     const since = clock.now();
-    const invoice = await stored('refunded');
-    const paid = await charge(invoice);
+    const paid = await charge(await stored('refunded'));
     const paymentId = paid.kind === 'succeeded' ? paid.paymentId : '';
     await stripe.refunds.create({ payment_intent: paymentId });
-    expect(await compared(since)).toEqual({ refunded: 'reversed' });
-    expect(await read('refunded')).toMatchObject({ status: 'pending' });
-    // Sent again under its key, the charge is answered as before, but the money is gone.
-    expect(await charge(invoice)).toMatchObject({
-      kind: 'reversed',
-      message: `the provider has payment ${paymentId} for it, but a refund of 1999 is succeeded (in minor units)`,
+    expect(await compared(since)).toEqual({ refunded: 'marked' });
+    expect(await read('refunded')).toMatchObject({
+      status: 'paid',
+      payment: { id: paymentId },
+      reversals: { refundedMinor: 1999 },
     });
+    expect(await compared(since)).toEqual({ refunded: 'known' });
+    await clock.advance(1_000);
+  });
+
+  test('refunds and disputes of a payment that the copy knows are recorded, however old the payment is', async () => {
+    const ids: Record<string, string> = {};
+    for (const id of ['refunded-since', 'disputed-since', 'refund-failed-since']) {
+      const paid = await charge(await stored(id));
+      ids[id] = paid.kind === 'succeeded' ? paid.paymentId : '';
+    }
+    await compared(0);
+    const fault = { kind: 'refund-fails', count: 1 };
+    await fetch(`${payments.baseUrl}/_local/faults`, { method: 'POST', body: JSON.stringify(fault) });
+    await stripe.refunds.create({ payment_intent: ids['refund-failed-since'] ?? '', amount: 500 });
+    await compared(0);
+    expect(await read('refund-failed-since')).toMatchObject({ reversals: { refundedMinor: 500 } });
+    await clock.advance(2 * day);
+    const since = clock.now();
+    await stripe.refunds.create({ payment_intent: ids['refunded-since'] ?? '', amount: 300 });
+    const dispute = { paymentIntent: ids['disputed-since'] };
+    await fetch(`${payments.baseUrl}/_local/disputes`, { method: 'POST', body: JSON.stringify(dispute) });
+
+    const merged = { 'refunded-since': 'merged', 'disputed-since': 'merged' };
+    expect(await compared(since, { apply: false })).toEqual(merged);
+    expect(await read('refunded-since')).not.toHaveProperty('reversals');
+    expect(await compared(since)).toEqual(merged);
+    expect(await read('refunded-since')).toMatchObject({ reversals: { refundedMinor: 300 } });
+    expect(await read('disputed-since')).toMatchObject({
+      reversals: { disputes: [{ status: 'open' }], disputedMinor: 1999 },
+      checkAt: expect.any(String),
+    });
+    expect(await compared(since)).toEqual({ 'refunded-since': 'known', 'disputed-since': 'known' });
+    // One that had succeeded in the copy and has failed since is found among the payments since then.
+    expect(await compared(0)).toMatchObject({ 'refund-failed-since': 'merged' });
+    expect(await read('refund-failed-since')).toMatchObject({ reversals: { refundedMinor: 0 } });
+    await clock.advance(1_000);
+  });
+
+  test('a copy that waits for a payment which failed, and another one that succeeded: the invoice is paid by that', async () => {
+    const since = clock.now();
+    const failing = await stored('failed-since', {
+      ...anInvoice(),
+      paymentMethod: 'pm_usBankAccount_insufficientFunds',
+    });
+    const begun = await charge(failing);
+    const paymentId = begun.kind === 'processing' ? begun.paymentId : '';
+    await compared(since);
+    expect(await read('failed-since')).toMatchObject({ payment: { inProgress: { id: paymentId } } });
+    await clock.advance(5 * day);
+    const next = { ...failing, paymentMethod: 'pm_card_visa', payment: { ...failing.payment, keyNumber: 2 } };
+    const paid = await charge(next);
+    expect(await compared(since)).toMatchObject({ 'failed-since': expect.any(String) });
+    await compared(since);
+    expect(await read('failed-since')).toMatchObject({
+      status: 'paid',
+      payment: { id: paid.kind === 'succeeded' ? paid.paymentId : '' },
+    });
+    expect(await compared(since)).toEqual({ 'failed-since': 'known' });
     await clock.advance(1_000);
   });
 
@@ -159,7 +216,7 @@ describe('after a restore', () => {
     expect(await compared(since)).toEqual({ pending: 'known', claimed: 'known' });
   });
 
-  test('what needs a human decision is reported and left unchanged', async () => {
+  test('what needs a human decision is reported once, and stands in the invoice from then on', async () => {
     const since = clock.now();
     await charge(anInvoice({ id: 'came-later' }));
     const dearer = await stored('dearer');
@@ -167,12 +224,18 @@ describe('after a restore', () => {
     const { _etag: _, ...paid } = anInvoice({ status: 'paid' });
     await charge(await stored('paid-before', { ...paid, payment: { ...paid.payment, id: 'pi_other' } }));
     await clock.advance(1_000);
+    const found = { 'came-later': 'missing', dearer: 'parked', 'paid-before': 'twice' };
+    expect(await compared(since, { apply: false })).toEqual(found);
+    expect(await compared(since)).toEqual(found);
+    expect(await read('dearer')).toMatchObject({ status: 'parked', reason: expect.stringContaining('void') });
+    expect(await read('paid-before')).toMatchObject({ reversals: { payments: [{ amountMinor: 1999 }] } });
+    await stored('came-later');
     expect(await compared(since)).toEqual({
-      'came-later': 'missing',
-      dearer: 'differs',
-      'paid-before': 'twice',
+      'came-later': 'marked',
+      dearer: 'known',
+      'paid-before': 'known',
     });
-    expect(await read('dearer')).toMatchObject({ status: 'pending' });
+    expect(await compared(since)).toEqual({ 'came-later': 'known', dearer: 'known', 'paid-before': 'known' });
   });
 
   test('a write without a clear answer is reported, to be run again', async () => {

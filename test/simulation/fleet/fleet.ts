@@ -21,6 +21,7 @@ import { concurrentBusCalls, concurrentItems, takeCommand, takeItem, takePoison 
 import { createHost, type Host } from './host.ts';
 import { createNewerRelease } from './newerRelease.ts';
 import { createTimers, type TimerName, timerNames } from './timers.ts';
+import { createWebhook, webhookSecret } from './webhook.ts';
 
 export interface FleetParts {
   plan: Plan;
@@ -69,6 +70,8 @@ export function createFleet({ plan, timeline, history, conditions, report, ...gi
     fateOf: (id, charge) => byId.get(id)?.fates[charge] ?? { kind: 'ok' },
     rate: () => conditions.rate(settings.allowance.accountRate),
     searchLagMs: () => plan.searchLagMs,
+    searchAway: () => conditions.searchAway(),
+    more: plan.outside ? randomOf(plan.seed, 'more of the provider') : undefined,
     takes: plan.tokenBucket
       ? createTokenBucket(settings.allowance.accountRate, () => timeline.now).take
       : undefined,
@@ -79,12 +82,14 @@ export function createFleet({ plan, timeline, history, conditions, report, ...gi
       },
       otherParameters: ({ idempotencyKey, invoiceId }) =>
         report('key and parameters', `${idempotencyKey} stands for another charge`, invoiceId),
-      refunded(request) {
+      refunded(request, payment) {
         note('provider', `refunds ${request.refundId} of ${request.invoiceId}`);
-        checks.refunding(request);
+        checks.refunding(request, payment);
       },
-      told: () => {
+      canceled: checks.canceled,
+      told(event) {
         if (plan.listsEvents) timers.wait('trackPayments', newEvents);
+        if (plan.webhook) webhook.deliver(event);
       },
     },
   });
@@ -123,6 +128,7 @@ export function createFleet({ plan, timeline, history, conditions, report, ...gi
     provider,
     queues: { commands, workItems, poison },
     listsEvents: plan.listsEvents,
+    staleMs: plan.faults.some(({ kind }) => kind === 'stale') ? () => conditions.staleMs() : undefined,
     onWrite: wrote,
     onEffect: (of) => (typeof of === 'string' ? callChecks.recordedMessage(of) : callChecks.recorded(of)),
   });
@@ -136,6 +142,22 @@ export function createFleet({ plan, timeline, history, conditions, report, ...gi
     crash: (machine, downMs) => die(machine, 'crashes', downMs),
     note: (machine, service, name, fate) =>
       note(machine.name, fate === 'answered' ? `${service}: ${name}` : `${service}: ${name} (${fate})`),
+  });
+  const webhook = createWebhook(timeline, {
+    random: randomOf(plan.seed, 'webhook'),
+    isLost: () => conditions.losesEvent(),
+    post(request, answered) {
+      const host = pick(() => true);
+      if (host === undefined) return false;
+      host.machine.later(0, () =>
+        host.run(
+          'webhook',
+          () => host.app.receiveEvent(request),
+          (answer, failed) => answered(!failed && (answer as { status: number }).status === 200),
+        ),
+      );
+      return true;
+    },
   });
   const consuming = { world, network, random, hasRoom: offer };
   const durable = createDurable(timeline, (name, input, lost) => {
@@ -163,6 +185,7 @@ export function createFleet({ plan, timeline, history, conditions, report, ...gi
     /** Whether the timeline of an invoice has something that was done for this reason. */
     says: (invoiceId: string, reason: string): boolean =>
       invoices.get(invoiceId)?.timeline.some((entry) => entry.reason === reason) ?? false,
+    statusOf: (invoiceId: string) => invoices.get(invoiceId)?.status,
     newerRelease,
     durable,
     network,
@@ -231,7 +254,12 @@ export function createFleet({ plan, timeline, history, conditions, report, ...gi
     hosts[number] = createHost(number, machine, {
       world,
       network,
-      settings: { ...settings, deploymentId: 'simulated', instanceId: machine.name },
+      settings: {
+        ...settings,
+        deploymentId: 'simulated',
+        instanceId: machine.name,
+        ...(plan.webhook ? { webhookSecrets: [webhookSecret] } : {}),
+      },
       listsEvents: plan.listsEvents,
       checks: {
         ...callChecks,

@@ -4,12 +4,12 @@ import type { Summary } from '../../../src/ops/answers/figureAnswers.ts';
 import type { OutboxEntry } from '../../../src/outbox/outboxMessage.ts';
 import { inForce } from '../../../src/pacing/pause.ts';
 import type { StoredDocument } from '../../memory/memoryDocuments.ts';
-import { checkAlerts, checkEnd, type EndState } from '../invariants/end.ts';
+import { checkAlerts, checkEnd, checkWaysOut, type EndState } from '../invariants/end.ts';
 import { hour, isCalm } from '../plan/plan.ts';
 import { applyFaults } from './apply.ts';
 import { createFleet, type FleetParts } from './fleet.ts';
 import type { Host } from './host.ts';
-import { aRequest } from './operators.ts';
+import { advisedBy, aRequest, press } from './operators.ts';
 import { timerNames } from './timers.ts';
 
 /**
@@ -18,13 +18,17 @@ import { timerNames } from './timers.ts';
  */
 const stuckMs = 8 * hour;
 const lookEveryMs = hour;
+/** Rounds in which people end what is parked or declined. */
+const mostDecisions = 6;
 
 export function createStory(parts: FleetParts) {
   const { plan, timeline, startedAt, conditions, report } = parts;
   const fleet = createFleet(parts);
   const { world, newerRelease } = fleet;
   const sentByNewer = plan.faults.filter(({ kind }) => kind === 'newerMessage').length;
-  let stage: 'running' | 'gauges' | 'redriving' | 'summary' = 'running';
+  let stage: 'running' | 'gauges' | 'redriving' | 'summary' | 'deciding' = 'running';
+  /** Times that people have decided about what is left. */
+  let decided = 0;
   let summary: Summary | undefined;
 
   return {
@@ -77,10 +81,40 @@ export function createStory(parts: FleetParts) {
           if (summary === undefined) report('makes progress', 'no host gave a summary in the end');
           else checkEnd({ ...stateOf(), summary }, report);
           fleet.checkStarts();
+          stage = 'deciding';
+          return decide();
+        case 'deciding':
+          if (decided < mostDecisions && decide()) return true;
+          checkWaysOut(stateOf(), report);
           return false;
       }
     },
   };
+
+  /** People end what is parked or declined: they do what its reason says, and in the end they void it. False: none is left. */
+  function decide(): boolean {
+    const left = [...world.invoices.values()].filter(
+      ({ status }) => status === 'parked' || status === 'declined',
+    );
+    const followsAdvice = plan.outside === true && decided % 2 === 0;
+    decided++;
+    if (left.length === 0) return false;
+    // By then no call can be on its way.
+    fleet.later(hour, () =>
+      onHost(async (host) => {
+        for (const { id: invoiceId, reason } of left) {
+          for (const action of followsAdvice ? advisedBy(reason) : (['void'] as const)) {
+            const number = 1_000_000 + decided;
+            const answer = await press(world, host, fleet.durable, { action, invoiceId, number })?.();
+            const { status = 200 } = answer as { status?: number };
+            fleet.note('a person', `${action}s ${invoiceId}: ${status}`);
+            if (status < 300) break;
+          }
+        }
+      }),
+    );
+    return true;
+  }
 
   function stateOf(): Omit<EndState, 'summary'> {
     const messages = [...world.stored.values()].filter(({ type }) => type === 'outboxMessage');
@@ -93,6 +127,7 @@ export function createStory(parts: FleetParts) {
         taken: newerRelease.taken,
       },
       notifies: plan.notifies,
+      told: plan.listsEvents,
       calm: isCalm(plan),
       paused: pausedNow(),
     };
@@ -118,6 +153,7 @@ export function createStory(parts: FleetParts) {
       description: `what awaits it: ${fates.map(({ kind }) => kind).join(', ') || 'nothing'}`,
       dueAt: new Date(startedAt + dueAt).toISOString(),
     }));
+    world.imported = rows;
     host.machine.later(0, () =>
       host.run(
         'import',

@@ -4,7 +4,7 @@ import type { ChargeRequest, RefundRequest } from '../../../src/paying/paymentPr
 import type { StoredDocument } from '../../memory/memoryDocuments.ts';
 import type { Machine } from '../engine/machine.ts';
 import type { SentTransaction } from '../world/documents.ts';
-import { isTouched, type LedgerPayment, mayHoldMoney } from '../world/ledger.ts';
+import { isTouched, type LedgerPayment, mayHoldMoney, whoseIs } from '../world/ledger.ts';
 import type { TrustedUntil } from '../world/locks.ts';
 import type { Provider } from '../world/provider.ts';
 import { saysNeverCalled } from './neverCalled.ts';
@@ -13,6 +13,9 @@ import type { Report } from './violation.ts';
 
 /** As much of a stored invoice as is looked at. */
 export interface InvoiceDocument extends StoredDocument {
+  customerId: string;
+  amountMinor: number;
+  currency: string;
   status: InvoiceStatus;
   actionableAt?: string;
   checkAt?: string;
@@ -28,7 +31,14 @@ export interface InvoiceDocument extends StoredDocument {
     isolated?: boolean;
   };
   payment: { keyNumber: number; id?: string; unknownSince?: string; inProgress?: { id: string } };
-  timeline: { at: string; what: string; batchId?: string; settlement?: string; [more: string]: unknown }[];
+  timeline: {
+    at: string;
+    what: string;
+    batchId?: string;
+    settlement?: string;
+    paymentId?: string;
+    [more: string]: unknown;
+  }[];
 }
 
 export function asInvoice(document: StoredDocument | undefined): InvoiceDocument | undefined {
@@ -41,7 +51,7 @@ const next: Readonly<Record<InvoiceStatus, readonly InvoiceStatus[]>> = {
   claimed: ['claimed', 'pending', 'paid', 'declined', 'parked', 'processing'],
   processing: ['processing', 'paid', 'pending', 'declined', 'parked', 'voided'],
   parked: ['parked', 'pending', 'voided', 'paid', 'processing'],
-  declined: ['declined', 'pending', 'voided', 'paid', 'processing'],
+  declined: ['declined', 'pending', 'voided', 'paid', 'processing', 'parked'],
   voided: ['voided', 'parked'],
   paid: ['paid'],
 };
@@ -95,7 +105,7 @@ export function createStepChecks(parts: {
 
     charging(request: ChargeRequest, others: readonly LedgerPayment[]): void {
       const { invoiceId, idempotencyKey } = request;
-      const other = others.find(mayHoldMoney);
+      const other = others.find((one) => isOfApp(one) && mayHoldMoney(one));
       if (other !== undefined)
         report(
           'charged once',
@@ -103,6 +113,7 @@ export function createStepChecks(parts: {
           invoiceId,
         );
       const stored = invoice(invoiceId);
+      for (const one of others) if (stored !== undefined) adviceIsSafe(stored, one);
       if (stored !== undefined && saysNeverCalled(stored))
         report(
           'call remembered',
@@ -117,11 +128,34 @@ export function createStepChecks(parts: {
         );
     },
 
-    refunding({ refundId, invoiceId }: RefundRequest): void {
+    /** The app cancels a payment that it has not made. */
+    canceled(payment: LedgerPayment): void {
+      leftAlone(payment, 'canceled');
+    },
+
+    refunding({ refundId, invoiceId }: RefundRequest, payment: LedgerPayment): void {
+      leftAlone(payment, 'refunded');
       if (refunds.has(refundId)) report('refunded once', `${refundId} is made a second time`, invoiceId);
       refunds.add(refundId);
     },
   };
+
+  /** An invoice that names a payment of its own is not charged while that may hold its money, but for a person's word. */
+  function adviceIsSafe({ id, timeline, ...content }: InvoiceDocument, other: LedgerPayment): void {
+    if (isOfApp(other) || !mayHoldMoney(other)) return;
+    const named = timeline.findIndex(({ paymentId }) => paymentId === other.id);
+    const whose = whoseIs(other, content);
+    if (named === -1 || whose === 'foreign') return;
+    if (whose === 'unclear' && timeline.slice(named).some(({ notCharged }) => notCharged === true)) return;
+    report('advice is safe', `it is charged, and names ${other.id}, which is ${other.progress.kind}`, id);
+  }
+
+  function leftAlone(payment: LedgerPayment, how: string): void {
+    const { invoiceId: id = '' } = payment;
+    const stored = invoice(id);
+    if (stored === undefined || whoseIs(payment, stored) !== 'foreign') return;
+    report('others are left alone', `${payment.id} of ${payment.customerId} is ${how}`, id);
+  }
 
   function times({ id, status, actionableAt, checkAt }: InvoiceDocument): void {
     const waits = status === 'pending' || status === 'claimed';
@@ -134,11 +168,15 @@ export function createStepChecks(parts: {
   /** What the invoice says against what the provider has. */
   function money(after: InvoiceDocument): void {
     const { id, status, payment } = after;
-    const made = parts.provider().paymentsOf(id);
+    const all = parts.provider().paymentsOf(id);
+    // What others pay nobody can know before it is told.
+    const made = all.filter(isOfApp);
     const alive = made.find(mayHoldMoney);
     switch (status) {
       case 'paid': {
-        const own = made.find((one) => one.id === payment.id);
+        const own = all.find((one) => one.id === payment.id);
+        if (own !== undefined && whoseIs(own, after) !== 'ours')
+          report('others are left alone', `it is paid by ${own.id} of ${own.customerId}`, id);
         if (own?.progress.kind !== 'succeeded')
           report('paid means paid', `it is paid by ${payment.id}, which is ${own?.progress.kind}`, id);
         return;
@@ -152,8 +190,8 @@ export function createStepChecks(parts: {
           report('paid means paid', `it is voided, and ${alive.id} is ${alive.progress.kind}`, id);
         return;
       case 'processing':
-        if (!made.some((one) => one.id === payment.inProgress?.id))
-          report('paid means paid', `it waits for ${payment.inProgress?.id}, which does not exist`, id);
+        if (!all.some((one) => one.id === payment.inProgress?.id && whoseIs(one, after) === 'ours'))
+          report('paid means paid', `it waits for ${payment.inProgress?.id}, which is none of its own`, id);
         return;
       case 'pending':
       case 'claimed': {
@@ -167,7 +205,10 @@ export function createStepChecks(parts: {
   }
 
   function newKey({ id, payment }: InvoiceDocument): void {
-    const alive = parts.provider().paymentsOf(id).find(mayHoldMoney);
+    const alive = parts
+      .provider()
+      .paymentsOf(id)
+      .find((one) => isOfApp(one) && mayHoldMoney(one));
     if (alive !== undefined)
       report(
         'key after decline',
@@ -204,4 +245,8 @@ function newEntries(before: InvoiceDocument, after: InvoiceDocument): InvoiceDoc
   if (after.timeline.length > before.timeline.length) return after.timeline.slice(before.timeline.length);
   const [last, latest] = [before.timeline.at(-1), after.timeline.at(-1)];
   return latest === undefined || JSON.stringify(last) === JSON.stringify(latest) ? [] : [latest];
+}
+
+function isOfApp({ by }: LedgerPayment): boolean {
+  return by === 'app';
 }

@@ -12,6 +12,11 @@ export const invariants = {
   'message held': 'a call is made under a lock of its message that can no longer be trusted',
   'pause holds': 'ten seconds into a pause, something is claimed or the provider is called',
   'tried apart': 'what may end its process is called together with something else',
+  'advice is safe': 'an invoice is charged although it names a payment that may hold its money',
+  'others are left alone': 'a payment of another customer or deployment is recorded, refunded or canceled',
+  'second payments are seen':
+    'somebody else has paid an invoice, was told of, and the invoice does not say so',
+  'has a way out': 'no call ends the state of a parked or declined invoice',
   'fence goes up': 'a fence goes back',
   'refunded once': 'more goes back than was asked for, or twice',
   'reversals are known': 'money has gone back or may go, and the invoice does not say so',

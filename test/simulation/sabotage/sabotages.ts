@@ -1,11 +1,13 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: these texts are source code
+import type { Edit } from '../../guards/edits.ts';
+
 /**
  * Faults that are put into the app to see whether the simulation finds them: fixes that are reverted, faults as they once were, and
  * others. No other test finds the last five. `from` must occur exactly once in its file.
  */
 export interface Sabotage {
   readonly name: string;
-  readonly edits: readonly { file: string; from: string; to: string }[];
+  readonly edits: readonly Edit[];
 }
 
 export const sabotages: readonly Sabotage[] = [
@@ -204,6 +206,83 @@ export const sabotages: readonly Sabotage[] = [
         file: 'src/workItems/sendOnce.ts',
         from: 'const clocksDifferMs = 1_000;',
         to: 'const clocksDifferMs = 110_000;',
+      },
+    ],
+  },
+  {
+    name: 'as it was: a retry charges an invoice that names a payment which nobody has recorded',
+    edits: [{ file: 'src/invoice/namedPayments.ts', inFunction: 'unrecordedPayments', body: 'return [];' }],
+  },
+  {
+    name: 'as it was: whoever names an invoice has paid it',
+    edits: [{ file: 'src/paying/foundPayment.ts', inFunction: 'ownershipOf', body: "return 'ours';" }],
+  },
+  {
+    name: 'as it was: an event for a claimed invoice is dropped',
+    edits: [
+      {
+        file: 'src/events/decideHint.ts',
+        inFunction: 'decideHint',
+        body: `
+          if (hint === 'reversed') return 'retrieve';
+          return status === 'claimed' || payment.id === paymentId ? 'nothing' : 'retrieve';`,
+      },
+    ],
+  },
+  {
+    name: 'as it was: a second payment is not noted',
+    edits: [
+      {
+        file: 'src/tracking/decideProgress.ts',
+        inFunction: 'ofAnother',
+        body: "return { kind: 'nothing' };",
+      },
+    ],
+  },
+  {
+    name: 'as it was: an unpaid invoice is not paid by the payment that an event names',
+    edits: [
+      { file: 'src/tracking/decideProgress.ts', inFunction: 'ofUnpaid', body: "return { kind: 'nothing' };" },
+    ],
+  },
+  {
+    name: 'as it was: a payment that has failed can be confirmed while the next key is used',
+    edits: [{ file: 'src/tracking/trackPayment.ts', inFunction: 'isOursToCancel', body: 'return false;' }],
+  },
+  {
+    name: 'as it was: a charge of which a part has gone back is none',
+    edits: [
+      {
+        file: 'src/paying/foundPayment.ts',
+        inFunction: 'viewOf',
+        body: `
+          if (progress.kind === 'alive') return { kind: 'processing', paymentId, state: progress.state };
+          if (reversals.refunds.length + reversals.disputes.length === 0) return { kind: 'found', paymentId };
+          return { kind: 'reversed', paymentId, message: 'some of it has gone back' };`,
+      },
+    ],
+  },
+  {
+    name: 'as it was: a customer whom the provider does not know leaves every question open',
+    edits: [
+      {
+        file: 'src/corrections/checkProvider.ts',
+        inFunction: 'viewOfFound',
+        body: `
+          switch (found.kind) {
+            case 'found':
+            case 'processing':
+            case 'differs':
+              return found;
+            case 'notFound':
+              return found.unknownCustomer === true ? { kind: 'silent', message: 'no such customer' } : { kind: 'nothing' };
+            case 'reversed':
+              return { kind: 'reversedInFull', paymentId: found.paymentId };
+            case 'notCalled':
+              return notCalled;
+            default:
+              return { kind: 'silent', message: found.message };
+          }`,
       },
     ],
   },

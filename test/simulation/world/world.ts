@@ -47,6 +47,7 @@ export function createWorld(
     provider,
     queues,
     listsEvents,
+    staleMs,
     onWrite,
     onEffect,
   }: {
@@ -54,6 +55,8 @@ export function createWorld(
     queues: Queues;
     /** Whether the app hears of the provider's events. */
     listsEvents: boolean;
+    /** How far a read of documents lags behind now, in milliseconds. Absent: none ever does. */
+    staleMs: (() => number) | undefined;
     onWrite: (after: StoredDocument, before: StoredDocument | undefined) => void;
     /** The effect of a work item, or of the message with this id, is recorded. */
     onEffect: (of: WorkItem | string) => void;
@@ -68,8 +71,17 @@ export function createWorld(
   let ordered: { pause: Pause; since: number } | undefined;
   const signal = new AbortController().signal;
 
+  /** Earlier versions of each document, by partition and id, with the time of their end. */
+  const versions = new Map<string, { until: number; document: StoredDocument | undefined }[]>();
+
   function wrote(after: StoredDocument, before: StoredDocument | undefined): void {
-    stored.set(`${after.shard}/${after.id}`, after);
+    const name = `${after.shard}/${after.id}`;
+    stored.set(name, after);
+    if (staleMs !== undefined)
+      versions.set(
+        name,
+        [...(versions.get(name) ?? []), { until: timeline.now, document: before }].slice(-20),
+      );
     onWrite(after, before);
   }
 
@@ -79,6 +91,12 @@ export function createWorld(
     queues,
     listsEvents,
     documents: memoryDocuments({ now, onWrite: wrote, copies: false }),
+    staleMs,
+    /** A document as it was then; undefined if it was not there. */
+    asOf(document: StoredDocument, time: number): StoredDocument | undefined {
+      const ended = versions.get(`${document.shard}/${document.id}`)?.find(({ until }) => until > time);
+      return ended === undefined ? document : ended.document;
+    },
     /** Every document as it is stored now, by partition and id. */
     stored,
     /** Called with each call to a service. */
@@ -87,6 +105,8 @@ export function createWorld(
     locks,
     pace: memoryPaceStore(),
     imports: memoryImportRecords(now),
+    /** The rows that were imported, as a person has them. */
+    imported: [] as readonly object[],
     /** The files of the archive. */
     archived: new Map<string, string>(),
     pauses: {
@@ -127,6 +147,8 @@ export function createWorld(
     /** By name: how often each was written. */
     receipts: new Map<string, number>(),
     notifications: [] as Notification[],
+    /** What work was about that a queue has lost: invoices and payments. */
+    lostWork: new Set<string>(),
     /** Messages that the host gave up for good. */
     lost: [] as string[],
     /** The latest value of each gauge, by its metric's name, and the sum of each counter. */

@@ -1,0 +1,137 @@
+// What a person runs after a restore: all of it, as a program.
+import { fileURLToPath } from 'node:url';
+import { BlobServiceClient } from '@azure/storage-blob';
+import { afterAll, beforeAll, expect, inject, test } from 'vitest';
+import { startPayments } from '../../local/stripe/index.ts';
+import { changesLost } from '../../scripts/changesLost.ts';
+import type { Invoice } from '../../src/invoice/invoice.ts';
+import { shardOf } from '../../src/invoice/shard.ts';
+import { blobJournal } from '../../src/ops/blobJournal.ts';
+import type { JournalLine } from '../../src/ops/journal.ts';
+import { stripeClient } from '../../src/paying/stripe/stripeClient.ts';
+import { blobContainers } from '../../src/platform/azureNames.ts';
+import { anInvoice } from '../support/anInvoice.ts';
+import { type PayonceCosmos, payonceCosmos } from '../support/payonceCosmos.ts';
+import { runProgram } from '../support/runProgram.ts';
+import { virtualClock } from '../support/virtualClock.ts';
+
+const program = fileURLToPath(new URL('../../scripts/afterRestore.ts', import.meta.url));
+const shards = 4;
+const since = '2031-05-01T00:00:00.000Z';
+const at = '2031-05-01T12:00:00.000Z';
+const clock = virtualClock(Date.parse(at));
+let cosmos: PayonceCosmos;
+beforeAll(async () => {
+  cosmos = await payonceCosmos();
+});
+afterAll(() => cosmos[Symbol.asyncDispose]());
+
+async function stored(id: string, changes: Partial<Invoice> = {}): Promise<Invoice> {
+  const { _etag, ...invoice } = anInvoice({ id, shard: shardOf(id, shards), ...changes });
+  await cosmos.containers.invoices.items.upsert(invoice);
+  return { ...invoice, _etag };
+}
+
+const asked = (target: string, action: string, changes: Record<string, unknown> = {}): JournalLine[] => {
+  const intent = `${action} ${target}`;
+  return [
+    { at, intent, actor: 'ada', action, target, changes },
+    { at, intent, outcome: 200 },
+  ];
+};
+
+test('a payment, a refund and a void that the copy lacks: exit code 1 until nothing is left, then 0', async () => {
+  const payments = await startPayments({ clock });
+  try {
+    const { secretKey, baseUrl } = payments;
+    const stripe = stripeClient({ secretKey, apiBase: baseUrl, timeoutMs: 5_000 });
+    const { amountMinor, currency, customerId } = await stored('paid-since');
+    const pay = (invoiceId: string) =>
+      stripe.paymentIntents.create({
+        amount: amountMinor,
+        currency: currency.toLowerCase(),
+        customer: customerId,
+        payment_method: 'pm_card_visa',
+        allowed_payment_method_types: ['card'],
+        confirm: true,
+        off_session: true,
+        metadata: { invoiceId },
+      });
+    const { id: paymentId } = await pay('paid-since');
+    await stripe.refunds.create({ payment_intent: paymentId, amount: 500 });
+    await pay('of-a-shop');
+    await stored('voided-since');
+    const blobs = BlobServiceClient.fromConnectionString(inject('azurite'));
+    const container = blobs.getContainerClient(blobContainers.changes);
+    await container.createIfNotExists();
+    const journal = blobJournal(container, { name: 'host-a', clock });
+    await journal.append(asked('voided-since', 'void invoice', { reason: 'sent by mistake' }));
+
+    const env = {
+      PATH: process.env.PATH,
+      Cosmos: cosmos.connectionString,
+      AzureWebJobsStorage: inject('azurite'),
+      SHARDS: String(shards),
+      STRIPE_SECRET_KEY: secretKey,
+      STRIPE_API_BASE: baseUrl,
+    };
+    const run = (...more: string[]) => runProgram(program, ['--since', since, ...more], env);
+    const dry = await run();
+    expect(dry.output).toMatch(/marked\tpaid-since/);
+    expect(dry.code).toBe(1);
+
+    const first = await run('--apply');
+    expect(first.output).toMatch(/missing\tof-a-shop/);
+    expect(first.output).toMatch(/lost\tvoided-since\tvoided\t\tby ada at 2031-05-01/);
+    expect(first.code).toBe(1);
+    const { resource } = await cosmos.containers.invoices
+      .item('paid-since', shardOf('paid-since', shards))
+      .read();
+    expect(resource).toMatchObject({
+      status: 'paid',
+      payment: { id: paymentId },
+      reversals: { refundedMinor: 500 },
+    });
+
+    // A person voids the one again, and decides that the other is of no concern here.
+    await stored('voided-since', { status: 'voided' });
+    expect((await run('--apply')).code).toBe(1);
+    const last = await run('--apply', '--accept', 'of-a-shop');
+    expect(last.output).toContain('0 changes by people that the database lacks');
+    expect(last.code).toBe(0);
+  } finally {
+    await payments.stop();
+  }
+});
+
+test('changes that the copy has, or that no longer matter, are not listed; of several the last counts', async () => {
+  const invoices: Record<string, Invoice> = {
+    moved: anInvoice({ dueAt: '2031-06-02T00:00:00.000Z' }),
+    behind: anInvoice({ dueAt: '2031-05-20T00:00:00.000Z' }),
+    paid: anInvoice({ status: 'paid' }),
+    voided: anInvoice({ status: 'voided' }),
+    card: anInvoice({ status: 'declined' }),
+  };
+  const move = (target: string, dueAt: string) => asked(target, 'move due date', { dueAt });
+  const lines = [
+    ...move('moved', '2031-06-01T00:00:00.000Z').map((line) => ({ ...line, intent: 'first' })),
+    ...move('moved', '2031-06-02T00:00:00.000Z').map((line) => ({ ...line, intent: 'second', at: `${at}~` })),
+    ...move('behind', '2031-06-02T00:00:00.000Z'),
+    ...asked('paid', 'bulk void'),
+    ...asked('voided', 'void invoice'),
+    ...asked('not-imported', 'void invoice'),
+    ...asked('card', 'retry invoice', { paymentMethod: 'pm_2' }),
+  ];
+  const lost = await changesLost(lines, { find: async (id) => invoices[id] }, since);
+  expect(lost.map(({ invoiceId, change }) => [invoiceId, change.kind])).toEqual([
+    ['behind', 'dueDate'],
+    ['not-imported', 'voided'],
+    ['card', 'paymentMethod'],
+  ]);
+});
+
+test('bad arguments are refused, with what was expected', async () => {
+  const { code, output } = await runProgram(program, ['--since', 'May'], { PATH: process.env.PATH });
+  expect(code).toBe(2);
+  expect(output).toMatch(/a time like[\s\S]*Cosmos[\s\S]*AzureWebJobsStorage/);
+});
