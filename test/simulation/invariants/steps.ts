@@ -25,7 +25,6 @@ export interface InvoiceDocument extends StoredDocument {
     attempt?: number;
     phase?: string;
     startedBy?: string;
-    isolated?: boolean;
   };
   payment: { keyNumber: number; id?: string; unknownSince?: string; inProgress?: { id: string } };
   timeline: { at: string; what: string; batchId?: string; settlement?: string; [more: string]: unknown }[];

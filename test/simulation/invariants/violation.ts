@@ -11,7 +11,7 @@ export const invariants = {
   'no claim, no call': 'a call is made for a claim that was over when the work on it began',
   'message held': 'a call is made under a lock of its message that can no longer be trusted',
   'pause holds': 'ten seconds into a pause, something is claimed or the provider is called',
-  'tried apart': 'what may end its process is called together with something else',
+  'paid alone': 'what may crash its process is called together with something else',
   'fence goes up': 'a fence goes back',
   'refunded once': 'more goes back than was asked for, or twice',
   'reversals are known': 'money has gone back or may go, and the invoice does not say so',
