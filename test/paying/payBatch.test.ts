@@ -11,6 +11,7 @@ import type { ChargeOutcome } from '../../src/paying/paymentProvider.ts';
 import { startPart } from '../../src/paying/startAndSettle.ts';
 import { systemClock } from '../../src/platform/clock.ts';
 import { anInstance } from '../support/anInstance.ts';
+import { emptyProvider } from '../support/emptyProvider.ts';
 import {
   aRun,
   hastyClock,
@@ -342,7 +343,7 @@ describe('when a payment became unknown', () => {
   });
 
   function watchedProviderOf(outcome: ChargeOutcome) {
-    return { charge: async () => outcome, find: async () => ({ kind: 'notFound' as const }) };
+    return { ...emptyProvider, charge: async () => outcome };
   }
 });
 
