@@ -36,8 +36,6 @@ const claimSchema = tolerantObject({
   phase: z.enum(['claimed', 'calling']),
   /** The start that made it `calling`. Absent until then. */
   startedBy: z.string().exactOptional(),
-  /** Earlier calls ended without a word: perhaps paying this invoice ends the process. */
-  isolated: z.boolean().exactOptional(),
 });
 export type Claim = z.infer<typeof claimSchema>;
 
@@ -132,8 +130,6 @@ export const invoiceSchema = contentSchema.extend({
   createdAt: z.string(),
   /** Claims so far that may have charged. */
   attempts: z.number().int(),
-  /** It was tried apart and that proved nothing: while `attempts` is this, it is tried apart again (isolation.ts). */
-  apartAfter: z.int().exactOptional(),
   claim: claimSchema.exactOptional(),
   payment: paymentStateSchema,
   /** Why a person has to look at it (`parked`), or why it ended (`declined`, `voided`). */

@@ -12,7 +12,6 @@ export interface InvoiceChange {
       | 'actionableAt'
       | 'checkAt'
       | 'attempts'
-      | 'apartAfter'
       | 'payment'
       | 'reason'
       | 'declinedAt'

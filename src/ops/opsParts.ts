@@ -40,8 +40,6 @@ export interface OpsParts {
   healthChecks: readonly HealthCheck[];
   /** @throws {ShardsChanged} */
   checkShards: () => Promise<void>;
-  /** True if the payment provider offers refunds. */
-  refunds: boolean;
   callerOf: (request: OpsRequest) => Caller;
   /** Name of this deployment. */
   environment: string;

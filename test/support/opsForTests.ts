@@ -98,7 +98,6 @@ export async function opsForTests({ shardsOfDeployment = 4, provider = {} }: Ops
     imports: blobImportRecords(importBlobs, clock),
     archive,
     instance,
-    refunds: true,
     healthChecks: [],
     deadLetters: [],
   };

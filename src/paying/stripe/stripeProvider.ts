@@ -1,7 +1,13 @@
 import Stripe from 'stripe';
 import { stripeAmount } from '../../invoice/stripeAmount.ts';
 import { isReversedInFull } from '../mergeReversals.ts';
-import type { ChargeOutcome, ChargeRequest, PaymentProvider, RateLimited } from '../paymentProvider.ts';
+import type {
+  ChargeOutcome,
+  ChargeRequest,
+  PaymentProvider,
+  ProviderAccount,
+  RateLimited,
+} from '../paymentProvider.ts';
 import { classifyError, silentAfter } from './classifyStripe.ts';
 import { declined } from './declines.ts';
 import { stripeAccount } from './stripeAccount.ts';
@@ -16,7 +22,7 @@ import { readReversed, stripeLookups } from './stripeLookups.ts';
  *
  * Every call resolves after `timeoutMs` at the latest, whatever Stripe sends; the outcome is then unknown.
  */
-export function stripeProvider(options: StripeOptions): Required<PaymentProvider> {
+export function stripeProvider(options: StripeOptions): PaymentProvider & ProviderAccount {
   const { timeoutMs } = options;
   const stripe = stripeClient(options);
   return {

@@ -28,7 +28,6 @@ export interface InvoiceDocument extends StoredDocument {
     attempt?: number;
     phase?: string;
     startedBy?: string;
-    isolated?: boolean;
   };
   payment: { keyNumber: number; id?: string; unknownSince?: string; inProgress?: { id: string } };
   timeline: {

@@ -11,7 +11,7 @@ export const invariants = {
   'no claim, no call': 'a call is made for a claim that was over when the work on it began',
   'message held': 'a call is made under a lock of its message that can no longer be trusted',
   'pause holds': 'ten seconds into a pause, something is claimed or the provider is called',
-  'tried apart': 'what may end its process is called together with something else',
+  'paid alone': 'what may crash its process is called together with something else',
   'advice is safe': 'an invoice is charged although it names a payment that may hold its money',
   'others are left alone': 'a payment of another customer or deployment is recorded, refunded or canceled',
   'second payments are seen':

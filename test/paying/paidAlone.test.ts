@@ -1,19 +1,18 @@
 /**
- * An invoice whose calls ended without a word is tried apart from the others, until a call says what became of its payment.
- * Here each way in which a try apart can end is followed by the next claim.
+ * An invoice whose calls ended without a known outcome is paid alone, until the provider says what became of its payment. Here
+ * each way in which such a try can end is followed by the next claim.
  */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { decideClaim } from '../../src/claiming/planClaims.ts';
 import { decideVoid } from '../../src/corrections/decideVoid.ts';
 import { retried } from '../../src/corrections/retryChanges.ts';
 import type { Invoice } from '../../src/invoice/invoice.ts';
-import { isolatedAttempt } from '../../src/invoice/isolation.ts';
 import { maxAttempts } from '../../src/invoice/maxAttempts.ts';
 import { BatchUnfinished } from '../../src/paying/batchResult.ts';
 import { createPayBatch } from '../../src/paying/payBatch.ts';
 import { type PaymentBatch, paymentBatchSchema } from '../../src/paying/paymentBatch.ts';
 import type { ChargeOutcome, NotCalled } from '../../src/paying/paymentProvider.ts';
-import { startPart } from '../../src/paying/startAndSettle.ts';
+import { firstParts, partsToRepeat, startPart } from '../../src/paying/startAndSettle.ts';
 import { aClaimedInvoice } from '../support/anInvoice.ts';
 import { minute, type PayingWorld, payingWorld, watchedProvider } from '../support/payingWorld.ts';
 
@@ -23,11 +22,11 @@ beforeAll(async () => {
 });
 afterAll(() => world[Symbol.asyncDispose]());
 
-/** The attempt on which each of these invoices is tried apart. */
+/** The attempt on which each of these invoices is paid alone. */
 const attempt = 3;
 const past = '2026-01-01T00:00:00.000Z';
 
-/** An invoice whose calls have ended twice without a word, claimed to be tried apart. */
+/** An invoice whose calls have ended twice without an outcome, claimed again. */
 async function suspect(): Promise<{
   batch: PaymentBatch;
   read: () => Promise<Invoice>;
@@ -41,7 +40,8 @@ async function suspect(): Promise<{
   const [id = ''] = ids;
   const { message } = await world.claimDue(shard);
   const batch = paymentBatchSchema.parse(message?.body);
-  expect(batch).toMatchObject({ isolated: true, commands: [{ attempt }] });
+  expect(batch).toMatchObject({ commands: [{ attempt }] });
+  expect(firstParts(batch)).toMatchObject([{ alone: true }]);
   const read = async () => {
     const [invoice] = await world.stored(shard, ids);
     if (invoice === undefined) throw new Error(`there is no ${id}`);
@@ -52,7 +52,7 @@ async function suspect(): Promise<{
 
 /** What a run does with it once it is due, or its claim stale. */
 function next(invoice: Invoice) {
-  return { ...decideClaim(invoice, '2036-01-01T00:00:00.000Z'), apart: isolatedAttempt(invoice) };
+  return decideClaim(invoice, '2036-01-01T00:00:00.000Z');
 }
 
 const message = 'a test';
@@ -79,9 +79,8 @@ describe('it ends with a word of the provider about the payment', () => {
     const invoice = await read();
     expect(invoice).toMatchObject(expected);
     expect(invoice.claim).toBeUndefined();
-    expect(isolatedAttempt(invoice)).toBeUndefined();
-    if (invoice.status === 'pending')
-      expect(next(invoice)).toMatchObject({ kind: 'claim', attempt: 1, isolated: false });
+    if (invoice.status !== 'parked') expect(invoice.payment).not.toHaveProperty('unknownSince');
+    if (invoice.status === 'pending') expect(next(invoice)).toEqual({ kind: 'claim', attempt: 1 });
   });
 });
 
@@ -103,19 +102,13 @@ describe('it goes on after a try that has proved nothing', () => {
     await world.consumer({ provider }).pay(batch);
     const waiting = await read();
     expect(waiting).toMatchObject({ status: 'pending', attempts: expected - 1 });
-    expect(next(waiting)).toMatchObject({
-      kind: 'claim',
-      attempt: expected,
-      isolated: true,
-      apart: expected,
-    });
+    expect(next(waiting)).toEqual({ kind: 'claim', attempt: expected });
     await world.makeDue(shard, [id]);
     const { message: order } = await world.claimDue(shard);
     const again = paymentBatchSchema.parse(order?.body);
-    expect(again).toMatchObject({ isolated: true, commands: [{ attempt: expected }] });
-    expect((await read()).claim).toMatchObject({ isolated: true, attempt: expected });
+    expect(again).toMatchObject({ commands: [{ attempt: expected }] });
+    expect(firstParts(again)).toMatchObject([{ alone: true }]);
     expect((await world.consumer().pay(again)).settled.paid).toBe(1);
-    expect(isolatedAttempt(await read())).toBeUndefined();
   });
 
   test('its turn did not come, or it was put off for the rate limit: the claim goes stale, the attempt stays', async () => {
@@ -133,8 +126,9 @@ describe('it goes on after a try that has proved nothing', () => {
           : { ...parts.provider, within };
       expect((await createPayBatch({ ...parts, provider }, policy)(batch)).left).toBe(1);
       const invoice = await read();
-      expect(invoice).toMatchObject({ status: 'claimed', claim: { phase: 'claimed', isolated: true } });
-      expect(next(invoice)).toMatchObject({ kind: 'reclaim', attempt, isolated: true, apart: attempt });
+      expect(invoice).toMatchObject({ status: 'claimed', claim: { phase: 'claimed' } });
+      expect(next(invoice)).toMatchObject({ kind: 'reclaim', attempt });
+      expect(invoice.payment.unknownSince).toBeDefined();
     }
   });
 
@@ -147,25 +141,22 @@ describe('it goes on after a try that has proved nothing', () => {
     const invoice = await read();
     expect(invoice).toMatchObject({
       status: 'claimed',
-      claim: { phase: 'claimed', isolated: true, attempt },
+      claim: { phase: 'claimed', attempt },
     });
-    expect(next(invoice)).toMatchObject({ attempt, apart: attempt });
+    expect(next(invoice)).toMatchObject({ attempt });
     expect((await world.consumer().pay(batch)).settled.paid).toBe(1);
-    expect(isolatedAttempt(await read())).toBeUndefined();
   });
 
-  test('the process ends again: one attempt more in smaller company, and parked after the last', async () => {
+  test('the process crashes again: one attempt more, and parked after the last', async () => {
     const { batch, read, shard } = await suspect();
     let order: PaymentBatch = batch;
     for (let now = attempt; now <= maxAttempts; now++) {
-      const part = { commands: order.commands, earlier: new Map(), isolated: true };
+      const part = { commands: order.commands, earlier: new Map(), alone: true };
       await startPart(world.invoices, order, part, { claimStaleMs: -60 * minute, by: 'host-dead' });
       const invoice = await read();
-      expect(invoice).toMatchObject({ attempts: now, claim: { phase: 'calling', isolated: true } });
+      expect(invoice).toMatchObject({ attempts: now, claim: { phase: 'calling' } });
       const last = now === maxAttempts;
-      expect(next(invoice)).toMatchObject(
-        last ? { kind: 'park', apart: undefined } : { kind: 'reclaim', attempt: now + 1, apart: now + 1 },
-      );
+      expect(next(invoice)).toMatchObject(last ? { kind: 'park' } : { kind: 'reclaim', attempt: now + 1 });
       const { message: claimed } = await world.claimDue(shard);
       if (!last) order = paymentBatchSchema.parse(claimed?.body);
     }
@@ -178,12 +169,53 @@ describe('it goes on after a try that has proved nothing', () => {
   test('nothing takes it away meanwhile: a claimed invoice is not voided, and a retry of the parked one starts over', async () => {
     const { read } = await suspect();
     expect(decideVoid(await read())).toEqual({ kind: 'refuse', status: 'claimed' });
-    const parked: Invoice = { ...(await read()), status: 'parked', attempts: maxAttempts, apartAfter: 4 };
+    const parked: Invoice = { ...(await read()), status: 'parked', attempts: maxAttempts };
     const { claim: _, ...rest } = {
       ...parked,
       ...retried(parked, parked.payment, { actor: 'ada', at: past }).set,
     };
-    expect(next(rest)).toMatchObject({ kind: 'claim', attempt: 1, isolated: false, apart: undefined });
-    expect(isolatedAttempt({ ...parked, status: 'voided' })).toBeUndefined();
+    expect(next(rest)).toEqual({ kind: 'claim', attempt: 1 });
+  });
+});
+
+describe('parts of a batch', () => {
+  const commands = async () => {
+    const { batch } = await world.claimedBatch(4);
+    const [first, second, third, fourth] = batch.commands;
+    if (!first || !second || !third || !fourth) throw new Error('four were claimed');
+    return [first, second, third, fourth] as const;
+  };
+
+  test('fresh ones together, then those that were called before, one by one, least tried first', async () => {
+    const [a, b, c, d] = await commands();
+    const called = (command: typeof a, attempts: number) => ({
+      ...command,
+      attempt: attempts,
+      payment: { ...command.payment, unknownSince: past },
+    });
+    const parts = firstParts({ commands: [called(a, 3), b, called(c, 2), d] });
+    expect(parts.map(({ alone, commands: some }) => [alone, some.map(({ invoiceId }) => invoiceId)])).toEqual(
+      [
+        [false, [b.invoiceId, d.invoiceId]],
+        [true, [c.invoiceId]],
+        [true, [a.invoiceId]],
+      ],
+    );
+  });
+
+  test('what another delivery has called goes one by one, and without an attempt left not at all', async () => {
+    const [a, b, c, d] = await commands();
+    const earlier = new Map([
+      [a.invoiceId, { since: past, attempt: 2 }],
+      [b.invoiceId, { since: past, attempt: maxAttempts }],
+      [d.invoiceId, { since: past, attempt: 1 }],
+    ]);
+    const parts = partsToRepeat({ commands: [a, b, c, d] }, earlier);
+    expect(parts.map(({ alone, commands: some }) => [alone, some.map(({ invoiceId }) => invoiceId)])).toEqual(
+      [
+        [true, [d.invoiceId]],
+        [true, [a.invoiceId]],
+      ],
+    );
   });
 });
