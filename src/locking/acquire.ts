@@ -86,7 +86,7 @@ export async function attemptAcquire(
     for (let left = Math.max(2, wanted.tries); left > 0 && view !== undefined; left--) {
       const { version, record } = view;
       const since = clock.now();
-      const fence = nextFence(record?.fence, since, floor);
+      const fence = nextFence(record?.fence, view.now ?? since, floor);
       try {
         const outcome = await bounded(clock, timing.attemptMs, (signal) =>
           store.raise(key, leaseId, { fence, owner, since, leaseMs: timing.leaseMs }, version, signal),
@@ -123,11 +123,10 @@ export async function attemptAcquire(
 }
 
 /**
- * One more than the last fence of the lock, and more than `floor`. A lock without a fence starts at the Unix time in
- * seconds (`now` is in milliseconds). So if someone deletes a lock, its fences still rise, provided it was taken less
- * than once a second. Starting at 1 would fence out every holder until the lost number is passed.
+ * The first number above the last fence of the lock and above `floor` that is no less than `now`, in milliseconds since the
+ * epoch. So fences rise even if the store has lost its data, as long as that clock does not go back and the lock is taken
+ * less than a thousand times a second.
  */
 export function nextFence(last: number | undefined, now: number, floor = 0): number {
-  const next = last === undefined ? Math.max(1, Math.floor(now / 1000)) : last + 1;
-  return Math.max(next, floor + 1);
+  return Math.max(1, (last ?? 0) + 1, Math.floor(now), floor + 1);
 }

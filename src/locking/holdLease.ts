@@ -173,7 +173,11 @@ export function holdLease(
     },
     [Symbol.asyncDispose]: () => lease.release(),
   };
-  store.onEnd?.(key, leaseId, lose);
+  store.onEnd?.(key, leaseId, (why) => {
+    // After a pause the news may come before the timer.
+    compareClock();
+    lose(why);
+  });
   return lease;
 }
 

@@ -32,6 +32,8 @@ export interface LockView {
   record: LockRecord | undefined;
   /** Changes with every write of a record, but not with lease operations (an ETag). */
   version: string;
+  /** The store's clock, in milliseconds since the epoch. Undefined if it shows none: the holder's is used instead. */
+  now?: number;
 }
 
 export interface ListedLock extends LockView {

@@ -21,10 +21,10 @@ export interface MysqlLockOptions {
  *   role. If the server crashes and starts again, its leases go on.
  * - The fence is in the same row. Rows are never deleted.
  * - The server must write each commit to disk, as it does by default: with `innodb_flush_log_at_trx_commit = 0` a crash forgets
- *   the leases and fences of the last second
+ *   the leases of the last second
  *   (https://dev.mysql.com/doc/refman/8.4/en/innodb-parameters.html#sysvar_innodb_flush_log_at_trx_commit).
- * - A failover to a replica that lags breaks it: the last leases and fences are forgotten, and a fence is given out twice. So
- *   do two primaries that both take writes, as Galera allows.
+ * - A failover to a replica that lags breaks it: the last leases are forgotten, and two hold a lock, with different fences if the
+ *   clocks of the servers agree. So do two primaries that both take writes, as Galera allows.
  * - A server clock that jumps forward ends leases early, by as much as it jumps.
  *
  * Why not `GET_LOCK`: all databases of a server share its names, one session gets the same lock twice, and a holder that falls
@@ -56,6 +56,7 @@ export function mysqlLockStore(
       error instanceof Error &&
       /^ER_\w*ACCESS_DENIED|^ER_BAD_DB_ERROR$/.test(String(Reflect.get(error, 'code'))),
     now: 'utc_timestamp(6)',
+    nowMs: `timestampdiff(microsecond, '1970-01-01', utc_timestamp(6)) div 1000`,
     later: 'utc_timestamp(6) + interval ? * 1000 microsecond',
     insert: `insert ignore into ${name} (id, lock_key, version) values (?, ?, ?)`,
     run: (statement, values, signal) =>

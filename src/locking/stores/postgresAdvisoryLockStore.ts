@@ -104,9 +104,7 @@ export function postgresAdvisoryLockStore(
 
     async create(key, signal) {
       for (let tries = 0; tries < 3; tries++) {
-        const version = randomUUID();
-        const { matched } = await run(sql.create, [numberOf(key), toAscii(key), version], signal);
-        if (matched > 0) return { held: false, record: undefined, version };
+        await run(sql.create, [numberOf(key), toAscii(key), randomUUID()], signal);
         const there = await look(key, signal);
         if (there !== undefined) return there;
       }
@@ -207,6 +205,6 @@ function refuseCollision({ lock_key }: { lock_key: string }, key: string): void 
   );
 }
 
-function view({ held, record, version }: ViewRow): LockView {
-  return { held, record: recordFromText(record), version };
+function view({ held, record, version, now }: ViewRow): LockView {
+  return { held, record: recordFromText(record), version, now };
 }

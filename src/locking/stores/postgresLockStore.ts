@@ -1,5 +1,6 @@
 import type { LockStore } from '../lockStore.ts';
 import { remembered } from './remembered.ts';
+import { postgresNowMs } from './sql/advisoryStatements.ts';
 import { connectionPool } from './sql/connectionPool.ts';
 import { tableName } from './sql/lockNames.ts';
 import {
@@ -29,8 +30,8 @@ export interface PostgresLockOptions {
  * - It works behind PgBouncer, with transaction pooling too, since each operation is one statement. PgBouncer refuses the
  *   parameters of the sessions; have it ignore them (`ignore_startup_parameters = statement_timeout, options`) or leave them
  *   out. Then the server itself must have `synchronous_commit` on, as it has by default.
- * - A failover to a standby that replicates asynchronously breaks it: the last leases and fences are forgotten, and a fence
- *   is given out twice (https://www.postgresql.org/docs/current/warm-standby.html#SYNCHRONOUS-REPLICATION).
+ * - A failover to a standby that replicates asynchronously breaks it: the last leases are forgotten, and two hold a lock. New
+ *   fences are higher all the same, unless its clock is behind (https://www.postgresql.org/docs/current/warm-standby.html#SYNCHRONOUS-REPLICATION).
  * - A server clock that jumps forward ends leases early, by as much as it jumps.
  *
  * A request that was given up may still be applied if the server had received it. Then the lock may stay taken until the
@@ -57,6 +58,7 @@ export function postgresLockStore(
     name,
     isPermanent: postgresDenies,
     now: 'clock_timestamp()',
+    nowMs: postgresNowMs,
     later: `clock_timestamp() + ? * interval '1 millisecond'`,
     insert: `insert into ${name} (id, lock_key, version) values (?, ?, ?) on conflict do nothing`,
     run: (statement, values, signal) =>

@@ -42,10 +42,10 @@ const traits: StoreTraits = {
  * What the server needs:
  * - `maxmemory-policy noeviction` if it has a `maxmemory`; any other is refused when connecting, since it drops leases;
  * - `appendonly yes` and `appendfsync always`, or it forgets leases when it crashes
- *   (https://redis.io/docs/latest/operate/oss_and_stack/management/persistence/). Fences then start again at the Unix time
- *   in seconds, so they still rise;
+ *   (https://redis.io/docs/latest/operate/oss_and_stack/management/persistence/), and may have two holders. Their fences rise
+ *   all the same, unless its clock went back: a fence is no less than the milliseconds of that clock;
  * - with failover, the option `replicas`. Replication is asynchronous: without it a promoted replica may hand out the lock,
- *   and the same fence, once more. It narrows this window but does not close it
+ *   once more. It narrows this window but does not close it
  *   (https://redis.io/docs/latest/commands/wait/). Where that is not enough, use a quorum.
  *
  * `test/locking/stores/redis/hazards.test.ts` shows each.
@@ -119,6 +119,6 @@ const refusals: Readonly<Record<'deleted' | 'taken' | 'broken' | 'ended', Refusa
   ended: { kind: 'refused', reason: 'taken', detail: 'Redis no longer has the lease' },
 };
 
-function view([version, record, leased]: [string, string, number]): LockView {
-  return { held: leased === 1, record: recordFromText(record), version };
+function view([version, record, leased, now]: [string, string, number, number]): LockView {
+  return { held: leased === 1, record: recordFromText(record), version, now };
 }

@@ -37,8 +37,8 @@ export function blobLockStore(container: ContainerClient, pipeline: StoragePipel
 
   async function look(key: string, abortSignal: AbortSignal): Promise<LockView | undefined> {
     try {
-      const { leaseState, metadata, etag } = await blob(key).getProperties({ abortSignal });
-      return view(leaseState, metadata, etag);
+      const { leaseState, metadata, etag, date } = await blob(key).getProperties({ abortSignal });
+      return view(leaseState, metadata, etag, date);
     } catch (error) {
       if (blobAnswer(error)?.status === 404) return undefined;
       throw error;
@@ -49,8 +49,8 @@ export function blobLockStore(container: ContainerClient, pipeline: StoragePipel
     try {
       const metadata = toMetadata(key);
       const conditions = { ifNoneMatch: '*' };
-      const { etag } = await blob(key).upload('', 0, { metadata, conditions, abortSignal });
-      return view('available', metadata, etag);
+      const { etag, date } = await blob(key).upload('', 0, { metadata, conditions, abortSignal });
+      return view('available', metadata, etag, date);
     } catch (error) {
       switch (blobAnswer(error)?.code ?? '') {
         case blobError.containerNotFound:
@@ -178,6 +178,12 @@ function etag(version: string): string {
   return /^"[\x21\x23-\x7e]+"$/.test(version) ? version : '"none"';
 }
 
-function view(state: string | undefined, metadata: Record<string, string> = {}, version = ''): LockView {
-  return { held: heldStates.includes(state), record: fromMetadata(metadata), version };
+function view(
+  state: string | undefined,
+  metadata: Record<string, string> = {},
+  version = '',
+  date?: Date,
+): LockView {
+  const now = date === undefined ? {} : { now: date.getTime() };
+  return { held: heldStates.includes(state), record: fromMetadata(metadata), version, ...now };
 }
