@@ -636,7 +636,7 @@ export const guards: readonly Guard[] = [
   {
     name: 'a principal that no platform has set',
     file: 'src/ops/caller.ts',
-    from: 'if (!signIn) return byKey;',
+    from: "if (signIn === 'none') return byKey;",
     to: '',
     tests: 'test/ops/admission.test.ts',
     caughtBy: 'without it nobody can claim to be somebody',
