@@ -354,7 +354,7 @@ export const guards: readonly Guard[] = [
   {
     name: 'what a batch id may consist of',
     file: 'src/paying/paymentBatch.ts',
-    from: 'regex(/^[\\w-]{1,64}$/,',
+    from: 'regex(/^:?[\\w-]{1,64}$/,',
     to: 'regex(/^./,',
     tests: 'test/paying/paymentBatch.test.ts',
     caughtBy: 'a batch id is 1 to 64 letters, digits, - or _',

@@ -1,4 +1,4 @@
-import { readableDocuments } from '../../documents/storedDocuments.ts';
+import { type OnUnreadable, readableDocuments } from '../../documents/storedDocuments.ts';
 import { invoiceStatuses } from '../invoiceStatus.ts';
 import type { Backlog, InvoiceFigures, ReversedFigure } from '../store/invoiceStore.ts';
 import { type MovementKind, movementKinds } from '../store/movements.ts';
@@ -16,13 +16,20 @@ export interface DayFigure {
   amountMinor: number | bigint;
 }
 
-async function readStanding(reads: FigureReads): Promise<StandingFigures[]> {
-  return readableDocuments(await reads.standing(), standingSchema, 'figures');
+async function readStanding(reads: FigureReads, onUnreadable?: OnUnreadable): Promise<StandingFigures[]> {
+  return readableDocuments(await reads.standing(), standingSchema, 'figures', onUnreadable);
 }
 
 /** See `InvoiceStore.figures`. */
-export async function readFigures(reads: FigureReads, now: string): Promise<InvoiceFigures> {
-  const [standing, staleClaims] = await Promise.all([readStanding(reads), reads.staleClaims(now)]);
+export async function readFigures(
+  reads: FigureReads,
+  now: string,
+  onUnreadable?: OnUnreadable,
+): Promise<InvoiceFigures> {
+  const [standing, staleClaims] = await Promise.all([
+    readStanding(reads, onUnreadable),
+    reads.staleClaims(now),
+  ]);
   const counts = sumOf(standing);
   const byStatus = new Map<string, number>();
   for (const status of invoiceStatuses) {
@@ -74,13 +81,17 @@ function after(time: string): string {
 }
 
 /**
- * Movements of each of these days (`YYYY-MM-DD`, both included), over all shards; undefined if a sum is too large to be exact.
+ * Movements of each of these days (`YYYY-MM-DD`, both included), over all shards; undefined if a sum is too large to be exact,
+ * or a document cannot be read: then invoices are to be counted one by one.
  */
 export async function readDays(
   reads: FigureReads,
   { from, to }: { from: string; to: string },
+  onUnreadable?: OnUnreadable,
 ): Promise<DayFigure[] | undefined> {
-  const days = (await reads.days({ from, to })).map((document) => dayFiguresSchema.parse(document));
+  const stored = await reads.days({ from, to });
+  const days = readableDocuments(stored, dayFiguresSchema, 'figures', onUnreadable);
+  if (days.length < stored.length) return undefined;
   const figures = days.flatMap(({ day, counts }) => figuresOf(day, counts));
   return figures.every(({ amountMinor }) => Number.isSafeInteger(amountMinor)) ? figures : undefined;
 }
