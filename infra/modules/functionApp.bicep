@@ -36,6 +36,18 @@ param invoiceSchedule string
 param outboxSchedule string
 param paymentsPaused bool
 
+var signIn = !empty(opsClientId)
+
+// Routes without a sign-in, each exactly: below a wildcard, `%2e%2e` could lead to any other. The dashboard's page holds no
+// data. Stripe cannot sign in: its signature is the credential, and the app checks it.
+var openPaths = concat(
+  map(
+    ['', '/', '/assets/index.css', '/assets/index.js', '/icon.svg', '/audit', '/import', '/invoices', '/leases', '/messages', '/report', '/runbook', '/runs'],
+    path => '/api/ops/ui${path}'
+  ),
+  ['/api/payments/events']
+)
+
 // No keys: the app reaches every service with its managed identity.
 var appSettings = {
   AZURE_CLIENT_ID: identityClientId
@@ -75,6 +87,8 @@ var appSettings = {
   PAYMENT_RATE: string(paymentRate)
   KEEP_DAYS: string(keepDays)
   DEPLOYMENT_ID: deploymentId
+  // The app refuses every call if the platform does not sign callers in after all.
+  OPS_SIGN_IN: signIn ? 'required' : ''
 }
 
 // Stops claiming and charging, by timer and in manual runs, which would claim too. Everything else keeps
@@ -171,8 +185,6 @@ resource publishingByFtp 'Microsoft.Web/sites/basicPublishingCredentialsPolicies
   }
 }
 
-var signIn = !empty(opsClientId)
-
 // Deployed even without sign-in: otherwise settings from an earlier deployment would keep requiring one.
 resource authentication 'Microsoft.Web/sites/config@2024-11-01' = {
   parent: app
@@ -184,8 +196,7 @@ resource authentication 'Microsoft.Web/sites/config@2024-11-01' = {
     globalValidation: {
       requireAuthentication: signIn
       unauthenticatedClientAction: signIn ? 'Return401' : 'AllowAnonymous'
-      // The dashboard's page holds no data. Stripe cannot sign in: its signature is the credential, and the app checks it.
-      excludedPaths: ['/api/ops/ui', '/api/ops/ui/*', '/api/payments/events']
+      excludedPaths: openPaths
     }
     identityProviders: signIn
       ? {

@@ -18,7 +18,7 @@ const dayField = z.iso
   .date({ error: ({ input }) => `expected a day as YYYY-MM-DD, got ${shown(input)}` })
   .exactOptional();
 
-/** Both days count as a whole. The answer is CSV if the caller accepts `text/csv`. */
+/** Both days count as a whole. The answer is CSV if the caller accepts `text/csv`; a header counts what could not be read. */
 export const getReport = call({
   method: 'GET',
   route: 'ops/report',
@@ -33,12 +33,12 @@ export const getReport = call({
     if (from <= dayBefore(to, mostDays)) {
       return badQuery([{ field: 'from', error: `expected at most ${mostDays} days until "to"` }]);
     }
-    const figures = await invoices.dayFigures({ from, to });
+    const { figures, unreadable } = await invoices.dayFigures({ from, to });
     const report = addUp(figures.filter((one) => currency === undefined || one.currency === currency));
     const { headers, body } = acceptsCsv(request.headers.get('accept'))
       ? asCsv(report)
-      : asJson(report, { from, to, currency: currency ?? null });
-    return { headers: { ...headers, vary: 'Accept' }, body };
+      : asJson(report, { from, to, currency: currency ?? null, unreadable });
+    return { headers: { ...headers, vary: 'Accept', 'x-unreadable': `${unreadable}` }, body };
   },
 });
 
@@ -51,7 +51,10 @@ function asCsv({ days }: Report) {
   return { headers: { 'content-type': csvType }, body: lines.join('') };
 }
 
-function asJson({ days, currencies }: Report, asked: { from: string; to: string; currency: string | null }) {
+function asJson(
+  { days, currencies }: Report,
+  asked: { from: string; to: string; currency: string | null; unreadable: number },
+) {
   const body = {
     ...asked,
     feesIncluded: false,

@@ -125,7 +125,7 @@ export const invoiceCalls = {
           );
         case 'settled':
           await record(id, body);
-          return { jsonBody: invoiceDetail(settled.invoice, parts) };
+          return { jsonBody: invoiceDetail(settled.invoice) };
       }
     },
   }),

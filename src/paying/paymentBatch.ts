@@ -31,7 +31,9 @@ export const mostBatch = 75;
 export const paymentBatchSchema = z.object({
   /** Absent: 1. See documents/storedDocuments.ts. */
   version: z.int().exactOptional(),
-  batchId: z.string().regex(/^[\w-]{1,64}$/, 'expected 1 to 64 letters, digits, - or _'),
+  batchId: z
+    .string()
+    .regex(/^:?[\w-]{1,64}$/, 'expected 1 to 64 letters, digits, - or _, perhaps after a colon'),
   shard: z.string().regex(/^[0-9a-f]{2}$/, 'two hex digits'),
   runId: z.string(),
   commands: z.array(paymentCommandSchema).min(1).max(mostBatch),

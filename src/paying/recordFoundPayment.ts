@@ -1,3 +1,4 @@
+import { systemId } from '../documents/systemId.ts';
 import type { FollowUps, InvoiceEnd } from '../followUps/followUps.ts';
 import { nextCheckAt, withReversals } from '../invoice/checkSchedule.ts';
 import { type Invoice, known } from '../invoice/invoice.ts';
@@ -56,7 +57,7 @@ export function recordFoundPayment(
         change: { ...change, entry: { at, by, ...entry, found } },
         messages: followUps(
           ends.map((end) => ({ invoice: ended, end })),
-          { shard: invoice.shard, occasion, now },
+          { shard: invoice.shard, occasion: systemId(occasion), now },
         ),
       };
     },

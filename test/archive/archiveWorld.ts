@@ -100,7 +100,7 @@ export function archiveWorld({ fault, readFault }: MemoryDocumentsOptions = {}) 
     /** What the summary and the report say, of all time. */
     async figures() {
       const { byStatus, archived: _, ...figures } = await invoices.figures(new Date(time.now).toISOString());
-      const report = addUp(await invoices.dayFigures({ from: '2000-01-01', to: '2100-01-01' }));
+      const report = addUp((await invoices.dayFigures({ from: '2000-01-01', to: '2100-01-01' })).figures);
       return { byStatus: Object.fromEntries([...byStatus].filter(([, n]) => n > 0)), ...figures, report };
     },
   };

@@ -355,7 +355,7 @@ export const guards: readonly Guard[] = [
   {
     name: 'what a batch id may consist of',
     file: 'src/paying/paymentBatch.ts',
-    from: 'regex(/^[\\w-]{1,64}$/,',
+    from: 'regex(/^:?[\\w-]{1,64}$/,',
     to: 'regex(/^./,',
     tests: 'test/paying/paymentBatch.test.ts',
     caughtBy: 'a batch id is 1 to 64 letters, digits, - or _',
@@ -629,7 +629,7 @@ export const guards: readonly Guard[] = [
   {
     name: 'a principal that no platform has set',
     file: 'src/ops/caller.ts',
-    from: 'if (!signIn) return byKey;',
+    from: "if (signIn === 'none') return byKey;",
     to: '',
     tests: 'test/ops/admission.test.ts',
     caughtBy: 'without it nobody can claim to be somebody',

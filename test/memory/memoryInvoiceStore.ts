@@ -32,7 +32,7 @@ export function memoryInvoiceStore(
 
   return {
     ...invoiceWrites(parts),
-    ...invoiceFigures({ ...parts, reads }),
+    ...invoiceFigures({ ...parts, reads, onUnreadable }),
     add: addInvoices(parts),
 
     // Each page is a query of its own, as in Cosmos: it sees what was written while the page before was worked on.

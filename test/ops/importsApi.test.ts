@@ -150,7 +150,7 @@ describe('any other call with a body', () => {
 
 test('a signed-in caller with an empty name is still named', () => {
   const of = (name: string) =>
-    callerOf({ headers: new Headers({ 'x-ms-client-principal-name': name }) }, true).actor;
+    callerOf({ headers: new Headers({ 'x-ms-client-principal-name': name }) }, 'platform').actor;
   expect(of('')).toBe('signed-in caller without a name');
   expect(of('  ')).toBe('signed-in caller without a name');
   expect(of('ada@example.com')).toBe('ada@example.com');

@@ -54,6 +54,7 @@ test('totals per day and currency, and that fees are not in them', async () => {
     from: '2025-12-31',
     to: '2026-01-01',
     currency: 'USD',
+    unreadable: 0,
     feesIncluded: false,
     days: [
       {

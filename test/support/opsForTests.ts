@@ -81,7 +81,7 @@ export async function opsForTests({ shardsOfDeployment = 4, provider = {} }: Ops
     invoiceCounts: cosmosInvoiceCounts(cosmos.containers.invoices),
     // As if the platform had signed in every caller who says so, and everybody else had a key.
     callerOf: (request: Pick<OpsRequest, 'headers'>) =>
-      callerOf(request, request.headers.get('x-ms-client-principal') !== null),
+      callerOf(request, request.headers.get('x-ms-client-principal') === null ? 'none' : 'platform'),
     environment: 'test',
     shards: 4,
     corrections: correctionParts({ invoices, provider, clock }),
@@ -163,7 +163,7 @@ export async function opsForTests({ shardsOfDeployment = 4, provider = {} }: Ops
 
 /** The calls on some parts only, made by the holder of a key. */
 export function opsWith(parts: Partial<OpsParts>) {
-  const callerOfKey = () => callerOf({ headers: new Headers() }, false);
+  const callerOfKey = () => callerOf({ headers: new Headers() }, 'none');
   const journal = memoryJournal();
   return opsApi({ callerOf: callerOfKey, instance: anInstance(), journal, ...parts } as OpsParts);
 }

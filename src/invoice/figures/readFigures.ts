@@ -1,4 +1,4 @@
-import { readableDocuments } from '../../documents/storedDocuments.ts';
+import { type OnUnreadable, readableDocuments } from '../../documents/storedDocuments.ts';
 import { invoiceStatuses } from '../invoiceStatus.ts';
 import type { Backlog, InvoiceFigures, ReversedFigure } from '../store/invoiceStore.ts';
 import { type MovementKind, movementKinds } from '../store/movements.ts';
@@ -16,13 +16,20 @@ export interface DayFigure {
   amountMinor: number;
 }
 
-async function readStanding(reads: FigureReads): Promise<StandingFigures[]> {
-  return readableDocuments(await reads.standing(), standingSchema, 'figures');
+async function readStanding(reads: FigureReads, onUnreadable?: OnUnreadable): Promise<StandingFigures[]> {
+  return readableDocuments(await reads.standing(), standingSchema, 'figures', onUnreadable);
 }
 
 /** See `InvoiceStore.figures`. */
-export async function readFigures(reads: FigureReads, now: string): Promise<InvoiceFigures> {
-  const [standing, staleClaims] = await Promise.all([readStanding(reads), reads.staleClaims(now)]);
+export async function readFigures(
+  reads: FigureReads,
+  now: string,
+  onUnreadable?: OnUnreadable,
+): Promise<InvoiceFigures> {
+  const [standing, staleClaims] = await Promise.all([
+    readStanding(reads, onUnreadable),
+    reads.staleClaims(now),
+  ]);
   const archived = sumOf(standing, ['archived']);
   const counts = sumOf(standing, ['counts', 'archived']);
   const byStatus = new Map<string, number>();
@@ -76,16 +83,19 @@ function after(time: string): string {
   return new Date(Date.parse(time) + 1).toISOString();
 }
 
-/** Movements of each shard on each of these days (`YYYY-MM-DD`, both included). */
+/** Movements of each shard on each of these days (`YYYY-MM-DD`, both included). Documents that cannot be read are passed over. */
 export async function readDays(
   reads: FigureReads,
   { from, to }: { from: string; to: string },
-): Promise<DayFigure[]> {
-  const days = (await reads.days({ from, to })).map((document) => dayFiguresSchema.parse(document));
-  return days.flatMap(({ day, counts, archived }) => [
+  onUnreadable?: OnUnreadable,
+): Promise<{ figures: DayFigure[]; unreadable: number }> {
+  const stored = await reads.days({ from, to });
+  const days = readableDocuments(stored, dayFiguresSchema, 'figures', onUnreadable);
+  const figures = days.flatMap(({ day, counts, archived }) => [
     ...figuresOf(day, counts),
     ...figuresOf(day, archived),
   ]);
+  return { figures, unreadable: stored.length - days.length };
 }
 
 function figuresOf(day: string, counts: Readonly<Record<string, number>>): DayFigure[] {

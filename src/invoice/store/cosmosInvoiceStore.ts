@@ -26,7 +26,7 @@ export function cosmosInvoiceStore(
   const figures = figureKeeper({ documents, clock });
   const parts = { documents, clock, shards, figures };
 
-  const kept = invoiceFigures({ ...parts, reads });
+  const kept = invoiceFigures({ ...parts, reads, onUnreadable });
 
   return {
     ...invoiceWrites(parts),

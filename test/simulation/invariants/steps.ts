@@ -1,5 +1,7 @@
 /** What must hold at every step: each write, each transaction that is sent, each charge. */
+import { isSystemId } from '../../../src/documents/systemId.ts';
 import type { InvoiceStatus } from '../../../src/invoice/invoice.ts';
+import { deploymentPartition } from '../../../src/invoice/shard.ts';
 import type { ChargeRequest, RefundRequest } from '../../../src/paying/paymentProvider.ts';
 import type { StoredDocument } from '../../memory/memoryDocuments.ts';
 import type { Machine } from '../engine/machine.ts';
@@ -40,6 +42,14 @@ export interface InvoiceDocument extends StoredDocument {
   }[];
 }
 
+/** No import takes the id of a document of the app's own, or it could stand where the app is going to write. */
+function checkId({ id, shard, type }: StoredDocument, report: Report): void {
+  const imported = type === 'invoice' || type === 'tombstone';
+  if (!imported && shard !== deploymentPartition && !isSystemId(id)) {
+    report('own id', `${String(type)} ${id}: an import could take its id`);
+  }
+}
+
 export function asInvoice(document: StoredDocument | undefined): InvoiceDocument | undefined {
   return document?.type === 'invoice' ? (document as InvoiceDocument) : undefined;
 }
@@ -76,6 +86,7 @@ export function createStepChecks(parts: {
       const [fence, seen] = [Number(document.fence), Number(earlier?.fence ?? 0)];
       if (document.type === 'fence' && fence < seen)
         report('fence goes up', `${document.id} in ${document.shard}: ${seen} → ${fence}`);
+      checkId(document, report);
       checkMessageStep(document, earlier, report);
       const after = asInvoice(document);
       if (after === undefined) return;

@@ -5,6 +5,7 @@ export const invariants = {
   'call remembered': 'an invoice may have been charged, and says that it was never called',
   'key and parameters': 'a key is sent with other parameters',
   'paid means paid': 'the state of an invoice contradicts the ledger',
+  'own id': 'the app stores a document of its own under an id that an import could take',
   'legal change': 'an invoice or a message of the outbox changes as its states do not allow',
   'has a time': 'an invoice or a message of the outbox waits for nothing',
   'stale write': 'a writer that has lost its claim or lease has written',
