@@ -5,7 +5,7 @@ import { eventIntake } from './events/eventIntake.ts';
 import { paymentEventStage } from './events/eventStage.ts';
 import type { EventRequest } from './events/receiveEvent.ts';
 import { followUpsOf } from './followUps/followUps.ts';
-import { receiptFollowUp, receiptStage } from './followUps/receipts.ts';
+import { receiptFollowUp, receiptStage, receiptWriter } from './followUps/receipts.ts';
 import { webhookFollowUp, webhookStage } from './followUps/webhook.ts';
 import { sendingStore } from './invoice/store/sendingStore.ts';
 import { createLocks, type Invocation, jobLockKey } from './locking/index.ts';
@@ -89,7 +89,16 @@ export function createApp(settings: Settings, parts: AppParts = {}) {
     { invoices, provider, followUps, sender, messages: cloud.commandMessages, instance },
     paying,
   );
-  const { invoices: kept, archive, ...mover } = archiving(cloud, settings, { locks, instance });
+  const writeReceipt = receiptWriter(cloud.receipts);
+  const {
+    invoices: kept,
+    archive,
+    customers,
+    ...mover
+  } = archiving({ ...cloud, writeReceipt }, settings, {
+    locks,
+    instance,
+  });
   const tracking = { invoices: kept, provider, followUps, settlement: defaultSettlementPolicy, instance };
   const stages = [
     receiptStage(cloud.receipts),
@@ -105,7 +114,18 @@ export function createApp(settings: Settings, parts: AppParts = {}) {
   const running = { jobs: [job, bulk], locks, runs, instance };
   const healthChecks = [...cloud.healthChecks, ...account.healthChecks];
   const refunds = given.refund !== undefined && given.retrieve !== undefined;
-  const shown = { ...cloud, invoices: kept, archive, shards, job, bulk, deadLetters, healthChecks, refunds };
+  const shown = {
+    ...cloud,
+    invoices: kept,
+    archive,
+    customers,
+    shards,
+    job,
+    bulk,
+    deadLetters,
+    healthChecks,
+    refunds,
+  };
   const { track, ended } = workUnderWay(clock);
   const events = parts.events ?? (parts.provider && ('none' as const));
   const list = { ...workItems, events, cursor: cloud.eventCursor, pacer: pace.lookups, pause };

@@ -27,6 +27,11 @@ export function cosmosArchiveStore(container: Container): ArchiveStore {
         },
         { partitionKey: shard, maxItemCount: 100 },
       ),
+    archivedOf: (customerId) =>
+      queryAll(container, {
+        query: `SELECT * FROM c WHERE c.type = 'tombstone' AND c.customerId = @customer`,
+        parameters: [{ name: '@customer', value: customerId }],
+      }),
     sums: (first, last) =>
       queryAll(container, {
         query: `SELECT * FROM c WHERE c.type = 'archivedSums' AND c.id >= @first AND c.id <= @last`,

@@ -1,3 +1,4 @@
+import type { Customers } from '../archive/customers.ts';
 import type { InvoiceArchive } from '../archive/invoiceArchive.ts';
 import type { CorrectionParts } from '../corrections/corrections.ts';
 import type { ImportRecords } from '../intake/importRecords.ts';
@@ -33,6 +34,7 @@ export interface OpsParts {
   audit: AuditTrail;
   imports: ImportRecords;
   archive: InvoiceArchive;
+  customers: Customers;
   corrections: CorrectionParts;
   deadLetters: readonly DeadLetterSource[];
   healthChecks: readonly HealthCheck[];

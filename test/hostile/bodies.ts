@@ -70,9 +70,7 @@ export function hostileBodies(prefix: string): HostileBody[] {
       [header, line(first), `x,"${`\n${line('evil')}`.repeat(150_000)}"`, line(last)].join('\n'),
     ),
     named('rows of 16 KB of quotes', csv, ({ first, last }) =>
-      [header, line(first), ...Array.from({ length: 700 }, () => 'a"'.repeat(8_000)), line(last)].join(
-        '\n',
-      ),
+      [header, line(first), ...Array.from({ length: 700 }, () => 'a"'.repeat(8_000)), line(last)].join('\n'),
     ),
     named(
       'bytes that are not UTF-8',
@@ -85,8 +83,10 @@ export function hostileBodies(prefix: string): HostileBody[] {
         ]).subarray(0, 400_000),
       [a],
     ),
-    named('50,000 long ids of invisible characters', json, ({ first, last }) =>
-      `[${row(first)},${`${row('\u200b'.repeat(30))},`.repeat(50_000)}${row(last)}]`,
+    named(
+      '50,000 long ids of invisible characters',
+      json,
+      ({ first, last }) => `[${row(first)},${`${row('\u200b'.repeat(30))},`.repeat(50_000)}${row(last)}]`,
     ),
     named(
       'the same id 70,000 times, each other content',

@@ -5,10 +5,12 @@ import { inject } from 'vitest';
 import { archiveSettled } from '../../src/archive/archiveSettled.ts';
 import { blobArchive } from '../../src/archive/blobArchive.ts';
 import { cosmosArchiveStore } from '../../src/archive/cosmosArchiveStore.ts';
+import { customers } from '../../src/archive/customers.ts';
 import { invoiceArchive } from '../../src/archive/invoiceArchive.ts';
 import { withArchive } from '../../src/archive/withArchive.ts';
 import { withArchivedFigures } from '../../src/archive/withArchivedFigures.ts';
 import { cosmosDocuments } from '../../src/documents/cosmosDocuments.ts';
+import { receiptWriter } from '../../src/followUps/receipts.ts';
 import { blobImportRecords } from '../../src/intake/blobImportRecords.ts';
 import type { Invoice } from '../../src/invoice/invoice.ts';
 import { shardsCheck } from '../../src/invoice/shard.ts';
@@ -75,6 +77,10 @@ export async function opsForTests({ shardsOfDeployment = 4, provider = {} }: Ops
   const archive = invoiceArchive({ ...ports, clock, shards: 4 });
   const invoices = withArchivedFigures(withArchive(stored, archive, 'host-a'), ports.store);
   const instance = anInstance({ clock, telemetry });
+  /** Receipts by their names. */
+  const receipts = new Map<string, string>();
+  const writeReceipt = receiptWriter({ write: async (name, json) => void receipts.set(name, json) });
+  const poison = { list: async () => [] };
   const parts = {
     invoices,
     invoiceCounts: cosmosInvoiceCounts(cosmos.containers.invoices),
@@ -95,6 +101,7 @@ export async function opsForTests({ shardsOfDeployment = 4, provider = {} }: Ops
     audit: cosmosAudit(cosmos.containers.audit, clock),
     imports: blobImportRecords(importBlobs, clock),
     archive,
+    customers: customers({ ...ports, invoices: stored, poison, writeReceipt, clock, shards: 4 }),
     instance,
     refunds: true,
     healthChecks: [],
@@ -112,6 +119,7 @@ export async function opsForTests({ shardsOfDeployment = 4, provider = {} }: Ops
     clock,
     archivePorts: ports,
     archiveBlobs,
+    receipts,
     runs,
     lockStore,
     telemetry,
@@ -140,7 +148,7 @@ export async function opsForTests({ shardsOfDeployment = 4, provider = {} }: Ops
       archiveSettled(
         {
           ...ports,
-          poison: { list: async () => [] },
+          poison,
           shards: 4,
           keepDays,
           instance: { ...instance, clock: restlessClock(clock) },
