@@ -5,7 +5,7 @@ import { eventIntake } from './events/eventIntake.ts';
 import { paymentEventStage } from './events/eventStage.ts';
 import type { EventRequest } from './events/receiveEvent.ts';
 import { followUpsOf } from './followUps/followUps.ts';
-import { receiptFollowUp, receiptStage } from './followUps/receipts.ts';
+import { receiptFollowUp, receiptStage, receiptWriter } from './followUps/receipts.ts';
 import { webhookFollowUp, webhookStage } from './followUps/webhook.ts';
 import { sendingStore } from './invoice/store/sendingStore.ts';
 import { createLocks, type Invocation, jobLockKey } from './locking/index.ts';
@@ -90,7 +90,16 @@ export function createApp(settings: Settings, parts: AppParts = {}) {
     { invoices, provider, followUps, sender, messages: cloud.commandMessages, instance },
     paying,
   );
-  const { invoices: kept, archive, ...mover } = archiving(cloud, settings, { locks, instance });
+  const writeReceipt = receiptWriter(cloud.receipts);
+  const {
+    invoices: kept,
+    archive,
+    customers,
+    ...mover
+  } = archiving({ ...cloud, writeReceipt }, settings, {
+    locks,
+    instance,
+  });
   const tracking = { invoices: kept, provider, followUps, settlement: defaultSettlementPolicy, instance };
   const stages = [
     receiptStage(cloud.receipts),
@@ -105,7 +114,17 @@ export function createApp(settings: Settings, parts: AppParts = {}) {
   const bulk = bulkJob({ ...cloud, deadLetters, corrections: tracking, instance });
   const running = { jobs: [job, bulk], locks, runs, instance };
   const healthChecks = [...cloud.healthChecks, ...account.healthChecks];
-  const shown = { ...cloud, invoices: kept, archive, shards, job, bulk, deadLetters, healthChecks };
+  const shown = {
+    ...cloud,
+    invoices: kept,
+    archive,
+    customers,
+    shards,
+    job,
+    bulk,
+    deadLetters,
+    healthChecks,
+  };
   const { track, ended } = workUnderWay(clock);
   const list = {
     ...workItems,

@@ -5,6 +5,7 @@ param location string
 param tags object
 param identityId string
 param identityClientId string
+param packageIdentityId string
 param storageName string
 param packageContainerUrl string
 param cosmosEndpoint string
@@ -124,6 +125,7 @@ resource app 'Microsoft.Web/sites@2024-11-01' = {
     type: 'UserAssigned'
     userAssignedIdentities: {
       '${identityId}': {}
+      '${packageIdentityId}': {}
     }
   }
   properties: {
@@ -142,7 +144,7 @@ resource app 'Microsoft.Web/sites@2024-11-01' = {
           value: packageContainerUrl
           authentication: {
             type: 'UserAssignedIdentity'
-            userAssignedIdentityResourceId: identityId
+            userAssignedIdentityResourceId: packageIdentityId
           }
         }
       }

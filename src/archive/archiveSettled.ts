@@ -10,7 +10,7 @@ import { timeBudget } from '../platform/stopping.ts';
 import type { PoisonStore } from '../workItems/poison.ts';
 import type { Candidate, StoredInvoice } from './archiveFile.ts';
 import type { ArchiveStore } from './archiveStore.ts';
-import { mentionedIn } from './mentionedIn.ts';
+import { idsIn, resourcesOf } from './mentionedIn.ts';
 import { type ArchiveParts, moveInvoices } from './moveInvoices.ts';
 import { lastChange, whyKept } from './whyKept.ts';
 
@@ -139,22 +139,5 @@ async function goThroughShards(
 
   async function rest(tookMs: number): Promise<void> {
     await clock.sleep(Math.max(leastRestMs, tookMs), signal).catch(() => {});
-  }
-}
-
-async function idsIn(pages: AsyncIterable<readonly unknown[]>): Promise<Set<string>> {
-  const ids = new Set<string>();
-  for await (const bodies of pages) for (const id of mentionedIn(bodies)) ids.add(id);
-  return ids;
-}
-
-/** Whom the work items are about that were given up and wait for a person. */
-async function resourcesOf(poison: Pick<PoisonStore, 'list'>): Promise<Set<string>> {
-  const ids = new Set<string>();
-  for (let behind: string | undefined; ; ) {
-    const page = await poison.list(100, behind);
-    for (const { resourceId } of page) ids.add(resourceId);
-    behind = page.at(-1)?.id;
-    if (page.length < 100 || behind === undefined) return ids;
   }
 }

@@ -13,4 +13,6 @@ export interface ArchiveStore {
   }): AsyncIterable<readonly StoredInvoice[]>;
   /** The bodies of the outbox messages of a shard that have not been dispatched. */
   undelivered(shard: string): AsyncIterable<readonly unknown[]>;
+  /** The tombstones of a customer, over all shards. */
+  archivedOf(customerId: string): Promise<readonly unknown[]>;
 }

@@ -1,5 +1,6 @@
 import type { Container, FeedOptions, SqlQuerySpec } from '@azure/cosmos';
 import { fromCosmos } from '../documents/cosmosDocuments.ts';
+import { queryAll } from '../documents/cosmosQueries.ts';
 import type { StoredInvoice } from './archiveFile.ts';
 import type { ArchiveStore } from './archiveStore.ts';
 
@@ -26,6 +27,11 @@ export function cosmosArchiveStore(container: Container): ArchiveStore {
         },
         { partitionKey: shard, maxItemCount: 100 },
       ),
+    archivedOf: (customerId) =>
+      queryAll(container, {
+        query: `SELECT * FROM c WHERE c.type = 'tombstone' AND c.customerId = @customer`,
+        parameters: [{ name: '@customer', value: customerId }],
+      }),
   };
 
   async function* pagesOf<T>(query: SqlQuerySpec, options: FeedOptions): AsyncGenerator<readonly T[]> {

@@ -54,7 +54,8 @@ export async function restoreInvoice(
   const write = randomUUID();
   const why = reason === undefined ? {} : { reason };
   const at = new Date(clock.now()).toISOString();
-  const entry = { at, what: 'restored from the archive', by, ...why, write };
+  const { archivedAt } = tombstone;
+  const entry = { at, what: 'restored from the archive', by, ...why, archivedAt, write };
   const document = { ...line.invoice, shard, timeline: [...invoice.timeline, entry] };
   const figures = await figuresOfMove(documents, { shard, now: clock.now() });
   const { archivedAt: _, ...after } = invoice;

@@ -140,6 +140,8 @@ export const invoiceSchema = contentSchema.extend({
   reversals: reversalsSchema.exactOptional(),
   /** The due date as it was imported, if a person has moved it since. */
   importedDueAt: z.string().exactOptional(),
+  /** Its customer has been erased: when (ISO 8601), and the hash of what was imported (tombstone.ts). */
+  erased: tolerantObject({ at: z.string(), content: z.string() }).exactOptional(),
   /** When it moved to the archive (ISO 8601); only of one that was read there. */
   archivedAt: z.string().exactOptional(),
   timeline: z.array(timelineEntrySchema),
@@ -149,7 +151,7 @@ export type Invoice = z.infer<typeof invoiceSchema>;
 
 /** The part of a stored invoice that an import compares; a newer release keeps these fields as they are. */
 export const importedSchema = contentSchema
-  .extend({ type: z.literal('invoice'), createdAt: z.string(), importedDueAt: z.string().exactOptional() })
+  .extend(invoiceSchema.pick({ type: true, createdAt: true, importedDueAt: true, erased: true }).shape)
   .transform(({ importedDueAt, ...invoice }) => ({ ...invoice, dueAt: importedDueAt ?? invoice.dueAt }));
 export type Imported = z.infer<typeof importedSchema>;
 

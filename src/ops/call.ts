@@ -153,7 +153,9 @@ export function call<
       const id = request.params.id ?? '';
       const values = body?.value;
       const about = targets?.(values as z.output<Body>) ?? [id || route];
-      const changes = { ...query.value, ...(values as object | undefined), idempotencyKey: key.value };
+      // Nobody can erase a customer from the journal.
+      const { customerId: _customer, ...asks } = { ...(values as { customerId?: unknown } | undefined) };
+      const changes = { ...query.value, ...asks, idempotencyKey: key.value };
       const intent =
         audit === undefined
           ? undefined

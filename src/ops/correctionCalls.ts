@@ -103,7 +103,7 @@ function whyNotRetried(id: string, why: Exclude<RetriedInvoice, { kind: 'retried
   switch (why.kind) {
     case 'refused':
       return conflict(
-        `invoice "${id}" is ${why.status}: expected one that is parked or declined, or that waits for a later try`,
+        `invoice "${id}" is ${why.status}: expected one that is parked or declined, or that waits for a later try, of a customer who has not been erased`,
       );
     case 'mayBeCharged':
       return conflict(

@@ -107,6 +107,7 @@ const yes: Permitted = { allowed: true };
 const no = (why: string): Permitted => ({ allowed: false, why });
 
 function retryOf(invoice: Invoice): Permitted {
+  if (invoice.erased !== undefined) return no('Its customer has been erased.');
   return decideRetry(invoice).kind === 'refused'
     ? no(`It is ${invoice.status}: only parked and declined invoices are retried.`)
     : yes;

@@ -1,3 +1,4 @@
+import type { Customers } from '../archive/customers.ts';
 import type { InvoiceArchive } from '../archive/invoiceArchive.ts';
 import type { CorrectionParts } from '../corrections/corrections.ts';
 import type { ImportRecords } from '../intake/importRecords.ts';
@@ -35,6 +36,7 @@ export interface OpsParts {
   journal: Journal;
   imports: ImportRecords;
   archive: InvoiceArchive;
+  customers: Customers;
   corrections: CorrectionParts;
   deadLetters: readonly DeadLetterSource[];
   healthChecks: readonly HealthCheck[];

@@ -3,6 +3,7 @@ import { parse } from 'csv-parse/sync';
 import { z } from 'zod';
 import { type Host, startLocalApp } from '../../bench/localApp.ts';
 import { httpRoutes } from '../support/httpRoutes.ts';
+import { describeProcesses, measuredProcesses } from '../support/measuredProcesses.ts';
 import { leave, openInvocations } from './fuzz.ts';
 import { workersEnded } from './startFuzzed.ts';
 
@@ -17,11 +18,13 @@ const exportedSchema = z.array(z.object({ createdAt: z.string(), paidAt: z.strin
  * their own, or leaving within milliseconds. They begin so early that a worker would be ended while payments are in flight.
  */
 export async function payBesideStrangers(invoices: number): Promise<{ problems: string[]; report: string }> {
+  using measured = measuredProcesses();
   await using app = await startLocalApp();
   const env = {
     INVOICE_SCHEDULE: '*/2 * * * * *',
     OUTBOX_SCHEDULE: '*/3 * * * * *',
     PAYMENT_RATE: '100',
+    ...measured.env,
     AzureFunctionsJobHost__functionTimeout: `00:00:${functionTimeoutMs / 1_000}`,
   };
   const hosts = await Promise.all(['one', 'two'].map((name) => app.startHost(name, env)));
@@ -46,7 +49,7 @@ export async function payBesideStrangers(invoices: number): Promise<{ problems: 
   const longest = Math.max(...waits);
   const open = await Promise.all(hosts.map(({ port }) => openInvocations(`http://127.0.0.1:${port}`)));
   return {
-    report: `${charges} charges, ${waits.length} paid, the longest wait ${longest} ms; ${requests} requests of strangers`,
+    report: `${charges} charges, ${waits.length} paid, the longest wait ${longest} ms; ${requests} requests of strangers; ${describeProcesses(measured.processes())}`,
     problems: [
       ...hosts.flatMap(workersEnded),
       ...open.flat(),

@@ -3,6 +3,7 @@
  * beside strangers who send what might never end (payBesideStrangers.ts).
  */
 import { parseArgs } from 'node:util';
+import { describeProcesses } from '../support/measuredProcesses.ts';
 import { payBesideStrangers } from './payBesideStrangers.ts';
 import { fuzzOneHost } from './startFuzzed.ts';
 
@@ -20,12 +21,13 @@ if (!Number.isInteger(requests) || !Number.isInteger(seed) || requests < 1) {
 }
 
 const started = performance.now();
-const { statuses, rows, problems } = await fuzzOneHost({ requests, seed });
+const { statuses, rows, problems, processes } = await fuzzOneHost({ requests, seed });
 const seconds = ((performance.now() - started) / 1_000).toFixed(0);
 const counts = [...statuses].toSorted(([a], [b]) => a - b).map(([status, count]) => `${status}: ${count}`);
 console.log(
   `${requests} requests with seed ${seed} in ${seconds} s; answers ${counts.join(', ')}; ${rows} good rows`,
 );
+console.log(describeProcesses(processes));
 const paid = await payBesideStrangers(invoices);
 console.log(paid.report);
 problems.push(...paid.problems);

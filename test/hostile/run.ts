@@ -2,13 +2,11 @@
  * Hostile imports while invoices are paid: `npm run test:hostile`. One host pays 2,000 invoices, first undisturbed, then while
  * it gets every body of bodies.ts at once. The payments must not notice, and every valid row must be stored as it was sent.
  */
-import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import { z } from 'zod';
 import { type LocalApp, startLocalApp } from '../../bench/localApp.ts';
+import { describeProcesses, type MeasuredProcess, measuredProcesses } from '../support/measuredProcesses.ts';
 import { type HostileBody, hostileBodies } from './bodies.ts';
 
 const { values } = parseArgs({
@@ -23,11 +21,8 @@ const mostAnswerBytes = 1_048_576;
 /** Milliseconds for all payments of one round. */
 const patienceMs = 400_000;
 
-/** Of one process (loopDelay.ts). */
-const measuredSchema = z.object({ pid: z.number(), blockedMs: z.number(), memoryMb: z.number() });
-type Measured = z.infer<typeof measuredSchema>;
-/** The most of any process. */
-type Figures = Omit<Measured, 'pid'>;
+/** The most of host and worker. */
+type Figures = Pick<MeasuredProcess, 'blockedMs' | 'memoryMb'>;
 const problems: string[] = [];
 
 const calm = await round('undisturbed', []);
@@ -40,19 +35,17 @@ console.log(problems.length === 0 ? 'held' : `BROKEN: ${problems.join('; ')}`);
 process.exitCode = problems.length === 0 ? 0 : 1;
 
 async function round(name: string, bodies: readonly HostileBody[]): Promise<Figures> {
-  const folder = mkdtempSync(join(tmpdir(), 'payonce-hostile-'));
-  using _folder = { [Symbol.dispose]: () => rmSync(folder, { recursive: true, force: true }) };
+  using measured = measuredProcesses();
   await using app = await startLocalApp();
   const host = await app.startHost('payer', {
     INVOICE_SCHEDULE: '*/2 * * * * *',
     OUTBOX_SCHEDULE: '*/3 * * * * *',
     PAYMENT_RATE: `${values.rate}`,
-    NODE_OPTIONS: `--import ${import.meta.resolve('./loopDelay.ts')}`,
-    LOOP_DELAY_FOLDER: folder,
+    ...measured.env,
   });
   const address = `http://127.0.0.1:${host.port}/api/ops`;
   await delay(3_000);
-  for (const { pid } of processes(folder)) process.kill(pid, 'SIGUSR2');
+  measured.reset();
   const started = performance.now();
   await app.importDue('due', invoices);
   await paid(app, Math.ceil(invoices / 50), started);
@@ -60,26 +53,19 @@ async function round(name: string, bodies: readonly HostileBody[]): Promise<Figu
   await paid(app, invoices, started);
   const seconds = (performance.now() - started) / 1_000;
   await delay(1_000);
-  const measured = processes(folder);
-  // The host and its worker, which runs the app.
-  if (measured.length !== 2) throw new Error(`${measured.length} processes were measured: expected 2`);
-  const most = (of: 'blockedMs' | 'memoryMb') => Math.max(...measured.map((one) => one[of]));
+  const processes = measured.processes();
+  if (processes.length !== 2) throw new Error(`${processes.length} processes were measured: expected 2`);
+  const most = (of: 'blockedMs' | 'memoryMb') => Math.max(...processes.map((one) => one[of]));
   const figures = { blockedMs: most('blockedMs'), memoryMb: most('memoryMb') };
   await checkRuns(address);
   for (const { name: body, good } of bodies) for (const id of good) await checkStored(address, id, body);
   const { charges } = await app.paymentCounts();
   if (charges !== invoices) problems.push(`${charges} charges for ${invoices} invoices`);
   console.log(
-    `${name}: ${invoices} invoices paid in ${seconds.toFixed(0)} s, ${charges} charges; event loop blocked at most ` +
-      `${figures.blockedMs} ms, memory at most ${figures.memoryMb} MB`,
+    `${name}: ${invoices} invoices paid in ${seconds.toFixed(0)} s, ${charges} charges; ` +
+      describeProcesses(processes),
   );
   return figures;
-}
-
-function processes(folder: string): Measured[] {
-  return readdirSync(folder)
-    .filter((name) => name.endsWith('.json'))
-    .map((name) => measuredSchema.parse(JSON.parse(readFileSync(join(folder, name), 'utf8'))));
 }
 
 async function send(address: string, { name, type, body }: HostileBody): Promise<void> {

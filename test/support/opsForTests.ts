@@ -5,9 +5,11 @@ import { inject } from 'vitest';
 import { archiveSettled } from '../../src/archive/archiveSettled.ts';
 import { blobArchive } from '../../src/archive/blobArchive.ts';
 import { cosmosArchiveStore } from '../../src/archive/cosmosArchiveStore.ts';
+import { customers } from '../../src/archive/customers.ts';
 import { invoiceArchive } from '../../src/archive/invoiceArchive.ts';
 import { withArchive } from '../../src/archive/withArchive.ts';
 import { cosmosDocuments } from '../../src/documents/cosmosDocuments.ts';
+import { receiptWriter } from '../../src/followUps/receipts.ts';
 import { blobImportRecords } from '../../src/intake/blobImportRecords.ts';
 import type { Invoice } from '../../src/invoice/invoice.ts';
 import { shardsCheck } from '../../src/invoice/shard.ts';
@@ -76,6 +78,10 @@ export async function opsForTests({ shardsOfDeployment = 4, provider = {} }: Ops
   const invoices = withArchive(stored, archive, 'host-a');
   const instance = anInstance({ clock, telemetry });
   const journal = memoryJournal();
+  /** Receipts by their names. */
+  const receipts = new Map<string, string>();
+  const writeReceipt = receiptWriter({ write: async (name, json) => void receipts.set(name, json) });
+  const poison = { list: async () => [] };
   const parts = {
     invoices,
     invoiceCounts: cosmosInvoiceCounts(cosmos.containers.invoices),
@@ -97,6 +103,7 @@ export async function opsForTests({ shardsOfDeployment = 4, provider = {} }: Ops
     journal,
     imports: blobImportRecords(importBlobs, clock),
     archive,
+    customers: customers({ ...ports, invoices: stored, poison, writeReceipt, clock, shards: 4 }),
     instance,
     healthChecks: [],
     deadLetters: [],
@@ -113,6 +120,7 @@ export async function opsForTests({ shardsOfDeployment = 4, provider = {} }: Ops
     clock,
     archivePorts: ports,
     archiveBlobs,
+    receipts,
     runs,
     lockStore,
     telemetry,
@@ -143,7 +151,7 @@ export async function opsForTests({ shardsOfDeployment = 4, provider = {} }: Ops
         {
           ...ports,
           invoices: stored,
-          poison: { list: async () => [] },
+          poison,
           shards: 4,
           keepDays,
           instance: { ...instance, clock: restlessClock(clock) },
