@@ -128,6 +128,7 @@ export function createApp(settings: Settings, parts: AppParts = {}) {
   const { track, ended } = workUnderWay(clock);
   const list = {
     ...workItems,
+    effects,
     events: parts.events ?? stripeEvents(stripe),
     cursor: cloud.eventCursor,
     pacer: pace.lookups,
@@ -156,7 +157,7 @@ export function createApp(settings: Settings, parts: AppParts = {}) {
       );
     },
     /**
-     * The other tick of that timer: without a webhook it reads the list of events, then it asks about payments in progress;
+     * The other tick of that timer: it reads the list of events, then it asks about payments in progress, refunds and disputes;
      * null if another instance does, or payments are paused.
      */
     async trackPayments() {

@@ -1,22 +1,25 @@
 import { stripeSignedEvents } from '../paying/stripe/stripeEvents.ts';
-import { createReadEventList, type EventListParts, type EventsRead } from './readEventList.ts';
+import type { Effects } from '../workItems/effects.ts';
+import type { WorkItem } from '../workItems/workItem.ts';
+import { createReadEventList, type EventListParts } from './readEventList.ts';
 import { createReceiveEvent } from './receiveEvent.ts';
 
-/** What a tick without a list of events has read. */
-const nothing: EventsRead = { queued: 0 };
-
 /**
- * How events come in. With `webhookSecrets` the provider delivers them; without, its list is read. Doing both would send
- * everything twice.
+ * How events come in. Without `webhookSecrets` the provider's list is read at every tick. With them the provider delivers its
+ * events, and the list is read once an hour for those that did not arrive.
  */
 export function eventIntake({
   webhookSecrets,
+  effects,
   ...parts
-}: EventListParts & { webhookSecrets: readonly string[] }) {
+}: Omit<EventListParts, 'isDone'> & {
+  webhookSecrets: readonly string[];
+  effects: Pick<Effects, 'has'>;
+}) {
   const { send, instance } = parts;
-  if (webhookSecrets.length > 0) {
-    const read = stripeSignedEvents(webhookSecrets, () => instance.clock.now());
-    return { receive: createReceiveEvent({ read, send, instance }), readList: async () => nothing };
-  }
-  return { receive: createReceiveEvent({ send, instance }), readList: createReadEventList(parts) };
+  const isDelivered = webhookSecrets.length > 0;
+  const signed = isDelivered && { read: stripeSignedEvents(webhookSecrets, () => instance.clock.now()) };
+  const receive = createReceiveEvent({ ...signed, send, instance });
+  const isDone = (item: WorkItem) => effects.has(item);
+  return { receive, readList: createReadEventList(isDelivered ? { ...parts, isDone } : parts) };
 }
