@@ -1,5 +1,6 @@
 /** What must hold at every step: each write, each transaction that is sent, each charge. */
 import type { InvoiceStatus } from '../../../src/invoice/invoice.ts';
+import type { Reversals } from '../../../src/invoice/reversals.ts';
 import type { ChargeRequest, RefundRequest } from '../../../src/paying/paymentProvider.ts';
 import type { StoredDocument } from '../../memory/memoryDocuments.ts';
 import type { Machine } from '../engine/machine.ts';
@@ -31,6 +32,7 @@ export interface InvoiceDocument extends StoredDocument {
     isolated?: boolean;
   };
   payment: { keyNumber: number; id?: string; unknownSince?: string; inProgress?: { id: string } };
+  reversals?: Reversals;
   timeline: {
     at: string;
     what: string;
@@ -55,6 +57,8 @@ const next: Readonly<Record<InvoiceStatus, readonly InvoiceStatus[]>> = {
   voided: ['voided', 'parked'],
   paid: ['paid'],
 };
+
+const undecided: ReadonlySet<string> = new Set(['requested', 'pending', 'open']);
 
 export type StepChecks = ReturnType<typeof createStepChecks>;
 
@@ -157,11 +161,14 @@ export function createStepChecks(parts: {
     report('others are left alone', `${payment.id} of ${payment.customerId} is ${how}`, id);
   }
 
-  function times({ id, status, actionableAt, checkAt }: InvoiceDocument): void {
+  function times({ id, status, actionableAt, checkAt, reversals }: InvoiceDocument): void {
     const waits = status === 'pending' || status === 'claimed';
     if (waits !== (actionableAt !== undefined))
       report('has a time', `it is ${status} and actionableAt is ${actionableAt}`, id);
-    if ((status === 'processing') !== (checkAt !== undefined))
+    // Refunds and disputes that are not decided are asked about, too.
+    const { refunds = [], disputes = [] } = reversals ?? {};
+    const open = [...refunds, ...disputes].some((one) => undecided.has(one.status));
+    if ((status === 'processing' || (status === 'paid' && open)) !== (checkAt !== undefined))
       report('has a time', `it is ${status} and checkAt is ${checkAt}`, id);
   }
 
@@ -177,6 +184,8 @@ export function createStepChecks(parts: {
         const own = all.find((one) => one.id === payment.id);
         if (own !== undefined && whoseIs(own, after) !== 'ours')
           report('others are left alone', `it is paid by ${own.id} of ${own.customerId}`, id);
+        if (after.reversals?.payments?.some((one) => one.id === payment.id))
+          report('paid means paid', `it is paid by ${payment.id}, which is a second payment, too`, id);
         if (own?.progress.kind !== 'succeeded')
           report('paid means paid', `it is paid by ${payment.id}, which is ${own?.progress.kind}`, id);
         return;
