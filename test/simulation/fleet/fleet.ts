@@ -36,6 +36,9 @@ export interface FleetParts {
 export type Fleet = ReturnType<typeof createFleet>;
 
 const restartMs = 30_000;
+/** After that the order of a refund may be lost, and its call was on its way for so long at most (ms). */
+const mayBeLostMs = 65_000;
+const onItsWayMs = 10_000;
 /** What the tick that reads the provider's list waits for. */
 const newEvents = 'events';
 
@@ -54,6 +57,16 @@ export function createFleet({ plan, timeline, history, conditions, report, ...gi
     calm: isCalm(plan),
     mayHoldBack: () => !isReliable(plan) || callChecks.providerFailed(),
     claiming: (machine) => callChecks.claiming(machine),
+    madeByHand(refundId) {
+      const made = world.byHand.get(refundId);
+      // Until then its order need not be lost, or its call may be on its way.
+      return (
+        made !== undefined &&
+        isReliable(plan) &&
+        timeline.now - made.requestedAt > mayBeLostMs &&
+        timeline.now - made.at > onItsWayMs
+      );
+    },
   });
   const callChecks = createCallChecks({
     report,

@@ -70,6 +70,8 @@ export function createStepChecks(parts: {
   calm: boolean;
   /** Whether calls have failed or were slow, but for those that came too fast: then others may be held back. */
   mayHoldBack: () => boolean;
+  /** True if a person has made this refund by hand instead, for so long that the app must have seen it. */
+  madeByHand: (refundId: string) => boolean;
   /** A machine is going to send claims. */
   claiming: (machine: Machine) => void;
 }) {
@@ -139,6 +141,8 @@ export function createStepChecks(parts: {
 
     refunding({ refundId, invoiceId }: RefundRequest, payment: LedgerPayment): void {
       leftAlone(payment, 'refunded');
+      if (parts.madeByHand(refundId) && !hasWord(invoiceId, refundId))
+        report('refunded once', `${refundId} is made, and a person has made it by hand`, invoiceId);
       if (refunds.has(refundId)) report('refunded once', `${refundId} is made a second time`, invoiceId);
       refunds.add(refundId);
     },
@@ -152,6 +156,12 @@ export function createStepChecks(parts: {
     if (named === -1 || whose === 'foreign') return;
     if (whose === 'unclear' && timeline.slice(named).some(({ notCharged }) => notCharged === true)) return;
     report('advice is safe', `it is charged, and names ${other.id}, which is ${other.progress.kind}`, id);
+  }
+
+  /** A person has said that it is to be made as well. */
+  function hasWord(invoiceId: string, refundId: string): boolean {
+    const { timeline = [] } = invoice(invoiceId) ?? {};
+    return timeline.some((entry) => entry.refundId === refundId && entry.isSame === false);
   }
 
   function leftAlone(payment: LedgerPayment, how: string): void {

@@ -159,6 +159,39 @@ const stories: Readonly<Record<string, Story>> = {
     };
   },
 
+  /**
+   * A queue loses the orders of refunds, with all else that it has: the app has to order them again by itself. Half of the time
+   * a person makes the refund by hand meanwhile.
+   */
+  lostOrders(random, plan) {
+    const at = random.between(5 * minute, 20 * minute);
+    return {
+      invoices: plan.invoices.map((one) => ({ ...one, dueAt: 0 })),
+      faults: [
+        ...someOf(random, plan, random.between(1, 4)).flatMap((invoice): Unnumbered[] => [
+          {
+            kind: 'caller',
+            at: at - random.between(100, 30 * second),
+            action: 'refund',
+            invoice,
+            lost: random.pick([0, 0, 0, 1, 2]),
+            everyMs: random.between(30 * second, 10 * minute),
+          },
+          ...(random.next() < 0.5
+            ? []
+            : [
+                { kind: 'refundByHand', at: at + random.between(second, 10 * minute), invoice } as const,
+                caller(random, { at: at + 40 * minute, action: 'settleRefund', invoice }),
+              ]),
+        ]),
+        // The orders wait in the queue, since nobody may call the provider.
+        { kind: 'operator', at: at - 40 * second, action: 'pause', host: 0, invoice: 0 },
+        { kind: 'queueLost', at },
+        { kind: 'operator', at: at + second, action: 'resumePayments', host: 0, invoice: 0 },
+      ],
+    };
+  },
+
   /** All that can become of refunds and disputes, of our refunds and those that others make. */
   reversals(random, plan) {
     return {
