@@ -108,7 +108,7 @@ export function createApp(settings: Settings, parts: AppParts = {}) {
   const shown = { ...cloud, invoices: kept, archive, shards, job, bulk, deadLetters, healthChecks, refunds };
   const { track, ended } = workUnderWay(clock);
   const events = parts.events ?? (parts.provider && ('none' as const));
-  const list = { ...workItems, events, cursor: cloud.eventCursor, pacer: pace.lookups, pause };
+  const list = { ...workItems, effects, events, cursor: cloud.eventCursor, pacer: pace.lookups, pause };
   const intake = eventIntake({ ...list, webhookSecrets: settings.webhookSecrets, stripe, instance });
 
   return {
@@ -132,7 +132,7 @@ export function createApp(settings: Settings, parts: AppParts = {}) {
       );
     },
     /**
-     * The other tick of that timer: without a webhook it reads the list of events, then it asks about payments in progress;
+     * The other tick of that timer: it reads the list of events, then it asks about payments in progress, refunds and disputes;
      * null if another instance does, or payments are paused.
      */
     async trackPayments() {

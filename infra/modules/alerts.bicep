@@ -294,12 +294,27 @@ customMetrics
     title: 'The events of the payment provider cannot be read'
     severity: 3
     window: quarter
-    look: 'Look first at the log of trackPayments for the reason: a restricted key needs read access to events. Payments in progress are checked all the same; refunds and disputes made at the provider appear once the events can be read again, for 30 days.'
+    look: 'Look first at the log of trackPayments for the reason: a restricted key needs read access to events. Payments in progress, refunds and disputes that are known are checked all the same; those made at the provider appear once the events can be read again, for 30 days.'
     query: '''
 customMetrics
 | where name == "payonce.payment.event" and tostring(customDimensions.outcome) == "notListed"
 | summarize failed = sum(valueSum)
 | where failed > 10
+'''
+  }
+  {
+    name: 'events-missed'
+    title: 'The webhook does not bring the events of the payment provider'
+    severity: 3
+    window: threeHours
+    look: 'Look first at the deliveries of the endpoint in the Stripe dashboard: is it enabled, and subscribed to every event of the list in docs/deploy.md? Nothing is lost: the list of events is read every hour, and has brought these.'
+    // A single one may be late. All of them, or several, are not.
+    query: '''
+customMetrics
+| where name == "payonce.payment.event" and tostring(customDimensions.outcome) in ("missed", "stored")
+| summarize missed = sumif(valueSum, tostring(customDimensions.outcome) == "missed"), stored = sumif(valueSum, tostring(customDimensions.outcome) == "stored")
+| extend silent = iff(stored == 0, missed, missed - 5)
+| where silent > 0
 '''
   }
   {
@@ -326,6 +341,19 @@ customMetrics
 | where name == "payonce.provider.account_changed"
 | summarize found = sum(valueSum)
 | where found > 0
+'''
+  }
+  {
+    name: 'refund-overdue'
+    title: 'Refunds are not made, or wait for a person'
+    severity: 2
+    window: 'P1D'
+    look: 'Look first at GET ops/overview: "refunds-overdue" says how many there are now, and GET ops/invoices?status=paid&undecided=true has them. One with "mayBe" waits for your word: somebody has refunded the same amount in the Stripe dashboard. The others are ordered again until Stripe takes or refuses them.'
+    query: '''
+customMetrics
+| where name == "payonce.refund.overdue"
+| summarize overdue = sum(valueSum)
+| where overdue > 0
 '''
   }
   {

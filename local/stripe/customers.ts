@@ -4,7 +4,7 @@ import { newId } from './ids.ts';
 import { epochSeconds } from './moment.ts';
 import type { CallContext } from './paymentIntents.ts';
 import { testMethod } from './paymentMethods.ts';
-import { invalid } from './refusal.ts';
+import { invalid, notFound } from './refusal.ts';
 import { ok } from './results.ts';
 import type { Store } from './store/index.ts';
 import type { Result } from './store/keys.ts';
@@ -50,6 +50,8 @@ export function createCustomers(store: Store) {
 
   function retrieve(id: string, form: Form, { expand }: CallContext): Result {
     onlyKnown(form, new Set(), ['expand']);
+    if (id.startsWith('cus_deleted')) return ok({ id, object: 'customer', deleted: true });
+    if (id.startsWith('cus_missing')) throw notFound('customer', id);
     return ok(expand(customerOf(store, id)));
   }
 

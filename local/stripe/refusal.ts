@@ -44,12 +44,13 @@ export function notFound(kind: string, id: string, param = 'id'): Refusal {
 }
 
 /**
- * Customers are known under any id, so that a test needs not create them, but for ids that begin with `cus_missing`.
+ * Customers are known under any id, so that a test needs not create them, but for ids that begin with `cus_missing`
+ * or `cus_deleted`.
  *
  * @throws {Refusal} as Stripe refuses a parameter that names what it does not have
  */
 export function checkKnown(customer: string): void {
-  if (!customer.startsWith('cus_missing')) return;
+  if (!/^cus_(missing|deleted)/.test(customer)) return;
   throw new Refusal(400, {
     type: 'invalid_request_error',
     code: 'resource_missing',

@@ -1,5 +1,6 @@
 import type { Patch } from '../documents/documentStore.ts';
 import type { Ended, FollowUps } from '../followUps/followUps.ts';
+import { advised } from '../invoice/advice.ts';
 import { type Claim, type Invoice, type PaymentState, unknownSince } from '../invoice/invoice.ts';
 import { ifUnchanged } from '../invoice/invoiceChange.ts';
 import { isolatedAttempt } from '../invoice/isolation.ts';
@@ -179,7 +180,8 @@ export function decideClaim(invoice: Invoice, now: string): ClaimDecision {
   }
   if (attempts >= maxAttempts) {
     const alone = claim?.isolated === true ? ', the last one alone: paying it may end the process' : '';
-    return { kind: 'park', reason: `${attempts} attempts ended without a known outcome${alone}` };
+    const reason = `${attempts} attempts ended without a known outcome${alone}`;
+    return { kind: 'park', reason: advised(reason, 'outcomeUnknown') };
   }
   if (status === 'claimed' && claim !== undefined) {
     return { kind: 'reclaim', attempt: attempts + 1, from: claim.by, called: true, isolated: true };

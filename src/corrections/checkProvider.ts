@@ -15,9 +15,7 @@ import type {
 export type ProviderView =
   | { kind: 'found'; paymentId: string; reversals?: ProviderReversals }
   | { kind: 'processing'; paymentId: string; state: string }
-  /** There is something that a person has to look at. */
-  | { kind: 'unclear'; message: string }
-  /** A payment names the invoice with another amount or currency: a person says if that settles it. */
+  /** A payment of another amount or currency, or one that the provider no longer knows: a person says what that means. */
   | { kind: 'differs'; paymentId: string; message: string }
   /** All that was charged has gone back. */
   | { kind: 'reversedInFull'; paymentId: string }
@@ -30,7 +28,6 @@ const precedence: readonly ProviderView['kind'][] = [
   'found',
   'processing',
   'silent',
-  'unclear',
   'differs',
   'reversedInFull',
   'nothing',
@@ -88,8 +85,11 @@ function viewOfRetrieved(
   switch (retrieved.kind) {
     case 'notFound':
       return {
-        kind: 'unclear',
-        message: `the provider does not know payment ${paymentId}, which the timeline names`,
+        kind: 'differs',
+        paymentId,
+        message:
+          `the provider does not know payment ${paymentId}, which the timeline names: void the invoice, or retry it with ` +
+          'notCharged',
       };
     case 'notCalled':
       return notCalled;

@@ -10,9 +10,7 @@ export type AfterCheck =
   | { kind: 'record'; payment: Extract<ProviderView, { kind: 'found' | 'processing' }> }
   /** The provider has none, but a call may still be on its way. Ask again from `until` on (ISO 8601). */
   | { kind: 'wait'; until: string }
-  /** A person has to look at it first. */
-  | { kind: 'unclear'; message: string }
-  /** The only payment is one of another amount. */
+  /** The only payment is one of another amount, or one that the provider no longer knows. */
   | { kind: 'differs'; paymentId: string; message: string; check: string }
   | { kind: 'silent'; message: string };
 
@@ -28,7 +26,6 @@ export function decideAfterCheck(
     case 'found':
     case 'processing':
       return { kind: 'record', payment: view };
-    case 'unclear':
     case 'silent':
       return view;
     case 'nothing':
@@ -41,6 +38,6 @@ export function decideAfterCheck(
   }
   if (view.kind === 'nothing') return { kind: 'uncharged', check: 'the provider has no payment' };
   return view.kind === 'differs'
-    ? { ...view, check: `payment ${view.paymentId} of another amount does not count` }
+    ? { ...view, check: `payment ${view.paymentId} does not count` }
     : { ...view, check: `payment ${view.paymentId} has gone back in full` };
 }

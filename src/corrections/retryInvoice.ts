@@ -53,7 +53,7 @@ export function retryInvoice(
         return write(invoice, retried(invoice, payment, { ...note(), check: after.check }));
       case 'reversedInFull':
         // It was charged after all. Another charge would be a second one under the same invoice.
-        return { kind: 'unclear', message: after.check };
+        return { kind: 'unclear', message: `${after.check}: void the invoice` };
       case 'record':
         return recordPayment(parts, invoice, after.payment);
       case 'wait':
@@ -61,7 +61,6 @@ export function retryInvoice(
         return payment.keyNumber === invoice.payment.keyNumber
           ? write(invoice, retried(invoice, payment, note()))
           : after;
-      case 'unclear':
       case 'silent':
         return after;
     }

@@ -55,7 +55,6 @@ export function voidInvoice(
         return recorded === 'again' || recorded.status === 'processing' ? 'again' : recorded;
       }
       case 'wait':
-      case 'unclear':
       case 'silent':
         return after;
     }

@@ -1,3 +1,4 @@
+import pLimit from 'p-limit';
 import { StoreAway } from '../documents/storeAway.ts';
 import type { Lease } from '../locking/index.ts';
 import type { Pacer } from '../pacing/pacer.ts';
@@ -6,7 +7,7 @@ import { turnWithinMs } from '../paying/pacedProvider.ts';
 import type { EventPage, EventQuery, ProviderEvent, ProviderEvents } from '../paying/providerEvents.ts';
 import { metric } from '../platform/appMetrics.ts';
 import type { Instance } from '../platform/instance.ts';
-import { workItemMessages } from '../workItems/workItem.ts';
+import { type WorkItem, workItemMessages } from '../workItems/workItem.ts';
 import type { EventCursor } from './eventCursor.ts';
 import { eventItem } from './eventItems.ts';
 
@@ -15,10 +16,13 @@ const hour = 3_600;
 const day = 24 * hour;
 /** How much of what was read is read again: nobody promises that an event is listed the moment it happens. */
 const overlap = 120;
-/** How far back the first look goes: as long as Stripe keeps delivering to a webhook (https://docs.stripe.com/webhooks). */
-const firstLook = 3 * day;
-/** Stripe lists events for 30 days (https://docs.stripe.com/api/events). */
+/** Stripe lists events for 30 days (https://docs.stripe.com/api/events): the first look goes back as far. */
 const kept = 30 * day;
+/** With a webhook: how often the list is read, and how much time the webhook has to bring an event. */
+const lookEvery = hour;
+const deliveredWithin = 600;
+/** Events that are asked about side by side. */
+const asked = 16;
 /** A backlog is read in parts of this length, so that a failure costs no more than one of them. */
 const part = hour;
 
@@ -37,6 +41,11 @@ export interface EventListParts {
   pacer: Pick<Pacer, 'turn'>;
   /** Asked before that first page: the lock and the cursor may have taken minutes since the tick began. */
   pause: Pick<PauseWatch, 'why'>;
+  /**
+   * True for an event that the webhook has brought and that has been looked into. The list is then read once an hour, for the
+   * others. Absent: there is no webhook, and the list is read at every tick.
+   */
+  isDone?: (item: WorkItem) => Promise<boolean>;
   instance: Pick<Instance, 'clock' | 'telemetry' | 'log'>;
 }
 
@@ -47,9 +56,9 @@ type PartRead =
   | { kind: 'notListed'; message: string };
 
 /**
- * Creates the reader of the provider's list of events, for those who have no webhook: what happened since the last tick goes
- * to the queue, as if it had been delivered. The cursor follows once it is there. If nothing happened, a tick costs one call
- * and one read of the cursor.
+ * Creates the reader of the provider's list of events: what happened since the last tick goes to the queue, as if it had been
+ * delivered. The cursor follows once it is there. If nothing happened, a tick costs one call and one read of the cursor. Beside
+ * a webhook each process reads once an hour what that should have brought, up to ten minutes ago, and queues what it has not.
  *
  * More than a page is a backlog, which is read in parts. A part ends before the newest event that is listed: the provider's
  * clock has passed that time, whatever ours says. A part that ended in its future would hide what happens until then.
@@ -60,22 +69,28 @@ export function createReadEventList({
   send,
   pacer,
   pause,
+  isDone,
   instance: { clock, telemetry, log },
 }: EventListParts): (lease: Pick<Lease, 'assertHeld'>, signal: AbortSignal) => Promise<EventsRead> {
   /** Events that this process has sent, for as long as they are listed again. */
   let sent = new Set<string>();
+  /** The last complete look of this process, on the monotonic clock. */
+  let lookedAt = Number.NEGATIVE_INFINITY;
 
   return async (lease, signal) => {
     let queued = 0;
+    if (isDone !== undefined && clock.monotonic() - lookedAt < lookEvery * 1000) return { queued };
     try {
       const now = Math.floor(clock.now() / 1000);
       let before = await cursor.read();
-      let readUntil = before ?? now - firstLook;
+      let readUntil = before ?? now - kept;
+      const end = isDone === undefined ? undefined : now - deliveredWithin;
       let newest: number | undefined;
       while (!signal.aborted) {
         const from = Math.max(readUntil - overlap, now - kept);
-        const until = from + overlap + part;
-        const query = newest !== undefined && until < newest ? { from, until } : { from };
+        const isPart = newest !== undefined && from + overlap + part < (end ?? newest);
+        const until = isPart ? from + overlap + part : end;
+        const query = until === undefined ? { from } : { from, until };
         const read = await readPart(query, newest === undefined);
         if (read.kind === 'notListed') return notListed(queued, read.message);
         if (read.kind === 'more') {
@@ -84,11 +99,12 @@ export function createReadEventList({
         }
         lease.assertHeld();
         queued += await sendNew(read.events);
-        readUntil = query.until ?? Math.max(readUntil, read.latest);
+        readUntil = isPart && until !== undefined ? until : Math.max(readUntil, read.latest);
         if (readUntil !== before) await cursor.advance(before, readUntil);
         before = readUntil;
-        if (query.until === undefined) break;
+        if (!isPart) break;
       }
+      if (!signal.aborted) lookedAt = clock.monotonic();
       return { queued };
     } catch (error) {
       if (!(error instanceof StoreAway)) throw error;
@@ -132,16 +148,20 @@ export function createReadEventList({
     return page.kind === 'page' ? page : { kind: 'away', message: page.message };
   }
 
-  /** Sends what was not sent before, oldest first. */
+  /** Sends what was not sent before and nobody else has brought, oldest first. */
   async function sendNew(listed: readonly ProviderEvent[]): Promise<number> {
-    const fresh = listed.filter(({ eventId }) => !sent.has(eventId));
+    const fresh = listed.filter(({ eventId }) => !sent.has(eventId)).map(eventItem);
+    const limit = pLimit(asked);
+    const done = await Promise.all(fresh.map((item) => limit(async () => (await isDone?.(item)) === true)));
+    const missing = fresh.filter((_, index) => done[index] !== true);
     try {
-      for (const message of workItemMessages(fresh.map(eventItem))) await send(JSON.stringify(message));
+      for (const message of workItemMessages(missing)) await send(JSON.stringify(message));
     } catch (cause) {
       throw new StoreAway('noAnswer', cause);
     }
     sent = new Set(listed.map(({ eventId }) => eventId));
-    if (fresh.length > 0) telemetry.count(metric.paymentEvent, { outcome: 'listed' }, fresh.length);
-    return fresh.length;
+    const outcome = isDone === undefined ? 'listed' : 'missed';
+    if (missing.length > 0) telemetry.count(metric.paymentEvent, { outcome }, missing.length);
+    return missing.length;
   }
 }

@@ -129,13 +129,14 @@ function nameOf(time: number): string {
 const mostReasons = 8;
 
 /**
- * Parked invoices by the first words of their reasons, most first: what follows a colon differs from one to the next. What
+ * Parked invoices by the first words of their reasons, most first: what follows a colon differs from one to the next, and what
+ * follows a semicolon is advice. What
  * is beyond the most frequent reasons is one more line. Pure.
  */
 export function parkedReasons(byReason: ReadonlyMap<string, number>): OverviewAnswer['parkedReasons'] {
   const counts = new Map<string, number>();
   for (const [text, count] of byReason) {
-    const reason = text.split(': ')[0] ?? text;
+    const reason = text.split(/[:;] /)[0] ?? text;
     counts.set(reason, (counts.get(reason) ?? 0) + count);
   }
   const sorted = [...counts]

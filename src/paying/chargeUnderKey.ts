@@ -45,7 +45,7 @@ export async function chargeUnderKey(
     const found = await calls.find(soughtOf(command));
     switch (found.kind) {
       case 'notFound':
-        if (found.unknownCustomer === true) return unknownCustomer(command);
+        if (found.noCustomer !== undefined) return withoutCustomer(command, found.noCustomer);
         return payment.unknownSince === undefined ? { kind: 'unused' } : { kind: 'noneFound' };
       case 'notCalled':
       case 'heldBack':
@@ -102,8 +102,12 @@ function lastCallOf(createdAt: string): string {
 }
 
 /** Nothing can be charged, and nothing proves that nothing was: a person decides. */
-function unknownCustomer({ customerId }: PaymentCommand): CommandOutcome {
-  const message = `the provider does not know customer ${customerId}: void the invoice, or retry it with notCharged`;
+function withoutCustomer({ customerId }: PaymentCommand, why: 'deleted' | 'unknown'): CommandOutcome {
+  const what =
+    why === 'deleted'
+      ? `customer ${customerId} was deleted at the provider`
+      : `the provider does not know customer ${customerId}`;
+  const message = `${what}: void the invoice, or retry it with notCharged`;
   return { kind: 'unclear', message };
 }
 

@@ -1,3 +1,4 @@
+import { advised } from '../invoice/advice.ts';
 import { nextKey, type PaymentState, unknownSince } from '../invoice/invoice.ts';
 import { maxAttempts } from '../invoice/maxAttempts.ts';
 import { exponentialBackoff } from '../platform/backoff.ts';
@@ -128,7 +129,7 @@ export function decideSettlement(
       }
       if (attempt >= maxAttempts) {
         const reason = `the outcome is still unknown after ${attempt} attempts: ${outcome.message}`;
-        return { kind: 'parked', reason, unknown: true };
+        return { kind: 'parked', reason: advised(reason, 'outcomeUnknown'), unknown: true };
       }
       return {
         kind: 'retry',
@@ -145,14 +146,17 @@ export function decideSettlement(
     }
     case 'keyReused': {
       const reason = `idempotency key sent with other parameters: ${outcome.message}`;
-      return { kind: 'parked', reason, unknown: mayBeCharged };
+      return { kind: 'parked', reason: advised(reason, 'mayBeCharged'), unknown: mayBeCharged };
     }
-    case 'refused':
-      return { kind: 'parked', reason: `${outcome.code}: ${outcome.message}`, unknown: mayBeCharged };
+    case 'refused': {
+      const reason = `${outcome.code}: ${outcome.message}`;
+      const what = mayBeCharged ? 'mayBeCharged' : 'refused';
+      return { kind: 'parked', reason: advised(reason, what), unknown: mayBeCharged };
+    }
     case 'unclear':
       return { kind: 'parked', reason: outcome.message, unknown: true };
     case 'reversed':
-      return { kind: 'parked', reason: outcome.message, unknown: false };
+      return { kind: 'parked', reason: advised(outcome.message, 'chargedAndGone'), unknown: false };
   }
 }
 

@@ -25,6 +25,7 @@ export const metric = {
   invoiceOldestDueSeconds: 'invoice.oldest_due_seconds',
   invoiceParked: 'invoice.parked',
   invoiceDisputed: 'invoice.disputed',
+  refundOverdue: 'refund.overdue',
   refundFailed: 'refund.failed',
   providerKeyRejected: 'provider.key_rejected',
   providerAccountChanged: 'provider.account_changed',

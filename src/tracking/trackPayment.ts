@@ -1,5 +1,6 @@
 import type { Ended, FollowUps } from '../followUps/followUps.ts';
 import type { Invoice } from '../invoice/invoice.ts';
+import { overdueRefunds } from '../invoice/reversals.ts';
 import type { InvoiceStore } from '../invoice/store/invoiceStore.ts';
 import type { SettlementPolicy } from '../paying/decideSettlement.ts';
 import { ownershipOf } from '../paying/foundPayment.ts';
@@ -136,13 +137,16 @@ export async function recordProgress(
       };
     case 'refused':
       return { kind: updated.why };
-    case 'updated':
+    case 'updated': {
       if (isSecond) telemetry.count(metric.paymentSecond);
+      const overdue = overdueRefunds(updated.invoice.reversals ?? { refunds: [] }).length;
+      if (overdue > 0) telemetry.count(metric.refundOverdue, {}, overdue);
       for (const { kind } of ends) {
         if (kind === 'disputed' || kind === 'disputeLost') telemetry.count(metric.invoiceDisputed, { kind });
         if (kind === 'refundFailed') telemetry.count(metric.refundFailed);
         if (kind === 'parked') telemetry.count(metric.invoiceParked, { unknown: false });
       }
       return { kind: 'changed', status: updated.invoice.status };
+    }
   }
 }

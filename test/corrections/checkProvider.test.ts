@@ -93,7 +93,7 @@ test.each<[string, FoundPayment, Record<string, RetrievedPayment>, object]>([
     { pi_1: { kind: 'unknown', message: 'down' } },
     { kind: 'silent' },
   ],
-  ['one that the provider has lost', notFound, { pi_1: { kind: 'notFound' } }, { kind: 'unclear' }],
+  ['one that the provider has lost', notFound, { pi_1: { kind: 'notFound' } }, { kind: 'differs' }],
   ['a refund in full', notFound, { pi_1: refunded(1999, 'succeeded') }, { kind: 'reversedInFull' }],
   ['a refund that may still fail', notFound, { pi_1: refunded(1999, 'pending') }, { kind: 'found' }],
   ['a refund in part', notFound, { pi_1: refunded(1998, 'succeeded') }, { kind: 'found' }],

@@ -8,7 +8,6 @@ const views: Record<ProviderView['kind'], ProviderView> = {
   found: { kind: 'found', paymentId: 'pi_1' },
   processing: { kind: 'processing', paymentId: 'pi_1', state: 'processing' },
   differs: { kind: 'differs', paymentId: 'pi_2', message: 'of another amount' },
-  unclear: { kind: 'unclear', message: 'half of it has gone back' },
   reversedInFull: { kind: 'reversedInFull', paymentId: 'pi_1' },
   nothing: { kind: 'nothing' },
   silent: { kind: 'silent', message: 'down' },

@@ -1,16 +1,24 @@
+import Stripe from 'stripe';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { type Payments, startPayments } from '../../local/stripe/index.ts';
 import { cosmosEventCursor } from '../../src/events/cosmosEventCursor.ts';
 import type { EventCursor } from '../../src/events/eventCursor.ts';
+import { eventIntake } from '../../src/events/eventIntake.ts';
+import { eventInput, eventStage } from '../../src/events/eventItems.ts';
 import { createReadEventList, type EventListParts } from '../../src/events/readEventList.ts';
 import type { EventQuery, ProviderEvents } from '../../src/paying/providerEvents.ts';
 import { stripeClient } from '../../src/paying/stripe/stripeClient.ts';
 import { stripeEvents } from '../../src/paying/stripe/stripeEvents.ts';
-import { itemsOf, workItemSchema } from '../../src/workItems/workItem.ts';
+import { metric } from '../../src/platform/appMetrics.ts';
+import { createProcessWorkItem } from '../../src/workItems/processWorkItem.ts';
+import { defineStage, itemsOf, workItemSchema } from '../../src/workItems/workItem.ts';
+import { memoryEffects } from '../memory/memoryEffects.ts';
 import { anInstance } from '../support/anInstance.ts';
 import { hour, minute } from '../support/payingWorld.ts';
 import { payonceCosmos } from '../support/payonceCosmos.ts';
+import { recordedTelemetry } from '../support/recordedTelemetry.ts';
 import { type VirtualClock, virtualClock } from '../support/virtualClock.ts';
+import { virtualLocks } from '../support/virtualLocks.ts';
 
 const turn = { answered() {}, refused() {}, unused() {} };
 const held = { assertHeld() {} };
@@ -86,13 +94,13 @@ function reader(changes: Partial<EventListParts> = {}) {
 }
 
 describe('the list of events', () => {
-  test('is read from three days ago at first, then on from the last event: one call a tick if nothing happened', async () => {
+  test('is read from 30 days ago at first, then on from the last event: one call a tick if nothing happened', async () => {
     const { tick, queued, asked, cursor } = reader();
     const ids = await pay(3);
     await pay(2, '');
     expect(await tick()).toEqual({ queued: 3 });
     expect(queued).toEqual(ids);
-    expect(asked[0]?.from).toBe(start / 1000 - 72 * 3600 - 120);
+    expect(asked[0]?.from).toBe(start / 1000 - 30 * 86_400);
     expect(cursor.at).toBe(start / 1000);
 
     asked.length = 0;
@@ -194,6 +202,144 @@ describe('the list of events', () => {
     const events = stripeEvents({ ...options, secretKey: 'sk_test_wrong' });
     expect(await events.list({ from: 0 })).toMatchObject({ kind: 'unknown' });
   });
+});
+
+describe('beside a webhook', () => {
+  /** The app with a webhook: what it delivers and what the list brings go to one queue, and each event has one effect. */
+  async function withWebhook(changes: { cursor?: EventCursor } = {}) {
+    const secret = 'whsec_test';
+    const telemetry = recordedTelemetry();
+    const effects = memoryEffects();
+    const queue: unknown[] = [];
+    const looks: EventQuery[] = [];
+    const real = stripeEvents(options);
+    const instance = anInstance({ clock, telemetry });
+    const intake = eventIntake({
+      webhookSecrets: [secret],
+      stripe: options,
+      events: {
+        list(query) {
+          looks.push(query);
+          return real.list(query);
+        },
+      },
+      effects,
+      cursor: changes.cursor ?? memoryCursor(),
+      send: async (text) => void queue.push(JSON.parse(text)),
+      pacer: { turn: async () => turn },
+      pause: { why: async () => undefined },
+      instance,
+    });
+    const handled: string[] = [];
+    const stage = defineStage({
+      name: eventStage,
+      lease: false,
+      input: eventInput,
+      async handle(_, { resourceId }) {
+        handled.push(resourceId);
+        return { result: 'recorded' };
+      },
+    });
+    const { locks } = virtualLocks();
+    const process = createProcessWorkItem({
+      stages: [stage],
+      effects,
+      locks,
+      sendAgain: async () => {},
+      instance,
+    });
+    return {
+      looks,
+      handled,
+      telemetry,
+      tick: () => intake.readList(held, never),
+      /** Does what is in the queue. */
+      async work() {
+        for (const message of queue.splice(0)) await process(message);
+      },
+      /** The webhook delivers every event of a payment. */
+      async deliver(paymentId: string) {
+        const { data } = await stripeClient(options).events.list({ limit: 100 });
+        for (const event of data.filter((one) => JSON.stringify(one).includes(paymentId))) {
+          const body = JSON.stringify(event);
+          const timestamp = Math.floor(clock.now() / 1000);
+          const signature = Stripe.webhooks.generateTestHeaderString({ payload: body, secret, timestamp });
+          const bytes = Buffer.from(body);
+          const answer = await intake.receive({
+            headers: { get: (name) => (name === 'stripe-signature' ? signature : null) },
+            body: new Blob([bytes]).stream() as never,
+          });
+          expect(answer.status).toBe(200);
+        }
+      },
+    };
+  }
+
+  test('the list brings once an hour what did not arrive; what both bring has one effect', async () => {
+    const { looks, handled, telemetry, tick, work, deliver } = await withWebhook();
+    await tick();
+    const [arrives = '', lost = ''] = await pay(2);
+    await deliver(arrives);
+    await work();
+    expect(handled).toEqual([arrives]);
+    await clock.advance(30 * minute);
+    expect(await tick()).toEqual({ queued: 0 });
+    expect(looks).toHaveLength(1);
+    await clock.advance(31 * minute);
+    expect(await tick()).toEqual({ queued: 1 });
+    await work();
+    expect(handled).toEqual([arrives, lost]);
+    expect(telemetry.reports).toContainEqual({
+      name: metric.paymentEvent,
+      value: 1,
+      attributes: { outcome: 'missed' },
+    });
+    await deliver(lost);
+    await work();
+    expect(handled).toEqual([arrives, lost]);
+    await clock.advance(hour);
+    expect(await tick()).toEqual({ queued: 0 });
+    expect(looks).toHaveLength(3);
+  });
+
+  test('an event of the last ten minutes is left to the webhook; one of days ago is found, as far as Stripe keeps it', async () => {
+    const { handled, tick, work } = await withWebhook();
+    const [old = ''] = await pay(1);
+    await clock.advance(20 * 24 * hour);
+    const [young = ''] = await pay(1);
+    expect(await tick()).toEqual({ queued: 1 });
+    await work();
+    expect(handled).toEqual([old]);
+    await clock.advance(hour);
+    await tick();
+    await work();
+    expect(handled).toEqual([old, young]);
+  });
+
+  test('a process that begins anew goes on from the cursor that is kept', async () => {
+    const cursor = memoryCursor();
+    const first = await withWebhook({ cursor });
+    await pay(1);
+    await clock.advance(hour);
+    expect(await first.tick()).toEqual({ queued: 1 });
+    const second = await withWebhook({ cursor });
+    await second.tick();
+    expect(second.looks[0]?.from).toBe(start / 1000 - 120);
+  });
+
+  test.each([-3 * hour, 3 * hour])(
+    'loses nothing if our clock is %d ms ahead of the provider’s',
+    async (ms) => {
+      const skewed = { ...clock, now: () => clock.now() + ms };
+      const isDone = async () => false;
+      const { tick, queued } = reader({ instance: anInstance({ clock: skewed }), isDone });
+      await tick();
+      const ids = await pay(1);
+      await clock.advance(8 * hour);
+      await tick();
+      expect(queued).toEqual(ids);
+    },
+  );
 });
 
 describe('the cursor in Cosmos DB', () => {

@@ -67,8 +67,10 @@ describe('alerts', () => {
       'payment-disputed',
       'events-rejected',
       'events-unread',
+      'events-missed',
       'breaker-open',
       'payment-account',
+      'refund-overdue',
       'refund-failed',
       'audit-failed',
       'backlog-growing',
@@ -136,6 +138,9 @@ describe('alerts', () => {
     expect(take('key-rejected')).toBe('PT30M');
     // The archive's timer fires once an hour.
     expect(take('archive-behind')).toBe('PT3H');
+    // The list of events is read once an hour, and a refund that is not made is looked at once a day.
+    expect(take('events-missed')).toBe('PT3H');
+    expect(take('refund-overdue')).toBe('P1D');
     expect(new Set(windows.values())).toEqual(new Set(['PT15M']));
     expect(ruleBody()).toMatch(/windowSize: alert\.window\n/);
   });

@@ -71,6 +71,21 @@ test.each(['providerDown', 'badAnswer'])('breaker-open says why: %s', (reason) =
   expect(fires('key-rejected', reports)).toBe(false);
 });
 
+test.each<[string, boolean, number, number]>([
+  ['the webhook brings everything', false, 0, 50],
+  ['a single event is late', false, 1, 50],
+  ['it does not bring some kinds of events', true, 6, 50],
+  ['it is silent', true, 1, 0],
+])('events-missed: %s', (_, expected, missed, stored) => {
+  const events = (outcome: string, count: number) => report(metric.paymentEvent, count, { outcome });
+  expect(fires('events-missed', [events('missed', missed), events('stored', stored)])).toBe(expected);
+});
+
+test('refund-overdue fires for a day after the last check of a refund that is not made', () => {
+  expect(fires('refund-overdue', [])).toBe(false);
+  expect(fires('refund-overdue', [report(metric.refundOverdue, 1, {}, 20 * minute)])).toBe(true);
+});
+
 test('work-items-wait fires for a single item that has been waiting for five minutes, and says for what', () => {
   const waits = { stage: 'notify', error: 'NotifyFailed' };
   const waited = (ms: number) => [report(metric.workItemWaitedMs, ms, waits, 14 * minute)];

@@ -1,7 +1,6 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { parse } from '../../local/cosmos/query/parse/query.ts';
 import { root } from './sources.ts';
 
 const read = (path: string) => readFileSync(join(root, path), 'utf8');
@@ -28,10 +27,4 @@ test('what the page tells people to set and to run is there', () => {
   const tests = [...page.matchAll(/`(test\/[^`]+)`/g)].map(([, path = '']) => path);
   expect(tests.length).toBeGreaterThan(0);
   expect(tests.filter((path) => !existsSync(join(root, path)))).toEqual([]);
-});
-
-test('the query for refunds that were cut off is one that Cosmos DB takes', () => {
-  const query = /```\n(SELECT .*?)```/s.exec(page)?.[1] ?? '';
-  expect(() => parse(query)).not.toThrow();
-  expect(() => parse(query.slice(0, -3))).toThrow();
 });

@@ -55,7 +55,8 @@ export function stripeChanges(
       return withDeadline<DefaultMethod | RateLimited>(timeoutMs, late(timeoutMs), async () => {
         try {
           const customer = await stripe.customers.retrieve(customerId);
-          const method = 'deleted' in customer ? null : customer.invoice_settings.default_payment_method;
+          if ('deleted' in customer) return { kind: 'none', message: `customer ${customerId} was deleted` };
+          const method = customer.invoice_settings.default_payment_method;
           if (method !== null) return { kind: 'method', id: typeof method === 'string' ? method : method.id };
           return { kind: 'none', message: `customer ${customerId} has no default payment method` };
         } catch (error) {

@@ -33,7 +33,7 @@ export function stripeLookups(
     async find(sought) {
       return withDeadline<FoundPayment | RateLimited>(timeoutMs, late(timeoutMs), async (signal) => {
         const seen: ProviderPayment[] = [];
-        let unknownCustomer = false;
+        let noCustomer: 'deleted' | 'unknown' | undefined;
         let failure: { error: unknown } | undefined;
         // Either alone decides: search is not available everywhere, and it lags behind the list.
         for (const payments of [searched(sought), listed(sought)]) {
@@ -44,15 +44,17 @@ export function stripeLookups(
           } catch (error) {
             const limited = rateLimited(error);
             if (limited !== undefined) return limited;
-            if (isMissing(error)) unknownCustomer = true;
-            else failure = { error };
+            if (isMissing(error)) noCustomer = await isDeleted(sought.customerId);
+            // Nothing was sent under its key: what others have paid is found by the search.
+            else if (!(error instanceof TooMany && sought.until === undefined && failure === undefined))
+              failure = { error };
           }
           const found = foundAmong(seen, sought);
           if (found.kind !== 'notFound' && found.kind !== 'reversed') return found;
         }
-        if (failure !== undefined && !unknownCustomer) return silentAfter(failure.error);
+        if (failure !== undefined && noCustomer === undefined) return silentAfter(failure.error);
         const found = foundAmong(seen, sought);
-        return found.kind === 'notFound' && unknownCustomer ? { ...found, unknownCustomer } : found;
+        return found.kind === 'notFound' && noCustomer !== undefined ? { ...found, noCustomer } : found;
       });
     },
 
@@ -67,6 +69,12 @@ export function stripeLookups(
       });
     },
   };
+
+  /** Stripe remembers the customers that were deleted (https://docs.stripe.com/api/customers/delete). */
+  async function isDeleted(customerId: string): Promise<'deleted' | 'unknown'> {
+    const customer = await stripe.customers.retrieve(customerId).catch(() => undefined);
+    return customer?.deleted === true ? 'deleted' : 'unknown';
+  }
 
   /** Payments in any state: one that is alive must be seen, too. */
   function searched({ invoiceId }: SoughtPayment): AsyncIterable<Stripe.PaymentIntent> {
@@ -111,11 +119,13 @@ export function stripeLookups(
   }
 }
 
-/** @throws {Error} with this message, if there are more */
+class TooMany extends Error {}
+
+/** @throws {TooMany} with this message, if there are more */
 async function* atMost<T>(most: number, items: AsyncIterable<T>, message: string): AsyncGenerator<T> {
   let left = most;
   for await (const item of items) {
-    if (left-- === 0) throw new Error(message);
+    if (left-- === 0) throw new TooMany(message);
     yield item;
   }
 }

@@ -37,7 +37,7 @@ const told: Readonly<Record<Item['code'], Told>> = {
     text: (count) =>
       `${counted(count, 'refund is', 'refunds are')} not made, or somebody may have made it by hand`,
     review: ['/invoices?status=paid&undecided=true', 'Review invoices'],
-    runbook: 'refunds-requested',
+    runbook: 'alerts-refund-overdue',
   },
   'dead-letters': {
     text: (count) => `${counted(count, 'message was', 'messages were')} given up`,
