@@ -25,6 +25,7 @@ export function withOutside(seed: number, plan: Plan): Plan {
     ...plan,
     outside: true,
     listsEvents: random.next() < 0.85,
+    ...(random.next() < 0.3 ? { webhook: true as const } : {}),
     ...(quiet ? { faults: [], clockErrorMs: plan.clockErrorMs.map(() => 0) } : {}),
   };
   for (const story of told) {
@@ -292,6 +293,45 @@ const stories: Readonly<Record<string, Story>> = {
           ...payment(random, { at: random.between(0, 5 * minute), invoice: anyOf(random, plan) }),
           ...own,
         })),
+      ],
+    };
+  },
+
+  /** Events are delivered, or not, while much happens to payments. */
+  webhook(random, plan) {
+    return {
+      webhook: true,
+      listsEvents: true,
+      faults: [
+        {
+          kind: 'eventsLost',
+          at: random.between(0, 2 * minute),
+          ms: random.pick([10 * minute, hour, day]),
+          share: random.pick([0.3, 1]),
+        },
+        ...someOf(random, plan, random.between(1, 5)).flatMap((invoice): Unnumbered[] => [
+          {
+            kind: 'reversal',
+            at: random.between(2 * minute, hour),
+            what: random.pick([
+              'refund',
+              'dispute',
+              'partial refund',
+              'partial dispute',
+              'refund that fails',
+            ]),
+            invoice,
+          },
+          {
+            ...payment(random, { at: random.between(0, hour), invoice: anyOf(random, plan) }),
+            ...own,
+          },
+        ]),
+        caller(random, {
+          at: random.between(5 * minute, hour),
+          action: 'refund',
+          invoice: anyOf(random, plan),
+        }),
       ],
     };
   },

@@ -275,7 +275,7 @@ export const sabotages: readonly Sabotage[] = [
             case 'differs':
               return found;
             case 'notFound':
-              return found.unknownCustomer === true ? { kind: 'silent', message: 'no such customer' } : { kind: 'nothing' };
+              return found.noCustomer !== undefined ? { kind: 'silent', message: 'no such customer' } : { kind: 'nothing' };
             case 'reversed':
               return { kind: 'reversedInFull', paymentId: found.paymentId };
             case 'notCalled':
