@@ -58,10 +58,15 @@ export function reasonOf(number: number): string {
 
 /** The calls that a reason names, in its order. A reason that names none leaves it to the person: another try. */
 export function advisedBy(reason = ''): OperatorAction[] {
-  const said = [...reason.matchAll(/\b(retry|void) (it|the invoice)\b( with notCharged)?/g)];
-  const advised = said.map(([, verb, , notCharged]): OperatorAction => {
+  const said = [
+    ...reason.matchAll(
+      /\b(retry|void) (?:it|the invoice)\b( with notCharged| with (?:another|a) paymentMethod)?/g,
+    ),
+  ];
+  const advised = said.map(([, verb, how = '']): OperatorAction => {
     if (verb === 'void') return 'void';
-    return notCharged === undefined ? 'retry' : 'retryNotCharged';
+    if (how.endsWith('paymentMethod')) return 'retryMethod';
+    return how === '' ? 'retry' : 'retryNotCharged';
   });
   return advised.length === 0 ? ['retry'] : advised;
 }
