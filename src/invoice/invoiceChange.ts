@@ -21,7 +21,7 @@ export interface InvoiceChange {
       | 'version'
     >
   >;
-  clear?: readonly ('claim' | 'actionableAt' | 'checkAt' | 'reason' | 'declinedAt')[];
+  clear?: readonly ('claim' | 'actionableAt' | 'checkAt' | 'reason' | 'declinedAt' | 'reversals')[];
   entry: TimelineEntry;
 }
 

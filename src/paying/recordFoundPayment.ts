@@ -99,7 +99,14 @@ export function changeByPayment(
   return {
     change: {
       set: { status: 'paid', payment: { ...known(invoice.payment), id: paymentId, paidAt }, ...gone?.set },
-      clear: ['claim', 'actionableAt', ...(gone?.clear ?? ['checkAt' as const]), 'reason', 'declinedAt'],
+      // What was known of it as a second payment is gone.
+      clear: [
+        'claim',
+        'actionableAt',
+        'reason',
+        'declinedAt',
+        ...(gone?.clear ?? (['checkAt', 'reversals'] as const)),
+      ],
     },
     entry: { what: 'paid', paymentId },
     ends: [

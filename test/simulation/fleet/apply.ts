@@ -113,6 +113,15 @@ export function applyFaults(fleet: Fleet, plan: Plan, timeline: Timeline, condit
         count(fault);
         world.provider.reverse(`inv-${fault.invoice}`, fault.what);
         return;
+      case 'refundByHand': {
+        const invoice = world.invoices.get(`inv-${fault.invoice}`);
+        const refund = invoice?.reversals?.refunds.find(({ status }) => status === 'requested');
+        if (invoice === undefined || refund === undefined) return;
+        if (!world.provider.refundByHand(invoice.payment.id ?? '', refund.amountMinor)) return;
+        count(fault);
+        world.byHand.set(refund.id, { at: timeline.now, requestedAt: Date.parse(refund.at) });
+        return;
+      }
       case 'payment': {
         countAs(`payment by ${fault.by}`);
         const { by, ends, afterMs, names } = fault;
@@ -133,8 +142,12 @@ export function applyFaults(fleet: Fleet, plan: Plan, timeline: Timeline, condit
       }
       case 'queueLost':
         count(fault);
-        for (const { text } of world.queues.workItems.messages())
-          for (const { resourceId } of workItemsIn(text)) world.lostWork.add(resourceId);
+        for (const { text } of world.queues.workItems.messages()) {
+          const items = workItemsIn(text);
+          // Only a newer release knows what it is about.
+          if (items.length === 0) world.lostOfNewer++;
+          for (const { resourceId } of items) world.lostWork.add(resourceId);
+        }
         world.queues.workItems.lose();
     }
   }
@@ -179,7 +192,8 @@ export function applyFaults(fleet: Fleet, plan: Plan, timeline: Timeline, condit
       isOver = true;
       const isUndone = status >= 400 && fleet.says(invoiceId, reasonOf(fault.number));
       // Another try of a retry meets what the first has done; the same void or refund is the same.
-      const repeats = fault.action === 'refund' || fleet.statusOf(invoiceId) === 'voided';
+      const isVoid = fault.action === 'void' && fleet.statusOf(invoiceId) === 'voided';
+      const repeats = fault.action === 'refund' || isVoid;
       if (isUndone && repeats)
         fleet.report('answer is true', `${fault.action} is answered with ${status}, and was done`, invoiceId);
     });

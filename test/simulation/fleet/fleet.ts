@@ -36,6 +36,11 @@ export interface FleetParts {
 export type Fleet = ReturnType<typeof createFleet>;
 
 const restartMs = 30_000;
+/** Beside a webhook the list is not read up to its end: that has ten minutes to bring an event (ms). */
+const deliveredWithinMs = 630_000;
+/** After that the order of a refund may be lost, and its call was on its way for so long at most (ms). */
+const mayBeLostMs = 65_000;
+const onItsWayMs = 10_000;
 /** What the tick that reads the provider's list waits for. */
 const newEvents = 'events';
 
@@ -54,6 +59,16 @@ export function createFleet({ plan, timeline, history, conditions, report, ...gi
     calm: isCalm(plan),
     mayHoldBack: () => !isReliable(plan) || callChecks.providerFailed(),
     claiming: (machine) => callChecks.claiming(machine),
+    madeByHand(refundId) {
+      const made = world.byHand.get(refundId);
+      // Until then its order need not be lost, or its call may be on its way.
+      return (
+        made !== undefined &&
+        isReliable(plan) &&
+        timeline.now - made.requestedAt > mayBeLostMs &&
+        timeline.now - made.at > onItsWayMs
+      );
+    },
   });
   const callChecks = createCallChecks({
     report,
@@ -88,8 +103,8 @@ export function createFleet({ plan, timeline, history, conditions, report, ...gi
       },
       canceled: checks.canceled,
       told(event) {
-        if (plan.listsEvents) timers.wait('trackPayments', newEvents);
         if (plan.webhook) webhook.deliver(event);
+        if (plan.listsEvents) awaitEvents();
       },
     },
   });
@@ -337,12 +352,26 @@ export function createFleet({ plan, timeline, history, conditions, report, ...gi
           () => host.app[name](),
           (outcome, failed) => {
             note(host.machine.name, `${name}: ${failed ? 'failed' : JSON.stringify(outcome)}`);
-            if (name === 'trackPayments' && !failed && hasReadEvents(outcome))
-              timers.found(name, newEvents, since);
+            if (name !== 'trackPayments') return;
+            if (plan.webhook && plan.listsEvents) awaitMissed();
+            else if (!failed && hasReadEvents(outcome)) timers.found(name, newEvents, since);
           },
         );
       });
     }
+  }
+
+  /** The next tick reads the list; beside a webhook, one that comes once that has had its time. */
+  function awaitEvents(): void {
+    timers.wait('trackPayments', newEvents, timeline.now + (plan.webhook ? deliveredWithinMs : 0));
+  }
+
+  /** Beside a webhook the list is read once an hour, and the cursor says how far. */
+  function awaitMissed(): void {
+    const latest = provider.events.at(-1)?.at ?? 0;
+    if (world.cursor.readUntil() >= Math.floor(latest / 1000))
+      timers.found('trackPayments', newEvents, Number.POSITIVE_INFINITY);
+    else timers.wait('trackPayments', newEvents, Math.max(latest, timeline.now) + deliveredWithinMs);
   }
 
   function wrote(after: StoredDocument, before: StoredDocument | undefined): void {

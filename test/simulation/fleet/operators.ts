@@ -58,12 +58,23 @@ export function reasonOf(number: number): string {
 
 /** The calls that a reason names, in its order. A reason that names none leaves it to the person: another try. */
 export function advisedBy(reason = ''): OperatorAction[] {
-  const said = [...reason.matchAll(/\b(retry|void) (it|the invoice)\b( with notCharged)?/g)];
-  const advised = said.map(([, verb, , notCharged]): OperatorAction => {
+  const said = [
+    ...reason.matchAll(
+      /\b(retry|void) (?:it|the invoice)\b( with notCharged| with (?:another|a) paymentMethod)?/g,
+    ),
+  ];
+  const advised = said.map(([, verb, how = '']): OperatorAction => {
     if (verb === 'void') return 'void';
-    return notCharged === undefined ? 'retry' : 'retryNotCharged';
+    if (how.endsWith('paymentMethod')) return 'retryMethod';
+    return how === '' ? 'retry' : 'retryNotCharged';
   });
   return advised.length === 0 ? ['retry'] : advised;
+}
+
+/** A refund of an invoice that somebody may have made by hand. */
+function undecidedRefund(world: World, invoiceId: string) {
+  const { refunds = [] } = world.invoices.get(invoiceId)?.reversals ?? {};
+  return refunds.find(({ status, mayBe }) => status === 'requested' && mayBe !== undefined);
 }
 
 /** What a person does now, on the host that answers them; undefined if there is nothing to do it to. */
@@ -140,6 +151,12 @@ export function press(
       const from = number % 2 === 0 ? 'outbox' : 'dead-letters';
       const body = { action: action === 'bulkRedrive' ? 'redrive' : 'discard', filter: { from }, reason };
       return () => ops.startBulk(aRequest({ headers: key, body }), durable);
+    }
+    case 'settleRefund': {
+      const { id: refundId, mayBe: providerId } = undecidedRefund(world, invoiceId) ?? {};
+      if (providerId === undefined) return undefined;
+      const body = { refundId, providerId, isSame: number % 2 === 0, reason };
+      return () => ops.settleRefund(aRequest({ params, body }));
     }
     case 'recount':
       return () => ops.recountFigures(aRequest());

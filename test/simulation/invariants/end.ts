@@ -8,7 +8,7 @@ import { metricPrefix } from '../../../src/platform/appMetrics.ts';
 import { itemsOf, type WorkItem, workItemSchema } from '../../../src/workItems/workItem.ts';
 import type { StoredDocument } from '../../memory/memoryDocuments.ts';
 import { effectKey } from '../../memory/memoryEffects.ts';
-import { holdsMoney, type LedgerPayment, mayHoldMoney, whoseIs } from '../world/ledger.ts';
+import { holdsMoney, isGoneOrGoing, type LedgerPayment, mayHoldMoney, whoseIs } from '../world/ledger.ts';
 import type { World } from '../world/world.ts';
 import type { InvoiceDocument } from './steps.ts';
 import type { Report } from './violation.ts';
@@ -117,6 +117,13 @@ export function checkWaysOut({ world, invoices, told }: Omit<EndState, 'summary'
     const { id, status, reason } = invoice;
     if (status === 'parked' || status === 'declined')
       report('has a way out', `it is still ${status}, after all that people can do: ${reason}`, id);
+    const { refunds = [], refundedMinor = 0 } = invoice.reversals ?? {};
+    for (const { id: refundId, status: its } of refunds)
+      if (its === 'requested') report('has a way out', `refund ${refundId} is still requested`, id);
+    const own = world.provider.payments.get(invoice.payment.id ?? '');
+    const gone = own?.refunds.filter(isGoneOrGoing).reduce((sum, one) => sum + one.amountMinor, 0) ?? 0;
+    if (told && !isExcused(world, id) && gone !== refundedMinor)
+      report('reversals are known', `${gone} went back, and ${refundedMinor} on the invoice`, id);
     const counts = ({ by }: LedgerPayment) => by === 'app' || told;
     const ours = world.provider
       .paymentsOf(id)
@@ -183,9 +190,7 @@ function checkNotifications(
 /** Whatever was asked for has an end, and the invoice says what the provider does. */
 function checkReversals(state: EndState, report: Report): void {
   const { world, invoices } = state;
-  for (const { id, reversals, payment } of invoices as readonly (InvoiceDocument & {
-    reversals?: Pick<Reversals, 'refunds' | 'disputes'>;
-  })[]) {
+  for (const { id, reversals, payment } of invoices) {
     const own = world.provider.payments.get(payment.id ?? '');
     if (own !== undefined && state.told && !isExcused(world, id)) {
       const { refunds = [], disputes = [] } = reversals ?? {};
@@ -203,10 +208,13 @@ function checkReversals(state: EndState, report: Report): void {
           );
     }
     for (const refund of reversals?.refunds ?? []) {
-      const made = own?.refunds ?? [];
+      const of = refund.paymentId === undefined ? own : world.provider.payments.get(refund.paymentId);
+      const made = of?.refunds ?? [];
       const seen = made.find((one) => one.id === refund.providerId);
       const says = seen?.status ?? 'not there';
       const agrees = seen === undefined ? refund.status === 'failed' : refund.status === seen.status;
+      // A person has been asked if it was made by hand.
+      if (refund.mayBe !== undefined) continue;
       if (refund.status === 'requested' || (state.told && !isExcused(world, id) && !agrees))
         report('refunded once', `refund ${refund.id} is ${refund.status}, at the provider ${says}`, id);
     }
@@ -218,7 +226,7 @@ function cameToNothing({ status }: { status: string }): boolean {
 }
 
 function checkMessages({ world, messages, newer }: EndState, report: Report): void {
-  if (newer.taken < newer.sent)
+  if (newer.taken < newer.sent - world.lostOfNewer)
     report('nothing lost', `${newer.sent} messages of a newer release, ${newer.taken} left for it`);
   for (const { id, status, lastError, nextAttemptAt } of messages) {
     if (status === 'pending')

@@ -1,6 +1,7 @@
 /** What must hold at every step: each write, each transaction that is sent, each charge. */
 import { isSystemId } from '../../../src/documents/systemId.ts';
 import type { InvoiceStatus } from '../../../src/invoice/invoice.ts';
+import type { Reversals } from '../../../src/invoice/reversals.ts';
 import { deploymentPartition } from '../../../src/invoice/shard.ts';
 import type { ChargeRequest, RefundRequest } from '../../../src/paying/paymentProvider.ts';
 import type { StoredDocument } from '../../memory/memoryDocuments.ts';
@@ -32,6 +33,7 @@ export interface InvoiceDocument extends StoredDocument {
     startedBy?: string;
   };
   payment: { keyNumber: number; id?: string; unknownSince?: string; inProgress?: { id: string } };
+  reversals?: Reversals;
   timeline: {
     at: string;
     what: string;
@@ -65,6 +67,8 @@ const next: Readonly<Record<InvoiceStatus, readonly InvoiceStatus[]>> = {
   paid: ['paid'],
 };
 
+const undecided: ReadonlySet<string> = new Set(['requested', 'pending', 'open']);
+
 export type StepChecks = ReturnType<typeof createStepChecks>;
 
 export function createStepChecks(parts: {
@@ -75,6 +79,8 @@ export function createStepChecks(parts: {
   calm: boolean;
   /** Whether calls have failed or were slow, but for those that came too fast: then others may be held back. */
   mayHoldBack: () => boolean;
+  /** True if a person has made this refund by hand instead, for so long that the app must have seen it. */
+  madeByHand: (refundId: string) => boolean;
   /** A machine is going to send claims. */
   claiming: (machine: Machine) => void;
 }) {
@@ -145,6 +151,8 @@ export function createStepChecks(parts: {
 
     refunding({ refundId, invoiceId }: RefundRequest, payment: LedgerPayment): void {
       leftAlone(payment, 'refunded');
+      if (parts.madeByHand(refundId) && !hasWord(invoiceId, refundId))
+        report('refunded once', `${refundId} is made, and a person has made it by hand`, invoiceId);
       if (refunds.has(refundId)) report('refunded once', `${refundId} is made a second time`, invoiceId);
       refunds.add(refundId);
     },
@@ -160,6 +168,12 @@ export function createStepChecks(parts: {
     report('advice is safe', `it is charged, and names ${other.id}, which is ${other.progress.kind}`, id);
   }
 
+  /** A person has said that it is to be made as well. */
+  function hasWord(invoiceId: string, refundId: string): boolean {
+    const { timeline = [] } = invoice(invoiceId) ?? {};
+    return timeline.some((entry) => entry.refundId === refundId && entry.isSame === false);
+  }
+
   function leftAlone(payment: LedgerPayment, how: string): void {
     const { invoiceId: id = '' } = payment;
     const stored = invoice(id);
@@ -167,11 +181,14 @@ export function createStepChecks(parts: {
     report('others are left alone', `${payment.id} of ${payment.customerId} is ${how}`, id);
   }
 
-  function times({ id, status, actionableAt, checkAt }: InvoiceDocument): void {
+  function times({ id, status, actionableAt, checkAt, reversals }: InvoiceDocument): void {
     const waits = status === 'pending' || status === 'claimed';
     if (waits !== (actionableAt !== undefined))
       report('has a time', `it is ${status} and actionableAt is ${actionableAt}`, id);
-    if ((status === 'processing') !== (checkAt !== undefined))
+    // Refunds and disputes that are not decided are asked about, too.
+    const { refunds = [], disputes = [] } = reversals ?? {};
+    const open = [...refunds, ...disputes].some((one) => undecided.has(one.status));
+    if ((status === 'processing' || (status === 'paid' && open)) !== (checkAt !== undefined))
       report('has a time', `it is ${status} and checkAt is ${checkAt}`, id);
   }
 
@@ -187,6 +204,8 @@ export function createStepChecks(parts: {
         const own = all.find((one) => one.id === payment.id);
         if (own !== undefined && whoseIs(own, after) !== 'ours')
           report('others are left alone', `it is paid by ${own.id} of ${own.customerId}`, id);
+        if (after.reversals?.payments?.some((one) => one.id === payment.id))
+          report('paid means paid', `it is paid by ${payment.id}, which is a second payment, too`, id);
         if (own?.progress.kind !== 'succeeded')
           report('paid means paid', `it is paid by ${payment.id}, which is ${own?.progress.kind}`, id);
         return;

@@ -38,6 +38,7 @@ export const moreActions = [
   'bulkDiscard',
   'importAgain',
   'recount',
+  'settleRefund',
 ] as const;
 export type OperatorAction = (typeof operatorActions | typeof moreActions)[number];
 
@@ -95,6 +96,8 @@ export type Fault = {
   | { kind: 'caller'; action: OperatorAction; invoice: number; lost: number; everyMs: number }
   /** In the provider's own dashboard: a refund, or a dispute that the bank decides later. */
   | { kind: 'reversal'; what: Reversal; invoice: number }
+  /** A person makes a refund in the provider's dashboard, because the one that was asked for here does not come. */
+  | { kind: 'refundByHand'; invoice: number }
   /** Somebody else makes a payment in the account. `names`: it names the invoice. */
   | ({
       kind: 'payment';

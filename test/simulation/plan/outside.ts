@@ -25,6 +25,7 @@ export function withOutside(seed: number, plan: Plan): Plan {
     ...plan,
     outside: true,
     listsEvents: random.next() < 0.85,
+    ...(random.next() < 0.3 ? { webhook: true as const } : {}),
     ...(quiet ? { faults: [], clockErrorMs: plan.clockErrorMs.map(() => 0) } : {}),
   };
   for (const story of told) {
@@ -159,6 +160,39 @@ const stories: Readonly<Record<string, Story>> = {
     };
   },
 
+  /**
+   * A queue loses the orders of refunds, with all else that it has: the app has to order them again by itself. Half of the time
+   * a person makes the refund by hand meanwhile.
+   */
+  lostOrders(random, plan) {
+    const at = random.between(5 * minute, 20 * minute);
+    return {
+      invoices: plan.invoices.map((one) => ({ ...one, dueAt: 0 })),
+      faults: [
+        ...someOf(random, plan, random.between(1, 4)).flatMap((invoice): Unnumbered[] => [
+          {
+            kind: 'caller',
+            at: at - random.between(100, 30 * second),
+            action: 'refund',
+            invoice,
+            lost: random.pick([0, 0, 0, 1, 2]),
+            everyMs: random.between(30 * second, 10 * minute),
+          },
+          ...(random.next() < 0.5
+            ? []
+            : [
+                { kind: 'refundByHand', at: at + random.between(second, 10 * minute), invoice } as const,
+                caller(random, { at: at + 40 * minute, action: 'settleRefund', invoice }),
+              ]),
+        ]),
+        // The orders wait in the queue, since nobody may call the provider.
+        { kind: 'operator', at: at - 40 * second, action: 'pause', host: 0, invoice: 0 },
+        { kind: 'queueLost', at },
+        { kind: 'operator', at: at + second, action: 'resumePayments', host: 0, invoice: 0 },
+      ],
+    };
+  },
+
   /** All that can become of refunds and disputes, of our refunds and those that others make. */
   reversals(random, plan) {
     return {
@@ -259,6 +293,45 @@ const stories: Readonly<Record<string, Story>> = {
           ...payment(random, { at: random.between(0, 5 * minute), invoice: anyOf(random, plan) }),
           ...own,
         })),
+      ],
+    };
+  },
+
+  /** Events are delivered, or not, while much happens to payments. */
+  webhook(random, plan) {
+    return {
+      webhook: true,
+      listsEvents: true,
+      faults: [
+        {
+          kind: 'eventsLost',
+          at: random.between(0, 2 * minute),
+          ms: random.pick([10 * minute, hour, day]),
+          share: random.pick([0.3, 1]),
+        },
+        ...someOf(random, plan, random.between(1, 5)).flatMap((invoice): Unnumbered[] => [
+          {
+            kind: 'reversal',
+            at: random.between(2 * minute, hour),
+            what: random.pick([
+              'refund',
+              'dispute',
+              'partial refund',
+              'partial dispute',
+              'refund that fails',
+            ]),
+            invoice,
+          },
+          {
+            ...payment(random, { at: random.between(0, hour), invoice: anyOf(random, plan) }),
+            ...own,
+          },
+        ]),
+        caller(random, {
+          at: random.between(5 * minute, hour),
+          action: 'refund',
+          invoice: anyOf(random, plan),
+        }),
       ],
     };
   },

@@ -61,6 +61,8 @@ const withoutFailures: ReadonlySet<Fault['kind']> = new Set([
   'caller',
   'reversal',
   'payment',
+  'refundByHand',
+  'queueLost',
 ]);
 
 /** No call is lost and no process stands still. Calls may come too fast for the provider, and charges may fail there. */

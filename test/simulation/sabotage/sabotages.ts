@@ -275,7 +275,7 @@ export const sabotages: readonly Sabotage[] = [
             case 'differs':
               return found;
             case 'notFound':
-              return found.unknownCustomer === true ? { kind: 'silent', message: 'no such customer' } : { kind: 'nothing' };
+              return found.noCustomer !== undefined ? { kind: 'silent', message: 'no such customer' } : { kind: 'nothing' };
             case 'reversed':
               return { kind: 'reversedInFull', paymentId: found.paymentId };
             case 'notCalled':
@@ -284,6 +284,28 @@ export const sabotages: readonly Sabotage[] = [
               return { kind: 'silent', message: found.message };
           }`,
       },
+    ],
+  },
+  {
+    name: 'as it was: a refund whose order is lost stays requested',
+    edits: [{ file: 'src/paying/mergeReversals.ts', inFunction: 'mayBeLost', body: 'return false;' }],
+  },
+  {
+    name: 'a refund that somebody has made by hand is ordered again without a word',
+    edits: [
+      { file: 'src/paying/mergeReversals.ts', inFunction: 'withLookAlikes', body: 'return reversals;' },
+    ],
+  },
+  {
+    name: 'as it was: refunds and disputes that are not decided are not asked about',
+    edits: [
+      { file: 'src/invoice/checkSchedule.ts', inFunction: 'reversalsCheckAt', body: 'return undefined;' },
+    ],
+  },
+  {
+    name: 'as it was: a debit that fails makes way for the next key, whatever else was paid',
+    edits: [
+      { file: 'src/tracking/decideProgress.ts', inFunction: 'secondThatHolds', body: 'return undefined;' },
     ],
   },
 ];

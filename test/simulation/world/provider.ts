@@ -463,6 +463,15 @@ export function createProvider({
       }
     },
 
+    /** Somebody refunds so much of a payment. False: there is not so much left. */
+    refundByHand(paymentId: string, amountMinor: number): boolean {
+      const payment = payments.get(paymentId);
+      if (payment === undefined || leftOf(payment) < amountMinor) return false;
+      const at = timeline.now;
+      addRefund(payment, { id: `re-${count++}`, refundId: undefined, amountMinor, status: 'succeeded', at });
+      return true;
+    },
+
     /** Somebody reverses a payment of an invoice without the app. */
     reverse(invoiceId: string, what: Reversal): void {
       const payment = paymentsOf(invoiceId).find((one) => one.progress.kind === 'succeeded');

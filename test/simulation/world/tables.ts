@@ -113,9 +113,10 @@ export function memoryAudit(now: () => number): AuditTrail & { all(): readonly A
   };
 }
 
-export function memoryCursor(): EventCursor {
+export function memoryCursor(): EventCursor & { readUntil(): number } {
   let readUntil: number | undefined;
   return {
+    readUntil: () => readUntil ?? 0,
     read: async () => readUntil,
     async advance(from, to) {
       if (readUntil === from) readUntil = to;

@@ -149,6 +149,10 @@ export function createWorld(
     notifications: [] as Notification[],
     /** What work was about that a queue has lost: invoices and payments. */
     lostWork: new Set<string>(),
+    /** Refunds that were asked for here, and that a person has made by hand instead (ms). */
+    byHand: new Map<string, { at: number; requestedAt: number }>(),
+    /** Messages of a newer release that a queue has lost. */
+    lostOfNewer: 0,
     /** Messages that the host gave up for good. */
     lost: [] as string[],
     /** The latest value of each gauge, by its metric's name, and the sum of each counter. */
