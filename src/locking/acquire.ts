@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { bounded } from './bounded.ts';
+import { bounded } from '../platform/bounded.ts';
 import { LockStoreFailed } from './errors.ts';
 import type { Acquired, LeaseSetting } from './lease.ts';
 import { isPermanent, type LeaseOwner, type LockView } from './lockStore.ts';

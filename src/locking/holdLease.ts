@@ -20,9 +20,10 @@
  *
  * A renewal that gets no answer moves nothing.
  */
+
+import { bounded, limit } from '../platform/bounded.ts';
 import { errorText } from '../platform/errorText.ts';
 import { metric } from '../platform/telemetry.ts';
-import { bounded, limit } from './bounded.ts';
 import { LeaseLost, LeaseReleased, type Loss } from './errors.ts';
 import { keepTaken } from './keepTaken.ts';
 import type { Acquired, HeldLease, LeaseSetting } from './lease.ts';

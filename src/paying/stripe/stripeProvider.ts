@@ -12,7 +12,7 @@ import { classifyError, silentAfter } from './classifyStripe.ts';
 import { declined } from './declines.ts';
 import { stripeAccount } from './stripeAccount.ts';
 import { stripeChanges } from './stripeChanges.ts';
-import { late, type StripeOptions, stripeClient, withDeadline, withoutCallSite } from './stripeClient.ts';
+import { orLate, type StripeOptions, stripeClient, withoutCallSite } from './stripeClient.ts';
 import { classifyIntent, progressOf } from './stripeIntent.ts';
 import { readReversed, stripeLookups } from './stripeLookups.ts';
 
@@ -29,7 +29,7 @@ export function stripeProvider(options: StripeOptions): PaymentProvider & Provid
     async charge(request) {
       const amount = stripeAmount(request.amountMinor, request.currency);
       if ('refused' in amount) return { kind: 'refused', code: 'amount', message: amount.refused };
-      return withDeadline<ChargeOutcome | RateLimited>(timeoutMs, late(timeoutMs), async () => {
+      return orLate<ChargeOutcome | RateLimited>(timeoutMs, async () => {
         try {
           const { idempotencyKey } = request;
           const intent = await withoutCallSite(() =>

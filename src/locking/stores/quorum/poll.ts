@@ -1,6 +1,6 @@
+import { limit, RequestTimedOut } from '../../../platform/bounded.ts';
 import type { Clock } from '../../../platform/clock.ts';
 import { errorText } from '../../../platform/errorText.ts';
-import { limit, RequestTimedOut } from '../../bounded.ts';
 import type { LockStore } from '../../lockStore.ts';
 import type { Ballot } from './quorumViews.ts';
 

@@ -1,4 +1,4 @@
-import type { Clock } from '../platform/clock.ts';
+import type { Clock } from './clock.ts';
 
 /** No answer came in time. The request may still have been applied. */
 export class RequestTimedOut extends Error {
