@@ -5,6 +5,7 @@ import { type RedisClusterServers, type RedisServer, redisDenies } from './redis
 import { redisConnection } from './redis/redisConnection.ts';
 import { keyOfRecord, recordPattern, redisKeys } from './redis/redisKeys.ts';
 import { type RedisScript, redisScripts as scripts } from './redis/redisScripts.ts';
+import { refuseClient } from './refuseClient.ts';
 import { remembered } from './remembered.ts';
 
 export type { RedisClusterServers, RedisServer };
@@ -49,11 +50,14 @@ const traits: StoreTraits = {
  *   (https://redis.io/docs/latest/commands/wait/). Where that is not enough, use a quorum.
  *
  * `test/locking/stores/redis/hazards.test.ts` shows each.
+ *
+ * @throws TypeError for a client.
  */
 export function redisLockStore(
   address: string | RedisServer | RedisClusterServers,
   { prefix = 'payonce:locks:', replicas = 0, waitMs = 500 }: RedisLockOptions = {},
 ): LockStore {
+  refuseClient(address);
   const server = typeof address === 'string' ? { url: address } : address;
   const redis = redisConnection(server, { replicas, waitMs });
   const keysOf = remembered((key) => redisKeys(prefix, key));
