@@ -64,7 +64,7 @@ export function redisLockStore(
 
   /** Runs a script on a lock. */
   function run<T>(signal: AbortSignal, script: RedisScript<T>, key: string, ...args: string[]): Promise<T> {
-    return redis.run(signal, script, () => keysOf(key), ...args);
+    return redis.run({ signal }, script, () => keysOf(key), ...args);
   }
 
   async function look(key: string, signal: AbortSignal): Promise<LockView | undefined> {
@@ -90,7 +90,9 @@ export function redisLockStore(
     },
 
     async renew(key, leaseId, leaseMs, signal) {
-      const answer = await run(signal, scripts.renew, key, leaseId, String(leaseMs));
+      // Less than one try of a renewal takes: the next try needs another connection, or the lease is lost.
+      const caller = { signal, silentMs: Math.min(10_000, leaseMs / 8) };
+      const answer = await redis.run(caller, scripts.renew, () => keysOf(key), leaseId, String(leaseMs));
       return answer === 'renewed' ? answer : refusals[answer];
     },
 
