@@ -37,6 +37,8 @@ interface HoldChoice {
   minHoldMs?: number;
   /** Aborts when the process shuts down. */
   stopping?: AbortSignal;
+  /** Told when the lock stays taken after its release, and until when. Never rejects. */
+  kept?: (until: Promise<void>) => void;
   /** Called once, when the lease is released or lost. */
   ended?: (lease: HeldLease) => void;
 }
@@ -48,7 +50,7 @@ interface HoldChoice {
 export function holdLease(
   acquired: Acquired,
   setting: LeaseSetting,
-  { minHoldMs = 0, stopping: shutdown = never, ended = () => {} }: HoldChoice = {},
+  { minHoldMs = 0, stopping: shutdown = never, kept = () => {}, ended = () => {} }: HoldChoice = {},
 ): HeldLease {
   const { key, owner, leaseId, fence } = acquired;
   const { store, clock, telemetry, timing } = setting;
@@ -126,7 +128,7 @@ export function holdLease(
     await keeping;
     const keepUntil = acquired.sentAt + minHoldMs;
     if (clock.monotonic() < keepUntil) {
-      void keepTaken(acquired, keepUntil, setting, shutdown);
+      kept(keepTaken(acquired, keepUntil, setting, shutdown));
       return;
     }
     try {

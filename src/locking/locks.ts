@@ -62,8 +62,11 @@ export interface Locks {
 
 type OnError = (error: unknown, key: string) => void;
 
-/** The locks of one process, and their shutdown. */
-export interface ProcessLocks extends Locks {
+/**
+ * The locks of one process, and their shutdown. Disposal (`await using`) drains them without grace, and disposes of the
+ * store: nothing of them keeps the process alive.
+ */
+export interface ProcessLocks extends Locks, AsyncDisposable {
   /** Aborts when `drain` begins. Long-running work should check it and stop after the current step. */
   readonly stopping: AbortSignal;
   /**
@@ -116,6 +119,8 @@ export function createLocks(store: LockStore, options: LocksOptions = {}): Proce
   let attempts = 0;
   let idle = () => {};
   let draining: Promise<void> | undefined;
+  /** Locks that stay taken after their release. */
+  const keeping = new Set<Promise<void>>();
 
   const ifIdle = () => {
     if (held.size === 0 && attempts === 0) idle();
@@ -131,7 +136,11 @@ export function createLocks(store: LockStore, options: LocksOptions = {}): Proce
         held.delete(lease);
         ifIdle();
       };
-      const lease = holdLease(acquired, setting, { minHoldMs, stopping: stopping.signal, ended });
+      const kept = (until: Promise<void>) => {
+        keeping.add(until);
+        void until.then(() => keeping.delete(until));
+      };
+      const lease = holdLease(acquired, setting, { minHoldMs, stopping: stopping.signal, kept, ended });
       if (lease.lost === undefined) held.add(lease);
       telemetry.count(metric.leaseAcquired, { job: owner.job });
       telemetry.record(metric.leaseFence, lease.fence, { job: owner.job });
@@ -151,7 +160,10 @@ export function createLocks(store: LockStore, options: LocksOptions = {}): Proce
     ifIdle();
     await clock.sleep(graceMs, grace.signal).catch(() => {});
     await Promise.all([...held].map((lease) => lease.surrender('the process is shutting down')));
+    await Promise.all(keeping);
   }
+
+  const drainOnce = (graceMs: number) => (draining ??= drain(graceMs));
 
   return {
     stopping: stopping.signal,
@@ -197,7 +209,12 @@ export function createLocks(store: LockStore, options: LocksOptions = {}): Proce
       }
     },
 
-    drain: (graceMs) => (draining ??= drain(graceMs)),
+    drain: drainOnce,
+
+    async [Symbol.asyncDispose]() {
+      await drainOnce(0);
+      await store[Symbol.asyncDispose]();
+    },
   };
 }
 

@@ -3,6 +3,7 @@ import { LockStoreFailed, LocksClosed, LockTimeout } from '../../src/locking/err
 import type { ProcessLocks } from '../../src/locking/index.ts';
 import { metric } from '../../src/platform/telemetry.ts';
 import { memoryLockStore } from '../../src/testing/locks/memoryLockStore.ts';
+import { virtualClock } from '../support/virtualClock.ts';
 import { virtualLocks } from '../support/virtualLocks.ts';
 
 const owner = { instance: 'i-1', job: 'test' };
@@ -130,6 +131,31 @@ describe('acquire', () => {
     await Promise.all(waiters);
     expect(new Set(through).size).toBe(50);
   });
+});
+
+test('disposal takes away what is held, and disposes of the store once a lock that stays taken has its length', async () => {
+  const clock = virtualClock();
+  const memory = memoryLockStore(() => clock.monotonic());
+  const done: string[] = [];
+  const store: typeof memory = {
+    ...memory,
+    acquire(wanted, id, leaseMs, signal) {
+      done.push(`${wanted} for ${leaseMs}`);
+      return memory.acquire(wanted, id, leaseMs, signal);
+    },
+    [Symbol.asyncDispose]: async () => void done.push('disposed'),
+  };
+  const { locks, network } = virtualLocks({}, { clock, memory: store });
+  const held = await locks.tryAcquire(key, owner);
+  const kept = await locks.tryAcquire('kept', owner, { minHoldMs: 45_000 });
+  network.fault = (operation) => (operation === 'acquire' ? { kind: 'delay', ms: 1_000 } : { kind: 'none' });
+  await kept?.release();
+  const disposed = locks[Symbol.asyncDispose]();
+  await clock.advance(2_000);
+  await disposed;
+  expect(held?.lost?.reason).toBe('expired');
+  expect(done).toEqual([`${key} for 30000`, 'kept for 30000', 'kept for 45000', 'disposed']);
+  expect(memory.holder(key)).toBeUndefined();
 });
 
 describe('drain', () => {

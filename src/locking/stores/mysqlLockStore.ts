@@ -1,4 +1,5 @@
 import type { LockStore } from '../lockStore.ts';
+import { refuseClient } from './refuseClient.ts';
 import { connectionPool } from './sql/connectionPool.ts';
 import { tableName } from './sql/lockNames.ts';
 import { connectMysql, type MysqlConnection } from './sql/mysqlConnection.ts';
@@ -33,12 +34,13 @@ export interface MysqlLockOptions {
  * A request that was given up may still be applied if the server had received it. Then the lock may stay taken until the
  * lease runs out.
  *
- * @throws RangeError if the table name is not `table` or `database.table` in lower case.
+ * @throws RangeError if the table name is not `table` or `database.table` in lower case, TypeError for a client or a pool.
  */
 export function mysqlLockStore(
   address: string | MysqlConnection,
   { table = 'payonce_locks', connections = 4 }: MysqlLockOptions = {},
 ): LockStore {
+  refuseClient(address);
   const name = tableName(table, '`');
   const pool = connectionPool((signal) => connectMysql(address, signal), connections);
   const schema = `create table if not exists ${name} (

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { recordFromText, recordToText } from '../lockRecord.ts';
 import type { LockStore, LockView, Refusal, StoreTraits } from '../lockStore.ts';
+import { refuseClient } from './refuseClient.ts';
 import { remembered } from './remembered.ts';
 import {
   advisoryStatements,
@@ -52,12 +53,13 @@ const traits: StoreTraits = {
  *   hold the lock. An acquire through a pooler is rejected.
  * - A failover to a standby ends all leases. If the old primary lives on, so do the leases there until it is shut down.
  *
- * @throws RangeError if the table name is not `table` or `schema.table` in lower case.
+ * @throws RangeError if the table name is not `table` or `schema.table` in lower case, TypeError for a client or a pool.
  */
 export function postgresAdvisoryLockStore(
   address: string | PostgresConnection,
   { table = 'payonce_advisory_locks', connections = 4 }: PostgresAdvisoryLockOptions = {},
 ): LockStore {
+  refuseClient(address);
   const sql = advisoryStatements(tableName(table, '"'));
   const pool = connectionPool((signal) => connectPostgres(address, signal), connections);
   /** Those that have ended are in it until somebody is told why. */

@@ -1,4 +1,5 @@
 import type { LockStore } from '../lockStore.ts';
+import { refuseClient } from './refuseClient.ts';
 import { remembered } from './remembered.ts';
 import { postgresNowMs } from './sql/advisoryStatements.ts';
 import { connectionPool } from './sql/connectionPool.ts';
@@ -37,12 +38,13 @@ export interface PostgresLockOptions {
  * A request that was given up may still be applied if the server had received it. Then the lock may stay taken until the
  * lease runs out.
  *
- * @throws RangeError if the table name is not `table` or `schema.table` in lower case.
+ * @throws RangeError if the table name is not `table` or `schema.table` in lower case, TypeError for a client or a pool.
  */
 export function postgresLockStore(
   connection: string | PostgresConnection,
   { table = 'payonce_locks', connections = 4 }: PostgresLockOptions = {},
 ): LockStore {
+  refuseClient(connection);
   const name = tableName(table, '"');
   const pool = connectionPool((signal) => connectPostgres(connection, signal), connections);
   const schema = `create table if not exists ${name} (

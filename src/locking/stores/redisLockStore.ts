@@ -5,6 +5,7 @@ import { type RedisClusterServers, type RedisServer, redisDenies } from './redis
 import { redisConnection } from './redis/redisConnection.ts';
 import { keyOfRecord, recordPattern, redisKeys } from './redis/redisKeys.ts';
 import { type RedisScript, redisScripts as scripts } from './redis/redisScripts.ts';
+import { refuseClient } from './refuseClient.ts';
 import { remembered } from './remembered.ts';
 
 export type { RedisClusterServers, RedisServer };
@@ -49,18 +50,21 @@ const traits: StoreTraits = {
  *   (https://redis.io/docs/latest/commands/wait/). Where that is not enough, use a quorum.
  *
  * `test/locking/stores/redis/hazards.test.ts` shows each.
+ *
+ * @throws TypeError for a client.
  */
 export function redisLockStore(
   address: string | RedisServer | RedisClusterServers,
   { prefix = 'payonce:locks:', replicas = 0, waitMs = 500 }: RedisLockOptions = {},
 ): LockStore {
+  refuseClient(address);
   const server = typeof address === 'string' ? { url: address } : address;
   const redis = redisConnection(server, { replicas, waitMs });
   const keysOf = remembered((key) => redisKeys(prefix, key));
 
   /** Runs a script on a lock. */
   function run<T>(signal: AbortSignal, script: RedisScript<T>, key: string, ...args: string[]): Promise<T> {
-    return redis.run(signal, script, () => keysOf(key), ...args);
+    return redis.run({ signal }, script, () => keysOf(key), ...args);
   }
 
   async function look(key: string, signal: AbortSignal): Promise<LockView | undefined> {
@@ -86,7 +90,9 @@ export function redisLockStore(
     },
 
     async renew(key, leaseId, leaseMs, signal) {
-      const answer = await run(signal, scripts.renew, key, leaseId, String(leaseMs));
+      // Less than one try of a renewal takes: the next try needs another connection, or the lease is lost.
+      const caller = { signal, silentMs: Math.min(10_000, leaseMs / 8) };
+      const answer = await redis.run(caller, scripts.renew, () => keysOf(key), leaseId, String(leaseMs));
       return answer === 'renewed' ? answer : refusals[answer];
     },
 

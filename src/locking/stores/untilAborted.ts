@@ -1,17 +1,26 @@
 /**
  * The answer to a call that may ignore its signal, or notice it late: rejects with the signal's reason as soon as it
- * aborts. The call itself may go on, and its answer is dropped.
+ * aborts. The call itself may go on, and its answer is dropped. It keeps the process alive, which the connections of the
+ * stores do not.
  */
 export function untilAborted<T>(signal: AbortSignal, call: () => Promise<T>): Promise<T> {
   return new Promise((resolve, reject) => {
     signal.throwIfAborted();
-    const giveUp = () => reject(signal.reason);
+    const answer = call();
+    const awake = setInterval(() => {}, 1_000_000_000);
+    const giveUp = () => {
+      clearInterval(awake);
+      reject(signal.reason);
+    };
     signal.addEventListener('abort', giveUp, { once: true });
-    const ended = () => signal.removeEventListener('abort', giveUp);
-    call().then(
-      (answer) => {
+    const ended = () => {
+      clearInterval(awake);
+      signal.removeEventListener('abort', giveUp);
+    };
+    answer.then(
+      (answered) => {
         ended();
-        resolve(answer);
+        resolve(answered);
       },
       (error: unknown) => {
         ended();

@@ -38,6 +38,7 @@ function clientOfServer(server: RedisServer, lost: () => void): RedisClients {
   return {
     async connect() {
       await client.connect();
+      client.unref();
       await refuseEviction(client);
     },
     forKey: async () => client,
@@ -62,6 +63,7 @@ function clientsOfCluster({ rootNodes, defaults = {} }: RedisClusterServers, los
     try {
       return await untilAborted(AbortSignal.timeout(limitMs), async () => {
         const client = await connecting;
+        client.unref();
         const check = checked.get(client) ?? refuseEviction(client);
         checked.set(client, check);
         await check;

@@ -1,3 +1,4 @@
+import { Socket } from 'node:net';
 import { Client, type ClientConfig, DatabaseError } from 'pg';
 import { untilAborted } from '../untilAborted.ts';
 import type { SqlConnection } from './sqlConnection.ts';
@@ -57,6 +58,8 @@ export async function connectPostgres(
 
   async function open(): Promise<PostgresSession> {
     await client.connect();
+    const { stream } = client.connection;
+    if (stream instanceof Socket) stream.unref();
     const processId = 'processID' in client && typeof client.processID === 'number' ? client.processID : 0;
     const { rows } = await client.query<{ pid: number }>('select pg_backend_pid() as pid');
     const direct = rows[0]?.pid === processId;
