@@ -71,7 +71,27 @@ function checkElement(bytes: string): { row: CheckedRow; isJson: boolean } {
     if (!(error instanceof SyntaxError)) throw error;
     return { row: bad(`is not JSON: ${placeOf(text) ?? error.message}`), isJson: false };
   }
-  return { row: checkJsonInvoice(value), isJson: true };
+  const row = checkJsonInvoice(value);
+  const twice = row.kind === 'invoice' ? repeatedKey(text, value) : undefined;
+  if (twice === undefined) return { row, isJson: true };
+  return { row: { kind: 'bad', field: twice, error: 'is there twice: expected once' }, isJson: true };
+}
+
+/**
+ * The first key that a flat object names twice, of which JSON.parse takes the last and somebody who has approved the file
+ * may have read the first. Most have as many colons outside of texts as keys.
+ */
+function repeatedKey(text: string, value: unknown): string | undefined {
+  const colons = text.replaceAll(/"[^"\\]*(?:\\.[^"\\]*)*"/g, '').split(':').length - 1;
+  if (colons === Object.keys(Object(value)).length) return undefined;
+  const seen = new Set<unknown>();
+  for (const [, key = '', colon] of text.matchAll(/("[^"\\]*(?:\\.[^"\\]*)*")(\s*:)?/g)) {
+    if (colon === undefined) continue;
+    const name: unknown = JSON.parse(key);
+    if (seen.has(name)) return String(name);
+    seen.add(name);
+  }
+  return 'row';
 }
 
 /**
@@ -79,7 +99,8 @@ function checkElement(bytes: string): { row: CheckedRow; isJson: boolean } {
  * check gets it as the text that was sent, and refuses it.
  */
 function readJson(text: string): unknown {
-  if (!/"amountMinor"\s*:\s*-?\d*[.eE]/.test(text)) return JSON.parse(text);
+  // A key may be written with escapes.
+  if (!text.includes('\\') && !/"amountMinor"\s*:\s*-?\d*[.eE]/.test(text)) return JSON.parse(text);
   const keepFloats = (key: string, value: unknown, context?: { source?: string }): unknown =>
     key === 'amountMinor' && Number.isInteger(value) && /[.eE]/.test(context?.source ?? '')
       ? context?.source
