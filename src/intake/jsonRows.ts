@@ -39,7 +39,28 @@ function checkElement({ text: bytes, place }: { text: string; place: BodyPlace }
   } catch (error) {
     return broken(row, placeOf(error, text, place), errorText(error).replace(positionInRow, ''));
   }
-  return checkJsonInvoice(value);
+  const checked = checkJsonInvoice(value);
+  const twice = checked.kind === 'invoice' ? repeatedKey(text, value) : undefined;
+  return twice === undefined
+    ? checked
+    : { kind: 'bad', field: twice, error: 'is there twice: expected once' };
+}
+
+/**
+ * The first key that a flat object names twice, of which JSON.parse takes the last and somebody who has approved the file
+ * may have read the first. Most have as many colons outside of texts as keys.
+ */
+function repeatedKey(text: string, value: unknown): string | undefined {
+  const colons = text.replaceAll(/"[^"\\]*(?:\\.[^"\\]*)*"/g, '').split(':').length - 1;
+  if (colons === Object.keys(Object(value)).length) return undefined;
+  const seen = new Set<unknown>();
+  for (const [, key = '', colon] of text.matchAll(/("[^"\\]*(?:\\.[^"\\]*)*")(\s*:)?/g)) {
+    if (colon === undefined) continue;
+    const name: unknown = JSON.parse(key);
+    if (seen.has(name)) return String(name);
+    seen.add(name);
+  }
+  return 'row';
 }
 
 /**
@@ -47,7 +68,8 @@ function checkElement({ text: bytes, place }: { text: string; place: BodyPlace }
  * check gets it as the text that was sent, and refuses it.
  */
 function readJson(text: string): unknown {
-  if (!/"amountMinor"\s*:\s*-?\d*[.eE]/.test(text)) return JSON.parse(text);
+  // A key may be written with escapes.
+  if (!text.includes('\\') && !/"amountMinor"\s*:\s*-?\d*[.eE]/.test(text)) return JSON.parse(text);
   const keepFloats = (key: string, value: unknown, context?: { source?: string }): unknown =>
     key === 'amountMinor' && Number.isInteger(value) && /[.eE]/.test(context?.source ?? '')
       ? context?.source

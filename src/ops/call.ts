@@ -11,7 +11,7 @@ import { type Intent, intend } from './audit.ts';
 import type { Caller } from './caller.ts';
 import type { OpsRequest, OpsResponse } from './http.ts';
 import type { OpsParts } from './opsParts.ts';
-import { readBody, readIdempotencyKey, readQuery } from './requests.ts';
+import { badContinuation, readBody, readIdempotencyKey, readQuery, sealed, unsealed } from './requests.ts';
 
 /** Parts that a handler works with. */
 export interface CallParts extends OpsParts {
@@ -151,11 +151,18 @@ export function call<
       const body = declared.body && (await readBody(request, declared.body, { mayBeEmpty }));
       if (body?.ok === false) return body.response;
       const id = request.params.id ?? '';
+      const list = `${route} ${id}`;
+      const asking: { continuation?: string } = { ...query.value };
+      if (asking.continuation !== undefined) {
+        const continuation = unsealed(list, asking.continuation);
+        if (continuation === undefined) return badContinuation();
+        asking.continuation = continuation;
+      }
       const values = body?.value;
       const about = targets?.(values as z.output<Body>) ?? [id || route];
       // Nobody can erase a customer from the journal.
       const { customerId: _customer, ...asks } = { ...(values as { customerId?: unknown } | undefined) };
-      const changes = { ...query.value, ...asks, idempotencyKey: key.value };
+      const changes = { ...asking, ...asks, idempotencyKey: key.value };
       const intent =
         audit === undefined
           ? undefined
@@ -165,7 +172,7 @@ export function call<
         request,
         caller,
         id,
-        query: query.value,
+        query: asking,
         body: values,
         idempotencyKey: key.value,
         orchestrations,
@@ -177,7 +184,7 @@ export function call<
         const answer =
           status === undefined || response.jsonBody === undefined ? response : { status, ...response };
         await intent?.answered(answer.status ?? 200);
-        return answer;
+        return withSealedPlace(list, answer);
       } catch (error) {
         await intent?.record(about.join(' '), { outcome: 'unknown', error: errorText(error).slice(0, 300) });
         await intent?.answered('unknown');
@@ -185,4 +192,11 @@ export function call<
       }
     },
   };
+}
+
+function withSealedPlace(list: string, answer: OpsResponse): OpsResponse {
+  const place = z.object({ continuation: z.string() }).safeParse(answer.jsonBody).data;
+  if (place === undefined) return answer;
+  const continuation = sealed(list, place.continuation);
+  return { ...answer, jsonBody: { ...(answer.jsonBody as object), continuation } };
 }

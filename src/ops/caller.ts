@@ -11,6 +11,11 @@ export interface Caller {
   roles: readonly Role[];
 }
 
+/** A person or program as records name them. */
+export function named({ actor, actorId }: Pick<Caller, 'actor' | 'actorId'>) {
+  return actorId === undefined ? { actor } : { actor, actorId };
+}
+
 /** Sign-in of callers by the platform: none, in force, or required and not in force. */
 export type SignIn = 'none' | 'platform' | 'missing';
 

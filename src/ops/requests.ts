@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import type { z } from 'zod';
 import type { Page } from '../documents/pages.ts';
 import { unknownName } from '../intake/fieldErrors.ts';
@@ -85,6 +86,20 @@ export function pageAnswer<const Name extends string, Item, View>(
 ) {
   const list = { [name]: items.map(view) } as Record<Name, View[]>;
   return { ...list, continuation: continuation ?? null };
+}
+
+/** A continuation as callers get it: with a checksum, so that one that is mutilated or of another list is refused at once. */
+export function sealed(list: string, continuation: string): string {
+  const sum = createHash('sha256')
+    .update(JSON.stringify([list, continuation]))
+    .digest('base64url');
+  return `${sum.slice(0, 12)}.${continuation}`;
+}
+
+/** What `sealed` was given; undefined if it was given something else. */
+export function unsealed(list: string, given: string): string | undefined {
+  const continuation = given.slice(given.indexOf('.') + 1);
+  return sealed(list, continuation) === given ? continuation : undefined;
 }
 
 export function badContinuation(): OpsResponse<never> {

@@ -34,6 +34,35 @@ async function problemOf(body: string | Uint8Array, type: string, limits = impor
 
 const line = (id: string, rest = '19.99,USD,2026-01-31T12:00:00Z,pm_card_visa,') => `${id},cus_1,${rest}`;
 
+describe('a JSON row that can be read in two ways', () => {
+  const text = (fields: string) =>
+    `[{"id":"inv-1","customerId":"cus_1","currency":"USD","dueAt":"2026-01-31T12:00:00Z",${fields}}]`;
+
+  test.each([
+    ['"amountMinor":100,"amountMinor":99999999', 'amountMinor'],
+    ['"amountMinor":100,"id":"inv-2"', 'id'],
+    ['"amountMinor":100,"amount\\u004dinor":200', 'amountMinor'],
+    ['"description":"a:b","amountMinor":100,"description":"c"', 'description'],
+  ])('is refused: %s', async (fields, field) => {
+    const { rejected } = await rowsOf(text(fields), json);
+    expect(rejected).toEqual([{ index: 0, field, error: 'is there twice: expected once' }]);
+  });
+
+  test('an amount is a float however its key is written', async () => {
+    for (const key of ['amountMinor', 'amount\\u004dinor', '\\u0061mountMinor']) {
+      const { rejected } = await rowsOf(text(`"${key}":199.0`), json);
+      expect(rejected).toMatchObject([{ field: 'amountMinor' }]);
+      expect((await rowsOf(text(`"${key}":199`), json)).rows).toHaveLength(1);
+    }
+  });
+
+  test('colons, braces and quotes in texts are no keys', async () => {
+    const description = JSON.stringify('"id": {"a": "\\\\"}, "id": "b"');
+    const { rows } = await rowsOf(text(`"amountMinor":199,"description":${description}`), json);
+    expect(rows).toHaveLength(1);
+  });
+});
+
 describe('the content type', () => {
   test.each([
     [json, json],

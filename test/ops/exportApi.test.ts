@@ -57,6 +57,8 @@ describe('with invoices', () => {
     expect(response.headers).toEqual({
       'content-type': 'text/csv; charset=utf-8; header=present',
       'content-disposition': 'attachment; filename="invoices.csv"',
+      'cache-control': 'no-store',
+      'x-content-type-options': 'nosniff',
     });
     expect(textOf(response)).toBe(
       `${header}\r\npaid,other,19.99,USD,2026-01-01T12:00:00.000Z,pm_card_visa,,paid,,0,2025-12-01T00:00:00.000Z,` +
