@@ -13,26 +13,33 @@ const keptOfEntry = ['at', 'what', 'by', 'write', 'paymentId', 'amountMinor', 'k
  * disputes, and who did what. A hash of what was imported stays, so that the same row is a duplicate for good. Pure.
  */
 export function withoutPerson(invoice: Invoice, { at, by }: { at: string; by: string }): NewInvoice {
-  const { _etag: _, archivedAt: __, description: ___, paymentMethod: ____, reason: _____, ...kept } = invoice;
-  const { method: ______, ...payment } = kept.payment;
-  const { reversals, importedDueAt, timeline } = kept;
-  const imported = { ...invoice, dueAt: importedDueAt ?? invoice.dueAt };
+  const kept = without(invoice, 'description', 'paymentMethod', 'reason', 'archivedAt', '_etag');
+  const { reversals, importedDueAt = invoice.dueAt, timeline } = kept;
   return {
     ...kept,
     customerId: erasedCustomer,
-    payment,
+    payment: without(kept.payment, 'method', 'paramsHash'),
     ...(reversals !== undefined && {
       reversals: {
         ...reversals,
-        refunds: reversals.refunds.map(({ reason: _, failure: __, ...refund }) => refund),
+        refunds: reversals.refunds.map((refund) => without(refund, 'reason', 'failure')),
       },
     }),
     timeline: [...timeline.map(keptOf), { at, what: 'customer erased', by }],
-    erased: invoice.erased ?? { at, content: contentHash(imported) },
+    erased: invoice.erased ?? { at, content: contentHash({ ...invoice, dueAt: importedDueAt }) },
   };
 }
 
 function keptOf(entry: TimelineEntry): TimelineEntry {
   const kept = Object.entries(entry).filter(([name]) => keptOfEntry.includes(name));
   return { ...Object.fromEntries(kept), at: entry.at, what: entry.what, by: entry.by };
+}
+
+function without<T extends object, Name extends keyof T & string>(
+  object: T,
+  ...names: readonly Name[]
+): Omit<T, Name> {
+  const dropped: readonly string[] = names;
+  const kept = Object.entries(object).filter(([name]) => !dropped.includes(name));
+  return Object.fromEntries(kept) as Omit<T, Name>;
 }

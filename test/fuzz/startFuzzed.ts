@@ -18,6 +18,7 @@ export async function fuzzOneHost(options: {
   await using app: LocalApp = await startLocalApp();
   const schedules = { INVOICE_SCHEDULE: never, OUTBOX_SCHEDULE: never };
   const host = await app.startHost('fuzzed', { ...schedules, ...shortTimeout, ...measured.env });
+  await measured.begin(2);
   const secrets = [app.settings.stripe.secretKey, app.serviceBus, 'AccountKey=', 'SharedAccessKey='];
   const result = await fuzz(`http://127.0.0.1:${host.port}`, { ...options, secrets });
   const processes = measured.processes();

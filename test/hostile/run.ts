@@ -14,14 +14,18 @@ const { values } = parseArgs({
 });
 const invoices = Number(values.invoices);
 
-/** How much longer the event loop may be blocked than without them, in milliseconds. */
-const mostBlockedMs = 100;
-const mostMemoryMb = 600;
+/**
+ * How much longer the event loop may be blocked than without them, in milliseconds. The app gives way every 5 ms, but the platform
+ * hands over a body of 12 MB in one piece, and several in a row.
+ */
+const mostBlockedMs = 300;
+/** Of host and worker together: an instance has 2 GB. */
+const mostMemoryMb = 1_500;
 const mostAnswerBytes = 1_048_576;
 /** Milliseconds for all payments of one round. */
 const patienceMs = 400_000;
 
-/** The most of host and worker. */
+/** The longest block of host or worker, and their memory together. */
 type Figures = Pick<MeasuredProcess, 'blockedMs' | 'memoryMb'>;
 const problems: string[] = [];
 
@@ -30,7 +34,7 @@ const disturbed = await round('disturbed', hostileBodies('hostile'));
 const more = disturbed.blockedMs - calm.blockedMs;
 console.log(`the event loop was blocked ${more} ms longer: expected at most ${mostBlockedMs}`);
 if (more > mostBlockedMs) problems.push('the event loop was blocked for too long');
-if (disturbed.memoryMb > mostMemoryMb) problems.push('the host took too much memory');
+if (disturbed.memoryMb > mostMemoryMb) problems.push('host and worker took too much memory');
 console.log(problems.length === 0 ? 'held' : `BROKEN: ${problems.join('; ')}`);
 process.exitCode = problems.length === 0 ? 0 : 1;
 
@@ -44,8 +48,7 @@ async function round(name: string, bodies: readonly HostileBody[]): Promise<Figu
     ...measured.env,
   });
   const address = `http://127.0.0.1:${host.port}/api/ops`;
-  await delay(3_000);
-  measured.reset();
+  await measured.begin(2);
   const started = performance.now();
   await app.importDue('due', invoices);
   await paid(app, Math.ceil(invoices / 50), started);
@@ -55,8 +58,10 @@ async function round(name: string, bodies: readonly HostileBody[]): Promise<Figu
   await delay(1_000);
   const processes = measured.processes();
   if (processes.length !== 2) throw new Error(`${processes.length} processes were measured: expected 2`);
-  const most = (of: 'blockedMs' | 'memoryMb') => Math.max(...processes.map((one) => one[of]));
-  const figures = { blockedMs: most('blockedMs'), memoryMb: most('memoryMb') };
+  const figures = {
+    blockedMs: Math.max(...processes.map(({ blockedMs }) => blockedMs)),
+    memoryMb: processes.reduce((sum, { memoryMb }) => sum + memoryMb, 0),
+  };
   await checkRuns(address);
   for (const { name: body, good } of bodies) for (const id of good) await checkStored(address, id, body);
   const { charges } = await app.paymentCounts();

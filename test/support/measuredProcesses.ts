@@ -2,6 +2,7 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { z } from 'zod';
+import { until } from './until.ts';
 
 const measuredSchema = z.object({
   pid: z.number(),
@@ -25,8 +26,12 @@ export function measuredProcesses() {
       MEASURED_FOLDER: folder,
     },
     processes,
-    /** Begins to measure the event loops anew. */
-    reset(): void {
+    /** Waits for so many processes and begins to measure their event loops anew: loading the app blocks them for seconds. */
+    async begin(count: number): Promise<void> {
+      await until(
+        async () => processes().length,
+        (found) => found === count,
+      );
       for (const { pid } of processes()) process.kill(pid, 'SIGUSR2');
     },
     [Symbol.dispose]: () => rmSync(folder, { recursive: true, force: true }),
