@@ -81,8 +81,8 @@ function atOnce(work: () => Promise<void>, gapMs: number): () => Promise<void> {
 interface Outcome {
   /** Milliseconds for which both had the lock; undefined if the holder kept it. */
   overlapMs: number | undefined;
-  /** Whether the competitor kept the lock once the network had recovered; undefined where nobody can tell. */
-  undisturbed: boolean | undefined;
+  /** The answer to a renewal by the competitor once the network had recovered; undefined where it may be anything. */
+  renewed: unknown;
 }
 
 const trusts = (lease: Lease) => lease.lost === undefined && !lease.signal.aborted;
@@ -111,7 +111,7 @@ async function trial(
     if (performance.now() > until && trusts(lease)) {
       await begun;
       await lease.release();
-      return { overlapMs: undefined, undisturbed: undefined };
+      return { overlapMs: undefined, renewed: undefined };
     }
     await systemClock.sleep(50);
   }
@@ -123,7 +123,7 @@ async function trial(
   await systemClock.sleep(leaseMs / 4);
   const renewed = await renewal(direct, key, id, leaseMs);
   await direct.release(key, id, AbortSignal.timeout(leaseMs)).catch(() => {});
-  return { overlapMs, undisturbed: fault.ofAll === true ? undefined : renewed === 'renewed' };
+  return { overlapMs, renewed: fault.ofAll === true ? undefined : renewed };
 }
 
 /** The answer to a renewal. None within half a lease says nothing, and is asked for once more. */
@@ -147,12 +147,14 @@ async function underFaults(kind: BenchStoreKind): Promise<boolean> {
     const lost = outcomes.flatMap(({ overlapMs }) => overlapMs ?? []);
     // The lease was found lost in the very look that followed.
     const overlaps = lost.filter((ms) => ms >= 1);
-    const disturbed = outcomes.filter(({ undisturbed }) => undisturbed === false).length;
-    if (overlaps.length > 0 || disturbed > 0) good = false;
+    const disturbed = outcomes.flatMap(({ renewed }) =>
+      renewed === undefined || renewed === 'renewed' ? [] : [JSON.stringify(renewed)],
+    );
+    if (overlaps.length > 0 || disturbed.length > 0) good = false;
     console.log(
       `${kind.name.padEnd(24)} ${fault.name.padEnd(18)} ${outcomes.length} leases, ${outcomes.length - lost.length} kept, ` +
         `${overlaps.length} overlaps${overlaps.length > 0 ? ` of up to ${Math.ceil(Math.max(...overlaps))} ms` : ''}, ` +
-        `${disturbed} competitors disturbed`,
+        `${disturbed.length} competitors disturbed ${[...new Set(disturbed)].join()}`,
     );
   }
   return good;

@@ -33,7 +33,7 @@ export interface LockView {
   /** Changes with every write of a record, but not with lease operations (an ETag). */
   version: string;
   /** The store's clock, in milliseconds since the epoch. Undefined if it shows none: the holder's is used instead. */
-  now?: number;
+  now?: number | undefined;
 }
 
 export interface ListedLock extends LockView {

@@ -73,7 +73,7 @@ const variants: Record<
       const members = servers.map((server) => `redisLockStore('${stack.use(server).url}')`);
       return {
         imports: [redisImport, `import { quorumLockStore } from 'payonce/locks/quorum';`],
-        store: `quorumLockStore([${members.join()}])`,
+        store: `quorumLockStore([${members.join()}], { memberMs: 2_000 })`,
       };
     },
   },

@@ -8,24 +8,16 @@ export function untilAborted<T>(signal: AbortSignal, call: () => Promise<T>): Pr
     signal.throwIfAborted();
     const answer = call();
     const awake = setInterval(() => {}, 1_000_000_000);
-    const giveUp = () => {
-      clearInterval(awake);
-      reject(signal.reason);
-    };
-    signal.addEventListener('abort', giveUp, { once: true });
-    const ended = () => {
+    const settle = (end: () => void) => {
       clearInterval(awake);
       signal.removeEventListener('abort', giveUp);
+      end();
     };
+    const giveUp = () => settle(() => reject(signal.reason));
+    signal.addEventListener('abort', giveUp, { once: true });
     answer.then(
-      (answered) => {
-        ended();
-        resolve(answered);
-      },
-      (error: unknown) => {
-        ended();
-        reject(error);
-      },
+      (answered) => settle(() => resolve(answered)),
+      (error: unknown) => settle(() => reject(error)),
     );
   });
 }

@@ -3,7 +3,6 @@ import type { LockStore, Refusal, StoreTraits } from '../lockStore.ts';
 import { leaseSessions } from './zooKeeper/leaseSessions.ts';
 import { brokenLease, isOurs, nodesOf, versionOf, viewOf } from './zooKeeper/lockNodes.ts';
 import { createLock, listLocks, readLock, refusal } from './zooKeeper/lockRequests.ts';
-import { ZooKeeperRefused } from './zooKeeper/zooKeeperConnection.ts';
 import { zooKeeperEnsemble } from './zooKeeper/zooKeeperEnsemble.ts';
 import {
   check,
@@ -67,7 +66,6 @@ export function zooKeeperLockStore(
 
   return {
     traits: zooKeeperTraits(tickMs),
-    isPermanent: (error) => error instanceof ZooKeeperRefused && error.code === zooKeeperCode.noAuth,
 
     async look(key, signal) {
       const seen = await readLock(nodesOf(root, key), await ensemble.shared(signal), signal);

@@ -10,7 +10,7 @@ import { blobName, commonNamePrefix } from './blobName.ts';
  * The other states, `available`, `expired` and `broken`, can be acquired
  * (https://learn.microsoft.com/rest/api/storageservices/lease-blob).
  */
-const heldStates: readonly (string | undefined)[] = ['leased', 'breaking'];
+const heldStates: readonly string[] = ['leased', 'breaking'];
 
 /** 15 to 60 whole seconds (https://learn.microsoft.com/rest/api/storageservices/lease-blob). */
 export const blobTraits: StoreTraits = {
@@ -178,12 +178,7 @@ function etag(version: string): string {
   return /^"[\x21\x23-\x7e]+"$/.test(version) ? version : '"none"';
 }
 
-function view(
-  state: string | undefined,
-  metadata: Record<string, string> = {},
-  version = '',
-  date?: Date,
-): LockView {
-  const now = date === undefined ? {} : { now: date.getTime() };
-  return { held: heldStates.includes(state), record: fromMetadata(metadata), version, ...now };
+function view(state = '', metadata: Record<string, string> = {}, version = '', date?: Date): LockView {
+  const held = heldStates.includes(state);
+  return { held, record: fromMetadata(metadata), version, now: date?.getTime() };
 }

@@ -27,7 +27,6 @@ export interface ZooKeeperRequest<T> {
 export const zooKeeperCode = {
   runtimeInconsistency: -2,
   noNode: -101,
-  noAuth: -102,
   badVersion: -103,
   nodeExists: -110,
   sessionExpired: -112,

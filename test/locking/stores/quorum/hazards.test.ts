@@ -178,7 +178,7 @@ describeWith(redisPrograms, 'hazards of a quorum', () => {
     };
     await cycle('warm');
     for (const disturb of [
-      () => proxy.fault({ kind: 'slowSuccess', ms: 2 * patientMemberMs }),
+      async () => proxy.fault({ kind: 'slowSuccess', ms: 2 * patientMemberMs }),
       () => masters.third.freeze(),
     ]) {
       await disturb();
