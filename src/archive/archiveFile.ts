@@ -2,6 +2,7 @@
  * The files of the archive. Each has the invoices of one shard that moved together, as lines of JSON, and is named after
  * the month, the shard and the moment: `2026-01/0a/20260105T030405.678Z.jsonl`.
  */
+import { createHash } from 'node:crypto';
 import { z } from 'zod';
 import { readableDocument } from '../documents/storedDocuments.ts';
 import { type Invoice, invoiceSchema } from '../invoice/invoice.ts';
@@ -29,6 +30,18 @@ export function fileOf(invoices: readonly Candidate[], archivedAt: string): stri
   return invoices
     .map(({ document }) => `${JSON.stringify({ archivedAt, invoice: ownFields(document) })}\n`)
     .join('');
+}
+
+/** The beginning of the names of the files of a shard of one day (`YYYY-MM-DD`). */
+export function filesOfDay(shard: string, day: string): string {
+  return `${day.slice(0, 7)}/${shard}/${day.replaceAll('-', '')}T`;
+}
+
+/** Names what an invoice has, as it is stored or as a file has it: equal for the same content only. Pure. */
+export function copyName(invoice: StoredInvoice): string {
+  // A file that is read has its fields in another order.
+  const fields = Object.entries(ownFields(invoice)).toSorted(([one], [other]) => (one < other ? -1 : 1));
+  return createHash('sha256').update(JSON.stringify(fields)).digest('base64url');
 }
 
 /** The lines of a file. @throws if it is none */

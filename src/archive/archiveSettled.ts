@@ -11,7 +11,7 @@ import { archivedIn, totalsId } from './archivedSums.ts';
 import type { Candidate, StoredInvoice } from './archiveFile.ts';
 import type { ArchiveStore } from './archiveStore.ts';
 import { mentionedIn } from './mentionedIn.ts';
-import { type ArchiveParts, moveInvoices } from './moveInvoices.ts';
+import { type ArchiveParts, archiveInvoices, recentCopies } from './moveInvoices.ts';
 import { lastChange, whyKept } from './whyKept.ts';
 
 /** Invoices of one page, and of one transaction: the rest of its 100 operations are the sums. */
@@ -21,6 +21,8 @@ const leastRestMs = 100;
 const dayMs = 86_400_000;
 
 export interface ArchiveRun {
+  /** Invoices that were copied to a file: a later run moves them. */
+  copied: number;
   moved: number;
   /** Settled invoices that stay: a refund or dispute is not decided, or a message about them waits. */
   kept: number;
@@ -44,13 +46,16 @@ interface Source {
   pages: AsyncIterator<readonly StoredInvoice[]>;
   /** Invoices that a waiting message names, once they are known. */
   named?: ReadonlySet<string>;
+  /** What files of the last hours have, once it is known. */
+  copies?: ReadonlyMap<string, string>;
   /** Everything that was last changed before has been looked at: ISO 8601. */
   reached?: string;
 }
 
 /**
  * Moves settled invoices whose last change is older than `keepDays` to the archive, a page of each shard in turn, until
- * nothing is left or time is up. A run needs no memory of the one before: what has moved is not found again.
+ * nothing is left or time is up: one run copies them to files, a later one removes what is in these files from the database. The
+ * files are all that a run needs of the one before.
  *
  * @throws {LeaseLost}, and an error that names the shards that were left out, because the platform counts failed executions
  * by that; the others were gone through
@@ -77,7 +82,7 @@ async function goThroughShards(
 ): Promise<ArchiveRun> {
   const { clock, telemetry } = instance;
   const before = new Date(clock.now() - keepDays * dayMs).toISOString();
-  const run = { moved: 0, kept: 0, changed: 0 };
+  const run = { copied: 0, moved: 0, kept: 0, changed: 0 };
   const failed = new Map<string, string>();
   const open = shardNames(shards).map((shard): Source => {
     const pages = store.settled({ shard, before, pageSize });
@@ -120,7 +125,12 @@ async function goThroughShards(
       ({ invoice }) => whyKept(invoice, before) === undefined && !named.has(invoice.id),
     );
     run.kept += page.value.length - old.length;
-    const { moved, changed } = await moveInvoices({ ...parts, clock }, shard, old, () => lease.assertHeld());
+    source.copies ??= await recentCopies({ ...parts, clock }, shard);
+    const { moved, changed, copied } = await archiveInvoices({ ...parts, clock }, shard, old, {
+      copies: source.copies,
+      assertHeld: () => lease.assertHeld(),
+    });
+    run.copied += copied;
     run.moved += moved;
     run.changed += changed;
     if (moved > 0) telemetry.count(metric.archiveMoved, {}, moved);

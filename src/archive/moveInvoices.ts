@@ -5,12 +5,14 @@
  *      │ 1. a file with the invoices is created; it is never changed
  *      ▼
  *   both have it: the database counts, the file is a copy that nobody looks for
- *      │ 2. ONE transaction: each invoice, if nobody has changed it since it was read, becomes a tombstone that names the
+ *      │ 2. half an hour later or more, in another run, ONE transaction: each invoice, if nobody has changed it since it was read, becomes a tombstone that names the
  *      ▼    file; the sums of the archive count it, and the figures of the shard no longer do
  *   the archive has it
  *
- * A process that dies between the two leaves a file that no tombstone names, and the next run begins with 1. So at no
- * moment is an invoice in neither of the two, and it is counted once. restoreInvoice.ts is the way back.
+ * A process that dies between the two leaves a file that no tombstone names; the next run goes on with it, or begins with 1. So at
+ * no moment is an invoice in neither of the two, and it is counted once. That holds if the storage account fails over to a copy
+ * that lacks its last minutes, too: by the time of the transaction the file is old enough to be in it. restoreInvoice.ts is the
+ * way back.
  */
 import { type DocumentStore, maxOperations } from '../documents/documentStore.ts';
 import { NoClearAnswer } from '../documents/storeAway.ts';
@@ -20,7 +22,7 @@ import { tombstoneOf, tombstoneSchema } from '../invoice/tombstone.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { ArchiveBlobs } from './archiveBlobs.ts';
 import { readSums, type SumsDocument, sumsIdsOf } from './archivedSums.ts';
-import { type Candidate, fileName, fileOf } from './archiveFile.ts';
+import { type Candidate, copyName, fileName, fileOf, filesOfDay, linesOf } from './archiveFile.ts';
 import { archiveRoom } from './archiveRoom.ts';
 import { figuresOfMove } from './figuresOfMove.ts';
 import { sumsWrites } from './sumsWrites.ts';
@@ -37,20 +39,70 @@ export interface Moved {
   changed: number;
 }
 
+/** Age of a file from which on a copy of the storage account has it (ms). Geo-replication usually takes less than 15 minutes. */
+const replicatedAfterMs = 30 * 60_000;
+/** Age up to which files are looked through for invoices that can move (ms): what has not moved by then is copied anew. */
+const lookBackMs = 3 * 3_600_000;
+
+/** Copies of a shard's invoices that are recent enough, by the names of their content: when the file was written (ISO 8601). */
+export async function recentCopies(
+  { blobs, clock }: Pick<ArchiveParts, 'blobs' | 'clock'>,
+  shard: string,
+): Promise<ReadonlyMap<string, string>> {
+  const from = new Date(clock.now() - lookBackMs).toISOString();
+  const days = new Set([from.slice(0, 10), new Date(clock.now()).toISOString().slice(0, 10)]);
+  const copies = new Map<string, string>();
+  for (const day of days) {
+    for await (const name of blobs.list(filesOfDay(shard, day))) {
+      if (name < fileName({ shard, archivedAt: from })) continue;
+      for (const { archivedAt, invoice } of linesOf((await blobs.read(name)) ?? ''))
+        copies.set(copyName(invoice), archivedAt);
+    }
+  }
+  return copies;
+}
+
 /**
- * Moves invoices of one shard, as many as a transaction takes at once.
+ * Copies invoices of one shard to a file, or moves those that a file of an earlier run has had for long enough.
  *
- * @throws {NoClearAnswer} they have moved, or they have not: the next run finds out. {StoreAway} and what `assertHeld` throws
+ * @throws what `moveInvoices` throws
  */
-export async function moveInvoices(
+export async function archiveInvoices(
   parts: ArchiveParts,
   shard: string,
   candidates: readonly Candidate[],
-  assertHeld: () => void,
+  { copies, assertHeld }: { copies: ReadonlyMap<string, string>; assertHeld: () => void },
+): Promise<Moved & { copied: number }> {
+  const all = { moved: 0, changed: 0, copied: 0 };
+  const byCopy = Map.groupBy(candidates, ({ document }) => copies.get(copyName(document)));
+  for (const [archivedAt, some] of byCopy) {
+    if (archivedAt === undefined) {
+      assertHeld();
+      await createFile(parts, shard, some);
+      all.copied += some.length;
+    } else if (parts.clock.now() - Date.parse(archivedAt) >= replicatedAfterMs) {
+      const { moved, changed } = await moveInvoices(parts, shard, some, { archivedAt, assertHeld });
+      all.moved += moved;
+      all.changed += changed;
+    }
+  }
+  return all;
+}
+
+/**
+ * Moves invoices of one shard that a file has, as many as a transaction takes at once.
+ *
+ * @throws {NoClearAnswer} they have moved, or they have not: the next run finds out. {StoreAway} and what `assertHeld` throws
+ */
+async function moveInvoices(
+  parts: ArchiveParts,
+  shard: string,
+  candidates: readonly Candidate[],
+  copy: { archivedAt: string; assertHeld: () => void },
 ): Promise<Moved> {
   const all = { moved: 0, changed: 0 };
   for (const some of transactionsOf(candidates)) {
-    const { moved, changed } = await moveTogether(parts, shard, some, assertHeld);
+    const { moved, changed } = await moveTogether(parts, shard, some, copy);
     all.moved += moved;
     all.changed += changed;
   }
@@ -75,14 +127,13 @@ function transactionsOf(candidates: readonly Candidate[]): Candidate[][] {
 }
 
 async function moveTogether(
-  { documents, blobs, clock }: ArchiveParts,
+  { documents, clock }: ArchiveParts,
   shard: string,
   candidates: readonly Candidate[],
-  assertHeld: () => void,
+  { archivedAt, assertHeld }: { archivedAt: string; assertHeld: () => void },
 ): Promise<Moved> {
   const sumsIds = sumsIdsOf(candidates.map(({ invoice }) => invoice));
   assertHeld();
-  const archivedAt = await createFile({ blobs, clock }, shard, candidates);
   const figures = await figuresOfMove(documents, { shard, now: clock.now() });
   let sums = readSums(await documents.read(shard, sumsIds), sumsIds);
   const written = await writeUntilClear<Candidate, readonly unknown[]>(
@@ -129,15 +180,15 @@ async function moveTogether(
   }
 }
 
-/** Creates the file of these invoices. Returns its time, which names it: no other file of the shard has the same. */
+/** Creates the file of these invoices. Its time names it: no other file of the shard has the same. */
 async function createFile(
   { blobs, clock }: Pick<ArchiveParts, 'blobs' | 'clock'>,
   shard: string,
   candidates: readonly Candidate[],
-): Promise<string> {
+): Promise<void> {
   for (let at = clock.now(); ; at++) {
     const archivedAt = new Date(at).toISOString();
     const created = await blobs.create(fileName({ shard, archivedAt }), fileOf(candidates, archivedAt));
-    if (created === 'stored') return archivedAt;
+    if (created === 'stored') return;
   }
 }

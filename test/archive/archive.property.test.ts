@@ -5,7 +5,7 @@ import { linesOf } from '../../src/archive/archiveFile.ts';
 import { restoreInvoice } from '../../src/archive/restoreInvoice.ts';
 import type { DocumentStore } from '../../src/documents/documentStore.ts';
 import { reversalsOf } from '../../src/invoice/reversals.ts';
-import { type ArchiveWorld, archiveWorld, dayMs, paidInvoice } from './archiveWorld.ts';
+import { type ArchiveWorld, archiveWorld, dayMs, paidInvoice, tickMs } from './archiveWorld.ts';
 
 /** The process died. */
 class Crash extends Error {}
@@ -88,10 +88,12 @@ async function take(world: ArchiveWorld, one: Step): Promise<void> {
     case 'import':
       return again(world, one.id);
     case 'tick':
-      return unlessDead(world.tick(portsWith(world, one)));
+      world.time.now += tickMs;
+      return unlessDead(world.run(portsWith(world, one)));
     case 'twoTicks': {
+      world.time.now += tickMs;
       const ports = portsWith(world, one);
-      await Promise.all([unlessDead(world.tick(ports)), unlessDead(world.tick(ports))]);
+      await Promise.all([unlessDead(world.run(ports)), unlessDead(world.run(ports))]);
       return;
     }
     case 'restore': {

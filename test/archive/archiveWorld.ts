@@ -17,6 +17,17 @@ import { recordedTelemetry } from '../support/recordedTelemetry.ts';
 import { restlessClock } from '../support/restlessClock.ts';
 
 export const dayMs = 86_400_000;
+/** Time between two ticks of the timer (ms). */
+export const tickMs = 3_600_000;
+
+interface Given {
+  documents?: DocumentStore;
+  blobs?: ArchiveBlobs;
+  poisoned?: string;
+  assertHeld?: () => void;
+  stopping?: AbortSignal;
+}
+
 const start = Date.parse('2026-01-01T00:00:00.000Z');
 const shards = 2;
 /** Long before any test's year. */
@@ -39,7 +50,17 @@ export function archiveWorld({ fault, readFault }: MemoryDocumentsOptions = {}) 
   const invoices: InvoiceStore = withArchivedFigures(withArchive(stored, archive, 'host-a'), ports.store);
   const instance = { clock, telemetry };
 
+  /** A tick of the timer. What is given takes the place of a port, or says what a message names. */
+  const run = (given: Given = {}) => {
+    const { assertHeld = () => {}, poisoned, stopping = new AbortController().signal, ...replaced } = given;
+    const item = { id: 'poison:1', status: 'poison' as const, text: '', reason: '', at: '', _etag: '' };
+    const list = async () => (poisoned === undefined ? [] : [{ ...item, resourceId: poisoned }]);
+    const parts = { ...ports, ...replaced, poison: { list }, shards, keepDays: 400, instance };
+    return archiveSettled(parts, { assertHeld }, stopping);
+  };
+
   return {
+    run,
     time,
     clock,
     files,
@@ -58,33 +79,12 @@ export function archiveWorld({ fault, readFault }: MemoryDocumentsOptions = {}) 
         await putCounted(documents, { ...invoice, shard: shardOf(invoice.id, shards) }, time.now);
       }
     },
-    /** A tick of the timer. What is given takes the place of a port, or says what a message names. */
-    tick: (
-      given: {
-        documents?: DocumentStore;
-        blobs?: ArchiveBlobs;
-        poisoned?: string;
-        assertHeld?: () => void;
-        stopping?: AbortSignal;
-      } = {},
-    ) => {
-      const { assertHeld = () => {}, poisoned, stopping = new AbortController().signal, ...replaced } = given;
-      const list = async () =>
-        poisoned === undefined
-          ? []
-          : [
-              {
-                id: 'poison:1',
-                resourceId: poisoned,
-                status: 'poison' as const,
-                text: '',
-                reason: '',
-                at: '',
-                _etag: '',
-              },
-            ];
-      const parts = { ...ports, ...replaced, poison: { list }, shards, keepDays: 400, instance };
-      return archiveSettled(parts, { assertHeld }, stopping);
+    /** Two ticks of the timer, an hour apart: what the first copies, the second moves. */
+    async tick(given: Given = {}) {
+      await run(given);
+      time.now += tickMs;
+      const { copied: _, ...moved } = await run(given);
+      return moved;
     },
     /** Whether the database has an invoice itself, a tombstone in its place, or neither. */
     async where(id: string): Promise<'database' | 'archive' | 'nowhere'> {

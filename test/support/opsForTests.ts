@@ -139,19 +139,25 @@ export async function opsForTests({ shardsOfDeployment = 4, provider = {} }: Ops
     },
     store: (...invoices: Partial<Invoice>[]) => put(...invoices.map((one) => anInvoice(one))),
     put,
-    /** A tick of the archive's timer: moves what has not changed for `keepDays`. */
-    archiveSettled: (keepDays = 400) =>
-      archiveSettled(
-        {
-          ...ports,
-          poison: { list: async () => [] },
-          shards: 4,
-          keepDays,
-          instance: { ...instance, clock: restlessClock(clock) },
-        },
+    /** Two ticks of the archive's timer, which move what has not changed for `keepDays`. */
+    async archiveSettled(keepDays = 400) {
+      const archived = { ...instance, clock: restlessClock(clock) };
+      const parts = {
+        ...ports,
+        poison: { list: async () => [] },
+        shards: 4,
+        keepDays,
+        instance: archived,
+      };
+      await archiveSettled(parts, { assertHeld() {} }, new AbortController().signal);
+      clock.stall(3_600_000);
+      const { copied: _, ...moved } = await archiveSettled(
+        parts,
         { assertHeld() {} },
         new AbortController().signal,
-      ),
+      );
+      return moved;
+    },
     async audited(): Promise<Record<string, unknown>[]> {
       const { resources } = await cosmos.containers.audit.items
         .query<Record<string, unknown>>('SELECT * FROM c')
