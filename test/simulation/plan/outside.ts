@@ -346,8 +346,11 @@ const stories: Readonly<Record<string, Story>> = {
     const backMs = isLong ? 25 * hour : random.between(10 * minute, 2 * hour);
     const at = isLong ? 28 * hour : 3 * hour;
     const from = at - backMs;
-    const invoices = plan.invoices.map((one): PlannedInvoice => {
+    const invoices = plan.invoices.map((imported): PlannedInvoice => {
       const roll = random.next();
+      // Nobody confirms what the copy has never heard of.
+      const fates = imported.fates.filter((fate) => !('confirmedAfterMs' in fate));
+      const one = { ...imported, fates };
       // Some are not due before the restore.
       if (roll < 0.4) return { ...one, dueAt: at + random.between(0, 2 * hour) };
       if (roll < 0.7) return { ...one, dueAt: random.between(from, at - 5 * minute) };
