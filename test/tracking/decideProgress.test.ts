@@ -121,6 +121,18 @@ describe('a payment in progress', () => {
     expect(captured).not.toHaveProperty('change.set.checkAt');
   });
 
+  test.each([
+    ['parked', 'parked'],
+    ['second payment', 'parked'],
+    ['payment of somebody else', 'pending'],
+    ['looked up', 'pending'],
+    ['declined', 'pending'],
+  ])('fails, and the timeline names another payment as "%s": it is %s', (what, status) => {
+    const named = { ...processing, timeline: [{ at, what, by: 'host-1', paymentId: 'pi_2' }] };
+    const failed = { kind: 'failed', severity: 'soft', code: 'insufficient_funds', message: 'none' } as const;
+    expect(decide(named, seen(failed))).toMatchObject({ change: { set: { status } } });
+  });
+
   test('is not moved by another payment', () => {
     const another = decide(processing, { ...seen({ kind: 'succeeded' }), paymentId: 'pi_2' });
     expect(another).toMatchObject({

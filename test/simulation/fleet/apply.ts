@@ -1,13 +1,14 @@
 /** Makes the faults of a plan happen, each at its time. */
 import type { Timeline } from '../engine/machine.ts';
 import type { Conditions } from '../plan/conditions.ts';
-import { describe, type Fault } from '../plan/faults.ts';
+import { describe, type Fault, type OperatorAction } from '../plan/faults.ts';
 import type { Plan } from '../plan/plan.ts';
 import { workItemsIn } from '../world/storageQueue.ts';
 import type { Fleet } from './fleet.ts';
 import type { Host } from './host.ts';
 import { newerMessage } from './newerRelease.ts';
 import { pickInvoice, press, reasonOf } from './operators.ts';
+import { restoreDatabase } from './restore.ts';
 
 /** How long each instance of a deployment takes to be exchanged, in milliseconds. */
 const exchangeMs = { graceMs: 10_000, killMs: 5_000, downMs: 5_000 };
@@ -113,6 +114,10 @@ export function applyFaults(fleet: Fleet, plan: Plan, timeline: Timeline, condit
         count(fault);
         world.provider.reverse(`inv-${fault.invoice}`, fault.what);
         return;
+      case 'restore':
+        count(fault);
+        restoreDatabase(fleet, fault.backMs);
+        return;
       case 'refundByHand': {
         const invoice = world.invoices.get(`inv-${fault.invoice}`);
         const refund = invoice?.reversals?.refunds.find(({ status }) => status === 'requested');
@@ -165,11 +170,23 @@ export function applyFaults(fleet: Fleet, plan: Plan, timeline: Timeline, condit
     host.machine.later(0, () =>
       host.run('operator', pressed, (answer, failed) => {
         const { status = 200 } = (failed ? {} : (answer ?? {})) as { status?: number };
-        if (!failed) answered(status);
+        if (!failed) {
+          if (status === 200) heed(action, invoiceId);
+          answered(status);
+        }
         fleet.note(host.machine.name, `answers ${failed ? 500 : status} to ${action} ${invoiceId}`);
       }),
     );
     return true;
+  }
+
+  /** What a person has been told. */
+  function heed(action: OperatorAction, invoiceId: string): void {
+    const { voided } = fleet.world;
+    if (action === 'void') voided.add(invoiceId);
+    else if (action === 'bulkRetry') voided.clear();
+    // Advice may be another try, too.
+    else if (/^retry|advice/i.test(action)) voided.delete(invoiceId);
   }
 
   /** Asks over HTTP, and again under the same key for as long as no answer comes or it is that nobody can say. */

@@ -50,6 +50,10 @@ export function createFleet({ plan, timeline, history, conditions, report, ...gi
   const hosts: (Host | undefined)[] = [];
   const newerRelease = createNewerRelease();
   let { settings } = given;
+  /** False while the app is stopped: no process starts. */
+  let runs = true;
+  /** False while the functions that claim and charge are disabled. */
+  let pays = true;
 
   const note = (who: string, what: string) => history.note(timeline.now, who, what);
   const checks = createStepChecks({
@@ -59,6 +63,7 @@ export function createFleet({ plan, timeline, history, conditions, report, ...gi
     calm: isCalm(plan),
     mayHoldBack: () => !isReliable(plan) || callChecks.providerFailed(),
     claiming: (machine) => callChecks.claiming(machine),
+    isVoided: (id) => world.voided.has(id),
     madeByHand(refundId) {
       const made = world.byHand.get(refundId);
       // Until then its order need not be lost, or its call may be on its way.
@@ -95,8 +100,11 @@ export function createFleet({ plan, timeline, history, conditions, report, ...gi
         note('provider', `charges ${request.idempotencyKey}`);
         checks.charging(request, others);
       },
-      otherParameters: ({ idempotencyKey, invoiceId }) =>
-        report('key and parameters', `${idempotencyKey} stands for another charge`, invoiceId),
+      otherParameters({ idempotencyKey, invoiceId }) {
+        // A copy of the database does not know under which method a key was sent and declined.
+        if (!world.isRestored)
+          report('key and parameters', `${idempotencyKey} stands for another charge`, invoiceId);
+      },
       refunded(request, payment) {
         note('provider', `refunds ${request.refundId} of ${request.invoiceId}`);
         checks.refunding(request, payment);
@@ -112,6 +120,7 @@ export function createFleet({ plan, timeline, history, conditions, report, ...gi
     lateness: () => conditions.lateness('serviceBus'),
     comesTwice: () => conditions.comesTwice('serviceBus'),
     deliver: (message, token) =>
+      pays &&
       conditions.delivers('serviceBus') &&
       (takenByNewer(commands, message) ||
         hand('command', concurrentBusCalls, (host) => {
@@ -144,6 +153,7 @@ export function createFleet({ plan, timeline, history, conditions, report, ...gi
     queues: { commands, workItems, poison },
     listsEvents: plan.listsEvents,
     staleMs: plan.faults.some(({ kind }) => kind === 'stale') ? () => conditions.staleMs() : undefined,
+    keepsAll: plan.faults.some(({ kind }) => kind === 'restore'),
     onWrite: wrote,
     onEffect: (of) => (typeof of === 'string' ? callChecks.recordedMessage(of) : callChecks.recorded(of)),
   });
@@ -176,7 +186,7 @@ export function createFleet({ plan, timeline, history, conditions, report, ...gi
   });
   const consuming = { world, network, random, hasRoom: offer };
   const durable = createDurable(timeline, (name, input, lost) => {
-    const host = pick(() => true);
+    const host = pays ? pick(() => true) : undefined;
     if (host === undefined) return undefined;
     host.onDeath.add(lost);
     return new Promise((resolve, reject) => {
@@ -201,6 +211,7 @@ export function createFleet({ plan, timeline, history, conditions, report, ...gi
     says: (invoiceId: string, reason: string): boolean =>
       invoices.get(invoiceId)?.timeline.some((entry) => entry.reason === reason) ?? false,
     statusOf: (invoiceId: string) => invoices.get(invoiceId)?.status,
+    shards: plan.shards,
     newerRelease,
     durable,
     network,
@@ -232,6 +243,35 @@ export function createFleet({ plan, timeline, history, conditions, report, ...gi
     deploy(changes: Partial<Settings>): void {
       settings = { ...settings, ...changes };
     },
+    /** Puts the database back to a time (ms), while the app is stopped, for so long. Then it runs, and does not pay. */
+    async restore(time: number, stoppedMs: number): Promise<void> {
+      [runs, pays] = [false, false];
+      for (const host of hosts) if (host !== undefined) die(host.machine, 'is stopped', stoppedMs);
+      note('a person', `puts the database back to ${new Date(time).toISOString()}`);
+      const { put, gone } = await world.restore(time);
+      for (const { id } of gone) {
+        timers.forgot(id);
+        invoices.delete(id);
+      }
+      for (const document of put) {
+        timers.wrote(document);
+        const invoice = asInvoice(document);
+        if (invoice !== undefined) invoices.set(invoice.id, invoice);
+      }
+      world.cursor.restore(Math.floor(time / 1000));
+      world.isRestored = true;
+      callChecks.restored(time);
+      later(stoppedMs, () => {
+        runs = true;
+        for (let number = 0; number < plan.instances; number++) start(number);
+      });
+    },
+    /** It claims and charges again. */
+    pay(): void {
+      pays = true;
+      offer();
+      if (plan.listsEvents) awaitEvents();
+    },
     /** Everything has ended: what is parked as unclear may have been charged. */
     checkStarts: () => startChecks.atEnd([...invoices.values()]),
     /** Hosts may have room, or a queue may deliver again. */
@@ -262,6 +302,7 @@ export function createFleet({ plan, timeline, history, conditions, report, ...gi
   }
 
   function start(number: number): void {
+    if (!runs || hosts[number]?.machine.alive === true) return;
     const machine = createMachine(timeline, `host-${number}`, {
       clockErrorMs: plan.clockErrorMs[number] ?? 0,
       monotonicAt: random.between(0, 1_000_000),
@@ -341,6 +382,7 @@ export function createFleet({ plan, timeline, history, conditions, report, ...gi
   /** One host fires a timer; seldom two do, as when the lease of the first is lost. */
   function fire(name: TimerName): void {
     const isFree = ({ busy }: Host) => (busy.get(name) ?? 0) === 0;
+    if (name === 'processInvoices' && !pays) return;
     const times = random.next() < 0.1 ? 2 : 1;
     for (let n = 0; n < times; n++) {
       const host = pick(isFree);

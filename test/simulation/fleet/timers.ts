@@ -18,6 +18,8 @@ const fieldOf = {
 export interface Timers {
   /** A document was written: the timer that looks for it is set. */
   wrote(document: StoredDocument): void;
+  /** A document is gone. */
+  forgot(id: string): void;
   /** The timer has something else to find from this time on (default: now), until a tick has. */
   wait(name: TimerName, what: string, from?: number): void;
   /** A tick that has begun at `since` (milliseconds) has found what was there by then. */
@@ -79,6 +81,9 @@ export function createTimers(
           arm(name, time);
         } else dueOf(name).delete(document.id);
       }
+    },
+    forgot(id) {
+      for (const name of timerNames) dueOf(name).delete(id);
     },
     wait(name, what, from = timeline.now) {
       dueOf(name).set(what, from);

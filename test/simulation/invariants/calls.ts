@@ -67,6 +67,13 @@ export function createCallChecks({ report, now, pause, mayFreeze, invoice, rate 
       if (was !== undefined && was !== after.claim?.batchId) claimsOver.set(`${after.id} ${was}`, now());
     },
 
+    /** The database is as it was at a time (ms): nothing of what it knew since then counts. */
+    restored(time: number): void {
+      for (const known of [claimsOver, recordedAt])
+        for (const [name, at] of known) if (at > time) known.delete(name);
+      suspects.clearAll();
+    },
+
     /** A call of any kind goes to the provider. */
     calling(machine: Machine, name: string): void {
       if (isPaused(machine)) report('pause holds', `${machine.name} asks the provider: ${name}`);

@@ -48,7 +48,7 @@ export function checkEnd(state: EndState, report: Report): void {
   for (const invoice of invoices) {
     checkOutcome(invoice, state, report);
     checkOthers(invoice, state, report);
-    if (world.lostWork.has(invoice.id)) continue;
+    if (world.lostWork.has(invoice.id) || world.isRestored) continue;
     checkReceipts(invoice, state, report);
     if (state.notifies) checkNotifications(invoice, state, report);
   }

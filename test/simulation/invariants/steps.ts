@@ -81,6 +81,8 @@ export function createStepChecks(parts: {
   mayHoldBack: () => boolean;
   /** True if a person has made this refund by hand instead, for so long that the app must have seen it. */
   madeByHand: (refundId: string) => boolean;
+  /** True if a person was told that it is voided. */
+  isVoided: (invoiceId: string) => boolean;
   /** A machine is going to send claims. */
   claiming: (machine: Machine) => void;
 }) {
@@ -129,6 +131,12 @@ export function createStepChecks(parts: {
           invoiceId,
         );
       const stored = invoice(invoiceId);
+      if (parts.isVoided(invoiceId))
+        report(
+          'a void holds',
+          `${idempotencyKey} is charged, and a person has voided the invoice`,
+          invoiceId,
+        );
       for (const one of others) if (stored !== undefined) adviceIsSafe(stored, one);
       if (stored !== undefined && saysNeverCalled(stored))
         report(

@@ -14,6 +14,7 @@ export const invariants = {
   'pause holds': 'ten seconds into a pause, something is claimed or the provider is called',
   'paid alone': 'what may crash its process is called together with something else',
   'advice is safe': 'an invoice is charged although it names a payment that may hold its money',
+  'a void holds': 'an invoice is charged that a person has voided',
   'others are left alone': 'a payment of another customer or deployment is recorded, refunded or canceled',
   'second payments are seen':
     'somebody else has paid an invoice, was told of, and the invoice does not say so',

@@ -110,6 +110,8 @@ export type Fault = {
   | { kind: 'searchAway'; ms: number }
   /** A queue loses all that it has acknowledged, as after the failover of its account. */
   | { kind: 'queueLost' }
+  /** The database is put back to what it was `backMs` ago, and people follow the procedure. */
+  | { kind: 'restore'; backMs: number }
   /** A share of the events is not delivered to the webhook. */
   | { kind: 'eventsLost'; ms: number; share: number }
   /** A share of the reads shows what another instance has changed meanwhile as it was up to `lagMs` ago. */

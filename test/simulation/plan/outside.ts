@@ -18,7 +18,8 @@ export function withOutside(seed: number, plan: Plan): Plan {
   const random = randomOf(seed, 'outside');
   const all = Object.values(stories);
   // Each story has its turn as the main one, and others come by chance. Half of the time nothing else goes wrong.
-  const main = all[Math.floor(seed / 5) % all.length];
+  const turn = 2 * Math.floor(seed / 10) + (seed % 10 === 0 ? 0 : 1);
+  const main = all[turn % all.length];
   const told = all.filter((story) => story === main || random.next() < 0.15);
   const quiet = random.next() < 0.5;
   let changed: Plan = {
@@ -332,6 +333,50 @@ const stories: Readonly<Record<string, Story>> = {
           action: 'refund',
           invoice: anyOf(random, plan),
         }),
+      ],
+    };
+  },
+
+  /**
+   * The database is put back to an earlier time, after people have voided invoices and moved or retried others, payments were made
+   * and some went back. Half of the time it is so long ago that the provider has forgotten the keys.
+   */
+  restored(random, plan) {
+    const isLong = random.next() < 0.5;
+    const backMs = isLong ? 25 * hour : random.between(10 * minute, 2 * hour);
+    const at = isLong ? 28 * hour : 3 * hour;
+    const from = at - backMs;
+    const invoices = plan.invoices.map((imported): PlannedInvoice => {
+      const roll = random.next();
+      // Nobody confirms what the copy has never heard of.
+      const fates = imported.fates.filter((fate) => !('confirmedAfterMs' in fate));
+      const one = { ...imported, fates };
+      // Some are not due before the restore.
+      if (roll < 0.4) return { ...one, dueAt: at + random.between(0, 2 * hour) };
+      if (roll < 0.7) return { ...one, dueAt: random.between(from, at - 5 * minute) };
+      return { ...one, dueAt: 0 };
+    });
+    const chosen = someOf(random, plan, random.between(2, 8));
+    return {
+      invoices,
+      horizonMs: at + 2 * hour,
+      faults: [
+        ...chosen.map((invoice) =>
+          caller(random, {
+            at: from + random.between(second, backMs - 5 * minute),
+            action: random.pick(['void', 'void', 'moveDueDate', 'retryMethod', 'refund']),
+            invoice,
+          }),
+        ),
+        ...chosen.map(
+          (invoice): Unnumbered => ({
+            kind: 'reversal',
+            at: from + random.between(second, backMs),
+            what: random.pick(['refund', 'dispute', 'partial refund']),
+            invoice,
+          }),
+        ),
+        { kind: 'restore', at, backMs },
       ],
     };
   },

@@ -308,4 +308,22 @@ export const sabotages: readonly Sabotage[] = [
       { file: 'src/tracking/decideProgress.ts', inFunction: 'secondThatHolds', body: 'return undefined;' },
     ],
   },
+  {
+    name: 'as it was: after a restore nobody is told what people have changed since',
+    edits: [{ file: 'scripts/changesLost.ts', inFunction: 'changesLost', body: 'return [];' }],
+  },
+  {
+    name: 'after a restore no payment is marked that the copy lacks',
+    edits: [{ file: 'scripts/settleRestored.ts', inFunction: 'mark', body: "return 'known';" }],
+  },
+  {
+    name: 'as it was: events that a webhook has lost are never noticed',
+    edits: [
+      {
+        file: 'src/events/readEventList.ts',
+        inFunction: 'sendNew',
+        body: 'return isDone === undefined ? listed.length : 0;',
+      },
+    ],
+  },
 ];
