@@ -34,7 +34,6 @@ var containers = [
       '/payment/keyCreatedAt/?'
       '/payment/unknownSince/?'
       '/payment/inProgress/since/?'
-      '/payment/paidAt/?'
       '/checkAt/?'
       '/dueAt/?'
     ]

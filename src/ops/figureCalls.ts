@@ -34,7 +34,7 @@ export const figureCalls = {
     method: 'GET',
     route: 'ops/overview',
     tag: 'Figures',
-    summary: 'What needs a person, and the figures of the summary with runs, leases and payments per hour',
+    summary: 'What needs a person, and the figures of the summary with runs, leases and payments per day',
     answer: { json: overviewAnswer },
     handle: async (_asked, { overview }) => ({ jsonBody: await overview() }),
   }),

@@ -2,7 +2,6 @@ import type { Customers } from '../archive/customers.ts';
 import type { InvoiceArchive } from '../archive/invoiceArchive.ts';
 import type { CorrectionParts } from '../corrections/corrections.ts';
 import type { ImportRecords } from '../intake/importRecords.ts';
-import type { InvoiceCounts } from '../invoice/store/invoiceCounts.ts';
 import type { InvoiceStore } from '../invoice/store/invoiceStore.ts';
 import type { LockStore } from '../locking/index.ts';
 import type { OutboxStore } from '../outbox/outboxStore.ts';
@@ -21,7 +20,6 @@ import type { Journal } from './journal.ts';
 /** The app's parts that the calls work with. */
 export interface OpsParts {
   invoices: InvoiceStore;
-  invoiceCounts: InvoiceCounts;
   outbox: OutboxStore;
   job: Job;
   /** Shards of this deployment. */

@@ -37,7 +37,6 @@ export const containers = {
       '/payment/keyCreatedAt/?',
       '/payment/unknownSince/?',
       '/payment/inProgress/since/?',
-      '/payment/paidAt/?',
       '/checkAt/?',
       '/dueAt/?',
     ],

@@ -93,6 +93,12 @@ export function memoryInvoiceStore(
       };
     },
 
+    async parkedByReason() {
+      const parked = await documents.query(({ status }) => status === 'parked', undefined, ofInvoices);
+      const byReason = Map.groupBy(parked, ({ reason = 'no reason given' }) => String(reason));
+      return new Map([...byReason].map(([reason, some]) => [reason, some.length]));
+    },
+
     async parkedCount() {
       return (await documents.query(() => true, undefined, { ...ofInvoices, status: 'parked' })).length;
     },

@@ -143,3 +143,16 @@ test.each([
 test('366 days are not too many', async () => {
   expect((await report({ from: '2025-01-01', to: '2026-01-01' })).status).toBeUndefined();
 });
+
+test('the first page of the dashboard shows what was paid on each of the last 14 days', async () => {
+  const { paidPerDay } = bodyOf(await ops.api.getOverview(aRequest())) as {
+    paidPerDay: { day: string; count: number }[];
+  };
+  expect(paidPerDay).toHaveLength(14);
+  expect(paidPerDay[0]).toEqual({ day: '2025-12-19', count: 0 });
+  expect(paidPerDay.slice(-3)).toEqual([
+    { day: '2025-12-30', count: 1 },
+    { day: '2025-12-31', count: 1 },
+    { day: '2026-01-01', count: 3 },
+  ]);
+});

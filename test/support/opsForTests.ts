@@ -13,7 +13,6 @@ import { receiptWriter } from '../../src/followUps/receipts.ts';
 import { blobImportRecords } from '../../src/intake/blobImportRecords.ts';
 import type { Invoice } from '../../src/invoice/invoice.ts';
 import { shardsCheck } from '../../src/invoice/shard.ts';
-import { cosmosInvoiceCounts } from '../../src/invoice/store/cosmosInvoiceCounts.ts';
 import { cosmosInvoiceStore } from '../../src/invoice/store/cosmosInvoiceStore.ts';
 import { blobLockStore } from '../../src/locking/stores/blob/blobLockStore.ts';
 import { callerOf } from '../../src/ops/caller.ts';
@@ -84,7 +83,6 @@ export async function opsForTests({ shardsOfDeployment = 4, provider = {} }: Ops
   const poison = { list: async () => [] };
   const parts = {
     invoices,
-    invoiceCounts: cosmosInvoiceCounts(cosmos.containers.invoices),
     // As if the platform had signed in every caller who says so, and everybody else had a key.
     callerOf: (request: Pick<OpsRequest, 'headers'>) =>
       callerOf(request, request.headers.get('x-ms-client-principal') === null ? 'none' : 'platform'),

@@ -73,6 +73,8 @@ export interface InvoiceStore {
   /** What should have been paid by `now` (ISO 8601, UTC), over all shards. */
   overdue(now: string): Promise<Overdue>;
   parkedCount(): Promise<number>;
+  /** Parked invoices by their reason, as it is stored. */
+  parkedByReason(): Promise<ReadonlyMap<string, number>>;
   /** Invoices in progress whose next check is due at `now` (ISO 8601, UTC), longest due first, over all shards. */
   toCheck(query: { now: string; limit: number }): Promise<readonly Invoice[]>;
   /** Since when (ISO 8601) the oldest payment has been in progress; undefined if none is. */

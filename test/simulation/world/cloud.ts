@@ -189,7 +189,6 @@ export function cloudOf(
       healthChecks: [],
       checkShards: shardsCheck(documents, shards),
       // For the dashboard only, which nobody opens here.
-      invoiceCounts: { parkedByReason: async () => new Map(), paidByHour: async () => new Map() },
       account: accountRecord(documents, clock),
       async close() {},
     },

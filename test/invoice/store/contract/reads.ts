@@ -257,6 +257,7 @@ export function readsContract({ world }: InvoiceContract): void {
         archived: 0,
       });
       expect(await invoices.parkedCount()).toBe(2);
+      expect(await invoices.parkedByReason()).toEqual(new Map([['no reason given', 2]]));
       expect(await invoices.unknownSince()).toBe(iso(now - 180_000));
     });
 
