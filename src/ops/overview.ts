@@ -104,7 +104,8 @@ async function paidPerDay(invoices: Pick<InvoiceStore, 'dayFigures'>, now: numbe
     new Date(now - (daysShown - 1 - index) * dayMs).toISOString().slice(0, 10),
   );
   const [from = '', to = ''] = [days[0], days.at(-1)];
-  const paid = (await invoices.dayFigures({ from, to })).filter(({ kind }) => kind === 'paid');
+  const { figures } = await invoices.dayFigures({ from, to });
+  const paid = figures.filter(({ kind }) => kind === 'paid');
   return days.map((day) => ({
     day,
     count: paid.reduce((sum, figure) => sum + (figure.day === day ? figure.count : 0), 0),

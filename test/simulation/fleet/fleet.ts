@@ -109,7 +109,7 @@ export function createFleet({ plan, timeline, history, conditions, report, ...gi
         note('provider', `refunds ${request.refundId} of ${request.invoiceId}`);
         checks.refunding(request, payment);
       },
-      canceled: checks.canceled,
+      canceled: (payment) => checks.canceled(payment),
       told(event) {
         if (plan.webhook) webhook.deliver(event);
         if (plan.listsEvents) awaitEvents();

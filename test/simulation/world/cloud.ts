@@ -58,7 +58,11 @@ export function cloudOf(
   const documents: MemoryDocuments = documentsOf(world.documents, machine, network, {
     onSend: (sent) => watch.onSend(sent, locks.trustedUntil),
     onUnanswered: (ids) => watch.onUnanswered(ids),
-    stale: { now: () => world.timeline.now, staleMs: world.staleMs, asOf: world.asOf },
+    stale: {
+      now: () => world.timeline.now,
+      staleMs: world.staleMs,
+      asOf: (document, time) => world.asOf(document, time),
+    },
   });
   const cosmos = throughStore('cosmos');
   const effects = cosmos(world.effects, ['has', 'record', 'hasMessage', 'recordMessage']);
