@@ -43,6 +43,7 @@ function listOf<One>(data: One[]) {
       yield* data;
     },
     autoPagingToArray: async () => data,
+    // oxlint-disable-next-line unicorn/no-thenable
     // biome-ignore lint/suspicious/noThenProperty: a list of Stripe's package can be awaited for its first page
     then: (use: (page: { data: One[] }) => unknown) => Promise.resolve({ data }).then(use),
   };
