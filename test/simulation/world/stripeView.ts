@@ -43,8 +43,8 @@ function listOf<One>(data: One[]) {
       yield* data;
     },
     autoPagingToArray: async () => data,
-    // oxlint-disable-next-line unicorn/no-thenable
     // biome-ignore lint/suspicious/noThenProperty: a list of Stripe's package can be awaited for its first page
+    // oxlint-disable-next-line unicorn/no-thenable
     then: (use: (page: { data: One[] }) => unknown) => Promise.resolve({ data }).then(use),
   };
 }
