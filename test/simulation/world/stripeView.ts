@@ -44,8 +44,7 @@ function listOf<One>(data: One[]) {
     },
     autoPagingToArray: async () => data,
     // biome-ignore lint/suspicious/noThenProperty: a list of Stripe's package can be awaited for its first page
-    // oxlint-disable-next-line unicorn/no-thenable
-    then: (use: (page: { data: One[] }) => unknown) => Promise.resolve({ data }).then(use),
+    then: (use: (page: { data: One[] }) => unknown) => Promise.resolve({ data }).then(use), // oxlint-disable-line unicorn/no-thenable
   };
 }
 
