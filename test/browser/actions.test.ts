@@ -1,6 +1,8 @@
 import { readFileSync } from 'node:fs';
 import type { Browser, Page, Route } from 'playwright-core';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { reversalsOf } from '../../src/invoice/reversals.ts';
+import { databaseName } from '../../src/platform/cosmosContainers.ts';
 import { problem } from '../../src/platform/problem.ts';
 import { type DashboardStack, dashboardStack, key } from './support/dashboardStack.ts';
 import { hasBrowser, openBrowser } from './support/openBrowser.ts';
@@ -117,6 +119,38 @@ describe.skipIf(!hasBrowser())('what the dashboard can do', { timeout: 90_000 },
     await confirm('Refund');
     await said('A refund of 55.02 USD is ordered.');
     expect(await invoice('INV-2026-0050')).toMatchObject({ reversals: { refundedMinor: 5_502 } });
+  });
+
+  test('a refund that somebody may have made by hand: a person says that this is it', async () => {
+    const id = 'INV-2026-0052';
+    const container = dashboard.cloud.cosmosClient.database(databaseName).container('invoices');
+    const { resources } = await container.items
+      .query<{ shard: string; currency: string }>(`SELECT c.shard, c.currency FROM c WHERE c.id = '${id}'`)
+      .fetchAll();
+    const [{ shard = '' } = {}] = resources;
+    const at = '2026-01-01T12:00:00.000Z';
+    const asked = { id: 'rf_x', amountMinor: 400, at, requestKey: 'key-of-ada', mayBe: 're_1' };
+    const byHand = { id: 're_1', providerId: 're_1', amountMinor: 400, at };
+    const refunds = [
+      { ...asked, status: 'requested' as const },
+      { ...byHand, status: 'succeeded' as const },
+    ];
+    await container.item(id, shard).patch([
+      { op: 'set', path: '/status', value: 'paid' },
+      { op: 'set', path: '/reversals', value: reversalsOf(refunds, []) },
+    ]);
+    await watched.view('/invoices?status=paid');
+    await watched.view(`/invoices/${id}`);
+    await page.getByText('key-of-ada').waitFor();
+    await press('This is it…');
+    await dialog().getByLabel('Reason').fill('Bob has made it');
+    await confirm('This is it');
+    await said('The refund is done.');
+    const { reversals } = await invoice(id);
+    expect(reversals).toMatchObject({
+      refunds: [{ id: 'rf_x', providerId: 're_1', status: 'succeeded' }],
+      refundedMinor: 400,
+    });
   });
 
   test('void an invoice: the reason is required, Cancel changes nothing', async () => {
