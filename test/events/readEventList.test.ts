@@ -254,11 +254,11 @@ describe('beside a webhook', () => {
       telemetry,
       tick: () => intake.readList(held, never),
       /** Does what is in the queue. */
-      async work() {
+      work: async () => {
         for (const message of queue.splice(0)) await process(message);
       },
       /** The webhook delivers every event of a payment. */
-      async deliver(paymentId: string) {
+      deliver: async (paymentId: string) => {
         const { data } = await stripeClient(options).events.list({ limit: 100 });
         for (const event of data.filter((one) => JSON.stringify(one).includes(paymentId))) {
           const body = JSON.stringify(event);
