@@ -73,8 +73,14 @@ export interface TrialResult {
   logs: ReadonlyMap<string, readonly string[]>;
 }
 
-/** Milliseconds that everything may take to settle. On a busy machine a host needs many seconds to start. */
-const settleTimeoutMs = 120_000;
+/**
+ * Milliseconds without any progress after which a trial is broken. On a busy machine a step fails its own time limits and is tried
+ * again after 10, 20, 40 and 80 s: meanwhile its message waits in the queue, and nothing is wrong. A message that a dead host holds
+ * stays for ten minutes, so it is noticed.
+ */
+const stuckAfterMs = 200_000;
+/** Milliseconds that a trial may take in all, however much moves. */
+const settleTimeoutMs = 600_000;
 const pollMs = 200;
 /** Milliseconds between two sweeps: slightly more than the wait of an outbox message after a failed send. */
 const sweepEveryMs = 1_200;
@@ -203,6 +209,7 @@ export async function runTrial(
   ): Promise<Evidence> {
     const started = performance.now();
     let lastSweep = started;
+    let progress = { at: started, seen: '' };
     for (;;) {
       const evidence = await gatherEvidence(cloud, id);
       const { invoices } = evidence;
@@ -210,7 +217,11 @@ export async function runTrial(
       const world = worldOf(invoices, host);
       const done =
         ended && unfinished(evidence, Date.now()).length === 0 && (await otherProblems(world)).length === 0;
-      if (done || signal?.aborted === true || performance.now() - started > settleTimeoutMs) return evidence;
+      const seen = JSON.stringify([invoices, unfinished(evidence, Date.now()), evidence.effects]);
+      if (seen !== progress.seen) progress = { at: performance.now(), seen };
+      const now = performance.now();
+      const stuck = now - progress.at > stuckAfterMs || now - started > settleTimeoutMs;
+      if (done || signal?.aborted === true || stuck) return evidence;
       if (performance.now() - lastSweep > sweepEveryMs) {
         lastSweep = performance.now();
         // A killed host does not answer.
