@@ -63,6 +63,7 @@ export function createFleet({ plan, timeline, history, conditions, report, ...gi
     calm: isCalm(plan),
     mayHoldBack: () => !isReliable(plan) || callChecks.providerFailed(),
     claiming: (machine) => callChecks.claiming(machine),
+    pays: () => pays,
     isVoided: (id) => world.voided.has(id),
     madeByHand(refundId) {
       const made = world.byHand.get(refundId);

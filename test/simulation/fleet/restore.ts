@@ -86,11 +86,22 @@ export function restoreDatabase(fleet: Fleet, backMs: number): void {
     then = () => {},
   ): void {
     const host = fleet.pick();
-    if (host === undefined) {
-      fleet.later(nextStepMs, () => ask(run, then));
-      return;
-    }
-    host.machine.later(0, () => host.run('operator', () => run(host.app), then));
+    let isOver = false;
+    // The host may die: then there is no answer.
+    fleet.later(nextStepMs, () => {
+      if (!isOver) ask(run, then);
+      isOver = true;
+    });
+    host?.machine.later(0, () =>
+      host.run(
+        'operator',
+        () => run(host.app),
+        () => {
+          if (!isOver) then();
+          isOver = true;
+        },
+      ),
+    );
   }
 }
 

@@ -207,6 +207,13 @@ function checkReversals(state: EndState, report: Report): void {
             id,
           );
     }
+    // A person says something else each time.
+    const reasons = (reversals?.refunds ?? []).flatMap(({ by, reason }) =>
+      by === undefined ? [] : (reason ?? []),
+    );
+    const twice = reasons.find((reason, place) => reasons.indexOf(reason) !== place);
+    if (twice !== undefined)
+      report('refunded once', `"${twice}" was asked for once, and has two refunds`, id);
     for (const refund of reversals?.refunds ?? []) {
       const of = refund.paymentId === undefined ? own : world.provider.payments.get(refund.paymentId);
       const made = of?.refunds ?? [];

@@ -210,120 +210,13 @@ export const sabotages: readonly Sabotage[] = [
     ],
   },
   {
-    name: 'as it was: a retry charges an invoice that names a payment which nobody has recorded',
-    edits: [{ file: 'src/invoice/namedPayments.ts', inFunction: 'unrecordedPayments', body: 'return [];' }],
-  },
-  {
-    name: 'as it was: whoever names an invoice has paid it',
-    edits: [{ file: 'src/paying/foundPayment.ts', inFunction: 'ownershipOf', body: "return 'ours';" }],
-  },
-  {
-    name: 'as it was: an event for a claimed invoice is dropped',
-    edits: [
-      {
-        file: 'src/events/decideHint.ts',
-        inFunction: 'decideHint',
-        body: `
-          if (hint === 'reversed') return 'retrieve';
-          return status === 'claimed' || payment.id === paymentId ? 'nothing' : 'retrieve';`,
-      },
-    ],
-  },
-  {
-    name: 'as it was: a second payment is not noted',
-    edits: [
-      {
-        file: 'src/tracking/decideProgress.ts',
-        inFunction: 'ofAnother',
-        body: "return { kind: 'nothing' };",
-      },
-    ],
-  },
-  {
     name: 'as it was: an unpaid invoice is not paid by the payment that an event names',
     edits: [
       { file: 'src/tracking/decideProgress.ts', inFunction: 'ofUnpaid', body: "return { kind: 'nothing' };" },
     ],
   },
   {
-    name: 'as it was: a payment that has failed can be confirmed while the next key is used',
-    edits: [{ file: 'src/tracking/trackPayment.ts', inFunction: 'isOursToCancel', body: 'return false;' }],
-  },
-  {
-    name: 'as it was: a charge of which a part has gone back is none',
-    edits: [
-      {
-        file: 'src/paying/foundPayment.ts',
-        inFunction: 'viewOf',
-        body: `
-          if (progress.kind === 'alive') return { kind: 'processing', paymentId, state: progress.state };
-          if (reversals.refunds.length + reversals.disputes.length === 0) return { kind: 'found', paymentId };
-          return { kind: 'reversed', paymentId, message: 'some of it has gone back' };`,
-      },
-    ],
-  },
-  {
-    name: 'as it was: a customer whom the provider does not know leaves every question open',
-    edits: [
-      {
-        file: 'src/corrections/checkProvider.ts',
-        inFunction: 'viewOfFound',
-        body: `
-          switch (found.kind) {
-            case 'found':
-            case 'processing':
-            case 'differs':
-              return found;
-            case 'notFound':
-              return found.noCustomer !== undefined ? { kind: 'silent', message: 'no such customer' } : { kind: 'nothing' };
-            case 'reversed':
-              return { kind: 'reversedInFull', paymentId: found.paymentId };
-            case 'notCalled':
-              return notCalled;
-            default:
-              return { kind: 'silent', message: found.message };
-          }`,
-      },
-    ],
-  },
-  {
-    name: 'as it was: a refund whose order is lost stays requested',
-    edits: [{ file: 'src/paying/mergeReversals.ts', inFunction: 'mayBeLost', body: 'return false;' }],
-  },
-  {
-    name: 'a refund that somebody has made by hand is ordered again without a word',
-    edits: [
-      { file: 'src/paying/mergeReversals.ts', inFunction: 'withLookAlikes', body: 'return reversals;' },
-    ],
-  },
-  {
-    name: 'as it was: refunds and disputes that are not decided are not asked about',
-    edits: [
-      { file: 'src/invoice/checkSchedule.ts', inFunction: 'reversalsCheckAt', body: 'return undefined;' },
-    ],
-  },
-  {
-    name: 'as it was: a debit that fails makes way for the next key, whatever else was paid',
-    edits: [
-      { file: 'src/tracking/decideProgress.ts', inFunction: 'secondThatHolds', body: 'return undefined;' },
-    ],
-  },
-  {
-    name: 'as it was: after a restore nobody is told what people have changed since',
-    edits: [{ file: 'scripts/changesLost.ts', inFunction: 'changesLost', body: 'return [];' }],
-  },
-  {
     name: 'after a restore no payment is marked that the copy lacks',
     edits: [{ file: 'scripts/settleRestored.ts', inFunction: 'mark', body: "return 'known';" }],
-  },
-  {
-    name: 'as it was: events that a webhook has lost are never noticed',
-    edits: [
-      {
-        file: 'src/events/readEventList.ts',
-        inFunction: 'sendNew',
-        body: 'return isDone === undefined ? listed.length : 0;',
-      },
-    ],
   },
 ];
