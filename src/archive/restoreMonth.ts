@@ -63,7 +63,12 @@ export async function restoreMonth(
         items: missing,
         plan: (items) => [
           ...items.map((copy) => create(shard, copy)),
-          ...figures.operations(items.map(({ invoice: { archivedAt: _, ...after } }) => ({ after }))),
+          ...figures.operations(
+            items.map(({ invoice }) => {
+              const { archivedAt: _, ...after } = invoice;
+              return { after };
+            }),
+          ),
         ],
         onRefused: (operations, codes) => figures.onRefused(operations, codes),
         reread: (items) => missingOf(shard, items),
