@@ -419,7 +419,7 @@ export const guards: readonly Guard[] = [
   {
     name: 'a payment that names another deployment',
     file: 'src/paying/foundPayment.ts',
-    from: "payment.madeBy === 'others' || ",
+    from: "if (payment.madeBy === 'others') return 'foreign';",
     to: '',
     tests: 'test/paying/foundPayment.test.ts',
     caughtBy: 'of another deployment',
@@ -427,7 +427,7 @@ export const guards: readonly Guard[] = [
   {
     name: 'a payment of another customer',
     file: 'src/paying/foundPayment.ts',
-    from: ' || payment.customerId !== invoice.customerId',
+    from: "if (payment.customerId !== invoice.customerId && !isErased) return 'foreign';",
     to: '',
     tests: 'test/paying/foundPayment.test.ts',
     caughtBy: 'of another customer',

@@ -13,7 +13,7 @@ import { type MemoryDocumentsOptions, memoryDocuments } from '../memory/memoryDo
 import { memoryInvoiceStore } from '../memory/memoryInvoiceStore.ts';
 import { anInstance } from '../support/anInstance.ts';
 import { anInvoice } from '../support/anInvoice.ts';
-import { emptyProvider } from '../support/correctionParts.ts';
+import { emptyProvider } from '../support/emptyProvider.ts';
 import { followUpsForTests } from '../support/payingWorld.ts';
 import { recordedTelemetry } from '../support/recordedTelemetry.ts';
 import { restlessClock } from '../support/restlessClock.ts';
