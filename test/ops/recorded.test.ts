@@ -26,6 +26,10 @@ const requests: Partial<Record<CallId, Call>> = {
   exportInvoices: { query: { status: 'paid' } },
   restoreInvoice: { params: { id: 'none' }, body: { reason } },
   refundInvoice: { params: { id: 'paid' }, body: { reason } },
+  settleRefund: {
+    params: { id: 'paid' },
+    body: { refundId: 'rf_1', providerId: 're_1', isSame: true, reason },
+  },
   moveDueDate: { params: { id: 'pending' }, body: { dueAt: '2026-03-01T00:00:00Z' } },
   retryInvoice: { params: { id: 'parked' }, body: { paymentMethod: 'pm_2', notCharged: true, reason } },
   voidInvoice: { params: { id: 'unpaid' }, body: { reason } },
