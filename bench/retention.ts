@@ -10,6 +10,7 @@ import { archiveSettled } from '../src/archive/archiveSettled.ts';
 import { blobArchive } from '../src/archive/blobArchive.ts';
 import { cosmosArchiveStore } from '../src/archive/cosmosArchiveStore.ts';
 import { cosmosDocuments } from '../src/documents/cosmosDocuments.ts';
+import { cosmosInvoiceStore } from '../src/invoice/store/cosmosInvoiceStore.ts';
 import { blobContainers } from '../src/platform/azureNames.ts';
 import { systemClock } from '../src/platform/clock.ts';
 import { noTelemetry } from '../src/platform/telemetry.ts';
@@ -47,6 +48,7 @@ const run = () =>
     {
       documents: cosmosDocuments(container),
       store: cosmosArchiveStore(container),
+      invoices: cosmosInvoiceStore(container, { clock: systemClock, shards: settings.shards }),
       blobs: {
         ...blobs,
         create(name, text) {

@@ -58,7 +58,7 @@ param storageSku string = 'Standard_ZRS'
 param maximumInstanceCount int = 100
 
 @description('Memory of an instance, in megabytes.')
-@allowed([512, 2048, 4096])
+@allowed([2048, 4096])
 param instanceMemory int = 2048
 
 @description('Always-ready instances for payments. 0: payments scale to zero.')
@@ -153,6 +153,17 @@ module identity 'modules/identity.bicep' = {
   }
 }
 
+// The code runs as the identity above, which cannot write the package that it is loaded from.
+module packageIdentity 'modules/identity.bicep' = {
+  name: 'package-identity'
+  scope: group
+  params: {
+    name: 'id-payonce-package-${token}'
+    location: location
+    tags: tags
+  }
+}
+
 module network 'modules/network.bicep' = if (privateNetworking) {
   name: 'network'
   scope: group
@@ -184,6 +195,7 @@ module storage 'modules/storage.bicep' = {
     sku: storageSku
     locked: resourceLocks
     appPrincipalId: identity.outputs.principalId
+    packagePrincipalId: packageIdentity.outputs.principalId
     privateNetworking: privateNetworking
   }
 }
@@ -257,6 +269,7 @@ module functionApp 'modules/functionApp.bicep' = {
     tags: tags
     identityId: identity.outputs.id
     identityClientId: identity.outputs.clientId
+    packageIdentityId: packageIdentity.outputs.id
     storageName: storage.outputs.name
     packageContainerUrl: storage.outputs.packageContainerUrl
     cosmosEndpoint: cosmos.outputs.endpoint

@@ -5,7 +5,7 @@ import { eventIntake } from './events/eventIntake.ts';
 import { paymentEventStage } from './events/eventStage.ts';
 import type { EventRequest } from './events/receiveEvent.ts';
 import { followUpsOf } from './followUps/followUps.ts';
-import { receiptFollowUp, receiptStage } from './followUps/receipts.ts';
+import { receiptFollowUp, receiptStage, receiptWriter } from './followUps/receipts.ts';
 import { webhookFollowUp, webhookStage } from './followUps/webhook.ts';
 import { sendingStore } from './invoice/store/sendingStore.ts';
 import { createLocks, type Invocation, jobLockKey } from './locking/index.ts';
@@ -25,9 +25,10 @@ import { createExecutePayments } from './paying/executePayments.ts';
 import { keyCheck } from './paying/keyCheck.ts';
 import { pacedProvider, paymentPace } from './paying/pacedProvider.ts';
 import { payingPolicy } from './paying/payingPolicy.ts';
-import type { PaymentProvider } from './paying/paymentProvider.ts';
+import type { PaymentProvider, ProviderAccount } from './paying/paymentProvider.ts';
 import type { ProviderEvents } from './paying/providerEvents.ts';
 import { reconciliationFollowUp, reconciliationStage } from './paying/reconciliation.ts';
+import { stripeEvents } from './paying/stripe/stripeEvents.ts';
 import { stripeProvider } from './paying/stripe/stripeProvider.ts';
 import { appTelemetry, metric } from './platform/appMetrics.ts';
 import { systemClock } from './platform/clock.ts';
@@ -44,8 +45,8 @@ import { createProcessWorkItem } from './workItems/processWorkItem.ts';
 
 /** What a test or a simulation may replace. */
 export interface AppParts extends Partial<Omit<Instance, 'name'>> {
-  provider?: PaymentProvider;
-  /** The list of its events, for those who have no webhook. Default: Stripe's, unless `provider` is given. */
+  provider?: PaymentProvider & ProviderAccount;
+  /** The list of its events, for those who have no webhook. */
   events?: ProviderEvents;
   cloud?: (instance: Instance) => Cloud;
   /** The store that `LOCKS` names. Default: blobs. */
@@ -89,7 +90,16 @@ export function createApp(settings: Settings, parts: AppParts = {}) {
     { invoices, provider, followUps, sender, messages: cloud.commandMessages, instance },
     paying,
   );
-  const { invoices: kept, archive, ...mover } = archiving(cloud, settings, { locks, instance });
+  const writeReceipt = receiptWriter(cloud.receipts);
+  const {
+    invoices: kept,
+    archive,
+    customers,
+    ...mover
+  } = archiving({ ...cloud, writeReceipt }, settings, {
+    locks,
+    instance,
+  });
   const tracking = { invoices: kept, provider, followUps, settlement: defaultSettlementPolicy, instance };
   const stages = [
     receiptStage(cloud.receipts),
@@ -104,12 +114,27 @@ export function createApp(settings: Settings, parts: AppParts = {}) {
   const bulk = bulkJob({ ...cloud, deadLetters, corrections: tracking, instance });
   const running = { jobs: [job, bulk], locks, runs, instance };
   const healthChecks = [...cloud.healthChecks, ...account.healthChecks];
-  const refunds = given.refund !== undefined && given.retrieve !== undefined;
-  const shown = { ...cloud, invoices: kept, archive, shards, job, bulk, deadLetters, healthChecks, refunds };
+  const shown = {
+    ...cloud,
+    invoices: kept,
+    archive,
+    customers,
+    shards,
+    job,
+    bulk,
+    deadLetters,
+    healthChecks,
+  };
   const { track, ended } = workUnderWay(clock);
-  const events = parts.events ?? (parts.provider && ('none' as const));
-  const list = { ...workItems, effects, events, cursor: cloud.eventCursor, pacer: pace.lookups, pause };
-  const intake = eventIntake({ ...list, webhookSecrets: settings.webhookSecrets, stripe, instance });
+  const list = {
+    ...workItems,
+    effects,
+    events: parts.events ?? stripeEvents(stripe),
+    cursor: cloud.eventCursor,
+    pacer: pace.lookups,
+    pause,
+  };
+  const intake = eventIntake({ ...list, webhookSecrets: settings.webhookSecrets, instance });
 
   return {
     settings,

@@ -10,9 +10,7 @@ import type { ReceiptStore } from './followUps/receipts.ts';
 import { blobImportRecords } from './intake/blobImportRecords.ts';
 import type { ImportRecords } from './intake/importRecords.ts';
 import { shardsCheck } from './invoice/shard.ts';
-import { cosmosInvoiceCounts } from './invoice/store/cosmosInvoiceCounts.ts';
 import { cosmosInvoiceStore } from './invoice/store/cosmosInvoiceStore.ts';
-import type { InvoiceCounts } from './invoice/store/invoiceCounts.ts';
 import type { InvoiceStore } from './invoice/store/invoiceStore.ts';
 import type { LockStore } from './locking/index.ts';
 import type { OpenLocks } from './lockStores.ts';
@@ -51,7 +49,6 @@ import { workItemMessages } from './workItems/workItem.ts';
 /** Everything outside the process that the app works with, as the ports that its parts ask for. */
 export interface Cloud {
   invoices: InvoiceStore;
-  invoiceCounts: InvoiceCounts;
   outbox: OutboxStore;
   lockStore: LockStore;
   pace: PaceStore;
@@ -105,7 +102,6 @@ export function azureCloud(
 
   return {
     invoices: cosmosInvoiceStore(containers.invoices, { clock, shards, onUnreadable }),
-    invoiceCounts: cosmosInvoiceCounts(containers.invoices),
     outbox: cosmosOutboxStore(containers.invoices, { clock, onUnreadable }),
     lockStore,
     pace: cosmosPaceStore(containers.pace),

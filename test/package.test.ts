@@ -31,7 +31,13 @@ test('prints its sizes', () => {
 });
 
 test('contains the build, host.json and production dependencies: no sources, tests or development tools', () => {
-  expect(readdirSync(folder).sort()).toEqual(['dist', 'host.json', 'node_modules', 'package.json']);
+  expect(readdirSync(folder).sort()).toEqual([
+    'dist',
+    'host.json',
+    'node_modules',
+    'package.json',
+    'sbom.cdx.json',
+  ]);
   expect(readdirSync(join(folder, 'dist'))).toEqual(['src', 'ui']);
   expect(readdirSync(join(folder, 'dist', 'ui'))).toEqual(['assets', 'icon.svg', 'index.html']);
   const modules = readdirSync(join(folder, 'node_modules'));
@@ -50,6 +56,26 @@ test('contains the build, host.json and production dependencies: no sources, tes
     expect(modules).not.toContain(tool);
   const files = readdirSync(folder, { recursive: true, encoding: 'utf8' });
   expect(files.filter((file) => /\.(ts|map)$|local\.settings\.json$|(^|[\\/])\.env/.test(file))).toEqual([]);
+});
+
+test('lists every package that is in it, and no other, with its version and hash', () => {
+  const found = readdirSync(join(folder, 'node_modules'), { recursive: true, encoding: 'utf8' })
+    .map((path) => path.replaceAll('\\', '/'))
+    .filter((path) => /(^|\/node_modules\/)(@[^/]+\/)?[^/]+\/package\.json$/.test(path))
+    .map((path) => packageSchema.parse(JSON.parse(readFileSync(join(folder, 'node_modules', path), 'utf8'))))
+    .map(({ name, version }) => `${name}@${version}`);
+  const text = readFileSync(join(folder, 'sbom.cdx.json'), 'utf8');
+  const { components } = sbomSchema.parse(JSON.parse(text));
+  const listed = components.map(({ name, version }) => `${name}@${version}`);
+  expect(new Set(listed)).toEqual(new Set(found));
+  expect(found.length).toBeGreaterThan(100);
+  expect(text).not.toMatch(/serialNumber|timestamp/);
+});
+const packageSchema = z.object({ name: z.string(), version: z.string() });
+const sbomSchema = z.object({
+  components: z.array(
+    packageSchema.extend({ hashes: z.array(z.object({ alg: z.literal('SHA-512') })).min(1) }),
+  ),
 });
 
 test('requires the Node version that these tests and infra/ use', () => {

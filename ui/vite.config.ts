@@ -10,6 +10,10 @@ export default defineConfig({
     emptyOutDir: true,
     // One script and one style: an old page never asks for a chunk that a deployment has removed.
     assetsInlineLimit: 0,
+    // Fixed names: infra/ lists what may be loaded without a sign-in.
+    rolldownOptions: {
+      output: { entryFileNames: 'assets/index.js', assetFileNames: 'assets/index[extname]' },
+    },
     modulePreload: { polyfill: false },
     target: 'es2023',
   },

@@ -10,10 +10,6 @@
  */
 import { setTimeout } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
-import { countDocuments } from '../../scripts/recount/countDocuments.ts';
-import { differences, moved, overall } from '../../scripts/recount/figures.ts';
-import { countLedger, readLedger } from '../../scripts/recount/ledger.ts';
-import { askForReport, reportedFigures } from '../../scripts/recount/reported.ts';
 import { cosmosInvoiceStore } from '../../src/invoice/store/cosmosInvoiceStore.ts';
 import { queues } from '../../src/platform/azureNames.ts';
 import { systemClock } from '../../src/platform/clock.ts';
@@ -21,7 +17,11 @@ import { noTelemetry } from '../../src/platform/telemetry.ts';
 import { importRows } from '../../test/support/importing.ts';
 import { startLocalApp } from '../localApp.ts';
 import { residentMb } from '../pace/memory.ts';
+import { countDocuments } from './countDocuments.ts';
+import { differences, moved, overall } from './figures.ts';
 import { fateOf, numbered } from './invoices.ts';
+import { countLedger, readLedger } from './ledger.ts';
+import { askForReport, reportedFigures } from './reported.ts';
 import { reverse } from './reverse.ts';
 
 const dayMs = 86_400_000;

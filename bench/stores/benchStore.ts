@@ -6,6 +6,12 @@ export interface BenchStore extends AsyncDisposable {
   ports: readonly number[];
   /** The store, with the server of each port reached at `at(port)`: the port itself, or that of a proxy. */
   address: (at: (port: number) => number) => StoreAddress;
+  /** Ends its servers at once, and starts them on their data. Undefined if that is not the store's own business (Azurite). */
+  restart?: () => Promise<void>;
+  /** Ends all sessions, as an administrator can. Undefined without sessions that a server can end. */
+  endSessions?: () => Promise<void>;
+  /** Ends so many of its servers that the data is lost, and starts them without. `time` counts the calls. */
+  loseData?: (time: number) => Promise<void>;
   /**
    * The requests of one fenced cycle (look, acquire, raise, release) on the bare client with its default settings, as somebody
    * would write them who needs no more than that: as many, in the same order and as many at once, with statements prepared
@@ -21,5 +27,6 @@ export interface BenchStoreKind {
   programs: Readonly<Record<string, string | undefined>>;
   /** Length of a lease in the benchmark, in milliseconds. */
   leaseMs: number;
-  start: () => Promise<BenchStore>;
+  /** `durable`: what it answers survives the end of its servers. Those that are faster without do without by default. */
+  start: (options?: { durable: boolean }) => Promise<BenchStore>;
 }

@@ -19,6 +19,10 @@ export const cosmos: BenchStoreKind = {
         kind: 'cosmos',
         connectionString: connectionString.replace(`:${port}`, `:${at(port)}`),
       }),
+      async restart() {
+        await server.kill();
+        await server.start();
+      },
       raw: {
         async prepare(key) {
           await container.items.create({ id: 'record', lock: key, key, version: randomUUID() });

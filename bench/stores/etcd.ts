@@ -28,6 +28,10 @@ export const etcd: BenchStoreKind = {
     return {
       ports: [server.port],
       address: (at) => ({ kind: 'etcd', endpoints: `http://127.0.0.1:${at(server.port)}` }),
+      async restart() {
+        await server.kill();
+        await server.start();
+      },
       raw: {
         prepare: async (key) => void (await ask('kv/put', { key: base64(key), value: base64('0') })),
         async cycle(key) {

@@ -17,6 +17,7 @@ export const mysql: BenchStoreKind = {
   async start() {
     const server = await startMariadb({ max_connections: '300' });
     const client = await createConnection(server.url);
+    client.on('error', () => {});
     await client.query(`create table raw (
       id binary(32) primary key, lock_key text not null, lease_id varchar(100), ends_at datetime(6),
       version char(36) not null, record text
@@ -27,6 +28,17 @@ export const mysql: BenchStoreKind = {
         kind: 'mysql',
         url: server.url.replace(`:${server.port}/`, `:${at(server.port)}/`),
       }),
+      async restart() {
+        await server.kill();
+        await server.start();
+      },
+      async endSessions() {
+        const listed = await server.run(
+          'select id from information_schema.processlist where id <> connection_id()',
+        );
+        // A connection may have ended meanwhile, and the server's own threads have no end.
+        for (const { id } of listed) await server.run(`kill ${id}`).catch(() => {});
+      },
       raw: {
         async prepare(key) {
           const values = [idOf(key), key, randomUUID()];

@@ -3,6 +3,9 @@ import { Client } from 'pg';
 import { postgresPrograms, startPostgres } from '../../test/support/servers/postgres.ts';
 import type { BenchStoreKind } from './benchStore.ts';
 
+/** Ends every session but the one that asks. */
+export const endOthers = `select pg_terminate_backend(pid) from pg_stat_activity where backend_type = 'client backend' and pid <> pg_backend_pid()`;
+
 /** Rows of PostgreSQL, each commit on disk. The bare client's statements are prepared too, and simpler. */
 export const postgres: BenchStoreKind = {
   name: 'postgres',
@@ -10,7 +13,7 @@ export const postgres: BenchStoreKind = {
   leaseMs: 4_000,
   async start() {
     const server = await startPostgres({ max_connections: '300', fsync: 'on' });
-    const client = new Client(server.url);
+    const client = new Client(server.url).on('error', () => {});
     await client.connect();
     await client.query(`create table raw (
       key text primary key, lease_id text, ends_at timestamptz, fence bigint not null default 0, owner text)`);
@@ -20,6 +23,11 @@ export const postgres: BenchStoreKind = {
         kind: 'postgres',
         url: server.url.replace(`:${server.port}/`, `:${at(server.port)}/`),
       }),
+      async restart() {
+        await server.kill();
+        await server.start();
+      },
+      endSessions: async () => void (await server.run(endOthers)),
       raw: {
         prepare: async (key) => void (await client.query('insert into raw (key) values ($1)', [key])),
         async cycle(key) {

@@ -6,6 +6,7 @@ import { keyNumber } from '../../src/locking/stores/sql/lockNames.ts';
 import { postgresPrograms, startPostgres } from '../../test/support/servers/postgres.ts';
 import type { BenchStoreKind } from './benchStore.ts';
 import { fenceIn, recordWith } from './holderRecord.ts';
+import { endOthers } from './postgres.ts';
 
 const leaseMs = 4_000;
 
@@ -16,7 +17,7 @@ export const postgresAdvisory: BenchStoreKind = {
   leaseMs,
   async start() {
     const server = await startPostgres({ max_connections: '300', fsync: 'on' });
-    const client = new Client(server.url);
+    const client = new Client(server.url).on('error', () => {});
     await client.connect();
     const sql = advisoryStatements('raw');
     await client.query(sql.schema);
@@ -34,6 +35,11 @@ export const postgresAdvisory: BenchStoreKind = {
         kind: 'postgresAdvisory',
         url: server.url.replace(`:${server.port}/`, `:${at(server.port)}/`),
       }),
+      async restart() {
+        await server.kill();
+        await server.start();
+      },
+      endSessions: async () => void (await server.run(endOthers)),
       raw: {
         prepare: async (key) => void (await run('create', [number(key), key, randomUUID()])),
         async cycle(key) {

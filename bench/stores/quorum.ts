@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import { createClient } from 'redis';
 import { redisScripts } from '../../src/locking/stores/redis/redisScripts.ts';
-import { redisPrograms, startRedis } from '../../test/support/servers/redis.ts';
+import { redisPrograms, startRedis, survivesKill } from '../../test/support/servers/redis.ts';
 import type { BenchStoreKind } from './benchStore.ts';
 import { recordWith } from './holderRecord.ts';
-import { look, send } from './redis.ts';
+import { look, send, startAnew } from './redis.ts';
 
 const leaseMs = 6_000;
 const members = 3;
@@ -17,9 +17,16 @@ export const quorum: BenchStoreKind = {
   name: 'quorum of three (redis)',
   programs: redisPrograms,
   leaseMs,
-  async start() {
-    const servers = await Promise.all(Array.from({ length: members }, () => startRedis()));
-    const clients = await Promise.all(servers.map(({ url }) => createClient({ url }).connect()));
+  async start({ durable } = { durable: false }) {
+    const open = () => (durable ? startRedis(survivesKill) : startRedis());
+    const servers = await Promise.all(Array.from({ length: members }, open));
+    const clients = await Promise.all(
+      servers.map(({ url }) =>
+        createClient({ url })
+          .on('error', () => {})
+          .connect(),
+      ),
+    );
     const each = <T>(ask: (client: (typeof clients)[number]) => Promise<T>) => Promise.all(clients.map(ask));
     for (const { lua } of Object.values(redisScripts)) await each((client) => client.scriptLoad(lua));
     return {
@@ -29,6 +36,9 @@ export const quorum: BenchStoreKind = {
         stores: servers.map(({ port }) => ({ kind: 'redis', url: `redis://127.0.0.1:${at(port)}` })),
         memberMs: 500,
       }),
+      restart: async () => void (await Promise.all(servers.map(startAnew))),
+      // Two of three, or all.
+      loseData: async (time) => void (await Promise.all(servers.slice(time % 2).map(startAnew))),
       raw: {
         prepare: async (key) => void (await each((client) => send(client, 'create', key, randomUUID()))),
         async cycle(key) {

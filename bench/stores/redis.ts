@@ -1,7 +1,12 @@
 import { randomUUID } from 'node:crypto';
 import { createClient } from 'redis';
 import { redisScripts } from '../../src/locking/stores/redis/redisScripts.ts';
-import { redisPrograms, startRedis } from '../../test/support/servers/redis.ts';
+import {
+  type RedisServerProcess,
+  redisPrograms,
+  startRedis,
+  survivesKill,
+} from '../../test/support/servers/redis.ts';
 import type { BenchStoreKind } from './benchStore.ts';
 import { fenceIn, recordWith } from './holderRecord.ts';
 
@@ -15,14 +20,21 @@ export const redis: BenchStoreKind = {
   name: 'redis',
   programs: redisPrograms,
   leaseMs,
-  async start() {
-    const server = await startRedis();
-    const client = createClient({ url: server.url });
+  async start({ durable } = { durable: false }) {
+    const server = await (durable ? startRedis(survivesKill) : startRedis());
+    const client = createClient({ url: server.url }).on('error', () => {});
     await client.connect();
     for (const { lua } of Object.values(redisScripts)) await client.scriptLoad(lua);
     return {
       ports: [server.port],
       address: (at) => ({ kind: 'redis', url: `redis://127.0.0.1:${at(server.port)}` }),
+      restart: () => startAnew(server),
+      async endSessions() {
+        const admin = await createClient({ url: server.url }).connect();
+        await admin.sendCommand(['CLIENT', 'KILL', 'TYPE', 'normal', 'SKIPME', 'yes']);
+        admin.destroy();
+      },
+      loseData: () => startAnew(server),
       raw: {
         prepare: async (key) => void (await send(client, 'create', key, randomUUID())),
         async cycle(key) {
@@ -60,4 +72,10 @@ export async function look(client: Client, key: string): Promise<{ version: stri
   const found = await send(client, 'look', key);
   const [version, record] = Array.isArray(found) ? found.map(String) : [];
   return { version: version ?? '', fence: fenceIn(record) };
+}
+
+/** Ends a server at once, and starts it on what it has kept. */
+export async function startAnew(server: Pick<RedisServerProcess, 'kill' | 'start'>): Promise<void> {
+  await server.kill();
+  await server.start();
 }

@@ -22,6 +22,10 @@ export const serviceBus: BenchStoreKind = {
         queue,
         lockDurationMs: leaseMs,
       }),
+      async restart() {
+        await server.kill();
+        await server.start();
+      },
       raw: {
         prepare: async () => {},
         async cycle(key) {

@@ -39,6 +39,10 @@ export const zooKeeper: BenchStoreKind = {
     return {
       ports: [server.port],
       address: (at) => ({ kind: 'zooKeeper', connectString: `127.0.0.1:${at(server.port)}`, tickMs }),
+      async restart() {
+        await server.kill();
+        await server.start();
+      },
       raw: {
         async prepare(key) {
           const { lock, tenure } = nodesOf(key);

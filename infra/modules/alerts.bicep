@@ -431,6 +431,20 @@ customMetrics
 '''
   }
   {
+    name: 'function-timeout'
+    title: 'A function took more than ten minutes, and its process was ended with everything in it'
+    severity: 1
+    window: quarter
+    look: 'Look first at the line of the log that the result counts: it has the id of the invocation, and the request of that id says which function it was. A run, a sweep or a payment that hangs: what did it wait for? A call of the HTTP API: none should be able to wait so long. Payments that were in flight are asked for again under the same keys.'
+    // Our functions stop by themselves after nine and a half minutes. The host alone can tell, and says so in these words.
+    query: '''
+traces
+| where message startswith "A function timeout has occurred"
+| summarize timeouts = sum(itemCount) by cloud_RoleInstance
+| where timeouts > 0
+'''
+  }
+  {
     name: 'function-failures'
     title: 'A function keeps failing'
     severity: 2

@@ -15,7 +15,7 @@ var databaseName = 'payonce'
 
 // Every indexed path costs RU on each write, so only paths used by queries are indexed. The partition key is one of
 // them: the service indexes it only if the policy says so (https://learn.microsoft.com/azure/cosmos-db/index-policy).
-// ttl -1: no expiry by default; an item may set its own.
+// ttl: seconds; -1: no expiry by default; an item may set its own (docs/retention.md).
 var containers = [
   {
     name: 'invoices'
@@ -34,11 +34,8 @@ var containers = [
       '/payment/keyCreatedAt/?'
       '/payment/unknownSince/?'
       '/payment/inProgress/since/?'
-      '/payment/paidAt/?'
       '/checkAt/?'
-      '/declinedAt/?'
       '/dueAt/?'
-      '/reversals/latestAt/?'
     ]
   }
   {
@@ -50,7 +47,8 @@ var containers = [
   {
     name: 'runs'
     partitionKey: '/job'
-    ttl: null
+    // 400 days.
+    ttl: 34560000
     indexed: ['/job/?', '/startedAt/?', '/status/?']
   }
   {
@@ -62,7 +60,8 @@ var containers = [
   {
     name: 'audit'
     partitionKey: '/day'
-    ttl: null
+    // Ten years: docs/retention.md.
+    ttl: 315360000
     indexed: ['/day/?', '/at/?']
   }
   {

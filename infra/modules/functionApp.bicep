@@ -5,6 +5,7 @@ param location string
 param tags object
 param identityId string
 param identityClientId string
+param packageIdentityId string
 param storageName string
 param packageContainerUrl string
 param cosmosEndpoint string
@@ -36,6 +37,18 @@ param invoiceSchedule string
 param outboxSchedule string
 param paymentsPaused bool
 
+var signIn = !empty(opsClientId)
+
+// Routes without a sign-in, each exactly: below a wildcard, `%2e%2e` could lead to any other. The dashboard's page holds no
+// data. Stripe cannot sign in: its signature is the credential, and the app checks it.
+var openPaths = concat(
+  map(
+    ['', '/', '/assets/index.css', '/assets/index.js', '/icon.svg', '/audit', '/import', '/invoices', '/leases', '/messages', '/report', '/runbook', '/runs'],
+    path => '/api/ops/ui${path}'
+  ),
+  ['/api/payments/events']
+)
+
 // No keys: the app reaches every service with its managed identity.
 var appSettings = {
   AZURE_CLIENT_ID: identityClientId
@@ -54,6 +67,9 @@ var appSettings = {
   OTEL_TRACES_SAMPLER: 'microsoft.fixed_percentage'
   OTEL_TRACES_SAMPLER_ARG: '1.0'
   TRACE_SAMPLE: '0.1'
+  // 14 MB: the host holds a body as a whole before the app sees it. Imports take 12 MB, and the app says so
+  // (https://learn.microsoft.com/azure/azure-functions/functions-app-settings#functions_request_body_size_limit).
+  FUNCTIONS_REQUEST_BODY_SIZE_LIMIT: '14680064'
   STRIPE_SECRET_KEY: '@Microsoft.KeyVault(SecretUri=${stripeSecretUri})'
   STRIPE_API_BASE: 'https://api.stripe.com'
   // The app treats an empty setting as unset.
@@ -72,6 +88,8 @@ var appSettings = {
   PAYMENT_RATE: string(paymentRate)
   KEEP_DAYS: string(keepDays)
   DEPLOYMENT_ID: deploymentId
+  // The app refuses every call if the platform does not sign callers in after all.
+  OPS_SIGN_IN: signIn ? 'required' : ''
 }
 
 // Stops claiming and charging, by timer and in manual runs, which would claim too. Everything else keeps
@@ -107,6 +125,7 @@ resource app 'Microsoft.Web/sites@2024-11-01' = {
     type: 'UserAssigned'
     userAssignedIdentities: {
       '${identityId}': {}
+      '${packageIdentityId}': {}
     }
   }
   properties: {
@@ -125,7 +144,7 @@ resource app 'Microsoft.Web/sites@2024-11-01' = {
           value: packageContainerUrl
           authentication: {
             type: 'UserAssignedIdentity'
-            userAssignedIdentityResourceId: identityId
+            userAssignedIdentityResourceId: packageIdentityId
           }
         }
       }
@@ -168,8 +187,6 @@ resource publishingByFtp 'Microsoft.Web/sites/basicPublishingCredentialsPolicies
   }
 }
 
-var signIn = !empty(opsClientId)
-
 // Deployed even without sign-in: otherwise settings from an earlier deployment would keep requiring one.
 resource authentication 'Microsoft.Web/sites/config@2024-11-01' = {
   parent: app
@@ -181,8 +198,7 @@ resource authentication 'Microsoft.Web/sites/config@2024-11-01' = {
     globalValidation: {
       requireAuthentication: signIn
       unauthenticatedClientAction: signIn ? 'Return401' : 'AllowAnonymous'
-      // The dashboard's page holds no data. Stripe cannot sign in: its signature is the credential, and the app checks it.
-      excludedPaths: ['/api/ops/ui', '/api/ops/ui/*', '/api/payments/events']
+      excludedPaths: openPaths
     }
     identityProviders: signIn
       ? {

@@ -1,4 +1,5 @@
-// The only identity of the app. Each resource's module assigns its roles and gives the reason.
+// An identity of the app: the one that its code uses, or the one by which the platform writes and reads its package. Each
+// resource's module assigns the roles and gives the reason.
 param name string
 param location string
 param tags object

@@ -5,6 +5,7 @@ param location string
 param tags object
 param sku string
 param appPrincipalId string
+param packagePrincipalId string
 param privateNetworking bool
 param locked bool
 
@@ -192,21 +193,41 @@ resource storageQueues 'Microsoft.Storage/storageAccounts/queueServices/queues@2
   }
 ]
 
+// Of the container with the app's own package, the app's identity can only read
+// (https://learn.microsoft.com/azure/role-based-access-control/conditions-format).
+var exceptPackages = '''
+(
+  (
+    !(ActionMatches{'Microsoft.Storage/storageAccounts/blobServices/containers/blobs/write'})
+    AND !(ActionMatches{'Microsoft.Storage/storageAccounts/blobServices/containers/blobs/add/action'})
+    AND !(ActionMatches{'Microsoft.Storage/storageAccounts/blobServices/containers/blobs/delete'})
+    AND !(ActionMatches{'Microsoft.Storage/storageAccounts/blobServices/containers/blobs/move/action'})
+  )
+  OR
+  (
+    @Resource[Microsoft.Storage/storageAccounts/blobServices/containers:name] StringNotEquals 'packages'
+  )
+)
+'''
+
 var roles = [
   {
     name: 'Storage Blob Data Owner'
     id: 'b7e6dc6d-f1e8-4753-8033-0f276bb0955b'
     why: 'Leases and receipts; the Functions host keeps its own leases and keys in blobs and requires this role.'
+    condition: exceptPackages
   }
   {
     name: 'Storage Queue Data Contributor'
     id: '974c5e8b-45b9-4653-ba55-5f855dd0fb88'
     why: 'Work items are sent, received and moved to the poison queue; Durable Functions creates its own queues.'
+    condition: ''
   }
   {
     name: 'Storage Table Data Contributor'
     id: '0a9a7e1f-b9d0-4cc4-a60d-0319b160aaa3'
     why: 'Durable Functions keeps the history of manual runs in tables.'
+    condition: ''
   }
 ]
 
@@ -219,7 +240,38 @@ resource roleAssignments 'Microsoft.Authorization/roleAssignments@2022-04-01' = 
       principalId: appPrincipalId
       principalType: 'ServicePrincipal'
       description: role.why
+      condition: empty(role.condition) ? null : role.condition
+      conditionVersion: empty(role.condition) ? null : '2.0'
     }
+  }
+]
+
+resource packages 'Microsoft.Storage/storageAccounts/blobServices/containers@2025-01-01' existing = {
+  parent: blobService
+  name: 'packages'
+}
+
+var packageRoles = [
+  {
+    name: 'Storage Blob Data Contributor'
+    id: 'ba92f5b4-2d11-453d-a403-e96b0029c9fe'
+    why: 'At a deployment the platform writes the package as this identity, and reads it when an instance starts.'
+  }
+]
+
+resource packageRoleAssignments 'Microsoft.Authorization/roleAssignments@2022-04-01' = [
+  for role in packageRoles: {
+    name: guid(packages.id, packagePrincipalId, role.id)
+    scope: packages
+    properties: {
+      roleDefinitionId: subscriptionResourceId('Microsoft.Authorization/roleDefinitions', role.id)
+      principalId: packagePrincipalId
+      principalType: 'ServicePrincipal'
+      description: role.why
+    }
+    dependsOn: [
+      containers
+    ]
   }
 ]
 

@@ -59,7 +59,10 @@ export function createInvoker(options: InvokerOptions): Invoker {
     if (logger.writes('debug', category)) logger.log('debug', category, 'executing', source);
     try {
       const process = input.process ?? (await worker.current());
-      const response = await withTimeout(process.invoke(fn.name, invocationId, requestFor(fn, input)));
+      const response = await withTimeout(
+        invocationId,
+        process.invoke(fn.name, invocationId, requestFor(fn, input)),
+      );
       await outputs.send(fn.outputs, response);
       if (logger.writes('information', category)) {
         logger.log('information', category, `executed (succeeded, ${elapsed(startedAt)} ms)`, source);
@@ -81,13 +84,19 @@ export function createInvoker(options: InvokerOptions): Invoker {
     return { inputData, triggerMetadata, traceContext: newTraceContext(traceparent) };
   }
 
-  async function withTimeout(work: Promise<InvocationResponse>): Promise<InvocationResponse> {
+  async function withTimeout(
+    invocationId: string,
+    work: Promise<InvocationResponse>,
+  ): Promise<InvocationResponse> {
     if (functionTimeout === Number.POSITIVE_INFINITY) return work;
     let timer: NodeJS.Timeout | undefined;
     try {
       const timedOut = new Promise<never>((_, reject) => {
         timer = setTimeout(() => {
           reject(new Error(`timed out: functionTimeout of ${functionTimeout} ms exceeded`));
+          // In the words of the real host, which an alert of the app looks for.
+          const restarting = `A function timeout has occurred. Restarting worker process executing invocationId '${invocationId}'.`;
+          logger.log('warning', 'Host.Worker', restarting);
           worker.restart();
         }, functionTimeout);
       });

@@ -117,6 +117,7 @@ export async function startFunctionsHost(options: FunctionsHostOptions): Promise
     worker,
     handlers: [
       answerDurable,
+      answerInvocations,
       adminHandler({ keys, status, list: () => functions.map(describeFunction), runOf: manualRunOf }),
     ],
   });
@@ -158,6 +159,16 @@ export async function startFunctionsHost(options: FunctionsHostOptions): Promise
       return true;
     }
     return durable.handleHttp(request, response);
+  }
+
+  /** For tests: the open invocations, function name by id. */
+  async function answerInvocations(
+    ...[request, response, url]: Parameters<RequestHandler>
+  ): Promise<boolean> {
+    if (request.method !== 'GET' || url.pathname !== '/_local/invocations') return false;
+    const body = JSON.stringify(Object.fromEntries(invoker.running));
+    response.writeHead(200, { 'content-type': 'application/json' }).end(body);
+    return true;
   }
 
   function manualRunOf(wanted: string): ((input: string) => void) | undefined {

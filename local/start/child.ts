@@ -6,6 +6,8 @@ export interface Child {
   name: string;
   process: ChildProcess;
   exited: Promise<number | null>;
+  /** File with all of its output. */
+  logFile: string;
   /** Ends it cleanly, or by force after `graceMs`. Resolves once its log is complete and closed. */
   stop(graceMs: number): Promise<void>;
 }
@@ -65,6 +67,7 @@ export async function startChild(
     name,
     process: child,
     exited,
+    logFile,
     async stop(graceMs) {
       if (child.connected) child.disconnect();
       const force = setTimeout(() => child.kill('SIGKILL'), graceMs);

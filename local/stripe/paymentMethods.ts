@@ -14,8 +14,16 @@ export function testMethod(name: string): TestMethod | undefined {
   return Object.hasOwn(testMethods, name) ? testMethods[name] : undefined;
 }
 
-/** @throws {Refusal} if there is no such method */
+/**
+ * @throws {Refusal} if there is no such method, or it was detached from its customer and cannot be used any more
+ * (https://docs.stripe.com/api/payment_methods/detach)
+ */
 export function methodNamed(name: string): TestMethod {
+  if (name.startsWith('pm_local_detached'))
+    throw invalid(
+      'payment_method',
+      `PaymentMethod ${name} was detached from a Customer: it may not be used again.`,
+    );
   const method = testMethod(name);
   if (lacking.has(name)) throw unsupported(`the payment method '${name}'`);
   if (method === undefined) {

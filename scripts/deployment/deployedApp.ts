@@ -5,6 +5,8 @@ export interface DeployedApp {
   /** Makes the platform read the app's triggers again. */
   syncTriggers(): Promise<void>;
   health(): Promise<{ status: number; body: string }>;
+  /** The caller of this script, as the app sees it. */
+  me(): Promise<{ actor: string; roles: readonly string[] }>;
   /** The fence of each lock of a job, by key. Undefined if the store of locks cannot list. */
   fences(): Promise<Record<string, number> | undefined>;
 }
@@ -36,6 +38,7 @@ export class CallRefused extends Error {
 const apiVersion = '2024-11-01';
 const timeoutMs = 60_000;
 const keys = z.object({ functionKeys: z.record(z.string(), z.string()) });
+const caller = z.object({ actor: z.string(), roles: z.array(z.string()) });
 const locks = z.object({ locks: z.array(z.object({ key: z.string(), fence: z.number() })) });
 
 export function deployedApp({ resourceId, ops, arm, armToken, opsToken }: DeployedAppOptions): DeployedApp {
@@ -67,6 +70,12 @@ export function deployedApp({ resourceId, ops, arm, armToken, opsToken }: Deploy
     async health() {
       const response = await call('ops/health');
       return { status: response.status, body: await response.text() };
+    },
+    async me() {
+      const response = await call('ops/me');
+      const body = await response.text();
+      if (!response.ok) throw new CallRefused('GET', `${ops}/ops/me`, response.status, body);
+      return caller.parse(JSON.parse(body));
     },
     async fences() {
       const response = await call('ops/locks');

@@ -16,6 +16,8 @@ export interface VerifyOptions {
   intervalSeconds: number;
   /** Whether the deployment paused claiming and charging. */
   paused: boolean;
+  /** Ops requires a sign-in. */
+  signIn: boolean;
   log: (line: string) => void;
 }
 
@@ -35,13 +37,24 @@ const sweepMs = 3 * 60_000;
  * A tick is seen by the fence of its lock, which rises each time, whether or not there was anything to do.
  */
 export async function verifyDeployment(app: DeployedApp, options: VerifyOptions): Promise<Verdict> {
-  const { clock, intervalSeconds, paused, log } = options;
+  const { clock, intervalSeconds, paused, signIn, log } = options;
   await app.syncTriggers();
   log('triggers are synchronized');
 
   const health = await answering();
   if (health.kind !== 'healthy') return health;
   log('ops/health is ok');
+  if (signIn) {
+    const { actor, roles } = await app.me();
+    if (actor === 'function key' || roles.length === 0) {
+      return {
+        kind: 'failed',
+        what: `GET ops/me: the roles of callers do not arrive: ${actor} has ${roles.join(', ') || 'none'}`,
+        look: 'Everybody who has the function key may do everything. Is authentication on (az webapp auth show), is WEBSITE_AUTH_ENABLED among the environment variables of the app, and is OPS_SIGN_IN "required"?',
+      };
+    }
+    log(`ops/me names ${actor} with ${roles.join(', ')}`);
+  }
 
   const sweeper = jobLockKey('sweep-outbox');
   const group = (key: string) => key.startsWith(`${jobLockPrefix}process-invoices/`);
@@ -72,7 +85,7 @@ export async function verifyDeployment(app: DeployedApp, options: VerifyOptions)
           return {
             kind: 'failed',
             what: `GET ops/health: ${last}`,
-            look: 'If ops requires a sign-in, add the client id of this identity to PAYONCE_OPS_ALLOWED_APPLICATIONS, and the identity to a group in PAYONCE_OPS_GROUP_IDS.',
+            look: 'If the answer names OPS_SIGN_IN, the platform does not tell the app that its sign-in is on (WEBSITE_AUTH_ENABLED). Otherwise give this identity the app role ops.read or ops.write, add the client id of this identity to PAYONCE_OPS_ALLOWED_APPLICATIONS, and the identity to a group in PAYONCE_OPS_GROUP_IDS.',
           };
       } catch (error) {
         last = errorText(error);

@@ -50,6 +50,7 @@ const verdict = await verifyDeployment(app, {
   clock: systemClock,
   intervalSeconds: env.PAYONCE_INVOICE_INTERVAL_SECONDS,
   paused: env.PAYONCE_PAYMENTS_PAUSED === 'true',
+  signIn: env.PAYONCE_OPS_CLIENT_ID !== '',
   log: console.log,
 });
 switch (verdict.kind) {

@@ -52,6 +52,18 @@ export function linesOf(text: string): ArchiveLine[] {
     .map((line) => lineSchema.parse(JSON.parse(line)));
 }
 
+/** The text of a file with another invoice in the line of an id; as it was if it has no such line. Pure. */
+export function withLine(
+  text: string,
+  id: string,
+  change: (line: ArchiveLine) => { readonly id: string },
+): string {
+  return linesOf(text)
+    .map((line) => (line.invoice.id === id ? { ...line, invoice: change(line) } : line))
+    .map((line) => `${JSON.stringify(line)}\n`)
+    .join('');
+}
+
 /** An archived invoice as the app understands it, with what its tombstone says. @throws {NewerVersion} */
 export function archivedInvoice(
   { invoice }: ArchiveLine,

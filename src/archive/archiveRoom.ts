@@ -1,22 +1,29 @@
+import { maxOperations } from '../documents/documentStore.ts';
 import { figureRoom } from '../invoice/figures/figureMoves.ts';
 import type { Invoice } from '../invoice/invoice.ts';
-import { sumsIdsOf } from './archivedSums.ts';
 
-/** How many operations of a transaction it takes to move these invoices: at most as many as this says. */
-export function archiveRoom() {
-  const sums = new Set<string>();
-  const figures = figureRoom();
-  let invoices = 0;
-  return {
-    /** The operations with one invoice more. */
-    with(invoice: Invoice): number {
-      const more = sumsIdsOf([invoice]).filter((id) => !sums.has(id));
-      return invoices + 1 + sums.size + more.length + figures.with(invoice);
-    },
-    add(invoice: Invoice): void {
-      invoices++;
-      for (const id of sumsIdsOf([invoice])) sums.add(id);
-      figures.add(invoice);
-    },
-  };
+/**
+ * Splits what is to be written into transactions: each invoice is one operation, and so is each patch of the figures that they
+ * count in. `maps`: 2 if they move from one map of the figures to the other. Pure.
+ */
+export function transactionsOf<T extends { readonly invoice: Invoice }>(
+  all: readonly T[],
+  { maps, most = maxOperations }: { maps: 1 | 2; most?: number },
+): T[][] {
+  const transactions: T[][] = [];
+  let room = figureRoom(maps);
+  for (const one of all) {
+    const current = transactions.at(-1);
+    const isRoom =
+      current !== undefined &&
+      current.length < most &&
+      current.length + 1 + room.with(one.invoice) <= maxOperations;
+    if (isRoom) current.push(one);
+    else {
+      transactions.push([one]);
+      room = figureRoom(maps);
+    }
+    room.add(one.invoice);
+  }
+  return transactions;
 }

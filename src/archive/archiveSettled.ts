@@ -1,20 +1,20 @@
 import { readableDocuments } from '../documents/storedDocuments.ts';
 import { invoiceSchema } from '../invoice/invoice.ts';
 import { shardNames } from '../invoice/shard.ts';
+import type { InvoiceStore } from '../invoice/store/invoiceStore.ts';
 import { type Lease, LeaseLost } from '../locking/index.ts';
 import { metric } from '../platform/appMetrics.ts';
 import { errorText } from '../platform/errorText.ts';
 import type { Instance } from '../platform/instance.ts';
 import { timeBudget } from '../platform/stopping.ts';
 import type { PoisonStore } from '../workItems/poison.ts';
-import { archivedIn, totalsId } from './archivedSums.ts';
 import type { Candidate, StoredInvoice } from './archiveFile.ts';
 import type { ArchiveStore } from './archiveStore.ts';
-import { mentionedIn } from './mentionedIn.ts';
+import { idsIn, resourcesOf } from './mentionedIn.ts';
 import { type ArchiveParts, archiveInvoices, recentCopies } from './moveInvoices.ts';
 import { lastChange, whyKept } from './whyKept.ts';
 
-/** Invoices of one page, and of one transaction: the rest of its 100 operations are the sums. */
+/** Invoices of one page. */
 const pageSize = 80;
 /** Between two pages, in milliseconds, or as long as the last page took: payments need the database more. */
 const leastRestMs = 100;
@@ -34,6 +34,7 @@ export interface ArchiveRun {
 
 export interface ArchiveRunParts extends Omit<ArchiveParts, 'clock'> {
   store: ArchiveStore;
+  invoices: Pick<InvoiceStore, 'figures'>;
   poison: Pick<PoisonStore, 'list'>;
   shards: number;
   keepDays: number;
@@ -76,7 +77,7 @@ export async function archiveSettled(
 }
 
 async function goThroughShards(
-  { store, poison, shards, keepDays, instance, ...parts }: ArchiveRunParts,
+  { store, invoices, poison, shards, keepDays, instance, ...parts }: ArchiveRunParts,
   lease: Pick<Lease, 'assertHeld'>,
   signal: AbortSignal,
 ): Promise<ArchiveRun> {
@@ -104,7 +105,8 @@ async function goThroughShards(
     }
   }
   telemetry.record(metric.archiveBehindMs, behindMs());
-  telemetry.record(metric.archiveInvoices, archivedIn(await store.sums(totalsId, totalsId)));
+  const { archived } = await invoices.figures(new Date(clock.now()).toISOString());
+  telemetry.record(metric.archiveInvoices, archived);
   if (failed.size > 0) {
     throw new Error(
       `left out of the archive: ${[...failed].map(([shard, why]) => `shard ${shard}: ${why}`).join('; ')}`,
@@ -147,22 +149,5 @@ async function goThroughShards(
 
   async function rest(tookMs: number): Promise<void> {
     await clock.sleep(Math.max(leastRestMs, tookMs), signal).catch(() => {});
-  }
-}
-
-async function idsIn(pages: AsyncIterable<readonly unknown[]>): Promise<Set<string>> {
-  const ids = new Set<string>();
-  for await (const bodies of pages) for (const id of mentionedIn(bodies)) ids.add(id);
-  return ids;
-}
-
-/** Whom the work items are about that were given up and wait for a person. */
-async function resourcesOf(poison: Pick<PoisonStore, 'list'>): Promise<Set<string>> {
-  const ids = new Set<string>();
-  for (let behind: string | undefined; ; ) {
-    const page = await poison.list(100, behind);
-    for (const { resourceId } of page) ids.add(resourceId);
-    behind = page.at(-1)?.id;
-    if (page.length < 100 || behind === undefined) return ids;
   }
 }

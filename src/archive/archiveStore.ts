@@ -13,6 +13,6 @@ export interface ArchiveStore {
   }): AsyncIterable<readonly StoredInvoice[]>;
   /** The bodies of the outbox messages of a shard that have not been dispatched. */
   undelivered(shard: string): AsyncIterable<readonly unknown[]>;
-  /** The documents of sums (archivedSums.ts) whose ids are from `first` to `last`, over all shards. */
-  sums(first: string, last: string): Promise<readonly unknown[]>;
+  /** The tombstones of a customer, over all shards. */
+  archivedOf(customerId: string): Promise<readonly unknown[]>;
 }

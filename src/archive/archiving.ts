@@ -6,9 +6,9 @@ import type { PoisonStore } from '../workItems/poison.ts';
 import type { ArchiveBlobs } from './archiveBlobs.ts';
 import { archiveSettled } from './archiveSettled.ts';
 import type { ArchiveStore } from './archiveStore.ts';
+import { type CustomerParts, customers } from './customers.ts';
 import { invoiceArchive } from './invoiceArchive.ts';
 import { withArchive } from './withArchive.ts';
-import { withArchivedFigures } from './withArchivedFigures.ts';
 
 /** Where archived invoices and their tombstones are, and what is asked there. */
 export interface ArchivePorts {
@@ -20,17 +20,21 @@ export interface ArchivePorts {
 
 /** The archive of an app: its invoices, and the timer that moves them. */
 export function archiving(
-  cloud: { archive: ArchivePorts; invoices: InvoiceStore; poison: PoisonStore },
+  cloud: { archive: ArchivePorts; invoices: InvoiceStore; poison: PoisonStore } & Pick<
+    CustomerParts,
+    'writeReceipt'
+  >,
   { shards, keepDays }: { shards: number; keepDays: number },
   { locks, instance }: { locks: Locks & { readonly stopping: AbortSignal }; instance: Instance },
 ) {
-  const { archive: ports, poison } = cloud;
+  const { archive: ports, poison, invoices, writeReceipt } = cloud;
   const archive = invoiceArchive({ ...ports, shards, clock: instance.clock });
-  const parts = { ...ports, poison, shards, keepDays, instance };
+  const parts = { ...ports, invoices: cloud.invoices, poison, shards, keepDays, instance };
   return {
     archive,
+    customers: customers({ ...ports, poison, invoices, writeReceipt, shards, clock: instance.clock }),
     /** The invoices wherever they are. */
-    invoices: withArchivedFigures(withArchive(cloud.invoices, archive, instance.name), ports.store),
+    invoices: withArchive(cloud.invoices, archive, instance.name),
     /** A tick of the timer; undefined if another instance moves invoices. */
     tick: createSingleton(locks, instance.name)(
       jobLockKey('archive-invoices'),

@@ -3,20 +3,23 @@ import type { ContainerClient } from '@azure/storage-blob';
 import { blobStatus, inTime } from '../platform/blobRequests.ts';
 import type { ArchiveBlobs } from './archiveBlobs.ts';
 
-/** The archive as blobs in a container, each written once. */
+/** The archive as blobs in a container. */
 export function blobArchive(container: ContainerClient): ArchiveBlobs {
+  const upload = (name: string, bytes: Buffer, conditions: { ifMatch: string } | { ifNoneMatch: string }) =>
+    container.getBlockBlobClient(name).upload(bytes, bytes.length, {
+      conditions,
+      blobHTTPHeaders: {
+        blobContentType: 'application/jsonl',
+        blobContentMD5: createHash('md5').update(bytes).digest(),
+      },
+      ...inTime(),
+    });
+
   return {
     async create(name, text) {
       const bytes = Buffer.from(text);
       try {
-        await container.getBlockBlobClient(name).upload(bytes, bytes.length, {
-          conditions: { ifNoneMatch: '*' },
-          blobHTTPHeaders: {
-            blobContentType: 'application/jsonl',
-            blobContentMD5: createHash('md5').update(bytes).digest(),
-          },
-          ...inTime(),
-        });
+        await upload(name, bytes, { ifNoneMatch: '*' });
         return 'stored';
       } catch (error) {
         if (blobStatus(error) !== 409 && blobStatus(error) !== 412) throw error;
@@ -25,6 +28,25 @@ export function blobArchive(container: ContainerClient): ArchiveBlobs {
       }
     },
     read,
+    async rewrite(name, change) {
+      for (;;) {
+        const properties = await container
+          .getBlockBlobClient(name)
+          .getProperties(inTime())
+          .catch(unlessMissing);
+        const text = await read(name);
+        if (properties?.etag === undefined || text === undefined) return;
+        const after = change(text);
+        if (after === text) return;
+        try {
+          await upload(name, Buffer.from(after), { ifMatch: properties.etag });
+          return;
+        } catch (error) {
+          // Somebody erases another invoice of the file, or our own first try was taken.
+          if (blobStatus(error) !== 412) throw error;
+        }
+      }
+    },
     async *list(prefix) {
       const pages = container.listBlobsFlat({ prefix }).byPage({ maxPageSize: 5_000 });
       for await (const { segment } of pages) yield* segment.blobItems.map(({ name }) => name);
@@ -36,8 +58,11 @@ export function blobArchive(container: ContainerClient): ArchiveBlobs {
       const bytes = await container.getBlockBlobClient(name).downloadToBuffer(0, undefined, inTime());
       return bytes.toString();
     } catch (error) {
-      if (blobStatus(error) === 404) return undefined;
-      throw error;
+      return unlessMissing(error);
     }
   }
+}
+
+function unlessMissing(error: unknown): undefined {
+  if (blobStatus(error) !== 404) throw error;
 }

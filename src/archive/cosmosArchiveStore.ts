@@ -27,13 +27,10 @@ export function cosmosArchiveStore(container: Container): ArchiveStore {
         },
         { partitionKey: shard, maxItemCount: 100 },
       ),
-    sums: (first, last) =>
+    archivedOf: (customerId) =>
       queryAll(container, {
-        query: `SELECT * FROM c WHERE c.type = 'archivedSums' AND c.id >= @first AND c.id <= @last`,
-        parameters: [
-          { name: '@first', value: first },
-          { name: '@last', value: last },
-        ],
+        query: `SELECT * FROM c WHERE c.type = 'tombstone' AND c.customerId = @customer`,
+        parameters: [{ name: '@customer', value: customerId }],
       }),
   };
 

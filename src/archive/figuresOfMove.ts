@@ -3,8 +3,7 @@ import { type Change, figureMoves } from '../invoice/figures/figureMoves.ts';
 import { createDays, standingOf } from '../invoice/figures/storedFigures.ts';
 
 /**
- * What takes invoices out of the figures of their shard when they move to the archive, and puts them back: the sums of the
- * archive count them meanwhile. `now`: milliseconds. @throws {StoreAway}
+ * What counts invoices of a shard as archived, or as those of the database again. `now`: milliseconds. @throws {StoreAway}
  */
 export async function figuresOfMove(
   documents: DocumentStore,

@@ -5,8 +5,8 @@
  *      │ 1. a file with the invoices is created; it is never changed
  *      ▼
  *   both have it: the database counts, the file is a copy that nobody looks for
- *      │ 2. half an hour later or more, in another run, ONE transaction: each invoice, if nobody has changed it since it was read, becomes a tombstone that names the
- *      ▼    file; the sums of the archive count it, and the figures of the shard no longer do
+ *      │ 2. half an hour later or more, in another run, ONE transaction: each invoice, if nobody has changed it since it was
+ *      ▼    read, becomes a tombstone that names the file; the figures of the shard count it as archived
  *   the archive has it
  *
  * A process that dies between the two leaves a file that no tombstone names; the next run goes on with it, or begins with 1. So at
@@ -14,18 +14,16 @@
  * that lacks its last minutes, too: by the time of the transaction the file is old enough to be in it. restoreInvoice.ts is the
  * way back.
  */
-import { type DocumentStore, maxOperations } from '../documents/documentStore.ts';
+import type { DocumentStore } from '../documents/documentStore.ts';
 import { NoClearAnswer } from '../documents/storeAway.ts';
 import { writeUntilClear } from '../documents/writeUntilClear.ts';
 import { importedSchema } from '../invoice/invoice.ts';
 import { tombstoneOf, tombstoneSchema } from '../invoice/tombstone.ts';
 import type { Clock } from '../platform/clock.ts';
 import type { ArchiveBlobs } from './archiveBlobs.ts';
-import { readSums, type SumsDocument, sumsIdsOf } from './archivedSums.ts';
 import { type Candidate, copyName, fileName, fileOf, filesOfDay, linesOf } from './archiveFile.ts';
-import { archiveRoom } from './archiveRoom.ts';
+import { transactionsOf } from './archiveRoom.ts';
 import { figuresOfMove } from './figuresOfMove.ts';
-import { sumsWrites } from './sumsWrites.ts';
 
 export interface ArchiveParts {
   documents: DocumentStore;
@@ -101,29 +99,12 @@ async function moveInvoices(
   copy: { archivedAt: string; assertHeld: () => void },
 ): Promise<Moved> {
   const all = { moved: 0, changed: 0 };
-  for (const some of transactionsOf(candidates)) {
+  for (const some of transactionsOf(candidates, { maps: 2 })) {
     const { moved, changed } = await moveTogether(parts, shard, some, copy);
     all.moved += moved;
     all.changed += changed;
   }
   return all;
-}
-
-/** Each invoice is one operation, and so is each document of sums and figures that they count in. */
-function transactionsOf(candidates: readonly Candidate[]): Candidate[][] {
-  const transactions: Candidate[][] = [];
-  let room = archiveRoom();
-  for (const candidate of candidates) {
-    const current = transactions.at(-1);
-    if (current !== undefined && room.with(candidate.invoice) <= maxOperations) {
-      current.push(candidate);
-    } else {
-      transactions.push([candidate]);
-      room = archiveRoom();
-    }
-    room.add(candidate.invoice);
-  }
-  return transactions;
 }
 
 async function moveTogether(
@@ -132,21 +113,22 @@ async function moveTogether(
   candidates: readonly Candidate[],
   { archivedAt, assertHeld }: { archivedAt: string; assertHeld: () => void },
 ): Promise<Moved> {
-  const sumsIds = sumsIdsOf(candidates.map(({ invoice }) => invoice));
   assertHeld();
   const figures = await figuresOfMove(documents, { shard, now: clock.now() });
-  let sums = readSums(await documents.read(shard, sumsIds), sumsIds);
   const written = await writeUntilClear<Candidate, readonly unknown[]>(
     { documents, clock },
     {
       partition: shard,
       items: candidates,
-      plan: (items) => operationsOf(items, sums),
-      reread: (items) => documents.read(shard, [...items.map(({ invoice }) => invoice.id), ...sumsIds]),
+      plan: operationsOf,
+      reread: (items) =>
+        documents.read(
+          shard,
+          items.map(({ invoice }) => invoice.id),
+        ),
       isApplied: (stored) =>
         stored.some((document) => tombstoneSchema.safeParse(document).data?.archivedAt === archivedAt),
       keep(items, stored) {
-        sums = readSums(stored, sumsIds);
         const versions = new Map(
           (stored as { id: string; _etag: string }[]).map((one) => [one.id, one._etag]),
         );
@@ -165,18 +147,14 @@ async function moveTogether(
       throw new NoClearAnswer(`invoices of shard ${shard} could not be moved`, written.tries, written.cause);
   }
 
-  function operationsOf(items: readonly Candidate[], stored: readonly SumsDocument[]) {
+  function operationsOf(items: readonly Candidate[]) {
     const tombstones = items.map(({ document, invoice }) => ({
       kind: 'replace' as const,
       document: tombstoneOf(importedSchema.parse(document), { shard, archivedAt }),
       version: invoice._etag,
     }));
-    const invoices = items.map(({ invoice }) => invoice);
-    return [
-      ...tombstones,
-      ...sumsWrites(stored, { shard, invoices, direction: 1 }),
-      ...figures.operations(invoices.map((before) => ({ before }))),
-    ];
+    const changes = items.map(({ invoice }) => ({ before: invoice, after: { ...invoice, archivedAt } }));
+    return [...tombstones, ...figures.operations(changes)];
   }
 }
 

@@ -4,11 +4,9 @@ import { writeUntilClear } from '../documents/writeUntilClear.ts';
 import type { Invoice } from '../invoice/invoice.ts';
 import { shardOf } from '../invoice/shard.ts';
 import { type Tombstone, tombstoneSchema } from '../invoice/tombstone.ts';
-import { readSums, sumsIdsOf } from './archivedSums.ts';
 import { type ArchiveLine, archivedInvoice, fileName, linesOf } from './archiveFile.ts';
 import { figuresOfMove } from './figuresOfMove.ts';
 import type { ArchiveParts } from './moveInvoices.ts';
-import { sumsWrites } from './sumsWrites.ts';
 
 /** The archive has no copy of an invoice that it should have. */
 export class MissingFromArchive extends Error {
@@ -36,8 +34,8 @@ export async function findArchived(parts: Parts, id: string): Promise<Invoice | 
 }
 
 /**
- * Puts an archived invoice back in the place of its tombstone, with a note in its timeline, and takes it out of the sums of
- * the archive, in one transaction. Its copy in the archive stays. It moves again once nothing has changed for as long.
+ * Puts an archived invoice back in the place of its tombstone, with a note in its timeline, and counts it as one of the
+ * database again, in one transaction. Its copy in the archive stays. It moves again once nothing has changed for as long.
  *
  * @throws {NoClearAnswer} {MissingFromArchive} {NewerVersion}
  */
@@ -56,11 +54,11 @@ export async function restoreInvoice(
   const write = randomUUID();
   const why = reason === undefined ? {} : { reason };
   const at = new Date(clock.now()).toISOString();
-  const entry = { at, what: 'restored from the archive', by, ...why, write };
+  const { archivedAt } = tombstone;
+  const entry = { at, what: 'restored from the archive', by, ...why, archivedAt, write };
   const document = { ...line.invoice, shard, timeline: [...invoice.timeline, entry] };
   const figures = await figuresOfMove(documents, { shard, now: clock.now() });
-  const sumsIds = sumsIdsOf([invoice]);
-  let sums = readSums(await documents.read(shard, sumsIds), sumsIds);
+  const { archivedAt: _, ...after } = invoice;
   const written = await writeUntilClear<Tombstone, readonly unknown[]>(
     { documents, clock },
     {
@@ -68,16 +66,12 @@ export async function restoreInvoice(
       items: [tombstone],
       plan: () => [
         { kind: 'replace', document, version: tombstone._etag },
-        ...sumsWrites(sums, { shard, invoices: [invoice], direction: -1 }),
-        ...figures.operations([{ after: invoice }]),
+        ...figures.operations([{ before: invoice, after }]),
       ],
       onRefused: (operations, codes) => figures.onRefused(operations, codes),
-      reread: () => documents.read(shard, [id, ...sumsIds]),
+      reread: () => documents.read(shard, [id]),
       isApplied: (stored) => JSON.stringify(stored).includes(write),
-      keep(items, stored) {
-        sums = readSums(stored, sumsIds);
-        return items.filter(({ _etag }) => tombstoneIn(stored)?._etag === _etag);
-      },
+      keep: (items, stored) => items.filter(({ _etag }) => tombstoneIn(stored)?._etag === _etag),
     },
   );
   switch (written.kind) {

@@ -1,11 +1,11 @@
-import { type Create, maxOperations } from '../documents/documentStore.ts';
+import type { Create } from '../documents/documentStore.ts';
 import { NoClearAnswer } from '../documents/storeAway.ts';
 import { writeUntilClear } from '../documents/writeUntilClear.ts';
-import { figureRoom } from '../invoice/figures/figureMoves.ts';
 import type { Invoice } from '../invoice/invoice.ts';
 import { shardOf } from '../invoice/shard.ts';
 import type { ArchiveBlobs } from './archiveBlobs.ts';
 import { type ArchiveLine, archivedInvoice, linesOf } from './archiveFile.ts';
+import { transactionsOf } from './archiveRoom.ts';
 import { figuresOfMove } from './figuresOfMove.ts';
 import type { ArchiveParts } from './moveInvoices.ts';
 
@@ -41,7 +41,8 @@ export async function restoreMonth(
     const byShard = Map.groupBy(lines, ({ invoice }) => shardOf(invoice.id, shards));
     for (const [shard, all] of byShard) {
       const copies = all.map((line) => ({ line, invoice: invoiceOf(shard, line) }));
-      for (const some of transactionsOf(copies)) done.restored += await restore(shard, some);
+      for (const some of transactionsOf(copies, { maps: 1, most: mostTogether }))
+        done.restored += await restore(shard, some);
     }
   }
   return { ...done, there: done.copies - done.restored };
@@ -62,7 +63,12 @@ export async function restoreMonth(
         items: missing,
         plan: (items) => [
           ...items.map((copy) => create(shard, copy)),
-          ...figures.operations(items.map(({ invoice }) => ({ after: invoice }))),
+          ...figures.operations(
+            items.map(({ invoice }) => {
+              const { archivedAt: _, ...after } = invoice;
+              return { after };
+            }),
+          ),
         ],
         onRefused: (operations, codes) => figures.onRefused(operations, codes),
         reread: (items) => missingOf(shard, items),
@@ -103,26 +109,6 @@ interface Copy {
 
 function invoiceOf(shard: string, line: ArchiveLine): Invoice {
   return archivedInvoice(line, { shard, archivedAt: line.archivedAt, _etag: '' });
-}
-
-/** Each invoice is one operation, and so is each document of figures that they count in. */
-function transactionsOf(copies: readonly Copy[]): Copy[][] {
-  const transactions: Copy[][] = [];
-  let room = figureRoom();
-  for (const copy of copies) {
-    const current = transactions.at(-1);
-    const fits =
-      current !== undefined &&
-      current.length < mostTogether &&
-      current.length + 1 + room.with(copy.invoice) <= maxOperations;
-    if (fits) current.push(copy);
-    else {
-      transactions.push([copy]);
-      room = figureRoom();
-    }
-    room.add(copy.invoice);
-  }
-  return transactions;
 }
 
 async function newestFirst(blobs: ArchiveBlobs, month: string): Promise<string[]> {

@@ -1,6 +1,6 @@
 import { maxOperations } from '../documents/documentStore.ts';
+import { figureRoom } from '../invoice/figures/figureMoves.ts';
 import type { Invoice } from '../invoice/invoice.ts';
-import { archiveRoom } from './archiveRoom.ts';
 
 /** Why an invoice stays in the database. */
 export type Kept =
@@ -12,8 +12,8 @@ export type Kept =
   | 'refundPending'
   /** The bank has not decided a dispute. */
   | 'disputeOpen'
-  /** It has refunds or disputes in more months than one transaction could count. */
-  | 'tooManyMonths';
+  /** It has refunds or disputes on more days than one transaction could count. */
+  | 'tooManyDays';
 
 /**
  * Why an invoice stays; undefined if it is settled and its last change was before `before` (ISO 8601, UTC). Pure.
@@ -26,7 +26,7 @@ export function whyKept(invoice: Invoice, before: string): Kept | undefined {
   const { refunds = [], disputes = [] } = invoice.reversals ?? {};
   if (refunds.some(({ status }) => status === 'requested' || status === 'pending')) return 'refundPending';
   if (disputes.some(({ status }) => status === 'open')) return 'disputeOpen';
-  return archiveRoom().with(invoice) <= maxOperations ? undefined : 'tooManyMonths';
+  return 1 + figureRoom(2).with(invoice) <= maxOperations ? undefined : 'tooManyDays';
 }
 
 function isSettled({ status, claim, actionableAt, checkAt, payment }: Invoice): boolean {

@@ -1,4 +1,4 @@
-import { randomUUID } from 'node:crypto';
+import { newWriteId } from '../documents/systemId.ts';
 import type { FollowUps } from '../followUps/followUps.ts';
 import type { Invoice } from '../invoice/invoice.ts';
 import type { InvoiceStore } from '../invoice/store/invoiceStore.ts';
@@ -45,7 +45,7 @@ export async function claimBatch(
   read: readonly Invoice[],
   { runId, instance, lease, done }: ClaimingRun,
 ): Promise<ClaimedBatch> {
-  const batchId = randomUUID();
+  const batchId = newWriteId();
   const claimant = { runId, instance, fence: lease.fence };
   const claim = () =>
     invoices.claim({

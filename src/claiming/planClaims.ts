@@ -3,7 +3,6 @@ import type { Ended, FollowUps } from '../followUps/followUps.ts';
 import { advised } from '../invoice/advice.ts';
 import { type Claim, type Invoice, type PaymentState, unknownSince } from '../invoice/invoice.ts';
 import { ifUnchanged } from '../invoice/invoiceChange.ts';
-import { isolatedAttempt } from '../invoice/isolation.ts';
 import { maxAttempts } from '../invoice/maxAttempts.ts';
 import type { Writes } from '../invoice/store/invoiceStore.ts';
 import type { Tally } from '../locking/fence.ts';
@@ -70,7 +69,6 @@ export function planClaims(
   const commands: PaymentCommand[] = [];
   const parked: Ended[] = [];
   const patches: Patch[] = [];
-  let isolated = false;
   for (const invoice of invoices) {
     const decision = decideClaim(invoice, at);
     const payment = paymentAfter(invoice, decision);
@@ -89,7 +87,6 @@ export function planClaims(
       case 'claim':
       case 'reclaim': {
         counts[decision.kind === 'claim' ? 'claimed' : 'reclaimed']++;
-        isolated ||= isIsolated(decision);
         const command = commandFor({ ...invoice, payment }, { attempt: decision.attempt, at });
         commands.push(command);
         patches.push(claim(invoice, decision, command));
@@ -107,8 +104,7 @@ export function planClaims(
 
   function orderOfPayments() {
     if (commands.length === 0) return [];
-    const apart = isolated ? { isolated } : {};
-    const body = newPaymentBatch({ batchId, shard, runId: claimant.runId, ...apart, commands });
+    const body = newPaymentBatch({ batchId, shard, runId: claimant.runId, commands });
     const destination = serviceBusQueues.paymentCommands;
     return [newOutboxMessage({ id: batchId, shard, destination, body }, now)];
   }
@@ -128,8 +124,7 @@ export function planClaims(
   ): Patch {
     const { attempt } = decision;
     const { instance: by, runId, fence } = claimant;
-    const apart = isIsolated(decision) ? { isolated: true } : {};
-    const taken: Claim = { batchId, by, runId, fence, attempt, at, phase: 'claimed', ...apart };
+    const taken: Claim = { batchId, by, runId, fence, attempt, at, phase: 'claimed' };
     const actionableAt = new Date(now + claimStaleMs).toISOString();
     const from = decision.kind === 'reclaim' ? { from: decision.from } : {};
     const what = decision.kind === 'claim' ? 'claimed' : 'reclaimed';
@@ -146,19 +141,12 @@ function paymentAfter({ payment, claim }: Invoice, decision: ClaimDecision): Pay
   return called && claim !== undefined ? unknownSince(payment, claim.at) : payment;
 }
 
-function isIsolated(decision: ClaimDecision): boolean {
-  return (decision.kind === 'claim' || decision.kind === 'reclaim') && decision.isolated;
-}
-
 /** What a run does with an invoice that it has read. */
 export type ClaimDecision =
-  /** Nobody has it and it is due. `isolated`: it is tried apart, because an earlier try apart has proved nothing. */
-  | { kind: 'claim'; attempt: number; isolated: boolean }
-  /**
-   * Its claim is stale: no sign of life until `actionableAt`. `called`: it may have been charged. `isolated`: it is tried
-   * apart, because its calls have ended without a word, under this claim or an earlier one.
-   */
-  | { kind: 'reclaim'; attempt: number; from: string; called: boolean; isolated: boolean }
+  /** Nobody has it and it is due. */
+  | { kind: 'claim'; attempt: number }
+  /** Its claim is stale: no sign of life until `actionableAt`. `called`: it may have been charged. */
+  | { kind: 'reclaim'; attempt: number; from: string; called: boolean }
   /** Too many claims have ended without an outcome. */
   | { kind: 'park'; reason: string }
   | { kind: 'skip'; why: 'notDue' | 'settled' };
@@ -175,16 +163,16 @@ export function decideClaim(invoice: Invoice, now: string): ClaimDecision {
   if (status !== 'pending' && status !== 'claimed') return { kind: 'skip', why: 'settled' };
   if (actionableAt === undefined || actionableAt > now) return { kind: 'skip', why: 'notDue' };
   if (status === 'claimed' && claim?.phase === 'claimed') {
-    const { attempt, by: from, isolated = false } = claim;
-    return { kind: 'reclaim', attempt, from, called: false, isolated };
+    const { attempt, by: from } = claim;
+    return { kind: 'reclaim', attempt, from, called: false };
   }
   if (attempts >= maxAttempts) {
-    const alone = claim?.isolated === true ? ', the last one alone: paying it may end the process' : '';
+    const alone = claim === undefined ? '' : ', the last one alone: paying it may crash the process';
     const reason = `${attempts} attempts ended without a known outcome${alone}`;
     return { kind: 'park', reason: advised(reason, 'outcomeUnknown') };
   }
   if (status === 'claimed' && claim !== undefined) {
-    return { kind: 'reclaim', attempt: attempts + 1, from: claim.by, called: true, isolated: true };
+    return { kind: 'reclaim', attempt: attempts + 1, from: claim.by, called: true };
   }
-  return { kind: 'claim', attempt: attempts + 1, isolated: isolatedAttempt(invoice) !== undefined };
+  return { kind: 'claim', attempt: attempts + 1 };
 }

@@ -5,6 +5,7 @@ import type { ClaimRoom } from '../pacing/claimRoom.ts';
 import type { Clock } from '../platform/clock.ts';
 import { errorText } from '../platform/errorText.ts';
 import { Pause } from '../runs/job.ts';
+import { batchLength } from './batchLength.ts';
 
 /** Invoices of one shard to be claimed together, or why a shard could not be read. */
 export type ClaimWork =
@@ -26,8 +27,6 @@ export interface DueParts {
 export interface DuePolicy {
   shards: readonly string[];
   pageSize: number;
-  /** What of a page goes into one batch with its first invoice: at most `size`. */
-  cut: (page: readonly Invoice[], size: number) => readonly Invoice[];
 }
 
 /** Wait for room (ms). */
@@ -106,7 +105,7 @@ interface Reader {
 
 function createReader(
   { invoices, clock }: Pick<DueParts, 'invoices' | 'clock'>,
-  { pageSize, cut }: Pick<DuePolicy, 'pageSize' | 'cut'>,
+  { pageSize }: Pick<DuePolicy, 'pageSize'>,
   shard: string,
 ): Reader {
   const readAt = clock.monotonic();
@@ -133,9 +132,9 @@ function createReader(
       }
     },
     take(size) {
-      const taken = cut(page, size);
-      const ids = new Set(taken.map(({ id }) => id));
-      page = page.filter(({ id }) => !ids.has(id));
+      const length = batchLength(page, size);
+      const taken = page.slice(0, length);
+      page = page.slice(length);
       return taken;
     },
   };

@@ -12,7 +12,6 @@ import { errorText } from '../platform/errorText.ts';
 import type { Instance } from '../platform/instance.ts';
 import { type Counts, defineJob, type GroupRun, type Job, OnHold, type Processed } from '../runs/job.ts';
 import { addCounts } from '../runs/runRecord.ts';
-import { nextBatch } from './batchesOf.ts';
 import { claimBatch } from './claimBatch.ts';
 import { decideClaim } from './planClaims.ts';
 import { type ClaimWork, planDue } from './planDue.ts';
@@ -65,7 +64,6 @@ export function processInvoicesJob(parts: ProcessInvoicesParts, policy: Claiming
         {
           shards: shardsOfGroup(Number(group), { shards, groups }),
           pageSize: batchSize * batchesPerPage,
-          cut: (page, size) => nextBatch(page, size, batchSize),
         },
       );
       for await (const piece of due) {

@@ -32,9 +32,11 @@ export type RetryDecision =
  * - An invoice that names a payment which nobody has recorded is never charged before the provider has been asked about it.
  */
 export function decideRetry(
-  { status, payment, timeline }: Pick<Invoice, 'status' | 'payment' | 'timeline'>,
+  { status, payment, timeline, erased }: Pick<Invoice, 'status' | 'payment' | 'timeline' | 'erased'>,
   wish: RetryWish = {},
 ): RetryDecision {
+  // Nobody knows any more whom to charge.
+  if (erased !== undefined) return { kind: 'refused', status };
   const freely = unrecordedPayments({ payment, timeline }).length === 0 ? 'retry' : 'check';
   switch (status) {
     case 'pending':

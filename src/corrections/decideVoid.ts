@@ -1,5 +1,6 @@
 import { type Invoice, known, type TimelineEntry } from '../invoice/invoice.ts';
 import type { InvoiceChange } from '../invoice/invoiceChange.ts';
+import { unrecordedPayments } from '../invoice/namedPayments.ts';
 
 /** What becomes of a person's request to void an invoice. */
 export type VoidDecision =
@@ -16,10 +17,15 @@ export type VoidDecision =
  *
  * A decline is the provider's word for its key, and a key that was never claimed was never sent. Everything else may have been
  * charged, even if the last answer under the key said otherwise: two deliveries of its batch may have been under way, and
- * only one of them had the last word.
+ * only one of them had the last word. So may one that names a payment which nobody has recorded.
  */
-export function decideVoid({ status, payment }: Pick<Invoice, 'status' | 'payment'>): VoidDecision {
+export function decideVoid({
+  status,
+  payment,
+  timeline,
+}: Pick<Invoice, 'status' | 'payment' | 'timeline'>): VoidDecision {
   const { unknownSince, keyCreatedAt, inProgress } = payment;
+  const freely = unrecordedPayments({ payment, timeline }).length === 0 ? 'void' : 'check';
   switch (status) {
     case 'claimed':
     case 'paid':
@@ -30,9 +36,9 @@ export function decideVoid({ status, payment }: Pick<Invoice, 'status' | 'paymen
         ? { kind: 'refuse', status }
         : { kind: 'cancel', paymentId: inProgress.id };
     case 'pending':
-      return { kind: unknownSince === undefined && keyCreatedAt === undefined ? 'void' : 'check' };
+      return { kind: unknownSince === undefined && keyCreatedAt === undefined ? freely : 'check' };
     case 'declined':
-      return { kind: unknownSince === undefined ? 'void' : 'check' };
+      return { kind: unknownSince === undefined ? freely : 'check' };
     case 'parked':
       return { kind: 'check' };
   }

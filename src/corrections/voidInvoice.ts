@@ -1,4 +1,5 @@
 import type { Invoice } from '../invoice/invoice.ts';
+import { unrecordedPayments } from '../invoice/namedPayments.ts';
 import { noTurn } from '../paying/pacedProvider.ts';
 import { ifStillSo, whileUnchanged } from './attempts.ts';
 import { callsOf, checked, recordPayment } from './check.ts';
@@ -41,13 +42,13 @@ export function voidInvoice(
     }
   });
 
-  async function check(invoice: Invoice): Promise<VoidedInvoice | 'again'> {
+  async function check(invoice: Invoice, why: Record<string, string> = {}): Promise<VoidedInvoice | 'again'> {
     const after = await checked(parts, invoice);
     switch (after.kind) {
       case 'uncharged':
       case 'differs':
       case 'reversedInFull':
-        return write(invoice, { check: after.check });
+        return write(invoice, { check: after.check, ...why });
       case 'record': {
         const recorded = await recordPayment(parts, invoice, after.payment);
         // A payment that is alive may still be canceled.
@@ -62,8 +63,12 @@ export function voidInvoice(
   async function cancel(invoice: Invoice, paymentId: string): Promise<VoidedInvoice | 'again'> {
     const outcome = await callsOf(parts).cancel(paymentId);
     switch (outcome.kind) {
-      case 'canceled':
-        return write(invoice, { canceled: paymentId });
+      case 'canceled': {
+        const canceled = { canceled: paymentId };
+        // A second payment that the invoice names may hold its money.
+        const isNamed = unrecordedPayments(invoice).some((id) => id !== paymentId);
+        return isNamed ? check(invoice, canceled) : write(invoice, canceled);
+      }
       case 'refused':
         return { kind: 'notCanceled', paymentId, message: outcome.message };
       case 'notCalled':

@@ -17,7 +17,7 @@ const types: Readonly<Record<string, string>> = {
   '.svg': 'image/svg+xml; charset=utf-8',
 };
 
-/** The files of a folder by their paths in it, like `assets/index-1a2b.js`; none if the dashboard has not been built. */
+/** The files of a folder by their paths in it, like `assets/index.js`; none if the dashboard has not been built. */
 export function builtFiles(folder: string): ReadonlyMap<string, BuiltFile> {
   return new Map(
     pathsIn(folder).flatMap((path) => {

@@ -47,9 +47,7 @@ export function serveDashboard(folder: string = join(appFolder(), 'dist', 'ui'))
     const { path = '' } = params;
     const file = files.get(path);
     if (file !== undefined && path !== 'index.html') {
-      // Names in assets/ change with the content, so nobody has to ask for them again.
-      const lasting = path.startsWith('assets/');
-      return sent(file, headers, lasting ? 'public, max-age=31536000, immutable' : 'public, max-age=3600');
+      return sent(file, headers, path.startsWith('assets/') ? 'no-cache' : 'public, max-age=3600');
     }
     if (path.startsWith('assets/')) {
       return { status: 404, headers: plainText, body: 'There is no such file: reload the page.\n' };

@@ -1,3 +1,5 @@
+import type { z } from 'zod';
+
 /** Part of a list. */
 export interface Page<T> {
   items: T[];
@@ -10,11 +12,16 @@ export class BadContinuation extends Error {
   override readonly name = 'BadContinuation';
 }
 
-/** A token without quotes and spaces, which a URL would have to escape. */
-export function toOpaque(token: string): string {
-  return Buffer.from(token).toString('base64url');
+/** A place in the order of a list, as text without quotes and spaces, which a URL would have to escape. */
+export function continuationAt(place: unknown): string {
+  return Buffer.from(JSON.stringify(place)).toString('base64url');
 }
 
-export function fromOpaque(continuation: string): string {
-  return Buffer.from(continuation, 'base64url').toString();
+/** The place that a continuation names. @throws {BadContinuation} */
+export function placeOf<T>(schema: z.ZodType<T>, continuation: string): T {
+  try {
+    return schema.parse(JSON.parse(Buffer.from(continuation, 'base64url').toString()));
+  } catch (cause) {
+    throw new BadContinuation('not a place in this list', { cause });
+  }
 }

@@ -1,9 +1,9 @@
 import type { ReadSignedEvent } from '../paying/providerEvents.ts';
 import { metric } from '../platform/appMetrics.ts';
-import { type RequestBody, smallBody } from '../platform/bodyChunks.ts';
 import { errorText } from '../platform/errorText.ts';
 import type { Instance } from '../platform/instance.ts';
 import { problem, problemResponse } from '../platform/problem.ts';
+import { type RequestBody, wholeBody } from '../platform/wholeBody.ts';
 import { eventItem } from './eventItems.ts';
 
 /** The part of an HTTP request that is needed; the request of Azure Functions has that shape. */
@@ -41,9 +41,8 @@ export function createReceiveEvent({
 }): (request: EventRequest) => Promise<EventResponse> {
   return async (request) => {
     if (read === undefined) return refuse(404, 'no secret of the payment provider is configured');
-    const body = await smallBody(request, mostEventBytes);
-    if (body === 'cutOff' || body === 'late') return refuse(400, 'the body did not arrive');
-    if (body === 'tooLarge') {
+    const body = await wholeBody(request, mostEventBytes);
+    if (body === undefined) {
       count('tooLarge');
       return refuse(413, `expected a body of at most ${mostEventBytes} bytes`);
     }

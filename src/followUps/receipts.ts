@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import pLimit from 'p-limit';
 import { z } from 'zod';
+import type { Invoice } from '../invoice/invoice.ts';
 import { errorText } from '../platform/errorText.ts';
 import { NotNow } from '../workItems/notNow.ts';
 import { defineStage, type Stage } from '../workItems/workItem.ts';
@@ -18,6 +19,8 @@ export class ReceiptNotStored extends NotNow {
 }
 
 const stageName = 'receipt';
+/** Milliseconds for one receipt. */
+const writeMs = 10_000;
 
 /**
  * Receipts that one process writes at the same time. By default they share a storage account with the leases, and more of
@@ -57,8 +60,7 @@ export function receiptStage(receipts: ReceiptStore): Stage {
       description: z.string().exactOptional(),
     }),
     async handle(input, { resourceId, signal }) {
-      const name = receiptName(resourceId, input.paymentId);
-      const json = JSON.stringify({ invoiceId: resourceId, ...input }, null, 2);
+      const { name, json } = receiptOf({ invoiceId: resourceId, ...input });
       await limit(() => receipts.write(name, json, signal)).catch((error: unknown) => {
         signal.throwIfAborted();
         throw new ReceiptNotStored(`the receipt was not stored: ${errorText(error)}`, { cause: error });
@@ -66,6 +68,31 @@ export function receiptStage(receipts: ReceiptStore): Stage {
       return { blob: name };
     },
   });
+}
+
+interface Receipt {
+  invoiceId: string;
+  customerId: string;
+  amountMinor: number;
+  currency: string;
+  paymentId: string;
+  paidAt: string;
+  description?: string;
+}
+
+/** The receipt of an invoice, as a text under its name. Pure. */
+function receiptOf(receipt: Receipt) {
+  return { name: receiptName(receipt.invoiceId, receipt.paymentId), json: JSON.stringify(receipt, null, 2) };
+}
+
+/** Writes the receipt of a paid invoice in the place of the one that is there. */
+export function receiptWriter(receipts: ReceiptStore) {
+  return async ({ id: invoiceId, customerId, amountMinor, currency, payment }: Omit<Invoice, '_etag'>) => {
+    const { id: paymentId, paidAt } = payment;
+    if (paymentId === undefined || paidAt === undefined) return;
+    const { name, json } = receiptOf({ invoiceId, customerId, amountMinor, currency, paymentId, paidAt });
+    await receipts.write(name, json, AbortSignal.timeout(writeMs));
+  };
 }
 
 /** A blob name that is safe for any invoice id: readable if the id is plain, otherwise its hash. */

@@ -3,17 +3,9 @@ import * as df from 'durable-functions';
 import { serveDashboard } from '../dashboard/serveDashboard.ts';
 import { callIds, calls } from '../ops/calls.ts';
 import { payonce } from '../payonce.ts';
-import { streamedResponses } from '../platform/streamedResponses.ts';
 
-/** Streams are on or off for all HTTP functions of a process. */
-app.setup({ enableHttpStream: true });
-
-const responses = streamedResponses();
-
-app.hook.postInvocation(({ error, invocationContext }) => {
-  if (error !== undefined && error !== null) responses.fail(invocationContext.invocationId);
-});
-
+// HTTP streams stay off: with them, anybody can leave an invocation open until it times out and takes the worker with it
+// (docs/threat-model.md).
 for (const id of callIds) {
   const { method, route, durable } = calls[id];
   app.http(id, {
@@ -21,11 +13,7 @@ for (const id of callIds) {
     methods: [method],
     authLevel: 'function',
     ...(durable && { extraInputs: [df.input.durableClient()] }),
-    async handler(request, context) {
-      const { body, ...answer } = await payonce.ops[id](request, durable && df.getClient(context));
-      if (typeof body !== 'object') return { ...answer, body };
-      return { ...answer, body: responses.paced(context.invocationId, body) };
-    },
+    handler: (request, context) => payonce.ops[id](request, durable && df.getClient(context)),
   });
 }
 

@@ -4,17 +4,20 @@ import type {
   ContainerListBlobFlatSegmentResponse,
 } from '@azure/storage-blob';
 import { z } from 'zod';
-import { BadContinuation, fromOpaque, toOpaque } from '../documents/pages.ts';
+import { BadContinuation, continuationAt, placeOf } from '../documents/pages.ts';
 import { blobStatus, inTime } from '../platform/blobRequests.ts';
 import type { Clock } from '../platform/clock.ts';
+import type { Rejection } from './checkInvoice.ts';
 import { blobNameOf, importIdOf, newImportId } from './importId.ts';
 import type { ImportProgress, ImportRecord, ImportRecords, ImportView } from './importRecords.ts';
-import { afterLineEnd, offsetOf, wholeLines } from './rejectionLines.ts';
 
 /** Milliseconds without a word from an import after which its process is taken for dead. Azure ends a request after 230 s. */
 const silentMs = 300_000;
 /** Bytes of a blob that hold a page of rejections, each of which has less than 4 KB. */
 const pageBytes = 524_288;
+
+const newLine = 10;
+const rejectionSchema = z.object({ index: z.number(), field: z.string(), error: z.string() });
 
 const metadataSchema = z.object({
   status: z.enum(['running', 'completed', 'stopped']),
@@ -49,7 +52,7 @@ export function blobImportRecords(container: ContainerClient, clock: Clock): Imp
       const blobs = container.listBlobsFlat({ prefix: `${day}/`, includeMetadata: true, ...inTime() });
       const pages = blobs.byPage({
         maxPageSize: pageSize,
-        ...(continuation === undefined ? {} : { continuationToken: fromOpaque(continuation) }),
+        ...(continuation === undefined ? {} : { continuationToken: placeOf(z.string(), continuation) }),
       });
       const { value } = await pages.next().catch(refusedMarker(continuation));
       const page: ContainerListBlobFlatSegmentResponse | undefined = value;
@@ -58,7 +61,7 @@ export function blobImportRecords(container: ContainerClient, clock: Clock): Imp
         const view = viewOf(importIdOf(name) ?? name, metadata, clock);
         return view === undefined ? [] : [view];
       });
-      return { items, ...(next ? { continuation: toOpaque(next) } : {}) };
+      return { items, ...(next ? { continuation: continuationAt(next) } : {}) };
     },
 
     async rejected(importId, { continuation, pageSize }) {
@@ -68,13 +71,26 @@ export function blobImportRecords(container: ContainerClient, clock: Clock): Imp
       const found = await unlessMissing(blob.getProperties(inTime()));
       if (found === undefined) return undefined;
       const size = found.contentLength ?? 0;
-      const from = continuation === undefined ? 0 : offsetOf(continuation, size);
+      const from = continuation === undefined ? 0 : placeOf(z.int().min(0).max(size), continuation);
       if (from === size) return { items: [] };
-      const bytes = await bytesFrom(blob, from, size);
+      const bytes = await blob.downloadToBuffer(from, Math.min(pageBytes, size - from), inTime());
       const { items, length } = wholeLines(bytes, pageSize);
-      return { items, ...(from + length < size ? { continuation: toOpaque(String(from + length)) } : {}) };
+      return { items, ...(from + length < size ? { continuation: continuationAt(from + length) } : {}) };
     },
   };
+}
+
+/** The rejections of the first lines that are there in full, and the bytes they take. */
+function wholeLines(bytes: Buffer, most: number): { items: Rejection[]; length: number } {
+  const items: Rejection[] = [];
+  let length = 0;
+  while (items.length < most) {
+    const end = bytes.indexOf(newLine, length);
+    if (end === -1) break;
+    items.push(rejectionSchema.parse(JSON.parse(bytes.toString('utf8', length, end))));
+    length = end + 1;
+  }
+  return { items, length };
 }
 
 function recordIn(
@@ -144,13 +160,6 @@ function viewOf(importId: string, metadata: unknown, clock: Clock): ImportView |
     startedAt,
     updatedAt,
   };
-}
-
-/** From the line end before, which shows that a line begins at the offset. */
-async function bytesFrom(blob: AppendBlobClient, from: number, size: number): Promise<Buffer> {
-  const start = Math.max(0, from - 1);
-  const bytes = await blob.downloadToBuffer(start, Math.min(pageBytes, size - start), inTime());
-  return from === 0 ? bytes : afterLineEnd(bytes);
 }
 
 /** The service refuses a marker that it did not give. */

@@ -6,7 +6,7 @@ import { amountLimits, stripeAmount } from '../invoice/stripeAmount.ts';
 import { utcTime } from '../platform/clock.ts';
 import { type CheckedRow, checked } from './checkedRow.ts';
 import { expecting, shown } from './fieldErrors.ts';
-import { invisibleError } from './invisible.ts';
+import { isPlainText, lookAlikeError } from './visibleText.ts';
 
 /** A rejected row. `index` counts the rows of the body from 0. A row is rejected once, for all its faults. */
 export interface Rejection {
@@ -48,7 +48,7 @@ const fields = {
   paymentMethod: text('a payment method id', maxNameBytes)
     .regex(/^[\x21-\x7e]+$/, { error: 'expected printable ASCII characters without spaces' })
     .exactOptional(),
-  description: text('a description', maxDescriptionBytes, /[^\P{Cc}\n\r\t]/u).exactOptional(),
+  description: text('a description', maxDescriptionBytes, isPlainText).exactOptional(),
 };
 
 /** Checks of single fields, for those who change an invoice later. */
@@ -114,7 +114,7 @@ function refusing(errorOf: (value: string) => string | undefined) {
   };
 }
 
-function text(what: string, maxBytes: number, unwanted = /\p{Cc}/u) {
+function text(what: string, maxBytes: number, isAllowed = isOneLine) {
   const expected = `${what} of 1 to ${maxBytes} bytes`;
   return z
     .string({ error: expecting(expected) })
@@ -122,11 +122,15 @@ function text(what: string, maxBytes: number, unwanted = /\p{Cc}/u) {
       abort: true,
       error: ({ input }) => `expected ${expected}, not ${Buffer.byteLength(String(input))}: ${shown(input)}`,
     })
-    .refine((value) => !unwanted.test(value) && value.isWellFormed(), {
+    .refine(isAllowed, {
       abort: true,
       error: ({ input }) =>
         `expected text without control characters or lone surrogates, not ${shown(input)}`,
     });
+}
+
+function isOneLine(value: string): boolean {
+  return !/\p{Cc}/u.test(value) && value.isWellFormed();
 }
 
 /**
@@ -136,8 +140,8 @@ function text(what: string, maxBytes: number, unwanted = /\p{Cc}/u) {
 function idError(id: string): string | undefined {
   const bad = /[/\\?#]/.exec(id)?.[0];
   if (bad !== undefined) return `expected no / \\ ? or #, which Cosmos DB refuses, not ${shown(id)}`;
-  const invisible = invisibleError(id);
-  if (invisible !== undefined) return invisible;
+  const similar = lookAlikeError(id);
+  if (similar !== undefined) return similar;
   if (id !== id.trim()) return `expected no leading or trailing space, not ${shown(id)}`;
   if (isSystemId(id)) return `expected an id that does not start with a colon, not ${shown(id)}`;
   if (id === '.' || id === '..') return `expected more than dots, which a URL drops, not ${shown(id)}`;
@@ -145,7 +149,7 @@ function idError(id: string): string | undefined {
 }
 
 function customerIdError(id: string): string | undefined {
-  return invisibleError(id) ?? (id === id.trim() ? undefined : 'expected no leading or trailing space');
+  return lookAlikeError(id) ?? (id === id.trim() ? undefined : 'expected no leading or trailing space');
 }
 
 /** Why the payment provider would not take an amount. */

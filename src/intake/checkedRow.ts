@@ -8,7 +8,7 @@ export type CheckedRow =
 
 const mostErrorCharacters = 600;
 /** Unknown fields of a row that its error names. */
-const mostUnknown = 5;
+const mostUnknown = 3;
 
 /** What a schema says of a row; `known` are its fields. */
 export function checked(
@@ -39,7 +39,7 @@ export function checked(
 function unknownFields(keys: readonly string[], known: readonly string[]) {
   const named = keys
     .slice(0, mostUnknown)
-    .map((key) => ({ field: key.slice(0, 60), error: unknownName('field', key, known) }));
+    .map((key) => ({ field: key.slice(0, 60), error: unknownName('field', known) }));
   const others = keys.length - named.length;
   return others === 0 ? named : [...named, { field: 'row', error: `has ${others} more unknown fields` }];
 }

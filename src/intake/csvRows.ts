@@ -59,7 +59,7 @@ function wrongColumns(names: readonly string[]): FieldError[] {
   const errors: FieldError[] = [];
   for (const name of names) {
     if (!columns.includes(name)) {
-      errors.push({ field: name.slice(0, 60), error: unknownName('column', name, columns) });
+      errors.push({ field: name.slice(0, 60), error: unknownName('column', columns) });
     } else if (seen.has(name)) errors.push({ field: name, error: 'appears twice: expected once' });
     seen.add(name);
     if (errors.length > mostErrors) break;

@@ -1,14 +1,6 @@
-import { nearestName } from './nearestName.ts';
-
-/** Says that a name is unknown, and suggests the nearest known one or else lists them all. */
-export function unknownName(
-  what: 'field' | 'column' | 'parameter',
-  name: string,
-  known: readonly string[],
-): string {
-  if (known.length === 0) return `unknown ${what}: expected none`;
-  const nearest = nearestName(name, known);
-  return `unknown ${what}: ${nearest === undefined ? `expected one of ${known.join(', ')}` : `did you mean ${nearest}?`}`;
+/** Says that a name is unknown, and lists the known ones. */
+export function unknownName(what: 'field' | 'column' | 'parameter', known: readonly string[]): string {
+  return `unknown ${what}: expected ${known.length === 0 ? 'none' : `one of ${known.join(', ')}`}`;
 }
 
 /** A zod error for a field: what was expected, and what was given. */

@@ -1,13 +1,15 @@
-/** One element of an array: its text as latin1, or why it is not looked at. */
-export type JsonElement = { kind: 'element'; text: string } | { kind: 'tooLong' } | { kind: 'tooDeep' };
+/** The beginning of an element in the body: its line (from 1) and the bytes before it. */
+export interface BodyPlace {
+  line: number;
+  position: number;
+}
 
-/**
- * Where the text is in the array:
- *
- *   before ──[──► inside ──]──► after
- *
- * `strayText`: what comes first is no array, or something follows it. `text` begins there.
- */
+/** One element of an array: its text as latin1, or the reason why it is not looked at. */
+export type JsonElement =
+  | { kind: 'element'; text: string; place: BodyPlace }
+  | { kind: 'refused'; error: string };
+
+/** `strayText`: the body begins with something other than an array, or something follows the array. */
 export type ArrayEvent = JsonElement | { kind: 'strayText'; where: 'before' | 'after'; text: string };
 
 const code = {
@@ -21,52 +23,56 @@ const code = {
 } as const;
 
 /**
- * Splits a JSON array into the texts of its elements, part by part, by nothing but brackets, strings and commas. So an element
- * that is not JSON costs no other, as long as its brackets and quotes match.
+ * Splits a JSON array into the texts of its elements, part by part, by nothing but brackets, strings and commas.
  *
- * No streaming parser from npm is used (@streamparser/json 0.0.26, stream-json 3.8.0): their first error is their last, they
- * limit neither nesting nor the length of a string, and they turn `1999.0` into 1999, which is to be refused.
+ * No streaming parser from npm is used (@streamparser/json 0.0.26, stream-json 3.8.0): they limit neither nesting nor the
+ * length of a string, and they turn `1999.0` into 1999, which is to be refused.
  */
 export function jsonElements(limits: { rowBytes: number; nesting: number }) {
   let where: 'before' | 'inside' | 'after' = 'before';
-  /** What there is of the element that is not finished. */
+  /** Text of the unfinished element. */
   let rest = '';
   let depth = 0;
   let inString = false;
   let escaped = false;
-  let fault: 'tooLong' | 'tooDeep' | undefined;
+  let error: string | undefined;
   let elements = 0;
+  /** The beginning of the unfinished element, and the end of what was read. */
+  let place: BodyPlace = { line: 1, position: 0 };
+  let read: BodyPlace = place;
 
   return { push, end };
 
   function* push(part: string): Generator<ArrayEvent> {
-    let at = 0;
+    let from = 0;
     if (where === 'before') {
-      at = part.search(/[^ \t\n\r]/);
-      if (at === -1) return;
-      if (part[at] !== '[') return yield { kind: 'strayText', where, text: part.slice(at) };
+      const start = part.search(/[^ \t\n\r]/);
+      if (start === -1) return count(part);
+      if (part[start] !== '[') return yield { kind: 'strayText', where, text: part.slice(start) };
       where = 'inside';
-      at++;
+      from = start + 1;
+      count(part.slice(0, from));
+      place = read;
     }
-    let from = at;
-    for (; at < part.length && where === 'inside'; at++) {
+    for (let at = from; at < part.length && where === 'inside'; at++) {
       if (!isBoundary(part.charCodeAt(at))) continue;
-      const isEnd = part.charCodeAt(at) === code.close;
-      const element = finish(part.slice(from, at), isEnd);
-      from = at + 1;
-      if (isEnd) where = 'after';
+      hold(part.slice(from, at));
+      if (part.charCodeAt(at) === code.close) where = 'after';
+      const element = finish();
       if (element !== undefined) yield element;
+      from = at + 1;
+      read = place = { ...read, position: read.position + 1 };
     }
     if (where === 'inside') hold(part.slice(from));
     else {
-      const stray = part.slice(from).search(/[^ \t\n\r]/);
-      if (stray !== -1) yield { kind: 'strayText', where: 'after', text: part.slice(from + stray) };
+      const stray = part.slice(from).trim();
+      if (stray !== '') yield { kind: 'strayText', where: 'after', text: stray };
     }
   }
 
-  /** Whether the array has ended; otherwise what there is of an unfinished element. */
-  function end(): { complete: boolean; unfinished: string; isEmpty: boolean } {
-    return { complete: where === 'after', unfinished: rest, isEmpty: where === 'before' };
+  /** The state at the end of the body, and the element that was being read. */
+  function end() {
+    return { where, text: rest, place };
   }
 
   /** Follows the grammar by one character. True for a comma between elements and for the end of the array. */
@@ -84,7 +90,7 @@ export function jsonElements(limits: { rowBytes: number; nesting: number }) {
       case code.open:
       case code.openBrace:
         depth++;
-        if (depth > limits.nesting) fault ??= 'tooDeep';
+        if (depth > limits.nesting) error ??= `expected at most ${limits.nesting} levels of nesting`;
         return false;
       case code.close:
         if (depth === 0) return true;
@@ -99,18 +105,23 @@ export function jsonElements(limits: { rowBytes: number; nesting: number }) {
   }
 
   function hold(text: string): void {
-    if (fault === undefined && rest.length + text.length > limits.rowBytes) fault = 'tooLong';
-    rest = fault === undefined ? rest + text : '';
+    count(text);
+    if (rest.length + text.length > limits.rowBytes)
+      error ??= `expected a row of at most ${limits.rowBytes} bytes`;
+    rest = error === undefined ? rest + text : '';
   }
 
-  function finish(text: string, isEnd: boolean): JsonElement | undefined {
-    hold(text);
-    const [found, kind] = [rest, fault];
+  function count(text: string): void {
+    read = { line: read.line + text.split('\n').length - 1, position: read.position + text.length };
+  }
+
+  function finish(): JsonElement | undefined {
+    const [text, refusal] = [rest, error];
     rest = '';
-    fault = undefined;
+    error = undefined;
     elements++;
-    if (kind !== undefined) return { kind };
-    if (isEnd && elements === 1 && found.trim() === '') return undefined;
-    return { kind: 'element', text: found };
+    if (refusal !== undefined) return { kind: 'refused', error: refusal };
+    if (where === 'after' && elements === 1 && text.trim() === '') return undefined;
+    return { kind: 'element', text, place };
   }
 }

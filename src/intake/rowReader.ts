@@ -1,10 +1,12 @@
 import type { Problem } from '../platform/problem.ts';
 import type { CheckedRow } from './checkedRow.ts';
 
-/**
- * Limits of one body. A reader holds no more than one row at a time, so none of them bounds memory except `rowBytes`.
- */
+/** Limits of one body. */
 export interface ImportLimits {
+  /**
+   * The host and the worker hold six copies of a body between them, and an instance of 2 GB takes 16 requests at once. The
+   * host itself refuses a little more than this (FUNCTIONS_REQUEST_BODY_SIZE_LIMIT in infra/).
+   */
   readonly bytes: number;
   /**
    * 10 MB of typical CSV rows (70 bytes) stay below it. The rows of a body are stored within one request, which Azure ends
@@ -18,7 +20,7 @@ export interface ImportLimits {
 }
 
 export const importLimits: ImportLimits = {
-  bytes: 32 * 1024 * 1024,
+  bytes: 12 * 1024 * 1024,
   rows: 150_000,
   rowBytes: 16_384,
   nesting: 20,

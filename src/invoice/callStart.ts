@@ -74,7 +74,6 @@ export function startAgain(
       'claim.phase': 'calling',
       'claim.attempt': attempt,
       'claim.startedBy': startId,
-      'claim.isolated': true,
       attempts: attempt,
       actionableAt: staleAt,
     },

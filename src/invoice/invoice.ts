@@ -36,8 +36,6 @@ const claimSchema = tolerantObject({
   phase: z.enum(['claimed', 'calling']),
   /** The start that made it `calling`. Absent until then. */
   startedBy: z.string().exactOptional(),
-  /** Earlier calls ended without a word: perhaps paying this invoice ends the process. */
-  isolated: z.boolean().exactOptional(),
 });
 export type Claim = z.infer<typeof claimSchema>;
 
@@ -132,8 +130,6 @@ export const invoiceSchema = contentSchema.extend({
   createdAt: z.string(),
   /** Claims so far that may have charged. */
   attempts: z.number().int(),
-  /** It was tried apart and that proved nothing: while `attempts` is this, it is tried apart again (isolation.ts). */
-  apartAfter: z.int().exactOptional(),
   claim: claimSchema.exactOptional(),
   payment: paymentStateSchema,
   /** Why a person has to look at it (`parked`), or why it ended (`declined`, `voided`). */
@@ -144,6 +140,8 @@ export const invoiceSchema = contentSchema.extend({
   reversals: reversalsSchema.exactOptional(),
   /** The due date as it was imported, if a person has moved it since. */
   importedDueAt: z.string().exactOptional(),
+  /** Its customer has been erased: when (ISO 8601), and the hash of what was imported (tombstone.ts). */
+  erased: tolerantObject({ at: z.string(), content: z.string() }).exactOptional(),
   /** When it moved to the archive (ISO 8601); only of one that was read there. */
   archivedAt: z.string().exactOptional(),
   timeline: z.array(timelineEntrySchema),
@@ -153,7 +151,7 @@ export type Invoice = z.infer<typeof invoiceSchema>;
 
 /** The part of a stored invoice that an import compares; a newer release keeps these fields as they are. */
 export const importedSchema = contentSchema
-  .extend({ type: z.literal('invoice'), createdAt: z.string(), importedDueAt: z.string().exactOptional() })
+  .extend(invoiceSchema.pick({ type: true, createdAt: true, importedDueAt: true, erased: true }).shape)
   .transform(({ importedDueAt, ...invoice }) => ({ ...invoice, dueAt: importedDueAt ?? invoice.dueAt }));
 export type Imported = z.infer<typeof importedSchema>;
 

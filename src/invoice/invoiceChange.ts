@@ -12,7 +12,6 @@ export interface InvoiceChange {
       | 'actionableAt'
       | 'checkAt'
       | 'attempts'
-      | 'apartAfter'
       | 'payment'
       | 'reason'
       | 'declinedAt'
@@ -22,7 +21,7 @@ export interface InvoiceChange {
       | 'version'
     >
   >;
-  clear?: readonly ('claim' | 'actionableAt' | 'checkAt' | 'reason' | 'declinedAt')[];
+  clear?: readonly ('claim' | 'actionableAt' | 'checkAt' | 'reason' | 'declinedAt' | 'reversals')[];
   entry: TimelineEntry;
 }
 

@@ -83,8 +83,6 @@ export const reversalsSchema = tolerantObject({
   refundedMinor: z.number().int(),
   /** Sum of its disputes that are open or lost, in minor units; one in another currency is none of them. */
   disputedMinor: z.number().int(),
-  /** The latest `at` of all of them. */
-  latestAt: z.string(),
 });
 export type Reversals = z.infer<typeof reversalsSchema>;
 
@@ -125,11 +123,6 @@ export function reversalsOf(
     disputes: inOrder(disputes, ({ id }) => id),
     refundedMinor: sum(goneBack(refunds)),
     disputedMinor: sum(atRisk(disputes)),
-    latestAt:
-      [...refunds, ...disputes, ...(recorded?.payments ?? [])]
-        .map(({ at }) => at)
-        .toSorted()
-        .at(-1) ?? '',
   };
 }
 

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { z } from 'zod';
-import { contentSchema, type InvoiceContent } from './invoice.ts';
+import { contentSchema, type Imported, type InvoiceContent } from './invoice.ts';
 
 /**
  * What stays of an invoice that has moved to the archive. It has the invoice's id and partition, so a second import of the
@@ -12,6 +12,8 @@ export const tombstoneSchema = z.object({
   type: z.literal('tombstone'),
   /** Hash of what was imported. */
   content: z.string(),
+  /** Absent once the customer has been erased. */
+  customerId: z.string().exactOptional(),
   /** ISO 8601, UTC. With the shard, it names the blob that holds the invoice. */
   archivedAt: z.string(),
   _etag: z.string(),
@@ -20,10 +22,17 @@ export type Tombstone = z.infer<typeof tombstoneSchema>;
 
 /** The tombstone of an invoice, ready to be stored. Pure. */
 export function tombstoneOf(
-  imported: InvoiceContent,
+  imported: Imported,
   { shard, archivedAt }: { shard: string; archivedAt: string },
 ): Omit<Tombstone, '_etag'> {
-  return { id: imported.id, shard, type: 'tombstone', content: contentHash(imported), archivedAt };
+  const { id, customerId, erased } = imported;
+  const customer = erased === undefined ? { customerId } : {};
+  return { id, shard, type: 'tombstone', content: importedHash(imported), ...customer, archivedAt };
+}
+
+/** The hash of what was imported as an invoice, which itself may have been erased. Pure. */
+export function importedHash(imported: Imported): string {
+  return imported.erased?.content ?? contentHash(imported);
 }
 
 const contentFields = contentSchema.keyof().options;

@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
-import { bounded } from './bounded.ts';
+import { bounded } from '../platform/bounded.ts';
 import { LockStoreFailed } from './errors.ts';
 import type { Acquired, LeaseSetting } from './lease.ts';
-import type { LeaseOwner, LockView } from './lockStore.ts';
+import { isPermanent, type LeaseOwner, type LockView } from './lockStore.ts';
 import { between, trustedUntil } from './timing.ts';
 
 /** The lock to take, and how. */
@@ -86,7 +86,7 @@ export async function attemptAcquire(
     for (let left = Math.max(2, wanted.tries); left > 0 && view !== undefined; left--) {
       const { version, record } = view;
       const since = clock.now();
-      const fence = nextFence(record?.fence, since, floor);
+      const fence = nextFence(record?.fence, view.now ?? since, floor);
       try {
         const outcome = await bounded(clock, timing.attemptMs, (signal) =>
           store.raise(key, leaseId, { fence, owner, since, leaseMs: timing.leaseMs }, version, signal),
@@ -96,12 +96,17 @@ export async function attemptAcquire(
       } catch (error) {
         // The raise may have been applied: look for the version to raise from. A skipped number does no harm.
         failure = error;
+        if (isPermanent(store, error)) break;
       }
       view = await answered((signal) => store.look(key, signal));
     }
     if (view === undefined) return null;
     failure ??= new Error('its record changed on every attempt');
-    throw new LockStoreFailed(`Cannot write the fence of "${key}"`, failure);
+    throw failed(`Cannot write the fence of "${key}"`, failure);
+  }
+
+  function failed(what: string, error: unknown): LockStoreFailed {
+    return new LockStoreFailed(what, error, isPermanent(store, error));
   }
 
   /** The answer to a request that is safe to repeat. */
@@ -110,7 +115,7 @@ export async function attemptAcquire(
       try {
         return await bounded(clock, timing.attemptMs, request);
       } catch (error) {
-        if (sent >= wanted.tries) throw new LockStoreFailed(`Cannot lock "${key}"`, error);
+        if (sent >= wanted.tries || isPermanent(store, error)) throw failed(`Cannot lock "${key}"`, error);
         await clock.sleep(between(200, 400, setting.random));
       }
     }
@@ -118,11 +123,10 @@ export async function attemptAcquire(
 }
 
 /**
- * One more than the last fence of the lock, and more than `floor`. A lock without a fence starts at the Unix time in
- * seconds (`now` is in milliseconds). So if someone deletes a lock, its fences still rise, provided it was taken less
- * than once a second. Starting at 1 would fence out every holder until the lost number is passed.
+ * The first number above the last fence of the lock and above `floor` that is no less than `now`, in milliseconds since the
+ * epoch. So fences rise even if the store has lost its data, as long as that clock does not go back and the lock is taken
+ * less than a thousand times a second.
  */
 export function nextFence(last: number | undefined, now: number, floor = 0): number {
-  const next = last === undefined ? Math.max(1, Math.floor(now / 1000)) : last + 1;
-  return Math.max(next, floor + 1);
+  return Math.max(1, (last ?? 0) + 1, Math.floor(now), floor + 1);
 }

@@ -1,3 +1,4 @@
+import { exponentialBackoff } from '../platform/backoff.ts';
 import { between } from './timing.ts';
 
 /** The pauses between two looks of a waiter, in milliseconds. */
@@ -14,6 +15,6 @@ export interface Backoff {
  * often as a new one, so nobody starves. `random` returns values in [0, 1).
  */
 export function waitBefore(tries: number, { firstMs, mostMs }: Backoff, random: () => number): number {
-  const span = Math.min(mostMs, firstMs * 2 ** Math.min(tries, 30));
+  const span = exponentialBackoff(tries + 1, { base: firstMs, cap: mostMs });
   return between(span / 2, span, random);
 }

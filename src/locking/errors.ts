@@ -80,8 +80,11 @@ export class LocksClosed extends Error {
  */
 export class LockStoreFailed extends Error {
   override readonly name = 'LockStoreFailed';
+  /** True if no further try can succeed, as after a wrong password: `acquire` does not go on waiting. */
+  readonly permanent: boolean;
 
-  constructor(what: string, cause: unknown) {
+  constructor(what: string, cause: unknown, permanent = false) {
     super(`${what}: ${errorText(cause)}`, { cause });
+    this.permanent = permanent;
   }
 }

@@ -1,7 +1,7 @@
+import { bounded } from '../platform/bounded.ts';
 import { type Clock, systemClock } from '../platform/clock.ts';
 import { metric, noTelemetry, type Telemetry } from '../platform/telemetry.ts';
 import { attemptAcquire } from './acquire.ts';
-import { bounded } from './bounded.ts';
 import type { FenceFloor } from './lease.ts';
 import { longestOwnerPart } from './lockRecord.ts';
 import type { LeaseOwner, LockRecord, LockStore } from './lockStore.ts';

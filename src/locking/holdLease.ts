@@ -20,9 +20,10 @@
  *
  * A renewal that gets no answer moves nothing.
  */
+
+import { bounded, limit } from '../platform/bounded.ts';
 import { errorText } from '../platform/errorText.ts';
 import { metric } from '../platform/telemetry.ts';
-import { bounded, limit } from './bounded.ts';
 import { LeaseLost, LeaseReleased, type Loss } from './errors.ts';
 import { keepTaken } from './keepTaken.ts';
 import type { Acquired, HeldLease, LeaseSetting } from './lease.ts';
@@ -36,6 +37,8 @@ interface HoldChoice {
   minHoldMs?: number;
   /** Aborts when the process shuts down. */
   stopping?: AbortSignal;
+  /** Told when the lock stays taken after its release, and until when. Never rejects. */
+  kept?: (until: Promise<void>) => void;
   /** Called once, when the lease is released or lost. */
   ended?: (lease: HeldLease) => void;
 }
@@ -47,7 +50,7 @@ interface HoldChoice {
 export function holdLease(
   acquired: Acquired,
   setting: LeaseSetting,
-  { minHoldMs = 0, stopping: shutdown = never, ended = () => {} }: HoldChoice = {},
+  { minHoldMs = 0, stopping: shutdown = never, kept = () => {}, ended = () => {} }: HoldChoice = {},
 ): HeldLease {
   const { key, owner, leaseId, fence } = acquired;
   const { store, clock, telemetry, timing } = setting;
@@ -125,7 +128,7 @@ export function holdLease(
     await keeping;
     const keepUntil = acquired.sentAt + minHoldMs;
     if (clock.monotonic() < keepUntil) {
-      void keepTaken(acquired, keepUntil, setting, shutdown);
+      kept(keepTaken(acquired, keepUntil, setting, shutdown));
       return;
     }
     try {
@@ -173,7 +176,11 @@ export function holdLease(
     },
     [Symbol.asyncDispose]: () => lease.release(),
   };
-  store.onEnd?.(key, leaseId, lose);
+  store.onEnd?.(key, leaseId, (why) => {
+    // After a pause the news may come before the timer.
+    compareClock();
+    lose(why);
+  });
   return lease;
 }
 

@@ -1,4 +1,4 @@
-import { bounded } from './bounded.ts';
+import { bounded } from '../platform/bounded.ts';
 import type { Acquired, LeaseSetting } from './lease.ts';
 import { nearestLease } from './timing.ts';
 

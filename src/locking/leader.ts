@@ -7,7 +7,7 @@
  *      └───────────────────┘
  *       lease lost, and the work has ended
  */
-import { LeaseLost, LockTimeout } from './errors.ts';
+import { LockTimeout } from './errors.ts';
 import type { Lease } from './lease.ts';
 import type { LeaseOwner } from './lockStore.ts';
 import type { Locks } from './locks.ts';
@@ -23,8 +23,8 @@ const followMs = 60_000;
  * held, `lead` is done.
  *
  * Resolves with the result of `work`, or with undefined if `signal` aborts while this process follows.
- * `signal` does not stop a leader: `work` must watch it as well. Rejects with what `work` throws, except for
- * the loss of its own lease.
+ * `signal` does not stop a leader: `work` must watch it as well. Rejects with what `work` throws while it holds its lease;
+ * what it throws after the loss is told to `onError` of the locks, unless it is a `LeaseLost` or an `AbortError`.
  *
  * @throws LocksClosed if this process shuts down while it follows.
  */
@@ -43,7 +43,10 @@ export async function lead<T>(
       const value = await work(lease);
       if (lease.lost === undefined) return value;
     } catch (error) {
-      if (!(error instanceof LeaseLost) || lease.lost === undefined) throw error;
+      if (lease.lost === undefined) throw error;
+      // Timers, events and SDKs reject with an AbortError of their own when `lease.signal` aborts.
+      const isLoss = error instanceof Error && ['LeaseLost', 'AbortError'].includes(error.name);
+      if (!isLoss) locks.onError?.(error, key);
     }
   }
 }

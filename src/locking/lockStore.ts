@@ -32,6 +32,8 @@ export interface LockView {
   record: LockRecord | undefined;
   /** Changes with every write of a record, but not with lease operations (an ETag). */
   version: string;
+  /** The store's clock, in milliseconds since the epoch. Undefined if it shows none: the holder's is used instead. */
+  now?: number | undefined;
 }
 
 export interface ListedLock extends LockView {
@@ -117,6 +119,16 @@ export interface LockStore extends AsyncDisposable {
     version: string,
     signal: AbortSignal,
   ) => Promise<'broken' | 'notHeld' | 'changed'>;
+  /**
+   * True for an error after which no further try can succeed until somebody changes a setting: a wrong password, a missing
+   * permission, a wrong name. A RangeError always is one. Undefined if the store knows of no others.
+   */
+  readonly isPermanent?: (error: unknown) => boolean;
   /** Every lock whose key begins with `prefix`, held or not; all locks if it is empty. Undefined if the store cannot list. */
   readonly list?: (prefix: string, signal: AbortSignal) => AsyncIterable<ListedLock>;
+}
+
+/** True if no further try can succeed. */
+export function isPermanent(store: LockStore, error: unknown): boolean {
+  return error instanceof RangeError || store.isPermanent?.(error) === true;
 }

@@ -5,6 +5,7 @@ import { type Backoff, waitBefore } from './backoff.ts';
 import { LockStoreFailed, LocksClosed, LockTimeout } from './errors.ts';
 import { holdLease } from './holdLease.ts';
 import type { FenceFloor, HeldLease, Lease, LeaseSetting } from './lease.ts';
+import { checkKey, checkOwner } from './lockRecord.ts';
 import type { LeaseOwner, LockStore } from './lockStore.ts';
 import { checkLease, type LeaseTiming, leaseTiming, nearestLease } from './timing.ts';
 
@@ -31,14 +32,14 @@ export interface LeaseChoice {
 /**
  * Takes leases on locks by key. The caller must release every lease; `await using` does.
  *
- * A key has 1 to 1,024 characters, and each part of an owner at most 256. Stores refuse others with
- * a RangeError, which comes as the `cause` of a LockStoreFailed.
+ * A key has 1 to 1,024 characters, and each part of an owner at most 256. Others are refused with a RangeError, or a
+ * TypeError if they are no text, before anything is asked of the store.
  */
 export interface Locks {
   /**
    * Tries once. Resolves with null if the lock is held elsewhere or this process is shutting down.
    *
-   * @throws LockStoreFailed if the store did not answer in three attempts.
+   * @throws LockStoreFailed if the store did not answer in three attempts, or will not answer any.
    */
   tryAcquire(key: string, owner: LeaseOwner, options?: LeaseChoice): Promise<Lease | null>;
   /**
@@ -46,6 +47,7 @@ export interface Locks {
    * in progress when the time runs out is finished. Waiters do not queue; chance decides who gets the lock.
    *
    * @throws LockTimeout if the lock stayed held, or the store out of reach, until the time ran out.
+   * @throws LockStoreFailed, `permanent`, if no further try can succeed.
    * @throws LocksClosed if this process is shutting down.
    * @throws the reason of `signal` if that aborts. A lease acquired by then is given back.
    */
@@ -54,10 +56,17 @@ export interface Locks {
     owner: LeaseOwner,
     options: LeaseChoice & { waitMs: number; signal?: AbortSignal },
   ): Promise<Lease>;
+  /** See `LocksOptions`. */
+  readonly onError?: OnError | undefined;
 }
 
-/** The locks of one process, and their shutdown. */
-export interface ProcessLocks extends Locks {
+type OnError = (error: unknown, key: string) => void;
+
+/**
+ * The locks of one process, and their shutdown. Disposal (`await using`) drains them without grace, and disposes of the
+ * store: nothing of them keeps the process alive.
+ */
+export interface ProcessLocks extends Locks, AsyncDisposable {
   /** Aborts when `drain` begins. Long-running work should check it and stop after the current step. */
   readonly stopping: AbortSignal;
   /**
@@ -82,6 +91,11 @@ export interface LocksOptions {
   backoff?: Backoff;
   /** Returns values in [0, 1). Default: Math.random. */
   random?: () => number;
+  /**
+   * Told of each error that nobody else learns of, because `acquire` or `lead` tries again: a server that is out of reach
+   * otherwise looks like a lock that is held. It must not throw. Default: none.
+   */
+  onError?: OnError;
   /** What new fences must exceed. Default: only the last fence of the lock. */
   fenceFloor?: FenceFloor | undefined;
 }
@@ -95,7 +109,7 @@ export interface LocksOptions {
 export function createLocks(store: LockStore, options: LocksOptions = {}): ProcessLocks {
   const { clock = systemClock, telemetry = noTelemetry } = options;
   const { random = Math.random, backoff = { firstMs: 100, mostMs: 1000 } } = options;
-  const { fenceFloor, leaseSeconds } = options;
+  const { fenceFloor, leaseSeconds, onError } = options;
   const chosen = leaseSeconds === undefined ? nearestLease(30_000, store.traits) : leaseTiming(leaseSeconds);
   const timing = options.timing ?? chosen;
   checkLease(timing, store.traits);
@@ -105,6 +119,8 @@ export function createLocks(store: LockStore, options: LocksOptions = {}): Proce
   let attempts = 0;
   let idle = () => {};
   let draining: Promise<void> | undefined;
+  /** Locks that stay taken after their release. */
+  const keeping = new Set<Promise<void>>();
 
   const ifIdle = () => {
     if (held.size === 0 && attempts === 0) idle();
@@ -120,7 +136,11 @@ export function createLocks(store: LockStore, options: LocksOptions = {}): Proce
         held.delete(lease);
         ifIdle();
       };
-      const lease = holdLease(acquired, setting, { minHoldMs, stopping: stopping.signal, ended });
+      const kept = (until: Promise<void>) => {
+        keeping.add(until);
+        void until.then(() => keeping.delete(until));
+      };
+      const lease = holdLease(acquired, setting, { minHoldMs, stopping: stopping.signal, kept, ended });
       if (lease.lost === undefined) held.add(lease);
       telemetry.count(metric.leaseAcquired, { job: owner.job });
       telemetry.record(metric.leaseFence, lease.fence, { job: owner.job });
@@ -140,13 +160,17 @@ export function createLocks(store: LockStore, options: LocksOptions = {}): Proce
     ifIdle();
     await clock.sleep(graceMs, grace.signal).catch(() => {});
     await Promise.all([...held].map((lease) => lease.surrender('the process is shutting down')));
+    await Promise.all(keeping);
   }
+
+  const drainOnce = (graceMs: number) => (draining ??= drain(graceMs));
 
   return {
     stopping: stopping.signal,
+    onError,
 
     async tryAcquire(key, owner, { fenced = true, likelyNew = false, minHoldMs = 0 } = {}) {
-      checkMinHold(minHoldMs);
+      check(key, owner, minHoldMs);
       if (stopping.signal.aborted) return null;
       const lease = await attempt({ key, owner, fenced, likelyNew, tries: 3 }, minHoldMs);
       if (lease === null) telemetry.count(metric.leaseSkipped, { job: owner.job });
@@ -154,7 +178,10 @@ export function createLocks(store: LockStore, options: LocksOptions = {}): Proce
     },
 
     async acquire(key, owner, { waitMs, fenced = true, likelyNew = false, minHoldMs = 0, signal }) {
-      checkMinHold(minHoldMs);
+      check(key, owner, minHoldMs);
+      if (!(typeof waitMs === 'number' && waitMs >= 0)) {
+        throw new RangeError(`waitMs is 0 or more milliseconds, not ${String(waitMs)}`);
+      }
       const startedAt = clock.monotonic();
       const giveUp = signal === undefined ? stopping.signal : AbortSignal.any([signal, stopping.signal]);
       let failure: LockStoreFailed | undefined;
@@ -172,8 +199,9 @@ export function createLocks(store: LockStore, options: LocksOptions = {}): Proce
           // The store answers again: an earlier failure is not why the lock is out of reach.
           failure = undefined;
         } catch (error) {
-          if (!(error instanceof LockStoreFailed)) throw error;
+          if (!(error instanceof LockStoreFailed) || error.permanent) throw error;
           failure = error;
+          onError?.(error, key);
         }
         const left = startedAt + waitMs - clock.monotonic();
         if (left <= 0) throw new LockTimeout(key, waitMs, failure);
@@ -181,11 +209,20 @@ export function createLocks(store: LockStore, options: LocksOptions = {}): Proce
       }
     },
 
-    drain: (graceMs) => (draining ??= drain(graceMs)),
+    drain: drainOnce,
+
+    async [Symbol.asyncDispose]() {
+      await drainOnce(0);
+      await store[Symbol.asyncDispose]();
+    },
   };
 }
 
-/** @throws RangeError unless it is a length of time in milliseconds. */
-function checkMinHold(ms: number): void {
-  if (!(ms >= 0 && Number.isFinite(ms))) throw new RangeError(`minHoldMs is 0 or more, not ${ms}`);
+/** @throws RangeError or TypeError for what no store can keep. */
+function check(key: string, owner: LeaseOwner, minHoldMs: number): void {
+  checkKey(key);
+  checkOwner(owner);
+  if (!(minHoldMs >= 0 && Number.isFinite(minHoldMs))) {
+    throw new RangeError(`minHoldMs is 0 or more, not ${minHoldMs}`);
+  }
 }

@@ -4,7 +4,7 @@ import { metric } from '../platform/appMetrics.ts';
 import { errorText } from '../platform/errorText.ts';
 import type { Instance } from '../platform/instance.ts';
 import type { AuditRecord } from './answers/figureAnswers.ts';
-import type { Caller } from './caller.ts';
+import { type Caller, named } from './caller.ts';
 import type { Journal } from './journal.ts';
 
 /** One thing that somebody did through ops. */
@@ -41,16 +41,14 @@ export interface Intent {
   answered: (outcome: number | 'unknown') => Promise<void>;
 }
 
-type Actor = Pick<Caller, 'actor' | 'actorId'>;
-
 /** Records what somebody is about to do to each target. @throws {NotRecorded} */
 export async function intend(
   { audit, journal, instance }: Recording,
-  { actor, actorId }: Actor,
+  caller: Pick<Caller, 'actor' | 'actorId'>,
   { action, targets, changes }: { action: string; targets: readonly string[]; changes: object },
 ): Promise<Intent> {
   const intent = randomUUID();
-  const who = actorId === undefined ? { actor } : { actor, actorId };
+  const who = named(caller);
   const now = () => new Date(instance.clock.now()).toISOString();
   const at = now();
   const asked = { ...who, action, changes: { ...changes } };

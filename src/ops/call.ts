@@ -3,7 +3,6 @@
  * the OpenAPI document and its name in the audit trail all come from here (`calls.ts` has them all).
  */
 import { z } from 'zod';
-import { dropBody } from '../platform/bodyChunks.ts';
 import { errorText } from '../platform/errorText.ts';
 import type { Turns } from '../platform/eventLoopTurns.ts';
 import type { Orchestrations } from '../runs/startRun.ts';
@@ -12,7 +11,7 @@ import { type Intent, intend } from './audit.ts';
 import type { Caller } from './caller.ts';
 import type { OpsRequest, OpsResponse } from './http.ts';
 import type { OpsParts } from './opsParts.ts';
-import { readBody, readIdempotencyKey, readQuery } from './requests.ts';
+import { badContinuation, readBody, readIdempotencyKey, readQuery, sealed, unsealed } from './requests.ts';
 
 /** Parts that a handler works with. */
 export interface CallParts extends OpsParts {
@@ -43,10 +42,10 @@ interface Described {
   summary: string;
   /** Nothing at all stands for the body `{}`. */
   mayBeEmpty?: true;
-  /** A body that the handler reads itself, as it arrives. `csv` describes it in that form. */
+  /** A body that the handler reads itself, row by row. `csv` describes it in that form. */
   upload?: { json: z.ZodType; csv: string };
   /** Statuses of problems, besides those that every call may answer. */
-  problems?: readonly (404 | 408 | 409 | 413 | 415 | 500 | 501 | 503)[];
+  problems?: readonly (404 | 409 | 413 | 415 | 500 | 501 | 503)[];
 }
 
 /**
@@ -140,35 +139,40 @@ export function call<
   Durable extends true | undefined = undefined,
 >(declared: Declared<Query, Body, Json, Key, Durable>): Call {
   const { handle, targets, ...described } = declared;
-  const { method, route, audit, upload, mayBeEmpty = false } = declared;
+  const { method, route, audit, mayBeEmpty = false } = declared;
   return {
     ...described,
     role: method === 'GET' ? 'ops.read' : 'ops.write',
     async respond(request, { caller, orchestrations }, parts) {
       const query = readQuery(request, declared.query ?? noQuery);
-      if (!query.ok) {
-        if (upload !== undefined) await dropBody(request);
-        return query.response;
-      }
+      if (!query.ok) return query.response;
       const key = readIdempotencyKey(request, declared.idempotencyKey);
       if (!key.ok) return key.response;
       const body = declared.body && (await readBody(request, declared.body, { mayBeEmpty }));
       if (body?.ok === false) return body.response;
       const id = request.params.id ?? '';
+      const list = `${route} ${id}`;
+      const asking: { continuation?: string } = { ...query.value };
+      if (asking.continuation !== undefined) {
+        const continuation = unsealed(list, asking.continuation);
+        if (continuation === undefined) return badContinuation();
+        asking.continuation = continuation;
+      }
       const values = body?.value;
       const about = targets?.(values as z.output<Body>) ?? [id || route];
-      const changes = { ...query.value, ...(values as object | undefined), idempotencyKey: key.value };
+      // Nobody can erase a customer from the journal.
+      const { customerId: _customer, ...asks } = { ...(values as { customerId?: unknown } | undefined) };
+      const changes = { ...asking, ...asks, idempotencyKey: key.value };
       const intent =
         audit === undefined
           ? undefined
-          : await intend(parts, caller, { action: audit, targets: about, changes }).catch(notTaken);
-
+          : await intend(parts, caller, { action: audit, targets: about, changes });
       // The parts are those that the declaration names; TypeScript cannot follow that through the absent ones.
       const asked = {
         request,
         caller,
         id,
-        query: query.value,
+        query: asking,
         body: values,
         idempotencyKey: key.value,
         orchestrations,
@@ -180,17 +184,19 @@ export function call<
         const answer =
           status === undefined || response.jsonBody === undefined ? response : { status, ...response };
         await intent?.answered(answer.status ?? 200);
-        return answer;
+        return withSealedPlace(list, answer);
       } catch (error) {
         await intent?.record(about.join(' '), { outcome: 'unknown', error: errorText(error).slice(0, 300) });
         await intent?.answered('unknown');
         throw error;
       }
-
-      async function notTaken(error: unknown): Promise<never> {
-        if (upload !== undefined) await dropBody(request);
-        throw error;
-      }
     },
   };
+}
+
+function withSealedPlace(list: string, answer: OpsResponse): OpsResponse {
+  const place = z.object({ continuation: z.string() }).safeParse(answer.jsonBody).data;
+  if (place === undefined) return answer;
+  const continuation = sealed(list, place.continuation);
+  return { ...answer, jsonBody: { ...(answer.jsonBody as object), continuation } };
 }

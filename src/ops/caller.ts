@@ -11,10 +11,21 @@ export interface Caller {
   roles: readonly Role[];
 }
 
+/** A person or program as records name them. */
+export function named({ actor, actorId }: Pick<Caller, 'actor' | 'actorId'>) {
+  return actorId === undefined ? { actor } : { actor, actorId };
+}
+
+/** Sign-in of callers by the platform: none, in force, or required and not in force. */
+export type SignIn = 'none' | 'platform' | 'missing';
+
 const longestActor = 256;
 
 /** The holder of a function key: the host has checked it before the app is asked. */
 const byKey: Caller = { actor: 'function key', roles };
+
+/** Sign-in is required, but the platform does not say that it is on: the headers may be anybody's. */
+const unknown: Caller = { actor: 'a caller without the sign-in that OPS_SIGN_IN requires', roles: [] };
 
 /**
  * App Service's description of a signed-in caller, as base64 of JSON
@@ -33,8 +44,9 @@ const usualRoleType = 'roles';
  * count. If it does not, anybody could have set them, so they are ignored: a caller who got this far has a key, which may do
  * everything. Pure.
  */
-export function callerOf({ headers }: Pick<OpsRequest, 'headers'>, signIn: boolean): Caller {
-  if (!signIn) return byKey;
+export function callerOf({ headers }: Pick<OpsRequest, 'headers'>, signIn: SignIn): Caller {
+  if (signIn === 'none') return byKey;
+  if (signIn === 'missing') return unknown;
   const name = headers.get('x-ms-client-principal-name')?.trim() ?? '';
   const id = headers.get('x-ms-client-principal-id')?.trim() ?? '';
   return {
@@ -62,6 +74,6 @@ function read(principal: string | null): z.infer<typeof principalSchema> | undef
 }
 
 /** The name of this deployment, and the identification of its callers. */
-export function callersOf({ environment, signIn }: { environment: string; signIn: boolean }) {
+export function callersOf({ environment, signIn }: { environment: string; signIn: SignIn }) {
   return { environment, callerOf: (request: Pick<OpsRequest, 'headers'>) => callerOf(request, signIn) };
 }

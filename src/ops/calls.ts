@@ -1,6 +1,7 @@
 import { aboutCalls } from './aboutCalls.ts';
 import type { Call } from './call.ts';
 import { correctionCalls } from './correctionCalls.ts';
+import { customerCalls } from './customerCalls.ts';
 import { deadLetterCalls } from './deadLetterCalls.ts';
 import { figureCalls } from './figureCalls.ts';
 import { importCalls } from './importCalls.ts';
@@ -15,6 +16,7 @@ export const calls = {
   ...importCalls,
   ...invoiceCalls,
   ...correctionCalls,
+  ...customerCalls,
   ...runCalls,
   ...pauseCalls,
   ...lockCalls,

@@ -37,7 +37,7 @@ export const correctionCalls = {
       const moved = await moveDueDate(parts.corrections, id, { actor: caller.actor, dueAt });
       if (moved.kind !== 'moved') return whyNotMoved(id, moved);
       await record(id, { from: moved.before, to: dueAt });
-      return { jsonBody: invoiceDetail(moved.invoice, parts) };
+      return { jsonBody: invoiceDetail(moved.invoice) };
     },
   }),
   retryInvoice: call({
@@ -67,7 +67,7 @@ export const correctionCalls = {
       if (retried.kind !== 'retried') return whyNotRetried(id, retried);
       const { from, invoice } = retried;
       await record(id, { from, keyNumber: invoice.payment.keyNumber, ...detail });
-      return { jsonBody: invoiceDetail(invoice, parts) };
+      return { jsonBody: invoiceDetail(invoice) };
     },
   }),
   voidInvoice: call({
@@ -85,7 +85,7 @@ export const correctionCalls = {
         // The first answer may have been lost before it was recorded here.
         const { from, repeated } = result;
         await record(id, { reason, outcome: 'voided', ...(repeated ? { repeated } : { from }) });
-        return { jsonBody: invoiceDetail(result.invoice, parts) };
+        return { jsonBody: invoiceDetail(result.invoice) };
       }
       if (result.kind === 'recorded') {
         const { from, status, paymentId } = result;
@@ -103,7 +103,7 @@ function whyNotRetried(id: string, why: Exclude<RetriedInvoice, { kind: 'retried
   switch (why.kind) {
     case 'refused':
       return conflict(
-        `invoice "${id}" is ${why.status}: expected one that is parked or declined, or that waits for a later try`,
+        `invoice "${id}" is ${why.status}: expected one that is parked or declined, or that waits for a later try, of a customer who has not been erased`,
       );
     case 'mayBeCharged':
       return conflict(

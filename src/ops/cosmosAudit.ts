@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { Container } from '@azure/cosmos';
 import { fromCosmos } from '../documents/cosmosDocuments.ts';
-import { queryPage } from '../documents/cosmosPages.ts';
+import { type ListByTime, pageByTime } from '../documents/cosmosPages.ts';
 import { formatVersion, type OnUnreadable, readableDocuments } from '../documents/storedDocuments.ts';
 import type { Clock } from '../platform/clock.ts';
 import { auditRecord } from './answers/figureAnswers.ts';
@@ -16,8 +16,8 @@ export function cosmosAudit(container: Container, clock: Clock, onUnreadable?: O
       await fromCosmos(() => container.items.create(record));
     },
     async list({ day, ...page }) {
-      const query = { query: 'SELECT * FROM c ORDER BY c.at DESC' };
-      const { items, ...rest } = await queryPage(container, query, { ...page, partitionKey: day });
+      const list: ListByTime = { where: 'true', parameters: [], by: 'at', order: 'DESC', partition: day };
+      const { items, ...rest } = await pageByTime(container, list, page);
       return { items: readableDocuments(items, auditRecord, 'audit', onUnreadable), ...rest };
     },
   };

@@ -1,11 +1,10 @@
 import { z } from 'zod';
-import { BadContinuation, fromOpaque, toOpaque } from '../documents/pages.ts';
+import { continuationAt, placeOf } from '../documents/pages.ts';
 import { errorText } from '../platform/errorText.ts';
 import { deadLettersAnswer, discardedAnswer, redrivenAnswer, type Undone } from './answers/messageAnswers.ts';
 import { type AuditRecorder, call } from './call.ts';
 import {
   type DeadLetter,
-  type DeadLetterPlace,
   type DeadLetterSource,
   deadLettersOf,
   isAskedFor,
@@ -40,7 +39,7 @@ export const deadLetterCalls = {
         const error = `expected one of ${names.join(', ')}, got ${JSON.stringify(filter.queue)}`;
         return badQuery([{ field: 'queue', error }]);
       }
-      const from = continuation === undefined ? undefined : placeOf(continuation);
+      const from = continuation === undefined ? undefined : placeOf(placeSchema, continuation);
       const found: DeadLetter[] = [];
       let end: DeadLetter | undefined;
       let total = 0;
@@ -63,7 +62,8 @@ export const deadLetterCalls = {
         jsonBody: {
           deadLetters: found.map(({ id, source, reason, at, body }) => ({ id, source, reason, at, body })),
           ...(from === undefined ? { total, totalIsExact: !more } : {}),
-          continuation: next === undefined ? null : placeText({ source: next.source, behind: next.place }),
+          continuation:
+            next === undefined ? null : continuationAt({ source: next.source, behind: next.place }),
         },
       };
     },
@@ -145,15 +145,3 @@ function failed(what: string, done: readonly string[], failures: readonly string
 }
 
 const placeSchema = z.object({ source: z.string(), behind: z.string().exactOptional() });
-
-function placeText(place: DeadLetterPlace): string {
-  return toOpaque(JSON.stringify(place));
-}
-
-function placeOf(continuation: string): DeadLetterPlace {
-  try {
-    return placeSchema.parse(JSON.parse(fromOpaque(continuation)));
-  } catch (cause) {
-    throw new BadContinuation('not a place among the dead letters', { cause });
-  }
-}

@@ -4,10 +4,13 @@ import { formatAmount } from '../invoice/money.ts';
 import type { InvoiceFilter } from '../invoice/store/invoiceFilter.ts';
 import type { InvoiceStore } from '../invoice/store/invoiceStore.ts';
 import { csvLine, csvType } from '../platform/csv.ts';
+import { problem, problemResponse } from '../platform/problem.ts';
 import type { OpsResponse } from './http.ts';
 
-/** Invoices that are in memory at a time. */
+/** Invoices that one query reads. */
 const pageSize = 500;
+/** Invoices of one export: some 20 MB, and half a minute. */
+export const mostExported = 100_000;
 
 /** Those of an import, then what has become of the invoice. */
 const exportColumns = [
@@ -25,35 +28,26 @@ const exportColumns = [
 
 type Invoices = Pick<InvoiceStore, 'list'>;
 
-/**
- * All invoices that match, as CSV in the order of a list. The first page is read before the answer begins, so that a store that is away is an error with a status. If it goes away
- * later, the body fails, and its sender must break the connection: a part must not pass for the whole.
- */
+/** All invoices that match, as CSV in the order of a list, or the advice to ask for fewer: the answer is in memory as a whole. */
 export async function exportInvoices(invoices: Invoices, filter: InvoiceFilter): Promise<OpsResponse> {
-  const pages = pagesOf(invoices, filter);
-  const first = await pages.next();
-  return {
-    headers: { 'content-type': csvType, 'content-disposition': 'attachment; filename="invoices.csv"' },
-    body: linesOf(first.done === true ? [] : first.value, pages),
-  };
-}
-
-async function* pagesOf(invoices: Invoices, filter: InvoiceFilter): AsyncGenerator<readonly Invoice[]> {
+  const lines = [csvLine(exportColumns)];
+  let count = 0;
   let continuation: string | undefined;
   do {
     const place = continuation === undefined ? {} : { continuation };
-    const page = await invoices.list({ ...filter, ...place, pageSize: pageSize });
-    yield page.items;
+    const page = await invoices.list({ ...filter, ...place, pageSize });
+    count += page.items.length;
+    if (count > mostExported) {
+      const advice = 'ask for fewer by customer, currency, status, dueAfter or dueBefore';
+      return problemResponse(problem(413, `More than ${mostExported} invoices match: ${advice}.`));
+    }
+    lines.push(textOf(page.items));
     ({ continuation } = page);
   } while (continuation !== undefined);
-}
-
-async function* linesOf(
-  first: readonly Invoice[],
-  others: AsyncIterable<readonly Invoice[]>,
-): AsyncGenerator<Uint8Array> {
-  yield Buffer.from(csvLine(exportColumns) + textOf(first));
-  for await (const page of others) yield Buffer.from(textOf(page));
+  return {
+    headers: { 'content-type': csvType, 'content-disposition': 'attachment; filename="invoices.csv"' },
+    body: lines.join(''),
+  };
 }
 
 function textOf(page: readonly Invoice[]): string {

@@ -1,11 +1,18 @@
 import { z } from 'zod';
 import { shown } from '../intake/fieldErrors.ts';
+import { hasVisible, isPlainText } from '../intake/visibleText.ts';
 import { currencies } from '../invoice/currencies.ts';
 import { invoiceStatuses } from '../invoice/invoice.ts';
 import { utcTime } from '../platform/clock.ts';
 
 /** Reason for a change, for the audit trail; optional if nobody else is affected. */
-export const reasonSchema = z.string().trim().min(1).max(500);
+export const reasonSchema = z
+  .string()
+  .trim()
+  .min(1, { abort: true })
+  .max(500)
+  .refine(isPlainText, { error: 'expected text without control characters or lone surrogates' })
+  .refine(hasVisible, { error: 'expected a character that can be seen' });
 
 /** The body of a call that needs nothing but a reason. */
 export const reasonBody = z.strictObject({ reason: reasonSchema });

@@ -34,7 +34,7 @@ export const figureCalls = {
     method: 'GET',
     route: 'ops/overview',
     tag: 'Figures',
-    summary: 'What needs a person, and the figures of the summary with runs, leases and payments per hour',
+    summary: 'What needs a person, and the figures of the summary with runs, leases and payments per day',
     answer: { json: overviewAnswer },
     handle: async (_asked, { overview }) => ({ jsonBody: await overview() }),
   }),
@@ -64,24 +64,21 @@ export const figureCalls = {
       const left: string[] = [];
       let done = 0;
       let counted = 0;
-      try {
-        for (const shard of new Set(wanted)) {
-          if (clock.monotonic() > until) {
-            left.push(shard);
-            continue;
-          }
-          const recounted = await recount(invoices, shard, clock);
-          if (recounted.kind === 'busy') {
-            busy.push(shard);
-            continue;
-          }
-          done++;
-          counted += recounted.invoices;
-          corrections.push(...recounted.corrections);
+      for (const shard of new Set(wanted)) {
+        if (clock.monotonic() > until) {
+          left.push(shard);
+          continue;
         }
-      } finally {
-        await record('figures', { reason, shards: done, invoices: counted, corrected: corrections.length });
+        const recounted = await recount(invoices, shard, clock);
+        if (recounted.kind === 'busy') {
+          busy.push(shard);
+          continue;
+        }
+        done++;
+        counted += recounted.invoices;
+        corrections.push(...recounted.corrections);
       }
+      await record('figures', { reason, shards: done, invoices: counted, corrected: corrections.length });
       return {
         jsonBody: {
           shards: done,

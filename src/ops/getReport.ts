@@ -1,14 +1,12 @@
 import { z } from 'zod';
-import { PartOfArchivedDay } from '../archive/withArchivedFigures.ts';
 import { shown } from '../intake/fieldErrors.ts';
-import type { InvoiceStore } from '../invoice/store/invoiceStore.ts';
-import { type Movement, type MovementQuery, movementKinds } from '../invoice/store/movements.ts';
+import { movementKinds } from '../invoice/store/movements.ts';
 import { csvLine, csvType } from '../platform/csv.ts';
 import { addUp, type Report, reportColumns, reportRow, type Totals } from '../reporting/report.ts';
 import { reportAnswer } from './answers/figureAnswers.ts';
 import { call } from './call.ts';
-import { aTime, currencyField, timeField } from './fields.ts';
-import { badQuery } from './requests.ts';
+import { currencyField } from './fields.ts';
+import { badQuery, today } from './requests.ts';
 
 const dayMs = 86_400_000;
 /** A leap year. The answer is made in memory, with a row for each day and currency; a longer time is several requests. */
@@ -16,81 +14,36 @@ const mostDays = 366;
 /** Days of a report that names no `from`. */
 const usualDays = 30;
 
-/** A day, which is `[its beginning, the beginning of the next]`, or a moment. */
-const momentField = z.union(
-  [
-    z.iso.date().transform((day) => ({ begins: Date.parse(day), ends: Date.parse(day) + dayMs })),
-    timeField.transform((time) => ({ begins: Date.parse(time), ends: Date.parse(time) })),
-  ],
-  { error: ({ input }) => `expected a day as YYYY-MM-DD, or ${aTime}, got ${shown(input)}` },
-);
+const dayField = z.iso
+  .date({ error: ({ input }) => `expected a day as YYYY-MM-DD, got ${shown(input)}` })
+  .exactOptional();
 
-/**
- * A day counts as a whole, as `from` and as `to`; of times, `from` is the first that counts and `to` the first that does
- * not. The answer is CSV if the caller accepts `text/csv`.
- */
+/** Both days count as a whole. The answer is CSV if the caller accepts `text/csv`; a header counts what could not be read. */
 export const getReport = call({
   method: 'GET',
   route: 'ops/report',
   tag: 'Figures',
   summary: 'What was paid, declined, refunded and disputed, per day (UTC) and currency, without fees',
-  query: z.object({
-    from: momentField.exactOptional(),
-    to: momentField.exactOptional(),
-    currency: currencyField.exactOptional(),
-  }),
+  query: z.object({ from: dayField, to: dayField, currency: currencyField.exactOptional() }),
   answer: { json: reportAnswer, csv: 'The same, a row for each day and currency' },
-  problems: [500],
-  async handle({ request, query: { from: first, to: last, currency } }, { invoices, instance }) {
-    const endOfToday = (Math.floor(instance.clock.now() / dayMs) + 1) * dayMs;
-    const ends = last?.ends ?? endOfToday;
-    const begins = first?.begins ?? ends - usualDays * dayMs;
-    if (begins >= ends) return badQuery([{ field: 'to', error: 'expected a time after "from"' }]);
-    if (ends - begins > mostDays * dayMs) {
-      return badQuery([{ field: 'from', error: `expected at most ${mostDays} days before "to"` }]);
+  async handle({ request, query }, { invoices, instance }) {
+    const { to = today(instance.clock), currency } = query;
+    const { from = dayBefore(to, usualDays - 1) } = query;
+    if (from > to) return badQuery([{ field: 'to', error: 'expected a day that is not before "from"' }]);
+    if (from <= dayBefore(to, mostDays)) {
+      return badQuery([{ field: 'from', error: `expected at most ${mostDays} days until "to"` }]);
     }
-    const period = { from: new Date(begins).toISOString(), to: new Date(ends).toISOString() };
-    try {
-      const asked = { ...period, ...(currency === undefined ? {} : { currency }) };
-      const report = await addUp(movedIn(invoices, asked));
-      const { headers, body } = acceptsCsv(request.headers.get('accept'))
-        ? asCsv(report)
-        : asJson(report, { ...period, currency: currency ?? null });
-      return { headers: { ...headers, vary: 'Accept' }, body };
-    } catch (error) {
-      if (error instanceof PartOfArchivedDay) return badQuery([wholeDays(error, begins)]);
-      throw error;
-    }
+    const { figures, unreadable } = await invoices.dayFigures({ from, to });
+    const report = addUp(figures.filter((one) => currency === undefined || one.currency === currency));
+    const { headers, body } = acceptsCsv(request.headers.get('accept'))
+      ? asCsv(report)
+      : asJson(report, { from, to, currency: currency ?? null, unreadable });
+    return { headers: { ...headers, vary: 'Accept', 'x-unreadable': `${unreadable}` }, body };
   },
 });
 
-function wholeDays({ day, message }: PartOfArchivedDay, begins: number) {
-  const field = begins > Date.parse(day) ? 'from' : 'to';
-  return { field, error: `expected a whole day, as YYYY-MM-DD: ${message}` };
-}
-
-type Totalled = Pick<InvoiceStore, 'movements' | 'dayFigures'>;
-
-/**
- * Movements: of whole days as the figures have it, so that the number of invoices does not matter; of parts of a day, and
- * where the figures cannot be relied on, invoice by invoice.
- */
-async function* movedIn(invoices: Totalled, asked: MovementQuery): AsyncGenerator<readonly Movement[]> {
-  const { from, to, currency } = asked;
-  const first = new Date(Math.ceil(Date.parse(from) / dayMs) * dayMs).toISOString();
-  const end = new Date(Math.floor(Date.parse(to) / dayMs) * dayMs).toISOString();
-  const lastDay = new Date(Date.parse(end) - dayMs).toISOString().slice(0, 10);
-  const figures =
-    first < end ? await invoices.dayFigures({ from: first.slice(0, 10), to: lastDay }) : undefined;
-  if (figures === undefined) {
-    yield* invoices.movements(asked);
-    return;
-  }
-  if (from < first) yield* invoices.movements({ ...asked, to: first });
-  yield figures
-    .filter((figure) => currency === undefined || figure.currency === currency)
-    .map(({ day, ...figure }) => ({ ...figure, at: day }));
-  if (end < to) yield* invoices.movements({ ...asked, from: end });
+function dayBefore(day: string, days: number): string {
+  return new Date(Date.parse(day) - days * dayMs).toISOString().slice(0, 10);
 }
 
 function asCsv({ days }: Report) {
@@ -98,7 +51,10 @@ function asCsv({ days }: Report) {
   return { headers: { 'content-type': csvType }, body: lines.join('') };
 }
 
-function asJson({ days, currencies }: Report, asked: { from: string; to: string; currency: string | null }) {
+function asJson(
+  { days, currencies }: Report,
+  asked: { from: string; to: string; currency: string | null; unreadable: number },
+) {
   const body = {
     ...asked,
     feesIncluded: false,

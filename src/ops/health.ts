@@ -1,4 +1,5 @@
 import { inForce, type PauseStore } from '../pacing/pause.ts';
+import { bounded } from '../platform/bounded.ts';
 import type { Clock } from '../platform/clock.ts';
 import { errorText } from '../platform/errorText.ts';
 import type { Health } from './answers/figureAnswers.ts';
@@ -30,8 +31,7 @@ export async function checkHealth({
       const started = clock.monotonic();
       const elapsed = () => Math.round(clock.monotonic() - started);
       try {
-        const signal = AbortSignal.timeout(probeTimeoutMs);
-        await Promise.race([probe(signal), rejectOn(signal)]);
+        await bounded(clock, probeTimeoutMs, probe);
         return [name, { ok: true as const, ms: elapsed() }] as const;
       } catch (error) {
         return [name, { ok: false as const, ms: elapsed(), error: errorText(error) }] as const;
@@ -43,19 +43,10 @@ export async function checkHealth({
 
   async function readPause(): Promise<Health['paused']> {
     try {
-      const read = pauses.read();
-      const pause = await Promise.race([read, rejectOn(AbortSignal.timeout(probeTimeoutMs))]);
+      const pause = await bounded(clock, probeTimeoutMs, () => pauses.read());
       return pauseView(inForce(pause, clock.now()));
     } catch {
       return 'unknown';
     }
   }
-}
-
-function rejectOn(signal: AbortSignal): Promise<never> {
-  return new Promise((_, reject) => {
-    signal.addEventListener('abort', () => reject(new Error(`no answer within ${probeTimeoutMs} ms`)), {
-      once: true,
-    });
-  });
 }

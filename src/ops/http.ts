@@ -6,10 +6,10 @@ export interface OpsRequest {
   readonly body?: AsyncIterable<Uint8Array> | null;
 }
 
-/** An answer with a JSON body, or with a body of its own: text, or the chunks of one that is too large for the memory. */
+/** An answer with a JSON body, or with text as its body. */
 export interface OpsResponse<Json = unknown> {
   status?: number;
   headers?: Record<string, string>;
-  body?: string | AsyncIterable<Uint8Array>;
+  body?: string;
   jsonBody?: Json;
 }

@@ -1,16 +1,16 @@
 import { z } from 'zod';
 import { columns, invoiceJsonSchema } from '../intake/checkInvoice.ts';
 import { csvRows } from '../intake/csvRows.ts';
-import { importInvoices, storeMs } from '../intake/importInvoices.ts';
+import { importInvoices } from '../intake/importInvoices.ts';
 import { importLog } from '../intake/importLog.ts';
 import { jsonRows } from '../intake/jsonRows.ts';
 import { mediaTypeOf } from '../intake/mediaType.ts';
 import { type Row, readRows, tooLarge } from '../intake/readRows.ts';
 import { importLimits, type RowReader } from '../intake/rowReader.ts';
 import { ShardsChanged } from '../invoice/shard.ts';
-import { type BodyChunks, bodyChunks, mostDiscarded } from '../platform/bodyChunks.ts';
 import { errorText } from '../platform/errorText.ts';
 import { type Problem, problem, problemResponse } from '../platform/problem.ts';
+import { wholeBody } from '../platform/wholeBody.ts';
 import {
   type ImportAnswer,
   importAnswer,
@@ -26,8 +26,6 @@ import { notFound, type Parsed, pageAnswer, today } from './requests.ts';
 const pageSize = 100;
 /** Characters of a store's error that the audit trail keeps. */
 const longestFailure = 300;
-/** Time for the body to arrive and be stored, and for writes in flight then to end (ms). */
-const readMs = storeMs + 10_000;
 
 const readers: ReadonlyMap<string, () => RowReader> = new Map([
   ['application/json', () => jsonRows(importLimits)],
@@ -40,31 +38,18 @@ export const importCalls = {
     audit: 'import invoices',
     route: 'ops/invoices',
     tag: 'Invoices',
-    summary: 'Stores the good rows as they arrive, and names the first hundred bad ones',
+    summary: 'Stores the good rows, and names the first hundred bad ones',
     upload: {
       json: z.array(invoiceJsonSchema),
       csv: `A header (${columns.join(',')}), then a row for each invoice; the amount is decimal text`,
     },
     answer: { json: importAnswer },
-    problems: [408, 413, 415, 500],
+    problems: [413, 415, 500],
     async handle({ request, caller, record }, parts) {
-      const { clock } = parts.instance;
-      const [late, timer] = [new AbortController(), new AbortController()];
-      void clock.sleep(readMs, timer.signal).then(
-        () => late.abort(),
-        () => {},
-      );
-      try {
-        const body = bodyChunks(request.body, late.signal);
-        const admitted = await admit(request, parts);
-        const response = admitted.ok
-          ? await store(body, { reader: admitted.value, by: caller.actor, record }, parts)
-          : admitted.response;
-        await body.discard(mostDiscarded);
-        return response;
-      } finally {
-        timer.abort();
-      }
+      const admitted = await admit(request, parts);
+      if (!admitted.ok) return admitted.response;
+      const { reader, body } = admitted.value;
+      return store(body, { reader, by: caller.actor, record }, parts);
     },
   }),
   listImports: call({
@@ -107,20 +92,23 @@ export const importCalls = {
   }),
 };
 
-/** Chooses the reader of a body by its type, or refuses the body. */
-async function admit(request: OpsRequest, { checkShards }: CallParts): Promise<Parsed<RowReader>> {
+/** Reads the body and chooses its reader by its type, or refuses it. */
+async function admit(
+  request: OpsRequest,
+  { checkShards }: CallParts,
+): Promise<Parsed<{ reader: RowReader; body: Buffer }>> {
   const type = request.headers.get('content-type');
   const reader = readers.get(mediaTypeOf(type))?.();
   if (reader === undefined) return refused(otherType(type));
-  if (Number(request.headers.get('content-length') ?? 0) > importLimits.bytes)
-    return refused(tooLarge(importLimits.bytes));
+  const body = await wholeBody(request, importLimits.bytes);
+  if (body === undefined) return refused(tooLarge(importLimits.bytes));
   try {
     await checkShards();
   } catch (error) {
     if (!(error instanceof ShardsChanged)) throw error;
     return refused(problem(500, error.message));
   }
-  return { ok: true, value: reader };
+  return { ok: true, value: { reader, body } };
 }
 
 function refused(why: Problem): Parsed<never> {
@@ -129,7 +117,7 @@ function refused(why: Problem): Parsed<never> {
 
 /** Stores the rows of a body. A 4xx with counts: only a part could be read, and its good rows are stored. */
 async function store(
-  body: BodyChunks,
+  body: Buffer,
   { reader, by, record }: { reader: RowReader; by: string; record: AuditRecorder },
   { invoices, imports, turns, instance }: CallParts,
 ): Promise<OpsResponse<ImportAnswer>> {

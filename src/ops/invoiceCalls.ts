@@ -36,9 +36,10 @@ export const invoiceCalls = {
     audit: 'export invoices',
     route: 'ops/invoices.csv',
     tag: 'Invoices',
-    summary: 'All invoices that match',
+    summary: 'All invoices that match, 100,000 at most',
     query: invoiceFilter,
     answer: { csv: 'The columns of an import, then what has become of the invoice' },
+    problems: [413],
     async handle({ query, record }, { invoices }) {
       const answer = await exportInvoices(invoices, query);
       await record('invoices', query);
@@ -52,11 +53,9 @@ export const invoiceCalls = {
     summary: 'One invoice with its timeline',
     answer: { json: invoiceDetailAnswer },
     problems: [404],
-    async handle({ id }, { invoices, refunds }) {
+    async handle({ id }, { invoices }) {
       const invoice = await invoices.find(id);
-      return invoice === undefined
-        ? notFound(`invoice "${id}"`)
-        : { jsonBody: invoiceDetail(invoice, { refunds }) };
+      return invoice === undefined ? notFound(`invoice "${id}"`) : { jsonBody: invoiceDetail(invoice) };
     },
   }),
   restoreInvoice: call({
@@ -68,15 +67,13 @@ export const invoiceCalls = {
     body: reasonBody,
     answer: { json: invoiceDetailAnswer },
     problems: [404, 409],
-    async handle({ id, caller, body: { reason }, record }, { invoices, archive, refunds }) {
+    async handle({ id, caller, body: { reason }, record }, { invoices, archive }) {
       const restored = await archive.restore(id, { by: caller.actor, reason });
       if (restored.kind === 'notArchived')
         return conflict(`invoice "${id}" is not in the archive: expected one that is`);
       if (restored.kind === 'restored') await record(id, { reason, archivedAt: restored.archivedAt });
       const invoice = restored.kind === 'restored' ? await invoices.find(id) : undefined;
-      return invoice === undefined
-        ? notFound(`invoice "${id}"`)
-        : { jsonBody: invoiceDetail(invoice, { refunds }) };
+      return invoice === undefined ? notFound(`invoice "${id}"`) : { jsonBody: invoiceDetail(invoice) };
     },
   }),
   refundInvoice: call({
@@ -90,7 +87,6 @@ export const invoiceCalls = {
     answer: { status: 202, json: refundAnswer },
     problems: [404, 409],
     async handle({ id, caller, body, idempotencyKey, record }, parts) {
-      if (!parts.refunds) return conflict('the payment provider offers no refunds: expected one that does');
       const requested = await refundInvoice(parts, id, { ...body, by: caller.actor, idempotencyKey });
       if (requested.kind !== 'requested') return refusal(id, requested, body);
       const { refund, created } = requested;
@@ -129,7 +125,7 @@ export const invoiceCalls = {
           );
         case 'settled':
           await record(id, body);
-          return { jsonBody: invoiceDetail(settled.invoice, parts) };
+          return { jsonBody: invoiceDetail(settled.invoice) };
       }
     },
   }),

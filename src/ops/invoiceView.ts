@@ -46,10 +46,10 @@ export function invoiceView(invoice: Invoice): InvoiceAnswer {
 }
 
 /** The same, with its timeline and what may be done with it. */
-export function invoiceDetail(invoice: Invoice, { refunds }: { refunds: boolean }): InvoiceDetailAnswer {
+export function invoiceDetail(invoice: Invoice): InvoiceDetailAnswer {
   return {
     ...invoiceView(invoice),
-    actions: invoiceActions(invoice, refunds),
+    actions: invoiceActions(invoice),
     timeline: invoice.timeline,
   };
 }
@@ -94,11 +94,11 @@ function retryReason(last: TimelineEntry | undefined): string | undefined {
  * Lists the corrections that an invoice allows as it is stored; decided as the calls themselves decide. A call may still refuse, because
  * the provider has another word to say, or because the invoice has changed. Pure.
  */
-function invoiceActions(invoice: Invoice, refunds: boolean): InvoiceDetailAnswer['actions'] {
+function invoiceActions(invoice: Invoice): InvoiceDetailAnswer['actions'] {
   return {
     retry: retryOf(invoice),
     void: voidOf(invoice),
-    refund: refundOf(invoice, refunds),
+    refund: refundOf(invoice),
     moveDueDate: dueDateOf(invoice),
   };
 }
@@ -107,6 +107,7 @@ const yes: Permitted = { allowed: true };
 const no = (why: string): Permitted => ({ allowed: false, why });
 
 function retryOf(invoice: Invoice): Permitted {
+  if (invoice.erased !== undefined) return no('Its customer has been erased.');
   return decideRetry(invoice).kind === 'refused'
     ? no(`It is ${invoice.status}: only parked and declined invoices are retried.`)
     : yes;
@@ -128,9 +129,8 @@ function voidOf(invoice: Invoice): Permitted {
   }
 }
 
-function refundOf({ status, amountMinor, reversals }: Invoice, offered: boolean): Permitted {
+function refundOf({ status, amountMinor, reversals }: Invoice): Permitted {
   if (status !== 'paid') return no(`It is ${status}: only paid invoices are refunded.`);
-  if (!offered) return no('The payment provider offers no refunds.');
   return amountMinor > (reversals?.refundedMinor ?? 0) ? yes : no('All of it has been refunded.');
 }
 

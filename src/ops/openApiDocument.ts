@@ -13,9 +13,8 @@ const always = {
 const whyProblem: Readonly<Record<number, string>> = {
   ...always,
   404: 'There is no such thing',
-  408: 'The body did not arrive in time',
   409: 'Its state does not allow this, or the Idempotency-Key stands for another request: the detail says which',
-  413: 'The body is too large',
+  413: 'The body is too large, or the answer would be',
   415: 'The body has another type than this call takes',
   500: 'The stored data contradicts itself',
   501: 'The store of locks that LOCKS names cannot do this',

@@ -1,7 +1,7 @@
 import { MissingFromArchive } from '../archive/restoreInvoice.ts';
 import { BadContinuation } from '../documents/pages.ts';
 import { NewerVersion } from '../documents/storedDocuments.ts';
-import { UnreadableInvoice } from '../invoice/store/movements.ts';
+import { UnreadableInvoice } from '../invoice/figures/recountShard.ts';
 import { appVersion } from '../platform/appFolder.ts';
 import { eventLoopTurns } from '../platform/eventLoopTurns.ts';
 import { problem, problemResponse } from '../platform/problem.ts';
@@ -9,6 +9,7 @@ import type { Orchestrations } from '../runs/startRun.ts';
 import { whyNotAdmitted } from './admission.ts';
 import { NotRecorded, recordDone } from './audit.ts';
 import type { Call, CallParts } from './call.ts';
+import { named } from './caller.ts';
 import { type CallId, calls, forEachCall } from './calls.ts';
 import type { OpsRequest, OpsResponse } from './http.ts';
 import type { OpsParts } from './opsParts.ts';
@@ -25,18 +26,24 @@ export function opsApi(given: OpsParts): Record<CallId, OpsCall> {
   return forEachCall((id) => answering(id, calls[id], parts));
 }
 
+/** Of every answer: it is data of customers, for nobody's cache, and of no other type than it says. */
+const ofData = { 'cache-control': 'no-store', 'x-content-type-options': 'nosniff' };
+
 /** Answers a call, or says why it is refused or what is in its way. */
 function answering(id: CallId, call: Call, parts: CallParts): OpsCall {
   return async (request, orchestrations) => {
+    const { headers, ...response } = await answer(request, orchestrations);
+    return { ...response, headers: { ...headers, ...ofData } };
+  };
+
+  async function answer(request: OpsRequest, orchestrations?: Orchestrations): Promise<OpsResponse> {
     if (call.durable && orchestrations === undefined) throw new Error(`${id} needs the Durable client`);
     const caller = parts.callerOf(request);
     const refused = whyNotAdmitted(call, request, caller);
     if (refused !== undefined) {
       const { method, route, audit: action = `${method} ${route}` } = call;
-      const { actor, actorId } = caller;
-      const who = actorId === undefined ? { actor } : { actor, actorId };
       const detail = { outcome: 'refused', why: refused.detail };
-      await recordDone(parts, { ...who, action, target: request.params.id ?? route, detail });
+      await recordDone(parts, { ...named(caller), action, target: request.params.id ?? route, detail });
       return problemResponse(refused);
     }
     try {
@@ -46,7 +53,7 @@ function answering(id: CallId, call: Call, parts: CallParts): OpsCall {
       if (response === undefined) throw error;
       return response;
     }
-  };
+  }
 }
 
 /** The answer to a call that met this; undefined if it is nothing that the caller can act on. */

@@ -1,7 +1,7 @@
+import type { Customers } from '../archive/customers.ts';
 import type { InvoiceArchive } from '../archive/invoiceArchive.ts';
 import type { CorrectionParts } from '../corrections/corrections.ts';
 import type { ImportRecords } from '../intake/importRecords.ts';
-import type { InvoiceCounts } from '../invoice/store/invoiceCounts.ts';
 import type { InvoiceStore } from '../invoice/store/invoiceStore.ts';
 import type { LockStore } from '../locking/index.ts';
 import type { OutboxStore } from '../outbox/outboxStore.ts';
@@ -20,7 +20,6 @@ import type { Journal } from './journal.ts';
 /** The app's parts that the calls work with. */
 export interface OpsParts {
   invoices: InvoiceStore;
-  invoiceCounts: InvoiceCounts;
   outbox: OutboxStore;
   job: Job;
   /** Shards of this deployment. */
@@ -35,13 +34,12 @@ export interface OpsParts {
   journal: Journal;
   imports: ImportRecords;
   archive: InvoiceArchive;
+  customers: Customers;
   corrections: CorrectionParts;
   deadLetters: readonly DeadLetterSource[];
   healthChecks: readonly HealthCheck[];
   /** @throws {ShardsChanged} */
   checkShards: () => Promise<void>;
-  /** True if the payment provider offers refunds. */
-  refunds: boolean;
   callerOf: (request: OpsRequest) => Caller;
   /** Name of this deployment. */
   environment: string;

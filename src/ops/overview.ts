@@ -1,4 +1,4 @@
-import type { InvoiceCounts } from '../invoice/store/invoiceCounts.ts';
+import type { InvoiceStore } from '../invoice/store/invoiceStore.ts';
 import { jobLockPrefix, listLocks } from '../locking/index.ts';
 import { inForce } from '../pacing/pause.ts';
 import { remembered } from '../platform/remembered.ts';
@@ -22,9 +22,8 @@ const latestRuns = 5;
  * an operator who has just paused them sees it.
  */
 export function overviewOf(parts: OpsParts): () => Promise<OverviewAnswer> {
-  const { invoiceCounts, deadLetters, lockStore, job, runs, pauses, instance } = parts;
+  const { invoices, deadLetters, lockStore, job, runs, pauses, instance } = parts;
   const { clock } = instance;
-  const perHour = paidPerHour(invoiceCounts);
   const givenUp = remembered(
     async () => (await Promise.all(deadLetters.map((source) => source.list(mostDeadLetters)))).flat(),
     deadLettersMs,
@@ -35,8 +34,8 @@ export function overviewOf(parts: OpsParts): () => Promise<OverviewAnswer> {
       const now = clock.now();
       const [summary, byReason, paid, letters, leases, latest] = await Promise.all([
         summarize(parts),
-        invoiceCounts.parkedByReason(),
-        perHour(now),
+        invoices.parkedByReason(),
+        paidPerDay(invoices, now),
         givenUp(),
         heldLeases(),
         runs.list({ job: job.name, pageSize: latestRuns }),
@@ -46,7 +45,7 @@ export function overviewOf(parts: OpsParts): () => Promise<OverviewAnswer> {
         attention: attentionOf(summary, letters, now),
         ...summary,
         parkedReasons: parkedReasons(byReason),
-        paidPerHour: paid,
+        paidPerDay: paid,
         deadLetters: letters.length,
         leases,
         runs: latest.items.map((run) => runView(asShown(run, now))),
@@ -95,34 +94,22 @@ export function attentionOf(
   });
 }
 
-const hourMs = 3_600_000;
-/** After this time nobody records a payment of an hour that is over, in milliseconds: clocks differ by less. */
-const settledMs = 600_000;
+const dayMs = 86_400_000;
+/** Days (UTC) of which the first page shows the payments. */
+const daysShown = 14;
 
-/** Counts the invoices paid in each of the last `hours`, oldest first; the last one is not over yet. Those that are over are counted once and kept, so that a look later reads an hour or two. */
-export function paidPerHour(invoiceCounts: Pick<InvoiceCounts, 'paidByHour'>, hours = 24) {
-  const kept = new Map<string, number>();
-  return async (now: number): Promise<OverviewAnswer['paidPerHour']> => {
-    const last = Math.floor(now / hourMs) * hourMs;
-    const begins = Array.from({ length: hours }, (_, index) => last - (hours - 1 - index) * hourMs);
-    const from = begins.find((begin) => !kept.has(nameOf(begin))) ?? last;
-    const counted = await invoiceCounts.paidByHour({
-      from: new Date(from).toISOString(),
-      to: new Date(last + hourMs).toISOString(),
-    });
-    for (const name of kept.keys()) if (name < nameOf(begins[0] ?? last)) kept.delete(name);
-    return begins.map((begin) => {
-      const name = nameOf(begin);
-      const count = kept.get(name) ?? counted.get(name) ?? 0;
-      if (begin + hourMs + settledMs < now) kept.set(name, count);
-      return { hour: new Date(begin).toISOString(), count };
-    });
-  };
-}
-
-/** `2026-01-31T14` */
-function nameOf(time: number): string {
-  return new Date(time).toISOString().slice(0, 13);
+/** Invoices paid on each of the last days (UTC), oldest first; today is not over yet. */
+async function paidPerDay(invoices: Pick<InvoiceStore, 'dayFigures'>, now: number) {
+  const days = Array.from({ length: daysShown }, (_, index) =>
+    new Date(now - (daysShown - 1 - index) * dayMs).toISOString().slice(0, 10),
+  );
+  const [from = '', to = ''] = [days[0], days.at(-1)];
+  const { figures } = await invoices.dayFigures({ from, to });
+  const paid = figures.filter(({ kind }) => kind === 'paid');
+  return days.map((day) => ({
+    day,
+    count: paid.reduce((sum, figure) => sum + (figure.day === day ? figure.count : 0), 0),
+  }));
 }
 
 /** Reasons that a person is shown. */

@@ -1,9 +1,10 @@
+import { createHash } from 'node:crypto';
 import type { z } from 'zod';
 import type { Page } from '../documents/pages.ts';
 import { unknownName } from '../intake/fieldErrors.ts';
-import { smallBody } from '../platform/bodyChunks.ts';
 import type { Clock } from '../platform/clock.ts';
 import { type FieldError, problem, problemResponse } from '../platform/problem.ts';
+import { wholeBody } from '../platform/wholeBody.ts';
 import type { OpsRequest, OpsResponse } from './http.ts';
 
 /** A part of a request, or the answer that refuses it. */
@@ -23,9 +24,8 @@ export async function readBody<Schema extends z.ZodType>(
   schema: Schema,
   { mayBeEmpty }: { mayBeEmpty: boolean },
 ): Promise<Parsed<z.output<Schema>>> {
-  const bytes = await smallBody(request, mostBodyBytes);
-  if (bytes === 'tooLarge') return { ok: false, response: tooLarge };
-  if (typeof bytes === 'string') return { ok: false, response: notArrived };
+  const bytes = await wholeBody(request, mostBodyBytes);
+  if (bytes === undefined) return { ok: false, response: tooLarge };
   const text = bytes.toString();
   const empty = mayBeEmpty ? {} : undefined;
   const parsed = schema.safeParse(text.trim() === '' ? empty : jsonOf(text));
@@ -34,7 +34,6 @@ export async function readBody<Schema extends z.ZodType>(
 }
 
 const tooLarge = problemResponse(problem(413, `Expected a body of at most ${mostBodyBytes} bytes.`));
-const notArrived = problemResponse(problem(400, 'The body did not arrive in full.'));
 
 /**
  * Parameters that the platform reads from the query itself: a function key, and its name
@@ -53,7 +52,7 @@ export function readQuery<Schema extends z.ZodObject>(
   const wrong: FieldError[] = [];
   const seen = new Set<string>();
   for (const name of names) {
-    if (!known.includes(name)) wrong.push({ field: name, error: unknownName('parameter', name, known) });
+    if (!known.includes(name)) wrong.push({ field: name, error: unknownName('parameter', known) });
     else if (seen.has(name)) wrong.push({ field: name, error: 'is there twice: expected once' });
     seen.add(name);
     if (wrong.length === mostErrors) break;
@@ -87,6 +86,20 @@ export function pageAnswer<const Name extends string, Item, View>(
 ) {
   const list = { [name]: items.map(view) } as Record<Name, View[]>;
   return { ...list, continuation: continuation ?? null };
+}
+
+/** A continuation as callers get it: with a checksum, so that one that is mutilated or of another list is refused at once. */
+export function sealed(list: string, continuation: string): string {
+  const sum = createHash('sha256')
+    .update(JSON.stringify([list, continuation]))
+    .digest('base64url');
+  return `${sum.slice(0, 12)}.${continuation}`;
+}
+
+/** What `sealed` was given; undefined if it was given something else. */
+export function unsealed(list: string, given: string): string | undefined {
+  const continuation = given.slice(given.indexOf('.') + 1);
+  return sealed(list, continuation) === given ? continuation : undefined;
 }
 
 export function badContinuation(): OpsResponse<never> {

@@ -8,12 +8,15 @@ import { runAnswer, runsAnswer, startedAnswer } from './answers/runAnswers.ts';
 import { bulkGroups } from './bulk/bulkJob.ts';
 import { bulkBody } from './bulk/bulkRequest.ts';
 import { call } from './call.ts';
+import { named } from './caller.ts';
 import { listQuery, oneOf, optionalReasonBody } from './fields.ts';
 import type { OpsResponse } from './http.ts';
 import type { OpsParts } from './opsParts.ts';
 import { badRequest, conflict, keyTaken, notFound, pageAnswer } from './requests.ts';
 
 const pageSize = 100;
+/** Each waits for its turn in an activity, of which a host has some ten at a time: payment runs need some, too. */
+const mostOpenBulk = 5;
 
 const startRunBody = z.strictObject({
   job: z.string(),
@@ -73,11 +76,10 @@ export const runCalls = {
       const { dryRun, ...wanted } = body;
       const { action, filter, reason, cap = null } = wanted;
       const job = parts.bulk;
-      const { actor, actorId } = caller;
-      const request = { ...wanted, actor, ...(actorId === undefined ? {} : { actorId }) };
+      const request = { ...wanted, ...named(caller) };
       const run = await startRun(
         { ...parts, job, orchestrations },
-        { dryRun, idempotencyKey, groups: [bulkGroups[action]], request },
+        { dryRun, idempotencyKey, groups: [bulkGroups[action]], request, mostOpen: mostOpenBulk },
       );
       return startedResponse(run, ({ runId }) =>
         record(`${job.name}/${runId}`, { action, reason, filter: JSON.stringify(filter), cap, dryRun }),
@@ -161,6 +163,8 @@ async function startedResponse(
   switch (started.kind) {
     case 'bad':
       return badRequest([{ field: started.field, error: started.error }]);
+    case 'tooManyOpen':
+      return conflict(`${started.open} bulk runs are open: ask again once one has ended, or cancel one`);
     case 'otherRequest':
       return keyTaken(`GET /api/ops/runs/${started.runId} says which`);
     case 'started': {

@@ -1,10 +1,9 @@
-import type { Container, SqlParameter } from '@azure/cosmos';
-import { z } from 'zod';
+import type { Container } from '@azure/cosmos';
 import { cosmosDocuments, unlessChanged } from '../documents/cosmosDocuments.ts';
+import { pageByTime } from '../documents/cosmosPages.ts';
 import { patchBody } from '../documents/cosmosPatch.ts';
 import { queryAll, queryCount, queryOldest, whereAll } from '../documents/cosmosQueries.ts';
 import type { Patch } from '../documents/documentStore.ts';
-import { BadContinuation, fromOpaque, toOpaque } from '../documents/pages.ts';
 import { type OnUnreadable, readableDocument, readableDocuments } from '../documents/storedDocuments.ts';
 import { type Clock, systemClock } from '../platform/clock.ts';
 import { type OutboxEntry, outboxEntrySchema, outboxMessageSchema } from './outboxMessage.ts';
@@ -16,9 +15,6 @@ import { discardPatch, notParked, redrivePatch } from './parkedMessage.ts';
 const entryProperties = Object.keys(outboxEntrySchema.shape)
   .map((name) => `c.${name}`)
   .join(', ');
-
-/** Where a page ended: the time of its last message, and how many messages of that time have been shown. */
-const placeSchema = z.tuple([z.iso.datetime(), z.int().min(1)]);
 
 /**
  * The outbox messages in a Cosmos container, in which they stand beside the documents that they announce. Whatever its
@@ -60,33 +56,14 @@ export function cosmosOutboxStore(
       }
     },
 
-    // The continuation is a place in the order of creation: the service gives no token for an order over several
-    // partitions that another request could go on with. Messages of the same millisecond have no order among themselves,
-    // so moving one between two pages may hide another. One that cannot be read is left out: the sweeper reports it.
+    // A message that cannot be read is left out: the sweeper reports it.
     async list({ continuation, pageSize, ...filter }) {
       const { status } = filter;
-      const oldestFirst = status === 'pending' || status === 'parked';
-      const [at, shown] = continuation === undefined ? [undefined, 0] : placeOf(continuation);
-      const asked = askedFor(filter);
-      const conditions = [
-        asked.where,
-        ...(at === undefined ? [] : [`c.createdAt ${oldestFirst ? '>=' : '<='} @at`]),
-      ];
-      const parameters: SqlParameter[] = [
-        ...asked.parameters,
-        ...(at === undefined ? [] : [{ name: '@at', value: at }]),
-        { name: '@shown', value: shown },
-        { name: '@limit', value: pageSize + 1 },
-      ];
-      const query = `SELECT ${entryProperties} FROM c WHERE ${conditions.join(' AND ')}
-        ORDER BY c.createdAt ${oldestFirst ? 'ASC' : 'DESC'} OFFSET @shown LIMIT @limit`;
-      const resources = await queryAll(container, { query, parameters });
-      const found = resources.slice(0, pageSize);
-      const items = readableDocuments(found, outboxEntrySchema, 'outboxMessage');
-      const last = createdAt(found.at(-1));
-      if (resources.length <= pageSize || last === undefined) return { items };
-      const ofLast = found.filter((one) => createdAt(one) === last).length + (last === at ? shown : 0);
-      return { items, continuation: toOpaque(JSON.stringify([last, ofLast])) };
+      const order = status === 'pending' || status === 'parked' ? 'ASC' : 'DESC';
+      const list = { ...askedFor(filter), select: entryProperties, by: 'createdAt', order } as const;
+      const page = { pageSize, ...(continuation === undefined ? {} : { continuation }) };
+      const { items, ...rest } = await pageByTime(container, list, page);
+      return { items: readableDocuments(items, outboxEntrySchema, 'outboxMessage'), ...rest };
     },
 
     count(filter) {
@@ -149,16 +126,4 @@ function askedFor({ status, destination, error, before, after }: OutboxFilter) {
     { condition: 'c.createdAt < @before', name: '@before', value: before },
     { condition: 'c.createdAt >= @after', name: '@after', value: after },
   ]);
-}
-
-function createdAt(entry: unknown): string | undefined {
-  return z.object({ createdAt: z.string() }).safeParse(entry).data?.createdAt;
-}
-
-function placeOf(continuation: string): z.infer<typeof placeSchema> {
-  try {
-    return placeSchema.parse(JSON.parse(fromOpaque(continuation)));
-  } catch (cause) {
-    throw new BadContinuation('not a place in the outbox', { cause });
-  }
 }

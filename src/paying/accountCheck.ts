@@ -4,7 +4,7 @@ import { metric } from '../platform/appMetrics.ts';
 import { errorText } from '../platform/errorText.ts';
 import type { Instance } from '../platform/instance.ts';
 import type { AccountRecord, RecordedAccount } from './accountRecord.ts';
-import type { AccountAnswer, HeldBack, PaymentProvider, RateLimited } from './paymentProvider.ts';
+import type { AccountAnswer, HeldBack, ProviderAccount, RateLimited } from './paymentProvider.ts';
 
 /** The secret key belongs to another account or mode than the one that this deployment began with. */
 export class ProviderAccountChanged extends Error {
@@ -58,7 +58,7 @@ const againMs = 1_000;
  * A key that may not read its account is checked for its mode only, and a line in the log says so.
  */
 export function accountCheck(
-  provider: Required<Pick<PaymentProvider, 'account'>>,
+  provider: ProviderAccount,
   record: AccountRecord,
   { clock, telemetry, log }: Pick<Instance, 'clock' | 'telemetry' | 'log'>,
   pause: Pick<PauseWatch, 'why'>,
@@ -127,20 +127,17 @@ const againAfterMs = { changed: 60_000, unclear: 5_000 };
 
 /**
  * Keeps a provider's calls to the account that the deployment began with. Elsewhere keys mean nothing and no payment would be
- * found, so look-ups are held back like charges: invoices wait, and none is declined or parked. A provider that cannot name
- * its account is not checked.
+ * found, so look-ups are held back like charges: invoices wait, and none is declined or parked.
  */
 export function checkedAccount(
-  given: Pick<PaymentProvider, 'account'>,
+  provider: ProviderAccount,
   record: AccountRecord,
   instance: Pick<Instance, 'clock' | 'telemetry' | 'log'>,
   /** While calls are paused, the health check makes none either. */
   pause: Pick<PauseWatch, 'why'>,
   deploymentId?: string,
 ) {
-  const { account } = given;
-  if (account === undefined) return { admission: async () => ({ kind: 'same' as const }), healthChecks: [] };
-  const check = accountCheck({ account: () => account.call(given) }, record, instance, pause, deploymentId);
+  const check = accountCheck(provider, record, instance, pause, deploymentId);
   return {
     /** The name of the deployment in that account; elsewhere why calls have to wait. May take as long as a call at first. */
     admission: async (): Promise<CallAdmission> => {

@@ -6,10 +6,12 @@
  *   this deployment,   same       same                ours: it is recorded
  *   or nobody says     same       other               unclear: a person decides
  *                      other      any                 foreign: as if it did not exist
+ *   this deployment    erased     as above            as above
  *   another one        any        any                 foreign
  *
  * docs/exactly-once.md has the table with the states of an invoice.
  */
+import { erasedCustomer } from '../invoice/withoutPerson.ts';
 import { isReversedInFull } from './mergeReversals.ts';
 import type { FoundPayment, ProviderPayment, SoughtPayment } from './paymentProvider.ts';
 
@@ -20,7 +22,10 @@ export function ownershipOf(
   payment: Pick<ProviderPayment, 'madeBy' | 'customerId' | 'amountMinor' | 'currency'>,
   invoice: Pick<SoughtPayment, 'customerId' | 'amountMinor' | 'currency'>,
 ): Ownership {
-  if (payment.madeBy === 'others' || payment.customerId !== invoice.customerId) return 'foreign';
+  if (payment.madeBy === 'others') return 'foreign';
+  // Of an erased customer nobody knows the id: only what we made ourselves is ours then.
+  const isErased = invoice.customerId === erasedCustomer && payment.madeBy === 'us';
+  if (payment.customerId !== invoice.customerId && !isErased) return 'foreign';
   const isSame = payment.amountMinor === invoice.amountMinor && payment.currency === invoice.currency;
   return isSame ? 'ours' : 'unclear';
 }

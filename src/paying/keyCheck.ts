@@ -1,7 +1,7 @@
 import type { PauseWatch } from '../pacing/pause.ts';
 import { metric } from '../platform/appMetrics.ts';
 import type { Instance } from '../platform/instance.ts';
-import type { PaymentProvider } from './paymentProvider.ts';
+import type { ProviderAccount } from './paymentProvider.ts';
 
 /** Milliseconds between two questions: with an alert rule that looks every minute, a rejected key is known within five. */
 const askEveryMs = 120_000;
@@ -11,11 +11,10 @@ const askEveryMs = 120_000;
  * only when one is due: a key that was revoked on a quiet evening would be found out by the first payment of the morning. The
  * question is no payment, so it waits for no turn and for no circuit breaker.
  *
- * While payments are paused, nothing is asked. No answer says nothing about the key, so then nothing is reported. A provider
- * without `account` is never asked.
+ * While payments are paused, nothing is asked. No answer says nothing about the key, so then nothing is reported.
  */
 export function keyCheck(
-  provider: Pick<PaymentProvider, 'account'>,
+  provider: ProviderAccount,
   { clock, telemetry, log }: Pick<Instance, 'clock' | 'telemetry' | 'log'>,
   pause: Pick<PauseWatch, 'why'> = { why: async () => undefined },
 ): () => Promise<void> {
@@ -24,9 +23,8 @@ export function keyCheck(
     if (clock.monotonic() < nextAt) return;
     if ((await pause.why().catch(() => 'not known')) !== undefined) return;
     nextAt = clock.monotonic() + askEveryMs;
-    const answer = await provider.account?.();
-    switch (answer?.kind) {
-      case undefined:
+    const answer = await provider.account();
+    switch (answer.kind) {
       case 'rateLimited':
         return;
       case 'account':

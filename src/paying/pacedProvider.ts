@@ -30,8 +30,6 @@ export const turnWithinMs = 30_000;
 /** Why a call was not made. */
 export const noTurn = 'its turn did not come in time, or payments are paused';
 
-const lacks = 'the payment provider does not offer this';
-
 /** How long the question whether a call is held back may take for its turn to be used, in milliseconds. */
 const longestAskMs = 1_000;
 
@@ -58,7 +56,7 @@ export function pacedProvider(
     admit: (calls, before) => pacers.charges.admit(calls, before),
   };
 
-  /** Every call but a charge. A provider that lacks one gives the answer of one that cannot do it. */
+  /** Every call but a charge. */
   function lookups(
     turn: <Outcome extends { kind: string }>(
       call: (deployment: string | undefined) => Promise<Outcome | RateLimited>,
@@ -67,23 +65,10 @@ export function pacedProvider(
     return {
       find: (sought) =>
         turn((deployment) => provider.find(deployment === undefined ? sought : { ...sought, deployment })),
-      retrieve: (id) =>
-        turn(
-          async (deployment) =>
-            (await provider.retrieve?.(id, deployment)) ?? { kind: 'unknown', message: lacks },
-        ),
-      cancel: (id) => turn(async () => (await provider.cancel?.(id)) ?? { kind: 'refused', message: lacks }),
-      refund: (request) =>
-        turn(
-          async (deployment) =>
-            (await provider.refund?.(inName(request, deployment))) ?? {
-              kind: 'refused',
-              code: 'unsupported',
-              message: lacks,
-            },
-        ),
-      defaultMethod: (customerId) =>
-        turn(async () => (await provider.defaultMethod?.(customerId)) ?? { kind: 'none', message: lacks }),
+      retrieve: (id) => turn((deployment) => provider.retrieve(id, deployment)),
+      cancel: (id) => turn(() => provider.cancel(id)),
+      refund: (request) => turn((deployment) => provider.refund(inName(request, deployment))),
+      defaultMethod: (customerId) => turn(() => provider.defaultMethod(customerId)),
     };
   }
 

@@ -1,3 +1,4 @@
+import pLimit from 'p-limit';
 import type { StoreAway } from '../documents/storeAway.ts';
 import type { FollowUps } from '../followUps/followUps.ts';
 import type { EarlierCalls, Starting } from '../invoice/callStart.ts';
@@ -13,18 +14,20 @@ import type { PayingPolicy } from './payingPolicy.ts';
 import type { PaymentCommand } from './paymentBatch.ts';
 import { type Ended, inPaymentSpan } from './paymentSpan.ts';
 import type { SettledCommand } from './planSettlement.ts';
-import { createQuarantine } from './quarantine.ts';
 import { resolveMethod } from './resolveMethod.ts';
 import { settleAsTheyCome } from './settleAsTheyCome.ts';
 import {
   attemptOf,
-  firstPart,
+  firstParts,
   type Part,
   partsToRepeat,
   settleBatch,
   startPart,
   toWrite,
 } from './startAndSettle.ts';
+
+/** Attempts up to which an invoice that is paid alone may be called beside those of other batches. */
+const triesBesideOthers = 2;
 
 export interface PayingParts {
   invoices: Pick<InvoiceStore, 'find' | 'start' | 'giveBack' | 'settle' | 'update'>;
@@ -40,8 +43,10 @@ export interface PayingParts {
  * as the outcomes come. Each invoice has its own outcome; a slow call holds up only itself. It is safe to run a batch twice,
  * even at the same time: the claim's token admits one writer, and a repeated call sends the same idempotency key.
  *
- * What an earlier delivery has begun to call comes last, in small parts one after the other, because one of its invoices may
- * have ended that process (invoice/isolation.ts).
+ * What was called before without a known outcome may have crashed its process. It comes last, one invoice after the other,
+ * each under a start of its own: if the process crashes again, only the invoice that was being called has used up an attempt.
+ * Batches are paid side by side, and so are their first tries of this kind; later ones are paid one at a time in a process,
+ * so that two under suspicion do not use up their attempts together.
  *
  * Calls whose turn did not come within the batch's time go back in one transaction, due at once. So do those that are not
  * made because `mayCall` says no or the store is away, but to the batch, as never called: its message comes again. The batch
@@ -51,7 +56,7 @@ export function createPayBatch(parts: PayingParts, policy: PayingPolicy): PayBat
   const { invoices, provider, sender, instance } = parts;
   const { clock, telemetry, name: by } = instance;
   const { claimStaleMs, lingerMs } = policy;
-  const quarantine = createQuarantine(clock);
+  const oneInProcess = pLimit(1);
 
   return async (batch, mayCall = () => true, serviceTime = () => 0) => {
     if (!mayCall()) throw new BatchUnfinished(`batch ${batch.batchId} was not started`);
@@ -73,18 +78,25 @@ export function createPayBatch(parts: PayingParts, policy: PayingPolicy): PayBat
     let notCalled = 0;
     let away: StoreAway | undefined;
 
-    const calledBefore = await payPart(firstPart(batch));
+    const calledBefore = new Map<string, EarlierCalls>();
+    for (const part of firstParts(batch))
+      for (const [id, calls] of await payPart(part)) calledBefore.set(id, calls);
     const repeats = partsToRepeat(batch, calledBefore);
-    result.left += calledBefore.size - repeats.reduce((sum, { commands }) => sum + commands.length, 0);
+    result.left += calledBefore.size - repeats.length;
     for (const part of repeats) result.left += (await payPart(part)).size;
     if (dropped.staleClaim > 0) telemetry.count(metric.batchStale, {}, dropped.staleClaim);
     if (notCalled > 0) throw new BatchUnfinished(`${notCalled} commands of batch ${batchId} were not called`);
     return result;
 
+    function payPart(part: Part): Promise<ReadonlyMap<string, EarlierCalls>> {
+      return part.alone && attemptOf(part) > triesBesideOthers
+        ? oneInProcess(() => payNow(part))
+        : payNow(part);
+    }
+
     /** Pays one part, and returns those that another delivery has begun to call. */
-    async function payPart(part: Part): Promise<ReadonlyMap<string, EarlierCalls>> {
-      using place = part.isolated ? await quarantine.enter({ attempt: attemptOf(part), before }) : undefined;
-      const started = await begin(part, { mayEnter: !part.isolated || place !== undefined });
+    async function payNow(part: Part): Promise<ReadonlyMap<string, EarlierCalls>> {
+      const started = await begin(part);
       if (started === undefined) return new Map();
       await settleAsTheyCome(started.ends, {
         clock,
@@ -97,16 +109,16 @@ export function createPayBatch(parts: PayingParts, policy: PayingPolicy): PayBat
 
     /**
      * Starts a part and asks for the turn of each command. What is not let in in time is started too before it goes back:
-     * only the start tells which of its calls an earlier delivery had begun. What is tried apart stays as it is.
+     * only the start tells which of its calls an earlier delivery had begun. What is paid alone stays as it is.
      */
-    async function begin(part: Part, { mayEnter }: { mayEnter: boolean }) {
-      const { commands, isolated } = part;
-      using admission = mayEnter ? await provider.admit(commands.length, before) : undefined;
+    async function begin(part: Part) {
+      const { commands, alone } = part;
+      using admission = await provider.admit(commands.length, before);
       if (!mayCall()) {
         notCalled += commands.length;
         return undefined;
       }
-      if (admission === undefined && isolated) {
+      if (admission === undefined && alone) {
         result.left += commands.length;
         return undefined;
       }
@@ -134,11 +146,11 @@ export function createPayBatch(parts: PayingParts, policy: PayingPolicy): PayBat
         case 'none':
           return resolved.outcome.kind === 'notCalled'
             ? leave(command, part)
-            : settled(command, resolved.outcome, part);
+            : settled(command, resolved.outcome);
         case 'resolved': {
           const outcome = await chargeUnderKey(calls, resolved.command, now());
           if (outcome.kind === 'notCalled') return leave(resolved.command, part);
-          return settled(resolved.command, outcome, part, isWordOnKey(outcome));
+          return settled(resolved.command, outcome, isWordOnKey(outcome));
         }
       }
     }
@@ -146,15 +158,15 @@ export function createPayBatch(parts: PayingParts, policy: PayingPolicy): PayBat
     /** The command goes back, or comes again with the message: then nobody else may take it. */
     async function leave(command: PaymentCommand, part: Part): Promise<Ended> {
       if (!mayCall()) notCalled++;
-      else if (part.isolated) result.left++;
-      else return settled(command, { kind: 'notCalled' }, part);
+      else if (part.alone) result.left++;
+      else return settled(command, { kind: 'notCalled' });
       return { kind: 'notCalled', command };
     }
 
-    function settled(command: PaymentCommand, outcome: CommandOutcome, part: Part, ofKey = false): Ended {
+    function settled(command: PaymentCommand, outcome: CommandOutcome, ofKey = false): Ended {
       telemetry.count(metric.paymentOutcome, { outcome: outcome.kind });
       const settlement = decideSettlement(command, outcome, policy.settlement, now());
-      return { kind: 'settled', one: { command, settlement, apart: part.isolated }, ofKey };
+      return { kind: 'settled', one: { command, settlement }, ofKey };
     }
 
     async function write(ended: Ended[], of: { part: Part; starting: Starting }): Promise<void> {

@@ -31,11 +31,11 @@ export const mostBatch = 75;
 export const paymentBatchSchema = z.object({
   /** Absent: 1. See documents/storedDocuments.ts. */
   version: z.int().exactOptional(),
-  batchId: z.string().regex(/^[\w-]{1,64}$/, 'expected 1 to 64 letters, digits, - or _'),
+  batchId: z
+    .string()
+    .regex(/^:?[\w-]{1,64}$/, 'expected 1 to 64 letters, digits, - or _, perhaps after a colon'),
   shard: z.string().regex(/^[0-9a-f]{2}$/, 'two hex digits'),
   runId: z.string(),
-  /** Earlier calls of these invoices ended without a word. */
-  isolated: z.boolean().exactOptional(),
   commands: z.array(paymentCommandSchema).min(1).max(mostBatch),
 });
 export type PaymentBatch = z.infer<typeof paymentBatchSchema>;

@@ -188,8 +188,8 @@ export type AccountAnswer =
   | ProviderSilent;
 
 /**
- * The payment provider. Every call resolves whatever the provider answers; they reject only on a bug in this code. A
- * provider whose payments end at once needs only the first two.
+ * The payment provider, which is Stripe. Every call resolves whatever the provider answers; they reject only on a bug in this
+ * code.
  */
 export interface PaymentProvider {
   charge(request: ChargeRequest): Promise<ChargeOutcome | RateLimited>;
@@ -200,16 +200,20 @@ export interface PaymentProvider {
    */
   find(sought: SoughtPayment): Promise<FoundPayment | RateLimited>;
   /** A payment by its id, as it is now; `deployment` is the name of the one that asks. */
-  retrieve?(paymentId: string, deployment?: string): Promise<RetrievedPayment | RateLimited>;
+  retrieve(paymentId: string, deployment?: string): Promise<RetrievedPayment | RateLimited>;
   /** Cancels a payment that has not ended. */
-  cancel?(paymentId: string): Promise<CancelOutcome | RateLimited>;
-  refund?(request: RefundRequest): Promise<RefundOutcome | RateLimited>;
+  cancel(paymentId: string): Promise<CancelOutcome | RateLimited>;
+  refund(request: RefundRequest): Promise<RefundOutcome | RateLimited>;
   /** The payment method that a customer has chosen to be charged with. */
-  defaultMethod?(customerId: string): Promise<DefaultMethod | RateLimited>;
-  account?(): Promise<AccountAnswer | RateLimited>;
+  defaultMethod(customerId: string): Promise<DefaultMethod | RateLimited>;
 }
 
-/** The same calls, each made when its turn comes (pacedProvider.ts). A call that the provider lacks is refused. */
+/** The account that the secret key belongs to. Asked for no payment: neither turns nor the circuit breaker apply. */
+export interface ProviderAccount {
+  account(): Promise<AccountAnswer | RateLimited>;
+}
+
+/** The same calls, each made when its turn comes (pacedProvider.ts). */
 export interface PaymentCalls {
   charge(request: ChargeRequest): Promise<ChargeOutcome | NotCalled>;
   find(sought: SoughtPayment): Promise<FoundPayment | NotCalled>;

@@ -14,8 +14,6 @@ import { newReversals } from './reversalChanges.ts';
 export interface SettledCommand {
   command: PaymentCommand;
   settlement: Settlement;
-  /** It was tried apart, in case paying it ends the process (invoice/isolation.ts). */
-  apart?: boolean;
   /**
    * The start that it speaks for. Absent if the provider has said what became of the key, as it would to any delivery. All
    * else is for the latest to write: it may be calling, with a payment method that an earlier one does not know.
@@ -45,9 +43,9 @@ export function planSettlement(
 ): Writes {
   const at = new Date(now).toISOString();
   return {
-    patches: items.map(({ command, settlement, apart = false, start }) => {
+    patches: items.map(({ command, settlement, start }) => {
       const entry = { at, by, batchId, settlement: settlementId, ...timelineOf(settlement) };
-      const { set, clear } = changeOf(settlement, { ...command, apart }, at);
+      const { set, clear } = changeOf(settlement, command, at);
       const change = { set: { ...set, version: formatVersion }, clear, entry };
       return ifClaimedBy(batchId, command.invoiceId, change, start === undefined ? [] : startedAs(start));
     }),
@@ -61,7 +59,7 @@ export function planSettlement(
 /** What a settlement writes, apart from the timeline. */
 function changeOf(
   settlement: Settlement,
-  { payment, apart }: Pick<PaymentCommand, 'payment'> & { apart: boolean },
+  { payment }: Pick<PaymentCommand, 'payment'>,
   at: string,
 ): {
   set: { status: InvoiceStatus } & NonNullable<InvoiceChange['set']>;
@@ -75,12 +73,8 @@ function changeOf(
       return { set: { status: 'paid', payment: paid, ...gone?.set }, clear: ['claim', 'actionableAt'] };
     }
     case 'retry': {
-      const { payment: next, attempts, at: actionableAt, why } = settlement;
-      const suspicion = apart && why !== 'declined' ? { apartAfter: attempts } : {};
-      return {
-        set: { status: 'pending', payment: next, attempts, actionableAt, ...suspicion },
-        clear: ['claim'],
-      };
+      const { payment: next, attempts, at: actionableAt } = settlement;
+      return { set: { status: 'pending', payment: next, attempts, actionableAt }, clear: ['claim'] };
     }
     case 'declined': {
       const { reason } = settlement;

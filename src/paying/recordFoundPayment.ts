@@ -1,3 +1,4 @@
+import { systemId } from '../documents/systemId.ts';
 import type { FollowUps, InvoiceEnd } from '../followUps/followUps.ts';
 import { nextCheckAt, withReversals } from '../invoice/checkSchedule.ts';
 import { type Invoice, known } from '../invoice/invoice.ts';
@@ -56,7 +57,7 @@ export function recordFoundPayment(
         change: { ...change, entry: { at, by, ...entry, found } },
         messages: followUps(
           ends.map((end) => ({ invoice: ended, end })),
-          { shard: invoice.shard, occasion, now },
+          { shard: invoice.shard, occasion: systemId(occasion), now },
         ),
       };
     },
@@ -98,7 +99,14 @@ export function changeByPayment(
   return {
     change: {
       set: { status: 'paid', payment: { ...known(invoice.payment), id: paymentId, paidAt }, ...gone?.set },
-      clear: ['claim', 'actionableAt', ...(gone?.clear ?? ['checkAt' as const]), 'reason', 'declinedAt'],
+      // What was known of it as a second payment is gone.
+      clear: [
+        'claim',
+        'actionableAt',
+        'reason',
+        'declinedAt',
+        ...(gone?.clear ?? (['checkAt', 'reversals'] as const)),
+      ],
     },
     entry: { what: 'paid', paymentId },
     ends: [

@@ -2,7 +2,6 @@ import { randomUUID } from 'node:crypto';
 import type { FollowUps } from '../followUps/followUps.ts';
 import type { EarlierCalls, Starting, ToStart } from '../invoice/callStart.ts';
 import { unknownSince } from '../invoice/invoice.ts';
-import { companyOf, staleAfterMs } from '../invoice/isolation.ts';
 import { maxAttempts } from '../invoice/maxAttempts.ts';
 import type { InvoiceStore, Settled, Started } from '../invoice/store/invoiceStore.ts';
 import type { Instance } from '../platform/instance.ts';
@@ -16,46 +15,52 @@ export interface Part {
   commands: readonly PaymentCommand[];
   /** Where another delivery has called before: then this is one attempt more. */
   earlier: ReadonlyMap<string, EarlierCalls>;
-  /** Nothing else that is tried apart is called at the same time. */
-  isolated: boolean;
+  /** It is one command whose earlier calls may have ended their process. */
+  alone: boolean;
 }
 
 export interface StartedPart {
   /** The commands whose invoices this batch holds, now marked as being called. */
   toPay: PaymentCommand[];
-  /** Commands that another delivery has begun to call. They are to be tried apart. */
+  /** Commands that another delivery has begun to call. They are to be paid alone. */
   calledBefore: Map<string, EarlierCalls>;
   /** How many were dropped, and why. */
   dropped: Started['dropped'];
   starting: Starting;
 }
 
-/** The part of a batch with which a delivery begins: all of it, for it is not known yet what another has called. */
-export function firstPart({ commands, isolated = false }: PaymentBatch): Part {
-  return { commands, earlier: new Map(), isolated };
+/**
+ * The parts with which a delivery begins. An invoice that was called before without a known outcome may have crashed its
+ * process: it is paid alone, after the others, those that were tried least often first. Pure.
+ */
+export function firstParts({ commands }: Pick<PaymentBatch, 'commands'>): Part[] {
+  const [fresh, called] = [false, true].map((wasCalled) =>
+    commands.filter(({ payment }) => (payment.unknownSince !== undefined) === wasCalled),
+  ) as [PaymentCommand[], PaymentCommand[]];
+  const earlier = new Map<string, EarlierCalls>();
+  const alone = called
+    .toSorted((one, other) => one.attempt - other.attempt)
+    .map((command) => ({ commands: [command], earlier, alone: true }));
+  return fresh.length === 0 ? alone : [{ commands: fresh, earlier, alone: false }, ...alone];
 }
 
 /**
- * What is to be called again, in parts as small as each attempt asks for, those that were tried least often first. What
- * has no attempt left stays out: its claim goes stale, and a run parks it. Pure.
+ * What another delivery has begun to call, one by one, those that were tried least often first. What has no attempt left
+ * stays out: its claim goes stale, and a run parks it. Pure.
  */
 export function partsToRepeat(
   { commands }: Pick<PaymentBatch, 'commands'>,
   calledBefore: ReadonlyMap<string, EarlierCalls>,
 ): Part[] {
-  const byAttempt = Map.groupBy(commands, ({ invoiceId }) => calledBefore.get(invoiceId)?.attempt);
-  const parts: Part[] = [];
-  for (let attempt = 1; attempt < maxAttempts; attempt++) {
-    const called = byAttempt.get(attempt) ?? [];
-    const size = companyOf(attempt + 1, commands.length);
-    for (let from = 0; from < called.length; from += size) {
-      parts.push({ commands: called.slice(from, from + size), earlier: calledBefore, isolated: true });
-    }
-  }
-  return parts;
+  const attemptBefore = ({ invoiceId }: PaymentCommand) =>
+    calledBefore.get(invoiceId)?.attempt ?? maxAttempts;
+  return commands
+    .filter((command) => attemptBefore(command) < maxAttempts)
+    .toSorted((one, other) => attemptBefore(one) - attemptBefore(other))
+    .map((command) => ({ commands: [command], earlier: calledBefore, alone: true }));
 }
 
-/** The attempt that calling this part is: the highest of its commands. */
+/** Attempts that calling a part makes of each of its invoices, at most. */
 export function attemptOf({ commands, earlier }: Part): number {
   return Math.max(
     ...commands.map(({ invoiceId, attempt }) => (earlier.get(invoiceId)?.attempt ?? attempt - 1) + 1),
@@ -99,7 +104,7 @@ export async function startPart(
       shard,
       batchId,
       invoices: commands.map((command) => toStart(part, command)),
-      staleAfterMs: staleAfterMs(attemptOf(part), claimStaleMs),
+      staleAfterMs: claimStaleMs,
       by,
     });
   const attributes = { 'batch.id': batchId, 'batch.size': commands.length };

@@ -6,7 +6,7 @@ export interface ContainerDefinition {
   readonly name: string;
   /** Path of the partition key (version 2, one path). */
   readonly partitionKey: string;
-  /** -1: an item expires only if it has its own `ttl`. Absent: TTL is off. */
+  /** Seconds after the last write that an item is kept. -1: it expires only if it has its own `ttl`. Absent: TTL is off. */
   readonly defaultTtl?: number;
   /**
    * Paths that queries use. The rest stays out of the index, because each indexed path costs RU at every write. The
@@ -16,6 +16,8 @@ export interface ContainerDefinition {
 }
 
 export const databaseName = 'payonce';
+
+const days = 86_400;
 
 export const containers = {
   invoices: {
@@ -35,11 +37,8 @@ export const containers = {
       '/payment/keyCreatedAt/?',
       '/payment/unknownSince/?',
       '/payment/inProgress/since/?',
-      '/payment/paidAt/?',
       '/checkAt/?',
-      '/declinedAt/?',
       '/dueAt/?',
-      '/reversals/latestAt/?',
     ],
   },
   workItems: {
@@ -48,9 +47,14 @@ export const containers = {
     defaultTtl: -1,
     indexed: ['/resourceId/?', '/status/?'],
   },
-  runs: { name: 'runs', partitionKey: '/job', indexed: ['/job/?', '/startedAt/?', '/status/?'] },
+  runs: {
+    name: 'runs',
+    partitionKey: '/job',
+    defaultTtl: 400 * days,
+    indexed: ['/job/?', '/startedAt/?', '/status/?'],
+  },
   pace: { name: 'pace', partitionKey: '/limit', indexed: ['/limit/?'] },
-  audit: { name: 'audit', partitionKey: '/day', indexed: ['/day/?', '/at/?'] },
+  audit: { name: 'audit', partitionKey: '/day', defaultTtl: 3_650 * days, indexed: ['/day/?', '/at/?'] },
   locks: { name: 'locks', partitionKey: '/lock', defaultTtl: -1, indexed: ['/lock/?', '/key/?'] },
 } as const satisfies Record<string, ContainerDefinition>;
 

@@ -1,3 +1,4 @@
+import { bounded } from './bounded.ts';
 import type { Clock } from './clock.ts';
 
 /**
@@ -101,10 +102,7 @@ export function stopApp(clock: Clock, { locks, work, sender, sendMetrics, cloud 
 
 /** Resolves when `work` has ended in whatever way, and after `ms` milliseconds in any case. */
 async function waitAtMost(clock: Clock, ms: number, work: Promise<unknown>): Promise<void> {
-  const done = new AbortController();
-  const late = clock.sleep(ms, done.signal).catch(() => {});
-  await Promise.race([Promise.allSettled([work]), late]);
-  done.abort();
+  await bounded(clock, ms, () => work).catch(() => {});
 }
 
 /** Work that a stopping process waits for before it closes its connections. */

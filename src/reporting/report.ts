@@ -1,5 +1,5 @@
-import type { Movement, MovementKind } from '../invoice/store/movements.ts';
-import { movementKinds } from '../invoice/store/movements.ts';
+import type { DayFigure } from '../invoice/figures/readFigures.ts';
+import { type MovementKind, movementKinds } from '../invoice/store/movements.ts';
 
 /** How many, and their sum in minor units of the currency. A sum may be above what a double holds exactly. */
 export interface Total {
@@ -23,16 +23,14 @@ export interface Report {
   currencies: Omit<DayTotals, 'day'>[];
 }
 
-/** Adds movements up, page by page: what it holds grows with days and currencies, not with movements. */
-export async function addUp(pages: AsyncIterable<readonly Movement[]>): Promise<Report> {
+/** Adds up the figures of days. Pure. */
+export function addUp(figures: readonly DayFigure[]): Report {
   const days = new Map<string, Totals>();
   const currencies = new Map<string, Totals>();
-  for await (const page of pages) {
-    for (const { kind, at, currency, amountMinor, count = 1 } of page) {
-      for (const totals of [under(days, `${at.slice(0, 10)} ${currency}`), under(currencies, currency)]) {
-        totals[kind].count += count;
-        totals[kind].amountMinor += BigInt(amountMinor);
-      }
+  for (const { kind, day, currency, amountMinor, count } of figures) {
+    for (const totals of [under(days, `${day} ${currency}`), under(currencies, currency)]) {
+      totals[kind].count += count;
+      totals[kind].amountMinor += BigInt(amountMinor);
     }
   }
   return {

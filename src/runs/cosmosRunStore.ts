@@ -1,7 +1,7 @@
 import type { Container, PatchOperation, SqlParameter } from '@azure/cosmos';
 import { z } from 'zod';
 import { createUnlessThere, unlessChanged } from '../documents/cosmosDocuments.ts';
-import { queryPage } from '../documents/cosmosPages.ts';
+import { pageByTime } from '../documents/cosmosPages.ts';
 import { readDocument } from '../documents/cosmosQueries.ts';
 import { type OnUnreadable, readableDocument, readableDocuments } from '../documents/storedDocuments.ts';
 import { type GroupRecord, groupsOf, isOpen, runRecordSchema } from './runRecord.ts';
@@ -16,15 +16,13 @@ export function cosmosRunStore(container: Container, onUnreadable?: OnUnreadable
       return document === undefined ? undefined : readableDocument(document, runRecordSchema, 'run');
     },
     async list({ job, status, silentSince, ...page }) {
-      const { where, parameters } = hasStatus(status, silentSince);
-      const { items, ...rest } = await queryPage(
-        container,
-        {
-          query: `SELECT * FROM c ${where}ORDER BY c.startedAt DESC`,
-          parameters,
-        },
-        { ...page, partitionKey: job },
-      );
+      const list = {
+        ...hasStatus(status, silentSince),
+        by: 'startedAt',
+        order: 'DESC',
+        partition: job,
+      } as const;
+      const { items, ...rest } = await pageByTime(container, list, page);
       return { items: readableDocuments(items, runRecordSchema, 'run', onUnreadable), ...rest };
     },
     async updateGroup(run, group, record, at) {
@@ -95,24 +93,21 @@ function hasStatus(
   status: ListRuns['status'],
   silentSince: ListRuns['silentSince'],
 ): { where: string; parameters: SqlParameter[] } {
-  if (status === undefined) return { where: '', parameters: [] };
+  if (status === undefined) return { where: 'true', parameters: [] };
   const silent = `(c.trigger = 'manual' ? c.heartbeatAt < @manual : c.heartbeatAt < @timer)`;
   const times = Object.entries(silentSince ?? {}).map(([name, value]) => ({ name: `@${name}`, value }));
   switch (status) {
     case 'running': {
       const alive = silentSince === undefined ? '' : ` AND NOT ${silent}`;
-      return { where: `WHERE c.status = 'running'${alive} `, parameters: times };
+      return { where: `c.status = 'running'${alive}`, parameters: times };
     }
     case 'abandoned': {
       const stillRunning = silentSince === undefined ? '' : ` OR (c.status = 'running' AND ${silent})`;
-      return { where: `WHERE (c.status = 'abandoned'${stillRunning}) `, parameters: times };
+      return { where: `(c.status = 'abandoned'${stillRunning})`, parameters: times };
     }
     case 'failed':
     case 'completed':
     case 'cancelled':
-      return {
-        where: `WHERE c.status = @status `,
-        parameters: [{ name: '@status', value: status }],
-      };
+      return { where: 'c.status = @status', parameters: [{ name: '@status', value: status }] };
   }
 }

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { Instance } from '../platform/instance.ts';
 import { activeTrace, inSpan } from '../platform/tracing.ts';
-import { asShown, closeAbandoned, closeRun, runningRuns } from './abandoned.ts';
+import { asShown, closeAbandoned, closeRun, isAbandoned, runningRuns } from './abandoned.ts';
 import type { Job } from './job.ts';
 import { type ManualRun, newManualRun, runIdFor } from './manualRun.ts';
 import { runJobOrchestrator } from './orchestrateRun.ts';
@@ -25,6 +25,8 @@ export interface RunRequest {
   /** Id of an ended or abandoned run whose unfinished groups are to be done now. */
   resume?: string | undefined;
   idempotencyKey?: string | undefined;
+  /** Running runs of the job beside which another is begun, at most. Absent: any number. */
+  mostOpen?: number;
   /** What is asked for, of a job that takes a request. Nobody goes on with such a run, so it is tried until it is done. */
   request?: RunRecord['request'];
 }
@@ -34,6 +36,7 @@ export type StartedRun =
   | { kind: 'started'; runId: string; groups: readonly string[]; status: RunStatus; created: boolean }
   /** The idempotency key stands for a run with another request. */
   | { kind: 'otherRequest'; runId: string }
+  | { kind: 'tooManyOpen'; open: number }
   | { kind: 'bad'; field: 'groups' | 'resume'; error: string };
 
 interface StartRunParts {
@@ -64,12 +67,16 @@ async function start(
   const chosen = await chooseGroups(job, { runs, instance }, request);
   if (chosen.kind === 'bad') return chosen;
   const { groups } = chosen;
-  await closeAbandoned({ runs, instance }, job, await runningRuns({ runs, instance }, job));
+  const running = await runningRuns({ runs, instance }, job);
+  await closeAbandoned({ runs, instance }, job, running);
   const runId = runIdFor(job.name, request.idempotencyKey);
+  const open = running.filter((run) => run.id !== runId && !isAbandoned(run, clock.now())).length;
   const plain: ManualRun = { job: job.name, runId, groups, dryRun, ...activeTrace() };
   const run = asked === undefined ? plain : { ...plain, untilDone: true };
   const at = new Date(clock.now()).toISOString();
   const record = { ...newManualRun(run, at, asked), ...(resume === undefined ? {} : { resumes: resume }) };
+  const isFull = open >= (request.mostOpen ?? Number.POSITIVE_INFINITY);
+  if (isFull && (await runs.read(job.name, runId)) === undefined) return { kind: 'tooManyOpen', open };
   const created = await runs.create(record);
   const stored = created ? record : await runs.read(job.name, runId);
   if (stored !== undefined && !isSameRequest(stored, record)) return { kind: 'otherRequest', runId };

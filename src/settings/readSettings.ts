@@ -101,7 +101,16 @@ const settingsSchema = z.object({
     .optional(),
   INSTANCE_ID: z.string().max(200, { error: 'expected at most 200 characters' }),
   environment: z.string(),
-  signIn: z.boolean(),
+  // App Service says so only while its sign-in is on, and not for sure on every plan.
+  signIn: z
+    .object({
+      WEBSITE_AUTH_ENABLED: z.string().optional(),
+      OPS_SIGN_IN: z.literal('required', { error: 'expected required, or nothing' }).optional(),
+    })
+    .transform(({ WEBSITE_AUTH_ENABLED: on, OPS_SIGN_IN: needed }) => {
+      if (on?.toLowerCase() === 'true') return 'platform' as const;
+      return needed === undefined ? ('none' as const) : ('missing' as const);
+    }),
 });
 
 /**
@@ -131,8 +140,7 @@ export function readSettings(
     times: env,
     notify: env,
     PAYMENT_RATE: env.PAYMENT_RATE,
-    // App Service sets it, and only while its sign-in is on.
-    signIn: env.WEBSITE_AUTH_ENABLED?.toLowerCase() === 'true',
+    signIn: env,
     environment: env.WEBSITE_SITE_NAME ?? 'local',
     DEPLOYMENT_ID: env.DEPLOYMENT_ID || undefined,
     INSTANCE_ID:

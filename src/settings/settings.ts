@@ -34,8 +34,8 @@ export interface Settings extends Connections, Schedules {
   /** Name that this deployment gives its payments in the provider's account. Undefined: one that is made once. */
   readonly deploymentId: string | undefined;
   readonly instanceId: string;
-  /** Whether App Service signs callers in, and says who they are. */
-  readonly signIn: boolean;
+  /** `platform`: App Service signs callers in, and says who they are. `missing`: it has to, and does not. */
+  readonly signIn: 'none' | 'platform' | 'missing';
   /** What people call this deployment: the name of the function app. */
   readonly environment: string;
   /** The webhook to tell about invoice outcomes. Undefined: nobody is told. */

@@ -3,6 +3,7 @@ import type { InvoiceEnd } from '../followUps/followUps.ts';
 import { nextCheckAt, withReversals } from '../invoice/checkSchedule.ts';
 import { type Invoice, known, nextKey } from '../invoice/invoice.ts';
 import type { InvoiceChange } from '../invoice/invoiceChange.ts';
+import { unrecordedPayments } from '../invoice/namedPayments.ts';
 import { atRisk, goneBack, reversalsOf } from '../invoice/reversals.ts';
 import { wasVoided } from '../invoice/wasVoided.ts';
 import { decideDecline, type SettlementPolicy } from '../paying/decideSettlement.ts';
@@ -189,12 +190,13 @@ export function decideProgress(
     };
   }
 
-  /** A second payment that was seen and may hold money. */
+  /** Another payment that was seen, of ours or one that a person has to decide on, and that may hold money. */
   function secondThatHolds(): string | undefined {
     const { payments = [], refunds = [], disputes = [] } = invoice.reversals ?? {};
-    return invoice.timeline
-      .filter(({ what }) => what === secondPayment)
-      .flatMap(({ paymentId: id }) => (typeof id === 'string' ? [id] : []))
+    // Those of somebody else do not count, nor do those whose money had gone back when they were seen.
+    const none = invoice.timeline.filter(({ what }) => what === foreignPayment || what === 'looked up');
+    return unrecordedPayments(invoice)
+      .filter((id) => id !== paymentId && !none.some((entry) => entry.paymentId === id))
       .find((id) => {
         const ofIt = <Part extends { paymentId?: string }>(part: Part) => part.paymentId === id;
         const gone = { refunds: refunds.filter(ofIt), disputes: disputes.filter(ofIt) };

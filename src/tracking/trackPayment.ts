@@ -5,7 +5,7 @@ import type { InvoiceStore } from '../invoice/store/invoiceStore.ts';
 import type { SettlementPolicy } from '../paying/decideSettlement.ts';
 import { ownershipOf } from '../paying/foundPayment.ts';
 import { noTurn, type PacedProvider, turnWithinMs } from '../paying/pacedProvider.ts';
-import type { ProviderPayment } from '../paying/paymentProvider.ts';
+import type { CancelOutcome, NotCalled, ProviderPayment } from '../paying/paymentProvider.ts';
 import { metric } from '../platform/appMetrics.ts';
 import type { Instance } from '../platform/instance.ts';
 import { decideProgress, type ProgressDecision, secondPayment } from './decideProgress.ts';
@@ -46,9 +46,12 @@ export async function trackPayment(
   const calls = parts.provider.within({ before: clock.monotonic() + turnWithinMs });
   let payment = await calls.retrieve(paymentId);
   if (payment.kind === 'payment' && (await isOursToCancel(parts, payment))) {
-    await calls.cancel(paymentId);
+    const canceled = await calls.cancel(paymentId);
     const seen = await calls.retrieve(paymentId);
     const failed = payment.progress.kind === 'failed';
+    const mayBeConfirmed = seen.kind === 'payment' && seen.progress.kind === 'failed';
+    if (mayBeConfirmed && isUnanswered(canceled))
+      return { kind: 'notAsked', message: `it is not known if payment ${paymentId} is canceled` };
     // It has failed for its own reason, which says when the next try is due.
     payment = failed && seen.kind === 'payment' && seen.progress.kind === 'canceled' ? payment : seen;
   }
@@ -67,6 +70,12 @@ export async function trackPayment(
       return recordProgress(parts, invoiceId, payment, assertHeld);
     }
   }
+}
+
+/** True if the provider has not said what became of a cancellation. One that it refuses as such is answered. */
+function isUnanswered(canceled: CancelOutcome | NotCalled): boolean {
+  if (canceled.kind === 'unknown') return canceled.answered !== true;
+  return canceled.kind === 'heldBack' || canceled.kind === 'notCalled';
 }
 
 /**

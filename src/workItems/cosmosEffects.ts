@@ -5,6 +5,12 @@ import type { Effects } from './effects.ts';
 import { effectName } from './workItem.ts';
 
 /**
+ * Seconds that an effect is kept: 90 days. Its message is gone from its queue long before, and a poison item that is redriven later
+ * does again what is safe to repeat.
+ */
+const effectTtl = 90 * 24 * 3600;
+
+/**
  * Effects in the Cosmos container `workItems`, whose partition key is the resource: a document for each work item, or one
  * for all that came in a message. The latter has a partition to itself, because each of its items is about another resource.
  */
@@ -13,7 +19,7 @@ export function cosmosEffects(container: Container): Effects {
     const { statusCode } = await fromCosmos(() => container.item(id, partition).read());
     return statusCode !== cosmosStatus.notFound;
   };
-  const recorded = { version: formatVersion, status: 'done' };
+  const recorded = { version: formatVersion, status: 'done', ttl: effectTtl };
   return {
     has: (item) => isThere(effectName(item), item.resourceId),
     async record(item, effect) {

@@ -5,7 +5,7 @@ import { type OnUnreadable, readableDocuments } from '../documents/storedDocumen
 import { type PoisonStore, poisonSchema } from './poison.ts';
 import { effectName, type WorkItem } from './workItem.ts';
 
-/** Seconds that a failure is kept for a poison record to take over (most work succeeds at a later try): 30 days. */
+/** Seconds that a failure is kept for a poison record to take over (most work succeeds at a later try), and a record that a person has dealt with: 30 days. */
 const failureTtl = 30 * 24 * 3600;
 
 /** Failures and poison records in the Cosmos container `workItems`, whose partition key is the resource. */
@@ -60,6 +60,7 @@ export function cosmosPoisonStore(container: Container, onUnreadable?: OnUnreada
         container.item(id, resourceId).patch(
           [
             { op: 'set', path: '/status', value: 'discarded' },
+            { op: 'set', path: '/ttl', value: failureTtl },
             { op: 'set', path: '/discarded', value: { at, by, reason } },
           ],
           { accessCondition: { type: 'IfMatch', condition: _etag } },
@@ -73,6 +74,7 @@ export function cosmosPoisonStore(container: Container, onUnreadable?: OnUnreada
         container.item(id, resourceId).patch(
           [
             { op: 'set', path: '/status', value: 'redriven' },
+            { op: 'set', path: '/ttl', value: failureTtl },
             { op: 'set', path: '/redrivenAt', value: at },
           ],
           { accessCondition: { type: 'IfMatch', condition: _etag } },

@@ -5,6 +5,7 @@ import { linesOf } from '../../src/archive/archiveFile.ts';
 import { restoreInvoice } from '../../src/archive/restoreInvoice.ts';
 import type { DocumentStore } from '../../src/documents/documentStore.ts';
 import { reversalsOf } from '../../src/invoice/reversals.ts';
+import { shardNames } from '../../src/invoice/shard.ts';
 import { type ArchiveWorld, archiveWorld, dayMs, paidInvoice, tickMs } from './archiveWorld.ts';
 
 /** The process died. */
@@ -55,6 +56,9 @@ test('an invoice is in the database or in the archive, never in neither, and cou
       world.time.now += 401 * dayMs;
       expect(await world.tick()).toMatchObject({ complete: true });
       for (const id of ids) expect(await world.where(id)).toBe('archive');
+      await checkAll(world, before);
+      for (const shard of shardNames(world.shards))
+        expect(await world.stored.recount(shard)).toMatchObject({ invoices: 0, corrections: [] });
       await checkAll(world, before);
     }),
     { numRuns: 150 },
@@ -177,6 +181,9 @@ async function again(world: ArchiveWorld, id: string): Promise<void> {
 
 async function checkAll(world: ArchiveWorld, before: Awaited<ReturnType<ArchiveWorld['figures']>>) {
   expect(await world.figures()).toEqual(before);
+  const places = await Promise.all(ids.map((id) => world.where(id)));
+  const { archived } = await world.invoices.figures(new Date(world.time.now).toISOString());
+  expect(archived).toBe(places.filter((place) => place === 'archive').length);
   for (const [n, id] of ids.entries()) {
     const { timeline: _, ...expected } = some6(id, n);
     const { shard: __, _etag: ___, ...content } = expected;

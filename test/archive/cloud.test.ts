@@ -41,16 +41,6 @@ test('an invoice moves, is found with its timeline, and figures stay', async () 
   expect(await get('parked')).toMatchObject({ status: 'parked', archivedAt: null });
 });
 
-test('part of a day of which invoices have moved is no day of a report', async () => {
-  const noon = '2024-01-01T12:00:00Z';
-  expect(await report({ from: noon, to: '2024-02-01' })).toMatchObject({
-    status: 400,
-    errors: [{ field: 'from', error: expect.stringContaining('expected a whole day, as YYYY-MM-DD') }],
-  });
-  expect(await report({ from: '2023-12-01', to: noon })).toMatchObject({ errors: [{ field: 'to' }] });
-  expect(await report({ from: '2024-01-02T12:00:00Z', to: '2024-02-01' })).toMatchObject({ days: [] });
-});
-
 describe('an archived invoice', () => {
   test('is not imported again, and one of its own id is refused', async () => {
     const { customerId, amountMinor, currency, dueAt, paymentMethod } = paidInvoice();

@@ -4,7 +4,7 @@ import { paymentEventStage } from '../../src/events/eventStage.ts';
 import { defaultSettlementPolicy } from '../../src/paying/decideSettlement.ts';
 import type { PaymentProvider, RetrievedPayment } from '../../src/paying/paymentProvider.ts';
 import { anInstance } from '../support/anInstance.ts';
-import { emptyProvider } from '../support/correctionParts.ts';
+import { emptyProvider } from '../support/emptyProvider.ts';
 import { followUpsForTests } from '../support/payingWorld.ts';
 import { unpaced } from '../support/unpaced.ts';
 import { type ArchiveWorld, archiveWorld, paidInvoice } from './archiveWorld.ts';

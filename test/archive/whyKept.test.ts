@@ -64,20 +64,19 @@ describe('what is settled stays', () => {
   });
 });
 
-test('refunds in so many months that no transaction could count them', () => {
-  const refundedIn = (months: number) =>
+test('refunds on so many days that no transaction could count them', () => {
+  const refundedOn = (days: number) =>
     paidInvoice({
       reversals: reversalsOf(
-        Array.from({ length: months }, (_, n) => {
+        Array.from({ length: days }, (_, n) => {
           const month = `${2000 + Math.floor(n / 12)}-${String(1 + (n % 12)).padStart(2, '0')}`;
           return { id: `r${n}`, amountMinor: 1, status: 'succeeded', at: `${month}-01T00:00:00.000Z` };
         }),
         [],
       ),
     });
-  // Each month has its sum, and the figures of the day.
-  expect(whyKept(refundedIn(40), before)).toBeUndefined();
-  expect(whyKept(refundedIn(41), before)).toBe('tooManyMonths');
+  expect(whyKept(refundedOn(61), before)).toBeUndefined();
+  expect(whyKept(refundedOn(62), before)).toBe('tooManyDays');
 });
 
 test('the last change is the latest entry of the timeline, or its creation', () => {

@@ -251,7 +251,9 @@ describe('claimBatch', () => {
     const [parked] = await stored(hopeless.shard, hopeless.page);
     expect(parked).toMatchObject({
       status: 'parked',
-      reason: expect.stringMatching(`^${maxAttempts} attempts ended without a known outcome; retry it`),
+      reason: expect.stringMatching(
+        `^${maxAttempts} attempts ended without a known outcome, the last one alone: paying it may crash the process; retry it`,
+      ),
       payment: { ...payment, unknownSince: claimed.claim.at },
     });
     expect(parked).not.toHaveProperty('claim');

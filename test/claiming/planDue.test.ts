@@ -24,11 +24,7 @@ function world(invoices: readonly Invoice[]) {
       for (let from = 0; from < due.length; from += pageSize) yield due.slice(from, from + pageSize);
     },
   };
-  const plan = (room: ClaimRoom) =>
-    planDue(
-      { invoices: store, clock, room },
-      { shards, pageSize: 40, cut: (page, size) => page.slice(0, size) },
-    );
+  const plan = (room: ClaimRoom) => planDue({ invoices: store, clock, room }, { shards, pageSize: 40 });
   /** What is claimed, in order; `room` says how much may be. */
   async function claimAll(
     options: { room?: ClaimRoom; most?: number; size?: number; onPause?: () => Promise<void> } = {},

@@ -9,7 +9,7 @@ describe('decideClaim', () => {
   const noon = '2026-01-01T12:00:00.000Z';
 
   test('a pending invoice is claimed from the moment it is due', () => {
-    expect(decideClaim(anInvoice(), noon)).toEqual({ kind: 'claim', attempt: 1, isolated: false });
+    expect(decideClaim(anInvoice(), noon)).toEqual({ kind: 'claim', attempt: 1 });
     expect(decideClaim(anInvoice(), '2026-01-01T11:59:59.999Z')).toEqual({ kind: 'skip', why: 'notDue' });
   });
 
@@ -20,7 +20,6 @@ describe('decideClaim', () => {
       attempt: 2,
       from: 'host-a',
       called: true,
-      isolated: true,
     });
     expect(decideClaim(invoice, '2026-01-01T12:05:00.999Z')).toEqual({ kind: 'skip', why: 'notDue' });
   });
@@ -38,7 +37,6 @@ describe('decideClaim', () => {
         attempt: attempts,
         from: 'host-a',
         called: false,
-        isolated: false,
       });
     }
   });

@@ -21,9 +21,17 @@ const actor = 'ada';
 async function paidAfterVoid() {
   const invoice = await app.invoice({ dueAt: '2099-01-01T00:00:00.000Z' });
   await voidInvoice(app.parts, invoice.id, { actor, reason: 'cash' });
+  const paymentId = await payPastApp(invoice);
+  const parked: Invoice = await invoice.stored();
+  expect(parked).toMatchObject({ status: 'parked', reason: expect.stringContaining(paymentId) });
+  return { ...invoice, paymentId };
+}
+
+/** Somebody pays an invoice past the app, and an event tells of it. */
+async function payPastApp({ id: invoiceId, stored }: Awaited<ReturnType<typeof app.invoice>>) {
   const { secretKey, baseUrl: apiBase } = app.payments;
   const stripe = stripeClient({ secretKey, apiBase, timeoutMs: 10_000 });
-  const { amountMinor, currency, customerId } = await invoice.stored();
+  const { amountMinor, currency, customerId } = await stored();
   const { id: paymentId } = await stripe.paymentIntents.create({
     amount: amountMinor,
     currency,
@@ -32,20 +40,30 @@ async function paidAfterVoid() {
     allowed_payment_method_types: ['card'],
     off_session: true,
     confirm: true,
-    metadata: { invoiceId: invoice.id },
+    metadata: { invoiceId },
   });
-  const { input, resourceId } = eventItem({
-    eventId: `evt_${paymentId}`,
-    hint: 'succeeded',
-    paymentId,
-    invoiceId: invoice.id,
-  });
+  const event = { eventId: `evt_${paymentId}`, hint: 'succeeded', paymentId, invoiceId } as const;
+  const { input, resourceId } = eventItem(event);
   const stage = paymentEventStage(app.parts);
   await stage.run(input, { resourceId, signal: new AbortController().signal, assertHeld() {} });
-  const parked: Invoice = await invoice.stored();
-  expect(parked).toMatchObject({ status: 'parked', reason: expect.stringContaining(paymentId) });
-  return { ...invoice, paymentId };
+  return paymentId;
 }
+
+test('an invoice in progress that somebody else has paid is not voided: that payment is recorded', async () => {
+  const invoice = await app.invoice({ paymentMethod: 'pm_usBankAccount_processing' });
+  expect(await invoice.pay()).toMatchObject({ status: 'processing' });
+  const paymentId = await payPastApp(invoice);
+  const { id, stored } = invoice;
+  expect(await voidInvoice(app.parts, id, { actor, reason: 'paid at the shop' })).toEqual({
+    kind: 'recorded',
+    from: 'processing',
+    status: 'paid',
+    paymentId,
+  });
+  const paid = await stored();
+  expect(paid).toMatchObject({ status: 'paid', payment: { id: paymentId } });
+  expect(paid).not.toHaveProperty('reversals.payments');
+});
 
 describe('a voided invoice with a payment', () => {
   test('is retried, as its reason says: the payment is recorded, and nothing is charged', async () => {

@@ -217,7 +217,7 @@ test('a message that is not base64 is shown among the dead letters, as its sende
     return body.deadLetters as { id: string; body: unknown; reason: string }[];
   };
   await cloud.queues.getQueueClient(queues.workItems).sendMessage('not base64!');
-  // What older releases leave behind: their hosts move it here themselves.
+  // A host that cannot decode a message moves it here itself.
   const poison = cloud.queues.getQueueClient(queues.workItemsPoison);
   await poison.createIfNotExists();
   const { messageId } = await poison.sendMessage('{"resourceId": "raw');

@@ -216,7 +216,6 @@ describe('beside a webhook', () => {
     const instance = anInstance({ clock, telemetry });
     const intake = eventIntake({
       webhookSecrets: [secret],
-      stripe: options,
       events: {
         list(query) {
           looks.push(query);

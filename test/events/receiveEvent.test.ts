@@ -121,8 +121,7 @@ describe('payments/events', () => {
     const { post, outcomes } = receiver();
     const long = 'x'.repeat(mostEventBytes + 1);
     expect(await post(long, { 'stripe-signature': signature(long) })).toMatchObject({ status: 413 });
-    expect(await post('', { 'content-length': `${mostEventBytes + 1}` })).toMatchObject({ status: 413 });
-    expect(outcomes()).toEqual(['tooLarge', 'tooLarge']);
+    expect(outcomes()).toEqual(['tooLarge']);
     const padded = payload.padEnd(mostEventBytes);
     expect(await post(padded, { 'stripe-signature': signature(padded) })).toMatchObject({ status: 200 });
   });
@@ -139,11 +138,5 @@ describe('payments/events', () => {
     expect(await post(payload, headers)).toMatchObject({ status: 503 });
     expect(outcomes()).toEqual(['notStored']);
     expect(logged).toEqual([expect.stringContaining('the queue is away')]);
-  });
-
-  test('a body that breaks off is no error of ours', async () => {
-    const { receive } = receiver();
-    const body = new ReadableStream({ start: (stream) => stream.error(new Error('aborted')) });
-    expect(await receive({ headers: new Headers(), body })).toMatchObject({ status: 400 });
   });
 });

@@ -1,6 +1,9 @@
+import { once } from 'node:events';
 import { Agent, request as httpRequest } from 'node:http';
+import { setTimeout as delay } from 'node:timers/promises';
 import pLimit from 'p-limit';
 import { z } from 'zod';
+import { callIds } from '../../src/ops/calls.ts';
 import { httpRoutes } from '../support/httpRoutes.ts';
 import { seededRandom } from '../support/seededRandom.ts';
 import { type OddRequest, oddRequests, type Row } from './oddRequests.ts';
@@ -25,7 +28,7 @@ const agent = new Agent({ keepAlive: true, maxSockets: atOnce });
 
 /**
  * Sends odd requests to every route of a host: none may be answered with 5xx or with a secret, every valid row of an import
- * must be stored as it was sent, and nothing else may change or appear. `address` is the host's, without a path.
+ * must be stored as it was sent, nothing else may change or appear, and no invocation may stay open. `address` is the host's, without a path.
  */
 export async function fuzz(
   address: string,
@@ -41,9 +44,11 @@ export async function fuzz(
   await Promise.all(sent.map((request) => limit(() => judge(request))));
   const rows = sent.flatMap((request) => request.rows);
   problems.push(...differences(before, rows, await allInvoices(address)));
+  problems.push(...(await openInvocations(address)));
   return { statuses, rows: rows.length, problems };
 
   async function judge(request: OddRequest): Promise<void> {
+    if (request.leavesAfterMs !== undefined) return leave(address, request, request.leavesAfterMs);
     const { status, text } = await send(address, request);
     statuses.set(status, (statuses.get(status) ?? 0) + 1);
     const what = `${request.method} ${request.path.slice(0, 200)} ${String(request.body ?? '').slice(0, 200)}`;
@@ -77,6 +82,24 @@ async function storeKnown(address: string): Promise<string[]> {
   return rows.map(({ id }) => id);
 }
 
+const invocationsSchema = z.record(z.string(), z.string());
+/** Milliseconds in which what was asked for before must have ended: the longest import takes a second. */
+const patienceMs = 10_000;
+
+/** Invocations of HTTP functions that do not end, although nothing is asked for any more. */
+export async function openInvocations(address: string): Promise<string[]> {
+  const ofHttp = new Set<string>([...callIds, 'receiveEvent', 'getDashboard']);
+  const until = performance.now() + patienceMs;
+  for (;;) {
+    const answer = await fetch(`${address}/_local/invocations`);
+    const running = Object.entries(invocationsSchema.parse(await answer.json()));
+    const open = running.filter(([, name]) => ofHttp.has(name));
+    if (open.length === 0 || performance.now() > until)
+      return open.map(([id, name]) => `open: ${name} ${id}`);
+    await delay(100);
+  }
+}
+
 async function allInvoices(address: string): Promise<Map<string, Record<string, unknown>>> {
   const found = new Map<string, Record<string, unknown>>();
   for (let continuation: string | null = ''; continuation !== null; ) {
@@ -105,6 +128,26 @@ function differences(
     ...changed.map(([id]) => `changed: ${id}: ${JSON.stringify(after.get(id))}`),
     ...lost.map(({ id }) => `not stored as it was sent: ${id}: ${JSON.stringify(after.get(id))}`),
   ];
+}
+
+/** Begins a chunked request and breaks its connection. */
+export async function leave(
+  address: string,
+  { method, path, headers }: Pick<OddRequest, 'method' | 'path' | 'headers'>,
+  afterMs: number,
+): Promise<void> {
+  const request = httpRequest(`${address}/api/${path}`, {
+    method,
+    agent: false,
+    headers: { ...headers, 'transfer-encoding': 'chunked' },
+  });
+  request.on('error', () => {});
+  request.flushHeaders();
+  request.write('[');
+  const [socket] = await once(request, 'socket');
+  if (socket.connecting) await once(socket, 'connect');
+  await delay(afterMs);
+  request.destroy();
 }
 
 function send(

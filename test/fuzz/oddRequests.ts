@@ -8,6 +8,8 @@ export interface OddRequest extends Route {
   body?: string | Buffer;
   /** Valid rows of an import, which must be stored as they are. */
   rows: readonly Row[];
+  /** The sender breaks the connection so long after the beginning of a chunked body (ms), and waits for no answer. */
+  leavesAfterMs?: number;
 }
 
 /** An invoice as it is sent and as it must be stored. */
@@ -142,6 +144,7 @@ export function oddRequests({
     const query = chance(0.4) ? `?${Array.from({ length: random.between(1, 3) }, pair).join('&')}` : '';
     const method = chance(0.05) ? random.pick(['PUT', 'DELETE', 'PATCH', 'POST', 'OPTIONS']) : route.method;
     const request = { method, path: path + query, headers: headers(), rows: [] };
+    if (chance(0.03)) return { ...request, leavesAfterMs: random.between(0, 10) };
     if (method === 'GET') return request;
     return { ...request, body: body(usesKnown || sweeping.test(route.path)) };
   };
@@ -157,6 +160,7 @@ export function oddRequests({
       'content-type': random.pick(types),
       ...(chance(0.3) ? { 'idempotency-key': odd() } : {}),
       ...(chance(0.3) ? { 'x-ms-client-principal-name': odd() } : {}),
+      ...(chance(0.03) ? { 'x-ms-invocation-id': odd() } : {}),
       ...(chance(0.1) ? { accept: random.pick(['text/csv', '*/*', odd()]) } : {}),
     };
   }

@@ -1,16 +1,17 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: these texts are source code
 
-/** One thing that keeps a payment from being made twice, and how it is switched off. */
-export interface Guard {
+import type { Edit } from './edits.ts';
+
+/**
+ * One thing that keeps money and its record right, and how it is switched off. New ones replace the body of a function, which
+ * fits for as long as the function has its name.
+ */
+export type Guard = Edit & {
   name: string;
-  file: string;
-  /** Text that must be in the file exactly once, and what takes its place. */
-  from: string;
-  to: string;
   /** The test file, and the beginning of the name of a test in it, that must fail without the guard. */
   tests: string;
   caughtBy: string;
-}
+};
 
 const claimTests = 'test/claiming/claimBatch.test.ts';
 const figureTests = 'test/invoice/figures/exact.test.ts';
@@ -354,7 +355,7 @@ export const guards: readonly Guard[] = [
   {
     name: 'what a batch id may consist of',
     file: 'src/paying/paymentBatch.ts',
-    from: 'regex(/^[\\w-]{1,64}$/,',
+    from: 'regex(/^:?[\\w-]{1,64}$/,',
     to: 'regex(/^./,',
     tests: 'test/paying/paymentBatch.test.ts',
     caughtBy: 'a batch id is 1 to 64 letters, digits, - or _',
@@ -418,7 +419,7 @@ export const guards: readonly Guard[] = [
   {
     name: 'a payment that names another deployment',
     file: 'src/paying/foundPayment.ts',
-    from: "payment.madeBy === 'others' || ",
+    from: "if (payment.madeBy === 'others') return 'foreign';",
     to: '',
     tests: 'test/paying/foundPayment.test.ts',
     caughtBy: 'of another deployment',
@@ -426,7 +427,7 @@ export const guards: readonly Guard[] = [
   {
     name: 'a payment of another customer',
     file: 'src/paying/foundPayment.ts',
-    from: ' || payment.customerId !== invoice.customerId',
+    from: "if (payment.customerId !== invoice.customerId && !isErased) return 'foreign';",
     to: '',
     tests: 'test/paying/foundPayment.test.ts',
     caughtBy: 'of another customer',
@@ -553,28 +554,20 @@ export const guards: readonly Guard[] = [
     caughtBy: 'of two that call again one does',
   },
   {
-    name: 'what may end its process is called with nothing else that may',
-    file: 'src/paying/quarantine.ts',
-    from: 'if (taken) return;',
-    to: '',
+    name: 'what was called before is paid alone',
+    file: 'src/paying/startAndSettle.ts',
+    from: '(payment.unknownSince !== undefined) === wasCalled',
+    to: '!wasCalled || payment === undefined',
+    tests: 'test/paying/paidAlone.test.ts',
+    caughtBy: 'fresh ones together, then those that were called before, one by one, least tried first',
+  },
+  {
+    name: 'what may crash its process, one at a time in a process from the third attempt on',
+    file: 'src/paying/payBatch.ts',
+    from: 'part.alone && attemptOf(part) > triesBesideOthers',
+    to: 'part.alone && attemptOf(part) > 99 * triesBesideOthers',
     tests: payTests,
-    caughtBy: 'one batch that is tried apart at a time is called in a process',
-  },
-  {
-    name: 'alone on the last attempt',
-    file: 'src/invoice/isolation.ts',
-    from: 'return Math.floor(batchSize ** left);',
-    to: 'return Math.max(2, Math.floor(batchSize ** left));',
-    tests: 'test/claiming/batchesOf.test.ts',
-    caughtBy: 'what is tried apart goes only with its like, in small company',
-  },
-  {
-    name: 'suspicion that outlives a try which proved nothing',
-    file: 'src/paying/planSettlement.ts',
-    from: "const suspicion = apart && why !== 'declined' ? { apartAfter: attempts } : {};",
-    to: 'const suspicion = {};',
-    tests: 'test/paying/triedApart.test.ts',
-    caughtBy: 'the provider was away: goes on, as the same attempt',
+    caughtBy: 'later attempts: one at a time in a process',
   },
   {
     name: 'calls of an earlier delivery, when a batch goes back',
@@ -636,7 +629,7 @@ export const guards: readonly Guard[] = [
   {
     name: 'a principal that no platform has set',
     file: 'src/ops/caller.ts',
-    from: 'if (!signIn) return byKey;',
+    from: "if (signIn === 'none') return byKey;",
     to: '',
     tests: 'test/ops/admission.test.ts',
     caughtBy: 'without it nobody can claim to be somebody',
@@ -690,11 +683,187 @@ export const guards: readonly Guard[] = [
     caughtBy: 'and not a hundred years later',
   },
   {
-    name: 'sums of the archive, in the transaction that moves invoices',
+    name: 'counts of the archive, in the transaction that moves invoices',
     file: 'src/archive/moveInvoices.ts',
-    from: '      ...sumsWrites(stored, { shard, invoices, direction: 1 }),\n',
-    to: '',
+    from: 'return [...tombstones, ...figures.operations(changes)];',
+    to: 'void changes;\n    return [...tombstones];',
     tests: 'test/archive/archive.property.test.ts',
     caughtBy: 'an invoice is in the database or in the archive',
+  },
+  {
+    name: 'payments that an invoice names and nobody has recorded, asked about before another charge',
+    file: 'src/invoice/namedPayments.ts',
+    inFunction: 'unrecordedPayments',
+    body: 'return [];',
+    tests: 'test/corrections/namedPayment.test.ts',
+    caughtBy: 'is retried, as its reason says: the payment is recorded, and nothing is charged',
+  },
+  {
+    name: 'whose payment it is',
+    file: 'src/paying/foundPayment.ts',
+    inFunction: 'ownershipOf',
+    body: "return 'ours';",
+    tests: 'test/paying/foundPayment.test.ts',
+    caughtBy: 'whatever there is, only a payment of this customer, amount and deployment is ever recorded',
+  },
+  {
+    name: 'a part that has gone back leaves a charge one that was made',
+    file: 'src/paying/foundPayment.ts',
+    inFunction: 'viewOf',
+    body: `
+      if (progress.kind === 'alive') return { kind: 'processing', paymentId, state: progress.state };
+      if (reversals.refunds.length + reversals.disputes.length === 0) return { kind: 'found', paymentId };
+      return { kind: 'reversed', paymentId, message: 'some of it has gone back' };`,
+    tests: 'test/corrections/voidInvoice.test.ts',
+    caughtBy: 'refunded in full: voided; in part: recorded as paid, with its refund',
+  },
+  {
+    name: 'an event for a claimed invoice is put off',
+    file: 'src/events/decideHint.ts',
+    inFunction: 'decideHint',
+    body: `
+      if (hint === 'reversed') return 'retrieve';
+      return status === 'claimed' || payment.id === paymentId ? 'nothing' : 'retrieve';`,
+    tests: 'test/events/paymentsOfOthers.test.ts',
+    caughtBy: 'an event that comes while the invoice is claimed is put off, not dropped',
+  },
+  {
+    name: 'a second payment is recorded',
+    file: 'src/tracking/decideProgress.ts',
+    inFunction: 'ofAnother',
+    body: "return { kind: 'nothing' };",
+    tests: 'test/tracking/decideProgress.test.ts',
+    caughtBy: 'is not moved by another payment',
+  },
+  {
+    name: 'another payment that may hold money, before a debit that failed makes way for the next key',
+    file: 'src/tracking/decideProgress.ts',
+    inFunction: 'secondThatHolds',
+    body: 'return undefined;',
+    tests: 'test/tracking/decideProgress.test.ts',
+    caughtBy: 'fails, and the timeline names another payment as "parked"',
+  },
+  {
+    name: 'a payment of ours that has failed or waits for nobody, canceled',
+    file: 'src/tracking/trackPayment.ts',
+    inFunction: 'isOursToCancel',
+    body: 'return false;',
+    tests: 'test/tracking/checkPayments.test.ts',
+    caughtBy: 'one that waits for a customer who is not there is canceled',
+  },
+  {
+    name: 'a customer whom the provider does not know leaves no question open for ever',
+    file: 'src/corrections/checkProvider.ts',
+    inFunction: 'viewOfFound',
+    body: `
+      switch (found.kind) {
+        case 'found':
+        case 'processing':
+        case 'differs':
+          return found;
+        case 'notFound':
+          return found.noCustomer === undefined ? { kind: 'nothing' } : { kind: 'silent', message: 'no such customer' };
+        case 'reversed':
+          return { kind: 'reversedInFull', paymentId: found.paymentId };
+        case 'notCalled':
+          return notCalled;
+        default:
+          return { kind: 'silent', message: found.message };
+      }`,
+    tests: 'test/corrections/lookUpsEnd.test.ts',
+    caughtBy: 'a customer that the provider does not know: a person may void the invoice',
+  },
+  {
+    name: 'a refund whose order may be lost is ordered again',
+    file: 'src/paying/mergeReversals.ts',
+    inFunction: 'mayBeLost',
+    body: 'return false;',
+    tests: 'test/refunds/lostOrders.test.ts',
+    caughtBy: 'is ordered again after five minutes, and made once',
+  },
+  {
+    name: 'a refund that may have been made by hand waits for a word',
+    file: 'src/paying/mergeReversals.ts',
+    inFunction: 'withLookAlikes',
+    body: 'return reversals;',
+    tests: 'test/refunds/lostOrders.test.ts',
+    caughtBy: 'is not ordered again: a person is asked, and the money is counted once',
+  },
+  {
+    name: 'events that a webhook has lost, read from the list',
+    file: 'src/events/readEventList.ts',
+    inFunction: 'sendNew',
+    body: 'return isDone === undefined ? listed.length : 0;',
+    tests: 'test/events/readEventList.test.ts',
+    caughtBy: 'the list brings once an hour what did not arrive; what both bring has one effect',
+  },
+  {
+    name: 'what people have changed since the time of a copy, listed before it pays',
+    file: 'scripts/changesLost.ts',
+    inFunction: 'changesLost',
+    body: 'return [];',
+    tests: 'test/scripts/afterRestore.test.ts',
+    caughtBy: 'a payment, a refund and a void that the copy lacks: exit code 1 until nothing is left, then 0',
+  },
+  {
+    name: 'a refusal that comes late frees no refund that was made',
+    file: 'src/refunds/recordRefusal.ts',
+    inFunction: 'decide',
+    body: `
+      const { reversals, shard } = invoice;
+      if (reversals === undefined) return { kind: 'refuse', why: 'ended' };
+      const refunds = reversals.refunds.map((one) => (one.id === refundId ? { ...one, status: 'failed', failure } : one));
+      const after = reversalsOf(refunds, reversals.disputes, reversals);
+      const ended = { ...invoice, invoiceId: id, keyNumber: invoice.payment.keyNumber };
+      const messages = followUps(newReversals(reversals, after, paymentId).map((end) => ({ invoice: ended, end })), { shard, occasion, now });
+      return { kind: 'change', change: { ...withReversals(after, now), entry: { at, what: 'refund refused', by, refundId, reason: failure } }, messages };`,
+    tests: 'test/refunds/layers.test.ts',
+    caughtBy: 'that comes when the refund is succeeded already changes nothing, and frees nothing',
+  },
+  {
+    name: 'the key of a refund, stored before its call',
+    file: 'src/refunds/refundStage.ts',
+    inFunction: 'storedKey',
+    body: 'return 1;',
+    tests: 'test/refunds/layers.test.ts',
+    caughtBy: 'is stored before the call, and the same goes out again',
+  },
+  {
+    name: 'the age of the key of a refund',
+    file: 'src/refunds/refundKeys.ts',
+    inFunction: 'decideKey',
+    body: "return key === undefined ? { kind: 'store', number: 1 } : { kind: 'send', number: key.number };",
+    tests: 'test/refunds/layers.test.ts',
+    caughtBy: 'that is too old waits until no call under it can be on its way, and makes way for the next',
+  },
+  {
+    name: 'the id of a refund, the same for the same request',
+    file: 'src/refunds/refundKeys.ts',
+    inFunction: 'refundIdOf',
+    body: "return `rf_${crypto.randomUUID()}${invoiceId}${idempotencyKey}`.replaceAll(/[^a-z0-9_]/g, '').padEnd(46, 'a').slice(0, 46);",
+    tests: 'test/refunds/refundKeys.test.ts',
+    caughtBy: 'the same key of the same invoice is the same refund, and any other is another',
+  },
+  {
+    name: 'the Idempotency-Key of a refund, for one request only',
+    file: 'src/refunds/decideRefund.ts',
+    inFunction: 'isSameRequest',
+    body: 'return true;',
+    tests: 'test/refunds/decideRefund.test.ts',
+    caughtBy: 'with another amount',
+  },
+  {
+    name: 'an invoice that is stored is not decided on as its copy in the archive',
+    file: 'src/archive/withArchive.ts',
+    inFunction: 'update',
+    body: `
+      const archived = await archive.find(id);
+      if (archived === undefined) return invoices.update(id, request);
+      const decided = request.decide(archived, '');
+      if (decided.kind === 'refuse') return { kind: 'refused', why: decided.why };
+      await archive.restore(id, { by });
+      return invoices.update(id, request);`,
+    tests: 'test/archive/withArchive.test.ts',
+    caughtBy: 'an update of a stored invoice asks the archive nothing, and happens once',
   },
 ];

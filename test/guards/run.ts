@@ -10,13 +10,14 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { z } from 'zod';
+import { edited } from './edits.ts';
 import { type Guard, guards } from './guards.ts';
 
 type Verdict =
   | { kind: 'caught' }
   /** The named test passed without the guard, or did not run. */
   | { kind: 'unnoticed'; what: string }
-  /** The guard's text does not occur exactly once in its file. */
+  /** The guard is not in its file exactly once. */
   | { kind: 'moved'; what: string };
 
 const project = fileURLToPath(new URL('../../', import.meta.url));
@@ -55,21 +56,22 @@ async function runTests(copy: string, tests: string, name?: string): Promise<Out
 
 /** `before`: the outcomes of the guard's test file with all guards in place. */
 async function check(copy: string, guard: Guard, before: readonly Outcome[]): Promise<Verdict> {
-  const { file, from, to, tests, caughtBy } = guard;
+  const { file, tests, caughtBy } = guard;
   const path = join(copy, file);
   const whole = await readFile(path, 'utf8');
-  const found = whole.split(from).length - 1;
-  if (found !== 1) return { kind: 'moved', what: `its text occurs ${found} times in ${file}` };
+  let without: string;
+  try {
+    without = edited(whole, [guard]);
+  } catch (error) {
+    return { kind: 'moved', what: `${file}: ${(error as Error).message}` };
+  }
   const statuses = (outcomes: readonly Outcome[]) =>
     outcomes.filter(({ title }) => title.startsWith(caughtBy)).map(({ status }) => status);
   const passes = statuses(before);
   if (passes.length === 0 || passes.some((status) => status !== 'passed')) {
     return { kind: 'unnoticed', what: `with the guard: ${passes.join() || 'no such test'}` };
   }
-  await writeFile(
-    path,
-    whole.replace(from, () => to),
-  );
+  await writeFile(path, without);
   try {
     const after = statuses(await runTests(copy, tests, caughtBy));
     if (after.includes('failed')) return { kind: 'caught' };

@@ -2,13 +2,11 @@
  * Hostile imports while invoices are paid: `npm run test:hostile`. One host pays 2,000 invoices, first undisturbed, then while
  * it gets every body of bodies.ts at once. The payments must not notice, and every valid row must be stored as it was sent.
  */
-import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import { z } from 'zod';
 import { type LocalApp, startLocalApp } from '../../bench/localApp.ts';
+import { describeProcesses, type MeasuredProcess, measuredProcesses } from '../support/measuredProcesses.ts';
 import { type HostileBody, hostileBodies } from './bodies.ts';
 
 const { values } = parseArgs({
@@ -16,18 +14,19 @@ const { values } = parseArgs({
 });
 const invoices = Number(values.invoices);
 
-/** How much longer the event loop may be blocked than without them, in milliseconds. */
-const mostBlockedMs = 100;
-const mostMemoryMb = 600;
+/**
+ * How much longer the event loop may be blocked than without them, in milliseconds. The app gives way every 5 ms, but the platform
+ * hands over a body of 12 MB in one piece, and several in a row.
+ */
+const mostBlockedMs = 300;
+/** Of host and worker together: an instance has 2 GB. */
+const mostMemoryMb = 1_500;
 const mostAnswerBytes = 1_048_576;
 /** Milliseconds for all payments of one round. */
 const patienceMs = 400_000;
 
-/** Of one process (loopDelay.ts). */
-const measuredSchema = z.object({ pid: z.number(), blockedMs: z.number(), memoryMb: z.number() });
-type Measured = z.infer<typeof measuredSchema>;
-/** The most of any process. */
-type Figures = Omit<Measured, 'pid'>;
+/** The longest block of host or worker, and their memory together. */
+type Figures = Pick<MeasuredProcess, 'blockedMs' | 'memoryMb'>;
 const problems: string[] = [];
 
 const calm = await round('undisturbed', []);
@@ -35,24 +34,21 @@ const disturbed = await round('disturbed', hostileBodies('hostile'));
 const more = disturbed.blockedMs - calm.blockedMs;
 console.log(`the event loop was blocked ${more} ms longer: expected at most ${mostBlockedMs}`);
 if (more > mostBlockedMs) problems.push('the event loop was blocked for too long');
-if (disturbed.memoryMb > mostMemoryMb) problems.push('the host took too much memory');
+if (disturbed.memoryMb > mostMemoryMb) problems.push('host and worker took too much memory');
 console.log(problems.length === 0 ? 'held' : `BROKEN: ${problems.join('; ')}`);
 process.exitCode = problems.length === 0 ? 0 : 1;
 
 async function round(name: string, bodies: readonly HostileBody[]): Promise<Figures> {
-  const folder = mkdtempSync(join(tmpdir(), 'payonce-hostile-'));
-  using _folder = { [Symbol.dispose]: () => rmSync(folder, { recursive: true, force: true }) };
+  using measured = measuredProcesses();
   await using app = await startLocalApp();
   const host = await app.startHost('payer', {
     INVOICE_SCHEDULE: '*/2 * * * * *',
     OUTBOX_SCHEDULE: '*/3 * * * * *',
     PAYMENT_RATE: `${values.rate}`,
-    NODE_OPTIONS: `--import ${import.meta.resolve('./loopDelay.ts')}`,
-    LOOP_DELAY_FOLDER: folder,
+    ...measured.env,
   });
   const address = `http://127.0.0.1:${host.port}/api/ops`;
-  await delay(3_000);
-  for (const { pid } of processes(folder)) process.kill(pid, 'SIGUSR2');
+  await measured.begin(2);
   const started = performance.now();
   await app.importDue('due', invoices);
   await paid(app, Math.ceil(invoices / 50), started);
@@ -60,26 +56,21 @@ async function round(name: string, bodies: readonly HostileBody[]): Promise<Figu
   await paid(app, invoices, started);
   const seconds = (performance.now() - started) / 1_000;
   await delay(1_000);
-  const measured = processes(folder);
-  // The host and its worker, which runs the app.
-  if (measured.length !== 2) throw new Error(`${measured.length} processes were measured: expected 2`);
-  const most = (of: 'blockedMs' | 'memoryMb') => Math.max(...measured.map((one) => one[of]));
-  const figures = { blockedMs: most('blockedMs'), memoryMb: most('memoryMb') };
+  const processes = measured.processes();
+  if (processes.length !== 2) throw new Error(`${processes.length} processes were measured: expected 2`);
+  const figures = {
+    blockedMs: Math.max(...processes.map(({ blockedMs }) => blockedMs)),
+    memoryMb: processes.reduce((sum, { memoryMb }) => sum + memoryMb, 0),
+  };
   await checkRuns(address);
   for (const { name: body, good } of bodies) for (const id of good) await checkStored(address, id, body);
   const { charges } = await app.paymentCounts();
   if (charges !== invoices) problems.push(`${charges} charges for ${invoices} invoices`);
   console.log(
-    `${name}: ${invoices} invoices paid in ${seconds.toFixed(0)} s, ${charges} charges; event loop blocked at most ` +
-      `${figures.blockedMs} ms, memory at most ${figures.memoryMb} MB`,
+    `${name}: ${invoices} invoices paid in ${seconds.toFixed(0)} s, ${charges} charges; ` +
+      describeProcesses(processes),
   );
   return figures;
-}
-
-function processes(folder: string): Measured[] {
-  return readdirSync(folder)
-    .filter((name) => name.endsWith('.json'))
-    .map((name) => measuredSchema.parse(JSON.parse(readFileSync(join(folder, name), 'utf8'))));
 }
 
 async function send(address: string, { name, type, body }: HostileBody): Promise<void> {

@@ -21,6 +21,13 @@ const needs: readonly Need[] = [
     scope: 'account',
   },
   {
+    // The platform writes and reads the package, as an identity of its own.
+    call: /from '@azure\/functions'/,
+    role: 'Storage Blob Data Contributor',
+    id: 'ba92f5b4-2d11-453d-a403-e96b0029c9fe',
+    scope: 'packages',
+  },
+  {
     call: /new QueueServiceClient\(|app\.storageQueue\(/,
     role: 'Storage Queue Data Contributor',
     id: '974c5e8b-45b9-4653-ba55-5f855dd0fb88',

@@ -16,7 +16,7 @@ const notSet: Record<string, string> = {
 };
 
 /** Settings that infra/ sets for the Functions host alone. */
-const forHost = ['OTEL_TRACES_SAMPLER', 'OTEL_TRACES_SAMPLER_ARG'];
+const forHost = ['FUNCTIONS_REQUEST_BODY_SIZE_LIMIT', 'OTEL_TRACES_SAMPLER', 'OTEL_TRACES_SAMPLER_ARG'];
 
 /** Settings that infra/ lacks (`missing`), that the code never reads (`unread`), and idle reasons (`idle`). */
 export function settingDifferences(sources: Sources, set: Iterable<string>) {

@@ -186,6 +186,21 @@ describe('queries are evaluated as Kusto does', () => {
   });
 });
 
+test('function-timeout: what the host says when it ends a worker, and nothing else', () => {
+  const rule = rules.find(({ name }) => name === 'function-timeout');
+  const of = (message: string) =>
+    runKql(
+      rule?.query ?? '',
+      { traces: [{ timestamp: now, message, itemCount: 1, cloud_RoleInstance: 'a' }] },
+      now,
+    );
+  const restarting = 'Restarting worker process executing invocationId';
+  expect(of(`A function timeout has occurred. ${restarting} 'x'.`)).toEqual([
+    { cloud_RoleInstance: 'a', timeouts: 1 },
+  ]);
+  expect(of(`${restarting} 'x'.`)).toEqual([]);
+});
+
 test('settings-invalid: one tick that could do nothing is enough', () => {
   expect(fires('settings-invalid', [oldest('claim', 0)])).toBe(false);
   expect(fires('settings-invalid', [report(metric.settingsInvalid, 1)])).toBe(true);

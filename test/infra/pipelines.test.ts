@@ -33,6 +33,7 @@ const job = z.strictObject({
   'timeout-minutes': z.number(),
   environment: z.string().optional(),
   permissions: z.record(z.string(), z.string()).optional(),
+  outputs: z.record(z.string(), z.string()).optional(),
   strategy: z.unknown().optional(),
   env: z.record(z.string(), z.string()).optional(),
   steps: z.array(step),
@@ -132,6 +133,18 @@ test('deployments sign in with OIDC', () => {
     for (const { steps, permissions } of Object.values(jobs))
       if (steps.some(({ uses }) => uses?.startsWith('azure/login@')))
         expect(permissions).toMatchObject({ 'id-token': 'write' });
+});
+
+test('a job that may become an identity of Azure runs no code of development dependencies, and no install script', () => {
+  for (const { jobs } of workflows) {
+    for (const { steps, permissions = {} } of Object.values(jobs)) {
+      if (permissions['id-token'] === undefined) continue;
+      const commands = steps.map(({ run = '' }) => run).join('\n');
+      const installs = commands.match(/npm (ci|i|install)\b.*/g) ?? [];
+      for (const install of installs) expect(install).toBe('npm ci --omit=dev --ignore-scripts');
+      expect(commands).not.toMatch(/npm (test|run package|run build)|npx/);
+    }
+  }
 });
 
 test('only main is deployed, to an environment', () => {

@@ -1,4 +1,6 @@
 import { describe, expect, test } from 'vitest';
+import { z } from 'zod';
+import { variableValue } from './bicep/evaluate.ts';
 import { appBicepPaths, developerModule, readInfra } from './bicep/readBicep.ts';
 import { rolesOf } from './bicep/rolesOf.ts';
 import { azureCallsIn, azurePackagesIn, callsWithoutNeed, roleDifferences } from './compareRoles.ts';
@@ -62,6 +64,25 @@ describe('roles', () => {
     expect(text).toContain(
       "module developer 'modules/developer.bicep' = if (!empty(developerPrincipalId)) {",
     );
+  });
+
+  test('the identity of the code cannot write the package that it is loaded from', () => {
+    const storage = readInfra('modules/storage.bicep');
+    const condition = z.string().parse(variableValue(storage, 'exceptPackages'));
+    for (const action of ['blobs/write', 'blobs/add/action', 'blobs/delete', 'blobs/move/action'])
+      expect(condition).toContain(
+        `!(ActionMatches{'Microsoft.Storage/storageAccounts/blobServices/containers/${action}'})`,
+      );
+    expect(condition).toContain("containers:name] StringNotEquals 'packages'");
+    const roles = z
+      .array(z.object({ name: z.string(), condition: z.string() }))
+      .parse(variableValue(storage, 'roles'));
+    expect(roles.filter(({ name }) => name.includes('Blob'))).toEqual([
+      { name: 'Storage Blob Data Owner', condition },
+    ]);
+    const app = readInfra('modules/functionApp.bicep').resources.get('app')?.body.text ?? '';
+    expect(app).toContain('userAssignedIdentityResourceId: packageIdentityId');
+    expect(app).not.toMatch(/packageIdentityClientId|package.*clientId/i);
   });
 
   test('each has a reason', () => {

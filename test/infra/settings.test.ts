@@ -16,6 +16,7 @@ describe('settings', () => {
     cosmosEndpoint: 'https://cosmos-payonce-abc.documents.azure.com:443/',
     serviceBusHost: 'sb-payonce-abc.servicebus.windows.net',
     notifyWebhookUrl: '',
+    opsClientId: '',
     stripeWebhook: false,
     applicationInsightsConnectionString: 'InstrumentationKey=11111111-2222-3333-4444-555555555555',
     ...Object.fromEntries(

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { httpRoutes } from '../support/httpRoutes.ts';
 import { bodyValue } from './bicep/bodyValue.ts';
+import { variableValue } from './bicep/evaluate.ts';
 import { readInfra } from './bicep/readBicep.ts';
 import { root } from './sources.ts';
 
@@ -46,22 +47,31 @@ describe('the sign-in for ops', () => {
     });
   });
 
+  test('is required by the app, too, so that it fails closed if the platform does not sign in', () => {
+    const required = (opsClientId: string) => variableValue(functionApp, 'appSettings', { opsClientId });
+    expect(required('11111111-2222-3333-4444-555555555555')).toMatchObject({ OPS_SIGN_IN: 'required' });
+    expect(required('')).toMatchObject({ OPS_SIGN_IN: '' });
+  });
+
   test('names the Azure CLI by default, which docs/deploy.md uses', () => {
     expect(readInfra('main.bicep').params.get('opsAllowedApplications')?.value?.text).toBe(`['${cli}']`);
     expect(readFileSync(join(root, 'docs/deploy.md'), 'utf8')).toContain(cli);
   });
 
   test.each(['', '11111111-2222-3333-4444-555555555555'])(
-    'leaves the dashboard’s page and the route of the provider’s events open, and no other (client id %j)',
+    'leaves the dashboard’s page and the route of the provider’s events open, each path exactly (client id %j)',
     (id) => {
-      const routes = httpRoutes().filter(({ open }) => open);
-      const open = routes.map(({ path }) => path).toSorted();
-      const paths = open.flatMap((path) => {
-        const base = `/api/${path.replace('/{*path}', '')}`;
-        return path.endsWith('{*path}') ? [base, `${base}/*`] : [base];
+      const open = httpRoutes().flatMap(({ path, open }) => (open ? [path] : []));
+      expect(open.toSorted()).toEqual(['ops/ui/{*path}', 'payments/events']);
+      const views = [...readFileSync(join(root, 'ui/src/Routes.tsx'), 'utf8').matchAll(/case '(\w+)':/g)].map(
+        ([, view]) => `/${view}`,
+      );
+      // What the page loads (test/dashboard/bundle.test.ts).
+      const files = ['/assets/index.css', '/assets/index.js', '/icon.svg'];
+      const paths = ['', '/', ...files, ...views.toSorted()].map((path) => `/api/ops/ui${path}`);
+      expect(settings(id)).toMatchObject({
+        properties: { globalValidation: { excludedPaths: [...paths, '/api/payments/events'] } },
       });
-      expect(settings(id)).toMatchObject({ properties: { globalValidation: { excludedPaths: paths } } });
-      expect(open).toEqual(['ops/ui/{*path}', 'payments/events']);
     },
   );
 

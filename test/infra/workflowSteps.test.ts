@@ -39,9 +39,8 @@ describeWith(programs, 'deploy.yml', () => {
     const { called, failed } = await runJob(deploy, { answers });
     expect(failed).toBeUndefined();
     expect(called.map(({ command }) => command)).toEqual([
-      'npm ci',
-      'npm test',
-      'npm run package',
+      'npm ci --omit=dev --ignore-scripts',
+      'sha256sum --check',
       'npm run check-key',
       `${deployment} --name payonce-AZURE_ENV_NAME --location AZURE_LOCATION --template-file infra/main.bicep` +
         ' --parameters infra/main.bicepparam --query properties.outputs --output json',
@@ -59,10 +58,28 @@ describeWith(programs, 'deploy.yml', () => {
     expect(created?.env).toMatchObject({ PAYONCE_SHARDS: 'PAYONCE_SHARDS', PAYONCE_LOCKS: 'PAYONCE_LOCKS' });
   });
 
+  test('builds the package without an identity, and hands it over by its checksum', async () => {
+    const answers = { 'sha256sum dist/payonce.zip': 'abc123  dist/payonce.zip' };
+    const { called, failed, outputs } = await runJob(named('deploy.yml build'), { answers });
+    expect(failed).toBeUndefined();
+    expect(called.map(({ command }) => command)).toEqual([
+      'npm ci',
+      'npm test',
+      'npm run package',
+      'sha256sum dist/payonce.zip',
+    ]);
+    expect(outputs.checksum).toEqual({ sha256: 'abc123' });
+  });
+
+  test.each(['npm ci', 'npm test', 'npm run package'])('builds nothing if `%s` fails', async (failing) => {
+    const { called, failed } = await runJob(named('deploy.yml build'), { failing });
+    expect(failed).toBeDefined();
+    expect(called.at(-1)?.command.startsWith(failing)).toBe(true);
+  });
+
   test.each([
     'npm ci',
-    'npm test',
-    'npm run package',
+    'sha256sum --check',
     'npm run check-key',
     deployment,
     'az functionapp',

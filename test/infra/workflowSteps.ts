@@ -33,7 +33,7 @@ export interface JobRun {
 }
 
 /** Programs that only the runner of a workflow has, or that would change something. */
-const standIns = ['az', 'npm', 'npx', 'docker', 'sudo', 'curl', 'nohup'];
+const standIns = ['az', 'npm', 'npx', 'docker', 'sudo', 'curl', 'nohup', 'sha256sum'];
 
 /**
  * Runs the steps of a job one after the other, as a runner does: `bash -e`, the job's and the step's variables, outputs in a
@@ -87,6 +87,7 @@ function filledIn(text: string, outputs: JobRun['outputs']): string {
     if (scope === 'secrets') return '';
     if (scope === 'runner') return 'true';
     const [step = '', kind, name = ''] = path;
+    if (scope === 'needs') return path.join('.');
     if (scope === 'steps' && kind === 'outputs') return outputs[step]?.[name] ?? '';
     throw new Error(`an expression that nothing here knows: ${expression}`);
   });

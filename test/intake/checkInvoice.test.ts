@@ -50,28 +50,20 @@ describe('an invoice in JSON', () => {
     });
   });
 
-  test.each([
-    ['amount', 'amountMinor'],
-    ['amount_minor', 'amountMinor'],
-    ['dueDate', undefined],
-    ['dueat', 'dueAt'],
-    ['customer', 'customerId'],
-    ['discription', 'description'],
-    ['foo', undefined],
-    ['__proto__', undefined],
-  ])('has no field %s; the error suggests %s', (field, meant) => {
-    const change: unknown = JSON.parse(`{"${field}":1}`);
-    const fault = checkJsonInvoice(
-      Object.defineProperties({ ...good }, Object.getOwnPropertyDescriptors(change)),
-    );
-    const error =
-      meant === undefined ? /^unknown field: expected one of id, / : `unknown field: did you mean ${meant}?`;
-    expect(fault).toEqual({
-      kind: 'bad',
-      field,
-      error: meant === undefined ? expect.stringMatching(error) : error,
-    });
-  });
+  test.each(['amount', 'dueat', 'foo', '__proto__'])(
+    'has no field %s; the error lists those there are',
+    (field) => {
+      const change: unknown = JSON.parse(`{"${field}":1}`);
+      const fault = checkJsonInvoice(
+        Object.defineProperties({ ...good }, Object.getOwnPropertyDescriptors(change)),
+      );
+      expect(fault).toEqual({
+        kind: 'bad',
+        field,
+        error: expect.stringMatching(/^unknown field: expected one of id, .*dueAt/),
+      });
+    },
+  );
 
   test('with several faults is rejected once, under the first faulty field', () => {
     expect(checkJsonInvoice({ ...good, id: 5, currency: 'usd', extra: 1 })).toEqual({
@@ -250,13 +242,13 @@ describe('the other text fields', () => {
   });
 
   test.each([
-    ['a\u200bb', 'U+200B zero width space at character 2'],
-    ['\u202eabc', 'U+202E right-to-left override at character 1'],
-    ['ab\ufeff', 'U+FEFF zero width no-break space (byte order mark) at character 3'],
-    ['a\u00a0b', 'U+00A0 no-break space at character 2'],
-    ['😀\u2066b', 'U+2066 left-to-right isolate at character 2'],
+    ['a\u200bb', 'U+200B at character 2'],
+    ['\u202eabc', 'U+202E at character 1'],
+    ['ab\ufeff', 'U+FEFF at character 3'],
+    ['a\u00a0b', 'U+00A0 at character 2'],
+    ['😀\u2066b', 'U+2066 at character 2'],
     ['a\u{e0041}', 'U+E0041 at character 2'],
-    ['a\u3164', 'U+3164 Hangul filler at character 2'],
+    ['a\u3164', 'U+3164 at character 2'],
   ])('%j is no id: an invisible character is named', (id, what) => {
     for (const field of ['id', 'customerId']) {
       expect(faultOf({ [field]: id })).toEqual({
@@ -266,8 +258,23 @@ describe('the other text fields', () => {
     }
   });
 
+  test.each([
+    ['cafe\u0301', 'expected composed characters (NFC): "caf\u00e9"'],
+    ['\u212a1', 'expected composed characters (NFC): "K1"'],
+    ['\u0456nv-1', 'expected letters of one alphabet, not Latin and Cyrillic'],
+    ['A\u0391', 'expected letters of one alphabet, not Latin and Greek'],
+    ['INV\u20101', 'expected another id: it looks like "INV-1"'],
+    ['INV\u20131', 'expected another id: it looks like "INV-1"'],
+    ['\uff29\uff2e\uff36-\uff11', 'expected another id: it looks like "INV-1"'],
+    ['\u0421\u041e\u0420-1', 'expected another id: it looks like "COP-1"'],
+    ['\u039d\u039f-1', 'expected another id: it looks like "NO-1"'],
+    ['\u{1d400}1', 'expected another id: it looks like "A1"'],
+  ])('%j is no id: it looks like another', (id, error) => {
+    expect(faultOf({ id })).toEqual({ field: 'id', error });
+  });
+
   test('an id may have any letters, also of those that join', () => {
-    for (const id of ['INV 1', 'Zoë', 'Żółć', '発注1', 'فاتورة', 'שלום', '😀']) {
+    for (const id of ['INV 1', 'Zoë', 'Żółć', 'INV-発注1', 'СЧЁТ-1', 'Ωμ-1', 'فاتورة', 'שלום', '😀']) {
       expect(checkJsonInvoice({ ...good, id, customerId: id }).kind).toBe('invoice');
     }
   });

@@ -37,10 +37,34 @@ test('an element that is too long or too deep is passed over, and keeps no text'
   const limits = { rowBytes: 20, nesting: 3 };
   const parts = [`[1,"${'x'.repeat(50)}`, 'y'.repeat(50), `",[[[[2]]]],[[[3]]],4]`];
   expect(eventsOf(parts, limits)).toEqual([
-    { kind: 'element', text: '1' },
-    { kind: 'tooLong' },
-    { kind: 'tooDeep' },
-    { kind: 'element', text: '[[[3]]]' },
-    { kind: 'element', text: '4' },
+    { kind: 'element', text: '1', place: { line: 1, position: 1 } },
+    { kind: 'refused', error: 'expected a row of at most 20 bytes' },
+    { kind: 'refused', error: 'expected at most 3 levels of nesting' },
+    { kind: 'element', text: '[[[3]]]', place: { line: 1, position: 116 } },
+    { kind: 'element', text: '4', place: { line: 1, position: 124 } },
   ]);
+});
+
+test('an element has its place in the body, wherever that is cut', () => {
+  fc.assert(
+    fc.property(
+      fc.array(fc.jsonValue(), { minLength: 1 }),
+      fc.array(fc.nat({ max: 5_000 })),
+      (values, places) => {
+        const text = `\n ${Buffer.from(JSON.stringify(values, undefined, 1)).toString('latin1')}`;
+        const at = [
+          0,
+          ...places.map((place) => place % (text.length + 1)).toSorted((a, b) => a - b),
+          text.length,
+        ];
+        const events = eventsOf(at.slice(1).map((end, n) => text.slice(at[n], end)));
+        for (const event of events) {
+          if (event.kind !== 'element') throw new Error(event.kind);
+          const { position, line } = event.place;
+          expect(text.slice(position, position + event.text.length)).toBe(event.text);
+          expect(line).toBe(text.slice(0, position).split('\n').length);
+        }
+      },
+    ),
+  );
 });

@@ -34,6 +34,35 @@ async function problemOf(body: string | Uint8Array, type: string, limits = impor
 
 const line = (id: string, rest = '19.99,USD,2026-01-31T12:00:00Z,pm_card_visa,') => `${id},cus_1,${rest}`;
 
+describe('a JSON row that can be read in two ways', () => {
+  const text = (fields: string) =>
+    `[{"id":"inv-1","customerId":"cus_1","currency":"USD","dueAt":"2026-01-31T12:00:00Z",${fields}}]`;
+
+  test.each([
+    ['"amountMinor":100,"amountMinor":99999999', 'amountMinor'],
+    ['"amountMinor":100,"id":"inv-2"', 'id'],
+    ['"amountMinor":100,"amount\\u004dinor":200', 'amountMinor'],
+    ['"description":"a:b","amountMinor":100,"description":"c"', 'description'],
+  ])('is refused: %s', async (fields, field) => {
+    const { rejected } = await rowsOf(text(fields), json);
+    expect(rejected).toEqual([{ index: 0, field, error: 'is there twice: expected once' }]);
+  });
+
+  test('an amount is a float however its key is written', async () => {
+    for (const key of ['amountMinor', 'amount\\u004dinor', '\\u0061mountMinor']) {
+      const { rejected } = await rowsOf(text(`"${key}":199.0`), json);
+      expect(rejected).toMatchObject([{ field: 'amountMinor' }]);
+      expect((await rowsOf(text(`"${key}":199`), json)).rows).toHaveLength(1);
+    }
+  });
+
+  test('colons, braces and quotes in texts are no keys', async () => {
+    const description = JSON.stringify('"id": {"a": "\\\\"}, "id": "b"');
+    const { rows } = await rowsOf(text(`"amountMinor":199,"description":${description}`), json);
+    expect(rows).toHaveLength(1);
+  });
+});
+
 describe('the content type', () => {
   test.each([
     [json, json],
@@ -63,13 +92,6 @@ describe('a body', () => {
       expect(problem).toMatchObject({ status: 413, detail: expect.stringContaining('at most 2 rows') });
     },
   );
-
-  test('of too many bytes is refused with 413 and the limit', async () => {
-    expect(await problemOf(' '.repeat(101), csv, { ...importLimits, bytes: 100 })).toMatchObject({
-      status: 413,
-      detail: expect.stringContaining('at most 100 bytes'),
-    });
-  });
 
   test('that is not UTF-8 costs the rows that are not', async () => {
     const latin1 = (text: string) => Buffer.from(text, 'latin1');
@@ -131,42 +153,48 @@ describe('JSON', () => {
   });
 
   test.each([
-    ['{"id": "a",}', 'line 1, column 12 of the row: expected a name in double quotes, found "}"'],
-    ['{"id":\n x}', 'line 2, column 2 of the row: expected a value, found "x"'],
-    ['{} {}', 'line 1, column 4 of the row: expected a comma before the next row, found "{"'],
-    [
-      '{"id": 1]',
-      'line 1, column 9 of the row: expected a comma or the end of the array or object, found "]"',
-    ],
-  ])('a row that is not JSON costs no other: %s', async (row, place) => {
-    const good = (id: string) => JSON.stringify(invoice({ id }));
-    const { rows, rejected } = await rowsOf(`[${good('a')},\n${row},${good('b')}]`, json);
-    expect(rows.map(({ index }) => index)).toEqual([0, 2]);
-    expect(rejected).toEqual([{ index: 1, field: 'row', error: `is not JSON: at ${place}` }]);
+    [`[{},{"id":"${'x'.repeat(20_000)}"},{}]`, 'expected a row of at most 16384 bytes'],
+    [`[{},${'['.repeat(5_000)}${']'.repeat(5_000)},{}]`, 'expected at most 20 levels of nesting'],
+  ])('%.20s: one row is bad, and what follows is read', async (body, error) => {
+    const { rejected } = await rowsOf(body, json);
+    expect(rejected[1]).toEqual({ index: 1, field: 'row', error });
+    expect(rejected).toHaveLength(3);
+  });
+
+  const good = (id: string) => JSON.stringify(invoice({ id }));
+
+  test.each([
+    ['{"id": "a",}', 2, 12, 'Expected double-quoted property name'],
+    ['{"id": "é",\n}', 3, 14, 'Expected double-quoted property name'],
+    [' {"id":\n x}', 2, 2, "Unexpected token 'x'"],
+    ['{} {}', 2, 4, 'Unexpected non-whitespace character after JSON'],
+    ['{"id": 1]', 2, 9, "Expected ',' or '}' after property value"],
+    ['{"id": "a', 2, 1, 'the body ends before the ] of its array'],
+    ['', 2, 1, 'Unexpected end of JSON input'],
+  ])('ends where it is no JSON, after the rows before: %j', async (row, lineOf, column, why) => {
+    const before = `[${good('a')},${good('b')},\n`;
+    const { rows, rejected, problem } = await readBody(`${before}${row},${good('c')}]`, json);
+    expect(rows.map(({ index }) => index)).toEqual([0, 1]);
+    expect(rejected).toEqual([]);
+    expect(problem).toMatchObject({ status: 400 });
+    const place = `row 2, line ${lineOf}, position ${before.length + column - 1}: ${why}`;
+    expect(problem?.detail).toContain(`The body is not JSON: ${place}`);
+    expect(problem?.detail).toMatch(
+      /Sending the file again is safe: what is stored counts as a duplicate\.$/,
+    );
   });
 
   test.each([
-    ['[{},,{}]', 'expected an invoice between two commas'],
-    ['[{},]', 'expected an invoice between two commas'],
-    [`[{},${'['.repeat(5_000)}${']'.repeat(5_000)}]`, 'expected at most 20 levels of nesting'],
-    [`[{},{"id":"${'x'.repeat(20_000)}"}]`, 'expected a row of at most 16384 bytes'],
-  ])('%.20s: one row is bad', async (body, error) => {
-    expect((await rowsOf(body, json)).rejected[1]).toEqual({ index: 1, field: 'row', error });
-  });
-
-  test.each([
-    [
-      '[{"id": "x",}]',
-      'row 0 is not JSON: at line 1, column 12 of the row: expected a name in double quotes',
-    ],
-    ['[{a}, {b}]', 'row 0 is not JSON: at line 1, column 2 of the row'],
-    ['[{"id":"a"', 'it ends inside row 0, at line 1, column 10 of the row: expected a comma or the end'],
-    ['[{},', 'it ends before the ] of its array'],
-    ['[', 'it ends before the ] of its array'],
-    ['[] []', 'goes on after its array'],
-    ['hello', 'at line 1, column 1: expected an array of invoices, found "h"'],
+    ['[{a}, {b}]', 'row 0, line 1, position 2: Expected property name'],
+    ['[{"id":"a"', 'row 0, line 1, position 1: the body ends before the ] of its array'],
+    ['[{},\n', 'row 1, line 2, position 5: the body ends before the ] of its array'],
+    ['[{},]', 'row 1, line 1, position 4: Unexpected end of JSON input'],
+    ['[', 'row 0, line 1, position 1: the body ends before the ] of its array'],
+    ['[] []', 'goes on after its array, with "["'],
+    ['hello', 'the body begins with "h"'],
   ])('%s is refused where it can be read no further', async (body, why) => {
-    expect(await problemOf(body, json)).toMatchObject({ status: 400, detail: expect.stringContaining(why) });
+    const { problem } = await readBody(body, json);
+    expect(problem).toMatchObject({ status: 400, detail: expect.stringContaining(why) });
   });
 
   test('what a refused row says is short, however much was sent', async () => {
@@ -175,15 +203,14 @@ describe('JSON', () => {
     const long = invoice({ id: 'x'.repeat(10_000), customerId: '\u200b'.repeat(2_000) });
     const { rejected } = await rowsOf(JSON.stringify([unknown, long, { ...many, ...long, id: {} }]), json);
     expect(rejected.map(({ error }) => error.length <= 600)).toEqual([true, true, true]);
-    expect(rejected[0]?.error).toContain('has 995 more unknown fields');
+    expect(rejected[0]?.error).toContain('has 997 more unknown fields');
     expect(rejected[1]?.error).toContain(`not 10000: "${'x'.repeat(59)}…`);
   });
 
   test.each([
     ['', 'empty'],
-    ['{}', 'not an object'],
-    ['null', 'not null'],
-    ['"[]"', 'not a string'],
+    ['{}', 'a JSON array of invoices: the body begins with "{"'],
+    ['null', 'begins with "n"'],
   ])('%j is refused: %s', async (body, why) => {
     expect(await problemOf(body, json)).toMatchObject({ status: 400, detail: expect.stringContaining(why) });
   });
@@ -281,8 +308,8 @@ describe('CSV', () => {
       status: 400,
       errors: [
         { field: 'id', error: 'appears twice: expected once' },
-        { field: 'customer', error: 'unknown column: did you mean customerId?' },
-        { field: 'curency', error: 'unknown column: did you mean currency?' },
+        { field: 'customer', error: expect.stringMatching(/^unknown column: expected one of id, /) },
+        { field: 'curency', error: expect.stringMatching(/^unknown column: expected one of id, /) },
         { field: 'notes', error: expect.stringMatching(/^unknown column: expected one of id, /) },
         { field: 'customerId', error: 'is missing: expected a column with this name' },
         { field: 'currency', error: 'is missing: expected a column with this name' },

@@ -1,7 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import { nextFence } from '../../src/locking/acquire.ts';
-import { RequestTimedOut } from '../../src/locking/bounded.ts';
 import { LockStoreFailed } from '../../src/locking/errors.ts';
+import { createLocks, type LockStore, type LockView } from '../../src/locking/index.ts';
+import { RequestTimedOut } from '../../src/platform/bounded.ts';
 import type { Fault, Operation } from '../support/faultyLockStore.ts';
 import { virtualLocks } from '../support/virtualLocks.ts';
 
@@ -168,7 +169,7 @@ describe('tryAcquire', () => {
     const { locks, memory, network, calls, clock } = virtualLocks();
     const signal = new AbortController().signal;
     await memory.create(key, signal);
-    const record = { fence: 41, owner: other, since: 0, leaseMs: 30_000 };
+    const record = { fence: clock.now() + 100_000, owner: other, since: 0, leaseMs: 30_000 };
     network.fault = once('acquire', { kind: 'delay', ms: 10 });
     const acquiring = locks.tryAcquire(key, owner);
     await clock.advance(5);
@@ -177,20 +178,46 @@ describe('tryAcquire', () => {
     await memory.release(key, 'between', signal);
     await clock.advance(5);
     const lease = await acquiring;
-    expect(lease?.fence).toBe(42);
+    expect(lease?.fence).toBe(record.fence + 1);
     expect(calls.filter((call) => call === 'look')).toHaveLength(2);
     await lease?.release();
   });
 });
 
 describe('the next fence', () => {
-  test('is one more than the last', () => {
-    expect(nextFence(6, 1_000)).toBe(7);
+  test('is the time in milliseconds, or one more than the last', () => {
+    expect(nextFence(undefined, Date.UTC(2026, 0, 1))).toBe(1_767_225_600_000);
+    expect(nextFence(6, 1_000.5)).toBe(1_000);
+    expect(nextFence(1_000, 1_000)).toBe(1_001);
+    expect(nextFence(undefined, 0)).toBe(1);
   });
 
-  test('starts at the Unix time in seconds', () => {
-    expect(nextFence(undefined, Date.UTC(2026, 0, 1))).toBe(1_767_225_600);
-    expect(nextFence(undefined, 0)).toBe(1);
+  test('goes by the clock of the store, not that of the holder', async () => {
+    const { memory, clock } = virtualLocks();
+    let now = 2_000_000_000_000;
+    const at = (view: LockView): LockView => ({ ...view, now });
+    const store: LockStore = {
+      ...memory,
+      look: async (key, signal) => {
+        const seen = await memory.look(key, signal);
+        return seen && at(seen);
+      },
+      create: async (key, signal) => at(await memory.create(key, signal)),
+    };
+    const fences: number[] = [];
+    const cycle = async () => {
+      const lease = await createLocks(store, { clock }).acquire(key, owner, { waitMs: 0 });
+      fences.push(lease.fence);
+      await lease.release();
+    };
+    await cycle();
+    now += 5;
+    await cycle();
+    // The store has lost its data.
+    memory.delete(key);
+    now += 1;
+    await cycle();
+    expect(fences).toEqual([2_000_000_000_000, 2_000_000_000_005, 2_000_000_000_006]);
   });
 });
 

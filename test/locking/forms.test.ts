@@ -1,6 +1,9 @@
+import { EventEmitter, once } from 'node:events';
+import { setTimeout as delay } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
 import {
   createSingleton,
+  type Lease,
   LeaseLost,
   LockHeld,
   LockTimeout,
@@ -134,6 +137,36 @@ describe('lead', () => {
     const failing = lead(locks, key, owner, () => Promise.reject(new Error('no')), signal);
     await expect(failing).rejects.toThrow('no');
     expect(memory.holder(key)).toBeUndefined();
+  });
+
+  test('is elected again after a loss, whatever its work rejects with then', async () => {
+    const told: unknown[] = [];
+    const { locks, clock, memory } = virtualLocks({ onError: (...error) => told.push(error) });
+    const broken = new Error('not an abort');
+    const ways: ((lease: Lease) => Promise<unknown>)[] = [
+      ({ signal }) => delay(3_600_000, undefined, { signal }),
+      ({ signal }) => once(new EventEmitter(), 'never', { signal: AbortSignal.any([signal]) }),
+      ({ signal }) => once(signal, 'abort').then(() => Promise.reject(broken)),
+      async () => 'led',
+    ];
+    let terms = 0;
+    const leading = lead(
+      locks,
+      key,
+      owner,
+      async (lease) => ways[terms++]?.(lease),
+      new AbortController().signal,
+    );
+    for (let losses = 1; losses < ways.length; losses++) {
+      await clock.advance(1_000);
+      expect(terms).toBe(losses);
+      memory.lose(key);
+      await clock.advance(15_000);
+      // The timers and events of Node run outside of the virtual time.
+      await expect.poll(() => terms).toBe(losses + 1);
+    }
+    expect(await leading).toBe('led');
+    expect(told).toEqual([[broken, key]]);
   });
 
   test('the loss of a different lease is an error like any other', async () => {

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { LeaseLost, LeaseReleased } from '../../src/locking/errors.ts';
 import { holdLease } from '../../src/locking/holdLease.ts';
-import type { LeaseOwner, LockStore } from '../../src/locking/index.ts';
+import type { LeaseOwner, LockStore, Refusal } from '../../src/locking/index.ts';
 import { leaseTiming } from '../../src/locking/timing.ts';
 import { metric } from '../../src/platform/telemetry.ts';
 import { memoryLockStore } from '../../src/testing/locks/memoryLockStore.ts';
@@ -31,8 +31,10 @@ async function hold(wall: { behindMs: number } = { behindMs: 0 }) {
     },
     (operation) => calls.push(`${operation} applied`),
   );
+  let tell: (why: Refusal) => void = () => {};
   const store: LockStore = {
     ...reached,
+    onEnd: (...[, , told]) => (tell = told),
     renew: async (...request) => network.forged ?? reached.renew(...request),
   };
   await memory.create(key, never);
@@ -50,8 +52,25 @@ async function hold(wall: { behindMs: number } = { behindMs: 0 }) {
     network,
     elapsed: () => clock.monotonic() - sentAt,
     never,
+    endConnection: () => tell({ kind: 'refused', reason: 'broken', detail: 'its connection has ended' }),
   };
 }
+
+describe('a store that says that the lease has ended', () => {
+  test('is believed at once', async () => {
+    const { lease, endConnection } = await hold();
+    endConnection();
+    expect(lease.signal.aborted).toBe(true);
+    expect(lease.lost).toMatchObject({ reason: 'broken', detail: 'its connection has ended' });
+  });
+
+  test('says nothing new after a pause in which the trusted time ran out', async () => {
+    const { lease, clock, endConnection } = await hold();
+    clock.stall(60_000);
+    endConnection();
+    expect(lease.lost?.reason).toBe('expired');
+  });
+});
 
 describe('while it is held', () => {
   test('it is renewed every third of its time, for as long as it is held', async () => {

@@ -1,6 +1,9 @@
 import { describe, expect, test } from 'vitest';
 import { LockStoreFailed, LocksClosed, LockTimeout } from '../../src/locking/errors.ts';
+import type { ProcessLocks } from '../../src/locking/index.ts';
 import { metric } from '../../src/platform/telemetry.ts';
+import { memoryLockStore } from '../../src/testing/locks/memoryLockStore.ts';
+import { virtualClock } from '../support/virtualClock.ts';
 import { virtualLocks } from '../support/virtualLocks.ts';
 
 const owner = { instance: 'i-1', job: 'test' };
@@ -59,6 +62,26 @@ describe('acquire', () => {
     await (await patient).release();
   });
 
+  test('tells of each failed try, and gives up at once where none can succeed', async () => {
+    const told: unknown[] = [];
+    const { locks, clock, network } = virtualLocks({ onError: (error, about) => told.push([error, about]) });
+    network.fault = () => ({ kind: 'status', status: 503 });
+    const waiting = locks.acquire(key, owner, { waitMs: 60_000 });
+    await clock.advance(500);
+    expect(told.length).toBeGreaterThan(1);
+    expect(told[0]).toEqual([expect.any(LockStoreFailed), key]);
+    network.fault = () => ({ kind: 'none' });
+    await clock.advance(2_000);
+    await (await waiting).release();
+
+    const denied = new Error('wrong password');
+    const refusing = { ...memoryLockStore(), look: () => Promise.reject(denied), isPermanent: () => true };
+    const { locks: shut } = virtualLocks({}, { clock, memory: refusing });
+    for (const asked of [shut.acquire(key, owner, { waitMs: 60_000 }), shut.tryAcquire(key, owner)]) {
+      await expect(asked).rejects.toMatchObject({ name: 'LockStoreFailed', permanent: true, cause: denied });
+    }
+  });
+
   test('ends when its signal aborts, during a pause or before it starts', async () => {
     const first = virtualLocks();
     const second = virtualLocks({}, first);
@@ -108,6 +131,31 @@ describe('acquire', () => {
     await Promise.all(waiters);
     expect(new Set(through).size).toBe(50);
   });
+});
+
+test('disposal takes away what is held, and disposes of the store once a lock that stays taken has its length', async () => {
+  const clock = virtualClock();
+  const memory = memoryLockStore(() => clock.monotonic());
+  const done: string[] = [];
+  const store: typeof memory = {
+    ...memory,
+    acquire(wanted, id, leaseMs, signal) {
+      done.push(`${wanted} for ${leaseMs}`);
+      return memory.acquire(wanted, id, leaseMs, signal);
+    },
+    [Symbol.asyncDispose]: async () => void done.push('disposed'),
+  };
+  const { locks, network } = virtualLocks({}, { clock, memory: store });
+  const held = await locks.tryAcquire(key, owner);
+  const kept = await locks.tryAcquire('kept', owner, { minHoldMs: 45_000 });
+  network.fault = (operation) => (operation === 'acquire' ? { kind: 'delay', ms: 1_000 } : { kind: 'none' });
+  await kept?.release();
+  const disposed = locks[Symbol.asyncDispose]();
+  await clock.advance(2_000);
+  await disposed;
+  expect(held?.lost?.reason).toBe('expired');
+  expect(done).toEqual([`${key} for 30000`, 'kept for 30000', 'kept for 45000', 'disposed']);
+  expect(memory.holder(key)).toBeUndefined();
 });
 
 describe('drain', () => {
@@ -272,6 +320,23 @@ describe('a minimum hold time', () => {
     await expect(locks.tryAcquire(key, owner, { minHoldMs: ms })).rejects.toThrow(RangeError);
     await expect(locks.acquire(key, owner, { waitMs: 0, minHoldMs: ms })).rejects.toThrow('minHoldMs');
   });
+});
+
+test.each<[string, (locks: ProcessLocks) => Promise<unknown>, typeof TypeError | typeof RangeError]>([
+  ['an empty key', (locks) => locks.tryAcquire('', owner), RangeError],
+  ['a key that is no text', (locks) => locks.tryAcquire(JSON.parse('7'), owner), TypeError],
+  ['no owner', (locks) => locks.tryAcquire(key, JSON.parse('{}'), { fenced: false }), TypeError],
+  ['a long owner', (locks) => locks.tryAcquire(key, { instance: 'i'.repeat(257), job: 'j' }), RangeError],
+  ['no time to wait', (locks) => locks.acquire(key, owner, JSON.parse('{}')), RangeError],
+  [
+    'a time that is no number',
+    (locks) => locks.acquire(key, owner, JSON.parse('{"waitMs":"9"}')),
+    RangeError,
+  ],
+])('%s is refused before anything is asked of the store', async (_, call, kind) => {
+  const { locks, calls } = virtualLocks();
+  await expect(call(locks)).rejects.toThrow(kind);
+  expect(calls).toEqual([]);
 });
 
 test.each([14, 15.5, 61, 0, Number.NaN])(

@@ -20,8 +20,8 @@ export function memoryArchiveStore(documents: MemoryDocuments): ArchiveStore {
       );
       if (found.length > 0) yield found.map(({ body }) => body);
     },
-    sums: (first, last) =>
-      documents.query(({ id, type }) => type === 'archivedSums' && id >= first && id <= last),
+    archivedOf: (customerId) =>
+      documents.query(({ type, customerId: of }) => type === 'tombstone' && of === customerId),
   };
 }
 
@@ -34,6 +34,10 @@ export function memoryArchiveBlobs(files: Map<string, string> = new Map()): Arch
       return there === undefined || there === text ? 'stored' : 'taken';
     },
     read: async (name) => files.get(name),
+    async rewrite(name, change) {
+      const text = files.get(name);
+      if (text !== undefined) files.set(name, change(text));
+    },
     async *list(prefix) {
       yield* [...files.keys()].filter((name) => name.startsWith(prefix)).toSorted();
     },

@@ -11,7 +11,6 @@ import { addInvoices } from '../../src/invoice/store/addInvoices.ts';
 import type { InvoiceFilter } from '../../src/invoice/store/invoiceFilter.ts';
 import type { InvoiceStore } from '../../src/invoice/store/invoiceStore.ts';
 import { invoiceWrites } from '../../src/invoice/store/invoiceWrites.ts';
-import { movementsOf } from '../../src/invoice/store/movements.ts';
 import { oldestDue, retryWithinMs } from '../../src/invoice/store/overdue.ts';
 import { pageByShard } from '../../src/invoice/store/pageByShard.ts';
 import { fenceId, highestFence, talliesOf } from '../../src/locking/fence.ts';
@@ -33,7 +32,7 @@ export function memoryInvoiceStore(
 
   return {
     ...invoiceWrites(parts),
-    ...invoiceFigures({ ...parts, reads }),
+    ...invoiceFigures({ ...parts, reads, onUnreadable }),
     add: addInvoices(parts),
 
     // Each page is a query of its own, as in Cosmos: it sees what was written while the page before was worked on.
@@ -69,20 +68,6 @@ export function memoryInvoiceStore(
       return { items: readableDocuments(items, invoiceSchema, 'invoice'), ...rest };
     },
 
-    async *movements(query) {
-      const invoices = await documents.query(() => true, undefined, ofInvoices);
-      const found = {
-        paid: invoices.filter((one) => paymentOf(one).paidAt !== undefined),
-        declined: invoices.filter(
-          ({ status, declinedAt }) => status === 'declined' && declinedAt !== undefined,
-        ),
-        reversed: invoices.filter(({ reversals }) => reversals !== undefined),
-      };
-      yield movementsOf('paid', found.paid, query);
-      yield movementsOf('declined', found.declined, query);
-      yield movementsOf('reversed', found.reversed, query);
-    },
-
     async openClaims(now) {
       return documents.count((one) => !isDue(one, now), { ...ofInvoices, status: 'claimed' });
     },
@@ -106,6 +91,12 @@ export function memoryInvoiceStore(
         ...(claimedSince === undefined ? {} : { claimedSince }),
         ...(dueSince === undefined ? {} : { dueSince }),
       };
+    },
+
+    async parkedByReason() {
+      const parked = await documents.query(({ status }) => status === 'parked', undefined, ofInvoices);
+      const byReason = Map.groupBy(parked, ({ reason = 'no reason given' }) => String(reason));
+      return new Map([...byReason].map(([reason, some]) => [reason, some.length]));
     },
 
     async parkedCount() {

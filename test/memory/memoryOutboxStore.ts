@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { type Patch, refusedBecause } from '../../src/documents/documentStore.ts';
-import { BadContinuation, fromOpaque, toOpaque } from '../../src/documents/pages.ts';
+import { continuationAt, placeOf } from '../../src/documents/pages.ts';
 import { StoreAway } from '../../src/documents/storeAway.ts';
 import { type OnUnreadable, readableDocuments } from '../../src/documents/storedDocuments.ts';
 import { type OutboxEntry, outboxEntrySchema, outboxMessageSchema } from '../../src/outbox/outboxMessage.ts';
@@ -11,7 +11,9 @@ import type { Clock } from '../../src/platform/clock.ts';
 import { type MemoryDocuments, type StoredDocument, textIn } from './memoryDocuments.ts';
 
 /** Where a page ended: the creation time of its last message, and its place among all documents. */
-const placeSchema = z.tuple([z.iso.datetime(), z.int()]);
+const placeSchema = z
+  .tuple([z.iso.datetime(), z.int()])
+  .transform(([createdAt, _rid]) => ({ createdAt, _rid }));
 
 const ofMessages = { type: 'outboxMessage' };
 
@@ -48,7 +50,7 @@ export function memoryOutboxStore(
     async list({ continuation, pageSize, ...filter }) {
       const { status } = filter;
       const order = status === 'pending' || status === 'parked' ? 1 : -1;
-      const last = continuation === undefined ? undefined : placeOf(continuation);
+      const last = continuation === undefined ? undefined : placeOf(placeSchema, continuation);
       const ordered = (
         await documents.query((document) => isAskedFor(document, filter), undefined, ofMessages)
       ).toSorted((one, other) => order * compare(one, other, 'createdAt'));
@@ -61,7 +63,7 @@ export function memoryOutboxStore(
         items: readableDocuments(found, outboxEntrySchema, 'outboxMessage'),
         ...(end === undefined || found.length === behind.length
           ? {}
-          : { continuation: toOpaque(JSON.stringify([end.createdAt, end._rid])) }),
+          : { continuation: continuationAt([end.createdAt, end._rid]) }),
       };
     },
 
@@ -135,13 +137,4 @@ function compare(
 ): number {
   const [at, otherAt] = [textIn(one, time), textIn(other, time)];
   return at === otherAt ? one._rid - other._rid : at < otherAt ? -1 : 1;
-}
-
-function placeOf(continuation: string): { createdAt: string; _rid: number } {
-  try {
-    const [createdAt, _rid] = placeSchema.parse(JSON.parse(fromOpaque(continuation)));
-    return { createdAt, _rid };
-  } catch (cause) {
-    throw new BadContinuation('not a place in the outbox', { cause });
-  }
 }

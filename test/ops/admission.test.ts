@@ -2,42 +2,52 @@ import { describe, expect, test } from 'vitest';
 import { whyNotAdmitted } from '../../src/ops/admission.ts';
 import type { Role } from '../../src/ops/answers/overviewAnswers.ts';
 import type { Call } from '../../src/ops/call.ts';
-import { callerOf } from '../../src/ops/caller.ts';
+import { callerOf, type SignIn } from '../../src/ops/caller.ts';
 import { calls } from '../../src/ops/calls.ts';
 import { signedIn } from '../support/opsForTests.ts';
 
 describe('who calls', () => {
-  const caller = (headers: Record<string, string>, signIn: boolean) =>
+  const caller = (headers: Record<string, string>, signIn: SignIn) =>
     callerOf({ headers: new Headers(headers) }, signIn);
 
   test('with the platform’s sign-in, its principal names the caller and their roles', () => {
-    expect(caller(signedIn('ada@example.com', 'ops.read'), true)).toEqual({
+    expect(caller(signedIn('ada@example.com', 'ops.read'), 'platform')).toEqual({
       actor: 'ada@example.com',
       roles: ['ops.read'],
     });
-    expect(caller(signedIn('ada@example.com', 'ops.write'), true).roles).toEqual(['ops.read', 'ops.write']);
-    expect(caller(signedIn('ada@example.com', 'invoices.admin'), true).roles).toEqual([]);
+    expect(caller(signedIn('ada@example.com', 'ops.write'), 'platform').roles).toEqual([
+      'ops.read',
+      'ops.write',
+    ]);
+    expect(caller(signedIn('ada@example.com', 'invoices.admin'), 'platform').roles).toEqual([]);
   });
 
   test('without it nobody can claim to be somebody: such headers are the caller’s own', () => {
     const forged = signedIn('ceo@example.com', 'ops.write');
-    expect(caller(forged, false)).toEqual(caller({}, false));
-    expect(caller(forged, false).actor).toBe('function key');
+    expect(caller(forged, 'none')).toEqual(caller({}, 'none'));
+    expect(caller(forged, 'none').actor).toBe('function key');
+  });
+
+  test('where a sign-in is required that the platform does not give, nobody may do anything', () => {
+    for (const headers of [{}, signedIn('ceo@example.com', 'ops.write')]) {
+      expect(caller(headers, 'missing').roles).toEqual([]);
+      expect(caller(headers, 'missing').actor).toContain('OPS_SIGN_IN');
+    }
   });
 
   test.each([['%%%'], [Buffer.from('{"claims": "all"}').toString('base64')], ['']])(
     'a principal that cannot be read, %j, has no roles',
     (principal) => {
-      expect(caller({ 'x-ms-client-principal': principal }, true).roles).toEqual([]);
+      expect(caller({ 'x-ms-client-principal': principal }, 'platform').roles).toEqual([]);
     },
   );
 
   test('a caller is known by name and object id, and one without a name by the id', () => {
     const ada = { ...signedIn('ada@example.com', 'ops.read'), 'x-ms-client-principal-id': '7c0e' };
-    expect(caller(ada, true)).toMatchObject({ actor: 'ada@example.com', actorId: '7c0e' });
+    expect(caller(ada, 'platform')).toMatchObject({ actor: 'ada@example.com', actorId: '7c0e' });
 
     const headers = { 'x-ms-client-principal-name': ' ', 'x-ms-client-principal-id': '7c0e' };
-    expect(caller(headers, true).actor).toBe('7c0e');
+    expect(caller(headers, 'platform').actor).toBe('7c0e');
   });
 });
 
@@ -52,7 +62,7 @@ test('a reader changes nothing, and somebody without a role reads nothing', () =
 });
 
 describe('what a browser sends for another site is refused', () => {
-  const writer = callerOf({ headers: new Headers() }, false);
+  const writer = callerOf({ headers: new Headers() }, 'none');
   const change = { role: 'ops.write' } as const;
   const status = (headers: Record<string, string>) =>
     whyNotAdmitted(change, { headers: new Headers(headers) }, writer)?.status;

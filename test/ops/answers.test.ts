@@ -40,7 +40,6 @@ beforeAll(async () => {
         disputes: [{ id: 'dp_1', amountMinor: 7, status: 'open', at, reason: 'fraudulent' }],
         refundedMinor: 5,
         disputedMinor: 7,
-        latestAt: at,
       },
     },
   ];

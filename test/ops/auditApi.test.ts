@@ -52,6 +52,6 @@ describe('GET ops/audit', () => {
 
 test('the caller’s name is cut to what a lock’s record can hold', () => {
   const headers = new Headers({ 'x-ms-client-principal-name': 'x'.repeat(300) });
-  expect(callerOf({ headers }, true).actor).toHaveLength(256);
-  expect(callerOf({ headers: new Headers() }, false).actor).toBe('function key');
+  expect(callerOf({ headers }, 'platform').actor).toHaveLength(256);
+  expect(callerOf({ headers: new Headers() }, 'none').actor).toBe('function key');
 });

@@ -32,10 +32,8 @@ describe('checkHealth', () => {
   });
 
   test('does not wait for ever for a probe that never answers and ignores its signal', async () => {
-    const timeout = new AbortController();
-    vi.spyOn(AbortSignal, 'timeout').mockReturnValue(timeout.signal);
     const checking = check([{ name: 'silent', probe: () => new Promise(() => {}) }]);
-    timeout.abort();
+    await vi.advanceTimersByTimeAsync(5_000);
     expect(await checking).toMatchObject({
       status: 'failing',
       checks: { silent: { ok: false, error: 'no answer within 5000 ms' } },

@@ -4,6 +4,7 @@ import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
 import { z } from 'zod';
 import { blobImportRecords } from '../../src/intake/blobImportRecords.ts';
 import { blobNameOf, importIdOf, newImportId } from '../../src/intake/importId.ts';
+import { importLimits } from '../../src/intake/rowReader.ts';
 import { callerOf } from '../../src/ops/caller.ts';
 import { allPages, aRequest, bodyOf, type OpsForTests, opsForTests } from '../support/opsForTests.ts';
 
@@ -108,12 +109,13 @@ describe('a body that can be read only so far', () => {
     );
   });
 
-  test('of another type, with a query or too large is refused before it is read', async () => {
+  test('of another type, with a query or too large is refused, and nothing of it is stored', async () => {
     const body = [{ ...good, id: 'never' }];
     const post = (changes: object) => ops.api.importInvoices(aRequest({ method: 'POST', body, ...changes }));
     expect(await post({ headers: { 'content-type': 'text/plain' } })).toMatchObject({ status: 415 });
     expect(await post({ query: { dryRun: 'true' } })).toMatchObject({ status: 400 });
-    expect(await post({ headers: { 'content-length': '40000000' } })).toMatchObject({ status: 413 });
+    const tooMuch = await post({ body: `${JSON.stringify(body)}${' '.repeat(importLimits.bytes)}` });
+    expect(tooMuch).toMatchObject({ status: 413, body: expect.stringContaining('at most 12582912 bytes') });
     expect(await ops.api.getInvoice(aRequest({ params: { id: 'never' } }))).toMatchObject({ status: 404 });
   });
 });
@@ -148,7 +150,7 @@ describe('any other call with a body', () => {
 
 test('a signed-in caller with an empty name is still named', () => {
   const of = (name: string) =>
-    callerOf({ headers: new Headers({ 'x-ms-client-principal-name': name }) }, true).actor;
+    callerOf({ headers: new Headers({ 'x-ms-client-principal-name': name }) }, 'platform').actor;
   expect(of('')).toBe('signed-in caller without a name');
   expect(of('  ')).toBe('signed-in caller without a name');
   expect(of('ada@example.com')).toBe('ada@example.com');

@@ -42,7 +42,7 @@ test.each([
   [{ dueBefore: '2026-13-01T00:00:00Z' }, 'dueBefore', /UTC offset/],
   [{ dueBefore: '2026-01-01T00:00:00 02:00' }, 'dueBefore', /%2B/],
   [{ dueBefore: '9999-12-31T23:59:59-14:00' }, 'dueBefore', /1970 to 9999/],
-  [{ dueBefor: '2026-01-01T00:00:00Z' }, 'dueBefor', /did you mean dueBefore/],
+  [{ dueBefor: '2026-01-01T00:00:00Z' }, 'dueBefor', /expected one of .*dueBefore/],
   [{ pageSize: '5' }, 'pageSize', /unknown parameter: expected one of customer, .*continuation/],
   [{ continuation: 'x' }, 'continuation', /earlier page/],
 ])('%j is a problem of %s', async (query, field, error) => {

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { Summary } from '../../src/ops/answers/figureAnswers.ts';
 import { attentionCodes } from '../../src/ops/answers/overviewAnswers.ts';
-import { attentionOf, paidPerHour, parkedReasons } from '../../src/ops/overview.ts';
+import { attentionOf, parkedReasons } from '../../src/ops/overview.ts';
 
 const now = Date.parse('2026-01-02T12:30:00.000Z');
 
@@ -83,40 +83,5 @@ describe('the reasons of parked invoices', () => {
         expect(sum(shown.map(({ count }) => count))).toBe(sum(stored.values()));
       }),
     );
-  });
-});
-
-describe('payments per hour', () => {
-  test('hours that are over are counted once', async () => {
-    const asked: string[] = [];
-    const counts = new Map([
-      ['2026-01-02T10', 4],
-      ['2026-01-02T12', 1],
-    ]);
-    const count = paidPerHour(
-      {
-        async paidByHour({ from }) {
-          asked.push(from);
-          return counts;
-        },
-      },
-      3,
-    );
-    const expected = [
-      { hour: '2026-01-02T10:00:00.000Z', count: 4 },
-      { hour: '2026-01-02T11:00:00.000Z', count: 0 },
-      { hour: '2026-01-02T12:00:00.000Z', count: 1 },
-    ];
-    expect(await count(now)).toEqual(expected);
-    counts.set('2026-01-02T10', 99).set('2026-01-02T12', 2);
-    expect(await count(now + 60_000)).toEqual([...expected.slice(0, 2), { ...expected[2], count: 2 }]);
-    // An hour that has just ended is counted again: another instance may still be recording a payment of it.
-    const justAfter = Date.parse('2026-01-02T13:01:00.000Z');
-    expect((await count(justAfter)).map((one) => one.count)).toEqual([0, 2, 0]);
-    expect(asked).toEqual([
-      '2026-01-02T10:00:00.000Z',
-      '2026-01-02T12:00:00.000Z',
-      '2026-01-02T12:00:00.000Z',
-    ]);
   });
 });

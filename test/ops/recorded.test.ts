@@ -26,6 +26,8 @@ const requests: Partial<Record<CallId, Call>> = {
   exportInvoices: { query: { status: 'paid' } },
   restoreInvoice: { params: { id: 'none' }, body: { reason } },
   refundInvoice: { params: { id: 'paid' }, body: { reason } },
+  exportCustomer: { body: { customerId: 'cus_1', reason } },
+  eraseCustomer: { body: { customerId: 'cus_none', reason } },
   settleRefund: {
     params: { id: 'paid' },
     body: { refundId: 'rf_1', providerId: 're_1', isSame: true, reason },
@@ -103,7 +105,7 @@ test('while the journal is away each of these calls is refused, and changes noth
 /** The values of a request, with times as they are stored. */
 function given(id: CallId): object {
   const { body, query } = requests[id] ?? {};
-  const values = Array.isArray(body) ? {} : { ...(body ?? query) };
+  const { customerId: _, ...values } = Array.isArray(body) ? {} : { ...(body ?? query), customerId: '' };
   return 'dueAt' in values ? { dueAt: '2026-03-01T00:00:00.000Z' } : values;
 }
 

@@ -7,6 +7,8 @@ import { newOutboxMessage, type OutboxMessage, outboxMessageSchema } from '../..
 import type { OutboxStore } from '../../src/outbox/outboxStore.ts';
 import { sweepOutbox } from '../../src/outbox/sweepOutbox.ts';
 import { metric } from '../../src/platform/telemetry.ts';
+import { memoryDocuments } from '../memory/memoryDocuments.ts';
+import { memoryOutboxStore } from '../memory/memoryOutboxStore.ts';
 import { anInstance } from '../support/anInstance.ts';
 import { type PayonceCosmos, payonceCosmos } from '../support/payonceCosmos.ts';
 import { recordedTelemetry } from '../support/recordedTelemetry.ts';
@@ -196,25 +198,28 @@ describe('sweepOutbox', () => {
   });
 
   test('a broker that is away for 30 hours: tried every five minutes, never parked, sent when it is back', async () => {
-    const box = await outbox('s2');
-    await box.store('patient');
+    const clock = virtualClock(Date.parse('2026-01-01T00:00:00.000Z'));
+    const instance = anInstance({ clock });
+    const documents = memoryDocuments({ now: () => clock.now() });
+    const store = memoryOutboxStore(documents, { clock });
+    const content = { id: 'patient', shard: 's2', destination: 'work-items' as const, body: {} };
+    const document = { ...newOutboxMessage(content, clock.now()) };
+    await documents.transact('s2', [{ kind: 'create', document }]);
     let tries = 0;
-    box.answers.send = async (all) => all.map(() => ({ kind: 'failed', error: `try ${++tries}` }));
-    for (let sweeps = 0; sweeps < 360; sweeps++) {
-      await box.clock.advance(5 * minute);
-      await box.sweep();
-    }
+    let send: SendMessages = async (all) => all.map(() => ({ kind: 'failed', error: `try ${++tries}` }));
+    const destinations = { 'work-items': (...sending: Parameters<SendMessages>) => send(...sending) };
+    const sweep = async () => {
+      await clock.advance(5 * minute);
+      const dispatcher = createDispatcher({ outbox: store, destinations, instance });
+      return sweepOutbox({ outbox: store, dispatcher, instance }, held);
+    };
+    for (let sweeps = 0; sweeps < 360; sweeps++) await sweep();
     expect(tries).toBeGreaterThan(300);
     expect(tries).toBeLessThanOrEqual(360);
-    expect(await box.read('patient')).toMatchObject({
-      status: 'pending',
-      lastError: `try ${tries}`,
-      attempts: tries,
-    });
-    box.answers.send = async (all) => all.map(() => ({ kind: 'sent' }));
-    await box.clock.advance(5 * minute);
-    expect(await box.sweep()).toMatchObject({ dispatched: 1 });
-    await box.clear();
+    const [patient] = await documents.read('s2', ['patient']);
+    expect(patient).toMatchObject({ status: 'pending', lastError: `try ${tries}`, attempts: tries });
+    send = async (all) => all.map(() => ({ kind: 'sent' }));
+    expect(await sweep()).toMatchObject({ dispatched: 1 });
   });
 
   test('a message refused for good is parked at once', async () => {

@@ -41,7 +41,7 @@ export function paceStoreContract(open: () => Promise<PaceStore>): void {
     expect(await store.read('charges')).toMatchObject(expected);
   });
 
-  test('what is added to a field that an earlier release did not write begins at zero', async () => {
+  test('what is added to a field that is not there begins at zero', async () => {
     const store = await open();
     await store.create('charges', first);
     const change = { where: { epoch: 1 }, add: { 'window.reserved': 1, 'window.ahead': 70 } };

@@ -212,14 +212,6 @@ describe('a provider of another account', () => {
     await expect(account.healthChecks[0]?.probe()).resolves.toBeUndefined();
     expect(asked()).toBe(0);
   });
-
-  test('that cannot name its account is not checked', async () => {
-    const { record, instance } = aProcess(() => acct('acct_1'));
-    const account = checkedAccount({}, record, instance, notPaused);
-    expect(await account.admission()).toEqual({ kind: 'same' });
-    expect(account.healthChecks).toEqual([]);
-    expect(await stored()).toBeUndefined();
-  });
 });
 
 test('Stripe’s client reads the account, and the mode from the key', async () => {

@@ -7,6 +7,7 @@ import type {
   RateLimited,
 } from '../../src/paying/paymentProvider.ts';
 import { metric } from '../../src/platform/appMetrics.ts';
+import { emptyProvider } from '../support/emptyProvider.ts';
 import { recordedTelemetry } from '../support/recordedTelemetry.ts';
 import { virtualClock } from '../support/virtualClock.ts';
 
@@ -43,6 +44,7 @@ function guarded(answers: { charge?: ChargeOutcome | RateLimited; find?: FoundPa
   };
   const provider = withCircuitBreaker(
     {
+      ...emptyProvider,
       async charge() {
         calls.charge++;
         await given.ready;

@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { erasedCustomer } from '../../src/invoice/withoutPerson.ts';
 import { foundAmong, ownershipOf } from '../../src/paying/foundPayment.ts';
 import { noReversals } from '../../src/paying/mergeReversals.ts';
 import type { PaymentProgress, ProviderPayment } from '../../src/paying/paymentProvider.ts';
@@ -35,6 +36,16 @@ describe('a payment', () => {
     ['of another deployment and amount', { madeBy: 'others' as const, amountMinor: 1 }, 'foreign'],
   ])('%s', (_what, changes, ownership) => {
     expect(ownershipOf(payment(changes), sought)).toBe(ownership);
+  });
+
+  test.each([
+    ['of ours', { madeBy: 'us' as const }, 'ours'],
+    ['of ours of another amount', { madeBy: 'us' as const, amountMinor: 999 }, 'unclear'],
+    ['that names nobody', {}, 'foreign'],
+    ['of another deployment', { madeBy: 'others' as const }, 'foreign'],
+  ])('%s, of an invoice whose customer has been erased', (_what, changes, ownership) => {
+    const erased = { ...sought, customerId: erasedCustomer };
+    expect(ownershipOf(payment(changes), erased)).toBe(ownership);
   });
 
   test('without a customer is of somebody else', () => {

@@ -60,9 +60,3 @@ test.each<[string, AccountAnswer | RateLimited]>([
   await check();
   expect(reported()).toEqual([]);
 });
-
-test('a provider that cannot be asked is left alone', async () => {
-  const telemetry = recordedTelemetry();
-  await keyCheck({}, { clock: virtualClock(), telemetry, log() {} })();
-  expect(telemetry.reports).toEqual([]);
-});

@@ -15,6 +15,7 @@ import type {
 import { metric } from '../../src/platform/appMetrics.ts';
 import { memoryPaceStore } from '../memory/memoryPaceStore.ts';
 import { anInstance } from '../support/anInstance.ts';
+import { emptyProvider } from '../support/emptyProvider.ts';
 import { recordedTelemetry } from '../support/recordedTelemetry.ts';
 import { type VirtualClock, virtualClock } from '../support/virtualClock.ts';
 
@@ -44,6 +45,7 @@ function world(
   const stopping = new AbortController();
   const calls: { id: string; at: number; kind: 'charge' | 'find' }[] = [];
   const provider: PaymentProvider = {
+    ...emptyProvider,
     async charge({ invoiceId: id }) {
       const call = { id, at: clock.now(), kind: 'charge' as const };
       calls.push(call);

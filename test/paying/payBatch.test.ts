@@ -2,16 +2,16 @@ import { setImmediate } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { StoreAway } from '../../src/documents/storeAway.ts';
 import type { Invoice } from '../../src/invoice/invoice.ts';
-import { companyOf } from '../../src/invoice/isolation.ts';
 import { paramsHash } from '../../src/invoice/keyContent.ts';
 import { maxAttempts } from '../../src/invoice/maxAttempts.ts';
 import { BatchUnfinished } from '../../src/paying/batchResult.ts';
 import { createPayBatch } from '../../src/paying/payBatch.ts';
 import { datedByMessage, type PaymentBatch, paymentBatchSchema } from '../../src/paying/paymentBatch.ts';
 import type { ChargeOutcome } from '../../src/paying/paymentProvider.ts';
-import { firstPart, startPart } from '../../src/paying/startAndSettle.ts';
+import { startPart } from '../../src/paying/startAndSettle.ts';
 import { systemClock } from '../../src/platform/clock.ts';
 import { anInstance } from '../support/anInstance.ts';
+import { emptyProvider } from '../support/emptyProvider.ts';
 import {
   aRun,
   hastyClock,
@@ -42,7 +42,8 @@ async function payOne(paymentMethod: string, changes: Partial<Invoice> = {}) {
 
 /** Begins to call a batch, as a delivery does that dies then. */
 function started(batch: PaymentBatch) {
-  return startPart(world.invoices, batch, firstPart(batch), { claimStaleMs: 5 * minute, by: 'host-dead' });
+  const whole = { commands: batch.commands, earlier: new Map(), alone: false };
+  return startPart(world.invoices, batch, whole, { claimStaleMs: 5 * minute, by: 'host-dead' });
 }
 
 /** Milliseconds from now until the invoice is due again. */
@@ -234,7 +235,7 @@ describe('messages delivered twice', () => {
 });
 
 describe('a delivery that finds calls of another', () => {
-  test('calls them again in small parts, one after the other, as one attempt more', async () => {
+  test('calls them again one after the other, as one attempt more', async () => {
     const { batch, shard, ids } = await world.claimedBatch(20);
     await started(batch);
     let atOnce = 0;
@@ -248,7 +249,7 @@ describe('a delivery that finds calls of another', () => {
       },
     });
     expect((await world.consumer({ provider }).pay(batch)).settled.paid).toBe(20);
-    expect(most).toBeLessThanOrEqual(companyOf(2, 20));
+    expect(most).toBe(1);
     for (const { attempts, timeline } of await world.stored(shard, ids)) {
       expect(attempts).toBe(2);
       expect(timeline.map(({ what }) => what)).toContain('called again');
@@ -266,11 +267,10 @@ describe('a delivery that finds calls of another', () => {
       },
     });
     await expect(world.consumer({ provider }).pay(batch)).rejects.toThrow(died);
-    const company = companyOf(2, 20);
-    expect(calls.charge).toHaveLength(company);
+    expect(calls.charge).toHaveLength(1);
     const stored = await world.stored(shard, ids);
-    expect(stored.filter(({ attempts }) => attempts === 2)).toHaveLength(company);
-    expect(stored.filter(({ attempts }) => attempts === 1)).toHaveLength(20 - company);
+    expect(stored.filter(({ attempts }) => attempts === 2)).toHaveLength(1);
+    expect(stored.filter(({ attempts }) => attempts === 1)).toHaveLength(19);
   });
 
   test('what has been tried least often goes first, and what has no attempt left stays for a run to park', async () => {
@@ -290,14 +290,27 @@ describe('a delivery that finds calls of another', () => {
     expect((await world.stored(shard, ids))[0]?.reason).toMatch(/known outcome/);
   });
 
-  test('one batch that is tried apart at a time is called in a process', async () => {
+  test.each([
+    ['the second attempt: batches side by side', 1, 3],
+    ['later attempts: one at a time in a process', 2, 1],
+  ])('%s', async (_, attempts, expected) => {
     const batches = await Promise.all([1, 2, 3].map(() => world.claimedBatch(2)));
-    for (const { batch } of batches) await started(batch);
+    for (const { batch, shard, ids } of batches) {
+      await started(batch);
+      for (const id of ids)
+        await world.container.item(id, shard).patch([
+          { op: 'set', path: '/claim/attempt', value: attempts },
+          { op: 'set', path: '/attempts', value: attempts },
+        ]);
+    }
     let atOnce = 0;
     let most = 0;
+    const all = Promise.withResolvers<void>();
     const { provider } = watchedProvider(world.provider, {
       async charge(request) {
         most = Math.max(most, ++atOnce);
+        if (atOnce === expected) all.resolve();
+        await all.promise;
         const outcome = await world.provider.charge(request);
         atOnce--;
         return outcome;
@@ -306,7 +319,7 @@ describe('a delivery that finds calls of another', () => {
     const { pay } = world.consumer({ provider, clock: systemClock });
     const results = await Promise.all(batches.map(({ batch }) => pay(batch)));
     expect(results.map(({ settled }) => settled.paid)).toEqual([2, 2, 2]);
-    expect(most).toBe(companyOf(2, 2));
+    expect(most).toBe(expected);
   });
 });
 
@@ -330,7 +343,7 @@ describe('when a payment became unknown', () => {
   });
 
   function watchedProviderOf(outcome: ChargeOutcome) {
-    return { charge: async () => outcome, find: async () => ({ kind: 'notFound' as const }) };
+    return { ...emptyProvider, charge: async () => outcome };
   }
 });
 
@@ -776,7 +789,7 @@ describe('time', () => {
       async charge(request) {
         // Another delivery comes, calls, and dies.
         const { calledBefore } = await started(batch);
-        const part = { commands: batch.commands, earlier: calledBefore, isolated: true };
+        const part = { commands: batch.commands, earlier: calledBefore, alone: false };
         await startPart(world.invoices, batch, part, { claimStaleMs: 5 * minute, by: 'host-dead' });
         mayCall = false;
         return world.provider.charge(request);

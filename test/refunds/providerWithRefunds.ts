@@ -1,5 +1,6 @@
 import type { PaymentProvider, ProviderPayment, RefundOutcome } from '../../src/paying/paymentProvider.ts';
 import { anInvoice } from '../support/anInvoice.ts';
+import { emptyProvider } from '../support/emptyProvider.ts';
 
 /** What happens to one call. `crash…`: the process that calls dies, before the call arrives or after it was carried out. */
 export type CallFault =
@@ -55,6 +56,7 @@ export function providerWithRefunds({
   const unknown = (message: string): RefundOutcome => ({ kind: 'unknown', message });
 
   const provider: PaymentProvider = {
+    ...emptyProvider,
     charge: () => Promise.reject(new Error('nothing is charged here')),
     find: () => Promise.reject(new Error('nothing is looked up here')),
 

@@ -202,7 +202,7 @@ describe('after a restore', () => {
       expect(invoice).not.toHaveProperty('claim');
       expect(invoice).not.toHaveProperty('actionableAt');
       const { resource } = await cosmos.containers.invoices
-        .item(`restored-${invoice?.payment.id}`, shardOf(id, shards))
+        .item(`:restored-${invoice?.payment.id}`, shardOf(id, shards))
         .read();
       expect(resource).toMatchObject({
         status: 'pending',

@@ -127,8 +127,20 @@ describe('readSettings', () => {
       allowance: { rate: 25, accountRate: 25 },
       instanceId: 'box-7',
       environment: 'local',
-      signIn: false,
+      signIn: 'none',
     });
+  });
+
+  test('a sign-in that is required and that the platform does not say is on counts as missing', () => {
+    const signIn = (more: Record<string, string>) => read({ ...good, ...more }).signIn;
+    expect(signIn({ WEBSITE_AUTH_ENABLED: 'True' })).toBe('platform');
+    expect(signIn({ WEBSITE_AUTH_ENABLED: 'True', OPS_SIGN_IN: 'required' })).toBe('platform');
+    expect(signIn({ WEBSITE_AUTH_ENABLED: 'False', OPS_SIGN_IN: 'required' })).toBe('missing');
+    expect(signIn({ OPS_SIGN_IN: 'required' })).toBe('missing');
+    expect(signIn({ OPS_SIGN_IN: '' })).toBe('none');
+    expect(problemsOf({ ...good, OPS_SIGN_IN: 'yes' })).toEqual([
+      'OPS_SIGN_IN: expected required, or nothing',
+    ]);
   });
 
   test('takes the values it is given', () => {

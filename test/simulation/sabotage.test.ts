@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { describe, expect, test } from 'vitest';
-import { edited } from './sabotage/applySabotage.ts';
+import { edited } from '../guards/edits.ts';
 import { outOfSight } from './sabotage/blind.ts';
 import { catalogue, sabotageNamed } from './sabotage/catalogue.ts';
 
@@ -21,6 +21,18 @@ test('faults have names of their own', () => {
 
 test('what the simulation cannot see is named after a fault', () => {
   expect(Object.keys(outOfSight).filter((name) => !catalogue.some((one) => one.name === name))).toEqual([]);
+});
+
+test('a function gets another body, wherever it is', () => {
+  const text =
+    'export async function a({ b = ")" }: { b: string }): Promise<{\n  c: 1;\n}> {\n  return c;\n}\n';
+  expect(edited(text, [{ inFunction: 'a', body: 'return 2;' }])).toBe(
+    text.replace('{\n  return c;\n}', '{ return 2; }'),
+  );
+  const method = 'const o = { async a() { return 1; }, b: { a: 2 } };';
+  expect(edited(method, [{ inFunction: 'a', body: 'return 2;' }])).toContain('async a() { return 2; }');
+  expect(() => edited(text, [{ inFunction: 'd', body: '' }])).toThrow('function d occurs 0 times');
+  expect(() => edited(text + text, [{ inFunction: 'a', body: '' }])).toThrow('function a occurs 2 times');
 });
 
 test('a text that does not occur exactly once is an error', () => {

@@ -50,7 +50,7 @@ export function firing(
   const found = rules.map(({ name, query, window }) => {
     const since = now - windowMs(window);
     const customMetrics = reports.filter(({ at }) => at > since && at <= now).map(rowOf);
-    return [name, runKql(query, { customMetrics, requests: [] }, now)] as const;
+    return [name, runKql(query, { customMetrics, requests: [], traces: [] }, now)] as const;
   });
   return new Map(found.filter(([, rows]) => rows.length > 0));
 }

@@ -17,7 +17,7 @@ export function correctedInvoices(app: LongPayments) {
       retryInvoice(parts, id, { actor, ...wish }),
 
     /**
-     * An invoice of which the app knows less than there is, as an older release or a crash leaves it: it was claimed, perhaps
+     * An invoice of which the app knows less than there is, as a crash leaves it: it was claimed, perhaps
      * charged, and parked. `charged`: the payment method that was charged under its key.
      */
     async parked({ charged, ...changes }: Partial<Invoice> & { charged?: string } = {}) {

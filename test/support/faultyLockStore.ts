@@ -63,7 +63,7 @@ export function faultyLockStore(
   }
 
   return {
-    traits: store.traits,
+    ...store,
     look: (key, signal) => pass('look', signal, () => store.look(key, signal)),
     create: (key, signal) => pass('create', signal, () => store.create(key, signal)),
     acquire: (key, id, ms, signal) => pass('acquire', signal, () => store.acquire(key, id, ms, signal)),
@@ -72,7 +72,5 @@ export function faultyLockStore(
     renew: (key, id, ms, signal) => pass('renew', signal, () => store.renew(key, id, ms, signal)),
     release: (key, id, signal) => pass('release', signal, () => store.release(key, id, signal)),
     break: (key, version, signal) => pass('break', signal, () => store.break(key, version, signal)),
-    list: (prefix, signal) => store.list(prefix, signal),
-    [Symbol.asyncDispose]: () => store[Symbol.asyncDispose](),
   };
 }

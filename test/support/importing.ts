@@ -9,7 +9,6 @@ import { type ImportLimits, importLimits } from '../../src/intake/rowReader.ts';
 import type { InvoiceContent } from '../../src/invoice/invoice.ts';
 import type { AddOutcome } from '../../src/invoice/store/adding.ts';
 import type { InvoiceStore } from '../../src/invoice/store/invoiceStore.ts';
-import { bodyChunks } from '../../src/platform/bodyChunks.ts';
 import { systemClock } from '../../src/platform/clock.ts';
 import type { Problem } from '../../src/platform/problem.ts';
 
@@ -34,15 +33,11 @@ export async function readBody(
   limits: ImportLimits = importLimits,
 ): Promise<ReadBody> {
   const reader = mediaTypeOf(type) === 'text/csv' ? csvRows(limits) : jsonRows(limits);
-  const chunks = bodyChunks(
-    new Blob([Uint8Array.from(Buffer.from(body))]).stream(),
-    new AbortController().signal,
-  );
   const places = new Map<InvoiceContent, number>();
   let problem: Problem | undefined;
   async function* rows(): AsyncGenerator<readonly Row[]> {
     const turns = { next: () => Promise.resolve() };
-    const found = readRows(chunks, reader, { limits, turns });
+    const found = readRows(Buffer.from(body), reader, { limits, turns });
     for (let next = await found.next(); ; next = await found.next()) {
       if (next.done === true) {
         problem = next.value;

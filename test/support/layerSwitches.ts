@@ -39,9 +39,9 @@ export function unconditional(container: Container): Container {
 /** Without the idempotency key: no two calls share one. */
 export function neverTheSameKey(provider: PaymentProvider): PaymentProvider {
   return {
+    ...provider,
     charge: (request) =>
       provider.charge({ ...request, idempotencyKey: `${request.idempotencyKey}-${randomUUID()}` }),
-    find: (sought) => provider.find(sought),
   };
 }
 

@@ -5,14 +5,14 @@ import { inject } from 'vitest';
 import { archiveSettled } from '../../src/archive/archiveSettled.ts';
 import { blobArchive } from '../../src/archive/blobArchive.ts';
 import { cosmosArchiveStore } from '../../src/archive/cosmosArchiveStore.ts';
+import { customers } from '../../src/archive/customers.ts';
 import { invoiceArchive } from '../../src/archive/invoiceArchive.ts';
 import { withArchive } from '../../src/archive/withArchive.ts';
-import { withArchivedFigures } from '../../src/archive/withArchivedFigures.ts';
 import { cosmosDocuments } from '../../src/documents/cosmosDocuments.ts';
+import { receiptWriter } from '../../src/followUps/receipts.ts';
 import { blobImportRecords } from '../../src/intake/blobImportRecords.ts';
 import type { Invoice } from '../../src/invoice/invoice.ts';
 import { shardsCheck } from '../../src/invoice/shard.ts';
-import { cosmosInvoiceCounts } from '../../src/invoice/store/cosmosInvoiceCounts.ts';
 import { cosmosInvoiceStore } from '../../src/invoice/store/cosmosInvoiceStore.ts';
 import { blobLockStore } from '../../src/locking/stores/blob/blobLockStore.ts';
 import { callerOf } from '../../src/ops/caller.ts';
@@ -74,15 +74,18 @@ export async function opsForTests({ shardsOfDeployment = 4, provider = {} }: Ops
     blobs: blobArchive(archiveBlobs),
   };
   const archive = invoiceArchive({ ...ports, clock, shards: 4 });
-  const invoices = withArchivedFigures(withArchive(stored, archive, 'host-a'), ports.store);
+  const invoices = withArchive(stored, archive, 'host-a');
   const instance = anInstance({ clock, telemetry });
   const journal = memoryJournal();
+  /** Receipts by their names. */
+  const receipts = new Map<string, string>();
+  const writeReceipt = receiptWriter({ write: async (name, json) => void receipts.set(name, json) });
+  const poison = { list: async () => [] };
   const parts = {
     invoices,
-    invoiceCounts: cosmosInvoiceCounts(cosmos.containers.invoices),
     // As if the platform had signed in every caller who says so, and everybody else had a key.
     callerOf: (request: Pick<OpsRequest, 'headers'>) =>
-      callerOf(request, request.headers.get('x-ms-client-principal') !== null),
+      callerOf(request, request.headers.get('x-ms-client-principal') === null ? 'none' : 'platform'),
     environment: 'test',
     shards: 4,
     corrections: correctionParts({ invoices, provider, clock }),
@@ -98,8 +101,8 @@ export async function opsForTests({ shardsOfDeployment = 4, provider = {} }: Ops
     journal,
     imports: blobImportRecords(importBlobs, clock),
     archive,
+    customers: customers({ ...ports, invoices: stored, poison, writeReceipt, clock, shards: 4 }),
     instance,
-    refunds: true,
     healthChecks: [],
     deadLetters: [],
   };
@@ -115,6 +118,7 @@ export async function opsForTests({ shardsOfDeployment = 4, provider = {} }: Ops
     clock,
     archivePorts: ports,
     archiveBlobs,
+    receipts,
     runs,
     lockStore,
     telemetry,
@@ -144,7 +148,8 @@ export async function opsForTests({ shardsOfDeployment = 4, provider = {} }: Ops
       const archived = { ...instance, clock: restlessClock(clock) };
       const parts = {
         ...ports,
-        poison: { list: async () => [] },
+        invoices: stored,
+        poison,
         shards: 4,
         keepDays,
         instance: archived,
@@ -170,7 +175,7 @@ export async function opsForTests({ shardsOfDeployment = 4, provider = {} }: Ops
 
 /** The calls on some parts only, made by the holder of a key. */
 export function opsWith(parts: Partial<OpsParts>) {
-  const callerOfKey = () => callerOf({ headers: new Headers() }, false);
+  const callerOfKey = () => callerOf({ headers: new Headers() }, 'none');
   const journal = memoryJournal();
   return opsApi({ callerOf: callerOfKey, instance: anInstance(), journal, ...parts } as OpsParts);
 }

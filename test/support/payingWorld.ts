@@ -254,6 +254,7 @@ export function watchedProvider(real: PaymentProvider, changes: Partial<PaymentP
   const calls: { charge: string[]; find: string[] } = { charge: [], find: [] };
   const chosen = { ...real, ...changes };
   const provider: PaymentProvider = {
+    ...chosen,
     charge(request) {
       calls.charge.push(request.idempotencyKey);
       return chosen.charge(request);

@@ -6,8 +6,6 @@ import { type Clock, systemClock } from '../../src/platform/clock.ts';
 /** Names the payments of tests. */
 const deployment = 'tests';
 
-const silent = { kind: 'unknown', message: 'not offered' } as const;
-
 /**
  * A provider whose calls have their turn at once, but no more than `atOnce` at the same time; their window still ends. Calls
  * that are refused because there are too many are not expected.
@@ -31,11 +29,10 @@ export function unpaced(
       return {
         charge: (request) => inTurn(() => provider.charge({ ...request, deployment })),
         find: (sought) => inTurn(() => provider.find({ ...sought, deployment })),
-        retrieve: (id) => inTurn(async () => (await provider.retrieve?.(id, deployment)) ?? silent),
-        cancel: (id) =>
-          inTurn(async () => (await provider.cancel?.(id)) ?? { kind: 'refused' as const, message: '' }),
-        refund: (request) => inTurn(async () => (await provider.refund?.(request)) ?? silent),
-        defaultMethod: (id) => inTurn(async () => (await provider.defaultMethod?.(id)) ?? silent),
+        retrieve: (id) => inTurn(() => provider.retrieve(id, deployment)),
+        cancel: (id) => inTurn(() => provider.cancel(id)),
+        refund: (request) => inTurn(() => provider.refund(request)),
+        defaultMethod: (id) => inTurn(() => provider.defaultMethod(id)),
       };
     },
   };

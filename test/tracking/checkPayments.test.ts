@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import type { CancelOutcome, PaymentProgress } from '../../src/paying/paymentProvider.ts';
 import { stripeProvider } from '../../src/paying/stripe/stripeProvider.ts';
 import { metric } from '../../src/platform/appMetrics.ts';
 import { checkPayments } from '../../src/tracking/checkPayments.ts';
@@ -138,12 +139,12 @@ test('one in progress that nobody recorded is found when its key has grown too o
   });
 });
 
-test('one that waits for a customer who is not there is canceled', async () => {
+/** A payment in progress that is as given until it is canceled, which does what `cancels` says, if anything. */
+async function shownAs(progress: PaymentProgress, cancels: CancelOutcome) {
   const invoice = await app.invoice({ paymentMethod: 'pm_card_local_processing' });
   const { payment } = await invoice.pay();
   const id = payment.inProgress?.id ?? '';
   const { customerId, amountMinor, currency } = await invoice.stored();
-  const waiting = { kind: 'alive', state: 'requires_action', waitsForCustomer: true } as const;
   const asked: string[] = [];
   let canceled = false;
   const provider = unpaced(
@@ -151,7 +152,6 @@ test('one that waits for a customer who is not there is canceled', async () => {
       ...app.provider,
       async retrieve() {
         asked.push('retrieve');
-        const progress = canceled ? ({ kind: 'canceled' } as const) : waiting;
         return {
           kind: 'payment',
           paymentId: id,
@@ -160,20 +160,49 @@ test('one that waits for a customer who is not there is canceled', async () => {
           customerId,
           amountMinor,
           currency,
-          progress,
+          progress: canceled ? { kind: 'canceled' } : progress,
           reversals: { refunds: [], disputes: [] },
         };
       },
       async cancel() {
         asked.push('cancel');
-        canceled = true;
-        return { kind: 'canceled' };
+        canceled = cancels.kind === 'canceled';
+        return cancels;
       },
     },
     { clock: app.clock },
   );
-  expect(await trackPayment({ ...app.parts, provider }, id)).toEqual({ kind: 'changed', status: 'declined' });
+  return { invoice, asked, track: () => trackPayment({ ...app.parts, provider }, id) };
+}
+
+test('one that waits for a customer who is not there is canceled', async () => {
+  const waiting = { kind: 'alive', state: 'requires_action', waitsForCustomer: true } as const;
+  const { track, asked } = await shownAs(waiting, { kind: 'canceled' });
+  expect(await track()).toEqual({ kind: 'changed', status: 'declined' });
   expect(asked).toEqual(['retrieve', 'cancel', 'retrieve']);
+});
+
+describe('one that has failed, and could be confirmed once more', () => {
+  const failed = { kind: 'failed', severity: 'soft', code: 'insufficient_funds', message: 'none' } as const;
+
+  test.each<[CancelOutcome, string]>([
+    [{ kind: 'canceled' }, 'pending'],
+    [{ kind: 'refused', message: 'it cannot be canceled' }, 'pending'],
+    [{ kind: 'unknown', message: '403', answered: true }, 'pending'],
+  ])('is canceled (%o), and makes way for the next key', async (cancels, status) => {
+    const { track, invoice } = await shownAs(failed, cancels);
+    expect(await track()).toEqual({ kind: 'changed', status });
+    expect((await invoice.stored()).payment.keyNumber).toBe(2);
+  });
+
+  test.each<CancelOutcome>([
+    { kind: 'unknown', message: 'no answer in time' },
+    { kind: 'heldBack', message: 'most calls fail', retryAfterMs: 1_000 },
+  ])('stays in progress while nobody knows if it is canceled: %o', async (cancels) => {
+    const { track, invoice } = await shownAs(failed, cancels);
+    expect(await track()).toMatchObject({ kind: 'notAsked' });
+    expect(await invoice.stored()).toMatchObject({ status: 'processing', payment: { keyNumber: 1 } });
+  });
 });
 
 describe('what cannot be asked now', () => {

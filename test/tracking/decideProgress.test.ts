@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { type Invoice, invoiceStatuses } from '../../src/invoice/invoice.ts';
-import { movementsOfInvoice } from '../../src/invoice/store/movements.ts';
+import { movementsOf } from '../../src/invoice/store/movements.ts';
 import { defaultSettlementPolicy as policy } from '../../src/paying/decideSettlement.ts';
 import { noReversals } from '../../src/paying/mergeReversals.ts';
 import type {
@@ -121,6 +121,18 @@ describe('a payment in progress', () => {
     expect(captured).not.toHaveProperty('change.set.checkAt');
   });
 
+  test.each([
+    ['parked', 'parked'],
+    ['second payment', 'parked'],
+    ['payment of somebody else', 'pending'],
+    ['looked up', 'pending'],
+    ['declined', 'pending'],
+  ])('fails, and the timeline names another payment as "%s": it is %s', (what, status) => {
+    const named = { ...processing, timeline: [{ at, what, by: 'host-1', paymentId: 'pi_2' }] };
+    const failed = { kind: 'failed', severity: 'soft', code: 'insufficient_funds', message: 'none' } as const;
+    expect(decide(named, seen(failed))).toMatchObject({ change: { set: { status } } });
+  });
+
   test('is not moved by another payment', () => {
     const another = decide(processing, { ...seen({ kind: 'succeeded' }), paymentId: 'pi_2' });
     expect(another).toMatchObject({
@@ -195,7 +207,7 @@ describe('a second payment of a paid invoice', () => {
       kind: 'change',
       change: {
         set: {
-          reversals: { payments: [{ id: 'pi_2', amountMinor: 1999, at }], refundedMinor: 0, latestAt: at },
+          reversals: { payments: [{ id: 'pi_2', amountMinor: 1999, at }], refundedMinor: 0 },
         },
       },
       entry: { what: 'second payment', paymentId: 'pi_2', state: 'succeeded' },
@@ -220,7 +232,7 @@ describe('a second payment of a paid invoice', () => {
       change: { set: { reversals: { refunds: [{ id: 're_1', paymentId: 'pi_2' }], refundedMinor: 0 } } },
       ends: [{ kind: 'refunded', paymentId: 'pi_2' }],
     });
-    const movements = movementsOfInvoice(afterwards(recorded, refunded));
+    const movements = movementsOf(afterwards(recorded, refunded));
     expect(movements.map(({ kind, amountMinor }) => [kind, amountMinor])).toEqual([
       ['paid', 1999],
       ['paid', 1999],

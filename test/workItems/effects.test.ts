@@ -80,3 +80,19 @@ test('a Cosmos that denies access counts as away', async () => {
   await expect(effects.hasMessage('message:2')).rejects.toThrow(StoreAway);
   await expect(effects.recordMessage('message:2', [])).rejects.toThrow(StoreAway);
 });
+
+test('in Cosmos, an effect is kept for 90 days', async () => {
+  const effects = cosmosEffects(cosmos.containers.workItems);
+  const id = `ends-${crypto.randomUUID()}`;
+  await effects.record(item(id), effect);
+  await effects.recordMessage(`message:${id}`, [{ item: item(id), effect }]);
+  const query = {
+    query: 'SELECT c.ttl FROM c WHERE c.resourceId IN (@one, @other)',
+    parameters: [
+      { name: '@one', value: id },
+      { name: '@other', value: `message:${id}` },
+    ],
+  };
+  const { resources } = await cosmos.containers.workItems.items.query(query).fetchAll();
+  expect(resources).toEqual([{ ttl: 90 * 86_400 }, { ttl: 90 * 86_400 }]);
+});

@@ -1,11 +1,14 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { HttpCookie, HttpData, InvocationResponse } from '../coreTypes.ts';
 
-/** The largest body the real host accepts: 100 MB. */
-export const maxBodyBytes = 104_857_600;
+/** The largest body the host accepts: 100 MB, unless a setting of the real host says otherwise. */
+export const maxBodyBytes = () => Number(process.env.FUNCTIONS_REQUEST_BODY_SIZE_LIMIT) || 104_857_600;
 
 /** Reads the body of a request; undefined if it exceeds `limit` bytes. */
-export async function readBody(request: IncomingMessage, limit = maxBodyBytes): Promise<Buffer | undefined> {
+export async function readBody(
+  request: IncomingMessage,
+  limit = maxBodyBytes(),
+): Promise<Buffer | undefined> {
   if (Number(request.headers['content-length'] ?? 0) > limit) return undefined;
   const chunks: Buffer[] = [];
   let size = 0;

@@ -31,14 +31,14 @@ interface StreamingFunction {
  * Runs an HTTP function of an app that has turned streams on (`enableHttpStream`): the request goes to the HTTP server that
  * `@azure/functions` has opened, with the invocation's id in a header, and the function gets its input and sends its
  * output there. Only headers and route parameters travel with the invocation. As on the real host, nobody answers for a
- * function that throws or returns nothing (https://github.com/Azure/azure-functions-nodejs-library/issues/324), and a body
- * that breaks off breaks the caller's connection.
+ * function that throws or returns nothing (https://github.com/Azure/azure-functions-nodejs-library/issues/324), and an
+ * invocation whose caller leaves before its request is forwarded never ends.
  */
 export async function answerWithStream(
   { fn, invoker, process, forwardTo }: StreamingFunction,
   { request, response, url, params }: Exchange,
 ): Promise<void> {
-  if (Number(request.headers['content-length'] ?? 0) > maxBodyBytes) {
+  if (Number(request.headers['content-length'] ?? 0) > maxBodyBytes()) {
     response.setHeader('connection', 'close');
     answerEmpty(response, 413);
     return;
@@ -64,15 +64,16 @@ async function passOn(
   const outgoing = forward(new URL(url.pathname + url.search, forwardTo), {
     method: request.method,
     headers: {
-      ...between(request.headers),
+      // As on the real host, an id that the caller has sent stays: the function then waits for a request that never comes.
       'x-ms-invocation-id': invocationId,
+      ...between(request.headers),
       'x-forwarded-host': url.host,
       'x-forwarded-proto': 'http',
     },
   });
   outgoing.setTimeout(silenceMs, () => outgoing.destroy(new Error('nothing came back')));
   response.once('close', () => outgoing.destroy());
-  const sent = pipeline(request, atMost(maxBodyBytes), outgoing).catch(() => undefined);
+  const sent = pipeline(request, atMost(maxBodyBytes()), outgoing).catch(() => undefined);
   try {
     const incoming = await new Promise<IncomingMessage>((resolve, reject) => {
       outgoing.once('response', resolve).once('error', reject);

@@ -1,11 +1,11 @@
 import type { Patch } from '../../documents/documentStore.ts';
 import type { Invoice } from '../invoice.ts';
 import { overdueRefunds } from '../reversals.ts';
-import { type Movement, movementsOfInvoice } from '../store/movements.ts';
+import { type Movement, movementsOf } from '../store/movements.ts';
 
 /** As much of an invoice as its figures depend on. */
 export type Countable = Pick<Invoice, 'id' | 'currency' | 'amountMinor' | 'status'> &
-  Partial<Pick<Invoice, 'actionableAt' | 'payment' | 'declinedAt' | 'reversals'>>;
+  Partial<Pick<Invoice, 'actionableAt' | 'payment' | 'declinedAt' | 'reversals' | 'archivedAt'>>;
 
 export type Counts = Map<string, number>;
 
@@ -36,7 +36,7 @@ export const countName = {
   movedMinor: (kind: Movement['kind'], currency: string) => `${kind}Minor_${currency}`,
 } as const;
 
-/** What an invoice adds to the figures as it is. Pure. @throws what `movementsOfInvoice` throws */
+/** What an invoice adds to the figures as it is. Pure. */
 export function contributionOf(invoice: Countable): Contribution {
   const { status, payment, reversals, currency } = invoice;
   const standing: Counts = new Map();
@@ -54,12 +54,12 @@ export function contributionOf(invoice: Countable): Contribution {
   }
   const overdue = overdueRefunds(reversals ?? { refunds: [] }).length;
   if (overdue > 0) add(standing, countName.overdueRefunds, overdue);
-  for (const { kind, at, amountMinor, currency: its } of movementsOfInvoice(invoice)) {
+  for (const { kind, at, amountMinor, currency: its } of movementsOf(invoice)) {
     const day = at.slice(0, 10);
     const counts = days.get(day) ?? new Map();
     days.set(day, counts);
     add(counts, countName.moved(kind, its), 1);
-    add(counts, countName.movedMinor(kind, its), Number(amountMinor));
+    add(counts, countName.movedMinor(kind, its), amountMinor);
   }
   return { standing, days };
 }
@@ -80,7 +80,7 @@ export function add(counts: Counts, name: string, by: number): void {
   counts.set(name, (counts.get(name) ?? 0) + by);
 }
 
-/** Adds counts to others, as often as `times` says: -1 takes them away. */
-export function addAll(to: Counts, counts: ReadonlyMap<string, number>, times = 1): void {
-  for (const [name, n] of counts) add(to, name, n * times);
+/** Adds counts to others. */
+export function addAll(to: Counts, counts: Iterable<readonly [string, number]>): void {
+  for (const [name, n] of counts) add(to, name, n);
 }

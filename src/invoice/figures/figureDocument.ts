@@ -4,8 +4,10 @@
  *   :figures              how many invoices there are in each status, and the like
  *   :figures:2026-01-31   what was paid, declined, refunded and disputed on a day (UTC)
  *
- * Writers only add to the counts, so no two of them conflict. The first writer of a shard creates the first document, and the
- * first of a day that of the day. A document that somebody has removed begins at zero: `npm run recount` puts it right.
+ * Each has two maps of the same counts: `counts` of the invoices in the database, and `archived` of those that have moved to
+ * the archive. Writers only add to the counts, so no two of them conflict. The first writer of a shard creates the first
+ * document, and the first of a day that of the day. A document that somebody has removed begins at zero: a recount puts
+ * `counts` right.
  */
 import { z } from 'zod';
 import { tolerantObject } from '../../documents/storedDocuments.ts';
@@ -23,11 +25,12 @@ export function isFigureId(id: string): boolean {
 }
 
 const countsSchema = z.record(z.string(), z.number());
+const counted = { counts: countsSchema, archived: countsSchema };
 
 export const standingSchema = tolerantObject({
   id: z.literal(standingId),
   shard: z.string(),
-  counts: countsSchema,
+  ...counted,
   /** The count `due` has the pending invoices that are due before this time: ISO 8601, UTC. The sweeper moves it on. */
   horizon: z.string(),
   _etag: z.string(),
@@ -38,7 +41,7 @@ export const dayFiguresSchema = tolerantObject({
   id: z.string().startsWith(`${standingId}:`),
   shard: z.string(),
   day: z.string(),
-  counts: countsSchema,
+  ...counted,
   _etag: z.string(),
 });
 export type DayFigures = z.infer<typeof dayFiguresSchema>;
@@ -60,7 +63,7 @@ interface NewFigures {
 
 /** `now`: milliseconds. */
 export function newStanding(shard: string, now: number): NewFigures {
-  return { id: standingId, shard, type: 'figures', counts: {}, horizon: horizonAt(now) };
+  return { id: standingId, shard, type: 'figures', counts: {}, archived: {}, horizon: horizonAt(now) };
 }
 
 export function newDay(
@@ -68,5 +71,5 @@ export function newDay(
   day: string,
   counts: Readonly<Record<string, number>> = {},
 ): NewFigures {
-  return { id: dayId(day), shard, type: 'figures', day, counts };
+  return { id: dayId(day), shard, type: 'figures', day, counts, archived: {} };
 }

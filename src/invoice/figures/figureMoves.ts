@@ -1,21 +1,14 @@
 import type { Patch } from '../../documents/documentStore.ts';
-import {
-  add,
-  addAll,
-  type Countable,
-  type Counts,
-  contributionOf,
-  countName,
-  isDueBefore,
-} from './contribution.ts';
+import { add, type Countable, type Counts, contributionOf, countName, isDueBefore } from './contribution.ts';
 import { dayId, type StandingFigures, standingId } from './figureDocument.ts';
 
-/** An invoice before and after a write. Without `before` it is new, and without `after` it leaves the database. */
+/** An invoice before and after a write. Without `before` it is new. One with `archivedAt` counts as archived. */
 export interface Change {
   before?: Countable;
-  after?: Countable;
+  after: Countable;
 }
 
+const movesPath = `counts.${countName.moves}`;
 /** Counts in one patch: Cosmos takes ten operations (https://learn.microsoft.com/azure/cosmos-db/partial-document-update-faq). */
 const mostIncrements = 9;
 
@@ -31,20 +24,20 @@ export function figureMoves(
   const days = new Map<string, Counts>();
   for (const { before, after } of changes) {
     if (before !== undefined) count(before, -1);
-    if (after !== undefined) count(after, 1);
+    count(after, 1);
   }
   const moved = changes.filter(({ before, after }) => placeOf(before) !== placeOf(after));
   const waits = changes.some(
-    ({ before, after }) => before?.status === 'pending' || after?.status === 'pending',
+    ({ before, after }) => before?.status === 'pending' || after.status === 'pending',
   );
   const ofDays = [...days].flatMap(([day, counts]) => {
     const increments = changed(counts);
-    return increments.length === 0 ? [] : patchesOf(dayId(day), [[countName.moves, 1], ...increments]);
+    return increments.length === 0 ? [] : patchesOf(dayId(day), [[movesPath, 1], ...increments]);
   });
   const increments = changed(standing);
   if (moved.length === 0 && increments.length === 0 && ofDays.length === 0) return [];
   const moves = Math.max(1, moved.length);
-  const ofStanding = patchesOf(standingId, [[countName.moves, moves], ...increments]).map((patch, place) =>
+  const ofStanding = patchesOf(standingId, [[movesPath, moves], ...increments]).map((patch, place) =>
     place > 0 || !waits
       ? patch
       : { ...patch, where: [{ path: 'horizon', is: '=' as const, value: horizon }] },
@@ -53,12 +46,13 @@ export function figureMoves(
 
   function count(invoice: Countable, times: 1 | -1): void {
     const contribution = contributionOf(invoice);
-    addAll(standing, contribution.standing, times);
-    if (isDueBefore(invoice, horizon)) add(standing, countName.due, times);
+    const map = invoice.archivedAt === undefined ? 'counts' : 'archived';
+    for (const [name, n] of contribution.standing) add(standing, `${map}.${name}`, n * times);
+    if (isDueBefore(invoice, horizon)) add(standing, `${map}.${countName.due}`, times);
     for (const [day, counts] of contribution.days) {
       const sum = days.get(day) ?? new Map();
       days.set(day, sum);
-      addAll(sum, counts, times);
+      for (const [name, n] of counts) add(sum, `${map}.${name}`, n * times);
     }
   }
 }
@@ -68,8 +62,8 @@ function placeOf(invoice: Countable | undefined): string | undefined {
   return invoice?.status === 'pending' ? `pending ${invoice.actionableAt}` : invoice?.status;
 }
 
-/** How many operations move the figures by some invoices that come or leave: at most as many as this says. */
-export function figureRoom() {
+/** How many operations move the figures by some invoices that come, or from one of the `maps` to another: at most so many. */
+export function figureRoom(maps: 1 | 2) {
   const documents = new Set<string>([standingId]);
   const names = new Set<string>();
   return {
@@ -78,7 +72,7 @@ export function figureRoom() {
       const more = countsOf(invoice);
       const docs = new Set([...documents, ...more.map(({ id }) => id)]);
       const all = new Set([...names, ...more.map(({ id, name }) => `${id} ${name}`)]);
-      return docs.size + Math.floor((all.size + docs.size) / mostIncrements);
+      return docs.size + Math.floor((maps * all.size + docs.size) / mostIncrements);
     },
     add(invoice: Countable): void {
       for (const { id, name } of countsOf(invoice)) {
@@ -105,8 +99,11 @@ function changed(counts: Counts): [string, number][] {
 function patchesOf(id: string, increments: readonly (readonly [string, number])[]): Patch[] {
   const patches: Patch[] = [];
   for (let from = 0; from < increments.length; from += mostIncrements) {
-    const some = increments.slice(from, from + mostIncrements).map(([name, by]) => [`counts.${name}`, by]);
-    patches.push({ kind: 'patch', id, increment: Object.fromEntries(some) });
+    patches.push({
+      kind: 'patch',
+      id,
+      increment: Object.fromEntries(increments.slice(from, from + mostIncrements)),
+    });
   }
   return patches;
 }

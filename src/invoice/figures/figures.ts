@@ -19,11 +19,13 @@ export interface InvoiceFigures {
   overdueRefunds: number;
   /** Disputes that the bank has not decided, by currency. */
   openDisputes: readonly ReversedFigure[];
+  /** Invoices that have moved to the archive; the other figures include them. */
+  archived: number;
 }
 
 export interface ReversedFigure {
   currency: string;
   count: number;
-  /** Their sum in minor units; exact up to 2⁵³. A report counts without that limit. */
+  /** Their sum in minor units; exact up to 2⁵³. */
   amountMinor: number;
 }

@@ -1,4 +1,4 @@
-import { readableDocuments } from '../../documents/storedDocuments.ts';
+import { type OnUnreadable, readableDocuments } from '../../documents/storedDocuments.ts';
 import { invoiceStatuses } from '../invoiceStatus.ts';
 import type { Backlog, InvoiceFigures, ReversedFigure } from '../store/invoiceStore.ts';
 import { type MovementKind, movementKinds } from '../store/movements.ts';
@@ -13,17 +13,25 @@ export interface DayFigure {
   currency: string;
   kind: MovementKind;
   count: number;
-  amountMinor: number | bigint;
+  amountMinor: number;
 }
 
-async function readStanding(reads: FigureReads): Promise<StandingFigures[]> {
-  return readableDocuments(await reads.standing(), standingSchema, 'figures');
+async function readStanding(reads: FigureReads, onUnreadable?: OnUnreadable): Promise<StandingFigures[]> {
+  return readableDocuments(await reads.standing(), standingSchema, 'figures', onUnreadable);
 }
 
 /** See `InvoiceStore.figures`. */
-export async function readFigures(reads: FigureReads, now: string): Promise<InvoiceFigures> {
-  const [standing, staleClaims] = await Promise.all([readStanding(reads), reads.staleClaims(now)]);
-  const counts = sumOf(standing);
+export async function readFigures(
+  reads: FigureReads,
+  now: string,
+  onUnreadable?: OnUnreadable,
+): Promise<InvoiceFigures> {
+  const [standing, staleClaims] = await Promise.all([
+    readStanding(reads, onUnreadable),
+    reads.staleClaims(now),
+  ]);
+  const archived = sumOf(standing, ['archived']);
+  const counts = sumOf(standing, ['counts', 'archived']);
   const byStatus = new Map<string, number>();
   for (const status of invoiceStatuses) {
     const n = counts.get(status) ?? 0;
@@ -36,6 +44,7 @@ export async function readFigures(reads: FigureReads, now: string): Promise<Invo
     overdueRefunds: counts.get(countName.overdueRefunds) ?? 0,
     refunded: reversed(counts, 'refunded'),
     openDisputes: reversed(counts, 'openDisputes'),
+    archived: invoiceStatuses.reduce((sum, status) => sum + (archived.get(status) ?? 0), 0),
   };
 }
 
@@ -49,7 +58,7 @@ export async function readBacklog(reads: FigureReads, now: string): Promise<Back
   const near = await Promise.all(
     [...Map.groupBy(standing, ({ horizon }) => horizon)].map(([horizon, of]) => dueNear(horizon, of)),
   );
-  const counts = sumOf(standing);
+  const counts = sumOf(standing, ['counts']);
   const due = near.reduce((sum, n) => sum + n, counts.get(countName.due) ?? 0);
   return {
     waiting: due + staleClaims,
@@ -74,16 +83,19 @@ function after(time: string): string {
   return new Date(Date.parse(time) + 1).toISOString();
 }
 
-/**
- * Movements of each of these days (`YYYY-MM-DD`, both included), over all shards; undefined if a sum is too large to be exact.
- */
+/** Movements of each shard on each of these days (`YYYY-MM-DD`, both included). Documents that cannot be read are passed over. */
 export async function readDays(
   reads: FigureReads,
   { from, to }: { from: string; to: string },
-): Promise<DayFigure[] | undefined> {
-  const days = (await reads.days({ from, to })).map((document) => dayFiguresSchema.parse(document));
-  const figures = days.flatMap(({ day, counts }) => figuresOf(day, counts));
-  return figures.every(({ amountMinor }) => Number.isSafeInteger(amountMinor)) ? figures : undefined;
+  onUnreadable?: OnUnreadable,
+): Promise<{ figures: DayFigure[]; unreadable: number }> {
+  const stored = await reads.days({ from, to });
+  const days = readableDocuments(stored, dayFiguresSchema, 'figures', onUnreadable);
+  const figures = days.flatMap(({ day, counts, archived }) => [
+    ...figuresOf(day, counts),
+    ...figuresOf(day, archived),
+  ]);
+  return { figures, unreadable: stored.length - days.length };
 }
 
 function figuresOf(day: string, counts: Readonly<Record<string, number>>): DayFigure[] {
@@ -96,9 +108,9 @@ function figuresOf(day: string, counts: Readonly<Record<string, number>>): DayFi
   );
 }
 
-function sumOf(standing: readonly StandingFigures[]): Counts {
+function sumOf(standing: readonly StandingFigures[], maps: readonly ('counts' | 'archived')[]): Counts {
   const sum: Counts = new Map();
-  for (const { counts } of standing) addAll(sum, new Map(Object.entries(counts)));
+  for (const figures of standing) for (const map of maps) addAll(sum, Object.entries(figures[map]));
   return sum;
 }
 

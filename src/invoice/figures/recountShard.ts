@@ -2,9 +2,15 @@ import { z } from 'zod';
 import type { DocumentStore, Operation } from '../../documents/documentStore.ts';
 import { isNewer, NewerVersion } from '../../documents/storedDocuments.ts';
 import { invoiceSchema } from '../invoice.ts';
-import { UnreadableInvoice } from '../store/movements.ts';
 import { add, addAll, type Counts, contributionOf, countName, isDueBefore } from './contribution.ts';
-import { dayFiguresSchema, dayId, newDay, standingId } from './figureDocument.ts';
+import {
+  dayFiguresSchema,
+  dayId,
+  newDay,
+  newStanding,
+  standingId,
+  standingSchema,
+} from './figureDocument.ts';
 import type { FigureReads } from './figureReads.ts';
 import { standingOf } from './storedFigures.ts';
 import { writeOnce } from './writeOnce.ts';
@@ -24,11 +30,20 @@ export type Recounted =
   /** Invoices of this shard were changed meanwhile: to be tried again. */
   | { kind: 'busy' };
 
+/** No total can be relied on that leaves it out. */
+export class UnreadableInvoice extends Error {
+  override readonly name = 'UnreadableInvoice';
+
+  constructor(invoice: string, options: ErrorOptions) {
+    super(`invoice ${invoice} cannot be read, so the totals would lack it`, options);
+  }
+}
+
 const { shape } = invoiceSchema;
 const countableSchema = z.object({
   id: shape.id,
   currency: shape.currency,
-  amountMinor: shape.amountMinor,
+  amountMinor: z.int(),
   status: shape.status,
   actionableAt: shape.actionableAt,
   payment: shape.payment,
@@ -46,6 +61,8 @@ export async function recountShard(
   { documents, reads, now }: { documents: DocumentStore; reads: FigureReads; now: () => number },
   shard: string,
 ): Promise<Recounted> {
+  const replaced = await replaceUnreadable({ documents, reads, now }, shard);
+  if (replaced === undefined) return { kind: 'busy' };
   const before = await standingOf(documents, shard, now());
   const days = new Map(
     (await reads.days({ shard })).map((document) => {
@@ -62,7 +79,7 @@ export async function recountShard(
       invoices++;
     }
   }
-  const corrections: Correction[] = [];
+  const corrections = [...replaced];
   for (const day of new Set([...days.keys(), ...moved.keys()])) {
     const stored = days.get(day);
     const wrong = differences(stored?.counts ?? {}, moved.get(day) ?? new Map());
@@ -98,6 +115,29 @@ export async function recountShard(
       addAll(sum, counts);
     }
   }
+}
+
+const placeSchema = z.object({ id: z.string(), _etag: z.string() });
+
+/**
+ * Begins documents of the figures anew that cannot be read: somebody has edited them, or stored something else under their
+ * ids. Undefined if one was changed meanwhile. @throws {NewerVersion} {StoreAway}
+ */
+async function replaceUnreadable(
+  { documents, reads, now }: { documents: DocumentStore; reads: FigureReads; now: () => number },
+  shard: string,
+): Promise<Correction[] | undefined> {
+  const replaced: Correction[] = [];
+  for (const stored of [...(await documents.read(shard, [standingId])), ...(await reads.days({ shard }))]) {
+    const { id, _etag: version } = placeSchema.parse(stored);
+    const isStanding = id === standingId;
+    if ((isStanding ? standingSchema : dayFiguresSchema).safeParse(stored).success) continue;
+    if (isNewer(stored)) throw new NewerVersion(`document "${id}"`);
+    const document = isStanding ? newStanding(shard, now()) : newDay(shard, id.slice(dayId('').length));
+    if (!(await writeOnce(documents, shard, { kind: 'replace', document, version }))) return undefined;
+    replaced.push({ shard, figure: `unreadable document ${id}`, was: 1, is: 0 });
+  }
+  return replaced;
 }
 
 /** The counts that are not what they should be. That of the moves is none: it only rises. */

@@ -8,7 +8,7 @@ import type { FigureKeeper } from '../figures/figureKeeper.ts';
 import { type Imported, type InvoiceContent, importedSchema, newInvoice } from '../invoice.ts';
 import { sameContent } from '../sameContent.ts';
 import { shardOf } from '../shard.ts';
-import { contentHash, type Tombstone, tombstoneSchema } from '../tombstone.ts';
+import { contentHash, importedHash, type Tombstone, tombstoneSchema } from '../tombstone.ts';
 import type { Added, AddOptions, AddOutcome } from './adding.ts';
 import type { InvoiceStore } from './invoiceStore.ts';
 
@@ -137,8 +137,10 @@ async function addOfOneImport(
 
     /** An invoice that was stored at our own time is ours, if an answer of ours was lost. */
     function outcomeOf(row: InvoiceContent, found: Imported | Tombstone): AddOutcome {
-      if (found.type === 'tombstone')
-        return found.content === contentHash(row) ? 'duplicate' : 'otherContent';
+      if (found.type === 'tombstone' || found.erased !== undefined) {
+        const content = found.type === 'tombstone' ? found.content : importedHash(found);
+        return content === contentHash(row) ? 'duplicate' : 'otherContent';
+      }
       if (!sameContent(found, row)) return 'otherContent';
       return mayBeOurs && found.createdAt === at ? 'created' : 'duplicate';
     }

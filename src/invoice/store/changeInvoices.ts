@@ -1,7 +1,7 @@
-import { randomUUID } from 'node:crypto';
 import type { DocumentStore } from '../../documents/documentStore.ts';
 import { NoClearAnswer } from '../../documents/storeAway.ts';
 import { readableDocuments } from '../../documents/storedDocuments.ts';
+import { newWriteId } from '../../documents/systemId.ts';
 import { writeUntilClear } from '../../documents/writeUntilClear.ts';
 import type { Clock } from '../../platform/clock.ts';
 import type { FigureKeeper } from '../figures/figureKeeper.ts';
@@ -34,7 +34,7 @@ export async function changeInvoices<R>(
   const known = new Set(found.map(({ id }) => id));
   const missing = ids.filter((id) => !known.has(id));
   const { figures } = store;
-  const write = randomUUID();
+  const write = newWriteId();
   await figures.prepare(shard);
   const written = await writeUntilClear(store, {
     partition: shard,

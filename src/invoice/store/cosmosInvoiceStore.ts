@@ -1,4 +1,5 @@
 import type { Container } from '@azure/cosmos';
+import { z } from 'zod';
 import { cosmosDocuments, fromCosmos } from '../../documents/cosmosDocuments.ts';
 import { queryAll, queryCount, queryOldest, readDocument } from '../../documents/cosmosQueries.ts';
 import { type OnUnreadable, readableDocument, readableDocuments } from '../../documents/storedDocuments.ts';
@@ -11,11 +12,12 @@ import { shardOf } from '../shard.ts';
 import { addInvoices } from './addInvoices.ts';
 import { cosmosFigureReads } from './cosmosFigureReads.ts';
 import { listShard } from './cosmosInvoiceList.ts';
-import { cosmosMovements } from './cosmosMovements.ts';
 import { cosmosOverdue } from './cosmosOverdue.ts';
 import type { InvoiceStore } from './invoiceStore.ts';
 import { invoiceWrites } from './invoiceWrites.ts';
 import { pageByShard } from './pageByShard.ts';
+
+const reasonsSchema = z.array(z.object({ name: z.string().default('no reason given'), n: z.number() }));
 
 /** Invoices in the Cosmos container `invoices`, whose partition key is the shard. */
 export function cosmosInvoiceStore(
@@ -27,7 +29,7 @@ export function cosmosInvoiceStore(
   const figures = figureKeeper({ documents, clock });
   const parts = { documents, clock, shards, figures };
 
-  const kept = invoiceFigures({ ...parts, reads });
+  const kept = invoiceFigures({ ...parts, reads, onUnreadable });
 
   return {
     ...invoiceWrites(parts),
@@ -61,14 +63,19 @@ export function cosmosInvoiceStore(
       return { items: readableDocuments(items, invoiceSchema, 'invoice'), ...rest };
     },
 
-    movements: (query) => cosmosMovements(container, query),
-
     openClaims,
 
     overdue: (now) => cosmosOverdue(container, now, (at) => kept.backlog(at)),
 
     parkedCount: () =>
       queryCount(container, `SELECT VALUE COUNT(1) FROM c WHERE c.type = 'invoice' AND c.status = 'parked'`),
+
+    async parkedByReason() {
+      const query = `SELECT c.reason AS name, COUNT(1) AS n FROM c
+        WHERE c.type = 'invoice' AND c.status = 'parked' GROUP BY c.reason`;
+      const found = reasonsSchema.parse(await queryAll(container, query));
+      return new Map(found.map(({ name, n }) => [name, n]));
+    },
 
     async highestFence(lockKey) {
       const parameters = [{ name: '@id', value: fenceId(lockKey) }];

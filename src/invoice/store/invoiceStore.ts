@@ -16,7 +16,6 @@ import type { InvoiceChange, Standing } from '../invoiceChange.ts';
 import type { Added, AddOptions } from './adding.ts';
 import type { ChangedInvoices, ChangeRequest } from './changeInvoices.ts';
 import type { InvoiceFilter } from './invoiceFilter.ts';
-import type { Movement, MovementQuery } from './movements.ts';
 import type { Overdue } from './overdue.ts';
 import type { Writes } from './writes.ts';
 
@@ -57,20 +56,12 @@ export interface InvoiceStore {
    */
   list(query: InvoiceFilter & { continuation?: string; pageSize: number }): Promise<Page<Invoice>>;
   /**
-   * What was paid, declined, refunded and disputed in a time, over all shards, page by page. What changes meanwhile counts as
-   * it is when its page is read. @throws {NewerVersion} {UnreadableInvoice}
-   */
-  movements(query: MovementQuery): AsyncIterable<readonly Movement[]>;
-  /**
    * How many invoices there are, over all shards, at `now` (ISO 8601, UTC). Read from figures that each write keeps
    * (figures/figureDocument.ts), so the number of invoices does not matter.
    */
   figures(now: string): Promise<InvoiceFigures>;
-  /**
-   * Movements of each of these days (`YYYY-MM-DD`, both included), from the same figures; undefined if a sum is too large to be
-   * exact, and `movements` has to be read.
-   */
-  dayFigures(days: { from: string; to: string }): Promise<DayFigure[] | undefined>;
+  /** What was paid, declined, refunded and disputed on each of these days (`YYYY-MM-DD`, both included), from the same figures. */
+  dayFigures(days: { from: string; to: string }): Promise<{ figures: DayFigure[]; unreadable: number }>;
   /** Counts the invoices of a shard, and puts its figures right. @throws {NewerVersion} {UnreadableInvoice} */
   recount(shard: string): Promise<Recounted>;
   /** Keeps the figures cheap to read; each sweep does (figures/moveHorizons.ts). */
@@ -82,6 +73,8 @@ export interface InvoiceStore {
   /** What should have been paid by `now` (ISO 8601, UTC), over all shards. */
   overdue(now: string): Promise<Overdue>;
   parkedCount(): Promise<number>;
+  /** Parked invoices by their reason, as it is stored. */
+  parkedByReason(): Promise<ReadonlyMap<string, number>>;
   /** Invoices in progress whose next check is due at `now` (ISO 8601, UTC), longest due first, over all shards. */
   toCheck(query: { now: string; limit: number }): Promise<readonly Invoice[]>;
   /** Since when (ISO 8601) the oldest payment has been in progress; undefined if none is. */

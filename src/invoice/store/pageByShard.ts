@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { BadContinuation, fromOpaque, type Page, toOpaque } from '../../documents/pages.ts';
+import { continuationAt, type Page, placeOf } from '../../documents/pages.ts';
 import { shardNames } from '../shard.ts';
 
 /** Where a page ended: the shard and the id of its last document. */
@@ -23,7 +23,10 @@ export async function pageByShard(
   readShard: ReadShard,
 ): Promise<Page<unknown>> {
   const names = shardNames(shards);
-  const place = continuation === undefined ? undefined : placeOf(continuation, names);
+  const place =
+    continuation === undefined
+      ? undefined
+      : placeOf(placeSchema.extend({ shard: z.enum(names) }), continuation);
   const left = place === undefined ? names : names.slice(names.indexOf(place.shard));
   const found: unknown[] = [];
   // One shard mostly fills the page. The more shards have little, the more are asked at once.
@@ -36,13 +39,5 @@ export async function pageByShard(
   }
   const items = found.slice(0, pageSize);
   if (found.length <= pageSize) return { items };
-  return { items, continuation: toOpaque(JSON.stringify(placeSchema.strip().parse(items.at(-1)))) };
-}
-
-function placeOf(continuation: string, shards: readonly string[]): z.infer<typeof placeSchema> {
-  try {
-    return placeSchema.extend({ shard: z.enum(shards) }).parse(JSON.parse(fromOpaque(continuation)));
-  } catch (cause) {
-    throw new BadContinuation('not a place in the list of invoices', { cause });
-  }
+  return { items, continuation: continuationAt(placeSchema.strip().parse(items.at(-1))) };
 }

@@ -1,7 +1,7 @@
-import { randomUUID } from 'node:crypto';
 import type { DocumentStore } from '../../documents/documentStore.ts';
 import { NoClearAnswer } from '../../documents/storeAway.ts';
 import { readableDocument } from '../../documents/storedDocuments.ts';
+import { newWriteId } from '../../documents/systemId.ts';
 import { writeUntilClear } from '../../documents/writeUntilClear.ts';
 import type { Clock } from '../../platform/clock.ts';
 import type { FigureKeeper } from '../figures/figureKeeper.ts';
@@ -24,7 +24,7 @@ export async function updateInvoice<R>(
   const shard = shardOf(id, shards);
   const stored = await read();
   if (stored === undefined) return { kind: 'notFound' };
-  const write = randomUUID();
+  const write = newWriteId();
   const first = decide(stored, write);
   if (first.kind === 'refuse') return { kind: 'refused', why: first.why };
   let otherwise: Updated<R> = { kind: 'notFound' };

@@ -4,18 +4,18 @@ import { fromCosmos } from '../../documents/cosmosDocuments.ts';
 /** What the container of locks must have. With this TTL an item expires only if it says so. */
 export const cosmosLockContainer = { partitionKey: '/lock', defaultTtl: -1 } as const;
 
-/** @throws Error if the account or container is such that leases would not exclude each other, or would never end. */
+/** @throws RangeError if the account or container is such that leases would not exclude each other, or would never end. */
 export async function checkLockContainer(container: Container, abortSignal: AbortSignal): Promise<void> {
   const { client } = container.database;
   const [account, { resource: found }] = await fromCosmos(() =>
     Promise.all([client.getDatabaseAccount({ abortSignal }), container.read({ abortSignal })]),
   );
   if (account.resource?.enableMultipleWritableLocations === true) {
-    throw new Error('The Cosmos account has several write regions, and each would grant the same lock');
+    throw new RangeError('The Cosmos account has several write regions, and each would grant the same lock');
   }
   const { partitionKey, defaultTtl } = cosmosLockContainer;
   if (found?.partitionKey?.paths.join() !== partitionKey || found.defaultTtl !== defaultTtl) {
     const must = `must have the partition key ${partitionKey} and the default TTL ${defaultTtl}`;
-    throw new Error(`The container "${container.id}" ${must}`);
+    throw new RangeError(`The container "${container.id}" ${must}`);
   }
 }

@@ -1,6 +1,13 @@
 import { randomUUID } from 'node:crypto';
 import type { Container, OperationInput } from '@azure/cosmos';
-import { cosmosStatus, fromCosmos, runBatch, unlessRefused } from '../../documents/cosmosDocuments.ts';
+import {
+  cosmosStatus,
+  fromCosmos,
+  runBatch,
+  statusOf,
+  unlessRefused,
+} from '../../documents/cosmosDocuments.ts';
+import { StoreAway } from '../../documents/storeAway.ts';
 import { recordToText } from '../lockRecord.ts';
 import type { LockStore, LockView, Refusal, StoreTraits } from '../lockStore.ts';
 import { checkLockContainer } from './cosmosLockContainer.ts';
@@ -103,6 +110,9 @@ export function cosmosLockStore(container: Container): LockStore {
   return {
     traits: cosmosTraits,
     look,
+    isPermanent: (error) =>
+      statusOf(error) === cosmosStatus.notFound ||
+      (error instanceof StoreAway && error.reason === 'accessDenied'),
 
     async create(key, signal) {
       const fresh = { id: 'record', lock: lockPartition(key), key, version: randomUUID() };

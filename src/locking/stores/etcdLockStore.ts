@@ -1,6 +1,6 @@
 import { recordToText } from '../lockRecord.ts';
 import type { LockStore, StoreTraits } from '../lockStore.ts';
-import { etcdGateway } from './etcd/etcdGateway.ts';
+import { etcdDenies, etcdGateway } from './etcd/etcdGateway.ts';
 import {
   brokenLease,
   etcdLeaseId,
@@ -44,8 +44,8 @@ const pageSize = 500;
  *   starts its time anew, so it then ends up to a lease and an election later, never early.
  * - The fence is in the record, which is written in one transaction that compares the lease and the revision.
  * - etcd needs no settings for it. An election timeout above 1.3 s makes the shortest leases longer than asked for.
- * - What breaks it: a backup restored into a running system brings old fences back. An etcd before 3.4.31 or 3.5.13 whose
- *   leader hangs on its disk may end leases early (https://github.com/etcd-io/etcd/issues/15247).
+ * - What breaks it: a backup restored into a running system frees what is held, and only the holders' clocks make new fences
+ *   rise. An etcd before 3.4.31 or 3.5.13 whose leader hangs on its disk may end leases early (https://github.com/etcd-io/etcd/issues/15247).
  */
 export function etcdLockStore(
   endpoints: string | readonly string[],
@@ -55,6 +55,7 @@ export function etcdLockStore(
 
   return {
     traits: etcdTraits,
+    isPermanent: etcdDenies,
 
     async look(key, signal) {
       const { get } = keysOf(prefix, key);

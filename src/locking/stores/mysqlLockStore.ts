@@ -1,4 +1,5 @@
 import type { LockStore } from '../lockStore.ts';
+import { refuseClient } from './refuseClient.ts';
 import { connectionPool } from './sql/connectionPool.ts';
 import { tableName } from './sql/lockNames.ts';
 import { connectMysql, type MysqlConnection } from './sql/mysqlConnection.ts';
@@ -21,10 +22,10 @@ export interface MysqlLockOptions {
  *   role. If the server crashes and starts again, its leases go on.
  * - The fence is in the same row. Rows are never deleted.
  * - The server must write each commit to disk, as it does by default: with `innodb_flush_log_at_trx_commit = 0` a crash forgets
- *   the leases and fences of the last second
+ *   the leases of the last second
  *   (https://dev.mysql.com/doc/refman/8.4/en/innodb-parameters.html#sysvar_innodb_flush_log_at_trx_commit).
- * - A failover to a replica that lags breaks it: the last leases and fences are forgotten, and a fence is given out twice. So
- *   do two primaries that both take writes, as Galera allows.
+ * - A failover to a replica that lags breaks it: the last leases are forgotten, and two hold a lock, with different fences if the
+ *   clocks of the servers agree. So do two primaries that both take writes, as Galera allows.
  * - A server clock that jumps forward ends leases early, by as much as it jumps.
  *
  * Why not `GET_LOCK`: all databases of a server share its names, one session gets the same lock twice, and a holder that falls
@@ -33,12 +34,13 @@ export interface MysqlLockOptions {
  * A request that was given up may still be applied if the server had received it. Then the lock may stay taken until the
  * lease runs out.
  *
- * @throws RangeError if the table name is not `table` or `database.table` in lower case.
+ * @throws RangeError if the table name is not `table` or `database.table` in lower case, TypeError for a client or a pool.
  */
 export function mysqlLockStore(
   address: string | MysqlConnection,
   { table = 'payonce_locks', connections = 4 }: MysqlLockOptions = {},
 ): LockStore {
+  refuseClient(address);
   const name = tableName(table, '`');
   const pool = connectionPool((signal) => connectMysql(address, signal), connections);
   const schema = `create table if not exists ${name} (
@@ -52,7 +54,11 @@ export function mysqlLockStore(
 
   return rowLockStore({
     name,
+    isPermanent: (error) =>
+      error instanceof Error &&
+      /^ER_\w*ACCESS_DENIED|^ER_BAD_DB_ERROR$/.test(String(Reflect.get(error, 'code'))),
     now: 'utc_timestamp(6)',
+    nowMs: `timestampdiff(microsecond, '1970-01-01', utc_timestamp(6)) div 1000`,
     later: 'utc_timestamp(6) + interval ? * 1000 microsecond',
     insert: `insert ignore into ${name} (id, lock_key, version) values (?, ?, ?)`,
     run: (statement, values, signal) =>

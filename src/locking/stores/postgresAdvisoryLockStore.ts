@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { recordFromText, recordToText } from '../lockRecord.ts';
 import type { LockStore, LockView, Refusal, StoreTraits } from '../lockStore.ts';
+import { refuseClient } from './refuseClient.ts';
 import { remembered } from './remembered.ts';
 import {
   advisoryStatements,
@@ -12,7 +13,12 @@ import {
 import { connectionPool } from './sql/connectionPool.ts';
 import { type LeaseSession, leaseSession } from './sql/leaseSession.ts';
 import { asciiJson, fromAscii, keyNumber, rowVersion, tableName, toAscii } from './sql/lockNames.ts';
-import { connectPostgres, orCreate, type PostgresConnection } from './sql/postgresConnection.ts';
+import {
+  connectPostgres,
+  orCreate,
+  type PostgresConnection,
+  postgresDenies,
+} from './sql/postgresConnection.ts';
 import type { SqlValue } from './sql/sqlConnection.ts';
 
 export type { PostgresConnection };
@@ -47,14 +53,16 @@ const traits: StoreTraits = {
  *   hold the lock. An acquire through a pooler is rejected.
  * - A failover to a standby ends all leases. If the old primary lives on, so do the leases there until it is shut down.
  *
- * @throws RangeError if the table name is not `table` or `schema.table` in lower case.
+ * @throws RangeError if the table name is not `table` or `schema.table` in lower case, TypeError for a client or a pool.
  */
 export function postgresAdvisoryLockStore(
   address: string | PostgresConnection,
   { table = 'payonce_advisory_locks', connections = 4 }: PostgresAdvisoryLockOptions = {},
 ): LockStore {
+  refuseClient(address);
   const sql = advisoryStatements(tableName(table, '"'));
   const pool = connectionPool((signal) => connectPostgres(address, signal), connections);
+  /** Those that have ended are in it until somebody is told why. */
   const sessions = new Map<string, LeaseSession>();
   const numberOf = remembered((key) => String(keyNumber(table, key)));
   const idOf = (key: string, leaseId: string) => `${leaseId} ${key}`;
@@ -72,28 +80,33 @@ export function postgresAdvisoryLockStore(
     return view(row);
   }
 
+  function tellOnce(id: string, why: Refusal): Refusal {
+    sessions.delete(id);
+    return why;
+  }
+
   async function renew(key: string, leaseId: string, leaseMs: number, signal: AbortSignal) {
     signal.throwIfAborted();
-    const session = sessions.get(idOf(key, leaseId));
+    const id = idOf(key, leaseId);
+    const session = sessions.get(id);
     if (session === undefined) return noSession;
     session.leaseMs = leaseMs;
     const row = await session.ask(signal, sql.renew, numberOf(key), [String(leaseMs)]);
-    if ('kind' in row) return row;
+    if ('kind' in row) return tellOnce(id, row);
     if (row.lock_key === toAscii(key)) return 'renewed';
     session.end(rowGone);
-    return rowGone;
+    return tellOnce(id, rowGone);
   }
 
   return {
     traits,
     look,
     renew,
+    isPermanent: postgresDenies,
 
     async create(key, signal) {
       for (let tries = 0; tries < 3; tries++) {
-        const version = randomUUID();
-        const { matched } = await run(sql.create, [numberOf(key), toAscii(key), version], signal);
-        if (matched > 0) return { held: false, record: undefined, version };
+        await run(sql.create, [numberOf(key), toAscii(key), randomUUID()], signal);
         const there = await look(key, signal);
         if (there !== undefined) return there;
       }
@@ -109,16 +122,12 @@ export function postgresAdvisoryLockStore(
         const [row] = attemptRows.parse(rows);
         if (row === undefined) return 'absent';
         refuseCollision(row, key);
-        if (row.locked === null) throw new Error(pooled);
+        if (row.locked === null) throw new RangeError(pooled);
         if (!row.locked) return 'held';
         // Given up meanwhile: the pool has ended the session, and with it the lock.
         signal.throwIfAborted();
         keep();
-        const id = idOf(key, leaseId);
-        sessions.set(
-          id,
-          leaseSession(connection, leaseMs, () => sessions.delete(id)),
-        );
+        sessions.set(idOf(key, leaseId), leaseSession(connection, leaseMs));
         return 'acquired';
       });
     },
@@ -126,10 +135,11 @@ export function postgresAdvisoryLockStore(
     async raise(key, leaseId, record, version, signal) {
       signal.throwIfAborted();
       const values = [rowVersion(version), randomUUID(), asciiJson(recordToText(record))];
-      const session = sessions.get(idOf(key, leaseId));
+      const id = idOf(key, leaseId);
+      const session = sessions.get(id);
       if (session === undefined) return noSession;
       const row = await session.ask(signal, sql.raise, numberOf(key), values);
-      if ('kind' in row) return row;
+      if ('kind' in row) return tellOnce(id, row);
       return row.done ? 'raised' : 'changed';
     },
 
@@ -152,9 +162,10 @@ export function postgresAdvisoryLockStore(
     },
 
     onEnd(key, leaseId, tell) {
-      const session = sessions.get(idOf(key, leaseId));
+      const id = idOf(key, leaseId);
+      const session = sessions.get(id);
       if (session === undefined) tell(noSession);
-      else void session.ended.then(tell);
+      else void session.ended.then((why) => tell(tellOnce(id, why)));
     },
 
     async break(key, version, signal) {
@@ -191,9 +202,11 @@ const rowGone: Refusal = { kind: 'refused', reason: 'deleted', detail: 'its row 
 
 function refuseCollision({ lock_key }: { lock_key: string }, key: string): void {
   if (lock_key === toAscii(key)) return;
-  throw new Error(`"${key}" and "${fromAscii(lock_key)}" have the same advisory lock: rename one of them`);
+  throw new RangeError(
+    `"${key}" and "${fromAscii(lock_key)}" have the same advisory lock: rename one of them`,
+  );
 }
 
-function view({ held, record, version }: ViewRow): LockView {
-  return { held, record: recordFromText(record), version };
+function view({ held, record, version, now }: ViewRow): LockView {
+  return { held, record: recordFromText(record), version, now };
 }

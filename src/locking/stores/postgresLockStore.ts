@@ -1,8 +1,15 @@
 import type { LockStore } from '../lockStore.ts';
+import { refuseClient } from './refuseClient.ts';
 import { remembered } from './remembered.ts';
+import { postgresNowMs } from './sql/advisoryStatements.ts';
 import { connectionPool } from './sql/connectionPool.ts';
 import { tableName } from './sql/lockNames.ts';
-import { connectPostgres, orCreate, type PostgresConnection } from './sql/postgresConnection.ts';
+import {
+  connectPostgres,
+  orCreate,
+  type PostgresConnection,
+  postgresDenies,
+} from './sql/postgresConnection.ts';
 import { rowLockStore } from './sql/rowLockStore.ts';
 
 export type { PostgresConnection };
@@ -24,19 +31,20 @@ export interface PostgresLockOptions {
  * - It works behind PgBouncer, with transaction pooling too, since each operation is one statement. PgBouncer refuses the
  *   parameters of the sessions; have it ignore them (`ignore_startup_parameters = statement_timeout, options`) or leave them
  *   out. Then the server itself must have `synchronous_commit` on, as it has by default.
- * - A failover to a standby that replicates asynchronously breaks it: the last leases and fences are forgotten, and a fence
- *   is given out twice (https://www.postgresql.org/docs/current/warm-standby.html#SYNCHRONOUS-REPLICATION).
+ * - A failover to a standby that replicates asynchronously breaks it: the last leases are forgotten, and two hold a lock. New
+ *   fences are higher all the same, unless its clock is behind (https://www.postgresql.org/docs/current/warm-standby.html#SYNCHRONOUS-REPLICATION).
  * - A server clock that jumps forward ends leases early, by as much as it jumps.
  *
  * A request that was given up may still be applied if the server had received it. Then the lock may stay taken until the
  * lease runs out.
  *
- * @throws RangeError if the table name is not `table` or `schema.table` in lower case.
+ * @throws RangeError if the table name is not `table` or `schema.table` in lower case, TypeError for a client or a pool.
  */
 export function postgresLockStore(
   connection: string | PostgresConnection,
   { table = 'payonce_locks', connections = 4 }: PostgresLockOptions = {},
 ): LockStore {
+  refuseClient(connection);
   const name = tableName(table, '"');
   const pool = connectionPool((signal) => connectPostgres(connection, signal), connections);
   const schema = `create table if not exists ${name} (
@@ -50,7 +58,9 @@ export function postgresLockStore(
 
   return rowLockStore({
     name,
+    isPermanent: postgresDenies,
     now: 'clock_timestamp()',
+    nowMs: postgresNowMs,
     later: `clock_timestamp() + ? * interval '1 millisecond'`,
     insert: `insert into ${name} (id, lock_key, version) values (?, ?, ?) on conflict do nothing`,
     run: (statement, values, signal) =>

@@ -1,8 +1,8 @@
 import { type Clock, systemClock } from '../../platform/clock.ts';
 import { checkOwner } from '../lockRecord.ts';
-import type { ListedLock, LockStore, LockView, Refusal } from '../lockStore.ts';
+import { isPermanent, type ListedLock, type LockStore, type LockView, type Refusal } from '../lockStore.ts';
 import { acquireByVote } from './quorum/acquireByVote.ts';
-import { poll } from './quorum/poll.ts';
+import { poll, TooFewAnswers } from './quorum/poll.ts';
 import {
   type Broken,
   decideBreak,
@@ -38,7 +38,7 @@ export interface QuorumOptions {
  * with none lacks the lock, and has no vote until the holder has brought it up to date, or, where its vote is needed, until
  * one lease has passed. What breaks the lock is a store that comes back with an older copy, as from a snapshot or after a
  * failover to a replica that lags behind; and the loss of all data on a majority. `test/locking/stores/quorum/hazards.test.ts`
- * shows it. Fences begin at the Unix time in seconds where the last one may be lost, so they still rise.
+ * shows it. Fences rise even then, unless the members' clocks went back: they are no less than the milliseconds of those.
  *
  * Disposal disposes of the stores.
  *
@@ -82,6 +82,13 @@ export function quorumLockStore(
 
   return {
     traits,
+
+    // Without so many members there is no majority.
+    isPermanent(error) {
+      if (!(error instanceof TooFewAnswers)) return false;
+      const denied = error.failures.filter((failure) => stores.some((store) => isPermanent(store, failure)));
+      return denied.length >= quorum.blocking;
+    },
 
     async look(key, signal) {
       const found = await members.survey(key, signal);

@@ -1,10 +1,11 @@
 import { randomUUID } from 'node:crypto';
 import { recordFromText, recordToText } from '../lockRecord.ts';
 import type { LockStore, LockView, Refusal, StoreTraits } from '../lockStore.ts';
-import type { RedisClusterServers, RedisServer } from './redis/redisClients.ts';
+import { type RedisClusterServers, type RedisServer, redisDenies } from './redis/redisClients.ts';
 import { redisConnection } from './redis/redisConnection.ts';
 import { keyOfRecord, recordPattern, redisKeys } from './redis/redisKeys.ts';
 import { type RedisScript, redisScripts as scripts } from './redis/redisScripts.ts';
+import { refuseClient } from './refuseClient.ts';
 import { remembered } from './remembered.ts';
 
 export type { RedisClusterServers, RedisServer };
@@ -42,25 +43,28 @@ const traits: StoreTraits = {
  * What the server needs:
  * - `maxmemory-policy noeviction` if it has a `maxmemory`; any other is refused when connecting, since it drops leases;
  * - `appendonly yes` and `appendfsync always`, or it forgets leases when it crashes
- *   (https://redis.io/docs/latest/operate/oss_and_stack/management/persistence/). Fences then start again at the Unix time
- *   in seconds, so they still rise;
+ *   (https://redis.io/docs/latest/operate/oss_and_stack/management/persistence/), and may have two holders. Their fences rise
+ *   all the same, unless its clock went back: a fence is no less than the milliseconds of that clock;
  * - with failover, the option `replicas`. Replication is asynchronous: without it a promoted replica may hand out the lock,
- *   and the same fence, once more. It narrows this window but does not close it
+ *   once more. It narrows this window but does not close it
  *   (https://redis.io/docs/latest/commands/wait/). Where that is not enough, use a quorum.
  *
  * `test/locking/stores/redis/hazards.test.ts` shows each.
+ *
+ * @throws TypeError for a client.
  */
 export function redisLockStore(
   address: string | RedisServer | RedisClusterServers,
   { prefix = 'payonce:locks:', replicas = 0, waitMs = 500 }: RedisLockOptions = {},
 ): LockStore {
+  refuseClient(address);
   const server = typeof address === 'string' ? { url: address } : address;
   const redis = redisConnection(server, { replicas, waitMs });
   const keysOf = remembered((key) => redisKeys(prefix, key));
 
   /** Runs a script on a lock. */
   function run<T>(signal: AbortSignal, script: RedisScript<T>, key: string, ...args: string[]): Promise<T> {
-    return redis.run(signal, script, () => keysOf(key), ...args);
+    return redis.run({ signal }, script, () => keysOf(key), ...args);
   }
 
   async function look(key: string, signal: AbortSignal): Promise<LockView | undefined> {
@@ -71,6 +75,7 @@ export function redisLockStore(
   return {
     traits,
     look,
+    isPermanent: redisDenies,
 
     async create(key, signal) {
       return view(await run(signal, scripts.create, key, randomUUID()));
@@ -85,7 +90,9 @@ export function redisLockStore(
     },
 
     async renew(key, leaseId, leaseMs, signal) {
-      const answer = await run(signal, scripts.renew, key, leaseId, String(leaseMs));
+      // Less than one try of a renewal takes: the next try needs another connection, or the lease is lost.
+      const caller = { signal, silentMs: Math.min(10_000, leaseMs / 8) };
+      const answer = await redis.run(caller, scripts.renew, () => keysOf(key), leaseId, String(leaseMs));
       return answer === 'renewed' ? answer : refusals[answer];
     },
 
@@ -118,6 +125,6 @@ const refusals: Readonly<Record<'deleted' | 'taken' | 'broken' | 'ended', Refusa
   ended: { kind: 'refused', reason: 'taken', detail: 'Redis no longer has the lease' },
 };
 
-function view([version, record, leased]: [string, string, number]): LockView {
-  return { held: leased === 1, record: recordFromText(record), version };
+function view([version, record, leased, now]: [string, string, number, number]): LockView {
+  return { held: leased === 1, record: recordFromText(record), version, now };
 }

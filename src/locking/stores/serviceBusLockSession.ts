@@ -13,7 +13,7 @@ export interface LockQueue {
  * Accepts the session of a lock; undefined if another receiver has it. One that is granted after the signal has aborted is
  * closed again.
  *
- * @throws Error if there is no such queue, if it has no sessions, or if its LockDuration is another.
+ * @throws RangeError if there is no such queue, if it has no sessions, or if its LockDuration is another.
  */
 export async function acceptLockSession(
   client: ServiceBusClient,
@@ -47,7 +47,7 @@ async function prove(
 ): Promise<void> {
   const receiver = await accept(`proof-${randomUUID()}`);
   if (receiver === undefined) {
-    throw new Error(
+    throw new RangeError(
       `Service Bus grants no session of the queue "${queue.name}": does it exist with RequiresSession?`,
     );
   }
@@ -77,10 +77,15 @@ function wrongLockDuration(
   if (until >= sentAt + lockDurationMs - tolerated && until <= now + lockDurationMs + tolerated)
     return undefined;
   const found = Math.round((until - now) / 1000);
-  return new Error(
+  return new RangeError(
     `The session is locked for ${found} s instead of ${lockDurationMs / 1000} s: ` +
       `the queue has another LockDuration, or the clock of this process is wrong`,
   );
+}
+
+/** Whether Service Bus refuses the credential, or has no such queue. */
+export function serviceBusDenies(error: unknown): boolean {
+  return isServiceBusError(error) && ['UnauthorizedAccess', 'MessagingEntityNotFound'].includes(error.code);
 }
 
 /** What a call resolves with; undefined if Service Bus refused it for this reason. */

@@ -8,7 +8,7 @@ import {
   type ServiceBusConnection,
   serviceBusConnections,
 } from './serviceBusConnections.ts';
-import { acceptLockSession, unless } from './serviceBusLockSession.ts';
+import { acceptLockSession, serviceBusDenies, unless } from './serviceBusLockSession.ts';
 import { untilAborted } from './untilAborted.ts';
 
 export interface ServiceBusLockOptions {
@@ -42,8 +42,8 @@ type SessionState = z.infer<typeof sessionState>;
  *   (https://learn.microsoft.com/azure/service-bus-messaging/message-sessions). Service Bus closes a link after ten idle
  *   minutes; a renewal counts as use (https://github.com/Azure/azure-sdk-for-net/issues/30310).
  * - What the queue must have: RequiresSession, and the LockDuration given here. `acquire` rejects if it differs.
- * - What breaks it: a failover to a paired namespace, which has no state, so that fences start anew
- *   (https://learn.microsoft.com/azure/service-bus-messaging/service-bus-geo-dr). A stale holder cannot move a fence: the
+ * - What breaks it: a failover to a paired namespace, which has no state: its fences rise only if its clock is not
+ *   behind (https://learn.microsoft.com/azure/service-bus-messaging/service-bus-geo-dr). A stale holder cannot move a fence: the
  *   broker refuses its state.
  *
  * Only the holder can look at a lock. The store makes its own clients with `connect`, and closes them.
@@ -129,12 +129,14 @@ export function serviceBusLockStore(
 
   return {
     traits: serviceBusTraits(lockDurationMs),
+    isPermanent: serviceBusDenies,
 
     async look(key, signal) {
       const session = current(key);
       if (session === undefined) throw new Error('Only the holder of a session can look at its state');
       const { version, record } = await stateOf(session, signal);
-      return { held: true, record: recordFromText(record), version };
+      const now = session.receiver.sessionLockedUntilUtc.getTime() - lockDurationMs;
+      return { held: true, record: recordFromText(record), version, now };
     },
 
     /** Sessions need not be created. */

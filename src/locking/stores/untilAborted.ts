@@ -1,22 +1,23 @@
 /**
  * The answer to a call that may ignore its signal, or notice it late: rejects with the signal's reason as soon as it
- * aborts. The call itself may go on, and its answer is dropped.
+ * aborts. The call itself may go on, and its answer is dropped. It keeps the process alive, which the connections of the
+ * stores do not.
  */
 export function untilAborted<T>(signal: AbortSignal, call: () => Promise<T>): Promise<T> {
   return new Promise((resolve, reject) => {
     signal.throwIfAborted();
-    const giveUp = () => reject(signal.reason);
+    const answer = call();
+    const awake = setInterval(() => {}, 1_000_000_000);
+    const settle = (end: () => void) => {
+      clearInterval(awake);
+      signal.removeEventListener('abort', giveUp);
+      end();
+    };
+    const giveUp = () => settle(() => reject(signal.reason));
     signal.addEventListener('abort', giveUp, { once: true });
-    const ended = () => signal.removeEventListener('abort', giveUp);
-    call().then(
-      (answer) => {
-        ended();
-        resolve(answer);
-      },
-      (error: unknown) => {
-        ended();
-        reject(error);
-      },
+    answer.then(
+      (answered) => settle(() => resolve(answered)),
+      (error: unknown) => settle(() => reject(error)),
     );
   });
 }

@@ -46,8 +46,8 @@ export function zooKeeperTraits(tickMs: number): StoreTraits {
  * - The fence is in the data of the lock's node, written in one transaction that checks the lease and the version.
  * - The servers need a `tickTime` for the leases, and a `maxClientCnxns` (60 by default) above the locks that one machine
  *   holds at once, each with a connection. Anyone who reaches the servers may do everything: nodes have no ACLs.
- * - What breaks it: data deleted or restored in a running system brings old fences back, as does an ensemble with
- *   `forceSync=no` that loses its power. ClickHouse Keeper does not resume sessions: there a lease is lost at its first
+ * - What breaks it: data deleted or restored in a running system frees what is held, and only the holders' clocks make new
+ *   fences rise. So does an ensemble with `forceSync=no` that loses its power. ClickHouse Keeper does not resume sessions: there a lease is lost at its first
  *   renewal (https://github.com/ClickHouse/ClickHouse/issues/116690).
  */
 export function zooKeeperLockStore(

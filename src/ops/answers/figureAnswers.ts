@@ -66,9 +66,14 @@ const day = z.object({ day: z.iso.date(), currency: z.string(), ...totals });
 export type ReportDay = z.infer<typeof day>;
 
 export const reportAnswer = z.object({
-  from: time,
-  to: time,
+  from: z.iso.date(),
+  to: z.iso.date(),
   currency: z.string().nullable(),
+  unreadable: z
+    .int()
+    .describe(
+      'Documents of counters that cannot be read, so that their amounts are missing: a recount begins them anew',
+    ),
   feesIncluded: z.literal(false),
   days: z.array(day),
   totals: z.array(day.omit({ day: true })),

@@ -25,7 +25,9 @@ export const overviewAnswer = summaryAnswer.extend({
   at: time.describe('When these figures were read'),
   attention: z.array(attention).describe('What needs a person, the most urgent first'),
   parkedReasons: z.array(z.object({ reason: z.string(), count: z.int() })),
-  paidPerHour: z.array(z.object({ hour: time, count: z.int() })).describe('The last 24 hours, oldest first'),
+  paidPerDay: z
+    .array(z.object({ day: z.iso.date(), count: z.int() }))
+    .describe('The last 14 days (UTC), oldest first'),
   deadLetters: z.int().describe('At most 100 of each queue are counted'),
   leases: z.object({ held: z.int(), known: z.int() }).nullable(),
   runs: z.array(runAnswer),

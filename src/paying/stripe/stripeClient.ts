@@ -2,6 +2,8 @@ import { type Agent, Agent as HttpAgent } from 'node:http';
 import { Agent as HttpsAgent } from 'node:https';
 import type { Duplex } from 'node:stream';
 import Stripe from 'stripe';
+import { bounded, RequestTimedOut } from '../../platform/bounded.ts';
+import { systemClock } from '../../platform/clock.ts';
 
 export interface StripeOptions {
   secretKey: string;
@@ -115,30 +117,19 @@ class ConnectionTooLong extends Error {
   }
 }
 
-/** The answer to a call that took too long. */
-export function late(timeoutMs: number): { kind: 'unknown'; message: string } {
-  return { kind: 'unknown', message: `the provider had not answered in full after ${timeoutMs} ms` };
-}
-
 /**
- * The result of `work`, or `late` after `boundMs` milliseconds. The signal then aborts, and the result of late work is
- * dropped.
+ * The answer of `work`, or that the outcome is unknown after `timeoutMs` milliseconds. The signal then aborts, and the answer of
+ * late work is dropped.
  */
-export async function withDeadline<T>(
-  boundMs: number,
-  late: T,
+export async function orLate<T>(
+  timeoutMs: number,
   work: (signal: AbortSignal) => Promise<T>,
-): Promise<T> {
-  const over = new AbortController();
-  const deadline = Promise.withResolvers<T>();
-  const timer = setTimeout(() => {
-    over.abort();
-    deadline.resolve(late);
-  }, boundMs);
+): Promise<T | { kind: 'unknown'; message: string }> {
   try {
-    return await Promise.race([work(over.signal), deadline.promise]);
-  } finally {
-    clearTimeout(timer);
+    return await bounded(systemClock, timeoutMs, work);
+  } catch (error) {
+    if (!(error instanceof RequestTimedOut)) throw error;
+    return { kind: 'unknown', message: `the provider had not answered in full after ${timeoutMs} ms` };
   }
 }
 

@@ -12,7 +12,7 @@ import type {
   SoughtPayment,
 } from '../paymentProvider.ts';
 import { isMissing, rateLimited, silentAfter } from './classifyStripe.ts';
-import { late, withDeadline } from './stripeClient.ts';
+import { orLate } from './stripeClient.ts';
 import { paymentFrom, progressOf, reversalsFrom } from './stripeIntent.ts';
 
 /** Payments of one customer that a look-up reads at most. */
@@ -31,7 +31,7 @@ export function stripeLookups(
 ): Required<Pick<PaymentProvider, 'find' | 'retrieve'>> {
   return {
     async find(sought) {
-      return withDeadline<FoundPayment | RateLimited>(timeoutMs, late(timeoutMs), async (signal) => {
+      return orLate<FoundPayment | RateLimited>(timeoutMs, async (signal) => {
         const seen: ProviderPayment[] = [];
         let noCustomer: 'deleted' | 'unknown' | undefined;
         let failure: { error: unknown } | undefined;
@@ -59,7 +59,7 @@ export function stripeLookups(
     },
 
     async retrieve(paymentId, deployment) {
-      return withDeadline<RetrievedPayment | RateLimited>(timeoutMs, late(timeoutMs), async () => {
+      return orLate<RetrievedPayment | RateLimited>(timeoutMs, async () => {
         try {
           return await readPayment(stripe, paymentId, deployment);
         } catch (error) {

@@ -1,12 +1,18 @@
 import Stripe from 'stripe';
 import { stripeAmount } from '../../invoice/stripeAmount.ts';
 import { isReversedInFull } from '../mergeReversals.ts';
-import type { ChargeOutcome, ChargeRequest, PaymentProvider, RateLimited } from '../paymentProvider.ts';
+import type {
+  ChargeOutcome,
+  ChargeRequest,
+  PaymentProvider,
+  ProviderAccount,
+  RateLimited,
+} from '../paymentProvider.ts';
 import { classifyError, silentAfter } from './classifyStripe.ts';
 import { declined } from './declines.ts';
 import { stripeAccount } from './stripeAccount.ts';
 import { stripeChanges } from './stripeChanges.ts';
-import { late, type StripeOptions, stripeClient, withDeadline, withoutCallSite } from './stripeClient.ts';
+import { orLate, type StripeOptions, stripeClient, withoutCallSite } from './stripeClient.ts';
 import { classifyIntent, progressOf } from './stripeIntent.ts';
 import { readReversed, stripeLookups } from './stripeLookups.ts';
 
@@ -16,14 +22,14 @@ import { readReversed, stripeLookups } from './stripeLookups.ts';
  *
  * Every call resolves after `timeoutMs` at the latest, whatever Stripe sends; the outcome is then unknown.
  */
-export function stripeProvider(options: StripeOptions): Required<PaymentProvider> {
+export function stripeProvider(options: StripeOptions): PaymentProvider & ProviderAccount {
   const { timeoutMs } = options;
   const stripe = stripeClient(options);
   return {
     async charge(request) {
       const amount = stripeAmount(request.amountMinor, request.currency);
       if ('refused' in amount) return { kind: 'refused', code: 'amount', message: amount.refused };
-      return withDeadline<ChargeOutcome | RateLimited>(timeoutMs, late(timeoutMs), async () => {
+      return orLate<ChargeOutcome | RateLimited>(timeoutMs, async () => {
         try {
           const { idempotencyKey } = request;
           const intent = await withoutCallSite(() =>

@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import { describe, test } from 'vitest';
 import { createLocks, type Lease, type LockStore, lead } from '../../locking/index.ts';
 import { noTelemetry } from '../../platform/telemetry.ts';
@@ -44,8 +45,13 @@ export function leaderContract({ clock, leaseMs, pass, realTime, lose, open }: L
       const work = async (lease: Lease) => {
         const term = { candidate, lease, alone: terms.every(({ over }) => over), over: false };
         terms.push(term);
-        await aborted(AbortSignal.any([lease.signal, stop.signal]));
-        term.over = true;
+        try {
+          // Rejects with an error of its own, as most of what takes a signal does.
+          await delay(3_600_000, undefined, { signal: AbortSignal.any([lease.signal, stop.signal]) });
+        } catch (error) {
+          term.over = true;
+          if (!stop.signal.aborted) throw error;
+        }
       };
       const done = lead(locks, key, { instance: candidate, job: 'leader' }, work, stop.signal);
       const resign = async () => {

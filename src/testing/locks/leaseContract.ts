@@ -19,14 +19,17 @@ export function leaseContract({ subject, store, leaseMs, freshKey, held }: Contr
       const key = freshKey();
       const made = await store.create(key, never);
       expect(made).toMatchObject({ held: false, record: undefined });
-      expect(await store.look(key, never)).toEqual(made);
+      expect(await store.look(key, never)).toMatchObject({
+        ...made,
+        ...(made.now && { now: expect.any(Number) }),
+      });
     });
 
     test.runIf(anyoneLooks)('a lock that exists is left as it is, held or not', async () => {
       const { key, version } = await held();
-      expect(await store.create(key, never)).toEqual({ held: true, record: undefined, version });
+      expect(await store.create(key, never)).toMatchObject({ held: true, record: undefined, version });
       await store.release(key, one, never);
-      expect(await store.create(key, never)).toEqual({ held: false, record: undefined, version });
+      expect(await store.create(key, never)).toMatchObject({ held: false, record: undefined, version });
     });
 
     test.runIf(traits.looks === 'holder')('only the holder can look', async () => {

@@ -52,10 +52,14 @@ export function timeContract({ subject, store, record, leaseMs, freshKey, held }
     test.runIf(2 * leaseMs <= granted.maxMs)(
       'an acquire that the holder repeats restarts the lease with a new length',
       async ({ expect }) => {
-        const { key } = await held();
-        expect(await store.acquire(key, one, 2 * leaseMs, never)).toBe('acquired');
-        await pass(leaseMs * 1.2);
-        expect(await store.acquire(key, two, leaseMs, never)).toBe('held');
+        const { key, answers } = await inTime(2 * leaseMs, async (late) => {
+          const { key } = await held();
+          const again = await store.acquire(key, one, 2 * leaseMs, never);
+          await pass(leaseMs * 1.2);
+          const answers = [again, await store.acquire(key, two, leaseMs, never)];
+          return late() ? 'late' : { key, answers };
+        });
+        expect(answers).toEqual(['acquired', 'held']);
         await pass(leaseMs * 0.8 + expiryLagMs);
         expect(await store.acquire(key, two, leaseMs, never)).toBe('acquired');
       },
@@ -108,7 +112,7 @@ export function timeContract({ subject, store, record, leaseMs, freshKey, held }
       await pass(overMs + 1_500);
       const lease = await waiting;
       if (keptBy === 'id') expect(clock.monotonic() - startedAt).toBeGreaterThan(leaseMs * 0.5);
-      expect(lease.fence).toBe(holder.fence + 1);
+      expect(lease.fence).toBeGreaterThan(holder.fence);
       await lease.release();
     });
 
@@ -126,7 +130,7 @@ export function timeContract({ subject, store, record, leaseMs, freshKey, held }
         const waiting = locks.acquire(key, next, { waitMs: overMs + 10_000 });
         await pass(overMs + 1_500);
         const lease = await waiting;
-        expect(lease.fence).toBe(holder.fence + 1);
+        expect(lease.fence).toBeGreaterThan(holder.fence);
         holder.thaw();
         await pass(1000);
         const refused = await holder.refused;

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { toOpaque } from '../../documents/pages.ts';
+import { continuationAt } from '../../documents/pages.ts';
 import { formatVersion } from '../../documents/storedDocuments.ts';
 import type { OutboxStatus } from '../../outbox/outboxMessage.ts';
 import type { OutboxFilter, OutboxStore } from '../../outbox/outboxStore.ts';
@@ -127,7 +127,7 @@ export function listContract(subject: OutboxSubject): void {
       expect((await pages(outbox, { pageSize })).flat()).toEqual(['b', 'a']);
     });
 
-    test.each(['nonsense', '', toOpaque('[]'), toOpaque('["yesterday",1]'), toOpaque('"12"')])(
+    test.each(['nonsense', '', continuationAt([]), continuationAt(['yesterday', 1]), continuationAt('12')])(
       'refuses a continuation that it did not give: "%s"',
       async (continuation) => {
         const { outbox } = await outboxWorld(subject);

@@ -25,6 +25,7 @@ async function world() {
   const standing = async () => standingSchema.parse((await documents.read(shard, [standingId]))[0]);
   return {
     documents,
+    container,
     reads,
     invoices,
     clock,
@@ -59,6 +60,37 @@ test('a recount says what was wrong', async () => {
   });
   await exact();
   expect(await invoices.recount(shard)).toMatchObject({ corrections: [] });
+});
+
+test('what stands in the place of a day is passed over, counted as unreadable, and replaced by a recount', async () => {
+  const { invoices, documents, container, clock, exact } = await world();
+  await storeMany(invoices, 20, { shards: 1, now: start });
+  const days = { from: '2026-05-01', to: '2026-07-01' };
+  const before = await invoices.dayFigures(days);
+  const [day] = await documents.read(shard, [dayId('2026-06-01')]);
+  const { counts: _, ...edited } = day as { counts: object };
+  await container.items.upsert(edited);
+  const reports: string[] = [];
+  const watched = cosmosInvoiceStore(container, {
+    clock,
+    shards: 1,
+    onUnreadable: ({ id }) => reports.push(id),
+  });
+  expect(await watched.dayFigures(days)).toEqual({ figures: [], unreadable: 1 });
+  expect(reports).toEqual([dayId('2026-06-01')]);
+  expect(await invoices.recount(shard)).toMatchObject({
+    kind: 'recounted',
+    invoices: 20,
+    corrections: expect.arrayContaining([
+      { shard, figure: `unreadable document ${dayId('2026-06-01')}`, was: 1, is: 0 },
+    ]),
+  });
+  expect(await invoices.dayFigures(days)).toEqual(before);
+  await container.items.upsert({ id: standingId, shard, type: 'figures' });
+  expect((await watched.figures(new Date(start).toISOString())).byStatus.size).toBe(0);
+  expect(reports).toEqual([dayId('2026-06-01'), standingId]);
+  expect(await invoices.recount(shard)).toMatchObject({ kind: 'recounted', invoices: 20 });
+  await exact();
 });
 
 test('a recount during which an invoice moves writes nothing wrong', async () => {

@@ -3,7 +3,6 @@ import { addContract } from './contract/add.ts';
 import { claimContract } from './contract/claim.ts';
 import { dueContract } from './contract/due.ts';
 import { giveBackContract } from './contract/giveBack.ts';
-import { movementsContract } from './contract/movements.ts';
 import { newerFieldsContract } from './contract/newerFields.ts';
 import { readsContract } from './contract/reads.ts';
 import { settleContract } from './contract/settle.ts';
@@ -22,6 +21,5 @@ export function invoiceStoreContract(subject: StoreSubject): void {
   updateContract(contract);
   addContract(contract);
   readsContract(contract);
-  movementsContract(contract);
   newerFieldsContract(contract);
 }

@@ -100,6 +100,29 @@ describe('create and confirm in one call', () => {
     expect(intent).toMatchObject({ status: 'succeeded', amount, currency });
   });
 
+  test('a payment method that was detached from its customer is refused each time', async () => {
+    const invoiceId = newInvoiceId();
+    for (const attempt of [1, 2]) {
+      const create = stripe.paymentIntents.create(
+        charge({ invoiceId, payment_method: 'pm_local_detached_1' }),
+        { idempotencyKey: `detached-${attempt}` },
+      );
+      expect(await refusalOf(create)).toMatchObject({
+        type: 'StripeInvalidRequestError',
+        statusCode: 400,
+        param: 'payment_method',
+      });
+    }
+    expect(await chargesOf(payments, invoiceId)).toEqual([]);
+  });
+
+  test.each(['cus_missing_1', 'cus_deleted_1'])('customer %s is refused', async (customer) => {
+    const invoiceId = newInvoiceId();
+    const refusal = await refusalOf(stripe.paymentIntents.create({ ...charge({ invoiceId }), customer }));
+    expect(refusal).toMatchObject({ statusCode: 400, code: 'resource_missing', param: 'customer' });
+    expect(await chargesOf(payments, invoiceId)).toEqual([]);
+  });
+
   test('an unsupported Stripe feature is 501 with its name', async () => {
     const refusal = await refusalOf(
       stripe.paymentIntents.create(charge({ invoiceId: newInvoiceId(), capture_method: 'manual' })),

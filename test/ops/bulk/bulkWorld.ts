@@ -46,7 +46,7 @@ export async function bulkWorld() {
     for (const name of Object.keys(parts) as (keyof Parts)[]) {
       const call = parts[name];
       // Bulk operations read no streams.
-      if (typeof call !== 'function' || name === 'due' || name === 'movements') continue;
+      if (typeof call !== 'function' || name === 'due') continue;
       wrapped[name] = (async (...args: unknown[]) => {
         if (own.dead) throw new Killed();
         const counts = writes.includes(name);

@@ -6,7 +6,13 @@ import { virtualClock } from '../../support/virtualClock.ts';
 /** An app that answers `healths` in turn, the last for ever, and whose timers fire every so many milliseconds. */
 function anApp(
   clock: ReturnType<typeof virtualClock>,
-  { healths = [{ status: 200, body: '{}' }], sweepMs = 30_000, runMs = 300_000, lists = true } = {},
+  {
+    healths = [{ status: 200, body: '{}' }],
+    sweepMs = 30_000,
+    runMs = 300_000,
+    lists = true,
+    me = { actor: 'pipeline', roles: ['ops.read'] },
+  } = {},
 ) {
   const calls: string[] = [];
   const started = clock.monotonic();
@@ -21,6 +27,7 @@ function anApp(
       if (answer === undefined) throw new Error('ECONNREFUSED');
       return answer;
     },
+    me: async () => me,
     async fences() {
       if (!lists) return undefined;
       return { 'jobs/sweep-outbox': 7 + ticks(sweepMs), 'jobs/process-invoices/0': 3 + ticks(runMs) };
@@ -40,6 +47,7 @@ async function verdictOf(
     clock,
     intervalSeconds: 300,
     paused: false,
+    signIn: false,
     log: () => {},
     ...options,
   });
@@ -57,6 +65,17 @@ describe('a deployment', () => {
     expect(verdict).toEqual({ kind: 'works', notes: [] });
     expect(calls).toEqual(['sync', 'health']);
     expect(seconds).toBeLessThanOrEqual(320);
+  });
+
+  test('failed if ops requires a sign-in and the roles of callers do not arrive', async () => {
+    for (const me of [
+      { actor: 'function key', roles: ['ops.read', 'ops.write'] },
+      { actor: 'pipeline', roles: [] },
+    ]) {
+      const { verdict } = await verdictOf({ me }, { signIn: true });
+      expect(verdict).toMatchObject({ kind: 'failed', what: expect.stringContaining(me.actor) });
+    }
+    expect((await verdictOf({}, { signIn: true })).verdict).toMatchObject({ kind: 'works' });
   });
 
   test('may take a while to answer', async () => {

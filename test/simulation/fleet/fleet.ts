@@ -21,6 +21,7 @@ import { concurrentBusCalls, concurrentItems, takeCommand, takeItem, takePoison 
 import { createHost, type Host } from './host.ts';
 import { createNewerRelease } from './newerRelease.ts';
 import { createTimers, type TimerName, timerNames } from './timers.ts';
+import { createWebhook, webhookSecret } from './webhook.ts';
 
 export interface FleetParts {
   plan: Plan;
@@ -35,6 +36,11 @@ export interface FleetParts {
 export type Fleet = ReturnType<typeof createFleet>;
 
 const restartMs = 30_000;
+/** Beside a webhook the list is not read up to its end: that has ten minutes to bring an event (ms). */
+const deliveredWithinMs = 630_000;
+/** After that the order of a refund may be lost, and its call was on its way for so long at most (ms). */
+const mayBeLostMs = 65_000;
+const onItsWayMs = 10_000;
 /** What the tick that reads the provider's list waits for. */
 const newEvents = 'events';
 
@@ -44,6 +50,10 @@ export function createFleet({ plan, timeline, history, conditions, report, ...gi
   const hosts: (Host | undefined)[] = [];
   const newerRelease = createNewerRelease();
   let { settings } = given;
+  /** False while the app is stopped: no process starts. */
+  let runs = true;
+  /** False while the functions that claim and charge are disabled. */
+  let pays = true;
 
   const note = (who: string, what: string) => history.note(timeline.now, who, what);
   const checks = createStepChecks({
@@ -53,6 +63,18 @@ export function createFleet({ plan, timeline, history, conditions, report, ...gi
     calm: isCalm(plan),
     mayHoldBack: () => !isReliable(plan) || callChecks.providerFailed(),
     claiming: (machine) => callChecks.claiming(machine),
+    pays: () => pays,
+    isVoided: (id) => world.voided.has(id),
+    madeByHand(refundId) {
+      const made = world.byHand.get(refundId);
+      // Until then its order need not be lost, or its call may be on its way.
+      return (
+        made !== undefined &&
+        isReliable(plan) &&
+        timeline.now - made.requestedAt > mayBeLostMs &&
+        timeline.now - made.at > onItsWayMs
+      );
+    },
   });
   const callChecks = createCallChecks({
     report,
@@ -69,6 +91,8 @@ export function createFleet({ plan, timeline, history, conditions, report, ...gi
     fateOf: (id, charge) => byId.get(id)?.fates[charge] ?? { kind: 'ok' },
     rate: () => conditions.rate(settings.allowance.accountRate),
     searchLagMs: () => plan.searchLagMs,
+    searchAway: () => conditions.searchAway(),
+    more: plan.outside ? randomOf(plan.seed, 'more of the provider') : undefined,
     takes: plan.tokenBucket
       ? createTokenBucket(settings.allowance.accountRate, () => timeline.now).take
       : undefined,
@@ -77,14 +101,19 @@ export function createFleet({ plan, timeline, history, conditions, report, ...gi
         note('provider', `charges ${request.idempotencyKey}`);
         checks.charging(request, others);
       },
-      otherParameters: ({ idempotencyKey, invoiceId }) =>
-        report('key and parameters', `${idempotencyKey} stands for another charge`, invoiceId),
-      refunded(request) {
-        note('provider', `refunds ${request.refundId} of ${request.invoiceId}`);
-        checks.refunding(request);
+      otherParameters({ idempotencyKey, invoiceId }) {
+        // A copy of the database does not know under which method a key was sent and declined.
+        if (!world.isRestored)
+          report('key and parameters', `${idempotencyKey} stands for another charge`, invoiceId);
       },
-      told: () => {
-        if (plan.listsEvents) timers.wait('trackPayments', newEvents);
+      refunded(request, payment) {
+        note('provider', `refunds ${request.refundId} of ${request.invoiceId}`);
+        checks.refunding(request, payment);
+      },
+      canceled: (payment) => checks.canceled(payment),
+      told(event) {
+        if (plan.webhook) webhook.deliver(event);
+        if (plan.listsEvents) awaitEvents();
       },
     },
   });
@@ -92,6 +121,7 @@ export function createFleet({ plan, timeline, history, conditions, report, ...gi
     lateness: () => conditions.lateness('serviceBus'),
     comesTwice: () => conditions.comesTwice('serviceBus'),
     deliver: (message, token) =>
+      pays &&
       conditions.delivers('serviceBus') &&
       (takenByNewer(commands, message) ||
         hand('command', concurrentBusCalls, (host) => {
@@ -123,6 +153,8 @@ export function createFleet({ plan, timeline, history, conditions, report, ...gi
     provider,
     queues: { commands, workItems, poison },
     listsEvents: plan.listsEvents,
+    staleMs: plan.faults.some(({ kind }) => kind === 'stale') ? () => conditions.staleMs() : undefined,
+    keepsAll: plan.faults.some(({ kind }) => kind === 'restore'),
     onWrite: wrote,
     onEffect: (of) => (typeof of === 'string' ? callChecks.recordedMessage(of) : callChecks.recorded(of)),
   });
@@ -137,9 +169,25 @@ export function createFleet({ plan, timeline, history, conditions, report, ...gi
     note: (machine, service, name, fate) =>
       note(machine.name, fate === 'answered' ? `${service}: ${name}` : `${service}: ${name} (${fate})`),
   });
+  const webhook = createWebhook(timeline, {
+    random: randomOf(plan.seed, 'webhook'),
+    isLost: () => conditions.losesEvent(),
+    post(request, answered) {
+      const host = pick(() => true);
+      if (host === undefined) return false;
+      host.machine.later(0, () =>
+        host.run(
+          'webhook',
+          () => host.app.receiveEvent(request),
+          (answer, failed) => answered(!failed && (answer as { status: number }).status === 200),
+        ),
+      );
+      return true;
+    },
+  });
   const consuming = { world, network, random, hasRoom: offer };
   const durable = createDurable(timeline, (name, input, lost) => {
-    const host = pick(() => true);
+    const host = pays ? pick(() => true) : undefined;
     if (host === undefined) return undefined;
     host.onDeath.add(lost);
     return new Promise((resolve, reject) => {
@@ -163,6 +211,8 @@ export function createFleet({ plan, timeline, history, conditions, report, ...gi
     /** Whether the timeline of an invoice has something that was done for this reason. */
     says: (invoiceId: string, reason: string): boolean =>
       invoices.get(invoiceId)?.timeline.some((entry) => entry.reason === reason) ?? false,
+    statusOf: (invoiceId: string) => invoices.get(invoiceId)?.status,
+    shards: plan.shards,
     newerRelease,
     durable,
     network,
@@ -194,6 +244,35 @@ export function createFleet({ plan, timeline, history, conditions, report, ...gi
     deploy(changes: Partial<Settings>): void {
       settings = { ...settings, ...changes };
     },
+    /** Puts the database back to a time (ms), while the app is stopped, for so long. Then it runs, and does not pay. */
+    async restore(time: number, stoppedMs: number): Promise<void> {
+      [runs, pays] = [false, false];
+      for (const host of hosts) if (host !== undefined) die(host.machine, 'is stopped', stoppedMs);
+      note('a person', `puts the database back to ${new Date(time).toISOString()}`);
+      const { put, gone } = await world.restore(time);
+      for (const { id } of gone) {
+        timers.forgot(id);
+        invoices.delete(id);
+      }
+      for (const document of put) {
+        timers.wrote(document);
+        const invoice = asInvoice(document);
+        if (invoice !== undefined) invoices.set(invoice.id, invoice);
+      }
+      world.cursor.restore(Math.floor(time / 1000));
+      world.isRestored = true;
+      callChecks.restored(time);
+      later(stoppedMs, () => {
+        runs = true;
+        for (let number = 0; number < plan.instances; number++) start(number);
+      });
+    },
+    /** It claims and charges again. */
+    pay(): void {
+      pays = true;
+      offer();
+      if (plan.listsEvents) awaitEvents();
+    },
     /** Everything has ended: what is parked as unclear may have been charged. */
     checkStarts: () => startChecks.atEnd([...invoices.values()]),
     /** Hosts may have room, or a queue may deliver again. */
@@ -224,6 +303,7 @@ export function createFleet({ plan, timeline, history, conditions, report, ...gi
   }
 
   function start(number: number): void {
+    if (!runs || hosts[number]?.machine.alive === true) return;
     const machine = createMachine(timeline, `host-${number}`, {
       clockErrorMs: plan.clockErrorMs[number] ?? 0,
       monotonicAt: random.between(0, 1_000_000),
@@ -231,7 +311,12 @@ export function createFleet({ plan, timeline, history, conditions, report, ...gi
     hosts[number] = createHost(number, machine, {
       world,
       network,
-      settings: { ...settings, deploymentId: 'simulated', instanceId: machine.name },
+      settings: {
+        ...settings,
+        deploymentId: 'simulated',
+        instanceId: machine.name,
+        ...(plan.webhook ? { webhookSecrets: [webhookSecret] } : {}),
+      },
       listsEvents: plan.listsEvents,
       checks: {
         ...callChecks,
@@ -298,6 +383,7 @@ export function createFleet({ plan, timeline, history, conditions, report, ...gi
   /** One host fires a timer; seldom two do, as when the lease of the first is lost. */
   function fire(name: TimerName): void {
     const isFree = ({ busy }: Host) => (busy.get(name) ?? 0) === 0;
+    if (name === 'processInvoices' && !pays) return;
     const times = random.next() < 0.1 ? 2 : 1;
     for (let n = 0; n < times; n++) {
       const host = pick(isFree);
@@ -309,12 +395,26 @@ export function createFleet({ plan, timeline, history, conditions, report, ...gi
           () => host.app[name](),
           (outcome, failed) => {
             note(host.machine.name, `${name}: ${failed ? 'failed' : JSON.stringify(outcome)}`);
-            if (name === 'trackPayments' && !failed && hasReadEvents(outcome))
-              timers.found(name, newEvents, since);
+            if (name !== 'trackPayments') return;
+            if (plan.webhook && plan.listsEvents) awaitMissed();
+            else if (!failed && hasReadEvents(outcome)) timers.found(name, newEvents, since);
           },
         );
       });
     }
+  }
+
+  /** The next tick reads the list; beside a webhook, one that comes once that has had its time. */
+  function awaitEvents(): void {
+    timers.wait('trackPayments', newEvents, timeline.now + (plan.webhook ? deliveredWithinMs : 0));
+  }
+
+  /** Beside a webhook the list is read once an hour, and the cursor says how far. */
+  function awaitMissed(): void {
+    const latest = provider.events.at(-1)?.at ?? 0;
+    if (world.cursor.readUntil() >= Math.floor(latest / 1000))
+      timers.found('trackPayments', newEvents, Number.POSITIVE_INFINITY);
+    else timers.wait('trackPayments', newEvents, Math.max(latest, timeline.now) + deliveredWithinMs);
   }
 
   function wrote(after: StoredDocument, before: StoredDocument | undefined): void {

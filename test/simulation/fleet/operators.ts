@@ -35,6 +35,7 @@ const suited: Readonly<Partial<Record<OperatorAction, readonly InvoiceStatus[]>>
   retryMethod: ['parked', 'declined'],
   refund: ['paid'],
   void: ['pending', 'parked', 'declined', 'processing'],
+  followAdvice: ['parked', 'declined'],
 };
 
 /** The invoice that a person picks: one that the action suits, if there is one, and any other half of the time. */
@@ -55,13 +56,35 @@ export function reasonOf(number: number): string {
   return `reason ${number}`;
 }
 
+/** The calls that a reason names, in its order. A reason that names none leaves it to the person: another try. */
+export function advisedBy(reason = ''): OperatorAction[] {
+  const said = [
+    ...reason.matchAll(
+      /\b(retry|void) (?:it|the invoice)\b( with notCharged| with (?:another|a) paymentMethod)?/g,
+    ),
+  ];
+  const advised = said.map(([, verb, how = '']): OperatorAction => {
+    if (verb === 'void') return 'void';
+    if (how.endsWith('paymentMethod')) return 'retryMethod';
+    return how === '' ? 'retry' : 'retryNotCharged';
+  });
+  return advised.length === 0 ? ['retry'] : advised;
+}
+
+/** A refund of an invoice that somebody may have made by hand. */
+function undecidedRefund(world: World, invoiceId: string) {
+  const { refunds = [] } = world.invoices.get(invoiceId)?.reversals ?? {};
+  return refunds.find(({ status, mayBe }) => status === 'requested' && mayBe !== undefined);
+}
+
 /** What a person does now, on the host that answers them; undefined if there is nothing to do it to. */
 export function press(
   world: World,
-  { app: { ops } }: Host,
+  host: Host,
   durable: Orchestrations,
   { action, invoiceId, number }: { action: OperatorAction; invoiceId: string; number: number },
 ): (() => Promise<unknown>) | undefined {
+  const { ops } = host.app;
   const params = { id: invoiceId };
   const reason = reasonOf(number);
   const key = { 'idempotency-key': `key-${number}` };
@@ -110,6 +133,35 @@ export function press(
     }
     case 'resumePayments':
       return () => ops.resumePayments(aRequest(), durable);
+    case 'followAdvice': {
+      const { status, reason: said } = world.invoices.get(invoiceId) ?? {};
+      if (status !== 'parked' && status !== 'declined') return undefined;
+      const advised = advisedBy(said);
+      const next = advised[number % advised.length] ?? 'retry';
+      return press(world, host, durable, { action: next, invoiceId, number });
+    }
+    case 'bulkRetry':
+    case 'bulkVoid': {
+      const status = number % 2 === 0 ? 'parked' : 'declined';
+      const body = { action: action === 'bulkRetry' ? 'retry' : 'void', filter: { status }, reason };
+      return () => ops.startBulk(aRequest({ headers: key, body }), durable);
+    }
+    case 'bulkRedrive':
+    case 'bulkDiscard': {
+      const from = number % 2 === 0 ? 'outbox' : 'dead-letters';
+      const body = { action: action === 'bulkRedrive' ? 'redrive' : 'discard', filter: { from }, reason };
+      return () => ops.startBulk(aRequest({ headers: key, body }), durable);
+    }
+    case 'settleRefund': {
+      const { id: refundId, mayBe: providerId } = undecidedRefund(world, invoiceId) ?? {};
+      if (providerId === undefined) return undefined;
+      const body = { refundId, providerId, isSame: number % 2 === 0, reason };
+      return () => ops.settleRefund(aRequest({ params, body }));
+    }
+    case 'recount':
+      return () => ops.recountFigures(aRequest());
+    case 'importAgain':
+      return () => ops.importInvoices(aRequest({ body: world.imported }));
     case 'startRun':
       return () => ops.startRun(aRequest({ headers: key, body: { job: 'process-invoices' } }), durable);
     case 'cancelRun': {

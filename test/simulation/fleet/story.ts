@@ -1,15 +1,18 @@
 /** One schedule from its import to its end. */
 
+import type { InvoiceStatus } from '../../../src/invoice/invoice.ts';
 import type { Summary } from '../../../src/ops/answers/figureAnswers.ts';
 import type { OutboxEntry } from '../../../src/outbox/outboxMessage.ts';
 import { inForce } from '../../../src/pacing/pause.ts';
 import type { StoredDocument } from '../../memory/memoryDocuments.ts';
-import { checkAlerts, checkEnd, type EndState } from '../invariants/end.ts';
+import { checkAlerts, checkEnd, checkWaysOut, type EndState } from '../invariants/end.ts';
+import type { InvoiceDocument } from '../invariants/steps.ts';
+import type { OperatorAction } from '../plan/faults.ts';
 import { hour, isCalm } from '../plan/plan.ts';
 import { applyFaults } from './apply.ts';
 import { createFleet, type FleetParts } from './fleet.ts';
 import type { Host } from './host.ts';
-import { aRequest } from './operators.ts';
+import { advisedBy, aRequest, press } from './operators.ts';
 import { timerNames } from './timers.ts';
 
 /**
@@ -18,13 +21,25 @@ import { timerNames } from './timers.ts';
  */
 const stuckMs = 8 * hour;
 const lookEveryMs = hour;
+/** What people do in the end has numbers that no fault of the plan has. */
+const bulkRunNumber = 900_001;
+const firstDecisionNumber = 1_000_000;
+const firstWordNumber = 2_000_000;
+/** Milliseconds until people decide whether a refund was made by hand. */
+const peopleDecideMs = 6 * hour;
+/** Rounds in which people end what is parked or declined. */
+const mostDecisions = 6;
 
 export function createStory(parts: FleetParts) {
   const { plan, timeline, startedAt, conditions, report } = parts;
   const fleet = createFleet(parts);
   const { world, newerRelease } = fleet;
   const sentByNewer = plan.faults.filter(({ kind }) => kind === 'newerMessage').length;
-  let stage: 'running' | 'gauges' | 'redriving' | 'summary' = 'running';
+  let stage: 'running' | 'gauges' | 'redriving' | 'summary' | 'deciding' = 'running';
+  /** Words of people about refunds so far. */
+  let words = firstWordNumber;
+  /** Times that people have decided about what is left. */
+  let decided = 0;
   let summary: Summary | undefined;
 
   return {
@@ -57,13 +72,18 @@ export function createStory(parts: FleetParts) {
           ];
           const parked = world.parkedMessages();
           // A person does what the alerts ask for.
-          onHost(async ({ app }) => {
+          onHost(async (host) => {
+            const { app } = host;
             const { ops } = app;
             // The next run closes the records of those whose process died.
             await app.processInvoices();
             for (let from = 0; from < ids.length; from += 100)
               await ops.redriveDeadLetters(aRequest({ body: { ids: ids.slice(from, from + 100) } }));
             for (const id of parked) await ops.redriveOutbox(aRequest({ params: { id } }));
+            // Those of bulk runs wait for the next bulk run.
+            const isBulk = world.runs.all().some(({ job, status }) => job === 'bulk' && status === 'running');
+            const next = { action: 'bulkRedrive', invoiceId: '', number: bulkRunNumber } as const;
+            if (isBulk) await press(world, host, fleet.durable, next)?.();
           });
           return true;
         }
@@ -77,10 +97,49 @@ export function createStory(parts: FleetParts) {
           if (summary === undefined) report('makes progress', 'no host gave a summary in the end');
           else checkEnd({ ...stateOf(), summary }, report);
           fleet.checkStarts();
+          stage = 'deciding';
+          return decide();
+        case 'deciding':
+          if (decided < mostDecisions && decide()) return true;
+          checkWaysOut(stateOf(), report);
           return false;
       }
     },
   };
+
+  /** People end what is parked or declined: they do what its reason says, and in the end they void it. False: none is left. */
+  function decide(): boolean {
+    const left = [...world.invoices.values()].filter(
+      (invoice) => invoice.status === 'parked' || invoice.status === 'declined' || waitsForWord(invoice),
+    );
+    const followsAdvice = plan.outside === true && decided % 2 === 0;
+    decided++;
+    if (left.length === 0) return false;
+    // By then no call can be on its way.
+    fleet.later(hour, () =>
+      onHost(async (host) => {
+        for (const { id: invoiceId, reason, status: before } of left) {
+          for (const action of actionsFor(before, reason, followsAdvice)) {
+            const number = firstDecisionNumber + decided;
+            const answer = await press(world, host, fleet.durable, { action, invoiceId, number })?.();
+            const { status = 200 } = (answer ?? {}) as { status?: number };
+            fleet.note('a person', `${action}s ${invoiceId}: ${status}`);
+            if (status < 300) break;
+          }
+        }
+      }),
+    );
+    return true;
+  }
+
+  function actionsFor(
+    status: InvoiceStatus,
+    reason: string | undefined,
+    followsAdvice: boolean,
+  ): readonly OperatorAction[] {
+    if (status === 'paid') return ['settleRefund'];
+    return followsAdvice ? advisedBy(reason) : ['void'];
+  }
 
   function stateOf(): Omit<EndState, 'summary'> {
     const messages = [...world.stored.values()].filter(({ type }) => type === 'outboxMessage');
@@ -93,6 +152,7 @@ export function createStory(parts: FleetParts) {
         taken: newerRelease.taken,
       },
       notifies: plan.notifies,
+      told: plan.listsEvents,
       calm: isCalm(plan),
       paused: pausedNow(),
     };
@@ -118,6 +178,7 @@ export function createStory(parts: FleetParts) {
       description: `what awaits it: ${fates.map(({ kind }) => kind).join(', ') || 'nothing'}`,
       dueAt: new Date(startedAt + dueAt).toISOString(),
     }));
+    world.imported = rows;
     host.machine.later(0, () =>
       host.run(
         'import',
@@ -144,6 +205,7 @@ export function createStory(parts: FleetParts) {
 
   function look(): void {
     const since = startedAt + plan.horizonMs;
+    if (timeline.now - since > peopleDecideMs) settleRefunds();
     // By its own clock, a host that is hours behind is in time.
     const behindMs = Math.max(0, ...fleet.alive().map(({ machine }) => timeline.now - machine.clock.now()));
     let busy = false;
@@ -156,6 +218,18 @@ export function createStory(parts: FleetParts) {
     }
     // What waits for a time is looked at as long as something else happens.
     if (busy) fleet.later(lookEveryMs, look);
+  }
+
+  /** A refund that may have been made by hand is asked about every day until a person decides. */
+  function settleRefunds(): void {
+    const asked = [...world.invoices.values()].filter(waitsForWord);
+    if (asked.length === 0) return;
+    onHost(async (host) => {
+      for (const { id: invoiceId } of asked) {
+        const number = words++;
+        await press(world, host, fleet.durable, { action: 'settleRefund', invoiceId, number })?.();
+      }
+    });
   }
 
   /** As soon as there is a host. */
@@ -171,4 +245,10 @@ export function createStory(parts: FleetParts) {
         ),
       );
   }
+}
+
+function waitsForWord({ reversals }: InvoiceDocument): boolean {
+  return (
+    reversals?.refunds.some(({ mayBe, status }) => status === 'requested' && mayBe !== undefined) === true
+  );
 }

@@ -18,8 +18,10 @@ const fieldOf = {
 export interface Timers {
   /** A document was written: the timer that looks for it is set. */
   wrote(document: StoredDocument): void;
-  /** The timer has something else to find from now on, until a tick has. */
-  wait(name: TimerName, what: string): void;
+  /** A document is gone. */
+  forgot(id: string): void;
+  /** The timer has something else to find from this time on (default: now), until a tick has. */
+  wait(name: TimerName, what: string, from?: number): void;
   /** A tick that has begun at `since` (milliseconds) has found what was there by then. */
   found(name: TimerName, what: string, since: number): void;
   /** The documents that a timer looks for, and since when each is due (milliseconds). */
@@ -80,9 +82,12 @@ export function createTimers(
         } else dueOf(name).delete(document.id);
       }
     },
-    wait(name, what) {
-      dueOf(name).set(what, timeline.now);
-      arm(name, timeline.now);
+    forgot(id) {
+      for (const name of timerNames) dueOf(name).delete(id);
+    },
+    wait(name, what, from = timeline.now) {
+      dueOf(name).set(what, from);
+      arm(name, from);
     },
     found(name, what, since) {
       const waits = dueOf(name).get(what) ?? Number.POSITIVE_INFINITY;

@@ -1,6 +1,5 @@
 /** What must hold whenever a machine calls the provider, or says that work is done. It is judged by what that machine can know. */
 import { NoClearAnswer } from '../../../src/documents/storeAway.ts';
-import { maxAttempts } from '../../../src/invoice/maxAttempts.ts';
 import { workItemLockKey } from '../../../src/locking/index.ts';
 import { inForce, type Pause, pausedWithinMs } from '../../../src/pacing/pause.ts';
 import { messageLockMs } from '../../../src/paying/messageLock.ts';
@@ -45,8 +44,8 @@ export function createCallChecks({ report, now, pause, mayFreeze, invoice, rate 
   const claimsOver = new Map<string, number>();
   /** When an effect was recorded, by the name of its work item or message. */
   const recordedAt = new Map<string, number>();
-  /** Calls for what is tried apart, by machine. */
-  const apart = new Map<Machine, Map<string, string>>();
+  /** Calls in flight, by machine and invoice: the batch, and the attempt of one that may have crashed a process (else 0). */
+  const inFlight = new Map<Machine, Map<string, { batchId: string; suspectFor: number }>>();
 
   return {
     asking: trouble.asking,
@@ -66,6 +65,13 @@ export function createCallChecks({ report, now, pause, mayFreeze, invoice, rate 
       const newKey = before !== undefined && after.payment.keyNumber > before.payment.keyNumber;
       if (after.status === 'parked' || newKey) suspects.clear(after.id);
       if (was !== undefined && was !== after.claim?.batchId) claimsOver.set(`${after.id} ${was}`, now());
+    },
+
+    /** The database is as it was at a time (ms): nothing of what it knew since then counts. */
+    restored(time: number): void {
+      for (const known of [claimsOver, recordedAt])
+        for (const [name, at] of known) if (at > time) known.delete(name);
+      suspects.clearAll();
     },
 
     /** A call of any kind goes to the provider. */
@@ -99,7 +105,7 @@ export function createCallChecks({ report, now, pause, mayFreeze, invoice, rate 
         );
       // Another delivery of the batch has settled the invoice: a call that this one still makes casts no suspicion on it.
       if (invoice(invoiceId)?.claim?.batchId !== batchId) return () => {};
-      const ended = callingApart(machine, invoiceId);
+      const ended = callingAlone(machine, invoiceId);
       const answered = suspects.called(machine, invoiceId);
       return (kind) => {
         ended();
@@ -163,28 +169,25 @@ export function createCallChecks({ report, now, pause, mayFreeze, invoice, rate 
     return inForce(ordered.pause, machine.clock.now()) !== undefined;
   }
 
-  /** What may have ended a process is called with nothing else of its kind, and alone the last time. */
-  function callingApart(machine: Machine, invoiceId: string): () => void {
-    const stored = invoice(invoiceId);
-    const claim = stored?.claim;
-    if (claim?.isolated !== true) {
-      if (suspects.isSuspect(invoiceId))
-        report(
-          'tried apart',
-          `a process died while it called, and ${machine.name} calls as usual`,
-          invoiceId,
-        );
+  /**
+   * What may have crashed a process is called with nothing else of its batch, and from its third attempt on with nothing else of
+   * that kind on its machine.
+   */
+  function callingAlone(machine: Machine, invoiceId: string): () => void {
+    const claim = invoice(invoiceId)?.claim;
+    // Another delivery has begun to call again: it is for that one to call alone.
+    if (claim === undefined || activity()?.starts.get(invoiceId)?.startId !== claim.startedBy)
       return () => {};
-    }
-    // Another delivery has begun to call again: it is for that one to call apart.
-    if (activity()?.starts.get(invoiceId)?.startId !== claim.startedBy) return () => {};
-    const others = apart.get(machine) ?? new Map<string, string>();
-    apart.set(machine, others);
+    const { batchId, attempt = 1 } = claim;
+    const suspectFor = suspects.isSuspect(invoiceId) ? attempt : 0;
+    const others = inFlight.get(machine) ?? new Map<string, { batchId: string; suspectFor: number }>();
+    inFlight.set(machine, others);
     for (const [other, of] of others) {
-      if (of !== claim.batchId || stored?.attempts === maxAttempts)
-        report('tried apart', `${machine.name} calls for it and for ${other} at the same time`, invoiceId);
+      const together = of.batchId === batchId && Math.max(of.suspectFor, suspectFor) > 0;
+      if (together || Math.min(of.suspectFor, suspectFor) > 2)
+        report('paid alone', `${machine.name} calls for it and for ${other} at the same time`, invoiceId);
     }
-    others.set(invoiceId, claim.batchId);
+    others.set(invoiceId, { batchId, suspectFor });
     return () => others.delete(invoiceId);
   }
 }

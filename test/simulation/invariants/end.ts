@@ -8,7 +8,7 @@ import { metricPrefix } from '../../../src/platform/appMetrics.ts';
 import { itemsOf, type WorkItem, workItemSchema } from '../../../src/workItems/workItem.ts';
 import type { StoredDocument } from '../../memory/memoryDocuments.ts';
 import { effectKey } from '../../memory/memoryEffects.ts';
-import { holdsMoney } from '../world/ledger.ts';
+import { holdsMoney, isGoneOrGoing, type LedgerPayment, mayHoldMoney, whoseIs } from '../world/ledger.ts';
 import type { World } from '../world/world.ts';
 import type { InvoiceDocument } from './steps.ts';
 import type { Report } from './violation.ts';
@@ -22,6 +22,8 @@ export interface EndState {
   newer: { sent: number; taken: number };
   /** Whether notifications are sent. */
   notifies: boolean;
+  /** Whether the app hears of each event some day. */
+  told: boolean;
   /** Nothing has gone wrong. */
   calm: boolean;
   /** Payments are paused for good: then no run follows that would close the record of a dead one. */
@@ -45,6 +47,8 @@ export function checkEnd(state: EndState, report: Report): void {
     report('runs end', `run ${id} says running; its last sign of life was at ${heartbeatAt}`);
   for (const invoice of invoices) {
     checkOutcome(invoice, state, report);
+    checkOthers(invoice, state, report);
+    if (world.lostWork.has(invoice.id) || world.isRestored) continue;
     checkReceipts(invoice, state, report);
     if (state.notifies) checkNotifications(invoice, state, report);
   }
@@ -71,17 +75,67 @@ export function checkAlerts({ world, invoices, messages }: Omit<EndState, 'summa
 /** The ledger and the invoice agree, and what is open waits for a time or a person. */
 function checkOutcome(invoice: InvoiceDocument, { world }: EndState, report: Report): void {
   const { id, status, reason } = invoice;
-  const made = world.provider.paymentsOf(id);
-  const moneyed = made.filter(holdsMoney);
+  const all = world.provider.paymentsOf(id);
+  const moneyed = all.filter((one) => one.by === 'app' && holdsMoney(one));
   if (moneyed.length > 1)
     report('charged once', `${moneyed.map((one) => one.id).join(' and ')} both hold money`, id);
   const [paid] = moneyed;
   // A person was asked when money had gone back, and it may have come back since: a dispute can be won.
   const wasTouched = paid !== undefined && paid.refunds.length + paid.disputes.length > 0;
-  if (paid !== undefined && status !== 'paid' && !(status === 'parked' && wasTouched))
+  if (
+    paid !== undefined &&
+    status !== 'paid' &&
+    !(status === 'parked' && (wasTouched || isExcused(world, id)))
+  )
     report('paid means paid', `${paid.id} has succeeded, and it is ${status} (${reason})`, id);
   if (status === 'claimed' || status === 'processing') report('ends', `it is still ${status}`, id);
   if (status === 'pending') report('ends', `it is still pending, actionable at ${invoice.actionableAt}`, id);
+}
+
+/** What others have paid, and the app was told of: the invoice names it, and is paid by it or by its own charge. */
+function checkOthers(invoice: InvoiceDocument, { world, told }: EndState, report: Report): void {
+  if (!told || isExcused(world, invoice.id)) return;
+  const { id, status, payment, timeline } = invoice;
+  const others = world.provider
+    .paymentsOf(id)
+    .filter((one) => one.by !== 'app' && one.id !== payment.id && holdsMoney(one));
+  for (const other of others) {
+    const entries = timeline.filter(({ paymentId }) => paymentId === other.id);
+    if (timeline.length < maybeCut && entries.length === 0)
+      report('second payments are seen', `${other.id} by ${other.by} holds money, and it is ${status}`, id);
+    const said = entries.filter(({ what }) => what === 'payment of somebody else');
+    if (said.length > 1)
+      report('second payments are seen', `it says ${said.length} times so of ${other.id}`, id);
+    if (whoseIs(other, invoice) === 'ours' && status !== 'paid' && status !== 'parked')
+      report('paid means paid', `${other.id} by ${other.by} has succeeded, and it is ${status}`, id);
+  }
+}
+
+/** People have made the calls that end what is parked or declined. */
+export function checkWaysOut({ world, invoices, told }: Omit<EndState, 'summary'>, report: Report): void {
+  for (const invoice of invoices) {
+    const { id, status, reason } = invoice;
+    if (status === 'parked' || status === 'declined')
+      report('has a way out', `it is still ${status}, after all that people can do: ${reason}`, id);
+    const { refunds = [], refundedMinor = 0 } = invoice.reversals ?? {};
+    for (const { id: refundId, status: its } of refunds)
+      if (its === 'requested') report('has a way out', `refund ${refundId} is still requested`, id);
+    const own = world.provider.payments.get(invoice.payment.id ?? '');
+    const gone = own?.refunds.filter(isGoneOrGoing).reduce((sum, one) => sum + one.amountMinor, 0) ?? 0;
+    if (told && !isExcused(world, id) && gone !== refundedMinor)
+      report('reversals are known', `${gone} went back, and ${refundedMinor} on the invoice`, id);
+    const counts = ({ by }: LedgerPayment) => by === 'app' || told;
+    const ours = world.provider
+      .paymentsOf(id)
+      .find((one) => counts(one) && mayHoldMoney(one) && whoseIs(one, invoice) === 'ours');
+    if (ours !== undefined && status !== 'paid')
+      report('paid means paid', `${ours.id} by ${ours.by} holds its money, and it is ${status}`, id);
+  }
+}
+
+/** A queue has lost work about this invoice or its payments: what it would have done may be missing. */
+function isExcused(world: World, id: string): boolean {
+  return world.lostWork.has(id) || world.provider.paymentsOf(id).some((one) => world.lostWork.has(one.id));
 }
 
 function checkClaims(invoices: readonly InvoiceDocument[], report: Report): void {
@@ -134,12 +188,11 @@ function checkNotifications(
 }
 
 /** Whatever was asked for has an end, and the invoice says what the provider does. */
-function checkReversals({ world, invoices }: EndState, report: Report): void {
-  for (const { id, reversals, payment } of invoices as readonly (InvoiceDocument & {
-    reversals?: Pick<Reversals, 'refunds' | 'disputes'>;
-  })[]) {
+function checkReversals(state: EndState, report: Report): void {
+  const { world, invoices } = state;
+  for (const { id, reversals, payment } of invoices) {
     const own = world.provider.payments.get(payment.id ?? '');
-    if (own !== undefined && world.listsEvents) {
+    if (own !== undefined && state.told && !isExcused(world, id)) {
       const { refunds = [], disputes = [] } = reversals ?? {};
       const said = new Map<string, string>([
         ...refunds.map((one) => [one.providerId ?? '', one.status] as const),
@@ -154,23 +207,33 @@ function checkReversals({ world, invoices }: EndState, report: Report): void {
             id,
           );
     }
+    // A person says something else each time.
+    const reasons = (reversals?.refunds ?? []).flatMap(({ by, reason }) =>
+      by === undefined ? [] : (reason ?? []),
+    );
+    const twice = reasons.find((reason, place) => reasons.indexOf(reason) !== place);
+    if (twice !== undefined)
+      report('refunded once', `"${twice}" was asked for once, and has two refunds`, id);
     for (const refund of reversals?.refunds ?? []) {
-      const made = own?.refunds ?? [];
+      const of = refund.paymentId === undefined ? own : world.provider.payments.get(refund.paymentId);
+      const made = of?.refunds ?? [];
       const seen = made.find((one) => one.id === refund.providerId);
       const says = seen?.status ?? 'not there';
       const agrees = seen === undefined ? refund.status === 'failed' : refund.status === seen.status;
-      if (refund.status === 'requested' || (world.listsEvents && !agrees))
+      // A person has been asked if it was made by hand.
+      if (refund.mayBe !== undefined) continue;
+      if (refund.status === 'requested' || (state.told && !isExcused(world, id) && !agrees))
         report('refunded once', `refund ${refund.id} is ${refund.status}, at the provider ${says}`, id);
     }
   }
 }
 
 function cameToNothing({ status }: { status: string }): boolean {
-  return status === 'failed' || status === 'won';
+  return status === 'failed' || status === 'canceled' || status === 'won';
 }
 
 function checkMessages({ world, messages, newer }: EndState, report: Report): void {
-  if (newer.taken < newer.sent)
+  if (newer.taken < newer.sent - world.lostOfNewer)
     report('nothing lost', `${newer.sent} messages of a newer release, ${newer.taken} left for it`);
   for (const { id, status, lastError, nextAttemptAt } of messages) {
     if (status === 'pending')

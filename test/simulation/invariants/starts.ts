@@ -91,7 +91,9 @@ export function createStartChecks(report: Report, invoice: (id: string) => Invoi
 
     /** Everything has ended. */
     atEnd(invoices: readonly InvoiceDocument[]): void {
-      for (const { id, status, reason } of invoices) {
+      for (const { id, status, reason, timeline } of invoices) {
+        // A payment that somebody else has made is for a person, too.
+        if (timeline.findLast(({ what }) => what === 'parked')?.paymentId !== undefined) continue;
         const isCalled = mayBeCalled.has(id) || (calls.get(id) ?? 0) > 0 || (open.get(id) ?? 0) > 0;
         if (status === 'parked' && !isCalled) report('unclear only if called', `it is parked: ${reason}`, id);
       }

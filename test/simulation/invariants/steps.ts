@@ -1,10 +1,13 @@
 /** What must hold at every step: each write, each transaction that is sent, each charge. */
+import { isSystemId } from '../../../src/documents/systemId.ts';
 import type { InvoiceStatus } from '../../../src/invoice/invoice.ts';
+import type { Reversals } from '../../../src/invoice/reversals.ts';
+import { deploymentPartition } from '../../../src/invoice/shard.ts';
 import type { ChargeRequest, RefundRequest } from '../../../src/paying/paymentProvider.ts';
 import type { StoredDocument } from '../../memory/memoryDocuments.ts';
 import type { Machine } from '../engine/machine.ts';
 import type { SentTransaction } from '../world/documents.ts';
-import { isTouched, type LedgerPayment, mayHoldMoney } from '../world/ledger.ts';
+import { isTouched, type LedgerPayment, mayHoldMoney, whoseIs } from '../world/ledger.ts';
 import type { TrustedUntil } from '../world/locks.ts';
 import type { Provider } from '../world/provider.ts';
 import { saysNeverCalled } from './neverCalled.ts';
@@ -13,6 +16,9 @@ import type { Report } from './violation.ts';
 
 /** As much of a stored invoice as is looked at. */
 export interface InvoiceDocument extends StoredDocument {
+  customerId: string;
+  amountMinor: number;
+  currency: string;
   status: InvoiceStatus;
   actionableAt?: string;
   checkAt?: string;
@@ -25,10 +31,25 @@ export interface InvoiceDocument extends StoredDocument {
     attempt?: number;
     phase?: string;
     startedBy?: string;
-    isolated?: boolean;
   };
   payment: { keyNumber: number; id?: string; unknownSince?: string; inProgress?: { id: string } };
-  timeline: { at: string; what: string; batchId?: string; settlement?: string; [more: string]: unknown }[];
+  reversals?: Reversals;
+  timeline: {
+    at: string;
+    what: string;
+    batchId?: string;
+    settlement?: string;
+    paymentId?: string;
+    [more: string]: unknown;
+  }[];
+}
+
+/** No import takes the id of a document of the app's own, or it could stand where the app is going to write. */
+function checkId({ id, shard, type }: StoredDocument, report: Report): void {
+  const imported = type === 'invoice' || type === 'tombstone';
+  if (!imported && shard !== deploymentPartition && !isSystemId(id)) {
+    report('own id', `${String(type)} ${id}: an import could take its id`);
+  }
 }
 
 export function asInvoice(document: StoredDocument | undefined): InvoiceDocument | undefined {
@@ -41,10 +62,12 @@ const next: Readonly<Record<InvoiceStatus, readonly InvoiceStatus[]>> = {
   claimed: ['claimed', 'pending', 'paid', 'declined', 'parked', 'processing'],
   processing: ['processing', 'paid', 'pending', 'declined', 'parked', 'voided'],
   parked: ['parked', 'pending', 'voided', 'paid', 'processing'],
-  declined: ['declined', 'pending', 'voided', 'paid', 'processing'],
+  declined: ['declined', 'pending', 'voided', 'paid', 'processing', 'parked'],
   voided: ['voided', 'parked'],
   paid: ['paid'],
 };
+
+const undecided: ReadonlySet<string> = new Set(['requested', 'pending', 'open']);
 
 export type StepChecks = ReturnType<typeof createStepChecks>;
 
@@ -56,6 +79,12 @@ export function createStepChecks(parts: {
   calm: boolean;
   /** Whether calls have failed or were slow, but for those that came too fast: then others may be held back. */
   mayHoldBack: () => boolean;
+  /** True if a person has made this refund by hand instead, for so long that the app must have seen it. */
+  madeByHand: (refundId: string) => boolean;
+  /** False for a copy of the database that lacks what was paid since its time: it is checked before it pays. */
+  pays: () => boolean;
+  /** True if a person was told that it is voided. */
+  isVoided: (invoiceId: string) => boolean;
   /** A machine is going to send claims. */
   claiming: (machine: Machine) => void;
 }) {
@@ -67,11 +96,12 @@ export function createStepChecks(parts: {
       const [fence, seen] = [Number(document.fence), Number(earlier?.fence ?? 0)];
       if (document.type === 'fence' && fence < seen)
         report('fence goes up', `${document.id} in ${document.shard}: ${seen} → ${fence}`);
+      checkId(document, report);
       checkMessageStep(document, earlier, report);
       const after = asInvoice(document);
       if (after === undefined) return;
       times(after);
-      money(after);
+      if (parts.pays()) money(after);
       const before = asInvoice(earlier);
       if (before === undefined) return;
       if (!next[before.status].includes(after.status))
@@ -95,7 +125,7 @@ export function createStepChecks(parts: {
 
     charging(request: ChargeRequest, others: readonly LedgerPayment[]): void {
       const { invoiceId, idempotencyKey } = request;
-      const other = others.find(mayHoldMoney);
+      const other = others.find((one) => isOfApp(one) && mayHoldMoney(one));
       if (other !== undefined)
         report(
           'charged once',
@@ -103,6 +133,13 @@ export function createStepChecks(parts: {
           invoiceId,
         );
       const stored = invoice(invoiceId);
+      if (parts.isVoided(invoiceId))
+        report(
+          'a void holds',
+          `${idempotencyKey} is charged, and a person has voided the invoice`,
+          invoiceId,
+        );
+      for (const one of others) if (stored !== undefined) adviceIsSafe(stored, one);
       if (stored !== undefined && saysNeverCalled(stored))
         report(
           'call remembered',
@@ -117,28 +154,68 @@ export function createStepChecks(parts: {
         );
     },
 
-    refunding({ refundId, invoiceId }: RefundRequest): void {
+    /** The app cancels a payment that it has not made. */
+    canceled(payment: LedgerPayment): void {
+      leftAlone(payment, 'canceled');
+    },
+
+    refunding({ refundId, invoiceId }: RefundRequest, payment: LedgerPayment): void {
+      leftAlone(payment, 'refunded');
+      if (parts.madeByHand(refundId) && !hasWord(invoiceId, refundId))
+        report('refunded once', `${refundId} is made, and a person has made it by hand`, invoiceId);
       if (refunds.has(refundId)) report('refunded once', `${refundId} is made a second time`, invoiceId);
       refunds.add(refundId);
     },
   };
 
-  function times({ id, status, actionableAt, checkAt }: InvoiceDocument): void {
+  /** An invoice that names a payment of its own is not charged while that may hold its money, but for a person's word. */
+  function adviceIsSafe({ id, timeline, ...content }: InvoiceDocument, other: LedgerPayment): void {
+    if (isOfApp(other) || !mayHoldMoney(other)) return;
+    const named = timeline.findIndex(({ paymentId }) => paymentId === other.id);
+    const whose = whoseIs(other, content);
+    if (named === -1 || whose === 'foreign') return;
+    if (whose === 'unclear' && timeline.slice(named).some(({ notCharged }) => notCharged === true)) return;
+    report('advice is safe', `it is charged, and names ${other.id}, which is ${other.progress.kind}`, id);
+  }
+
+  /** A person has said that it is to be made as well. */
+  function hasWord(invoiceId: string, refundId: string): boolean {
+    const { timeline = [] } = invoice(invoiceId) ?? {};
+    return timeline.some((entry) => entry.refundId === refundId && entry.isSame === false);
+  }
+
+  function leftAlone(payment: LedgerPayment, how: string): void {
+    const { invoiceId: id = '' } = payment;
+    const stored = invoice(id);
+    if (stored === undefined || whoseIs(payment, stored) !== 'foreign') return;
+    report('others are left alone', `${payment.id} of ${payment.customerId} is ${how}`, id);
+  }
+
+  function times({ id, status, actionableAt, checkAt, reversals }: InvoiceDocument): void {
     const waits = status === 'pending' || status === 'claimed';
     if (waits !== (actionableAt !== undefined))
       report('has a time', `it is ${status} and actionableAt is ${actionableAt}`, id);
-    if ((status === 'processing') !== (checkAt !== undefined))
+    // Refunds and disputes that are not decided are asked about, too.
+    const { refunds = [], disputes = [] } = reversals ?? {};
+    const open = [...refunds, ...disputes].some((one) => undecided.has(one.status));
+    if ((status === 'processing' || (status === 'paid' && open)) !== (checkAt !== undefined))
       report('has a time', `it is ${status} and checkAt is ${checkAt}`, id);
   }
 
   /** What the invoice says against what the provider has. */
   function money(after: InvoiceDocument): void {
     const { id, status, payment } = after;
-    const made = parts.provider().paymentsOf(id);
+    const all = parts.provider().paymentsOf(id);
+    // What others pay nobody can know before it is told.
+    const made = all.filter(isOfApp);
     const alive = made.find(mayHoldMoney);
     switch (status) {
       case 'paid': {
-        const own = made.find((one) => one.id === payment.id);
+        const own = all.find((one) => one.id === payment.id);
+        if (own !== undefined && whoseIs(own, after) !== 'ours')
+          report('others are left alone', `it is paid by ${own.id} of ${own.customerId}`, id);
+        if (after.reversals?.payments?.some((one) => one.id === payment.id))
+          report('paid means paid', `it is paid by ${payment.id}, which is a second payment, too`, id);
         if (own?.progress.kind !== 'succeeded')
           report('paid means paid', `it is paid by ${payment.id}, which is ${own?.progress.kind}`, id);
         return;
@@ -152,8 +229,8 @@ export function createStepChecks(parts: {
           report('paid means paid', `it is voided, and ${alive.id} is ${alive.progress.kind}`, id);
         return;
       case 'processing':
-        if (!made.some((one) => one.id === payment.inProgress?.id))
-          report('paid means paid', `it waits for ${payment.inProgress?.id}, which does not exist`, id);
+        if (!all.some((one) => one.id === payment.inProgress?.id && whoseIs(one, after) === 'ours'))
+          report('paid means paid', `it waits for ${payment.inProgress?.id}, which is none of its own`, id);
         return;
       case 'pending':
       case 'claimed': {
@@ -167,7 +244,10 @@ export function createStepChecks(parts: {
   }
 
   function newKey({ id, payment }: InvoiceDocument): void {
-    const alive = parts.provider().paymentsOf(id).find(mayHoldMoney);
+    const alive = parts
+      .provider()
+      .paymentsOf(id)
+      .find((one) => isOfApp(one) && mayHoldMoney(one));
     if (alive !== undefined)
       report(
         'key after decline',
@@ -204,4 +284,8 @@ function newEntries(before: InvoiceDocument, after: InvoiceDocument): InvoiceDoc
   if (after.timeline.length > before.timeline.length) return after.timeline.slice(before.timeline.length);
   const [last, latest] = [before.timeline.at(-1), after.timeline.at(-1)];
   return latest === undefined || JSON.stringify(last) === JSON.stringify(latest) ? [] : [latest];
+}
+
+function isOfApp({ by }: LedgerPayment): boolean {
+  return by === 'app';
 }

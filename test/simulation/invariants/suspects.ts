@@ -26,6 +26,8 @@ export function createSuspects() {
     isSuspect: (invoiceId: string): boolean =>
       [...(calling.get(invoiceId) ?? [])].some(({ alive }) => !alive),
 
+    clearAll: (): void => calling.clear(),
+
     /** A person decides, or a delivery has settled an answer. */
     clear: (invoiceId: string): boolean => calling.delete(invoiceId),
   };

@@ -6,7 +6,9 @@ import type { AtCall, Fault, Service } from './faults.ts';
 import { randomOf } from './plan.ts';
 
 type Of<Kind extends Fault['kind']> = Extract<Fault, { kind: Kind }>;
-type Lasting = Of<'flaky' | 'outage' | 'slow' | 'rateCut' | 'disorder'>;
+type Lasting = Of<
+  'flaky' | 'outage' | 'slow' | 'rateCut' | 'disorder' | 'searchAway' | 'eventsLost' | 'stale'
+>;
 
 export interface ConditionsParts {
   timeline: Timeline;
@@ -30,6 +32,12 @@ export interface Conditions {
   delivers(queue: 'serviceBus' | 'storageQueue'): boolean;
   /** Calls per second that the provider takes, of those that it allows. */
   rate(allowed: number): number;
+  /** Whether the search of the provider gives no answer. */
+  searchAway(): boolean;
+  /** Whether an event is not delivered. */
+  losesEvent(): boolean;
+  /** How far a read of documents lags behind, in milliseconds. */
+  staleMs(): number;
   /** Everything works from now on. */
   heal(): void;
   /** How often each kind of trouble has met a call. */
@@ -203,6 +211,25 @@ export function createConditions({ timeline, seed, loseLeases, hang }: Condition
     },
     delivers: (queue) =>
       lasting.length === 0 || active('outage', (one) => one.service === queue).length === 0,
+    searchAway() {
+      const isAway = lasting.length > 0 && active('searchAway', () => true).length > 0;
+      if (isAway) count('search away');
+      return isAway;
+    },
+    losesEvent() {
+      const isLost = active('eventsLost', () => true).some(
+        ({ fault, random }) => random.next() < fault.share,
+      );
+      if (isLost) count('event lost');
+      return isLost;
+    },
+    staleMs() {
+      if (lasting.length === 0) return 0;
+      const [stale] = active('stale', () => true);
+      if (stale === undefined || stale.random.next() >= stale.fault.share) return 0;
+      count('stale read');
+      return stale.random.between(1, stale.fault.lagMs);
+    },
     rate(allowed) {
       const cuts = active('rateCut', () => true);
       if (cuts.length > 0) count('rate cut');

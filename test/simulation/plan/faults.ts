@@ -1,4 +1,5 @@
 import type { Settings } from '../../../src/settings/settings.ts';
+import type { OutsidePayment, Reversal } from '../world/provider.ts';
 
 /** What the app calls outside its process. */
 export const services = [
@@ -28,7 +29,18 @@ export const operatorActions = [
   'pause',
   'resumePayments',
 ] as const;
-export type OperatorAction = (typeof operatorActions)[number];
+/** What people do besides in the schedules of plan/outside.ts: older plans draw from the list above. */
+export const moreActions = [
+  'followAdvice',
+  'bulkRetry',
+  'bulkVoid',
+  'bulkRedrive',
+  'bulkDiscard',
+  'importAgain',
+  'recount',
+  'settleRefund',
+] as const;
+export type OperatorAction = (typeof operatorActions | typeof moreActions)[number];
 
 /** What a deployment may change while instances of the version before still run. */
 export type Changes = Partial<
@@ -77,8 +89,33 @@ export type Fault = {
   /** A release to come sends a message, which only a process of that release can handle. */
   | { kind: 'newerMessage'; queue: 'serviceBus' | 'storageQueue' }
   | { kind: 'operator'; action: OperatorAction; host: number; invoice: number }
+  /**
+   * A person does something to this very invoice, over HTTP. So many answers are lost, and the same is asked for again under the
+   * same key.
+   */
+  | { kind: 'caller'; action: OperatorAction; invoice: number; lost: number; everyMs: number }
   /** In the provider's own dashboard: a refund, or a dispute that the bank decides later. */
-  | { kind: 'reversal'; what: 'refund' | 'dispute'; invoice: number }
+  | { kind: 'reversal'; what: Reversal; invoice: number }
+  /** A person makes a refund in the provider's dashboard, because the one that was asked for here does not come. */
+  | { kind: 'refundByHand'; invoice: number }
+  /** Somebody else makes a payment in the account. `names`: it names the invoice. */
+  | ({
+      kind: 'payment';
+      invoice: number;
+      names: boolean;
+      customer: 'same' | 'other';
+      amount: 'same' | 'other';
+    } & Pick<OutsidePayment, 'by' | 'ends' | 'afterMs'>)
+  /** The search of the provider gives no answer. */
+  | { kind: 'searchAway'; ms: number }
+  /** A queue loses all that it has acknowledged, as after the failover of its account. */
+  | { kind: 'queueLost' }
+  /** The database is put back to what it was `backMs` ago, and people follow the procedure. */
+  | { kind: 'restore'; backMs: number }
+  /** A share of the events is not delivered to the webhook. */
+  | { kind: 'eventsLost'; ms: number; share: number }
+  /** A share of the reads shows what another instance has changed meanwhile as it was up to `lagMs` ago. */
+  | { kind: 'stale'; ms: number; share: number; lagMs: number }
 );
 
 export type FaultKind = Fault['kind'];

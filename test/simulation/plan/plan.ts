@@ -36,6 +36,10 @@ export interface Plan {
   listsEvents: boolean;
   notifies: boolean;
   searchLagMs: number;
+  /** Things happen that are no call of ours (plan/outside.ts), and refunds may end in more ways. */
+  outside?: true;
+  /** Events are delivered to a webhook; `listsEvents` says if their list is read as well. */
+  webhook?: true;
   /** The provider's limit is a token bucket that is a second deep. Absent: a count by the second of its clock. */
   tokenBucket?: true;
 }
@@ -54,7 +58,11 @@ const withoutFailures: ReadonlySet<Fault['kind']> = new Set([
   'disorder',
   'newerMessage',
   'operator',
+  'caller',
   'reversal',
+  'payment',
+  'refundByHand',
+  'queueLost',
 ]);
 
 /** No call is lost and no process stands still. Calls may come too fast for the provider, and charges may fail there. */

@@ -2,6 +2,7 @@
 import type { SeededRandom } from '../../support/seededRandom.ts';
 import type { ChargeFate } from '../world/provider.ts';
 import type { Fault } from './faults.ts';
+import { withOutside } from './outside.ts';
 import { day, hour, minute, type Plan, type PlannedInvoice, type PlanOptions, randomOf } from './plan.ts';
 import { sceneOf } from './scenes/sceneOf.ts';
 import { faultsOf } from './swarm.ts';
@@ -11,7 +12,7 @@ type Due = 'together' | 'half' | 'spread';
 
 export function planOf(seed: number, options: PlanOptions = {}): Plan {
   const isFree = options.instances === undefined && options.days === undefined;
-  return (isFree ? sceneOf(seed) : undefined) ?? byChance(seed, options);
+  return (isFree ? sceneOf(seed) : undefined) ?? withOutside(seed, byChance(seed, options));
 }
 
 function byChance(seed: number, options: PlanOptions): Plan {

@@ -35,7 +35,7 @@ export const outOfSight: Readonly<Record<string, string>> = {
   'an invoice is in the archive before it leaves the database': archive,
   'ETag condition of a tombstone': 'the adapter to Cosmos DB is not in the simulation',
   'a tombstone that stays, so that no import stores the invoice again': archive,
-  'sums of the archive, in the transaction that moves invoices': archive,
+  'counts of the archive, in the transaction that moves invoices': archive,
   'none found twice, an hour apart, before a key that may have charged starts over': oldKey,
   'an old key that may have been used': oldKey,
   'what a key stands for, kept when it starts over': keyInUseLate,

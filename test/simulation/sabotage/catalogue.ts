@@ -4,10 +4,10 @@ import { type Sabotage, sabotages } from './sabotages.ts';
 /** Guards of test/guards, switched off. Those that are switched off in the same way are one. */
 export const guardsOff: readonly Sabotage[] = [
   ...new Map(
-    guards.map(({ name, file, from, to }) => [
-      `${file}\n${from}\n${to}`,
-      { name, edits: [{ file, from, to }] },
-    ]),
+    guards.map((guard) => {
+      const { tests: _, caughtBy: __, name, ...edit } = guard;
+      return [JSON.stringify(edit), { name, edits: [edit] }];
+    }),
   ).values(),
 ];
 

@@ -1,11 +1,13 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: these texts are source code
+import type { Edit } from '../../guards/edits.ts';
+
 /**
  * Faults that are put into the app to see whether the simulation finds them: fixes that are reverted, faults as they once were, and
  * others. No other test finds the last five. `from` must occur exactly once in its file.
  */
 export interface Sabotage {
   readonly name: string;
-  readonly edits: readonly { file: string; from: string; to: string }[];
+  readonly edits: readonly Edit[];
 }
 
 export const sabotages: readonly Sabotage[] = [
@@ -206,5 +208,15 @@ export const sabotages: readonly Sabotage[] = [
         to: 'const clocksDifferMs = 110_000;',
       },
     ],
+  },
+  {
+    name: 'as it was: an unpaid invoice is not paid by the payment that an event names',
+    edits: [
+      { file: 'src/tracking/decideProgress.ts', inFunction: 'ofUnpaid', body: "return { kind: 'nothing' };" },
+    ],
+  },
+  {
+    name: 'after a restore no payment is marked that the copy lacks',
+    edits: [{ file: 'scripts/settleRestored.ts', inFunction: 'mark', body: "return 'known';" }],
   },
 ];

@@ -58,6 +58,11 @@ export function cloudOf(
   const documents: MemoryDocuments = documentsOf(world.documents, machine, network, {
     onSend: (sent) => watch.onSend(sent, locks.trustedUntil),
     onUnanswered: (ids) => watch.onUnanswered(ids),
+    stale: {
+      now: () => world.timeline.now,
+      staleMs: world.staleMs,
+      asOf: (document, time) => world.asOf(document, time),
+    },
   });
   const cosmos = throughStore('cosmos');
   const effects = cosmos(world.effects, ['has', 'record', 'hasMessage', 'recordMessage']);
@@ -188,7 +193,6 @@ export function cloudOf(
       healthChecks: [],
       checkShards: shardsCheck(documents, shards),
       // For the dashboard only, which nobody opens here.
-      invoiceCounts: { parkedByReason: async () => new Map(), paidByHour: async () => new Map() },
       account: accountRecord(documents, clock),
       async close() {},
     },

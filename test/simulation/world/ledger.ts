@@ -6,7 +6,7 @@ export interface LedgerRefund {
   id: string;
   refundId: string | undefined;
   amountMinor: number;
-  status: 'pending' | 'succeeded' | 'failed';
+  status: 'pending' | 'succeeded' | 'failed' | 'canceled';
   at: number;
 }
 
@@ -17,9 +17,14 @@ export interface LedgerDispute {
   at: number;
 }
 
+/** Makers of payments: this app, or somebody else in the same account. */
+export type Maker = 'app' | 'shop' | 'dashboard' | 'deployment';
+
 export interface LedgerPayment {
   readonly id: string;
-  readonly invoiceId: string;
+  readonly by: Maker;
+  /** The invoice that it names; undefined if it names none. */
+  readonly invoiceId: string | undefined;
   readonly customerId: string;
   readonly amountMinor: number;
   readonly currency: string;
@@ -30,6 +35,8 @@ export interface LedgerPayment {
   /** From when on the search finds it. */
   readonly searchableAt: number;
   progress: PaymentProgress;
+  /** It can be canceled although it is on its way to the bank. */
+  cancels?: true | undefined;
   refunds: LedgerRefund[];
   disputes: LedgerDispute[];
 }
@@ -39,7 +46,20 @@ export interface LedgerEvent {
   readonly at: number;
   readonly hint: EventHint;
   readonly paymentId: string;
-  readonly invoiceId: string;
+  readonly invoiceId: string | undefined;
+}
+
+/** As much of an invoice as says whose a payment is. */
+export type Content = Pick<LedgerPayment, 'customerId' | 'amountMinor' | 'currency'>;
+
+/**
+ * Whose payment it is, by the table of docs/exactly-once.md. Written down here once more, so that the app is not judged by its
+ * own words.
+ */
+export function whoseIs(payment: LedgerPayment, invoice: Content): 'ours' | 'unclear' | 'foreign' {
+  if (payment.by === 'deployment' || payment.customerId !== invoice.customerId) return 'foreign';
+  if (payment.amountMinor !== invoice.amountMinor || payment.currency !== invoice.currency) return 'unclear';
+  return 'ours';
 }
 
 /** Whether money has moved for it, and not all of it back. */
@@ -59,7 +79,12 @@ export function mayHoldMoney(payment: LedgerPayment): boolean {
 
 /** Whether something of it has gone back, or may. */
 export function isTouched({ refunds, disputes }: LedgerPayment): boolean {
-  return refunds.some(({ status }) => status !== 'failed') || disputes.some(({ status }) => status !== 'won');
+  return refunds.some(isGoneOrGoing) || disputes.some(({ status }) => status !== 'won');
+}
+
+/** True for a refund whose money has gone back, or is about to. */
+export function isGoneOrGoing({ status }: Pick<LedgerRefund, 'status'>): boolean {
+  return status === 'pending' || status === 'succeeded';
 }
 
 export function reversalsOfPayment({ refunds, disputes }: LedgerPayment): ProviderReversals {

@@ -20,14 +20,33 @@ import type {
 import type { EventHint, EventPage, EventQuery } from '../../../src/paying/providerEvents.ts';
 import type { SeededRandom } from '../../support/seededRandom.ts';
 import type { Timeline } from '../engine/machine.ts';
-import { holdsMoney, isTouched, type LedgerEvent, type LedgerPayment, reversalsOfPayment } from './ledger.ts';
+import {
+  type Content,
+  holdsMoney,
+  isGoneOrGoing,
+  isTouched,
+  type LedgerEvent,
+  type LedgerPayment,
+  type LedgerRefund,
+  type Maker,
+  reversalsOfPayment,
+} from './ledger.ts';
 
 /** What happens to one charge. */
 export type ChargeFate =
   | { kind: 'ok' }
   | { kind: 'declined'; severity: 'soft' | 'hard' }
-  /** Ends after `afterMs`, one way or the other. */
-  | { kind: 'slow'; afterMs: number; ends: 'succeeded' | 'failed' }
+  /**
+   * Ends after `afterMs`, one way or the other. `cancels`: it can still be canceled before. `confirmedAfterMs`: it fails, and
+   * somebody with its secret confirms it once more so much later, unless it was canceled.
+   */
+  | {
+      kind: 'slow';
+      afterMs: number;
+      ends: 'succeeded' | 'failed';
+      cancels?: true;
+      confirmedAfterMs?: number;
+    }
   /** Waits for the customer; canceling it succeeds, or it goes on. */
   | { kind: 'action'; cancels: boolean }
   | { kind: 'refused' }
@@ -38,6 +57,29 @@ const hour = 3_600_000;
 /** How long a key is remembered, in milliseconds: a day at least (https://docs.stripe.com/api/idempotent_requests). */
 const keyLifeMs = 24 * hour;
 const pageSize = 20;
+
+/** What goes back in the provider's own dashboard, or by the bank. */
+export type Reversal =
+  | 'refund'
+  | 'dispute'
+  | 'partial refund'
+  | 'partial dispute'
+  /** The bank asks, and takes no money. */
+  | 'inquiry'
+  /** It succeeds, and fails days later: the customer's account is closed. */
+  | 'refund that fails'
+  /** It is canceled before it is done. */
+  | 'canceled refund';
+
+/** A payment that somebody else makes in the same account. */
+export interface OutsidePayment extends Content {
+  by: Exclude<Maker, 'app'>;
+  /** Absent: it names no invoice. */
+  invoiceId?: string;
+  /** `waits`: for a customer, who confirms it after `afterMs`. */
+  ends: 'succeeded' | 'slow' | 'fails' | 'waits';
+  afterMs: number;
+}
 
 interface Key {
   at: number;
@@ -54,8 +96,10 @@ export interface ProviderWatch {
   /** A key that stands for another charge. */
   otherParameters(request: ChargeRequest): void;
   refunded(request: RefundRequest, payment: LedgerPayment): void;
+  /** The app cancels a payment that it did not make. */
+  canceled?(payment: LedgerPayment): void;
   /** There is a new event. */
-  told(): void;
+  told(event: LedgerEvent): void;
 }
 
 export interface ProviderParts {
@@ -68,6 +112,10 @@ export interface ProviderParts {
   rate: () => number;
   /** How far the search lags, in milliseconds. */
   searchLagMs: () => number;
+  /** Whether the search gives no answer now, while everything else does. */
+  searchAway?: () => boolean;
+  /** Chance in what old plans know nothing of. Absent: refunds that have succeeded do not fail, and none is canceled. */
+  more?: SeededRandom | undefined;
   /** Whether a call is within the limit. Default: so many by the second of its own clock. */
   takes?: (() => boolean) | undefined;
 }
@@ -81,7 +129,9 @@ export function createProvider({
   watch,
   rate,
   searchLagMs,
-  ...more
+  searchAway = () => false,
+  more,
+  ...given
 }: ProviderParts) {
   const payments = new Map<string, LedgerPayment>();
   const byInvoice = new Map<string, LedgerPayment[]>();
@@ -92,7 +142,7 @@ export function createProvider({
   let inSecond = 0;
   let count = 0;
 
-  const { takes = withinSecond } = more;
+  const { takes = withinSecond } = given;
 
   function withinSecond(): boolean {
     const now = Math.floor(timeline.now / 1000);
@@ -110,8 +160,11 @@ export function createProvider({
   }
 
   function tell({ id: paymentId, invoiceId }: LedgerPayment, hint: EventHint): void {
-    events.push({ eventId: `evt-${events.length}`, at: timeline.now, hint, paymentId, invoiceId });
-    watch.told();
+    // An event of a payment that names no invoice says nothing to anybody, but for a refund or dispute of it.
+    if (invoiceId === undefined && hint !== 'reversed') return;
+    const event = { eventId: `evt-${events.length}`, at: timeline.now, hint, paymentId, invoiceId };
+    events.push(event);
+    watch.told(event);
   }
 
   function later(ms: number, run: () => void): void {
@@ -138,7 +191,7 @@ export function createProvider({
     return {
       kind: 'payment',
       paymentId,
-      invoiceId,
+      ...(invoiceId === undefined ? {} : { invoiceId }),
       ...(deployment === undefined || asking === undefined
         ? {}
         : { madeBy: deployment === asking ? ('us' as const) : ('others' as const) }),
@@ -150,16 +203,18 @@ export function createProvider({
     };
   }
 
+  type Making = Content & Pick<LedgerPayment, 'by' | 'invoiceId' | 'deployment' | 'key'>;
+
   function makePayment(request: ChargeRequest, progress: LedgerPayment['progress']): LedgerPayment {
     const { invoiceId, customerId, amountMinor, currency, deployment, idempotencyKey: key } = request;
+    return add({ by: 'app', invoiceId, customerId, amountMinor, currency, deployment, key }, progress);
+  }
+
+  function add(making: Making, progress: LedgerPayment['progress']): LedgerPayment {
+    const { invoiceId } = making;
     const payment: LedgerPayment = {
+      ...making,
       id: `pi-${count++}`,
-      invoiceId,
-      customerId,
-      amountMinor,
-      currency,
-      deployment,
-      key,
       createdAt: timeline.now,
       searchableAt: timeline.now + searchLagMs(),
       progress,
@@ -167,13 +222,14 @@ export function createProvider({
       disputes: [],
     };
     payments.set(payment.id, payment);
-    byInvoice.set(invoiceId, [...paymentsOf(invoiceId), payment]);
+    if (invoiceId !== undefined) byInvoice.set(invoiceId, [...paymentsOf(invoiceId), payment]);
     if (progress.kind === 'succeeded') tell(payment, 'succeeded');
     return payment;
   }
 
   function carryOut(request: ChargeRequest): { answer: ChargeOutcome; paymentId?: string } {
-    const fate = fateOf(request.invoiceId, paymentsOf(request.invoiceId).length);
+    const made = paymentsOf(request.invoiceId).filter(({ by }) => by === 'app').length;
+    const fate = isUnknown(request.customerId) ? noSuchCustomer : fateOf(request.invoiceId, made);
     const declined = (severity: 'soft' | 'hard', code: string): ChargeOutcome => ({
       kind: 'declined',
       severity,
@@ -200,7 +256,13 @@ export function createProvider({
               ? { kind: 'succeeded' }
               : { kind: 'failed', severity: 'soft', code: 'insufficient_funds', message: 'returned' };
           tell(payment, fate.ends);
+          const { confirmedAfterMs } = fate;
+          if (payment.progress.kind === 'failed' && confirmedAfterMs !== undefined)
+            later(confirmedAfterMs, () => {
+              if (payment.progress.kind === 'failed') succeed(payment);
+            });
         });
+        payment.cancels = fate.cancels;
         const { id: paymentId } = payment;
         return { answer: { kind: 'processing', paymentId, state: 'processing' }, paymentId };
       }
@@ -258,16 +320,24 @@ export function createProvider({
     find(sought: SoughtPayment): FoundPayment | RateLimited {
       const refused = limited();
       if (refused !== undefined) return refused;
-      const since = sought.since === undefined ? undefined : Date.parse(sought.since) - hour;
+      const { customerId, since, until } = sought;
+      const from = since === undefined ? undefined : Date.parse(since) - hour;
+      const to = until === undefined ? Number.POSITIVE_INFINITY : Date.parse(until) + hour;
+      const isListed = ({ createdAt, customerId: of }: LedgerPayment) =>
+        from !== undefined && createdAt >= from && createdAt <= to && of === customerId;
+      const away = searchAway();
+      const isUnlisted = from !== undefined && isUnknown(customerId);
+      if (away && from === undefined) return { kind: 'unknown', message: 'the search gives no answer' };
       const seen = paymentsOf(sought.invoiceId).filter(
-        ({ searchableAt, createdAt, progress }) =>
-          (searchableAt <= timeline.now || (since !== undefined && createdAt >= since)) &&
-          (progress.kind === 'succeeded' || progress.kind === 'alive'),
+        (payment) =>
+          ((!away && payment.searchableAt <= timeline.now) || (!isUnlisted && isListed(payment))) &&
+          (payment.progress.kind === 'succeeded' || payment.progress.kind === 'alive'),
       );
-      return foundAmong(
+      const found = foundAmong(
         seen.map((payment) => shownTo(payment, sought.deployment)),
         sought,
       );
+      return found.kind === 'notFound' && isUnlisted ? { ...found, noCustomer: 'unknown' } : found;
     },
 
     retrieve(paymentId: string, deployment?: string): RetrievedPayment | RateLimited {
@@ -282,9 +352,15 @@ export function createProvider({
       if (refused !== undefined) return refused;
       const payment = payments.get(paymentId);
       if (payment?.progress.kind === 'canceled') return { kind: 'canceled' };
-      // What is on its way to the bank cannot be stopped.
-      if (payment?.progress.kind !== 'alive' || payment.progress.state === 'processing')
-        return { kind: 'refused', message: `the payment is ${payment?.progress.kind ?? 'not there'}` };
+      const kind = payment?.progress.kind;
+      // What is on its way to the bank cannot be stopped. One that has failed could be confirmed once more.
+      const isOnItsWay =
+        payment?.progress.kind === 'alive' &&
+        payment.progress.state === 'processing' &&
+        payment.cancels !== true;
+      if (payment === undefined || (kind !== 'alive' && kind !== 'failed') || isOnItsWay)
+        return { kind: 'refused', message: `the payment is ${kind ?? 'not there'}` };
+      if (payment.by !== 'app') watch.canceled?.(payment);
       payment.progress = { kind: 'canceled' };
       tell(payment, 'failed');
       return { kind: 'canceled' };
@@ -306,8 +382,7 @@ export function createProvider({
           return { kind: 'refused', code: 'charge_not_captured', message: 'nothing to refund' };
         if (payment.disputes.some(({ status }) => status !== 'won'))
           return { kind: 'refused', code: 'charge_disputed', message: 'the charge is disputed' };
-        const before = payment.refunds.filter(({ status }) => status !== 'failed');
-        const left = before.reduce((rest, one) => rest - one.amountMinor, payment.amountMinor);
+        const left = leftOf(payment);
         if (amountMinor > left)
           return { kind: 'refused', code: 'charge_already_refunded', message: `${left} is left` };
         watch.refunded(request, payment);
@@ -319,7 +394,7 @@ export function createProvider({
           status: slow ? ('pending' as const) : ('succeeded' as const),
           at: timeline.now,
         };
-        addRefund(payment, refund, slow && random.next() < 0.3);
+        addRefund(payment, refund);
         return { kind: 'refunded', providerId: refund.id, status: refund.status };
       }
     },
@@ -328,6 +403,7 @@ export function createProvider({
     defaultMethod(customerId: string): DefaultMethod | RateLimited {
       const refused = limited();
       if (refused !== undefined) return refused;
+      if (isUnknown(customerId)) return { kind: 'none', message: noCustomer };
       if (customerId.startsWith('cus-none')) return { kind: 'none', message: 'no default payment method' };
       // They choose another one every few minutes.
       return { kind: 'method', id: `pm-default-${Math.floor(timeline.now / 200_000)}` };
@@ -349,46 +425,127 @@ export function createProvider({
           eventId,
           hint,
           paymentId,
-          invoiceId,
+          ...(invoiceId === undefined ? {} : { invoiceId }),
         })),
         ...(newest === undefined ? {} : { latest: Math.floor(newest.at / 1000) }),
         ...(last === undefined ? {} : { next: last.eventId }),
       };
     },
 
-    /** Somebody reverses a payment of an invoice without the app. */
-    reverse(invoiceId: string, what: 'refund' | 'dispute'): void {
-      const payment = paymentsOf(invoiceId).find((one) => one.progress.kind === 'succeeded');
-      if (payment === undefined || isTouched(payment)) return;
-      const { amountMinor } = payment;
-      if (what === 'refund') {
-        const at = timeline.now;
-        const refund = { id: `re-${count++}`, refundId: undefined, amountMinor, at };
-        addRefund(payment, { ...refund, status: 'succeeded' }, false);
-        return;
+    /** Somebody else makes a payment. */
+    pay({ ends, afterMs, by, invoiceId, customerId, amountMinor, currency }: OutsidePayment): LedgerPayment {
+      const deployment = by === 'deployment' ? 'another' : undefined;
+      const key = `${by}-${count}`;
+      const making = { by, invoiceId, customerId, amountMinor, currency, deployment, key };
+      switch (ends) {
+        case 'succeeded':
+          return add(making, { kind: 'succeeded' });
+        case 'slow': {
+          const payment = add(making, { kind: 'alive', state: 'processing' });
+          tell(payment, 'alive');
+          later(afterMs, () => succeed(payment));
+          return payment;
+        }
+        case 'fails': {
+          const why = { severity: 'soft', code: 'insufficient_funds', message: 'declined' } as const;
+          const payment = add(making, { kind: 'failed', ...why });
+          tell(payment, 'failed');
+          return payment;
+        }
+        case 'waits': {
+          const state = 'requires_action';
+          const payment = add(making, { kind: 'alive', state, waitsForCustomer: true });
+          later(afterMs, () => {
+            if (payment.progress.kind === 'alive') succeed(payment);
+          });
+          return payment;
+        }
       }
-      const dispute = { id: `dp-${count++}`, amountMinor, status: 'open' as const, at: timeline.now };
-      payment.disputes.push(dispute);
-      tell(payment, 'reversed');
-      const won = random.next() < 0.5;
-      later(random.between(1, 20) * 24 * hour, () => {
-        payment.disputes = payment.disputes.map((one) =>
-          one.id === dispute.id ? { ...one, status: won ? 'won' : 'lost' } : one,
-        );
-        tell(payment, 'reversed');
-      });
+    },
+
+    /** Somebody refunds so much of a payment. False: there is not so much left. */
+    refundByHand(paymentId: string, amountMinor: number): boolean {
+      const payment = payments.get(paymentId);
+      if (payment === undefined || leftOf(payment) < amountMinor) return false;
+      const at = timeline.now;
+      addRefund(payment, { id: `re-${count++}`, refundId: undefined, amountMinor, status: 'succeeded', at });
+      return true;
+    },
+
+    /** Somebody reverses a payment of an invoice without the app. */
+    reverse(invoiceId: string, what: Reversal): void {
+      const payment = paymentsOf(invoiceId).find((one) => one.progress.kind === 'succeeded');
+      if (payment === undefined) return;
+      const isWhole = what === 'refund' || what === 'dispute';
+      if (isWhole ? isTouched(payment) : leftOf(payment) < 2) return;
+      const amountMinor = isWhole ? payment.amountMinor : Math.ceil(leftOf(payment) / 2);
+      const number = count++;
+      const refund = { id: `re-${number}`, refundId: undefined, amountMinor, at: timeline.now };
+      switch (what) {
+        case 'refund':
+        case 'partial refund':
+          addRefund(payment, { ...refund, status: 'succeeded' });
+          return;
+        case 'refund that fails':
+          addRefund(payment, { ...refund, status: 'succeeded' });
+          later(random.between(1, 5) * 24 * hour, () => moveRefund(payment, refund.id, 'failed'));
+          return;
+        case 'canceled refund':
+          addRefund(payment, { ...refund, status: 'pending' }, 'canceled');
+          return;
+        case 'dispute':
+        case 'partial dispute':
+        case 'inquiry': {
+          const dispute = { id: `dp-${number}`, amountMinor, status: 'open' as const, at: timeline.now };
+          payment.disputes.push(dispute);
+          tell(payment, 'reversed');
+          const won = random.next() < 0.5 || what === 'inquiry';
+          later(random.between(1, 20) * 24 * hour, () => {
+            payment.disputes = payment.disputes.map((one) =>
+              one.id === dispute.id ? { ...one, status: won ? 'won' : 'lost' } : one,
+            );
+            tell(payment, 'reversed');
+          });
+        }
+      }
     },
   };
 
-  function addRefund(payment: LedgerPayment, refund: LedgerPayment['refunds'][number], fails: boolean): void {
+  function succeed(payment: LedgerPayment): void {
+    payment.progress = { kind: 'succeeded' };
+    tell(payment, 'succeeded');
+  }
+
+  function leftOf({ refunds, amountMinor }: LedgerPayment): number {
+    return refunds.filter(isGoneOrGoing).reduce((left, one) => left - one.amountMinor, amountMinor);
+  }
+
+  function addRefund(payment: LedgerPayment, refund: LedgerRefund, ends = endOf(refund)): void {
     payment.refunds.push(refund);
     tell(payment, 'reversed');
-    if (refund.status !== 'pending') return;
-    later(random.between(1, 72) * hour, () => {
-      payment.refunds = payment.refunds.map((one) =>
-        one.id === refund.id ? { ...one, status: fails ? 'failed' : 'succeeded' } : one,
-      );
-      tell(payment, 'reversed');
-    });
+    if (refund.status === 'pending')
+      later(random.between(1, 72) * hour, () => moveRefund(payment, refund.id, ends));
+    else if (more !== undefined && more.next() < 0.1)
+      later(more.between(1, 5) * 24 * hour, () => moveRefund(payment, refund.id, 'failed'));
   }
+
+  /** How a refund that is pending ends. */
+  function endOf({ status }: LedgerRefund): LedgerRefund['status'] {
+    if (status !== 'pending') return status;
+    if (more !== undefined && more.next() < 0.2) return 'canceled';
+    return random.next() < 0.3 ? 'failed' : 'succeeded';
+  }
+
+  function moveRefund(payment: LedgerPayment, id: string, status: LedgerRefund['status']): void {
+    payment.refunds = payment.refunds.map((one) => (one.id === id ? { ...one, status } : one));
+    tell(payment, 'reversed');
+  }
+}
+
+const noCustomer = 'no such customer';
+const noSuchCustomer = { kind: 'refused' } as const;
+
+/** Customers that the provider does not have. */
+function isUnknown(customerId: string): boolean {
+  return customerId.startsWith('cus-unknown');
 }

@@ -1,5 +1,10 @@
 /** The payment provider as one machine reaches it. What goes wrong on the way is classified as the Stripe adapter does. */
-import type { HeldBack, PaymentProvider, ProviderSilent } from '../../../src/paying/paymentProvider.ts';
+import type {
+  HeldBack,
+  PaymentProvider,
+  ProviderAccount,
+  ProviderSilent,
+} from '../../../src/paying/paymentProvider.ts';
 import type { ProviderEvents } from '../../../src/paying/providerEvents.ts';
 import type { Machine } from '../engine/machine.ts';
 import { CallFailed, type Network } from '../engine/network.ts';
@@ -24,7 +29,7 @@ export function providerOf(
   machine: Machine,
   network: Network,
   { timeoutMs, onCall, onAsk, onCharge }: ProviderCallWatch,
-): { provider: PaymentProvider; events: ProviderEvents } {
+): { provider: PaymentProvider & ProviderAccount; events: ProviderEvents } {
   /** The answer, or that there is none: no call is waited for longer than its time-out. */
   function ask<T extends { kind: string }>(name: string, run: () => T): Promise<T | Silent | CallFailed> {
     if (machine.alive && name !== 'account') onCall(name);

@@ -1,4 +1,5 @@
 /** A storage queue: visibility time-outs, no order, no detection of duplicates. The host deletes what its function has done. */
+import { itemsOf, type WorkItem, workItemSchema } from '../../../src/workItems/workItem.ts';
 import type { Timeline } from '../engine/machine.ts';
 
 export interface QueuedMessage {
@@ -17,6 +18,8 @@ export interface StorageQueue {
   /** The receiver still works on it: it stays invisible for the full time from now on. */
   keep(id: string, receipt: number): void;
   messages(): readonly QueuedMessage[];
+  /** All that it holds is gone. */
+  lose(): void;
   /** Somebody else takes it. */
   take(message: QueuedMessage): void;
 }
@@ -57,6 +60,7 @@ export function storageQueue(
       if (message?.receipt === receipt) message.until = timeline.now + visibilityMs;
     },
     messages: () => [...messages.values()],
+    lose: () => messages.clear(),
     take: ({ id }) => void messages.delete(id),
     offer() {
       for (const id of waiting) {
@@ -102,4 +106,10 @@ export function storageQueue(
       else if (!hand(message)) waiting.add(message.id);
     });
   }
+}
+
+/** The work items of a message that are some. */
+export function workItemsIn(text: string): WorkItem[] {
+  const message: unknown = JSON.parse(text);
+  return (itemsOf(message) ?? [message]).flatMap((item) => workItemSchema.safeParse(item).data ?? []);
 }

@@ -113,9 +113,13 @@ export function memoryAudit(now: () => number): AuditTrail & { all(): readonly A
   };
 }
 
-export function memoryCursor(): EventCursor {
+export function memoryCursor(): EventCursor & { readUntil(): number; restore(seconds: number): void } {
   let readUntil: number | undefined;
   return {
+    readUntil: () => readUntil ?? 0,
+    restore(seconds: number): void {
+      readUntil = readUntil === undefined ? undefined : Math.min(readUntil, seconds);
+    },
     read: async () => readUntil,
     async advance(from, to) {
       if (readUntil === from) readUntil = to;

@@ -5,7 +5,7 @@ import { memoryLockStore } from '../../../src/testing/locks/memoryLockStore.ts';
 import type { Effects } from '../../../src/workItems/effects.ts';
 import type { WorkItem } from '../../../src/workItems/workItem.ts';
 import { memoryDocuments, type StoredDocument } from '../../memory/memoryDocuments.ts';
-import { memoryEffects } from '../../memory/memoryEffects.ts';
+import { effectKey, memoryEffects } from '../../memory/memoryEffects.ts';
 import { memoryImportRecords } from '../../memory/memoryImportRecords.ts';
 import { memoryJournal } from '../../memory/memoryJournal.ts';
 import { memoryPaceStore } from '../../memory/memoryPaceStore.ts';
@@ -47,6 +47,8 @@ export function createWorld(
     provider,
     queues,
     listsEvents,
+    staleMs,
+    keepsAll,
     onWrite,
     onEffect,
   }: {
@@ -54,6 +56,10 @@ export function createWorld(
     queues: Queues;
     /** Whether the app hears of the provider's events. */
     listsEvents: boolean;
+    /** How far a read of documents lags behind now, in milliseconds. Absent: none ever does. */
+    staleMs: (() => number) | undefined;
+    /** Whether all versions of each document are kept, so that the database can be restored. */
+    keepsAll: boolean;
     onWrite: (after: StoredDocument, before: StoredDocument | undefined) => void;
     /** The effect of a work item, or of the message with this id, is recorded. */
     onEffect: (of: WorkItem | string) => void;
@@ -62,23 +68,70 @@ export function createWorld(
   const now = () => timeline.now;
   const stored = new Map<string, StoredDocument>();
   const locks = memoryLockStore(now);
-  const effects = memoryEffects();
+  let effects = memoryEffects();
+  const effectsAt = new Map<string, number>();
   const announcedAt = new Map<string, number>();
   const pauses = memoryPauseStore();
   let ordered: { pause: Pause; since: number } | undefined;
   const signal = new AbortController().signal;
 
+  /** Earlier versions of each document, by partition and id, with the time of their end. */
+  const versions = new Map<string, { until: number; document: StoredDocument | undefined }[]>();
+
   function wrote(after: StoredDocument, before: StoredDocument | undefined): void {
-    stored.set(`${after.shard}/${after.id}`, after);
+    const name = `${after.shard}/${after.id}`;
+    stored.set(name, after);
+    if (keepsAll || staleMs !== undefined) {
+      const history = [...(versions.get(name) ?? []), { until: timeline.now, document: before }];
+      versions.set(name, keepsAll ? history : history.slice(-20));
+    }
     onWrite(after, before);
   }
+
+  const documents = memoryDocuments({ now, onWrite: wrote, copies: false });
 
   return {
     timeline,
     provider,
     queues,
     listsEvents,
-    documents: memoryDocuments({ now, onWrite: wrote, copies: false }),
+    documents,
+    staleMs,
+    /** A document as it was then; undefined if it was not there. */
+    asOf(document: StoredDocument, time: number): StoredDocument | undefined {
+      const ended = versions.get(`${document.shard}/${document.id}`)?.find(({ until }) => until > time);
+      return ended === undefined ? document : ended.document;
+    },
+    /** Puts the database back to a time (ms). Returns what it holds since then, and what is gone from it. */
+    async restore(time: number): Promise<{ put: StoredDocument[]; gone: StoredDocument[] }> {
+      const put: StoredDocument[] = [];
+      const gone: StoredDocument[] = [];
+      for (const [name, history] of versions) {
+        const current = stored.get(name);
+        const ended = history.find(({ until }) => until > time);
+        if (current === undefined || ended === undefined) continue;
+        versions.delete(name);
+        if (ended.document === undefined) {
+          documents.forget(current.shard, current.id);
+          stored.delete(name);
+          gone.push(current);
+        } else {
+          documents.store(ended.document);
+          stored.set(name, ended.document);
+          put.push(ended.document);
+        }
+      }
+      for (const [id, at] of announcedAt) if (at > time) announcedAt.delete(id);
+      const before = effects;
+      effects = memoryEffects();
+      for (const { item, effect } of before.all())
+        if ((effectsAt.get(effectKey(item)) ?? 0) <= time) await effects.record(item, effect);
+      return { put, gone };
+    },
+    /** Invoices that a person has voided, as the app has told them, and that nobody has retried since. */
+    voided: new Set<string>(),
+    /** The database was put back to an earlier time. */
+    isRestored: false,
     /** Every document as it is stored now, by partition and id. */
     stored,
     /** Called with each call to a service. */
@@ -87,6 +140,8 @@ export function createWorld(
     locks,
     pace: memoryPaceStore(),
     imports: memoryImportRecords(now),
+    /** The rows that were imported, as a person has them. */
+    imported: [] as readonly object[],
     /** The files of the archive. */
     archived: new Map<string, string>(),
     pauses: {
@@ -105,14 +160,17 @@ export function createWorld(
     cursor: memoryCursor(),
     runs: memoryRuns(),
     effects: {
-      ...effects,
+      has: (item) => effects.has(item),
+      hasMessage: (id) => effects.hasMessage(id),
       async record(item, effect) {
+        effectsAt.set(effectKey(item), timeline.now);
         onEffect(item);
         await effects.record(item, effect);
         if (typeof effect.webhookId === 'string' && !announcedAt.has(effect.webhookId))
           announcedAt.set(effect.webhookId, timeline.now);
       },
       async recordMessage(id, done) {
+        for (const { item } of done) effectsAt.set(effectKey(item), timeline.now);
         onEffect(id);
         await effects.recordMessage(id, done);
       },
@@ -127,6 +185,12 @@ export function createWorld(
     /** By name: how often each was written. */
     receipts: new Map<string, number>(),
     notifications: [] as Notification[],
+    /** What work was about that a queue has lost: invoices and payments. */
+    lostWork: new Set<string>(),
+    /** Refunds that were asked for here, and that a person has made by hand instead (ms). */
+    byHand: new Map<string, { at: number; requestedAt: number }>(),
+    /** Messages of a newer release that a queue has lost. */
+    lostOfNewer: 0,
     /** Messages that the host gave up for good. */
     lost: [] as string[],
     /** The latest value of each gauge, by its metric's name, and the sum of each counter. */

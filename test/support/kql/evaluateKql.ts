@@ -47,6 +47,9 @@ function operate(operator: string, left: Value, right: Value): Value {
       return left === right;
     case '!=':
       return left !== right;
+    // Without regard to case, as in Kusto.
+    case 'startswith':
+      return asText(left).toLowerCase().startsWith(asText(right).toLowerCase());
   }
   if (typeof left !== 'number' || typeof right !== 'number') return null;
   switch (operator) {

@@ -27,7 +27,7 @@ export interface Query {
 
 const tokenPattern = /\s*("(?:[^"\\]|\\.)*"|\d+(?:\.\d+)?[smhd]?\b|[A-Za-z_]\w*|==|!=|<=|>=|[-<>=+*/(),.|])/y;
 /** Operators by how tightly they bind, loosest first. */
-const levels = [['or'], ['and'], ['==', '!=', '<', '>', '<=', '>='], ['+', '-'], ['*', '/']];
+const levels = [['or'], ['and'], ['==', '!=', '<', '>', '<=', '>=', 'startswith'], ['+', '-'], ['*', '/']];
 const millisecondsOf = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 } as const;
 
 /**

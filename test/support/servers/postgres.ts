@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { Client } from 'pg';
+import { stop } from '../signals.ts';
 import { findProgram } from './findProgram.ts';
 import { freePort } from './freePort.ts';
 import { type ServerProcess, startServer } from './serverProcess.ts';
@@ -76,17 +77,15 @@ export async function startPostgres(
     neverRoot: true,
   });
 
-  /** Sends a signal to the server and to each of its sessions, which are processes of their own. */
-  function signal(name: NodeJS.Signals): void {
+  let frozen: number[] = [];
+
+  /** The server, which it stops so that it starts no further sessions, and the processes that serve them. */
+  async function stopAll(): Promise<number[]> {
     const root = Number(readFileSync(join(data(server.folder), 'postmaster.pid'), 'utf8').split('\n', 1)[0]);
-    // Stopped, it starts no further ones while they are counted.
-    process.kill(root, 'SIGSTOP');
+    await stop(root);
     const listed = execFileSync('ps', ['-A', '-o', 'pid=,ppid='], { encoding: 'utf8' });
-    for (const line of listed.split('\n')) {
-      const [pid = 0, parent] = line.trim().split(/\s+/).map(Number);
-      if (parent === root) process.kill(pid, name);
-    }
-    process.kill(root, name);
+    const pids = listed.split('\n').map((line) => line.trim().split(/\s+/).map(Number));
+    return [root, ...pids.flatMap(([pid = 0, parent]) => (parent === root ? [pid] : []))];
   }
 
   return {
@@ -94,11 +93,16 @@ export async function startPostgres(
     port,
     url,
     run,
-    freeze: () => signal('SIGSTOP'),
-    thaw: () => signal('SIGCONT'),
+    async freeze() {
+      frozen = await stopAll();
+      await Promise.all(frozen.map(stop));
+    },
+    thaw() {
+      for (const pid of frozen.splice(0)) process.kill(pid, 'SIGCONT');
+    },
     async kill() {
       // A session that outlives the first process keeps the next from starting.
-      signal('SIGKILL');
+      for (const pid of (await stopAll()).toReversed()) process.kill(pid, 'SIGKILL');
       await server.kill();
     },
   };

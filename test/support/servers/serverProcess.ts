@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { endWithProcess } from '../endWithProcess.ts';
 import { removeFolder } from '../removeFolder.ts';
+import { stop } from '../signals.ts';
 
 /** A server that a test has started, in a folder of its own. */
 export interface ServerProcess extends AsyncDisposable {
@@ -13,8 +14,8 @@ export interface ServerProcess extends AsyncDisposable {
   folder: string;
   /** What it wrote so far. */
   output: () => string;
-  /** Stops it in the middle of whatever it does (SIGSTOP), and lets it go on. */
-  freeze: () => void;
+  /** Stops it in the middle of whatever it does, and lets it go on. */
+  freeze: () => Promise<void>;
   thaw: () => void;
   /** Ends it at once (SIGKILL). */
   kill: () => Promise<void>;
@@ -115,7 +116,9 @@ export async function startServer(program: ServerProgram): Promise<ServerProcess
   return {
     folder,
     output: () => output,
-    freeze: () => void child?.kill('SIGSTOP'),
+    freeze: async () => {
+      if (child?.pid !== undefined) await stop(child.pid);
+    },
     thaw: () => void child?.kill('SIGCONT'),
     kill,
     start,

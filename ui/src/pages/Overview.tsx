@@ -42,7 +42,7 @@ export function Overview() {
             <AttentionList attention={overview.attention} />
             <Figures of={overview} />
             <div class="columns">
-              <PaidChart hours={overview.paidPerHour} />
+              <PaidChart days={overview.paidPerDay} />
               <Standing of={overview} />
             </div>
             <h2>Recent runs</h2>

@@ -40,6 +40,11 @@ export function blobAnswer(error: unknown): BlobAnswer | undefined {
   return { status: error.statusCode, code };
 }
 
+/** Whether the service refuses the credential (401, 403) or the name of the container (400). */
+export function blobServiceDenies(error: unknown): boolean {
+  return error instanceof RestError && [400, 401, 403].includes(error.statusCode ?? 0);
+}
+
 /** What a refused renewal, or a refused write under a lease, says about the lease. */
 export function refusal({ status, code }: BlobAnswer): Refusal {
   const detail = `the blob service answered ${status} ${code}`.trimEnd();

@@ -2,7 +2,7 @@ import { ContainerClient, newPipeline, type StoragePipelineOptions } from '@azur
 import type { LockStore, LockView, StoreTraits } from '../../lockStore.ts';
 import { remembered } from '../remembered.ts';
 import { ownConnections } from './blobConnections.ts';
-import { blobAnswer, blobError, refusal } from './blobErrors.ts';
+import { blobAnswer, blobError, blobServiceDenies, refusal } from './blobErrors.ts';
 import { fromMetadata, keyOf, toMetadata } from './blobMetadata.ts';
 import { blobName, commonNamePrefix } from './blobName.ts';
 
@@ -10,7 +10,7 @@ import { blobName, commonNamePrefix } from './blobName.ts';
  * The other states, `available`, `expired` and `broken`, can be acquired
  * (https://learn.microsoft.com/rest/api/storageservices/lease-blob).
  */
-const heldStates: readonly (string | undefined)[] = ['leased', 'breaking'];
+const heldStates: readonly string[] = ['leased', 'breaking'];
 
 /** 15 to 60 whole seconds (https://learn.microsoft.com/rest/api/storageservices/lease-blob). */
 export const blobTraits: StoreTraits = {
@@ -37,8 +37,8 @@ export function blobLockStore(container: ContainerClient, pipeline: StoragePipel
 
   async function look(key: string, abortSignal: AbortSignal): Promise<LockView | undefined> {
     try {
-      const { leaseState, metadata, etag } = await blob(key).getProperties({ abortSignal });
-      return view(leaseState, metadata, etag);
+      const { leaseState, metadata, etag, date } = await blob(key).getProperties({ abortSignal });
+      return view(leaseState, metadata, etag, date);
     } catch (error) {
       if (blobAnswer(error)?.status === 404) return undefined;
       throw error;
@@ -49,8 +49,8 @@ export function blobLockStore(container: ContainerClient, pipeline: StoragePipel
     try {
       const metadata = toMetadata(key);
       const conditions = { ifNoneMatch: '*' };
-      const { etag } = await blob(key).upload('', 0, { metadata, conditions, abortSignal });
-      return view('available', metadata, etag);
+      const { etag, date } = await blob(key).upload('', 0, { metadata, conditions, abortSignal });
+      return view('available', metadata, etag, date);
     } catch (error) {
       switch (blobAnswer(error)?.code ?? '') {
         case blobError.containerNotFound:
@@ -68,6 +68,7 @@ export function blobLockStore(container: ContainerClient, pipeline: StoragePipel
   return {
     traits: blobTraits,
     look,
+    isPermanent: blobServiceDenies,
 
     async create(key, abortSignal) {
       for (let tries = 0; tries < 3; tries++) {
@@ -177,6 +178,7 @@ function etag(version: string): string {
   return /^"[\x21\x23-\x7e]+"$/.test(version) ? version : '"none"';
 }
 
-function view(state: string | undefined, metadata: Record<string, string> = {}, version = ''): LockView {
-  return { held: heldStates.includes(state), record: fromMetadata(metadata), version };
+function view(state = '', metadata: Record<string, string> = {}, version = '', date?: Date): LockView {
+  const held = heldStates.includes(state);
+  return { held, record: fromMetadata(metadata), version, now: date?.getTime() };
 }

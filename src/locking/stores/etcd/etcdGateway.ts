@@ -46,7 +46,9 @@ export class EtcdRefused extends Error {
   }
 }
 
+const invalidArgument = 3;
 const notFound = 5;
+const permissionDenied = 7;
 const failedPrecondition = 9;
 const unauthenticated = 16;
 
@@ -114,7 +116,8 @@ function memberAt(endpoint: string): (signal: AbortSignal) => EtcdMember {
       grant: (id, seconds) =>
         unless(failedPrecondition, 'exists', async () => {
           const granted = await ask('lease/grant', { ID: id, TTL: String(seconds) }, grantAnswer);
-          if (granted < seconds) throw new Error(`etcd granted a lease of ${granted} s, not ${seconds} s`);
+          if (granted < seconds)
+            throw new RangeError(`etcd granted a lease of ${granted} s, not ${seconds} s`);
           return 'granted';
         }),
 
@@ -138,6 +141,11 @@ async function exchange(url: string, request: RequestInit): Promise<[ok: boolean
     const why = errorText(error instanceof TypeError ? (error.cause ?? error) : error);
     throw new Error(`no answer from ${url}: ${why}`, { cause: error });
   }
+}
+
+/** Whether etcd refuses the name, the password or the access to the keys. */
+export function etcdDenies(error: unknown): boolean {
+  return isRefused(error, invalidArgument) || isRefused(error, permissionDenied);
 }
 
 /** The answer, or `other` if etcd refused with this code. */

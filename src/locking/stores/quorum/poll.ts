@@ -1,6 +1,6 @@
+import { limit, RequestTimedOut } from '../../../platform/bounded.ts';
 import type { Clock } from '../../../platform/clock.ts';
 import { errorText } from '../../../platform/errorText.ts';
-import { limit, RequestTimedOut } from '../../bounded.ts';
 import type { LockStore } from '../../lockStore.ts';
 import type { Ballot } from './quorumViews.ts';
 
@@ -85,10 +85,12 @@ export async function poll<T, R>(
 /** Nothing was learned: too few members of a quorum answered, or their answers decide nothing. */
 export class TooFewAnswers extends Error {
   override readonly name = 'TooFewAnswers';
+  readonly failures: readonly unknown[];
 
   constructor(answered: number, members: number, failures: readonly unknown[]) {
     const cause = new AggregateError(failures);
     const why = failures.length > 0 ? `: ${errorText(cause)}` : '';
     super(`the answers of ${answered} of ${members} stores do not decide${why}`, { cause });
+    this.failures = failures;
   }
 }

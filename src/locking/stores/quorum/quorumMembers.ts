@@ -1,5 +1,5 @@
+import { bounded } from '../../../platform/bounded.ts';
 import type { Clock } from '../../../platform/clock.ts';
-import { bounded } from '../../bounded.ts';
 import { checkKey } from '../../lockRecord.ts';
 import type { LockStore, LockView } from '../../lockStore.ts';
 import { poll, type Question } from './poll.ts';

@@ -56,8 +56,9 @@ export function surveyed(
 }
 
 /**
- * One view of several. `unknown` members may have the lock free. If only a minority has a record, later ones may be lost: the
- * fence is then at least the Unix time in seconds, where new fences begin.
+ * One view of several. `unknown` members may have the lock free. Later records may be lost if only a minority has one: new
+ * fences are above them since they are no less than the latest of the members' clocks. `now` stands in for that of a member
+ * that shows none.
  */
 export function combined(
   views: readonly LockView[],
@@ -69,9 +70,8 @@ export function combined(
   const [latest] = records.toSorted((a, b) => b.fence - a.fence);
   const leased = views.filter(({ held }) => held).length;
   const held = leased > 0 && views.length - leased + unknown < majority;
-  const version = versionOf(latest);
-  if (latest === undefined || records.length >= majority) return { held, record: latest, version };
-  return { held, record: { ...latest, fence: Math.max(latest.fence, Math.floor(now / 1000)) }, version };
+  const clocks = views.map((view) => view.now ?? now);
+  return { held, record: latest, version: versionOf(latest), now: Math.max(...clocks) };
 }
 
 /**

@@ -38,6 +38,7 @@ function clientOfServer(server: RedisServer, lost: () => void): RedisClients {
   return {
     async connect() {
       await client.connect();
+      client.unref();
       await refuseEviction(client);
     },
     forKey: async () => client,
@@ -62,6 +63,7 @@ function clientsOfCluster({ rootNodes, defaults = {} }: RedisClusterServers, los
     try {
       return await untilAborted(AbortSignal.timeout(limitMs), async () => {
         const client = await connecting;
+        client.unref();
         const check = checked.get(client) ?? refuseEviction(client);
         checked.set(client, check);
         await check;
@@ -100,7 +102,12 @@ function clientOptions<S extends Omit<RedisServer, 'url' | 'database'>>(server: 
   } as const;
 }
 
-/** @throws {Error} if the server may evict keys, and with them locks. One that does not say so is trusted. */
+/** Whether Redis refuses the name, the password, the database or the command. */
+export function redisDenies(error: unknown): boolean {
+  return error instanceof ErrorReply && /^(WRONGPASS|NOAUTH|NOPERM|ERR DB index)/.test(error.message);
+}
+
+/** @throws {RangeError} if the server may evict keys, and with them locks. One that does not say so is trusted. */
 async function refuseEviction(client: RedisClient): Promise<void> {
   const info = await client.info('memory').catch((error: unknown) => {
     if (error instanceof ErrorReply) return '';
@@ -109,5 +116,5 @@ async function refuseEviction(client: RedisClient): Promise<void> {
   const [, policy = 'noeviction'] = /^maxmemory_policy:(\S+)/m.exec(info) ?? [];
   const [, limit = '0'] = /^maxmemory:(\d+)/m.exec(info) ?? [];
   if (policy === 'noeviction' || limit === '0') return;
-  throw new Error(`Redis may evict locks: its maxmemory-policy is ${policy}; set it to noeviction`);
+  throw new RangeError(`Redis may evict locks: its maxmemory-policy is ${policy}; set it to noeviction`);
 }

@@ -23,9 +23,16 @@ interface Link {
 
 /**
  * A connection that has answered nothing for so many milliseconds is given up: TCP would take up to 15 minutes to find out
- * that the server has gone. Not sooner: a release that follows a lost acquire on the same connection cannot overtake it.
+ * that the server has gone. Sooner only for a renewal: a release that follows a lost acquire on the same connection cannot
+ * overtake it. On the next one it may, if a frozen server goes on; then the lock stays taken until that lease runs out.
  */
-const silentMs = 10_000;
+const mostSilentMs = 10_000;
+
+/** Somebody who gives up when the signal aborts, and for whom a connection may be silent for so many milliseconds. */
+export interface RedisCaller {
+  signal: AbortSignal;
+  silentMs?: number;
+}
 
 /**
  * Connections that are opened by the first call that needs them. If one is lost, the next call opens others. Nothing happens
@@ -38,7 +45,7 @@ export interface RedisConnection extends AsyncDisposable {
    *
    * @throws {Error} if too few acknowledge it in time. It has been made, but a failover may undo it.
    */
-  run<T>(signal: AbortSignal, script: RedisScript<T>, keys: () => LockKeys, ...args: string[]): Promise<T>;
+  run<T>(caller: RedisCaller, script: RedisScript<T>, keys: () => LockKeys, ...args: string[]): Promise<T>;
   /** The names of all keys that match, in pages. A name may come more than once. */
   names(signal: AbortSignal, pattern: string): AsyncIterable<string[]>;
 }
@@ -80,7 +87,10 @@ export function redisConnection(
     link.clients.destroy();
   }
 
-  async function exchange<T>(signal: AbortSignal, request: (link: Link) => Promise<T>): Promise<T> {
+  async function exchange<T>(
+    { signal, silentMs = mostSilentMs }: RedisCaller,
+    request: (link: Link) => Promise<T>,
+  ): Promise<T> {
     current ??= open();
     const link = current;
     const connected = () => {
@@ -138,12 +148,12 @@ export function redisConnection(
   }
 
   return {
-    run: (signal, script, keysOf, ...args) =>
-      exchange(signal, async (link) => {
+    run: (caller, script, keysOf, ...args) =>
+      exchange(caller, async (link) => {
         const keys = keysOf();
         const client = await link.clients.forKey(keys.record);
         const answer = await ask(link, client, (behindOthers) =>
-          runScript(client, { signal, behindOthers }, script, keys, ...args),
+          runScript(client, { signal: caller.signal, behindOthers }, script, keys, ...args),
         );
         if (replicas > 0 && answer === script.changed) await acknowledged(link, client);
         return answer;
@@ -151,10 +161,10 @@ export function redisConnection(
 
     async *names(signal, pattern) {
       const options = { MATCH: pattern, COUNT: 1000 };
-      for (const client of await exchange(signal, (link) => link.clients.all())) {
+      for (const client of await exchange({ signal }, (link) => link.clients.all())) {
         let cursor = '0';
         do {
-          const page = await exchange(signal, (link) =>
+          const page = await exchange({ signal }, (link) =>
             ask(link, client, () => client.withAbortSignal(signal).scan(cursor, options)),
           );
           cursor = page.cursor;

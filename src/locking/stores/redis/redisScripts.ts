@@ -60,9 +60,11 @@ export async function runScript<T>(
   }
 }
 
-const view = z.tuple([z.string(), z.string(), z.number()]);
+const view = z.tuple([z.string(), z.string(), z.number(), z.number()]);
 const readView = `
-return { redis.call('HGET', record, 'version'), redis.call('HGET', record, 'record') or '', redis.call('EXISTS', lease) }
+local time = redis.call('TIME')
+local now = time[1] * 1000 + math.floor(time[2] / 1000)
+return { redis.call('HGET', record, 'version'), redis.call('HGET', record, 'record') or '', redis.call('EXISTS', lease), now }
 `;
 
 /**

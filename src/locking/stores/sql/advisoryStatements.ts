@@ -1,5 +1,8 @@
 import { z } from 'zod';
 
+/** The server's clock in whole milliseconds since the epoch. */
+export const postgresNowMs = 'floor(extract(epoch from clock_timestamp()) * 1000)';
+
 /**
  * The statements of advisory locks. `$1` is the number of the lock, but for `list`. Those that run in the session of a lease
  * compare `$2` with the process that serves it: a lock belongs to a session, and a pooler may send a statement to another.
@@ -11,7 +14,8 @@ export function advisoryStatements(table: string) {
     where locktype = 'advisory' and objsubid = 1 and granted
       and database = (select oid from pg_database where datname = current_database())
   )`;
-  const view = `select lock_key, version, record, hash in (select hash from ${locks} held) as held from ${table}`;
+  const view = `select lock_key, version, record, hash in (select hash from ${locks} held) as held, ${postgresNowMs} as now
+    from ${table}`;
   return {
     schema: `create table if not exists ${table} (
       hash bigint primary key,
@@ -60,6 +64,7 @@ const viewRow = z.object({
   version: z.string(),
   record: z.string().nullable(),
   held: z.boolean(),
+  now: z.coerce.number(),
 });
 export type ViewRow = z.infer<typeof viewRow>;
 export const viewRows = z.array(viewRow);

@@ -1,4 +1,3 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import pLimit from 'p-limit';
 import { untilAborted } from '../untilAborted.ts';
 import type { SqlConnection } from './sqlConnection.ts';
@@ -78,8 +77,8 @@ export function connectionPool<C extends SqlConnection>(
       const leaving = [...open];
       const busy = leaving.filter((connection) => !idle.includes(connection));
       for (const connection of busy) connection.destroy();
-      const goodbyes = Promise.allSettled(idle.splice(0).map((connection) => connection.close()));
-      await Promise.race([goodbyes, delay(goodbyeMs, undefined, { ref: false })]);
+      const goodbyes = () => Promise.allSettled(idle.splice(0).map((connection) => connection.close()));
+      await untilAborted(AbortSignal.timeout(goodbyeMs), goodbyes).catch(() => {});
       for (const connection of leaving) connection.destroy();
     },
   };

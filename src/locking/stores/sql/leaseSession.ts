@@ -28,21 +28,22 @@ export interface LeaseSession {
 }
 
 /**
- * `over` is called when the session ends. It ends by itself when it has been silent for the length of its lease: so does the
- * server, but a broken network may not pass that on.
+ * It ends by itself when it has been silent for the length of its lease: so does the server, but a broken network may not
+ * pass that on.
  */
-export function leaseSession(connection: PostgresSession, leaseMs: number, over: () => void): LeaseSession {
+export function leaseSession(connection: PostgresSession, leaseMs: number): LeaseSession {
   let last: Promise<unknown> = Promise.resolve();
   let silence = setTimeout(end, leaseMs).unref();
   const ended = Promise.withResolvers<Refusal>();
   const lost = () => end(whyEnded(connection.ended.reason));
   connection.ended.addEventListener('abort', lost, { once: true });
+  // The end may have come with the answer that gave it the lock.
+  if (connection.ended.aborted) lost();
 
   function end(why: Refusal = silent): void {
     ended.resolve(why);
     leave();
     connection.destroy();
-    over();
   }
 
   function leave(): PostgresSession {

@@ -28,12 +28,15 @@ export async function connectMysql(
   const ended = new AbortController();
   let connection: Connection | undefined;
 
+  function socket(): Socket | undefined {
+    if (connection === undefined || !('stream' in connection)) return undefined;
+    return connection.stream instanceof Socket ? connection.stream : undefined;
+  }
+
   function destroy(): void {
     ended.abort(new Error('the connection was given up'));
     // Its own `destroy` waits for the server to close the connection too.
-    if (connection !== undefined && 'stream' in connection && connection.stream instanceof Socket) {
-      connection.stream.destroy();
-    }
+    socket()?.destroy();
   }
 
   async function open(): Promise<SqlConnection> {
@@ -46,6 +49,7 @@ export async function connectMysql(
     opened.on('end', () => ended.abort(new Error('the server has closed the connection')));
     await called((done) => opened.connect(done));
     await called((done) => opened.query(settings, done));
+    socket()?.unref();
     return {
       ended: ended.signal,
       destroy,

@@ -1,3 +1,4 @@
+import { Socket } from 'node:net';
 import { Client, type ClientConfig, DatabaseError } from 'pg';
 import { untilAborted } from '../untilAborted.ts';
 import type { SqlConnection } from './sqlConnection.ts';
@@ -57,6 +58,8 @@ export async function connectPostgres(
 
   async function open(): Promise<PostgresSession> {
     await client.connect();
+    const { stream } = client.connection;
+    if (stream instanceof Socket) stream.unref();
     const processId = 'processID' in client && typeof client.processID === 'number' ? client.processID : 0;
     const { rows } = await client.query<{ pid: number }>('select pg_backend_pid() as pid');
     const direct = rows[0]?.pid === processId;
@@ -99,6 +102,11 @@ export function sqlState(error: unknown): string | undefined {
   return error instanceof DatabaseError ? error.code : undefined;
 }
 
+/** Whether PostgreSQL refuses the name or the password, the database, the schema or the statement. */
+export function postgresDenies(error: unknown): boolean {
+  return /^(28|3D|3F|42)/.test(sqlState(error) ?? '');
+}
+
 /** Runs a statement; if its table is missing, creates that first. Many processes may do so at once. */
 export async function orCreate<T>(
   connection: SqlConnection,
@@ -113,11 +121,11 @@ export async function orCreate<T>(
   try {
     await connection.run(schema);
   } catch (error) {
-    // `if not exists` does not see a table that another transaction is creating.
+    // `if not exists` does not see a table, or its type, that another transaction is creating.
     if (!createdMeanwhile.includes(sqlState(error))) throw error;
   }
   return statement();
 }
 
 const undefinedTable = '42P01';
-const createdMeanwhile: readonly (string | undefined)[] = ['23505', '42P07'];
+const createdMeanwhile: readonly (string | undefined)[] = ['23505', '42P07', '42710'];

@@ -7,11 +7,13 @@ import { asciiJson, fromAscii, keyHash, rowVersion, toAscii } from './lockNames.
 import type { SqlAnswer, SqlValue } from './sqlConnection.ts';
 
 /** A table of locks, and how its database writes what SQL dialects write differently. Parameters are question marks. */
-export interface LockTable extends AsyncDisposable {
+export interface LockTable extends AsyncDisposable, Pick<LockStore, 'isPermanent'> {
   /** The name, quoted. */
   name: string;
   /** The server's time when the statement runs, comparable with `ends_at`. */
   now: string;
+  /** The same in whole milliseconds since the epoch. */
+  nowMs: string;
   /** The time that is a parameter's milliseconds after `now`. */
   later: string;
   /** Inserts `id, lock_key, version`, or nothing if the id is there. */
@@ -28,6 +30,8 @@ const rowSchema = z
     runs: z.union([z.boolean(), z.number(), z.null()]),
     version: z.string(),
     record: z.string().nullable(),
+    /** Databases answer with a text, since it has more than 32 bits. */
+    now: z.coerce.number(),
   })
   .transform((row) => ({ ...row, held: Boolean(row.runs) }));
 const rowsSchema = z.array(rowSchema);
@@ -43,9 +47,10 @@ type Row = z.infer<typeof rowSchema>;
  *   lease_id is set, ends_at is null       broken
  */
 export function rowLockStore(table: LockTable): LockStore {
-  const { name, now, later, run } = table;
+  const { name, now, nowMs, later, run } = table;
   const idOf = remembered(keyHash);
-  const select = `select lock_key, lease_id, ends_at > ${now} as runs, version, record from ${name}`;
+  const select = `select lock_key, lease_id, ends_at > ${now} as runs, version, record, ${nowMs} as now
+    from ${name}`;
   const ours = `id = ? and lease_id = ? and ends_at > ${now}`;
 
   async function find(key: string, signal: AbortSignal): Promise<Row | undefined> {
@@ -69,6 +74,7 @@ export function rowLockStore(table: LockTable): LockStore {
       keptBy: 'id',
       looks: 'anyone',
     },
+    ...(table.isPermanent && { isPermanent: table.isPermanent }),
 
     async look(key, signal) {
       const row = await find(key, signal);
@@ -77,9 +83,7 @@ export function rowLockStore(table: LockTable): LockStore {
 
     async create(key, signal) {
       for (let tries = 0; tries < 3; tries++) {
-        const version = randomUUID();
-        const made = await matches(table.insert, [idOf(key), toAscii(key), version], signal);
-        if (made) return { held: false, record: undefined, version };
+        await run(table.insert, [idOf(key), toAscii(key), randomUUID()], signal);
         const row = await find(key, signal);
         if (row !== undefined) return view(row);
       }
@@ -154,8 +158,8 @@ export function rowLockStore(table: LockTable): LockStore {
   };
 }
 
-function view({ held, record, version }: Row): LockView {
-  return { held, record: recordFromText(record), version };
+function view({ held, record, version, now }: Row): LockView {
+  return { held, record: recordFromText(record), version, now };
 }
 
 /** Why a statement under this lease matched nothing. */

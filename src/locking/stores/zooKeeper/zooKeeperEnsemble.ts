@@ -9,7 +9,7 @@ export interface ZooKeeperEnsemble extends AsyncDisposable {
   /**
    * Starts a session of exactly `timeoutMs`, which lives for that time after each connect and each request.
    *
-   * @throws Error if the servers grant no session of that length.
+   * @throws RangeError if the servers grant no session of that length.
    */
   start: (timeoutMs: number, signal: AbortSignal) => Promise<ZooKeeperConnection>;
   /** Connects anew for the session of a connection. Its time begins anew, and the former connection ends. */
@@ -80,7 +80,7 @@ export function zooKeeperEnsemble(connectString: string): ZooKeeperEnsemble {
       const granted = connection.session.timeoutMs;
       if (granted === timeoutMs) return connection;
       await connection.send(closeSession, signal);
-      throw new Error(
+      throw new RangeError(
         `ZooKeeper would end the session after ${granted} ms, not ${timeoutMs} ms. It grants 2 to 20 times its tickTime.`,
       );
     },

@@ -5,7 +5,7 @@ import { followUpsOf } from '../../../../src/followUps/followUps.ts';
 import { firstPaymentState, type Invoice } from '../../../../src/invoice/invoice.ts';
 import type { Settlement } from '../../../../src/paying/decideSettlement.ts';
 import { parseBatch } from '../../../../src/paying/paymentBatch.ts';
-import { firstPart, settleBatch, startPart } from '../../../../src/paying/startAndSettle.ts';
+import { settleBatch, startPart } from '../../../../src/paying/startAndSettle.ts';
 import { aClaimedInvoice, anInvoice } from '../../../support/anInvoice.ts';
 import { correctionParts } from '../../../support/correctionParts.ts';
 import { fence, type InvoiceContract, shard } from './world.ts';
@@ -46,7 +46,8 @@ export function newerFieldsContract({ world }: InvoiceContract): void {
         });
         await touch('inv-1', { 'claim.newer': 'claim' });
         const batch = parseBatch(message?.body);
-        const { toPay } = await startPart(invoices, batch, firstPart(batch), {
+        const whole = { commands: batch.commands, earlier: new Map(), alone: false };
+        const { toPay } = await startPart(invoices, batch, whole, {
           claimStaleMs: 300_000,
           by: 'host-a',
         });

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { toOpaque } from '../../../../src/documents/pages.ts';
+import { continuationAt } from '../../../../src/documents/pages.ts';
 import { formatVersion } from '../../../../src/documents/storedDocuments.ts';
 import { reversalsOf } from '../../../../src/invoice/reversals.ts';
 import type { InvoiceFilter } from '../../../../src/invoice/store/invoiceFilter.ts';
@@ -158,9 +158,9 @@ export function readsContract({ world }: InvoiceContract): void {
     test.each([
       'nonsense',
       '!',
-      toOpaque('{"not":"ours"}'),
-      toOpaque('{"shard":"xx","id":"a"}'),
-      toOpaque('ü'),
+      continuationAt({ not: 'ours' }),
+      continuationAt({ shard: 'xx', id: 'a' }),
+      continuationAt('ü'),
     ])('refuses a continuation that it did not give: %s', async (continuation) => {
       const { invoices, put } = await world();
       await put({ id: 'a' });
@@ -216,6 +216,7 @@ export function readsContract({ world }: InvoiceContract): void {
         refunded: [],
         overdueRefunds: 0,
         openDisputes: [],
+        archived: 0,
       });
       expect(await invoices.parkedCount()).toBe(0);
       expect(await invoices.unknownSince()).toBeUndefined();
@@ -253,8 +254,10 @@ export function readsContract({ world }: InvoiceContract): void {
         refunded: [],
         overdueRefunds: 0,
         openDisputes: [],
+        archived: 0,
       });
       expect(await invoices.parkedCount()).toBe(2);
+      expect(await invoices.parkedByReason()).toEqual(new Map([['no reason given', 2]]));
       expect(await invoices.unknownSince()).toBe(iso(now - 180_000));
     });
 

@@ -98,7 +98,7 @@ export function startContract({ world, worldWithClaimed, known, canFail }: Invoi
       }),
     );
 
-    test('what is called again is one attempt more, tried apart, and its timeline says so', async () => {
+    test('what is called again is one attempt more, and its timeline says so', async () => {
       const { ids, start, startAgain, read, clock } = await worldWithClaimed(2);
       await start('b1', ids);
       const { calledBefore } = await start('b1', ids);
@@ -107,7 +107,7 @@ export function startContract({ world, worldWithClaimed, known, canFail }: Invoi
       for (const invoice of await read(...ids)) {
         expect(invoice).toMatchObject({
           attempts: 2,
-          claim: { attempt: 2, phase: 'calling', isolated: true, startedBy: starting.startId },
+          claim: { attempt: 2, phase: 'calling', startedBy: starting.startId },
           actionableAt: iso(clock.now() + 300_000),
         });
         expect(invoice.timeline.at(-1)).toMatchObject({

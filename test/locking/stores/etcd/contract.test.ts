@@ -30,7 +30,7 @@ describeWith(etcdPrograms, 'etcd', async () => {
     },
     startHolder: holders.startHolder,
     async withSilentServer(work) {
-      server.freeze();
+      await server.freeze();
       try {
         await work(store);
       } finally {

@@ -62,7 +62,7 @@ describeWith(etcdPrograms, 'hazards of etcd', () => {
       expect(await store.acquire(key, first, 60_000, within(5_000))).toBe('acquired');
       const { etcdLease = '' } = (await holder(old.server, key)) ?? {};
       try {
-        old.server.freeze();
+        await old.server.freeze();
         old.peers.fault({ kind: 'hold' });
         for (const { peers } of members) peers.resetNow();
         const end = () => store.acquire(key, second, 60_000, within(1_000));

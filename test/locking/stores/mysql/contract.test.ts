@@ -38,7 +38,7 @@ describeWith(mariadbPrograms, 'rows of MariaDB', async () => {
     },
     startHolder: holders.startHolder,
     async withSilentServer(work) {
-      server.freeze();
+      await server.freeze();
       try {
         await work(store);
       } finally {

@@ -47,7 +47,7 @@ describeWith(postgresPrograms, 'advisory locks of PostgreSQL', async () => {
     },
     startHolder: holders.startHolder,
     async withSilentServer(work) {
-      server.freeze();
+      await server.freeze();
       try {
         await work(store);
       } finally {

@@ -79,7 +79,7 @@ describeWith(postgresPrograms, 'hazards of advisory locks', async () => {
   test('an acquire that was given up leaves a plain lock behind; the store leaves none', async () => {
     const plain = await client(server.url);
     const key = await created(store);
-    server.freeze();
+    await server.freeze();
     void plain.query(tryLock, [3]);
     const late = store.acquire(key, one, leaseMs, AbortSignal.timeout(300));
     await expect(late).rejects.toThrow('aborted');

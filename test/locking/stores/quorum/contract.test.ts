@@ -62,7 +62,7 @@ describeWith(redisPrograms, 'a quorum of three Redis servers', async () => {
       startHolder: holders.startHolder,
       async withSilentServer(work) {
         const majority = servers.slice(1);
-        for (const server of majority) server.freeze();
+        await Promise.all(majority.map((server) => server.freeze()));
         try {
           await work(store);
         } finally {

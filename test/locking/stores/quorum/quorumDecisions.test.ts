@@ -113,15 +113,14 @@ describe('the view of a quorum', () => {
     }
   });
 
-  test('has a fence from the time if only a minority has a record: later ones may be lost', () => {
+  test('has the latest of the clocks, below which later records may be lost', () => {
     expect(seen([view(false, 4), 'absent', 'failed'])).toMatchObject({
-      view: { record: { fence: now / 1000 } },
+      view: { record: { fence: 4 }, now },
       certain: false,
     });
-    const later = now / 1000 + 7;
-    expect(seen([view(false, later), 'absent', 'failed'])).toMatchObject({
-      view: { record: { fence: later } },
-    });
+    const early = { ...view(false, 4), now: now - 7 };
+    const late = { ...view(false), now: now + 7 };
+    expect(seen([early, late, early])).toMatchObject({ view: { now: now + 7 } });
   });
 
   test('is held as long as no majority can be free', () => {

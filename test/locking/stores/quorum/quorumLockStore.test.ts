@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import type { LockStore } from '../../../../src/locking/index.ts';
+import type { LockStore, Refusal } from '../../../../src/locking/index.ts';
 import { quorumLockStore } from '../../../../src/locking/stores/quorumLockStore.ts';
 import { type MemoryLockStore, memoryLockStore } from '../../../../src/testing/locks/memoryLockStore.ts';
 import { never, one, two } from '../../../../src/testing/locks/subject.ts';
@@ -35,6 +35,21 @@ async function quorumOfThree() {
   };
   return { clock, store, first, second, third, slow, asked };
 }
+
+test('a lease ends when so many members tell of its end that no majority is left', async () => {
+  const tells: ((why: Refusal) => void)[] = [];
+  const members = [1, 2, 3].map(
+    (): LockStore => ({ ...memoryLockStore(), onEnd: (...[, , tell]) => void tells.push(tell) }),
+  );
+  const told: Refusal[] = [];
+  quorumLockStore(members).onEnd?.(key, one, (why) => told.push(why));
+  const why = (detail: string): Refusal => ({ kind: 'refused', reason: 'taken', detail });
+  tells[0]?.(why('first'));
+  expect(told).toEqual([]);
+  tells[2]?.(why('second'));
+  tells[1]?.(why('third'));
+  expect(told).toEqual([why('second')]);
+});
 
 const holders = (...stores: MemoryLockStore[]) => stores.map((store) => store.holder(key));
 

@@ -39,7 +39,7 @@ describeWith(redisPrograms, 'Redis', async () => {
       },
       startHolder: holders.startHolder,
       async withSilentServer(work) {
-        server.freeze();
+        await server.freeze();
         try {
           await work(store);
         } finally {

@@ -21,9 +21,7 @@ function fakeSession({ leaseMs = minute } = {}) {
         ended.signal.addEventListener('abort', () => reject(ended.signal.reason));
       }),
   };
-  const over = Promise.withResolvers<void>();
-  const session = leaseSession(connection, leaseMs, over.resolve);
-  return { session, connection, sent, over: over.promise };
+  return { session: leaseSession(connection, leaseMs), connection, sent };
 }
 const turn = () => new Promise((resolve) => setImmediate(resolve));
 
@@ -61,31 +59,30 @@ test('a slow answer that nobody waits for any more does not end the session', as
 });
 
 test('an answer of another session is a loss, and ends this one', async () => {
-  const { session, connection, sent, over } = fakeSession();
+  const { session, connection, sent } = fakeSession();
   const asked = session.ask(never, 'renew', '1');
   await turn();
   sent[0]?.answer(false);
   expect(await asked).toMatchObject({ kind: 'refused', reason: 'taken' });
-  await over;
+  await session.ended;
   expect(connection.ended.aborted).toBe(true);
   expect(await session.ask(never, 'renew', '1')).toMatchObject({ kind: 'refused', reason: 'taken' });
 });
 
 test('a session that is silent for the length of its lease ends', async () => {
-  const { connection, over } = fakeSession({ leaseMs: 20 });
-  await over;
+  const { session, connection } = fakeSession({ leaseMs: 20 });
+  await session.ended;
   expect(connection.ended.aborted).toBe(true);
 });
 
 test('the end of its connection ends it without being asked, and nothing that happens after it has left does', async () => {
-  const { session, connection, over } = fakeSession();
+  const { session, connection } = fakeSession();
   connection.destroy();
   expect(await session.ended).toEqual({
     kind: 'refused',
     reason: 'taken',
     detail: 'its session has ended: gone',
   });
-  await over;
 
   const gone = fakeSession();
   let told = false;
@@ -93,6 +90,12 @@ test('the end of its connection ends it without being asked, and nothing that ha
   gone.session.leave().destroy();
   await turn();
   expect(told).toBe(false);
+});
+
+test('one whose connection has ended before it began is over', async () => {
+  const { connection } = fakeSession();
+  connection.destroy();
+  expect(await leaseSession(connection, minute).ended).toMatchObject({ kind: 'refused', reason: 'taken' });
 });
 
 test('one that has left may be silent', async () => {

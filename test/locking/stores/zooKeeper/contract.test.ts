@@ -44,7 +44,7 @@ describeWith(zooKeeperPrograms, 'ZooKeeper', async () => {
     },
     startHolder: holders.startHolder,
     async withSilentServer(work) {
-      server.freeze();
+      await server.freeze();
       try {
         await work(store);
       } finally {

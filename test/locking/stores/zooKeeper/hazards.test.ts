@@ -107,7 +107,7 @@ describeWith(zooKeeperPrograms, 'hazards of ZooKeeper', () => {
       expect(performance.now()).toBeGreaterThan(signalledAt);
       expect(naive.isOpen()).toBe(true);
       expect(lease.lost?.reason).toBe('unreachable');
-      expect(next.fence).toBe(lease.fence + 1);
+      expect(next.fence).toBeGreaterThan(lease.fence);
       await next.release();
       naive.destroy();
     });
@@ -239,7 +239,7 @@ describeWith(zooKeeperPrograms, 'hazards of ZooKeeper', () => {
       const renewedAt = performance.now();
       expect(await store.renew(key, leaseId, leaseMs, within(5_000))).toBe('renewed');
       // A leader that is stopped for a moment does not ask its followers for news.
-      leader.server.freeze();
+      await leader.server.freeze();
       const usedAt = performance.now();
       expect(await naive.send(exists('/forgotten'), within(5_000))).toBeDefined();
       await follower.server.kill();

@@ -55,7 +55,7 @@ describeWith(zooKeeperPrograms, 'the servers of ZooKeeper', async () => {
     await using store = zooKeeperLockStore(`${silent.address},${server.address}`, { tickMs });
     const key = randomUUID();
     await store.create(key, within(5_000));
-    silent.freeze();
+    await silent.freeze();
     await expect(store.look(key, within(500))).rejects.toThrow();
     expect(await store.look(key, within(5_000))).toBeUndefined();
     silent.thaw();

@@ -1,0 +1,160 @@
+/**
+ * Everything that is kept about a customer, to be handed out or erased: invoices in the database, those in the archive with
+ * their earlier copies, and receipts. What else names a customer ends by itself (docs/retention.md).
+ */
+import { readableDocuments } from '../documents/storedDocuments.ts';
+import { writeUntilClear } from '../documents/writeUntilClear.ts';
+import type { Invoice } from '../invoice/invoice.ts';
+import type { InvoiceStore } from '../invoice/store/invoiceStore.ts';
+import { type Tombstone, tombstoneSchema } from '../invoice/tombstone.ts';
+import { withoutPerson } from '../invoice/withoutPerson.ts';
+import { functionBudgetMs } from '../platform/stopping.ts';
+import type { PoisonStore } from '../workItems/poison.ts';
+import { archivedInvoice, fileName, type StoredInvoice, withLine } from './archiveFile.ts';
+import type { ArchiveStore } from './archiveStore.ts';
+import { idsIn, resourcesOf } from './mentionedIn.ts';
+import type { ArchiveParts } from './moveInvoices.ts';
+import { findArchived } from './restoreInvoice.ts';
+import { type Kept, whyKept } from './whyKept.ts';
+
+/** A message that orders a receipt or a notification is gone by then: the outbox keeps it for a week (ms). */
+const settledMs = 8 * 86_400_000;
+/** The platform ends a request after 230 s; the last invoice needs some of it (ms). */
+const withinMs = Math.min(120_000, functionBudgetMs);
+const pageSize = 500;
+
+export interface CustomerParts extends ArchiveParts {
+  store: ArchiveStore;
+  invoices: Pick<InvoiceStore, 'list'>;
+  poison: Pick<PoisonStore, 'list'>;
+  /** Writes the receipt of an invoice in the place of the one that is there; nothing if it is not paid. */
+  writeReceipt: (invoice: Omit<Invoice, '_etag'>) => Promise<void>;
+  shards: number;
+}
+
+/** The reason for which an invoice was not erased: `named` by a message that waits, `busy` if others were changing it. */
+export type NotErased = Kept | 'named' | 'busy';
+
+export interface Erased {
+  erased: number;
+  left: { id: string; why: NotErased }[];
+  /** False if there was no time for all of them: ask again. */
+  complete: boolean;
+}
+
+export interface Customers {
+  /** The invoices of a customer, first those in the database. @throws {MissingFromArchive} {NewerVersion} */
+  invoicesOf(customerId: string): AsyncIterable<Invoice>;
+  /** Erases what tells of the customer from all invoices that have settled. Can be asked for again. */
+  erase(customerId: string, by: string): Promise<Erased>;
+}
+
+export function customers(parts: CustomerParts): Customers {
+  const { documents, store, blobs, invoices, poison, writeReceipt, clock } = parts;
+  return { invoicesOf, erase };
+
+  async function* invoicesOf(customerId: string): AsyncGenerator<Invoice> {
+    yield* stored(customerId);
+    for (const { id } of await tombstonesOf(customerId)) {
+      const invoice = await findArchived(parts, id);
+      if (invoice !== undefined) yield invoice;
+    }
+  }
+
+  async function* stored(customerId: string): AsyncGenerator<Invoice> {
+    let continuation: string | undefined;
+    do {
+      const place = continuation === undefined ? {} : { continuation };
+      const page = await invoices.list({ customer: customerId, pageSize, ...place });
+      yield* page.items;
+      ({ continuation } = page);
+    } while (continuation !== undefined);
+  }
+
+  async function tombstonesOf(customerId: string): Promise<Tombstone[]> {
+    return readableDocuments(await store.archivedOf(customerId), tombstoneSchema, 'tombstone');
+  }
+
+  async function erase(customerId: string, by: string): Promise<Erased> {
+    const until = clock.monotonic() + withinMs;
+    const note = { at: new Date(clock.now()).toISOString(), by };
+    const before = new Date(clock.now() - settledMs).toISOString();
+    const poisoned = await resourcesOf(poison);
+    const named = new Map<string, ReadonlySet<string>>();
+    const done: Erased = { erased: 0, left: [], complete: true };
+    for await (const invoice of stored(customerId)) {
+      if (clock.monotonic() > until) return { ...done, complete: false };
+      count(invoice.id, (await whyLeft(invoice)) ?? (await eraseStored(invoice)));
+    }
+    for (const tombstone of await tombstonesOf(customerId)) {
+      if (clock.monotonic() > until) return { ...done, complete: false };
+      count(tombstone.id, await eraseArchived(tombstone));
+    }
+    return done;
+
+    function count(id: string, why: NotErased | undefined): void {
+      if (why === undefined) done.erased++;
+      else done.left.push({ id, why });
+    }
+
+    async function whyLeft(invoice: Invoice): Promise<NotErased | undefined> {
+      const kept = whyKept(invoice, before);
+      if (kept !== undefined && kept !== 'tooManyDays') return kept;
+      const { shard } = invoice;
+      const inShard = named.get(shard) ?? (await idsIn(store.undelivered(shard)));
+      named.set(shard, inShard);
+      return inShard.has(invoice.id) || poisoned.has(invoice.id) ? 'named' : undefined;
+    }
+
+    /** The invoice comes last: until then the next call finds all of it again. */
+    async function eraseStored(invoice: Invoice): Promise<NotErased | undefined> {
+      const document = await eraseCopies(invoice);
+      return replaced(invoice.shard, document, invoice._etag);
+    }
+
+    async function eraseArchived(tombstone: Tombstone): Promise<NotErased | undefined> {
+      const invoice = await findArchived(parts, tombstone.id);
+      if (invoice?.archivedAt === undefined) return 'busy';
+      await eraseCopies(invoice);
+      const { customerId: _, _etag, ...document } = tombstone;
+      return replaced(tombstone.shard, document, _etag);
+    }
+
+    async function eraseCopies(invoice: Invoice): Promise<Omit<Invoice, '_etag'>> {
+      const erased = withoutPerson(invoice, note);
+      await writeReceipt(erased);
+      for (const archivedAt of archivedTimes(invoice)) {
+        const { id, shard } = invoice;
+        await blobs.rewrite(fileName({ shard, archivedAt }), (text) =>
+          withLine(text, id, (line) => {
+            const copy = archivedInvoice(line, { shard, archivedAt, _etag: '' });
+            return copy.erased === undefined ? withoutPerson(copy, note) : line.invoice;
+          }),
+        );
+      }
+      return erased;
+    }
+
+    /** If it was replaced and the answer was lost, it counts as busy: the next call no longer finds it. */
+    async function replaced(shard: string, document: StoredInvoice, version: string) {
+      const written = await writeUntilClear<StoredInvoice, readonly unknown[]>(
+        { documents, clock },
+        {
+          partition: shard,
+          items: [document],
+          plan: () => [{ kind: 'replace', document, version }],
+          reread: () => documents.read(shard, [document.id]),
+          keep: (items, there) =>
+            items.filter(() => (there as Tombstone[]).some(({ _etag }) => _etag === version)),
+        },
+      );
+      return written.kind === 'written' ? undefined : ('busy' as const);
+    }
+  }
+}
+
+/** The times at which an invoice has moved to the archive: a restore leaves its copy there. */
+function archivedTimes({ archivedAt, timeline }: Invoice): Set<string> {
+  const times = timeline.flatMap((entry) => (typeof entry.archivedAt === 'string' ? [entry.archivedAt] : []));
+  return new Set(archivedAt === undefined ? times : [archivedAt, ...times]);
+}
