@@ -47,7 +47,7 @@ interface Source {
   pages: AsyncIterator<readonly StoredInvoice[]>;
   /** Invoices that a waiting message names, once they are known. */
   named?: ReadonlySet<string>;
-  /** What files of the last hours have, once it is known. */
+  /** Copies in the files of the last hours, once they have been read. */
   copies?: ReadonlyMap<string, string>;
   /** Everything that was last changed before has been looked at: ISO 8601. */
   reached?: string;

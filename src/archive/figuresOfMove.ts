@@ -3,7 +3,7 @@ import { type Change, figureMoves } from '../invoice/figures/figureMoves.ts';
 import { createDays, standingOf } from '../invoice/figures/storedFigures.ts';
 
 /**
- * What counts invoices of a shard as archived, or as those of the database again. `now`: milliseconds. @throws {StoreAway}
+ * Writes that count invoices of a shard as archived, or as those of the database again. `now`: milliseconds. @throws {StoreAway}
  */
 export async function figuresOfMove(
   documents: DocumentStore,

@@ -19,7 +19,7 @@ export async function idsIn(pages: AsyncIterable<readonly unknown[]>): Promise<S
   return ids;
 }
 
-/** Whom the work items are about that were given up and wait for a person. */
+/** Resource ids of dead-lettered work items. */
 export async function resourcesOf(poison: Pick<PoisonStore, 'list'>): Promise<Set<string>> {
   const ids = new Set<string>();
   for (let behind: string | undefined; ; ) {

@@ -8,7 +8,7 @@ const maxBytes = 192 * 1024;
 /** Upper bound of what a command holds besides the invoice's own texts, in bytes. */
 const commandBytes = 480;
 
-/** How many invoices of a page, from its beginning, go into one batch: at most `most`, if their message fits Service Bus. Pure. */
+/** Number of invoices of a page, from its beginning, that go into one batch: at most `most`, if their message fits Service Bus. Pure. */
 export function batchLength(page: readonly Invoice[], most: number): number {
   let bytes = 0;
   for (const [index, invoice] of page.slice(0, most).entries()) {

@@ -5,7 +5,7 @@ import { createReadEventList, type EventListParts } from './readEventList.ts';
 import { createReceiveEvent } from './receiveEvent.ts';
 
 /**
- * How events come in. Without `webhookSecrets` the provider's list is read at every tick. With them the provider delivers its
+ * Takes events in. Without `webhookSecrets` the provider's list is read at every tick. With them the provider delivers its
  * events, and the list is read once an hour for those that did not arrive.
  */
 export function eventIntake({

@@ -32,7 +32,7 @@ export function reversalsCheckAt(
   return new Date(now + Math.round(pause)).toISOString();
 }
 
-/** What a change of the reversals of a paid invoice writes: when to ask about them is part of it. Pure. */
+/** Change of a paid invoice with new reversals, which includes the time of the next check. Pure. */
 export function withReversals(
   reversals: Reversals,
   now: number,

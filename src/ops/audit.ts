@@ -33,7 +33,7 @@ export class NotRecorded extends Error {
   }
 }
 
-/** What is on record before it is done. */
+/** An act that is on record before it is done. */
 export interface Intent {
   /** Adds to the audit trail what was done. The intent is on record, so a failure is only reported. */
   record: (target: string, detail: NonNullable<AuditEntry['detail']>) => Promise<void>;

@@ -96,7 +96,7 @@ export function sealed(list: string, continuation: string): string {
   return `${sum.slice(0, 12)}.${continuation}`;
 }
 
-/** What `sealed` was given; undefined if it was given something else. */
+/** Undoes `sealed`; undefined for a text that it did not make. */
 export function unsealed(list: string, given: string): string | undefined {
   const continuation = given.slice(given.indexOf('.') + 1);
   return sealed(list, continuation) === given ? continuation : undefined;

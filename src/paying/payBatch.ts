@@ -43,7 +43,7 @@ export interface PayingParts {
  * as the outcomes come. Each invoice has its own outcome; a slow call holds up only itself. It is safe to run a batch twice,
  * even at the same time: the claim's token admits one writer, and a repeated call sends the same idempotency key.
  *
- * What was called before without a known outcome may have crashed its process. It comes last, one invoice after the other,
+ * Invoices called before without a known outcome may have crashed their process. They come last, one invoice after the other,
  * each under a start of its own: if the process crashes again, only the invoice that was being called has used up an attempt.
  * Batches are paid side by side, and so are their first tries of this kind; later ones are paid one at a time in a process,
  * so that two under suspicion do not use up their attempts together.

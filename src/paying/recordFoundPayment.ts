@@ -99,7 +99,7 @@ export function changeByPayment(
   return {
     change: {
       set: { status: 'paid', payment: { ...known(invoice.payment), id: paymentId, paidAt }, ...gone?.set },
-      // What was known of it as a second payment is gone.
+      // It is no second payment any more.
       clear: [
         'claim',
         'actionableAt',

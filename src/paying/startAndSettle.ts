@@ -45,7 +45,7 @@ export function firstParts({ commands }: Pick<PaymentBatch, 'commands'>): Part[]
 }
 
 /**
- * What another delivery has begun to call, one by one, those that were tried least often first. What has no attempt left
+ * Commands that another delivery has begun to call, one by one, those that were tried least often first. One without an attempt left
  * stays out: its claim goes stale, and a run parks it. Pure.
  */
 export function partsToRepeat(

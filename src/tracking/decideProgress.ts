@@ -193,7 +193,7 @@ export function decideProgress(
   /** Another payment that was seen, of ours or one that a person has to decide on, and that may hold money. */
   function secondThatHolds(): string | undefined {
     const { payments = [], refunds = [], disputes = [] } = invoice.reversals ?? {};
-    // Those of somebody else do not count, nor do those whose money had gone back when they were seen.
+    // Payments of somebody else do not count, nor do those whose money had gone back when they were seen.
     const none = invoice.timeline.filter(({ what }) => what === foreignPayment || what === 'looked up');
     return unrecordedPayments(invoice)
       .filter((id) => id !== paymentId && !none.some((entry) => entry.paymentId === id))
@@ -205,7 +205,7 @@ export function decideProgress(
       });
   }
 
-  /** What was waited for has come to nothing, and there is another payment: the next key might be one too many. */
+  /** The awaited payment has come to nothing, and there is another one: the next key might be one too many. */
   function leftToAnother(other: string): ProgressDecision {
     const reason = `payment ${paymentId} has ended, but payment ${other} names the invoice, too: retry it, which asks about that one first`;
     const next = nextKey(payment, { declines: payment.declines });

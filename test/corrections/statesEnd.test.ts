@@ -72,7 +72,7 @@ const retries = async ({ id }: Subject, wish: Parameters<typeof corrected.retry>
 const records = async ({ id }: Subject) =>
   expect(await corrected.retry(id)).toMatchObject({ kind: 'recorded', status: 'paid' });
 
-/** How an invoice comes to wait for a person, what its reason says, and each call that the reason names. */
+/** Ways in which an invoice comes to wait for a person, its reason, and each call that the reason names. */
 const states: Record<
   string,
   {
@@ -273,7 +273,7 @@ describe('an invoice that waits for a person', () => {
     await end(invoice);
     const { status } = await invoice.stored();
     expect(status).not.toBe(before.status);
-    // What the advice says charges nothing by itself; only a new charge that a person asked for does.
+    // Advice charges nothing by itself; only a new charge that a person asked for does.
     expect((await invoice.charges()).length - charged).toBe(status === 'paid' && charged === 0 ? 1 : 0);
   });
 

@@ -1,4 +1,4 @@
-// What happens outside our own calls, on a real host: payments that somebody else makes, answers and orders that are lost.
+// Events outside our own calls, on a real host: payments that somebody else makes, answers and orders that are lost.
 import { mkdtempSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

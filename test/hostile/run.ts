@@ -15,7 +15,7 @@ const { values } = parseArgs({
 const invoices = Number(values.invoices);
 
 /**
- * How much longer the event loop may be blocked than without them, in milliseconds. The app gives way every 5 ms, but the platform
+ * Longest extra block of the event loop, compared with a run without them (ms). The app gives way every 5 ms, but the platform
  * hands over a body of 12 MB in one piece, and several in a row.
  */
 const mostBlockedMs = 300;

@@ -66,7 +66,7 @@ describe('the sign-in for ops', () => {
       const views = [...readFileSync(join(root, 'ui/src/Routes.tsx'), 'utf8').matchAll(/case '(\w+)':/g)].map(
         ([, view]) => `/${view}`,
       );
-      // What the page loads (test/dashboard/bundle.test.ts).
+      // Files that the page loads (test/dashboard/bundle.test.ts).
       const files = ['/assets/index.css', '/assets/index.js', '/icon.svg'];
       const paths = ['', '/', ...files, ...views.toSorted()].map((path) => `/api/ops/ui${path}`);
       expect(settings(id)).toMatchObject({

@@ -16,14 +16,14 @@ import { noSignals } from '../support/signals.ts';
 import { type EmptyProject, emptyProject, packLibrary } from './emptyProject.ts';
 import { readPage } from './page.ts';
 
-/** How long a program may go on after the last line that it has printed, in milliseconds. */
+/** Longest time for which a program may go on after the last line that it has printed (ms). */
 const endsWithinMs = 10_000;
 
 const pause = `console.log('working');\n  await new Promise((resolve) => setTimeout(resolve, 3_000));`;
 
 interface Guide {
   page: string;
-  /** What runs first, if anything, and what uses locks. */
+  /** Program that runs first, if any, and the one that uses locks. */
   before?: string;
   program: string;
   /** Where its work is made to last. */

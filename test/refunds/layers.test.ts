@@ -1,4 +1,4 @@
-// What keeps a refund from being made twice or freed wrongly, each layer with the others off.
+// Layers that keep a refund from being made twice or freed wrongly, each with the others off.
 import { describe, expect, test } from 'vitest';
 import type { Operation } from '../../src/documents/documentStore.ts';
 import type { Invoice } from '../../src/invoice/invoice.ts';

@@ -1,4 +1,4 @@
-// What a person runs after a restore: all of it, as a program.
+// The program that a person runs after a restore, as a whole.
 import { fileURLToPath } from 'node:url';
 import { BlobServiceClient } from '@azure/storage-blob';
 import { afterAll, beforeAll, expect, inject, test } from 'vitest';

@@ -36,7 +36,7 @@ export const countName = {
   movedMinor: (kind: Movement['kind'], currency: string) => `${kind}Minor_${currency}`,
 } as const;
 
-/** What an invoice adds to the figures as it is. Pure. */
+/** Counts that an invoice adds to the figures as it is. Pure. */
 export function contributionOf(invoice: Countable): Contribution {
   const { status, payment, reversals, currency } = invoice;
   const standing: Counts = new Map();

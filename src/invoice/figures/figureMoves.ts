@@ -62,7 +62,7 @@ function placeOf(invoice: Countable | undefined): string | undefined {
   return invoice?.status === 'pending' ? `pending ${invoice.actionableAt}` : invoice?.status;
 }
 
-/** How many operations move the figures by some invoices that come, or from one of the `maps` to another: at most so many. */
+/** Upper bound of the operations that count invoices, or move them from one of the `maps` to another. */
 export function figureRoom(maps: 1 | 2) {
   const documents = new Set<string>([standingId]);
   const names = new Set<string>();

@@ -60,7 +60,7 @@ export interface InvoiceStore {
    * (figures/figureDocument.ts), so the number of invoices does not matter.
    */
   figures(now: string): Promise<InvoiceFigures>;
-  /** What was paid, declined, refunded and disputed on each of these days (`YYYY-MM-DD`, both included), from the same figures. */
+  /** Amounts paid, declined, refunded and disputed on each of these days (`YYYY-MM-DD`, both included), from the same figures. */
   dayFigures(days: { from: string; to: string }): Promise<{ figures: DayFigure[]; unreadable: number }>;
   /** Counts the invoices of a shard, and puts its figures right. @throws {NewerVersion} {UnreadableInvoice} */
   recount(shard: string): Promise<Recounted>;

@@ -16,7 +16,7 @@ export interface Movement {
   currency: string;
 }
 
-/** What an invoice as it is has to report, of whatever time. Pure. */
+/** All movements of an invoice as it is. Pure. */
 export function movementsOf({
   status,
   amountMinor,

@@ -62,7 +62,7 @@ export function postgresAdvisoryLockStore(
   refuseClient(address);
   const sql = advisoryStatements(tableName(table, '"'));
   const pool = connectionPool((signal) => connectPostgres(address, signal), connections);
-  /** Those that have ended are in it until somebody is told why. */
+  /** Ended sessions stay in it until somebody is told why. */
   const sessions = new Map<string, LeaseSession>();
   const numberOf = remembered((key) => String(keyNumber(table, key)));
   const idOf = (key: string, leaseId: string) => `${leaseId} ${key}`;

@@ -83,7 +83,7 @@ function wrongLockDuration(
   );
 }
 
-/** Whether Service Bus refuses the credential, or has no such queue. */
+/** True if Service Bus refuses the credential, or has no such queue. */
 export function serviceBusDenies(error: unknown): boolean {
   return isServiceBusError(error) && ['UnauthorizedAccess', 'MessagingEntityNotFound'].includes(error.code);
 }

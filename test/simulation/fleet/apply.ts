@@ -180,7 +180,7 @@ export function applyFaults(fleet: Fleet, plan: Plan, timeline: Timeline, condit
     return true;
   }
 
-  /** What a person has been told. */
+  /** Answers that a person has got. */
   function heed(action: OperatorAction, invoiceId: string): void {
     const { voided } = fleet.world;
     if (action === 'void') voided.add(invoiceId);

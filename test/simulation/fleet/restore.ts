@@ -13,7 +13,7 @@ const stoppedMs = 600_000;
 const nextStepMs = 300_000;
 /** The check begins a day before the time of the copy. */
 const beforeMs = 24 * 3_600_000;
-/** What people do again in vain so many times, they leave as it is. */
+/** Attempts in vain after which people leave an invoice as it is. */
 const mostRounds = 12;
 
 type Lost = Awaited<ReturnType<typeof changesLost>>[number];

@@ -21,7 +21,7 @@ import { timerNames } from './timers.ts';
  */
 const stuckMs = 8 * hour;
 const lookEveryMs = hour;
-/** What people do in the end has numbers that no fault of the plan has. */
+/** Numbers of what people do in the end, which no fault of the plan has. */
 const bulkRunNumber = 900_001;
 const firstDecisionNumber = 1_000_000;
 const firstWordNumber = 2_000_000;
@@ -80,7 +80,7 @@ export function createStory(parts: FleetParts) {
             for (let from = 0; from < ids.length; from += 100)
               await ops.redriveDeadLetters(aRequest({ body: { ids: ids.slice(from, from + 100) } }));
             for (const id of parked) await ops.redriveOutbox(aRequest({ params: { id } }));
-            // Those of bulk runs wait for the next bulk run.
+            // Groups of bulk runs wait for the next bulk run.
             const isBulk = world.runs.all().some(({ job, status }) => job === 'bulk' && status === 'running');
             const next = { action: 'bulkRedrive', invoiceId: '', number: bulkRunNumber } as const;
             if (isBulk) await press(world, host, fleet.durable, next)?.();

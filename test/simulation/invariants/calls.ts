@@ -170,7 +170,7 @@ export function createCallChecks({ report, now, pause, mayFreeze, invoice, rate 
   }
 
   /**
-   * What may have crashed a process is called with nothing else of its batch, and from its third attempt on with nothing else of
+   * An invoice that may have crashed a process is called with nothing else of its batch, and from its third attempt on with nothing else of
    * that kind on its machine.
    */
   function callingAlone(machine: Machine, invoiceId: string): () => void {

@@ -22,7 +22,7 @@ export interface EndState {
   newer: { sent: number; taken: number };
   /** Whether notifications are sent. */
   notifies: boolean;
-  /** Whether the app hears of each event some day. */
+  /** True if the app hears of each event some day. */
   told: boolean;
   /** Nothing has gone wrong. */
   calm: boolean;
@@ -92,7 +92,7 @@ function checkOutcome(invoice: InvoiceDocument, { world }: EndState, report: Rep
   if (status === 'pending') report('ends', `it is still pending, actionable at ${invoice.actionableAt}`, id);
 }
 
-/** What others have paid, and the app was told of: the invoice names it, and is paid by it or by its own charge. */
+/** Payments of others that the app was told of: the invoice names each, and is paid by it or by its own charge. */
 function checkOthers(invoice: InvoiceDocument, { world, told }: EndState, report: Report): void {
   if (!told || isExcused(world, invoice.id)) return;
   const { id, status, payment, timeline } = invoice;

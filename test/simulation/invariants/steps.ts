@@ -206,7 +206,7 @@ export function createStepChecks(parts: {
   function money(after: InvoiceDocument): void {
     const { id, status, payment } = after;
     const all = parts.provider().paymentsOf(id);
-    // What others pay nobody can know before it is told.
+    // Nobody can know of a payment of others before it is told.
     const made = all.filter(isOfApp);
     const alive = made.find(mayHoldMoney);
     switch (status) {

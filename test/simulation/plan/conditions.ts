@@ -32,11 +32,11 @@ export interface Conditions {
   delivers(queue: 'serviceBus' | 'storageQueue'): boolean;
   /** Calls per second that the provider takes, of those that it allows. */
   rate(allowed: number): number;
-  /** Whether the search of the provider gives no answer. */
+  /** True if the search of the provider gives no answer. */
   searchAway(): boolean;
-  /** Whether an event is not delivered. */
+  /** True if an event is not delivered. */
   losesEvent(): boolean;
-  /** How far a read of documents lags behind, in milliseconds. */
+  /** Lag of a read of documents (ms). */
   staleMs(): number;
   /** Everything works from now on. */
   heal(): void;

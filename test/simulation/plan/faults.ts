@@ -29,7 +29,7 @@ export const operatorActions = [
   'pause',
   'resumePayments',
 ] as const;
-/** What people do besides in the schedules of plan/outside.ts: older plans draw from the list above. */
+/** More acts of people, in the schedules of plan/outside.ts: older plans draw from the list above. */
 export const moreActions = [
   'followAdvice',
   'bulkRetry',

@@ -1,5 +1,5 @@
 /**
- * What happens outside our own calls: others pay in the same account, answers get lost on their way to people, queues and reads
+ * Events outside our own calls: others pay in the same account, answers get lost on their way to people, queues and reads
  * are not what they promise to be. One seed in five is such a schedule: that of the seed, and this besides. The chance of
  * these is a stream of its own, so all other seeds have the plans that they had.
  */

@@ -11,7 +11,7 @@ export interface SentTransaction {
   operations: readonly Operation[];
 }
 
-/** How far reads lag behind, and what they show then. */
+/** Lag of reads, and what they show then. */
 export interface StaleReads {
   now: () => number;
   /** Milliseconds. Absent: no read ever does. */

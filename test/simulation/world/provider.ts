@@ -58,7 +58,7 @@ const hour = 3_600_000;
 const keyLifeMs = 24 * hour;
 const pageSize = 20;
 
-/** What goes back in the provider's own dashboard, or by the bank. */
+/** Money that goes back in the provider's own dashboard, or by the bank. */
 export type Reversal =
   | 'refund'
   | 'dispute'
@@ -112,7 +112,7 @@ export interface ProviderParts {
   rate: () => number;
   /** How far the search lags, in milliseconds. */
   searchLagMs: () => number;
-  /** Whether the search gives no answer now, while everything else does. */
+  /** True if the search gives no answer now, while everything else does. */
   searchAway?: () => boolean;
   /** Chance in what old plans know nothing of. Absent: refunds that have succeeded do not fail, and none is canceled. */
   more?: SeededRandom | undefined;
@@ -353,7 +353,7 @@ export function createProvider({
       const payment = payments.get(paymentId);
       if (payment?.progress.kind === 'canceled') return { kind: 'canceled' };
       const kind = payment?.progress.kind;
-      // What is on its way to the bank cannot be stopped. One that has failed could be confirmed once more.
+      // A payment on its way to the bank cannot be stopped. One that has failed could be confirmed once more.
       const isOnItsWay =
         payment?.progress.kind === 'alive' &&
         payment.progress.state === 'processing' &&
@@ -529,7 +529,7 @@ export function createProvider({
       later(more.between(1, 5) * 24 * hour, () => moveRefund(payment, refund.id, 'failed'));
   }
 
-  /** How a refund that is pending ends. */
+  /** End of a refund that is pending. */
   function endOf({ status }: LedgerRefund): LedgerRefund['status'] {
     if (status !== 'pending') return status;
     if (more !== undefined && more.next() < 0.2) return 'canceled';

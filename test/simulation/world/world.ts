@@ -56,9 +56,9 @@ export function createWorld(
     queues: Queues;
     /** Whether the app hears of the provider's events. */
     listsEvents: boolean;
-    /** How far a read of documents lags behind now, in milliseconds. Absent: none ever does. */
+    /** Lag of a read of documents now (ms). Absent: none ever lags. */
     staleMs: (() => number) | undefined;
-    /** Whether all versions of each document are kept, so that the database can be restored. */
+    /** True if all versions of each document are kept, so that the database can be restored. */
     keepsAll: boolean;
     onWrite: (after: StoredDocument, before: StoredDocument | undefined) => void;
     /** The effect of a work item, or of the message with this id, is recorded. */
@@ -185,7 +185,7 @@ export function createWorld(
     /** By name: how often each was written. */
     receipts: new Map<string, number>(),
     notifications: [] as Notification[],
-    /** What work was about that a queue has lost: invoices and payments. */
+    /** Invoices and payments whose work a queue has lost. */
     lostWork: new Set<string>(),
     /** Refunds that were asked for here, and that a person has made by hand instead (ms). */
     byHand: new Map<string, { at: number; requestedAt: number }>(),

@@ -40,7 +40,7 @@ export function blobAnswer(error: unknown): BlobAnswer | undefined {
   return { status: error.statusCode, code };
 }
 
-/** Whether the service refuses the credential (401, 403) or the name of the container (400). */
+/** True if the service refuses the credential (401, 403) or the name of the container (400). */
 export function blobServiceDenies(error: unknown): boolean {
   return error instanceof RestError && [400, 401, 403].includes(error.statusCode ?? 0);
 }

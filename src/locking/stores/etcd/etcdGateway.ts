@@ -143,7 +143,7 @@ async function exchange(url: string, request: RequestInit): Promise<[ok: boolean
   }
 }
 
-/** Whether etcd refuses the name, the password or the access to the keys. */
+/** True if etcd refuses the name, the password or the access to the keys. */
 export function etcdDenies(error: unknown): boolean {
   return isRefused(error, invalidArgument) || isRefused(error, permissionDenied);
 }

@@ -102,7 +102,7 @@ function clientOptions<S extends Omit<RedisServer, 'url' | 'database'>>(server: 
   } as const;
 }
 
-/** Whether Redis refuses the name, the password, the database or the command. */
+/** True if Redis refuses the name, the password, the database or the command. */
 export function redisDenies(error: unknown): boolean {
   return error instanceof ErrorReply && /^(WRONGPASS|NOAUTH|NOPERM|ERR DB index)/.test(error.message);
 }

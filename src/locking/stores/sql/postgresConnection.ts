@@ -102,7 +102,7 @@ export function sqlState(error: unknown): string | undefined {
   return error instanceof DatabaseError ? error.code : undefined;
 }
 
-/** Whether PostgreSQL refuses the name or the password, the database, the schema or the statement. */
+/** True if PostgreSQL refuses the name or the password, the database, the schema or the statement. */
 export function postgresDenies(error: unknown): boolean {
   return /^(28|3D|3F|42)/.test(sqlState(error) ?? '');
 }
