@@ -127,7 +127,7 @@ describe.skipIf(!hasBrowser())('what the dashboard can do', { timeout: 90_000 },
     const { resources } = await container.items
       .query<{ shard: string; currency: string }>(`SELECT c.shard, c.currency FROM c WHERE c.id = '${id}'`)
       .fetchAll();
-    const [{ shard = '' } = {}] = resources;
+    const shard = resources[0]?.shard ?? '';
     const at = '2026-01-01T12:00:00.000Z';
     const asked = { id: 'rf_x', amountMinor: 400, at, requestKey: 'key-of-ada', mayBe: 're_1' };
     const byHand = { id: 're_1', providerId: 're_1', amountMinor: 400, at };
