@@ -178,7 +178,7 @@ function write(
     const uses = basename(file) === program;
     const own = code.replaceAll(
       /'(letters|shop|clinics|nightly-report|send-reminders|sweep-outbox|customer-1)'/g,
-      `'$1-${name}'`,
+      `'$1-${page}-${name}'`,
     );
     const there = uses ? onStore(own, imports, store) : own;
     return [join(folder, file), lasts ? there.replace(work, `${pause}\n${work}`) : there];
