@@ -259,7 +259,7 @@ export function createFleet({ plan, timeline, history, conditions, report, ...gi
         const invoice = asInvoice(document);
         if (invoice !== undefined) invoices.set(invoice.id, invoice);
       }
-      world.cursor.restore(Math.floor(time / 1000));
+      world.cursor.restore(time);
       world.isRestored = true;
       callChecks.restored(time);
       later(stoppedMs, () => {

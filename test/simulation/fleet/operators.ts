@@ -159,7 +159,7 @@ export function press(
       return () => ops.settleRefund(aRequest({ params, body }));
     }
     case 'recount':
-      return () => ops.recountFigures(aRequest());
+      return () => ops.recountFigures(aRequest({ body: { reason } }));
     case 'importAgain':
       return () => ops.importInvoices(aRequest({ body: world.imported }));
     case 'startRun':

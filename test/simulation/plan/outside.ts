@@ -281,7 +281,7 @@ const stories: Readonly<Record<string, Story>> = {
           at: 0,
           ms: plan.horizonMs,
           share: random.pick([0.1, 0.5, 0.9]),
-          lagMs: random.pick([200, 2 * second, minute]),
+          lagMs: random.pick([200, 2 * second, 10 * second]),
         },
         ...Array.from({ length: random.between(1, 8) }, () =>
           caller(random, {

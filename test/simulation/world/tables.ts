@@ -113,16 +113,24 @@ export function memoryAudit(now: () => number): AuditTrail & { all(): readonly A
   };
 }
 
-export function memoryCursor(): EventCursor & { readUntil(): number; restore(seconds: number): void } {
-  let readUntil: number | undefined;
+export interface MemoryCursor extends EventCursor {
+  /** Seconds; 0 if nothing was read yet. */
+  readUntil(): number;
+  /** It is again where it was at this time (ms). */
+  restore(time: number): void;
+}
+
+export function memoryCursor(now: () => number): MemoryCursor {
+  let moves: { at: number; to: number }[] = [];
+  const readUntil = () => moves.at(-1)?.to;
   return {
-    readUntil: () => readUntil ?? 0,
-    restore(seconds: number): void {
-      readUntil = readUntil === undefined ? undefined : Math.min(readUntil, seconds);
+    readUntil: () => readUntil() ?? 0,
+    restore(time) {
+      moves = moves.filter(({ at }) => at <= time);
     },
-    read: async () => readUntil,
+    read: async () => readUntil(),
     async advance(from, to) {
-      if (readUntil === from) readUntil = to;
+      if (readUntil() === from) moves.push({ at: now(), to });
     },
   };
 }

@@ -157,7 +157,7 @@ export function createWorld(
     } satisfies PauseStore,
     /** The latest pause that nobody has ended, and when it was stored. */
     pause: () => ordered,
-    cursor: memoryCursor(),
+    cursor: memoryCursor(now),
     runs: memoryRuns(),
     effects: {
       has: (item) => effects.has(item),
