@@ -4,7 +4,9 @@ import { z } from 'zod';
 import { type Invoice, invoiceSchema } from '../../src/invoice/invoice.ts';
 import { databaseName } from '../../src/platform/cosmosContainers.ts';
 import type { LocalCloud } from '../support/localCloud.ts';
-import { deployment } from './storm.ts';
+
+/** `DEPLOYMENT_ID` of the hosts. */
+export const deployment = 'storm';
 
 export interface StormInvoice {
   id: string;

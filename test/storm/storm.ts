@@ -13,7 +13,7 @@ import { stripeClient } from '../../src/paying/stripe/stripeClient.ts';
 import { type LocalCloud, settingsFor, startLocalCloud } from '../support/localCloud.ts';
 import { removeFolder } from '../support/removeFolder.ts';
 import { type SeededRandom, seededRandom } from '../support/seededRandom.ts';
-import { disagreements, readLedger, readStored, type StormInvoice, unsettled } from './agree.ts';
+import { deployment, disagreements, readLedger, readStored, type StormInvoice, unsettled } from './agree.ts';
 
 export interface StormOptions {
   seed: number;
@@ -36,7 +36,6 @@ export interface StormReport {
   problems: string[];
 }
 
-export const deployment = 'storm';
 const shards = 4;
 const due = '2025-01-01T00:00:00Z';
 const later = '2099-01-01T00:00:00Z';
@@ -185,7 +184,7 @@ function peopleAt(addresses: readonly string[], random: SeededRandom) {
 
   async function call(method: string, path: string, asked: Asked) {
     const response = await send(method, path, asked);
-    return { status: response.status, body: (await response.json()) as unknown };
+    return { status: response.status, body: await response.json() };
   }
 
   return {
