@@ -5,13 +5,12 @@
  *     npm run test:guards [-- PART_OF_A_NAME]
  */
 import { execFile } from 'node:child_process';
-import { cp, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { z } from 'zod';
 import { edited } from './edits.ts';
 import { type Guard, guards } from './guards.ts';
+import { projectCopy, vitest } from './projectCopy.ts';
 
 type Verdict =
   | { kind: 'caught' }
@@ -20,10 +19,6 @@ type Verdict =
   /** The guard is not in its file exactly once. */
   | { kind: 'moved'; what: string };
 
-const project = fileURLToPath(new URL('../../', import.meta.url));
-const vitest = join(project, 'node_modules/vitest/vitest.mjs');
-/** What a test run needs, apart from `node_modules`, which is linked. */
-const parts = ['src', 'test', 'local', 'scripts', 'package.json', 'tsconfig.json', 'vitest.config.ts'];
 const testTimeoutMs = 120_000;
 
 const reportSchema = z.object({
@@ -82,12 +77,10 @@ async function check(copy: string, guard: Guard, before: readonly Outcome[]): Pr
 }
 
 const wanted = guards.filter(({ name }) => name.includes(process.argv[2] ?? ''));
-const copy = await mkdtemp(join(tmpdir(), 'payonce-guards-'));
 const verdicts: Verdict[] = [];
-try {
-  for (const part of parts) await cp(join(project, part), join(copy, part), { recursive: true });
-  // On Windows any user may create a junction; other systems create a plain link.
-  await symlink(join(project, 'node_modules'), join(copy, 'node_modules'), 'junction');
+{
+  await using made = await projectCopy();
+  const copy = made.path;
   const width = Math.max(...wanted.map(({ name }) => name.length));
   console.log(`${'guard switched off'.padEnd(width)}  verdict    test that must fail`);
   const before = new Map<string, Outcome[]>();
@@ -99,8 +92,6 @@ try {
     const why = verdict.kind === 'caught' ? guard.caughtBy : `${guard.caughtBy}: ${verdict.what}`;
     console.log(`${guard.name.padEnd(width)}  ${verdict.kind.padEnd(9)}  ${why}`);
   }
-} finally {
-  await rm(copy, { recursive: true });
 }
 const caught = verdicts.filter(({ kind }) => kind === 'caught').length;
 console.log(`${caught} of ${wanted.length} guards are watched`);
