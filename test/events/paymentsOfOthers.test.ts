@@ -5,6 +5,7 @@ import { eventItem } from '../../src/events/eventItems.ts';
 import { paymentEventStage } from '../../src/events/eventStage.ts';
 import type { EventHint } from '../../src/paying/providerEvents.ts';
 import { stripeClient } from '../../src/paying/stripe/stripeClient.ts';
+import { metric } from '../../src/platform/appMetrics.ts';
 import { day, longPayments } from '../support/longPayments.ts';
 
 let app: Awaited<ReturnType<typeof longPayments>>;
@@ -71,13 +72,19 @@ test.each([
   ]);
 });
 
-test('a payment over another amount parks the invoice until a person decides', async () => {
+test('a payment over another amount parks the invoice until a person decides, and counts for the alert', async () => {
+  const parked = () => app.telemetry.values(metric.invoiceParked).length;
+  const paid = await app.invoice();
+  const before = parked();
+  await paidElsewhere(paid);
+  expect(parked()).toBe(before);
   const invoice = await app.invoice();
   const { paymentId } = await paidElsewhere(invoice, { amount: 77 });
   expect(await invoice.stored()).toMatchObject({
     status: 'parked',
     reason: expect.stringContaining(paymentId),
   });
+  expect(parked()).toBe(before + 1);
 });
 
 test('a shop’s payment that waits for its customer is not canceled', async () => {

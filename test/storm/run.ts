@@ -16,6 +16,7 @@ const { problems, ...report } = await storm({
   operations: Number(values.operations),
   invoices: Number(values.invoices),
   atOnce: 6,
+  print: (line) => console.log(line),
   withinMs: Number(values.minutes) * 60_000,
 });
 console.log(`seed ${values.seed}`);

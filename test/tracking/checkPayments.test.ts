@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { CancelOutcome, PaymentProgress } from '../../src/paying/paymentProvider.ts';
+import type { CancelOutcome, PaymentProgress, RetrievedPayment } from '../../src/paying/paymentProvider.ts';
 import { stripeProvider } from '../../src/paying/stripe/stripeProvider.ts';
 import { metric } from '../../src/platform/appMetrics.ts';
 import { checkPayments } from '../../src/tracking/checkPayments.ts';
@@ -202,6 +202,40 @@ describe('one that has failed, and could be confirmed once more', () => {
     const { track, invoice } = await shownAs(failed, cancels);
     expect(await track()).toMatchObject({ kind: 'notAsked' });
     expect(await invoice.stored()).toMatchObject({ status: 'processing', payment: { keyNumber: 1 } });
+  });
+});
+
+describe('a round', () => {
+  /** Rounds over pages that the store gives one after the other, at a provider that answers so. */
+  async function round(retrieved: RetrievedPayment) {
+    const [one, other] = [await app.invoice(), await app.invoice()];
+    const pages = await Promise.all(
+      [one, other].map(async ({ id, stored }) => {
+        const inProgress = {
+          id: `pi_${id}`,
+          state: 'processing',
+          since: '2026-01-01T00:00:00.000Z',
+          checks: 0,
+        };
+        const { payment, ...rest } = await stored();
+        return [{ ...rest, status: 'processing' as const, payment: { ...payment, inProgress } }];
+      }),
+    );
+    const provider = unpaced({ ...app.provider, retrieve: async () => retrieved }, { clock: app.clock });
+    const invoices = { ...app.parts.invoices, toCheck: async () => pages.shift() ?? [] };
+    return checkPayments(
+      { ...app.parts, provider, invoices },
+      { assertHeld() {} },
+      new AbortController().signal,
+    );
+  }
+
+  test('goes on to the next page', async () => {
+    expect(await round({ kind: 'notFound' })).toMatchObject({ notOurs: 2 });
+  });
+
+  test('ends with a page of which nothing could be asked', async () => {
+    expect(await round({ kind: 'unknown', message: 'no answer' })).toMatchObject({ notAsked: 1 });
   });
 });
 

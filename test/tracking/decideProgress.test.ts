@@ -320,7 +320,12 @@ describe('a payment that its invoice knows nothing of', () => {
   test('parks an invoice that a person has voided, whatever it was', () => {
     const timeline = [{ at, what: 'voided', by: 'ada' }];
     const decision = decide({ ...unpaid('voided'), timeline }, shop);
-    expect(decision).toMatchObject({ change: { set: { status: 'parked' } }, entry: { paymentId: 'pi_2' } });
+    expect(decision).toMatchObject({
+      change: { set: { status: 'parked' } },
+      entry: { paymentId: 'pi_2' },
+      // Nothing is unknown, so nothing has to be looked up.
+      ends: [{ kind: 'parked', unknown: false }],
+    });
   });
 
   test.each([...invoiceStatuses])('of somebody else is noted once, whatever the invoice: %s', (status) => {
