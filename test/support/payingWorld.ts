@@ -152,7 +152,7 @@ export async function payingWorld() {
       return { batch: paymentBatchSchema.parse(message?.body), shard, ids };
     },
 
-    /** Makes waiting invoices of a shard due now, so that the next run takes them. */
+    /** Makes waiting invoices of a shard due now, so that the next run takes them. Past the store, so its figures are counted again. */
     async makeDue(shard: string, ids: readonly string[]): Promise<void> {
       for (const { id, actionableAt } of await world.stored(shard, ids)) {
         if (actionableAt === undefined) continue;
@@ -160,6 +160,7 @@ export async function payingWorld() {
           .item(id, shard)
           .patch([{ op: 'set', path: '/actionableAt', value: '2026-01-01T00:00:00.000Z' }]);
       }
+      await invoices.recount(shard);
     },
 
     /** The invoices in the order of `ids`. */
