@@ -76,7 +76,7 @@ export async function startFleet(
       await host[Symbol.asyncDispose]();
       // Ten minutes on the real host; five seconds here.
       void delay(giveBackMs, undefined, { ref: false })
-        .then(() => host.taken.giveBack(cloud.queues))
+        .then(() => host.giveBack())
         .catch((error: unknown) => console.error('work items of a dead host:', error));
       await delay(awayMs);
       if (!ending) members[index] = up(await start(index));

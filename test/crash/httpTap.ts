@@ -12,6 +12,8 @@ export interface HttpAnswer {
 
 export interface HttpTap {
   port: number;
+  /** Waits until the service has answered all it was asked so far: it carries that out even if the host is dead. */
+  idle(): Promise<void>;
   stop(): Promise<void>;
 }
 
@@ -87,13 +89,18 @@ export async function startHttpTap(options: HttpTapOptions): Promise<HttpTap> {
     return { status: reply.statusCode ?? 502, headers: reply.headers, body: await read(reply) };
   }
 
+  async function idle(): Promise<void> {
+    await Promise.all(underWay);
+  }
+
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   return {
     port: (server.address() as AddressInfo).port,
+    idle,
     async stop() {
       for (const socket of sockets) socket.destroy();
-      // The service carries out what it was asked even if the host is dead, and `answered` must see the outcome.
-      await Promise.race([Promise.all(underWay), delay(2_000, undefined, { ref: false })]);
+      // `answered` must see the outcome.
+      await Promise.race([idle(), delay(2_000, undefined, { ref: false })]);
       agent.destroy();
       await new Promise<void>((resolve) => server.close(() => resolve()));
     },

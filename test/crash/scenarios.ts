@@ -89,8 +89,6 @@ export const scenarios: readonly Scenario[] = [
       // The receipt of a payment that a void has found waits in the outbox for the next sweep.
       if (open.length === 0) return run('sweepOutbox');
       for (const { id } of open) await call('POST', `ops/invoices/${id}/void`, { reason: 'sent by mistake' });
-      // On a busy machine a slow charge has timed out, and its next try is due.
-      if (open.some(({ status }) => status === 'pending')) await run('processInvoices');
     },
   },
   {
@@ -107,8 +105,6 @@ export const scenarios: readonly Scenario[] = [
       void deliverAgain(cloud).catch(() => {});
     },
     async meanwhile({ invoices, run }) {
-      // The provider was busy with the first call of its key, so it is asked again later.
-      if (invoices.some(({ status }) => status === 'pending')) await run('processInvoices');
       if (invoices.some(({ status }) => status === 'paid')) await run('sweepOutbox');
     },
   },
@@ -123,10 +119,7 @@ export const scenarios: readonly Scenario[] = [
     races: true,
     occurrences: 2,
     env: { PAYMENT_RATE: '1', CLAIM_STALE_SECONDS: '60' },
-    async meanwhile({ invoices, run }) {
-      if (invoices.some(({ status }) => status === 'pending')) await run('processInvoices');
-      await run('sweepOutbox');
-    },
+    meanwhile: ({ run }) => run('sweepOutbox'),
   },
   {
     // The first card is declined for good, so somebody gives another one.
@@ -136,13 +129,11 @@ export const scenarios: readonly Scenario[] = [
     // Timing decides how often the job runs before everything is done.
     races: true,
     paymentMethod: 'pm_card_chargeDeclinedExpiredCard',
-    async meanwhile({ invoices, call, run }) {
+    async meanwhile({ invoices, call }) {
       for (const { id, status } of invoices) {
         if (status === 'declined')
           await call('POST', `ops/invoices/${id}/retry`, { paymentMethod: 'pm_card_visa' });
       }
-      if (invoices.some(({ status }) => status === 'pending' || status === 'declined'))
-        await run('processInvoices');
     },
   },
 ];

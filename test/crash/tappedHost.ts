@@ -12,14 +12,17 @@ import {
 } from './describeRequest.ts';
 import type { Gate } from './gate.ts';
 import { startHttpTap } from './httpTap.ts';
-import { type TakenMessages, watchTakenMessages } from './takenMessages.ts';
+import { watchTakenMessages } from './takenMessages.ts';
 
 const appDir = fileURLToPath(new URL('../../', import.meta.url));
 
 export interface TappedHost extends AsyncDisposable {
   process: HostProcess;
-  /** Work items that the host has taken from the queue and not given back. */
-  taken: TakenMessages;
+  /**
+   * Makes the work items visible that the dead host holds, those of a read that was under way at its death included. Resolves to
+   * their number.
+   */
+  giveBack(): Promise<number>;
 }
 
 /**
@@ -51,7 +54,7 @@ export async function startTappedHost(
   const http = async (options: Omit<Parameters<typeof startHttpTap>[0], 'gate' | 'kill'>) => {
     const tap = await startHttpTap({ ...options, gate, kill });
     starting.defer(() => tap.stop());
-    return `http://127.0.0.1:${tap.port}`;
+    return { address: `http://127.0.0.1:${tap.port}`, idle: tap.idle };
   };
   const cosmosEndpoint = /AccountEndpoint=([^;]+)/.exec(cloud.cosmos)?.[1] ?? '';
   const busPort = Number(/Endpoint=sb:\/\/127\.0\.0\.1:(\d+)/.exec(cloud.serviceBus)?.[1]);
@@ -68,8 +71,8 @@ export async function startTappedHost(
     startAmqpTap({ port: busPort, gate, kill }),
   ]);
   starting.defer(() => bus.stop());
-  storage.set('BlobEndpoint', `${blob}${endpoint('BlobEndpoint').pathname}`);
-  storage.set('QueueEndpoint', `${queue}${endpoint('QueueEndpoint').pathname}`);
+  storage.set('BlobEndpoint', `${blob.address}${endpoint('BlobEndpoint').pathname}`);
+  storage.set('QueueEndpoint', `${queue.address}${endpoint('QueueEndpoint').pathname}`);
 
   const started = await startHostProcess({
     app: appDir,
@@ -78,9 +81,9 @@ export async function startTappedHost(
       ...settingsFor({
         ...cloud,
         storage: [...storage].map(([name, value]) => `${name}=${value}`).join(';'),
-        cosmos: cloud.cosmos.replace(cosmosEndpoint, `${cosmos}/`),
+        cosmos: cloud.cosmos.replace(cosmosEndpoint, `${cosmos.address}/`),
         serviceBus: cloud.serviceBus.replace(`127.0.0.1:${busPort}`, `127.0.0.1:${bus.port}`),
-        payments,
+        payments: payments.address,
       }),
       ...env,
     },
@@ -89,7 +92,11 @@ export async function startTappedHost(
   starting.use(started);
   starting.use(endWithProcess(() => started.kill('SIGKILL')));
   const running = starting.move();
-  return { process: started, taken, [Symbol.asyncDispose]: () => running.disposeAsync() };
+  const giveBack = async () => {
+    await queue.idle();
+    return taken.giveBack(cloud.queues);
+  };
+  return { process: started, giveBack, [Symbol.asyncDispose]: () => running.disposeAsync() };
 }
 
 function splitAt(text: string, mark: string): [string, string] {

@@ -161,7 +161,7 @@ export async function runTrial(
   });
   logs.set(instance, rescue.process.lines);
   hosts.use(rescue);
-  await outcome.host.taken.giveBack(cloud.queues);
+  await outcome.host.giveBack();
   await importInvoices(rescue, work);
   const evidence = await untilSettled(rescue);
   return await resultOf(evidence, { kind: 'held' }, performance.now() - crashedAt);
@@ -186,7 +186,10 @@ export async function runTrial(
     }
     if (first === undefined) throw new Error('a trial needs a host');
     const left = scenario.stops === true ? await replace(first, signal) : first;
-    return untilSettled(left, signal, async (waitedMs) => {
+    return untilSettled(left, signal, async (waitedMs, invoices) => {
+      // On a busy machine a claim was given back, or a call has timed out.
+      if (invoices.some(({ status }) => status === 'pending'))
+        await runFunction(left, 'processInvoices').catch(() => {});
       if (scenario.sweeper === true && Math.floor(waitedMs / sweepEveryMs) > 0)
         await runFunction(left, 'sweepOutbox').catch(() => {});
     });
@@ -205,7 +208,7 @@ export async function runTrial(
   async function untilSettled(
     host: TappedHost,
     signal?: AbortSignal,
-    meanwhile: (waitedMs: number) => Promise<void> = async () => {},
+    meanwhile: (waitedMs: number, invoices: readonly InvoiceFigure[]) => Promise<void> = async () => {},
   ): Promise<Evidence> {
     const started = performance.now();
     let lastSweep = started;
@@ -226,7 +229,7 @@ export async function runTrial(
         lastSweep = performance.now();
         // A killed host does not answer.
         await scenario.meanwhile?.(world).catch(() => {});
-        await meanwhile(lastSweep - started);
+        await meanwhile(lastSweep - started, invoices);
       }
       await delay(pollMs);
     }
