@@ -23,7 +23,7 @@ export type ProviderView =
   /** The provider could not say. */
   | { kind: 'silent'; message: string };
 
-/** What counts if several views differ: the first of these that there is. */
+/** What counts if several views differ: the first of these that there is, and of two alike the one that the invoice names. */
 const precedence: readonly ProviderView['kind'][] = [
   'found',
   'processing',
@@ -44,11 +44,11 @@ export async function checkProvider(
   const { id: invoiceId, createdAt } = invoice;
   // No call was made before it was imported.
   const sought = { since: createdAt, ...soughtOf({ ...invoice, invoiceId }) };
-  const views = [viewOfFound(await calls.find(sought))];
+  const views: ProviderView[] = [];
   for (const paymentId of paymentIdsOf(invoice)) {
     views.push(viewOfRetrieved(paymentId, await calls.retrieve(paymentId), invoice));
   }
-  return weightiest(views);
+  return weightiest([...views, viewOfFound(await calls.find(sought))]);
 }
 
 /** The view that counts. Pure. */

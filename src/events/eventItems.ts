@@ -1,8 +1,7 @@
 import { z } from 'zod';
+import { eventStage } from '../followUps/otherPayments.ts';
 import { eventHints, type ProviderEvent } from '../paying/providerEvents.ts';
 import type { WorkItem } from '../workItems/workItem.ts';
-
-export const eventStage = 'payment-event';
 
 /** What is kept of an event: none of it is taken for true. */
 export const eventInput = z.object({ hint: z.enum(eventHints), invoiceId: z.string().exactOptional() });

@@ -1,8 +1,9 @@
+import { eventStage } from '../followUps/otherPayments.ts';
 import { type Tracked, type TrackingParts, trackPayment } from '../tracking/trackPayment.ts';
 import { NotNow } from '../workItems/notNow.ts';
 import { defineStage, type Effect, type Stage } from '../workItems/workItem.ts';
 import { decideHint } from './decideHint.ts';
-import { eventInput, eventStage } from './eventItems.ts';
+import { eventInput } from './eventItems.ts';
 
 /** The provider could not be asked, or what it says cannot be recorded yet. */
 export class EventPutOff extends NotNow {

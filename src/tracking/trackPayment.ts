@@ -1,4 +1,5 @@
 import type { Ended, FollowUps } from '../followUps/followUps.ts';
+import { looksInto } from '../followUps/otherPayments.ts';
 import type { Invoice } from '../invoice/invoice.ts';
 import { overdueRefunds } from '../invoice/reversals.ts';
 import type { InvoiceStore } from '../invoice/store/invoiceStore.ts';
@@ -121,7 +122,7 @@ export async function recordProgress(
     decide(invoice, occasion) {
       const decision = decideProgress(invoice, payment, settlement, now);
       if (decision.kind !== 'change') return { kind: 'refuse', why: decision.kind };
-      const { change, entry, orders = [] } = decision;
+      const { change, entry, orders = [], others = [] } = decision;
       ends = decision.ends;
       isSecond = entry.what === secondPayment;
       const ended = ends.map(
@@ -133,6 +134,7 @@ export async function recordProgress(
         messages: [
           ...followUps(ended, { shard: invoice.shard, occasion, now }),
           ...(orders.length === 0 ? [] : [orderOfRefunds(invoice, orders, { write: occasion, now })]),
+          ...looksInto(invoice, others, { write: occasion, now }),
         ],
       };
     },
