@@ -12,8 +12,7 @@ import { errorText } from '../platform/errorText.ts';
 import type { Instance } from '../platform/instance.ts';
 import { type Counts, defineJob, type GroupRun, type Job, OnHold, type Processed } from '../runs/job.ts';
 import { addCounts } from '../runs/runRecord.ts';
-import { claimBatch } from './claimBatch.ts';
-import { decideClaim } from './planClaims.ts';
+import { claimBatch, decideClaim } from './claimBatch.ts';
 import { type ClaimWork, planDue } from './planDue.ts';
 
 type Claim = Extract<ClaimWork, { kind: 'claim' }>;

@@ -1,6 +1,5 @@
-import { type Invoice, known, type TimelineEntry } from '../invoice/invoice.ts';
+import { type Invoice, known, type TimelineEntry, unrecordedPayments } from '../invoice/invoice.ts';
 import type { InvoiceChange } from '../invoice/invoiceChange.ts';
-import { unrecordedPayments } from '../invoice/namedPayments.ts';
 
 /** What becomes of a person's request to void an invoice. */
 export type VoidDecision =

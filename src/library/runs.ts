@@ -2,8 +2,7 @@
  * `payonce/runs`: jobs whose work is found by looking, in groups that several processes share, each under its own lease, and
  * the records of their runs. `payonce/runs/cosmos` keeps the records.
  */
-export { asShown } from '../runs/abandoned.ts';
-export { type CancelledRun, cancelRun } from '../runs/cancelRun.ts';
+
 export {
   type Counts,
   defineJob,
@@ -13,7 +12,10 @@ export {
   Pause,
   type Processed,
 } from '../runs/job.ts';
+export { type CancelledRun, cancelRun } from '../runs/manualRun.ts';
+export type { EndOfRun, ListRuns, RunKey, RunStore, SilentSince } from '../runs/runRecord.ts';
 export {
+  asShown,
   type GroupRecord,
   type RunRecord,
   type RunStatus,
@@ -21,4 +23,3 @@ export {
   runView,
 } from '../runs/runRecord.ts';
 export { runScheduled, type ScheduledRun, type ScheduledRunParts } from '../runs/runScheduled.ts';
-export type { EndOfRun, ListRuns, RunKey, RunStore, SilentSince } from '../runs/runStore.ts';

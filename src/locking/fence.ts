@@ -4,9 +4,9 @@ import {
   type DocumentStore,
   type Operation,
   refusedBecause,
+  StoreAway,
 } from '../documents/documentStore.ts';
-import { StoreAway } from '../documents/storeAway.ts';
-import { systemId } from '../documents/systemId.ts';
+import { systemId } from '../documents/storedDocuments.ts';
 import { writeUntilClear } from '../documents/writeUntilClear.ts';
 import type { Clock } from '../platform/clock.ts';
 

@@ -1,11 +1,11 @@
 import { MissingFromArchive } from '../archive/restoreInvoice.ts';
 import { BadContinuation } from '../documents/pages.ts';
 import { NewerVersion } from '../documents/storedDocuments.ts';
-import { UnreadableInvoice } from '../invoice/figures/recountShard.ts';
+import { UnreadableInvoice } from '../invoice/figures/invoiceFigures.ts';
 import { appVersion } from '../platform/appFolder.ts';
 import { eventLoopTurns } from '../platform/eventLoopTurns.ts';
 import { problem, problemResponse } from '../platform/problem.ts';
-import type { Orchestrations } from '../runs/startRun.ts';
+import type { Orchestrations } from '../runs/manualRun.ts';
 import { whyNotAdmitted } from './admission.ts';
 import { NotRecorded, recordDone } from './audit.ts';
 import type { Call, CallParts } from './call.ts';

@@ -1,9 +1,7 @@
 import { z } from 'zod';
 import { jobNames } from '../platform/azureNames.ts';
-import { asShown, storedAs } from '../runs/abandoned.ts';
-import { cancelRun } from '../runs/cancelRun.ts';
-import { runStatuses, runView } from '../runs/runRecord.ts';
-import { type StartedRun, startRun } from '../runs/startRun.ts';
+import { cancelRun, type StartedRun, startRun } from '../runs/manualRun.ts';
+import { asShown, runStatuses, runView, storedAs } from '../runs/runRecord.ts';
 import { runAnswer, runsAnswer, startedAnswer } from './answers/runAnswers.ts';
 import { bulkGroups } from './bulk/bulkJob.ts';
 import { bulkBody } from './bulk/bulkRequest.ts';

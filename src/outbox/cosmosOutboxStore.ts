@@ -1,15 +1,26 @@
 import type { Container } from '@azure/cosmos';
-import { cosmosDocuments, unlessChanged } from '../documents/cosmosDocuments.ts';
-import { pageByTime } from '../documents/cosmosPages.ts';
-import { patchBody } from '../documents/cosmosPatch.ts';
-import { queryAll, queryCount, queryOldest, whereAll } from '../documents/cosmosQueries.ts';
+import {
+  cosmosDocuments,
+  pageByTime,
+  patchBody,
+  queryAll,
+  queryCount,
+  queryOldest,
+  unlessChanged,
+  whereAll,
+} from '../documents/cosmosDocuments.ts';
 import type { Patch } from '../documents/documentStore.ts';
 import { type OnUnreadable, readableDocument, readableDocuments } from '../documents/storedDocuments.ts';
 import { type Clock, systemClock } from '../platform/clock.ts';
-import { type OutboxEntry, outboxEntrySchema, outboxMessageSchema } from './outboxMessage.ts';
-import type { OutboxFilter, OutboxStore } from './outboxStore.ts';
-import { outboxWrites } from './outboxWrites.ts';
-import { discardPatch, notParked, redrivePatch } from './parkedMessage.ts';
+import {
+  discardPatch,
+  notParked,
+  type OutboxEntry,
+  outboxEntrySchema,
+  outboxMessageSchema,
+  redrivePatch,
+} from './outboxMessage.ts';
+import { type OutboxFilter, type OutboxStore, outboxWrites } from './outboxStore.ts';
 
 /** Bodies are large, and no list shows them. */
 const entryProperties = Object.keys(outboxEntrySchema.shape)

@@ -1,3 +1,10 @@
+import { z } from 'zod';
+import type { Patch } from '../documents/documentStore.ts';
+import { formatVersion } from '../documents/storedDocuments.ts';
+import { exponentialBackoff } from '../platform/backoff.ts';
+import { systemClock } from '../platform/clock.ts';
+import { activeTrace } from '../platform/tracing.ts';
+
 /**
  * An outbox message and its states:
  *
@@ -13,12 +20,6 @@
  * (https://learn.microsoft.com/azure/architecture/databases/guide/transactional-out-box-cosmos). Only the dispatcher and
  * the sweeper move it. `nextAttemptAt` is set while there is something to do.
  */
-import { z } from 'zod';
-import type { Patch } from '../documents/documentStore.ts';
-import { formatVersion } from '../documents/storedDocuments.ts';
-import { exponentialBackoff } from '../platform/backoff.ts';
-import { systemClock } from '../platform/clock.ts';
-import { activeTrace } from '../platform/tracing.ts';
 
 export const outboxStatuses = ['pending', 'dispatched', 'parked'] as const;
 export type OutboxStatus = (typeof outboxStatuses)[number];
@@ -165,4 +166,43 @@ export function dispatchPatch(
       return { ...patch, set, remove: ['nextAttemptAt'] };
     }
   }
+}
+
+/**
+ * The write that puts a parked message back to pending at `at` (ISO 8601). It has been waiting since then, not since it was
+ * written, so its age raises no alarm. `runId`: the bulk run that does it. Pure.
+ */
+export function redrivePatch(id: string, at: string, runId?: string): Patch {
+  return {
+    kind: 'patch',
+    id,
+    where: [{ path: 'status', is: '=', value: 'parked' }],
+    set: {
+      status: 'pending',
+      attempts: 0,
+      nextAttemptAt: at,
+      notBefore: at,
+      ...(runId === undefined ? {} : { redrivenBy: runId }),
+    },
+  };
+}
+
+/** Why a message that is not parked is not changed. Pure. */
+export function notParked({ status, redrivenBy, discarded }: OutboxEntry) {
+  return {
+    kind: 'refused' as const,
+    status,
+    ...(redrivenBy === undefined ? {} : { redrivenBy }),
+    ...(discarded === undefined ? {} : { discarded }),
+  };
+}
+
+/** The write that discards a parked message. Earlier releases see it as dispatched, and leave it alone. Pure. */
+export function discardPatch(id: string, discarded: NonNullable<OutboxEntry['discarded']>): Patch {
+  return {
+    kind: 'patch',
+    id,
+    where: [{ path: 'status', is: '=', value: 'parked' }],
+    set: { status: 'dispatched', ttl: dispatchedTtl, discarded },
+  };
 }

@@ -1,8 +1,8 @@
-import { systemId } from '../documents/systemId.ts';
+import { systemId } from '../documents/storedDocuments.ts';
 import type { FollowUps, InvoiceEnd } from '../followUps/followUps.ts';
-import { nextCheckAt, withReversals } from '../invoice/checkSchedule.ts';
 import { type Invoice, known } from '../invoice/invoice.ts';
 import type { InvoiceChange } from '../invoice/invoiceChange.ts';
+import { nextCheckAt, withReversals } from '../invoice/reversals.ts';
 import type { InvoiceStore, Updated } from '../invoice/store/invoiceStore.ts';
 import { noReversals, withOwnPayment, withProviderReversals } from './mergeReversals.ts';
 import type { ProviderReversals } from './paymentProvider.ts';

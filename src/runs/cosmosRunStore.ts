@@ -1,11 +1,16 @@
 import type { Container, PatchOperation, SqlParameter } from '@azure/cosmos';
 import { z } from 'zod';
-import { createUnlessThere, unlessChanged } from '../documents/cosmosDocuments.ts';
-import { pageByTime } from '../documents/cosmosPages.ts';
-import { readDocument } from '../documents/cosmosQueries.ts';
+import { createUnlessThere, pageByTime, readDocument, unlessChanged } from '../documents/cosmosDocuments.ts';
 import { type OnUnreadable, readableDocument, readableDocuments } from '../documents/storedDocuments.ts';
-import { type GroupRecord, groupsOf, isOpen, runRecordSchema } from './runRecord.ts';
-import type { ListRuns, RunKey, RunStore } from './runStore.ts';
+import {
+  type GroupRecord,
+  groupsOf,
+  isOpen,
+  type ListRuns,
+  type RunKey,
+  type RunStore,
+  runRecordSchema,
+} from './runRecord.ts';
 
 /** Run records in the Cosmos container `runs`, whose partition key is the job. */
 export function cosmosRunStore(container: Container, onUnreadable?: OnUnreadable): RunStore {

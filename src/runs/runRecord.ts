@@ -1,7 +1,16 @@
+import { z } from 'zod';
+import type { Page } from '../documents/pages.ts';
+import { formatVersion } from '../documents/storedDocuments.ts';
+import type { Instance } from '../platform/instance.ts';
+import { metric } from '../platform/telemetry.ts';
+import { traceIdOf } from '../platform/traceparent.ts';
+import { activeTrace } from '../platform/tracing.ts';
+import type { Counts, Job } from './job.ts';
+
 /**
  * The record of one run of a job, and its states:
  *
- *   running ──► completed | failed | cancelled | abandoned (its process died: abandoned.ts)
+ *   running ──► completed | failed | cancelled | abandoned (its process died: runRecord.ts)
  *
  * A group of it: pending ──► running ──► completed | partial (time was up, or on hold)
  *                                            | skipped (held elsewhere) | lost (its lease) | failed
@@ -11,15 +20,10 @@
  *
  * A partial group has done nothing wrong, and the next run goes on where it ended: its run has completed.
  *
- * The run that created the record moves it, and a person may cancel it (cancelRun.ts); every write requires that it is still
+ * The run that created the record moves it, and a person may cancel it (manualRun.ts); every write requires that it is still
  * running. A run of the timer that found nothing to do leaves no record: with a tick every few minutes such records would
  * bury the others.
  */
-import { z } from 'zod';
-import { formatVersion } from '../documents/storedDocuments.ts';
-import { traceIdOf } from '../platform/traceparent.ts';
-import { activeTrace } from '../platform/tracing.ts';
-import type { Counts } from './job.ts';
 
 export const runStatuses = ['running', 'completed', 'failed', 'cancelled', 'abandoned'] as const;
 export type RunStatus = (typeof runStatuses)[number];
@@ -170,4 +174,173 @@ export function statusOfGroups(groups: readonly GroupRecord[]): {
   if (bad !== undefined) return { status: 'failed', reason: reasonOf(bad) };
   const partial = groups.find(({ status }) => status === 'partial');
   return { status: 'completed', ...(partial === undefined ? {} : { reason: reasonOf(partial) }) };
+}
+
+/** Where run records are kept. All methods may reject with `StoreAway`. */
+export interface RunStore {
+  /** Creates a record; false if there is one with this id. */
+  create(record: RunRecord): Promise<boolean>;
+  /** @throws {NewerVersion} */
+  read(job: string, runId: string): Promise<RunRecord | undefined>;
+  /** One page of the runs of a job, newest first. @throws {BadContinuation} */
+  list(query: ListRuns): Promise<Page<RunRecord>>;
+  /**
+   * Records how a group stands; also the run's sign of life. False if the run has ended meanwhile; then the group is still
+   * recorded if it is over. A record with a smaller fence than the stored one changes nothing, and the answer is false.
+   */
+  updateGroup(run: RunKey, group: string, record: GroupRecord, at: string): Promise<boolean>;
+  /** Ends a run, and with it the groups that have not said how they ended. False if it has ended already. */
+  end(run: RunKey, end: EndOfRun): Promise<boolean>;
+}
+
+export interface EndOfRun {
+  status: Exclude<RunStatus, 'running'>;
+  reason?: string;
+  at: string;
+  /** Ends it only if this is still its last sign of life, which the record keeps. */
+  heartbeatAt?: string;
+}
+
+export interface RunKey {
+  job: string;
+  runId: string;
+}
+
+export interface ListRuns {
+  job: string;
+  /** Absent: all of them. Abandoned are those that are stored so, and with `silentSince` those still to be. */
+  status?: RunStatus;
+  /** A running run whose last sign of life is older counts as abandoned. Absent: none does. */
+  silentSince?: SilentSince;
+  continuation?: string;
+  pageSize: number;
+}
+
+/** Times (ISO 8601, UTC), by what started a run. */
+export type SilentSince = Readonly<Record<RunRecord['trigger'], string>>;
+
+/**
+ * Runs whose process has died. Nobody is left to say so, so their last sign of life does:
+ *
+ *   running ──no sign of life for too long──► shown as abandoned at once ──the next run of the job──► stored as ended
+ *
+ * A run that was only slow or cut off from the store learns at its next report that it was ended, and stops; the run that
+ * follows does the rest. What it had done after its last report is counted when its groups are taken over, or when it is
+ * closed.
+ */
+
+/**
+ * Silence that is too long, in milliseconds. A run at work reports every two seconds, and a claim that meets a store in
+ * trouble takes some fourteen. The groups of a manual run are handed to another host if theirs dies, which takes Durable
+ * Functions up to five minutes where host.json does not say less (`workItemQueueVisibilityTimeout`), so that run gets a
+ * minute more.
+ */
+const silentMs = { timer: 120_000, manual: 360_000 } as const satisfies Record<RunRecord['trigger'], number>;
+
+/** Running runs that are looked at: far more than can be running at once. */
+const mostRunning = 100;
+
+/** Whether nobody is at work on the run any more at `now` (milliseconds). */
+export function isAbandoned(
+  { status, trigger, heartbeatAt }: Pick<RunRecord, 'status' | 'trigger' | 'heartbeatAt'>,
+  now: number,
+): boolean {
+  return status === 'running' && now - Date.parse(heartbeatAt) > silentMs[trigger];
+}
+
+/** The run as people should see it at `now` (milliseconds), whether somebody has closed its record yet or not. Pure. */
+export function asShown(record: RunRecord, now: number): RunRecord {
+  if (!isAbandoned(record, now)) return record;
+  const ended: RunRecord = { ...record, status: 'abandoned', reason: silence(record) };
+  return { ...ended, groups: groupsOf(ended) };
+}
+
+/** What the store looks for, to find the runs that are shown with this status at `now` (milliseconds). Pure. */
+export function storedAs(status: RunStatus, now: number): { status: RunStatus; silentSince?: SilentSince } {
+  if (status !== 'running' && status !== 'abandoned') return { status };
+  const before = (trigger: RunRecord['trigger']) => new Date(now - silentMs[trigger]).toISOString();
+  return { status, silentSince: { timer: before('timer'), manual: before('manual') } };
+}
+
+function silence({ heartbeatAt }: Pick<RunRecord, 'heartbeatAt'>): string {
+  return `no sign of life since ${heartbeatAt}`;
+}
+
+interface Closing {
+  runs: RunStore;
+  instance: Pick<Instance, 'clock' | 'telemetry'>;
+}
+
+/** Ends the record of an abandoned run; false if it is none, or has given a sign of life since it was read. */
+export async function closeRun({ runs, instance }: Closing, job: Job, run: RunRecord): Promise<boolean> {
+  const { clock, telemetry } = instance;
+  const now = clock.now();
+  if (!isAbandoned(run, now)) return false;
+  const { id: runId, trigger, heartbeatAt } = run;
+  for (const group of Object.keys(run.groups)) await countTakenOver({ runs, instance }, job, group, run);
+  const at = new Date(now).toISOString();
+  const closed = await runs.end(
+    { job: job.name, runId },
+    { status: 'abandoned', reason: silence(run), at, heartbeatAt },
+  );
+  if (closed) telemetry.count(metric.runEnded, { job: job.name, trigger, status: 'abandoned' });
+  return closed;
+}
+
+/** The runs of a job that say they are running, or why that is not known. Records are for people: a failure is counted. */
+export async function runningRuns({ runs, instance }: Closing, job: Job): Promise<readonly RunRecord[]> {
+  try {
+    const { items } = await runs.list({ job: job.name, status: 'running', pageSize: mostRunning });
+    return items;
+  } catch {
+    instance.telemetry.count(metric.runReportFailed, { job: job.name });
+    return [];
+  }
+}
+
+/** Ends the records of those runs that are abandoned. A failure is counted and changes nothing else. */
+export async function closeAbandoned(
+  { runs, instance }: Closing,
+  job: Job,
+  running: readonly RunRecord[],
+): Promise<void> {
+  try {
+    for (const run of running) await closeRun({ runs, instance }, job, run);
+  } catch {
+    instance.telemetry.count(metric.runReportFailed, { job: job.name });
+  }
+}
+
+/**
+ * Records what a run of the timer had done in a group whose lease it no longer has, if its process died before it reported:
+ * the job has counted that with the work. Called under the lease of the group before anything else is done in it, since
+ * what follows is counted in the same place; or when the run is closed. The sign of life stays as it was.
+ *
+ * A manual run is resumed by another process, which counts on by itself.
+ */
+export async function countTakenOver(
+  { runs, instance }: Closing,
+  job: Job,
+  group: string,
+  { id: runId, trigger, groups }: Pick<RunRecord, 'id' | 'trigger' | 'groups'>,
+): Promise<void> {
+  const before = groups[group];
+  if (job.done === undefined || trigger !== 'timer' || before === undefined || !isOpen(before)) return;
+  try {
+    const counted = await job.done(group, runId);
+    const now = await runs.read(job.name, runId);
+    const known = now?.groups[group];
+    // It may have said meanwhile how it ended; only closing its run may have been quicker.
+    if (now === undefined || known === undefined) return;
+    if (!isOpen(known) && !(known.status === 'lost' && now.status === 'abandoned')) return;
+    const record: GroupRecord = {
+      ...known,
+      status: 'lost',
+      counts: atLeast(known.counts, counted),
+      reason: 'its process died, or was cut off',
+    };
+    await runs.updateGroup({ job: job.name, runId }, group, record, now.heartbeatAt);
+  } catch {
+    instance.telemetry.count(metric.runReportFailed, { job: job.name });
+  }
 }

@@ -6,11 +6,18 @@ import type { InstanceOptions } from '../platform/instance.ts';
 import { timeBudget } from '../platform/stopping.ts';
 import { metric, noTelemetry } from '../platform/telemetry.ts';
 import { inSpan } from '../platform/tracing.ts';
-import { closeAbandoned, countTakenOver, runningRuns } from './abandoned.ts';
 import type { Job } from './job.ts';
 import { runGroup } from './runGroup.ts';
-import { type GroupRecord, newRun, type RunStatus, statusOfGroups } from './runRecord.ts';
-import type { RunStore } from './runStore.ts';
+import {
+  closeAbandoned,
+  countTakenOver,
+  type GroupRecord,
+  newRun,
+  type RunStatus,
+  type RunStore,
+  runningRuns,
+  statusOfGroups,
+} from './runRecord.ts';
 
 /** A run has ended as failed. The platform counts failed executions by that. */
 export class RunFailed extends Error {

@@ -1,9 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { type ClaimingRun, claimBatch } from '../../src/claiming/claimBatch.ts';
-import { noClaims } from '../../src/claiming/planClaims.ts';
+import { type ClaimingRun, claimBatch, noClaims } from '../../src/claiming/claimBatch.ts';
 import { cosmosDocuments } from '../../src/documents/cosmosDocuments.ts';
-import { type Invoice, invoiceSchema, newInvoice } from '../../src/invoice/invoice.ts';
-import { maxAttempts } from '../../src/invoice/maxAttempts.ts';
+import { type Invoice, invoiceSchema, maxAttempts, newInvoice } from '../../src/invoice/invoice.ts';
 import { cosmosInvoiceStore } from '../../src/invoice/store/cosmosInvoiceStore.ts';
 import { FencedOut, newFence } from '../../src/locking/fence.ts';
 import { paymentBatchSchema } from '../../src/paying/paymentBatch.ts';

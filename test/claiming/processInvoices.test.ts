@@ -1,10 +1,9 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { processInvoicesJob } from '../../src/claiming/processInvoices.ts';
 import { cosmosDocuments } from '../../src/documents/cosmosDocuments.ts';
-import { sendingStore } from '../../src/invoice/store/sendingStore.ts';
+import { sendingStore } from '../../src/invoice/store/invoiceWrites.ts';
 import { newFence } from '../../src/locking/fence.ts';
-import type { Dispatcher } from '../../src/outbox/dispatcher.ts';
-import { createSender } from '../../src/outbox/sender.ts';
+import { createSender, type Dispatcher } from '../../src/outbox/dispatcher.ts';
 import { metric } from '../../src/platform/appMetrics.ts';
 import { type Counts, type GroupRun, OnHold, Pause, type Processed } from '../../src/runs/job.ts';
 import { anInstance } from '../support/anInstance.ts';

@@ -1,12 +1,16 @@
 import { z } from 'zod';
-import { type Patch, refusedBecause } from '../../src/documents/documentStore.ts';
+import { type Patch, refusedBecause, StoreAway } from '../../src/documents/documentStore.ts';
 import { continuationAt, placeOf } from '../../src/documents/pages.ts';
-import { StoreAway } from '../../src/documents/storeAway.ts';
 import { type OnUnreadable, readableDocuments } from '../../src/documents/storedDocuments.ts';
-import { type OutboxEntry, outboxEntrySchema, outboxMessageSchema } from '../../src/outbox/outboxMessage.ts';
-import type { OutboxFilter, OutboxStore } from '../../src/outbox/outboxStore.ts';
-import { outboxWrites } from '../../src/outbox/outboxWrites.ts';
-import { discardPatch, notParked, redrivePatch } from '../../src/outbox/parkedMessage.ts';
+import {
+  discardPatch,
+  notParked,
+  type OutboxEntry,
+  outboxEntrySchema,
+  outboxMessageSchema,
+  redrivePatch,
+} from '../../src/outbox/outboxMessage.ts';
+import { type OutboxFilter, type OutboxStore, outboxWrites } from '../../src/outbox/outboxStore.ts';
 import type { Clock } from '../../src/platform/clock.ts';
 import { type MemoryDocuments, type StoredDocument, textIn } from './memoryDocuments.ts';
 

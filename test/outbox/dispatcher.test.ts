@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import type { DocumentStore } from '../../src/documents/documentStore.ts';
 import { createDispatcher, type SendMessages } from '../../src/outbox/dispatcher.ts';
 import { newOutboxMessage, type OutboxMessage } from '../../src/outbox/outboxMessage.ts';
-import { outboxWrites } from '../../src/outbox/outboxWrites.ts';
+import { outboxWrites } from '../../src/outbox/outboxStore.ts';
 import { systemClock } from '../../src/platform/clock.ts';
 import { anInstance } from '../support/anInstance.ts';
 

@@ -1,13 +1,19 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { metric } from '../../src/platform/telemetry.ts';
-import { asShown, isAbandoned, storedAs } from '../../src/runs/abandoned.ts';
 import { cosmosRunStore } from '../../src/runs/cosmosRunStore.ts';
 import type { Job } from '../../src/runs/job.ts';
-import { newRun, type RunRecord, type RunStatus } from '../../src/runs/runRecord.ts';
+import { startRun } from '../../src/runs/manualRun.ts';
+import {
+  asShown,
+  isAbandoned,
+  newRun,
+  type RunRecord,
+  type RunStatus,
+  type RunStore,
+  storedAs,
+} from '../../src/runs/runRecord.ts';
 import { runScheduled } from '../../src/runs/runScheduled.ts';
-import type { RunStore } from '../../src/runs/runStore.ts';
-import { startRun } from '../../src/runs/startRun.ts';
 import { aJob } from '../support/aJob.ts';
 import { anInstance } from '../support/anInstance.ts';
 import { type PayonceCosmos, payonceCosmos } from '../support/payonceCosmos.ts';

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import { listLocks } from '../../src/locking/listLocks.ts';
+import { listLocks } from '../../src/locking/lockOperations.ts';
 import { blobLockStore } from '../../src/locking/stores/blob/blobLockStore.ts';
 import { messageLockMs } from '../../src/paying/messageLock.ts';
 import { blobContainers } from '../../src/platform/azureNames.ts';

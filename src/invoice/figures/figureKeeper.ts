@@ -3,15 +3,24 @@ import {
   type Operation,
   type Patch,
   refusedBecause,
+  StoreAway,
 } from '../../documents/documentStore.ts';
-import { StoreAway } from '../../documents/storeAway.ts';
-import { patience } from '../../documents/writeUntilClear.ts';
+import { keepFirst, patience, writeUntilClear } from '../../documents/writeUntilClear.ts';
 import { exponentialBackoff } from '../../platform/backoff.ts';
 import type { Clock } from '../../platform/clock.ts';
-import { type Countable, patched } from './contribution.ts';
-import { isFigureId, type StandingFigures, standingId } from './figureDocument.ts';
-import { type Change, figureMoves } from './figureMoves.ts';
-import { createDays, standingOf } from './storedFigures.ts';
+import {
+  type Change,
+  type Countable,
+  dayId,
+  figureMoves,
+  isFigureId,
+  newDay,
+  newStanding,
+  patched,
+  type StandingFigures,
+  standingId,
+  standingSchema,
+} from './counters.ts';
 
 /** Moves the figures in the transaction that changes the invoices, so that neither is ever there without the other. */
 export interface FigureKeeper {
@@ -97,4 +106,52 @@ async function unlessSilent(work: Promise<void>): Promise<void> {
   await work.catch((error: unknown) => {
     if (!isSilence(error)) throw error;
   });
+}
+
+/** The figures of a shard. The first to ask, at `now` (milliseconds), creates them. @throws {StoreAway} */
+export async function standingOf(
+  documents: DocumentStore,
+  shard: string,
+  now: number,
+): Promise<StandingFigures> {
+  const [stored] = await documents.read(shard, [standingId]);
+  if (stored !== undefined) return standingSchema.parse(stored);
+  await keepFirst(documents, newStanding(shard, now));
+  const [created] = await documents.read(shard, [standingId]);
+  return standingSchema.parse(created);
+}
+
+/** Creates the figures of the days that these operations change, unless they are there. @throws {StoreAway} */
+export async function createDays(
+  documents: DocumentStore,
+  shard: string,
+  operations: readonly Operation[],
+): Promise<void> {
+  const days = operations.flatMap((one) =>
+    one.kind === 'patch' && one.id.startsWith(dayId('')) ? [one.id.slice(dayId('').length)] : [],
+  );
+  for (const day of new Set(days)) await keepFirst(documents, newDay(shard, day));
+}
+
+/**
+ * Makes one conditional write. False if another write broke the condition, or if there was no clear answer: the next sweep or
+ * recount tries again. @throws {StoreAway} the store refuses the app as such
+ */
+export async function writeOnce(
+  documents: DocumentStore,
+  shard: string,
+  operation: Operation,
+): Promise<boolean> {
+  const written = await writeUntilClear(
+    { documents },
+    {
+      partition: shard,
+      items: [operation],
+      plan: (items) => items,
+      reread: async () => undefined,
+      keep: () => [],
+    },
+    patience.brief,
+  );
+  return written.kind === 'written';
 }

@@ -1,19 +1,30 @@
-import type { DocumentStore } from '../../documents/documentStore.ts';
-import { NoClearAnswer } from '../../documents/storeAway.ts';
-import { readableDocuments } from '../../documents/storedDocuments.ts';
-import { writeUntilClear } from '../../documents/writeUntilClear.ts';
+import { randomUUID } from 'node:crypto';
+import { type DocumentStore, NoClearAnswer, StoreAway } from '../../documents/documentStore.ts';
+import { newWriteId, readableDocument, readableDocuments } from '../../documents/storedDocuments.ts';
+import { type ConditionalWrite, patience, writeUntilClear } from '../../documents/writeUntilClear.ts';
 import { claimDocuments } from '../../locking/fence.ts';
+import type { Sender } from '../../outbox/dispatcher.ts';
 import { type OutboxMessage, outboxMessageSchema } from '../../outbox/outboxMessage.ts';
 import type { Clock } from '../../platform/clock.ts';
-import { isStartedAs } from '../callStart.ts';
-import type { Countable } from '../figures/contribution.ts';
+import type { Countable } from '../figures/counters.ts';
 import type { FigureKeeper } from '../figures/figureKeeper.ts';
-import { type Invoice, invoiceSchema } from '../invoice.ts';
-import { creationsOf, standing } from '../invoiceChange.ts';
-import { changeInvoices } from './changeInvoices.ts';
-import type { InvoiceStore } from './invoiceStore.ts';
-import { startWrites } from './startWrites.ts';
-import { updateInvoice } from './updateInvoice.ts';
+import { type Invoice, invoiceSchema, isInvoice } from '../invoice.ts';
+import {
+  type CalledBefore,
+  creationsOf,
+  earlierCalls,
+  giveBack,
+  hasWrite,
+  ifUnchanged,
+  isStartedAs,
+  namedWrite,
+  standing,
+  start,
+  startAgain,
+  type ToStart,
+} from '../invoiceChange.ts';
+import { shardOf } from '../shard.ts';
+import type { ChangedInvoices, ChangeRequest, InvoiceStore, Updated, UpdateRequest } from './invoiceStore.ts';
 
 /** The writes of an invoice store, on whatever keeps the documents: each says what the write loop has to know of it. */
 export function invoiceWrites({
@@ -125,4 +136,253 @@ function names(stored: readonly Invoice[], what: 'batchId' | 'settlement', id: s
 
 function idsOf(items: readonly ({ id: string } | { invoiceId: string })[]): string[] {
   return items.map((item) => ('id' in item ? item.id : item.invoiceId));
+}
+
+/** The writes at the beginning of the calls of a batch. */
+export function startWrites(store: {
+  documents: DocumentStore;
+  clock: Clock;
+}): Pick<InvoiceStore, 'start' | 'giveBack'> {
+  return {
+    async start({ shard, batchId, invoices, staleAfterMs, by }) {
+      const now = store.clock.now();
+      const at = new Date(now).toISOString();
+      const staleAt = new Date(now + staleAfterMs).toISOString();
+      const starting = { batchId, startId: randomUUID(), staleAt };
+      const dropped = { settled: 0, staleClaim: 0, missing: 0 };
+      const calledBefore: CalledBefore[] = [];
+      let mayStand = false;
+      const starts: ConditionalWrite<ToStart, readonly Invoice[]> = {
+        partition: shard,
+        items: invoices,
+        plan: (items) =>
+          items.map((item) =>
+            item.earlier === undefined
+              ? start(item, starting)
+              : startAgain(item.invoiceId, item.earlier, { ...starting, at, by }),
+          ),
+        reread: (items) => read(shard, items),
+        isApplied: (stored) => stored.some(({ claim }) => claim?.startedBy === starting.startId),
+        keep(items, stored) {
+          const byId = new Map(stored.map((invoice) => [invoice.id, invoice]));
+          return items.filter(({ invoiceId, earlier }) => {
+            const invoice = byId.get(invoiceId);
+            const stands = standing(invoice, batchId);
+            if (stands !== 'held') {
+              dropped[stands]++;
+              return false;
+            }
+            const called = invoice?.claim && earlierCalls(invoice.claim);
+            if (called === undefined || called.attempt === earlier?.attempt) return true;
+            calledBefore.push({ invoiceId, earlier: called });
+            return false;
+          });
+        },
+        onUnclear() {
+          mayStand = true;
+        },
+        // The request may have gone out twice, on its way or by its client: refused is then what the first has done.
+        async onRefused() {
+          mayStand = true;
+        },
+      };
+      let held: readonly ToStart[];
+      try {
+        held = await written(batchId, starts);
+      } catch (error) {
+        // It may have been applied. Nobody calls for it, so it must not look as if somebody had.
+        if (mayStand) await takeBack({ shard, starting, held: invoices });
+        throw error;
+      }
+      return { held, calledBefore, dropped, starting };
+    },
+
+    giveBack: takeBack,
+  };
+
+  async function written(
+    batchId: string,
+    starts: ConditionalWrite<ToStart, readonly Invoice[]>,
+  ): Promise<readonly ToStart[]> {
+    const answer = await writeUntilClear(store, starts);
+    if (answer.kind === 'unclear')
+      throw new NoClearAnswer(`batch ${batchId} could not be started`, answer.tries, answer.cause);
+    return answer.kind === 'written' ? answer.items : [];
+  }
+
+  async function takeBack({ shard, starting, held }: Parameters<InvoiceStore['giveBack']>[0]): Promise<void> {
+    const write = {
+      partition: shard,
+      items: held,
+      plan: (items: readonly ToStart[]) =>
+        items.map(({ invoiceId, earlier }) => giveBack(invoiceId, earlier, starting)),
+      reread: (items: readonly ToStart[]) => read(shard, items),
+      keep(items: readonly ToStart[], stored: readonly Invoice[]) {
+        const ours = stored.filter((invoice) => isStartedAs(invoice, starting));
+        const ids = new Set(ours.map(({ id }) => id));
+        return items.filter(({ invoiceId }) => ids.has(invoiceId));
+      },
+    };
+    try {
+      await writeUntilClear(store, write, patience.brief);
+    } catch (error) {
+      if (!(error instanceof StoreAway)) throw error;
+    }
+  }
+
+  async function read(shard: string, items: readonly ToStart[]): Promise<Invoice[]> {
+    const ids = items.map(({ invoiceId }) => invoiceId);
+    return readableDocuments(await store.documents.read(shard, ids), invoiceSchema, 'invoice');
+  }
+}
+
+/** Changes one invoice, decided on what is stored; see `InvoiceStore.update`. */
+export async function updateInvoice<R>(
+  {
+    documents,
+    clock,
+    shards,
+    figures,
+  }: { documents: DocumentStore; clock: Clock; shards: number; figures: FigureKeeper },
+  id: string,
+  { decide, beforeTry }: UpdateRequest<R>,
+): Promise<Updated<R>> {
+  const shard = shardOf(id, shards);
+  const stored = await read();
+  if (stored === undefined) return { kind: 'notFound' };
+  const write = newWriteId();
+  const first = decide(stored, write);
+  if (first.kind === 'refuse') return { kind: 'refused', why: first.why };
+  let otherwise: Updated<R> = { kind: 'notFound' };
+  await figures.prepare(shard);
+  const written = await writeUntilClear(
+    { documents, clock },
+    {
+      partition: shard,
+      items: [{ invoice: stored, decided: first }],
+      plan: (items) =>
+        items.flatMap(({ invoice, decided: { change, messages = [] } }) => [
+          ...creationsOf(messages),
+          ...figures.patching(shard, [ifUnchanged(invoice, namedWrite(change, write))], [invoice]),
+        ]),
+      onRefused: (operations, codes) => figures.refused(shard, operations, codes),
+      reread: read,
+      isApplied: (invoice) => invoice !== undefined && hasWrite(invoice, write),
+      keep(_items, invoice) {
+        if (invoice === undefined) return [];
+        const decided = decide(invoice, write);
+        if (decided.kind === 'change') return [{ invoice, decided }];
+        otherwise = { kind: 'refused', why: decided.why };
+        return [];
+      },
+      ...(beforeTry === undefined ? {} : { beforeTry }),
+    },
+  );
+  switch (written.kind) {
+    case 'unclear':
+      throw new NoClearAnswer(`invoice ${id} could not be changed`, written.tries, written.cause);
+    case 'nothingLeft':
+      return otherwise;
+    case 'written': {
+      const [
+        {
+          invoice: before,
+          decided: { messages = [] },
+        } = { invoice: stored, decided: first },
+      ] = written.items;
+      return { kind: 'updated', before, invoice: (await read()) ?? before, messages };
+    }
+  }
+
+  async function read(): Promise<Invoice | undefined> {
+    const [document] = await documents.read(shard, [id]);
+    return isInvoice(document) ? readableDocument(document, invoiceSchema, 'invoice') : undefined;
+  }
+}
+
+/** Changes several invoices of one shard in one transaction, each decided on what is stored; see `InvoiceStore.change`. */
+export async function changeInvoices<R>(
+  store: { documents: DocumentStore; clock: Clock; figures: FigureKeeper },
+  { shard, ids, decide, beforeTry }: ChangeRequest<R>,
+): Promise<ChangedInvoices<R>> {
+  const refused = new Map<string, R>();
+  const found = await read(ids);
+  const known = new Set(found.map(({ id }) => id));
+  const missing = ids.filter((id) => !known.has(id));
+  const { figures } = store;
+  const write = newWriteId();
+  await figures.prepare(shard);
+  const written = await writeUntilClear(store, {
+    partition: shard,
+    items: decided(found),
+    plan(items) {
+      const patches = items.map(({ invoice, change }) => ifUnchanged(invoice, namedWrite(change, write)));
+      const before = items.map(({ invoice }) => invoice);
+      return figures.patching(shard, patches, before);
+    },
+    onRefused: (operations, codes) => figures.refused(shard, operations, codes),
+    reread: (items) => read(items.map(({ invoice }) => invoice.id)),
+    // A transaction is whole: one invoice shows it for all.
+    isApplied: (stored) => stored.some((invoice) => hasWrite(invoice, write)),
+    keep: (_items, stored) => decided(stored),
+    ...(beforeTry === undefined ? {} : { beforeTry }),
+  });
+  if (written.kind === 'unclear') {
+    throw new NoClearAnswer(`invoices of shard ${shard} could not be changed`, written.tries, written.cause);
+  }
+  const changed = written.kind === 'written' ? written.items.map(({ invoice }) => invoice.id) : [];
+  return { changed, refused, missing };
+
+  function decided(invoices: readonly Invoice[]) {
+    return invoices.flatMap((invoice) => {
+      const decision = decide(invoice);
+      if (decision.kind === 'change') return [{ invoice, change: decision.change }];
+      refused.set(invoice.id, decision.why);
+      return [];
+    });
+  }
+
+  async function read(some: readonly string[]): Promise<Invoice[]> {
+    return readableDocuments(await store.documents.read(shard, some), invoiceSchema, 'invoice');
+  }
+}
+
+/**
+ * An invoice store that sends the messages which its writes store. Besides the sweeper nothing else does. A message for later is
+ * the sweeper's. A claim waits for the order of its payments, and says if that could not be sent.
+ */
+export function sendingStore<Store extends Pick<InvoiceStore, 'claim' | 'settle' | 'update'>>(
+  invoices: Store,
+  sender: Pick<Sender, 'send' | 'sendWhenIdle'>,
+): Store {
+  return {
+    ...invoices,
+
+    async claim(request) {
+      const claimed = await invoices.claim(request);
+      const messages = toSendNow(claimed.written?.messages ?? []);
+      const order = messages.find(({ id }) => id === request.batchId);
+      for (const message of messages) if (message !== order) void sender.send(message);
+      if (order === undefined) return claimed;
+      const decision = await sender.send(order, request.assertHeld);
+      return decision.kind === 'retry' ? { ...claimed, unsent: decision.error } : claimed;
+    },
+
+    async settle(request) {
+      const settled = await invoices.settle(request);
+      for (const message of toSendNow(settled.messages)) sender.sendWhenIdle(message);
+      return settled;
+    },
+
+    async update(id, request) {
+      const updated = await invoices.update(id, request);
+      if (updated.kind === 'updated')
+        for (const message of toSendNow(updated.messages)) void sender.send(message);
+      return updated;
+    },
+  };
+}
+
+function toSendNow(messages: readonly OutboxMessage[]): readonly OutboxMessage[] {
+  return messages.filter(({ notBefore }) => notBefore === undefined);
 }

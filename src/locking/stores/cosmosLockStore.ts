@@ -7,9 +7,8 @@ import {
   statusOf,
   unlessRefused,
 } from '../../documents/cosmosDocuments.ts';
-import { StoreAway } from '../../documents/storeAway.ts';
-import { recordToText } from '../lockRecord.ts';
-import type { LockStore, LockView, Refusal, StoreTraits } from '../lockStore.ts';
+import { StoreAway } from '../../documents/documentStore.ts';
+import { type LockStore, type LockView, type Refusal, recordToText, type StoreTraits } from '../lockStore.ts';
 import { checkLockContainer } from './cosmosLockContainer.ts';
 import {
   isRefusal,

@@ -1,5 +1,4 @@
-import { recordToText } from '../lockRecord.ts';
-import type { LockStore, StoreTraits } from '../lockStore.ts';
+import { type LockStore, recordToText, type StoreTraits } from '../lockStore.ts';
 import { etcdDenies, etcdGateway } from './etcd/etcdGateway.ts';
 import {
   brokenLease,

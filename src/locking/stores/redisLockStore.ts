@@ -1,6 +1,12 @@
 import { randomUUID } from 'node:crypto';
-import { recordFromText, recordToText } from '../lockRecord.ts';
-import type { LockStore, LockView, Refusal, StoreTraits } from '../lockStore.ts';
+import {
+  type LockStore,
+  type LockView,
+  type Refusal,
+  recordFromText,
+  recordToText,
+  type StoreTraits,
+} from '../lockStore.ts';
 import { type RedisClusterServers, type RedisServer, redisDenies } from './redis/redisClients.ts';
 import { redisConnection } from './redis/redisConnection.ts';
 import { keyOfRecord, recordPattern, redisKeys } from './redis/redisKeys.ts';

@@ -1,8 +1,14 @@
 import { randomUUID } from 'node:crypto';
 import type { ServiceBusSessionReceiver } from '@azure/service-bus';
 import { z } from 'zod';
-import { checkKey, recordFromText, recordToText } from '../lockRecord.ts';
-import type { LockStore, Refusal, StoreTraits } from '../lockStore.ts';
+import {
+  checkKey,
+  type LockStore,
+  type Refusal,
+  recordFromText,
+  recordToText,
+  type StoreTraits,
+} from '../lockStore.ts';
 import {
   type ConnectServiceBus,
   type ServiceBusConnection,

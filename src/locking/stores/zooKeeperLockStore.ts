@@ -1,5 +1,4 @@
-import { recordToText } from '../lockRecord.ts';
-import type { LockStore, Refusal, StoreTraits } from '../lockStore.ts';
+import { type LockStore, type Refusal, recordToText, type StoreTraits } from '../lockStore.ts';
 import { leaseSessions } from './zooKeeper/leaseSessions.ts';
 import { brokenLease, isOurs, nodesOf, versionOf, viewOf } from './zooKeeper/lockNodes.ts';
 import { createLock, listLocks, readLock, refusal } from './zooKeeper/lockRequests.ts';

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import type { ClaimRequest, InvoiceStore, Writes } from '../../../src/invoice/store/invoiceStore.ts';
-import { sendingStore } from '../../../src/invoice/store/sendingStore.ts';
+import { sendingStore } from '../../../src/invoice/store/invoiceWrites.ts';
 import type { Guard } from '../../../src/outbox/dispatcher.ts';
 import {
   type DispatchDecision,

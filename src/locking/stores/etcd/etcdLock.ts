@@ -1,8 +1,7 @@
 /** How a lock lies in etcd. */
 import { createHash } from 'node:crypto';
-import type { LostReason } from '../../errors.ts';
-import { checkKey, recordFromText } from '../../lockRecord.ts';
-import type { LockView, Refusal } from '../../lockStore.ts';
+import type { LostReason } from '../../lease.ts';
+import { checkKey, type LockView, type Refusal, recordFromText } from '../../lockStore.ts';
 import {
   base64,
   type EtcdAnswer,

@@ -1,7 +1,6 @@
 import { bounded } from '../../../platform/bounded.ts';
 import type { Clock } from '../../../platform/clock.ts';
-import { checkKey } from '../../lockRecord.ts';
-import type { LockStore, LockView } from '../../lockStore.ts';
+import { checkKey, type LockStore, type LockView } from '../../lockStore.ts';
 import { poll, type Question } from './poll.ts';
 import { type MemberView, type Quorum, quorumOf, type Survey, surveyed } from './quorumViews.ts';
 import { turns } from './turns.ts';

@@ -1,7 +1,12 @@
 import { randomUUID } from 'node:crypto';
 import { z } from 'zod';
-import { recordFromText, recordToText } from '../../lockRecord.ts';
-import type { LockStore, LockView, Refusal } from '../../lockStore.ts';
+import {
+  type LockStore,
+  type LockView,
+  type Refusal,
+  recordFromText,
+  recordToText,
+} from '../../lockStore.ts';
 import { remembered } from '../remembered.ts';
 import { asciiJson, fromAscii, keyHash, rowVersion, toAscii } from './lockNames.ts';
 import type { SqlAnswer, SqlValue } from './sqlConnection.ts';

@@ -1,6 +1,5 @@
 /** How a lock lies in ZooKeeper. */
-import { checkKey, recordFromText } from '../../lockRecord.ts';
-import type { LockView } from '../../lockStore.ts';
+import { checkKey, type LockView, recordFromText } from '../../lockStore.ts';
 import { check, type NodeStat, type ZooKeeperOperation } from './zooKeeperRequests.ts';
 
 /** The paths of a lock's nodes. */

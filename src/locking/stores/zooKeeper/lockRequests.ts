@@ -1,5 +1,5 @@
 /** What is asked about locks on a connection that needs no lease. */
-import type { LostReason } from '../../errors.ts';
+import type { LostReason } from '../../lease.ts';
 import type { Refusal } from '../../lockStore.ts';
 import { brokenLease, keyOf, type LockNodes, nodesOf, type SeenLock } from './lockNodes.ts';
 import type { ZooKeeperConnection } from './zooKeeperConnection.ts';

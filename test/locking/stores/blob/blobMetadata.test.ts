@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import type { LockRecord } from '../../../../src/locking/lockStore.ts';
-import { fromMetadata, keyOf, toMetadata } from '../../../../src/locking/stores/blob/blobMetadata.ts';
+import { fromMetadata, keyOf, toMetadata } from '../../../../src/locking/stores/blob/blobLockStore.ts';
 
 const part = fc.string({ unit: 'binary', maxLength: 128 });
 const record: fc.Arbitrary<LockRecord> = fc.record({
