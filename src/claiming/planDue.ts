@@ -3,7 +3,7 @@ import type { InvoiceStore } from '../invoice/store/invoiceStore.ts';
 import type { ClaimRoom } from '../pacing/claimRoom.ts';
 import type { Clock } from '../platform/clock.ts';
 import { errorText } from '../platform/errorText.ts';
-import { Pause } from '../runs/job.ts';
+import { Idle } from '../runs/job.ts';
 
 /** The order in which one group claims what is due: longest waiting first over all its shards, for as long as there is room. */
 
@@ -42,7 +42,7 @@ const leftOutMs = 30_000;
  * Plans until nothing is due. What is read is claimed conditionally, so an old page does no harm. A shard that cannot be
  * read or claimed in is left out for a while, and the others go on. A run does not wait for it: the next one has it, too.
  */
-export async function* planDue(parts: DueParts, policy: DuePolicy): AsyncGenerator<ClaimWork | Pause> {
+export async function* planDue(parts: DueParts, policy: DuePolicy): AsyncGenerator<ClaimWork | Idle> {
   const { clock, room } = parts;
   /** Shards that failed, and until when they are left out (monotonic). */
   const failed = new Map<string, number>();
@@ -62,7 +62,7 @@ export async function* planDue(parts: DueParts, policy: DuePolicy): AsyncGenerat
       const size = await room.batch();
       if (size === 0) {
         waited = true;
-        yield new Pause(pauseMs);
+        yield new Idle(pauseMs);
         readers = readersOf(readers);
         continue;
       }

@@ -10,7 +10,7 @@ import { metric } from '../platform/appMetrics.ts';
 import { jobNames, paceLimits } from '../platform/azureNames.ts';
 import { errorText } from '../platform/errorText.ts';
 import type { Instance } from '../platform/instance.ts';
-import { type Counts, defineJob, type GroupRun, type Job, OnHold, type Processed } from '../runs/job.ts';
+import { defineJob, type GroupRun, Halt, type Job, type Processed, type RunCounts } from '../runs/job.ts';
 import { addCounts } from '../runs/runRecord.ts';
 import { claimBatch, decideClaim } from './claimBatch.ts';
 import { type ClaimWork, planDue } from './planDue.ts';
@@ -68,7 +68,7 @@ export function processInvoicesJob(parts: ProcessInvoicesParts, policy: Claiming
       for await (const piece of due) {
         const why = dryRun ? undefined : await pause.why();
         if (why !== undefined) {
-          yield new OnHold(why);
+          yield new Halt(why);
           return;
         }
         yield piece;
@@ -93,7 +93,7 @@ export function processInvoicesJob(parts: ProcessInvoicesParts, policy: Claiming
     },
 
     async done(group, runId, { resumes = false } = {}) {
-      let sum: Counts = {};
+      let sum: RunCounts = {};
       for (const { shard, counts } of await invoices.tallies(jobLockKey(jobNames.payments, group), runId)) {
         if (resumes) tallies.set(shard, { runId, counts });
         sum = addCounts(sum, counts);
@@ -109,7 +109,7 @@ export function processInvoicesJob(parts: ProcessInvoicesParts, policy: Claiming
         const name = previewName[decideClaim(invoice, now).kind];
         counts[name] = (counts[name] ?? 0) + 1;
       }
-      return counts satisfies Counts;
+      return counts satisfies RunCounts;
     },
   });
 
@@ -135,7 +135,7 @@ export function processInvoicesJob(parts: ProcessInvoicesParts, policy: Claiming
       throw new MaybePaused('payments are paused, or it is not known whether they are');
   }
 
-  function countOutcomes(counts: Counts): void {
+  function countOutcomes(counts: RunCounts): void {
     for (const [outcome, count] of Object.entries(counts)) {
       if (count > 0) telemetry.count(metric.invoiceClaims, { outcome }, count);
     }

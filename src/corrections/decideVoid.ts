@@ -1,4 +1,4 @@
-import { type Invoice, known, type TimelineEntry, unrecordedPayments } from '../invoice/invoice.ts';
+import { type Invoice, known, type StoredEntry, unrecordedPayments } from '../invoice/invoice.ts';
 import type { InvoiceChange } from '../invoice/invoiceChange.ts';
 
 /** What becomes of a person's request to void an invoice. */
@@ -47,7 +47,7 @@ export function decideVoid({
 export function voided(
   { payment }: Pick<Invoice, 'payment'>,
   reason: string,
-  entry: TimelineEntry,
+  entry: StoredEntry,
 ): InvoiceChange {
   return {
     set: { status: 'voided', reason, payment: known(payment) },

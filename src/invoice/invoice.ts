@@ -113,7 +113,7 @@ export function unusedKey(payment: PaymentState): PaymentState {
 }
 
 const timelineEntrySchema = z.object({ at: z.string(), what: z.string(), by: z.string() }).catchall(z.json());
-export type TimelineEntry = z.infer<typeof timelineEntrySchema>;
+export type StoredEntry = z.infer<typeof timelineEntrySchema>;
 
 /** What an importer gives. Times are ISO 8601 in UTC with milliseconds, so they sort as text. */
 export const contentSchema = z.object({

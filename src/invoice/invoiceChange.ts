@@ -1,6 +1,6 @@
 import type { Condition, Create, Patch } from '../documents/documentStore.ts';
 import { formatVersion } from '../documents/storedDocuments.ts';
-import type { Claim, Invoice, TimelineEntry } from './invoice.ts';
+import type { Claim, Invoice, StoredEntry } from './invoice.ts';
 
 /** What happens to an invoice in one step. Its timeline says so in the same write. */
 export interface InvoiceChange {
@@ -22,7 +22,7 @@ export interface InvoiceChange {
     >
   >;
   clear?: readonly ('claim' | 'actionableAt' | 'checkAt' | 'reason' | 'declinedAt' | 'reversals')[];
-  entry: TimelineEntry;
+  entry: StoredEntry;
 }
 
 /** Timeline entries that an invoice keeps: an outage of days must not grow the document without bound. */
@@ -60,7 +60,7 @@ export function hasWrite({ timeline }: Pick<Invoice, 'timeline'>, write: string)
   return timeline.some((entry) => entry.write === write);
 }
 
-function latestOf(timeline: readonly TimelineEntry[]): readonly TimelineEntry[] {
+function latestOf(timeline: readonly StoredEntry[]): readonly StoredEntry[] {
   const latest = timeline.slice(-maxEntries / 2);
   let bytes = 0;
   const first = latest.findLastIndex((entry) => {

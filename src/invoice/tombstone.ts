@@ -7,7 +7,7 @@ import {
   type Invoice,
   type InvoiceContent,
   type NewInvoice,
-  type TimelineEntry,
+  type StoredEntry,
 } from './invoice.ts';
 
 /**
@@ -88,7 +88,7 @@ export function withoutPerson(invoice: Invoice, { at, by }: { at: string; by: st
   };
 }
 
-function keptOf(entry: TimelineEntry): TimelineEntry {
+function keptOf(entry: StoredEntry): StoredEntry {
   const kept = Object.entries(entry).filter(([name]) => keptOfEntry.includes(name));
   return { ...Object.fromEntries(kept), at: entry.at, what: entry.what, by: entry.by };
 }

@@ -4,13 +4,13 @@
  */
 
 export {
-  type Counts,
   defineJob,
   type GroupRun,
+  Halt,
+  Idle,
   type Job,
-  OnHold,
-  Pause,
   type Processed,
+  type RunCounts,
 } from '../runs/job.ts';
 export { type CancelledRun, cancelRun } from '../runs/manualRun.ts';
 export type { EndOfRun, ListRuns, RunKey, RunStore, SilentSince } from '../runs/runRecord.ts';

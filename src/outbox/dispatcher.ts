@@ -25,19 +25,19 @@ export type SendMessages = (
 ) => Promise<readonly SendResult[]>;
 
 /** Throws if the sender may not act any more, because its lease is gone. */
-export type Guard = () => void;
+export type MaySend = () => void;
 
 export interface Dispatcher {
   /**
    * Sends a message that is stored and pending, and records what became of it. Resolves when that is done, even if it
    * failed: the message then stays pending (or is parked), and the sweeper comes back to it.
    */
-  dispatch(message: OutboxMessage, guard?: Guard): Promise<DispatchDecision>;
+  dispatch(message: OutboxMessage, guard?: MaySend): Promise<DispatchDecision>;
 }
 
 interface Entry {
   message: OutboxMessage;
-  guard: Guard;
+  guard: MaySend;
   done: (decision: DispatchDecision) => void;
 }
 
@@ -121,7 +121,7 @@ const unknownDestination: SendMessages = async (messages) =>
     error: `no destination is called "${destination}" here`,
   }));
 
-function passes(guard: Guard | undefined): boolean {
+function passes(guard: MaySend | undefined): boolean {
   try {
     guard?.();
     return true;
@@ -136,7 +136,7 @@ function passes(guard: Guard | undefined): boolean {
  */
 export interface Sender {
   /** Sends a message at once; see `Dispatcher.dispatch`. */
-  send(message: OutboxMessage, guard?: Guard): Promise<DispatchDecision>;
+  send(message: OutboxMessage, guard?: MaySend): Promise<DispatchDecision>;
   /**
    * Sends a message as soon as no urgent work is in progress in this process, and after five seconds in any case: receipts
    * wait while payments are being made.
@@ -193,7 +193,7 @@ export function createSender(dispatcher: Dispatcher, clock: Clock): Sender {
     },
   };
 
-  function send(message: OutboxMessage, guard?: Guard): Promise<DispatchDecision> {
+  function send(message: OutboxMessage, guard?: MaySend): Promise<DispatchDecision> {
     return track(dispatcher.dispatch(message, guard));
   }
 

@@ -8,7 +8,7 @@ import type { Instance } from '../platform/instance.ts';
 import { timeBudget } from '../platform/stopping.ts';
 import { metric, noTelemetry } from '../platform/telemetry.ts';
 import { activeTrace, inSpan } from '../platform/tracing.ts';
-import type { Counts, Job } from './job.ts';
+import type { Job, RunCounts } from './job.ts';
 import { runJobOrchestrator } from './orchestrateRun.ts';
 import { runGroup } from './runGroup.ts';
 import {
@@ -275,7 +275,7 @@ export async function runManualGroup(
   const report = (record: GroupRecord) =>
     runs.updateGroup({ job: name, runId }, group, record, new Date(clock.now()).toISOString());
   // A dry run repeats all of its work, and counts it again.
-  const countedBefore = async (): Promise<Counts> =>
+  const countedBefore = async (): Promise<RunCounts> =>
     dryRun ? {} : countsOf(job, { runs, telemetry }, { runId, group });
   try {
     await using lease = await locks.acquire(
@@ -347,7 +347,7 @@ async function countsOf(
   job: Job,
   { runs, telemetry }: Pick<ManualRunParts, 'runs'> & Pick<Instance, 'telemetry'>,
   { runId, group }: { runId: string; group: string },
-): Promise<Counts> {
+): Promise<RunCounts> {
   try {
     const known = (await runs.read(job.name, runId))?.groups[group];
     if (known === undefined || known.status === 'pending') return {};

@@ -5,7 +5,7 @@ import type { Instance } from '../platform/instance.ts';
 import { metric } from '../platform/telemetry.ts';
 import { traceIdOf } from '../platform/traceparent.ts';
 import { activeTrace } from '../platform/tracing.ts';
-import type { Counts, Job } from './job.ts';
+import type { Job, RunCounts } from './job.ts';
 
 /**
  * The record of one run of a job, and its states:
@@ -113,7 +113,7 @@ export interface RunView {
   heartbeatAt: string;
   lockOwner: string | null;
   fence: number | null;
-  counts: Counts;
+  counts: RunCounts;
   groups: Record<string, Omit<GroupRecord, 'inHand'>>;
   /** What was asked for, of a job that takes a request; else null. */
   request: RunRecord['request'] | null;
@@ -126,7 +126,7 @@ export function runView(record: RunRecord): RunView {
   const { id, completedAt = null, lockOwner = null, fence = null, reason = null, request = null } = record;
   const { job, trigger, status, dryRun, startedAt, heartbeatAt } = record;
   const groups = groupsOf(record);
-  const counts = Object.values(groups).reduce<Counts>((sum, group) => addCounts(sum, group.counts), {});
+  const counts = Object.values(groups).reduce<RunCounts>((sum, group) => addCounts(sum, group.counts), {});
   return {
     runId: id,
     job,
@@ -152,14 +152,14 @@ function withoutPiece(group: GroupRecord): Omit<GroupRecord, 'inHand'> {
   return rest;
 }
 
-export function addCounts(a: Counts, b: Counts): Counts {
+export function addCounts(a: RunCounts, b: RunCounts): RunCounts {
   const sum: Record<string, number> = { ...a };
   for (const [name, count] of Object.entries(b)) sum[name] = (sum[name] ?? 0) + count;
   return sum;
 }
 
 /** The larger of two counts, by name: each may lack some of the work, and neither has more. */
-export function atLeast(some: Counts, others: Counts): Counts {
+export function atLeast(some: RunCounts, others: RunCounts): RunCounts {
   const larger = Object.entries(others).map(([name, count]) => [name, Math.max(count, some[name] ?? 0)]);
   return { ...some, ...Object.fromEntries(larger) };
 }

@@ -11,7 +11,7 @@ import { paymentBatchSchema } from '../../src/paying/paymentBatch.ts';
 import { systemClock } from '../../src/platform/clock.ts';
 import { metric } from '../../src/platform/telemetry.ts';
 import { cosmosRunStore } from '../../src/runs/cosmosRunStore.ts';
-import { defineJob, type Job, Pause } from '../../src/runs/job.ts';
+import { defineJob, Idle, type Job } from '../../src/runs/job.ts';
 import type { RunRecord, RunStore } from '../../src/runs/runRecord.ts';
 import { runScheduled } from '../../src/runs/runScheduled.ts';
 import { aJob } from '../support/aJob.ts';
@@ -76,9 +76,9 @@ describe('runScheduled', () => {
       name: 'count',
       groups: ['0'],
       async *plan() {
-        yield new Pause(5_000);
+        yield new Idle(5_000);
         yield 'piece';
-        yield new Pause(3_600_000);
+        yield new Idle(3_600_000);
         yield 'never';
       },
       async process() {

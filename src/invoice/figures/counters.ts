@@ -81,14 +81,14 @@ export function newDay(
 export type Countable = Pick<Invoice, 'id' | 'currency' | 'amountMinor' | 'status'> &
   Partial<Pick<Invoice, 'actionableAt' | 'payment' | 'declinedAt' | 'reversals' | 'archivedAt'>>;
 
-export type Counts = Map<string, number>;
+export type Counters = Map<string, number>;
 
 /** What one invoice adds to the figures. */
 export interface Contribution {
   /** To those of the shard, except for `due`. */
-  standing: Counts;
+  standing: Counters;
   /** To those of each day (`YYYY-MM-DD`, UTC). */
-  days: Map<string, Counts>;
+  days: Map<string, Counters>;
 }
 
 /**
@@ -113,8 +113,8 @@ export const countName = {
 /** Counts that an invoice adds to the figures as it is. Pure. */
 export function contributionOf(invoice: Countable): Contribution {
   const { status, payment, reversals, currency } = invoice;
-  const standing: Counts = new Map();
-  const days = new Map<string, Counts>();
+  const standing: Counters = new Map();
+  const days = new Map<string, Counters>();
   add(standing, status, 1);
   if (payment?.id !== undefined) add(standing, countName.charges, 1);
   if (reversals !== undefined && reversals.refundedMinor > 0) {
@@ -150,12 +150,12 @@ export function patched<T extends Countable>(invoice: T, { set = {}, remove = []
 }
 
 /** Adds a number to a count. */
-export function add(counts: Counts, name: string, by: number): void {
+export function add(counts: Counters, name: string, by: number): void {
   counts.set(name, (counts.get(name) ?? 0) + by);
 }
 
 /** Adds counts to others. */
-export function addAll(to: Counts, counts: Iterable<readonly [string, number]>): void {
+export function addAll(to: Counters, counts: Iterable<readonly [string, number]>): void {
   for (const [name, n] of counts) add(to, name, n);
 }
 
@@ -226,8 +226,8 @@ export function figureMoves(
   { horizon }: Pick<StandingFigures, 'horizon'>,
   changes: readonly Change[],
 ): Patch[] {
-  const standing: Counts = new Map();
-  const days = new Map<string, Counts>();
+  const standing: Counters = new Map();
+  const days = new Map<string, Counters>();
   for (const { before, after } of changes) {
     if (before !== undefined) count(before, -1);
     count(after, 1);
@@ -298,7 +298,7 @@ function countsOf(invoice: Countable): { id: string; name: string }[] {
   return all.flatMap(([id, counts]) => [...counts.keys()].map((name) => ({ id, name })));
 }
 
-function changed(counts: Counts): [string, number][] {
+function changed(counts: Counters): [string, number][] {
   return [...counts].filter(([, by]) => by !== 0);
 }
 

@@ -20,7 +20,7 @@ import type {
 import {
   add,
   addAll,
-  type Counts,
+  type Counters,
   contributionOf,
   countName,
   dayFiguresSchema,
@@ -166,13 +166,13 @@ function figuresOf(day: string, counts: Readonly<Record<string, number>>): DayFi
   );
 }
 
-function sumOf(standing: readonly StandingFigures[], maps: readonly ('counts' | 'archived')[]): Counts {
-  const sum: Counts = new Map();
+function sumOf(standing: readonly StandingFigures[], maps: readonly ('counts' | 'archived')[]): Counters {
+  const sum: Counters = new Map();
   for (const figures of standing) for (const map of maps) addAll(sum, Object.entries(figures[map]));
   return sum;
 }
 
-function reversed(counts: Counts, kind: 'refunded' | 'openDisputes'): ReversedFigure[] {
+function reversed(counts: Counters, kind: 'refunded' | 'openDisputes'): ReversedFigure[] {
   return [...counts]
     .flatMap(([name, count]) => {
       const currency = name.slice(kind.length + 1);
@@ -222,8 +222,8 @@ export async function recountShard(
       return [figures.day, figures];
     }),
   );
-  const standing: Counts = new Map();
-  const moved = new Map<string, Counts>();
+  const standing: Counters = new Map();
+  const moved = new Map<string, Counters>();
   let invoices = 0;
   for await (const page of reads.all(shard)) {
     for (const document of page) {

@@ -54,7 +54,7 @@ export interface LockPatch {
   set: Readonly<Record<string, string | number>>;
 }
 
-export function patchBody({ where, set }: LockPatch): PatchRequestBody {
+export function lockPatchBody({ where, set }: LockPatch): PatchRequestBody {
   const operations = Object.entries(set).map(([name, value]) => ({
     op: 'set' as const,
     path: `/${name}`,
@@ -65,7 +65,7 @@ export function patchBody({ where, set }: LockPatch): PatchRequestBody {
 
 /** A patch as a part of a transaction. */
 export function patchIn(id: 'record' | 'lease', patch: LockPatch): OperationInput {
-  return { operationType: 'Patch', id, resourceBody: patchBody(patch) };
+  return { operationType: 'Patch', id, resourceBody: lockPatchBody(patch) };
 }
 
 /** A text in a condition. Conditions take no parameters, and a JSON literal ends no string early. */

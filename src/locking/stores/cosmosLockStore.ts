@@ -17,8 +17,8 @@ import {
   listedItems,
   lockItems,
   lockPartition,
+  lockPatchBody,
   lockView,
-  patchBody,
   patchIn,
   quoted,
 } from './cosmosLockItems.ts';
@@ -88,7 +88,7 @@ export function cosmosLockStore(container: Container): LockStore {
   async function patchLease(key: string, patch: LockPatch, abortSignal: AbortSignal): Promise<boolean> {
     const lease = container.item('lease', lockPartition(key));
     const patched = await untilAborted(abortSignal, () =>
-      unlessRefused(() => lease.patch(patchBody(patch), { abortSignal })),
+      unlessRefused(() => lease.patch(lockPatchBody(patch), { abortSignal })),
     );
     return patched !== undefined;
   }

@@ -7,8 +7,8 @@ import {
   recordToText,
   type StoreTraits,
 } from '../lockStore.ts';
+import { memoized } from './memoized.ts';
 import { refuseClient } from './refuseClient.ts';
-import { remembered } from './remembered.ts';
 import {
   advisoryStatements,
   attemptRows,
@@ -70,7 +70,7 @@ export function postgresAdvisoryLockStore(
   const pool = connectionPool((signal) => connectPostgres(address, signal), connections);
   /** Ended sessions stay in it until somebody is told why. */
   const sessions = new Map<string, LeaseSession>();
-  const numberOf = remembered((key) => String(keyNumber(table, key)));
+  const numberOf = memoized((key) => String(keyNumber(table, key)));
   const idOf = (key: string, leaseId: string) => `${leaseId} ${key}`;
 
   /** Runs a statement outside the sessions of the leases. */

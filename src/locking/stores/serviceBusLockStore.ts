@@ -11,7 +11,7 @@ import {
 } from '../lockStore.ts';
 import {
   type ConnectServiceBus,
-  type ServiceBusConnection,
+  type LockBusConnection,
   serviceBusConnections,
 } from './serviceBusConnections.ts';
 import { acceptLockSession, serviceBusDenies, unless } from './serviceBusLockSession.ts';
@@ -26,7 +26,7 @@ export interface ServiceBusLockOptions {
 interface Session {
   leaseId: string;
   receiver: ServiceBusSessionReceiver;
-  connection: ServiceBusConnection;
+  connection: LockBusConnection;
   /** When its lock has run out at the latest, in milliseconds on the monotonic clock. */
   endsBy: number;
   /** Its state, once it is known: nobody else writes it meanwhile. */

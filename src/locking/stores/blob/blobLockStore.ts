@@ -17,7 +17,7 @@ import {
   type Refusal,
   type StoreTraits,
 } from '../../lockStore.ts';
-import { remembered } from '../remembered.ts';
+import { memoized } from '../memoized.ts';
 
 /**
  * The other states, `available`, `expired` and `broken`, can be acquired
@@ -46,7 +46,7 @@ export function blobLockStore(container: ContainerClient, pipeline: StoragePipel
   const requests = newPipeline(container.credential, { ...pipeline, retryOptions: { maxTries: 1 } });
   requests.factories.push(connections.policy);
   const locks = new ContainerClient(container.url, requests);
-  const blob = remembered((key) => locks.getBlockBlobClient(blobName(key)));
+  const blob = memoized((key) => locks.getBlockBlobClient(blobName(key)));
 
   async function look(key: string, abortSignal: AbortSignal): Promise<LockView | undefined> {
     try {
@@ -121,7 +121,7 @@ export function blobLockStore(container: ContainerClient, pipeline: StoragePipel
       } catch (error) {
         const answer = blobAnswer(error);
         if (answer === undefined) throw error;
-        return answer.code === blobError.conditionNotMet ? 'changed' : refusal(answer);
+        return answer.code === blobError.conditionNotMet ? 'changed' : blobRefusal(answer);
       }
     },
 
@@ -133,7 +133,7 @@ export function blobLockStore(container: ContainerClient, pipeline: StoragePipel
       } catch (error) {
         const answer = blobAnswer(error);
         if (answer === undefined) throw error;
-        return refusal(answer);
+        return blobRefusal(answer);
       }
     },
 
@@ -170,7 +170,7 @@ export function blobLockStore(container: ContainerClient, pipeline: StoragePipel
           abortSignal,
         });
         for await (const { properties, metadata } of listed) {
-          const key = keyOf(metadata ?? {});
+          const key = keyOfMetadata(metadata ?? {});
           if (key?.startsWith(prefix)) {
             yield { key, ...view(properties.leaseState, metadata, properties.etag) };
           }
@@ -242,7 +242,7 @@ export function fromMetadata(metadata: LockMetadata): LockRecord | undefined {
 }
 
 /** The key in a lock's metadata. */
-export function keyOf(metadata: LockMetadata): string | undefined {
+export function keyOfMetadata(metadata: LockMetadata): string | undefined {
   return metadata.key === undefined ? undefined : fromHeader(metadata.key);
 }
 
@@ -305,7 +305,7 @@ export function blobServiceDenies(error: unknown): boolean {
 }
 
 /** What a refused renewal, or a refused write under a lease, says about the lease. */
-export function refusal({ status, code }: BlobAnswer): Refusal {
+export function blobRefusal({ status, code }: BlobAnswer): Refusal {
   const detail = `the blob service answered ${status} ${code}`.trimEnd();
   if (status === 404) return { kind: 'refused', reason: 'deleted', detail };
   if (code === blobError.leaseBroken) return { kind: 'refused', reason: 'broken', detail };

@@ -7,7 +7,7 @@ import {
   recordFromText,
   recordToText,
 } from '../../lockStore.ts';
-import { remembered } from '../remembered.ts';
+import { memoized } from '../memoized.ts';
 import { asciiJson, fromAscii, keyHash, rowVersion, toAscii } from './lockNames.ts';
 import type { SqlAnswer, SqlValue } from './sqlConnection.ts';
 
@@ -53,7 +53,7 @@ type Row = z.infer<typeof rowSchema>;
  */
 export function rowLockStore(table: LockTable): LockStore {
   const { name, now, nowMs, later, run } = table;
-  const idOf = remembered(keyHash);
+  const idOf = memoized(keyHash);
   const select = `select lock_key, lease_id, ends_at > ${now} as runs, version, record, ${nowMs} as now
     from ${name}`;
   const ours = `id = ? and lease_id = ? and ends_at > ${now}`;
