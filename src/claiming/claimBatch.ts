@@ -10,13 +10,11 @@ import {
 } from '../invoice/invoice.ts';
 import { advised, ifUnchanged } from '../invoice/invoiceChange.ts';
 import type { InvoiceStore, Writes } from '../invoice/store/invoiceStore.ts';
-import type { Tally } from '../locking/fence.ts';
 import type { Lease } from '../locking/index.ts';
 import { newOutboxMessage, type OutboxMessage } from '../outbox/outboxMessage.ts';
 import { commandFor, newPaymentBatch, type PaymentCommand } from '../paying/paymentBatch.ts';
 import { serviceBusQueues } from '../platform/azureNames.ts';
 import { activeTrace, inSpan } from '../platform/tracing.ts';
-import { addCounts } from '../runs/runRecord.ts';
 
 export interface ClaimedBatch {
   counts: ClaimCounts;
@@ -24,8 +22,6 @@ export interface ClaimedBatch {
   message?: OutboxMessage;
   /** The reason if that order could not be sent yet. */
   unsent?: string;
-  /** What the run has then done in this shard, if it is counted. */
-  tally?: Tally;
 }
 
 /** On whose behalf a batch is claimed: a run, under the lease of its group. */
@@ -33,8 +29,6 @@ export interface ClaimingRun {
   runId: string;
   instance: string;
   lease: Pick<Lease, 'key' | 'fence' | 'assertHeld'>;
-  /** What the run has done in this shard before, if it is to be counted. */
-  done?: Pick<Tally, 'counts' | 'final'>;
 }
 
 export interface ClaimingParts {
@@ -53,7 +47,7 @@ export async function claimBatch(
   { invoices, followUps, claimStaleMs }: ClaimingParts,
   shard: string,
   read: readonly Invoice[],
-  { runId, instance, lease, done }: ClaimingRun,
+  { runId, instance, lease }: ClaimingRun,
 ): Promise<ClaimedBatch> {
   const batchId = newWriteId();
   const claimant = { runId, instance, fence: lease.fence };
@@ -71,7 +65,6 @@ export async function claimBatch(
           claimStaleMs,
           claimant,
           followUps,
-          done,
           trace: activeTrace(),
         }),
       assertHeld: () => lease.assertHeld(),
@@ -87,10 +80,8 @@ export async function claimBatch(
   );
   if (written === undefined) return { counts: { ...noClaims, contended } };
   const message = written.messages.find(({ id }) => id === batchId);
-  const { counts, tally } = written.plan;
   return {
-    counts: { ...counts, contended },
-    ...(tally === undefined ? {} : { tally }),
+    counts: { ...written.plan.counts, contended },
     ...(message === undefined ? {} : { message }),
     ...(unsent === undefined ? {} : { unsent }),
   };
@@ -133,7 +124,6 @@ export function planClaims(
     claimStaleMs,
     claimant,
     followUps,
-    done,
     trace = {},
   }: {
     batchId: string;
@@ -143,8 +133,6 @@ export function planClaims(
     claimStaleMs: number;
     claimant: Claimant;
     followUps: FollowUps;
-    /** What the run has done in this shard before. Absent: nobody counts. */
-    done?: Pick<Tally, 'counts' | 'final'> | undefined;
     /** The trace of the claim, for the timelines. */
     trace?: { traceparent?: string };
   },
@@ -181,11 +169,7 @@ export function planClaims(
   }
   const messageId = `${batchId}-notify`;
   const following = followUps(parked, { shard, occasion: batchId, messageId, now });
-  const { claimed, reclaimed, parked: given } = counts;
-  const plan = { patches, counts, messages: [...following, ...orderOfPayments()] };
-  if (done === undefined) return plan;
-  const sum = addCounts(done.counts, { claimed, reclaimed, parked: given });
-  return { ...plan, tally: { ...done, runId: claimant.runId, counts: sum } };
+  return { patches, counts, messages: [...following, ...orderOfPayments()] };
 
   function orderOfPayments() {
     if (commands.length === 0) return [];

@@ -43,8 +43,6 @@ export interface GroupRun {
   /** The piece was in hand when the run was cut off: it may have been done, in part or in full. */
   again?: boolean;
   lease: Pick<Lease, 'key' | 'fence' | 'signal' | 'assertHeld'>;
-  /** If this process dies, another one goes on with the same run, and counts on from what it has done. */
-  resumable?: boolean;
 }
 
 /** What a plan may want to know of the run that it is for. */
@@ -67,12 +65,6 @@ export interface Job<Work = unknown> {
   plan(group: string, options: { dryRun: boolean; run?: RunSoFar }): AsyncIterable<Work | Idle | Halt>;
   /** Does one piece of work and says what it did. May throw `LeaseLost` or `FencedOut`, which ends the group. */
   process(work: Work, run: GroupRun): Promise<Processed>;
-  /**
-   * What a run has done in a group so far, counted with the work itself. Asked when a group is taken over from a process
-   * that may have died before it reported. `resumes`: this process goes on with that run, and counts on. Absent: its last
-   * report counts.
-   */
-  done?(group: string, runId: string, options?: { resumes?: boolean }): Promise<RunCounts>;
   /**
    * What `process` would do with a piece of work if nobody interfered. Pure: this is all that a dry run does. Absent: a dry
    * run only plans.

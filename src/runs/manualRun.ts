@@ -13,7 +13,6 @@ import { runJobOrchestrator } from './orchestrateRun.ts';
 import { runGroup } from './runGroup.ts';
 import {
   asShown,
-  atLeast,
   closeAbandoned,
   closeRun,
   type GroupRecord,
@@ -290,7 +289,6 @@ export async function runManualGroup(
       signal: budget.signal,
       request: told?.request,
       before,
-      resumable: !dryRun,
       traceparent,
     };
     const record = await runGroup({ job, group, runId, dryRun, lease, ...options }, { instance, report });
@@ -339,19 +337,14 @@ export async function answerUnlessStopping<T>(group: Promise<T>): Promise<T> {
   }
 }
 
-/**
- * What the run has done in a group before: in a process that died, or whose answer was lost. The record may lack what came
- * after its last report; the job knows better if it keeps count with its work.
- */
+/** Counts of the group's last report: by a process that died, or whose answer was lost. */
 async function countsOf(
   job: Job,
   { runs, telemetry }: Pick<ManualRunParts, 'runs'> & Pick<Instance, 'telemetry'>,
   { runId, group }: { runId: string; group: string },
 ): Promise<RunCounts> {
   try {
-    const known = (await runs.read(job.name, runId))?.groups[group];
-    if (known === undefined || known.status === 'pending') return {};
-    return atLeast(known.counts, (await job.done?.(group, runId, { resumes: true })) ?? {});
+    return (await runs.read(job.name, runId))?.groups[group]?.counts ?? {};
   } catch {
     // Records are for people: the work is done without them too.
     telemetry.count(metric.runReportFailed, { job: job.name });

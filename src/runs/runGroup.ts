@@ -32,7 +32,6 @@ export async function runGroup(
     signal,
     request,
     before = {},
-    resumable = false,
     traceparent,
   }: {
     job: Job;
@@ -44,8 +43,6 @@ export async function runGroup(
     request?: unknown;
     /** How far the group of this run had come in a process that was stopped or died. */
     before?: Partial<Pick<GroupRecord, 'counts' | 'inHand'>>;
-    /** Another process can go on with this run. */
-    resumable?: boolean;
     /** The trace of the run, if that began elsewhere. */
     traceparent?: string | undefined;
   },
@@ -106,7 +103,6 @@ export async function runGroup(
               group,
               instance: instance.name,
               lease,
-              resumable,
               request,
               again: piece === before.inHand,
             });

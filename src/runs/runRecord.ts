@@ -158,12 +158,6 @@ export function addCounts(a: RunCounts, b: RunCounts): RunCounts {
   return sum;
 }
 
-/** The larger of two counts, by name: each may lack some of the work, and neither has more. */
-export function atLeast(some: RunCounts, others: RunCounts): RunCounts {
-  const larger = Object.entries(others).map(([name, count]) => [name, Math.max(count, some[name] ?? 0)]);
-  return { ...some, ...Object.fromEntries(larger) };
-}
-
 /** The status of a run, given its groups. */
 export function statusOfGroups(groups: readonly GroupRecord[]): {
   status: 'completed' | 'failed';
@@ -225,8 +219,7 @@ export type SilentSince = Readonly<Record<RunRecord['trigger'], string>>;
  *   running ──no sign of life for too long──► shown as abandoned at once ──the next run of the job──► stored as ended
  *
  * A run that was only slow or cut off from the store learns at its next report that it was ended, and stops; the run that
- * follows does the rest. What it had done after its last report is counted when its groups are taken over, or when it is
- * closed.
+ * follows does the rest. What it did after its last report is not in its counts.
  */
 
 /**
@@ -277,7 +270,6 @@ export async function closeRun({ runs, instance }: Closing, job: Job, run: RunRe
   const now = clock.now();
   if (!isAbandoned(run, now)) return false;
   const { id: runId, trigger, heartbeatAt } = run;
-  for (const group of Object.keys(run.groups)) await countTakenOver({ runs, instance }, job, group, run);
   const at = new Date(now).toISOString();
   const closed = await runs.end(
     { job: job.name, runId },
@@ -306,40 +298,6 @@ export async function closeAbandoned(
 ): Promise<void> {
   try {
     for (const run of running) await closeRun({ runs, instance }, job, run);
-  } catch {
-    instance.telemetry.count(metric.runReportFailed, { job: job.name });
-  }
-}
-
-/**
- * Records what a run of the timer had done in a group whose lease it no longer has, if its process died before it reported:
- * the job has counted that with the work. Called under the lease of the group before anything else is done in it, since
- * what follows is counted in the same place; or when the run is closed. The sign of life stays as it was.
- *
- * A manual run is resumed by another process, which counts on by itself.
- */
-export async function countTakenOver(
-  { runs, instance }: Closing,
-  job: Job,
-  group: string,
-  { id: runId, trigger, groups }: Pick<RunRecord, 'id' | 'trigger' | 'groups'>,
-): Promise<void> {
-  const before = groups[group];
-  if (job.done === undefined || trigger !== 'timer' || before === undefined || !isOpen(before)) return;
-  try {
-    const counted = await job.done(group, runId);
-    const now = await runs.read(job.name, runId);
-    const known = now?.groups[group];
-    // It may have said meanwhile how it ended; only closing its run may have been quicker.
-    if (now === undefined || known === undefined) return;
-    if (!isOpen(known) && !(known.status === 'lost' && now.status === 'abandoned')) return;
-    const record: GroupRecord = {
-      ...known,
-      status: 'lost',
-      counts: atLeast(known.counts, counted),
-      reason: 'its process died, or was cut off',
-    };
-    await runs.updateGroup({ job: job.name, runId }, group, record, now.heartbeatAt);
   } catch {
     instance.telemetry.count(metric.runReportFailed, { job: job.name });
   }

@@ -10,7 +10,6 @@ import type { Job } from './job.ts';
 import { runGroup } from './runGroup.ts';
 import {
   closeAbandoned,
-  countTakenOver,
   type GroupRecord,
   newRun,
   type RunStatus,
@@ -73,8 +72,9 @@ async function runTick(
   const started = clock.monotonic();
   let created: Promise<boolean> | undefined;
   let unrecorded: string | undefined;
-  const running = runningRuns({ runs, instance }, job);
-  const closing = running.then((open) => closeAbandoned({ runs, instance }, job, open));
+  const closing = runningRuns({ runs, instance }, job).then((open) =>
+    closeAbandoned({ runs, instance }, job, open),
+  );
   const outcomes = await Promise.all(
     job.groups.map(async (group) => [group, await recordOf(group)] as const),
   );
@@ -120,7 +120,6 @@ async function runTick(
     const lease = await locks.tryAcquire(jobLockKey(job.name, group), owner);
     if (lease === null) return { status: 'skipped', counts: {}, reason: 'held elsewhere' };
     await using held: Lease = lease;
-    for (const open of await running) await countTakenOver({ runs, instance }, job, group, open);
     return await runGroup(
       { job, group, runId, dryRun: false, lease: held, signal: budget.signal },
       { instance, report: (record) => report(group, record) },

@@ -16,7 +16,7 @@ import {
   retryWithinMs,
 } from '../../src/invoice/store/invoiceStore.ts';
 import { invoiceWrites } from '../../src/invoice/store/invoiceWrites.ts';
-import { fenceId, highestFence, talliesOf } from '../../src/locking/fence.ts';
+import { fenceId, highestFence } from '../../src/locking/fence.ts';
 import type { Clock } from '../../src/platform/clock.ts';
 import { type MemoryDocuments, type StoredDocument, textIn } from './memoryDocuments.ts';
 import { memoryFigureReads } from './memoryFigureReads.ts';
@@ -110,13 +110,6 @@ export function memoryInvoiceStore(
       const id = fenceId(lockKey);
       const fences = await documents.query((document) => document.id === id, undefined, ofFences);
       return highestFence(fences.map(({ fence }) => fence));
-    },
-
-    async tallies(lockKey, runId) {
-      return talliesOf(
-        await documents.query(({ id }) => id === fenceId(lockKey), undefined, ofFences),
-        runId,
-      );
     },
 
     async toCheck({ now, limit }) {

@@ -64,15 +64,6 @@ describe('a group that is done again', () => {
     });
   });
 
-  test('asks the job, which knows what came after the last report', async () => {
-    const watch = aJob({ '0': 3 });
-    const job = { ...watch.job, done: async () => ({ done: 9 }) };
-    const run = await aRun({ ...watch, job });
-    expect(await runManualGroup(run.parts, run.task('0'))).toMatchObject({ counts: { done: 3 } });
-    await runs.updateGroup(run.key, '0', group('running', 1, 4), at);
-    expect(await runManualGroup(run.parts, run.task('0'))).toMatchObject({ counts: { done: 12 } });
-  });
-
   test('counts from zero in a dry run, which does it all again', async () => {
     const run = await aRun(aJob({ '0': 3 }), { dryRun: true });
     await runManualGroup(run.parts, run.task('0'));

@@ -11,7 +11,7 @@ import {
 } from '../../documents/cosmosDocuments.ts';
 import { continuationAt, type Page, placeOf } from '../../documents/pages.ts';
 import { type OnUnreadable, readableDocument, readableDocuments } from '../../documents/storedDocuments.ts';
-import { fenceId, highestFence, talliesOf } from '../../locking/fence.ts';
+import { fenceId, highestFence } from '../../locking/fence.ts';
 import type { Clock } from '../../platform/clock.ts';
 import { dayId, standingId } from '../figures/counters.ts';
 import { figureKeeper } from '../figures/figureKeeper.ts';
@@ -93,12 +93,6 @@ export function cosmosInvoiceStore(
       const parameters = [{ name: '@id', value: fenceId(lockKey) }];
       const query = 'SELECT VALUE c.fence FROM c WHERE c.id = @id';
       return highestFence(await queryAll(container, { query, parameters }));
-    },
-
-    async tallies(lockKey, runId) {
-      const parameters = [{ name: '@id', value: fenceId(lockKey) }];
-      const query = 'SELECT c.shard, c.tally, c.finalTally FROM c WHERE c.id = @id';
-      return talliesOf(await queryAll(container, { query, parameters }), runId);
     },
 
     async toCheck({ now, limit }) {

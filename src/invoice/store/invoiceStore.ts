@@ -1,6 +1,6 @@
 import type { Patch } from '../../documents/documentStore.ts';
 import type { Page } from '../../documents/pages.ts';
-import type { Fence, Tally } from '../../locking/fence.ts';
+import type { Fence } from '../../locking/fence.ts';
 import type { OutboxMessage } from '../../outbox/outboxMessage.ts';
 import type { MovementKind } from '../figures/counters.ts';
 import type { Invoice, InvoiceContent, InvoiceStatus } from '../invoice.ts';
@@ -74,8 +74,6 @@ export interface InvoiceStore {
   unknownSince(): Promise<string | undefined>;
   /** The largest fencing token that any shard has seen for a lock; undefined if none has. */
   readonly highestFence: (lockKey: string) => Promise<number | undefined>;
-  /** What a run has done in each shard under a lock, as far as no later run has written there. */
-  tallies(lockKey: string, runId: string): Promise<readonly { shard: string; counts: Tally['counts'] }[]>;
 }
 
 export interface ClaimRequest<P extends Writes> {
@@ -241,8 +239,6 @@ export interface Added {
 export interface Writes {
   readonly patches: readonly Patch[];
   readonly messages: readonly OutboxMessage[];
-  /** Of a claim: what the run has then done in the shard, if that is counted. */
-  readonly tally?: Tally;
 }
 
 export interface ChangeRequest<R> {

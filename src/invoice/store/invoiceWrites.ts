@@ -58,7 +58,6 @@ export function invoiceWrites({
           return [...creationsOf(messages), ...figures.patching(shard, patches, items)];
         },
         onRefused: (operations, codes) => figures.refused(shard, operations, codes),
-        tally: () => planned?.tally,
         parse: readInvoices,
         isApplied: (stored) => names(stored, 'batchId', batchId),
         beforeTry: assertHeld,
