@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type ClaimingRun, claimBatch, noClaims } from '../../src/claiming/claimBatch.ts';
 import { cosmosDocuments } from '../../src/documents/cosmosDocuments.ts';
+import { newStanding } from '../../src/invoice/figures/counters.ts';
 import { type Invoice, invoiceSchema, maxAttempts, newInvoice } from '../../src/invoice/invoice.ts';
 import { cosmosInvoiceStore } from '../../src/invoice/store/cosmosInvoiceStore.ts';
 import { FencedOut, newFence } from '../../src/locking/fence.ts';
@@ -56,10 +57,13 @@ function claim(shard: string, page: Invoice[], run: ClaimingRun = aRun()) {
   return claimBatch(parts(), shard, page, run);
 }
 
-/** Creates the fence, so that the first try of a claim is applied. */
+/** Creates the fence and the counters, so that the first try of a claim is applied. */
 async function fenced(shard: string) {
   const { lease } = aRun();
-  await cosmosDocuments(cosmos.containers.invoices).transact(shard, [newFence(lease.key, shard)]);
+  await cosmosDocuments(cosmos.containers.invoices).transact(shard, [
+    newFence(lease.key, shard),
+    { kind: 'create', document: newStanding(shard, clock.now()) },
+  ]);
 }
 
 async function stored(shard: string, page: Invoice[]): Promise<Invoice[]> {

@@ -13,7 +13,7 @@ import { atRisk, goneBack, overdueRefunds } from '../reversals.ts';
  * Each has two maps of the same counts: `counts` of the invoices in the database, and `archived` of those that have moved to
  * the archive. Writers only add to the counts, so no two of them conflict. The first writer of a shard creates the first
  * document, and the first of a day that of the day. A document that somebody has removed begins at zero: a recount puts
- * `counts` right.
+ * `counts` right. One that cannot be read has to be removed first.
  */
 
 export const standingId = systemId('figures');

@@ -29,7 +29,6 @@ import {
   isDueBefore,
   movementKinds,
   newDay,
-  newStanding,
   type StandingFigures,
   standingId,
   standingSchema,
@@ -183,11 +182,11 @@ function reversed(counts: Counters, kind: 'refunded' | 'openDisputes'): Reversed
 }
 
 /** No total can be relied on that leaves it out. */
-export class UnreadableInvoice extends Error {
-  override readonly name = 'UnreadableInvoice';
+export class UnreadableDocument extends Error {
+  override readonly name = 'UnreadableDocument';
 
-  constructor(invoice: string, options: ErrorOptions) {
-    super(`invoice ${invoice} cannot be read, so the totals would lack it`, options);
+  constructor(id: string, options: ErrorOptions) {
+    super(`document ${id} cannot be read, so the totals would lack it`, options);
   }
 }
 
@@ -207,18 +206,18 @@ const countableSchema = z.object({
  * Counts the invoices of a shard, and puts its figures right. Nothing is held up meanwhile: each document is written only if
  * no invoice has moved it since before the count began.
  *
- * @throws {NewerVersion} {UnreadableInvoice} {StoreAway}
+ * @throws {NewerVersion} {UnreadableDocument} {StoreAway}
  */
 export async function recountShard(
   { documents, reads, now }: { documents: DocumentStore; reads: FigureReads; now: () => number },
   shard: string,
 ): Promise<Recounted> {
-  const replaced = await replaceUnreadable({ documents, reads, now }, shard);
-  if (replaced === undefined) return { kind: 'busy' };
-  const before = await standingOf(documents, shard, now());
+  const stored = await documents.read(shard, [standingId]);
+  const before =
+    stored.length === 0 ? await standingOf(documents, shard, now()) : complete(stored[0], standingSchema);
   const days = new Map(
     (await reads.days({ shard })).map((document) => {
-      const figures = dayFiguresSchema.parse(document);
+      const figures = complete(document, dayFiguresSchema);
       return [figures.day, figures];
     }),
   );
@@ -231,7 +230,7 @@ export async function recountShard(
       invoices++;
     }
   }
-  const corrections = [...replaced];
+  const corrections: Correction[] = [];
   for (const day of new Set([...days.keys(), ...moved.keys()])) {
     const stored = days.get(day);
     const wrong = differences(stored?.counts ?? {}, moved.get(day) ?? new Map());
@@ -252,12 +251,7 @@ export async function recountShard(
   return { kind: 'recounted', invoices, corrections };
 
   function count(document: unknown): void {
-    const { data: invoice, error } = countableSchema.safeParse(document);
-    if (invoice === undefined) {
-      const id = z.object({ id: z.string() }).safeParse(document).data?.id;
-      if (isNewer(document)) throw new NewerVersion(`invoice "${id}"`);
-      throw new UnreadableInvoice(JSON.stringify(id ?? ''), { cause: error });
-    }
+    const invoice = complete(document, countableSchema);
     const contribution = contributionOf(invoice);
     addAll(standing, contribution.standing);
     if (isDueBefore(invoice, before.horizon)) add(standing, countName.due, 1);
@@ -269,27 +263,13 @@ export async function recountShard(
   }
 }
 
-const placeSchema = z.object({ id: z.string(), _etag: z.string() });
-
-/**
- * Begins documents of the figures anew that cannot be read: somebody has edited them, or stored something else under their
- * ids. Undefined if one was changed meanwhile. @throws {NewerVersion} {StoreAway}
- */
-async function replaceUnreadable(
-  { documents, reads, now }: { documents: DocumentStore; reads: FigureReads; now: () => number },
-  shard: string,
-): Promise<Correction[] | undefined> {
-  const replaced: Correction[] = [];
-  for (const stored of [...(await documents.read(shard, [standingId])), ...(await reads.days({ shard }))]) {
-    const { id, _etag: version } = placeSchema.parse(stored);
-    const isStanding = id === standingId;
-    if ((isStanding ? standingSchema : dayFiguresSchema).safeParse(stored).success) continue;
-    if (isNewer(stored)) throw new NewerVersion(`document "${id}"`);
-    const document = isStanding ? newStanding(shard, now()) : newDay(shard, id.slice(dayId('').length));
-    if (!(await writeOnce(documents, shard, { kind: 'replace', document, version }))) return undefined;
-    replaced.push({ shard, figure: `unreadable document ${id}`, was: 1, is: 0 });
-  }
-  return replaced;
+/** A document that no total may lack. @throws {NewerVersion} {UnreadableDocument} */
+function complete<T>(document: unknown, schema: z.ZodType<T>): T {
+  const { data, error } = schema.safeParse(document);
+  if (data !== undefined) return data;
+  const id = z.object({ id: z.string() }).safeParse(document).data?.id ?? '';
+  if (isNewer(document)) throw new NewerVersion(`document "${id}"`);
+  throw new UnreadableDocument(JSON.stringify(id), { cause: error });
 }
 
 /** The counts that are not what they should be. That of the moves is none: it only rises. */

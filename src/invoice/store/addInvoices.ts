@@ -93,7 +93,6 @@ async function addOfOneImport(
       settled(row, outcome);
     };
     try {
-      await figures.prepare(shard);
       const written = await writeUntilClear(
         { documents, clock },
         {

@@ -53,7 +53,7 @@ export interface InvoiceStore {
   figures(now: string): Promise<InvoiceFigures>;
   /** Amounts paid, declined, refunded and disputed on each of these days (`YYYY-MM-DD`, both included), from the same figures. */
   dayFigures(days: { from: string; to: string }): Promise<{ figures: DayFigure[]; unreadable: number }>;
-  /** Counts the invoices of a shard, and puts its figures right. @throws {NewerVersion} {UnreadableInvoice} */
+  /** Counts the invoices of a shard, and puts its figures right. @throws {NewerVersion} {UnreadableDocument} */
   recount(shard: string): Promise<Recounted>;
   /** Keeps the figures cheap to read; each sweep does (invoice/figures/invoiceFigures.ts). */
   moveHorizons(signal?: AbortSignal): Promise<void>;

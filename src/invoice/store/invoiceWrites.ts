@@ -43,7 +43,6 @@ export function invoiceWrites({
   return {
     async claim({ shard, batchId, invoices, fence, plan, assertHeld }) {
       let planned: ReturnType<typeof plan> | undefined;
-      await figures.prepare(shard);
       const {
         claimed: ours,
         found,
@@ -72,7 +71,6 @@ export function invoiceWrites({
 
     async settle({ shard, batchId, settlementId, items: toSettle, plan }) {
       let lost = 0;
-      await figures.prepare(shard);
       const written = await writeUntilClear(store, {
         partition: shard,
         items: toSettle,
@@ -253,7 +251,6 @@ export async function updateInvoice<R>(
   const first = decide(stored, write);
   if (first.kind === 'refuse') return { kind: 'refused', why: first.why };
   let otherwise: Updated<R> = { kind: 'notFound' };
-  await figures.prepare(shard);
   const written = await writeUntilClear(
     { documents, clock },
     {
@@ -310,7 +307,6 @@ export async function changeInvoices<R>(
   const missing = ids.filter((id) => !known.has(id));
   const { figures } = store;
   const write = newWriteId();
-  await figures.prepare(shard);
   const written = await writeUntilClear(store, {
     partition: shard,
     items: decided(found),
