@@ -183,7 +183,7 @@ export interface RunStore {
    * recorded if it is over. A record with a smaller fence than the stored one changes nothing, and the answer is false.
    */
   updateGroup(run: RunKey, group: string, record: GroupRecord, at: string): Promise<boolean>;
-  /** Ends a run, and with it the groups that have not said how they ended. False if it has ended already. */
+  /** Ends a run; its open groups are shown as ended (`groupsOf`). False if it has ended already. */
   end(run: RunKey, end: EndOfRun): Promise<boolean>;
 }
 
@@ -243,9 +243,10 @@ export function isAbandoned(
 
 /** The run as people should see it at `now` (milliseconds), whether somebody has closed its record yet or not. Pure. */
 export function asShown(record: RunRecord, now: number): RunRecord {
-  if (!isAbandoned(record, now)) return record;
-  const ended: RunRecord = { ...record, status: 'abandoned', reason: silence(record) };
-  return { ...ended, groups: groupsOf(ended) };
+  const shown: RunRecord = isAbandoned(record, now)
+    ? { ...record, status: 'abandoned', reason: silence(record) }
+    : record;
+  return { ...shown, groups: groupsOf(shown) };
 }
 
 /** What the store looks for, to find the runs that are shown with this status at `now` (milliseconds). Pure. */

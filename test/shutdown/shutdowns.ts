@@ -105,7 +105,11 @@ export async function payThroughShutdowns(
   await manualRuns;
   const { evidence, runs } = await untilAtRest();
   const delays = delaysOf(evidence);
-  problems.push(...violations(evidence), ...wrongRecords(runs, evidence, { killed: kills > 0 }), ...tooLate(delays));
+  problems.push(
+    ...violations(evidence),
+    ...wrongRecords(runs, evidence, { killed: kills > 0 }),
+    ...tooLate(delays),
+  );
   return { evidence, problems, delays, leases, stops, runs };
 
   async function importAll(): Promise<void> {
@@ -283,7 +287,9 @@ export function wrongRecords(
   const open = runs.flatMap(({ id, status, groups }) => [
     ...(status === 'running' ? [`run ${id} is still running`] : []),
     ...Object.entries(groups).flatMap(([name, group]) =>
-      isOpen(group) ? [`group ${name} of run ${id}, which is ${status}, is ${group.status}`] : [],
+      status === 'completed' && isOpen(group)
+        ? [`group ${name} of run ${id}, which is ${status}, is ${group.status}`]
+        : [],
     ),
   ]);
   const groups = runs.flatMap((run) => Object.values(run.groups));
