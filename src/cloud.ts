@@ -38,7 +38,7 @@ import type { Connections } from './platform/connections.ts';
 import type { Instance } from './platform/instance.ts';
 import { heldMessages } from './platform/serviceBusHeldMessages.ts';
 import { cosmosRunStore } from './runs/cosmosRunStore.ts';
-import type { RunStore } from './runs/runRecord.ts';
+import type { RunStore } from './runs/runStore.ts';
 import { cosmosEffects, cosmosPoisonStore } from './workItems/cosmosWorkItems.ts';
 import type { SendAgain } from './workItems/nextTry.ts';
 import type { PoisonStore } from './workItems/poison.ts';

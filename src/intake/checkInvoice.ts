@@ -1,12 +1,7 @@
 import { z } from 'zod';
 import { isSystemId } from '../documents/storedDocuments.ts';
-import {
-  amountShapeError,
-  currencies,
-  currencyExponent,
-  formatAmount,
-  parseAmount,
-} from '../invoice/money.ts';
+import { currencies, currencyExponent } from '../invoice/currencies.ts';
+import { amountShapeError, formatAmount, parseAmount } from '../invoice/money.ts';
 import { amountLimits, stripeAmount } from '../invoice/stripeAmount.ts';
 import { utcTime } from '../platform/clock.ts';
 import { type CheckedRow, checked } from './checkedRow.ts';

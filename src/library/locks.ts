@@ -13,7 +13,6 @@ export {
   LockTimeout,
   type Loss,
   type LostReason,
-  noLease,
 } from '../locking/lease.ts';
 export {
   createSingleton,
@@ -47,6 +46,7 @@ export {
   type LeaseChoice,
   type Locks,
   type LocksOptions,
+  noLease,
   type ProcessLocks,
 } from '../locking/locks.ts';
 export type { Backoff } from '../locking/timing.ts';

@@ -13,13 +13,15 @@ export {
   type RunCounts,
 } from '../runs/job.ts';
 export { type CancelledRun, cancelRun } from '../runs/manualRun.ts';
-export type { EndOfRun, ListRuns, RunKey, RunStore, SilentSince } from '../runs/runRecord.ts';
+export type { GroupRecord, RunRecord, RunStatus } from '../runs/runRecord.ts';
+export { runScheduled, type ScheduledRun, type ScheduledRunParts } from '../runs/runScheduled.ts';
 export {
   asShown,
-  type GroupRecord,
-  type RunRecord,
-  type RunStatus,
+  type EndOfRun,
+  type ListRuns,
+  type RunKey,
+  type RunStore,
   type RunView,
   runView,
-} from '../runs/runRecord.ts';
-export { runScheduled, type ScheduledRun, type ScheduledRunParts } from '../runs/runScheduled.ts';
+  type SilentSince,
+} from '../runs/runStore.ts';

@@ -10,7 +10,6 @@ export {
   LockTimeout,
   type Loss,
   type LostReason,
-  noLease,
 } from './lease.ts';
 export {
   createSingleton,
@@ -39,5 +38,12 @@ export type {
   Refusal,
   StoreTraits,
 } from './lockStore.ts';
-export { createLocks, type LeaseChoice, type Locks, type LocksOptions, type ProcessLocks } from './locks.ts';
+export {
+  createLocks,
+  type LeaseChoice,
+  type Locks,
+  type LocksOptions,
+  noLease,
+  type ProcessLocks,
+} from './locks.ts';
 export { type Backoff, type LeaseTiming, leaseTiming } from './timing.ts';

@@ -2,7 +2,8 @@ import { bounded } from '../platform/bounded.ts';
 import { type Clock, systemClock } from '../platform/clock.ts';
 import { metric, noTelemetry, type Telemetry } from '../platform/telemetry.ts';
 import type { FenceFloor } from './lease.ts';
-import { type LeaseOwner, type LockRecord, type LockStore, longestOwnerPart } from './lockStore.ts';
+import { longestOwnerPart } from './lockKeys.ts';
+import type { LeaseOwner, LockRecord, LockStore } from './lockStore.ts';
 import { attemptAcquire } from './locks.ts';
 import { nearestLease } from './timing.ts';
 

@@ -13,14 +13,8 @@ import {
   LocksClosed,
   LockTimeout,
 } from './lease.ts';
-import {
-  checkKey,
-  checkOwner,
-  isPermanent,
-  type LeaseOwner,
-  type LockStore,
-  type LockView,
-} from './lockStore.ts';
+import { checkKey, checkOwner } from './lockKeys.ts';
+import { isPermanent, type LeaseOwner, type LockStore, type LockView } from './lockStore.ts';
 import {
   type Backoff,
   between,
@@ -374,4 +368,20 @@ function check(key: string, owner: LeaseOwner, minHoldMs: number): void {
   if (!(minHoldMs >= 0 && Number.isFinite(minHoldMs))) {
     throw new RangeError(`minHoldMs is 0 or more, not ${minHoldMs}`);
   }
+}
+
+/**
+ * A lease for work that is written against one but needs no lock: always held, fence 0, makes no requests.
+ */
+export function noLease(key: string, owner: LeaseOwner): Lease {
+  return {
+    key,
+    owner,
+    fence: 0,
+    signal: new AbortController().signal,
+    lost: undefined,
+    assertHeld() {},
+    async release() {},
+    async [Symbol.asyncDispose]() {},
+  };
 }

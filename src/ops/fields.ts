@@ -1,8 +1,8 @@
 import { z } from 'zod';
 import { shown } from '../intake/fieldErrors.ts';
 import { hasVisible, isPlainText } from '../intake/visibleText.ts';
+import { currencies } from '../invoice/currencies.ts';
 import { invoiceStatuses } from '../invoice/invoice.ts';
-import { currencies } from '../invoice/money.ts';
 import { utcTime } from '../platform/clock.ts';
 
 /** Reason for a change, for the audit trail; optional if nobody else is affected. */

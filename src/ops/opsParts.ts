@@ -9,7 +9,7 @@ import type { PaceStore } from '../pacing/paceStore.ts';
 import type { PauseStore } from '../pacing/pause.ts';
 import type { Instance } from '../platform/instance.ts';
 import type { Job } from '../runs/job.ts';
-import type { RunStore } from '../runs/runRecord.ts';
+import type { RunStore } from '../runs/runStore.ts';
 import type { AuditTrail } from './audit.ts';
 import type { Caller } from './caller.ts';
 import type { DeadLetterSource } from './deadLetters.ts';

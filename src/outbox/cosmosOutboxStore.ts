@@ -12,15 +12,8 @@ import {
 import type { Patch } from '../documents/documentStore.ts';
 import { type OnUnreadable, readableDocument, readableDocuments } from '../documents/storedDocuments.ts';
 import { type Clock, systemClock } from '../platform/clock.ts';
-import {
-  discardPatch,
-  notParked,
-  type OutboxEntry,
-  outboxEntrySchema,
-  outboxMessageSchema,
-  redrivePatch,
-} from './outboxMessage.ts';
-import { type OutboxFilter, type OutboxStore, outboxWrites } from './outboxStore.ts';
+import { markDispatched, type OutboxEntry, outboxEntrySchema, outboxMessageSchema } from './outboxMessage.ts';
+import { discardPatch, notParked, type OutboxFilter, type OutboxStore, redrivePatch } from './outboxStore.ts';
 
 /** Bodies are large, and no list shows them. */
 const entryProperties = Object.keys(outboxEntrySchema.shape)
@@ -36,8 +29,9 @@ export function cosmosOutboxStore(
   container: Container,
   { clock = systemClock, onUnreadable }: { clock?: Clock; onUnreadable?: OnUnreadable } = {},
 ): OutboxStore {
+  const documents = cosmosDocuments(container);
   return {
-    ...outboxWrites({ documents: cosmosDocuments(container), clock }),
+    mark: (dispatched) => markDispatched({ documents, clock }, dispatched),
 
     async due({ now, limit, shard, except = { shards: [], destinations: [] } }) {
       const leftOut = [

@@ -1,9 +1,12 @@
 import { z } from 'zod';
 import type { Patch } from '../documents/documentStore.ts';
-import { formatVersion } from '../documents/storedDocuments.ts';
+import { type DocumentStore, maxOperations, StoreAway } from '../documents/documentStore.ts';
+import { formatVersion, readableDocuments } from '../documents/storedDocuments.ts';
+import { patience, writeUntilClear } from '../documents/writeUntilClear.ts';
 import { exponentialBackoff } from '../platform/backoff.ts';
-import { systemClock } from '../platform/clock.ts';
+import { type Clock, systemClock } from '../platform/clock.ts';
 import { activeTrace } from '../platform/tracing.ts';
+import type { Dispatched } from './outboxStore.ts';
 
 /**
  * An outbox message and its states:
@@ -168,41 +171,67 @@ export function dispatchPatch(
   }
 }
 
+/** Records what became of messages, many to a transaction. */
+export async function markDispatched(
+  store: { documents: DocumentStore; clock: Clock },
+  dispatched: readonly Dispatched[],
+): Promise<{ unclear: number }> {
+  const marks = oneOfEach(dispatched).flatMap(({ message, decision }) => {
+    const patch = dispatchPatch(message, decision);
+    return patch === undefined ? [] : [{ message, patch }];
+  });
+  const shards = [...Map.groupBy(marks, ({ message }) => message.shard)];
+  const unclear = await Promise.all(shards.map(([shard, group]) => markAll(shard, group)));
+  return { unclear: unclear.reduce((sum, count) => sum + count, 0) };
+
+  async function markAll(shard: string, group: typeof marks): Promise<number> {
+    let open = 0;
+    for (let start = 0; start < group.length; start += maxOperations) {
+      open += await markSome(shard, group.slice(start, start + maxOperations));
+    }
+    return open;
+  }
+
+  /** Messages that somebody else has marked meanwhile are dropped: they need no mark of ours. */
+  async function markSome(shard: string, items: typeof marks): Promise<number> {
+    try {
+      const written = await writeUntilClear(
+        store,
+        {
+          partition: shard,
+          items,
+          plan: (some) => some.map(({ patch }) => patch),
+          reread: async (some) => {
+            const documents = await store.documents.read(
+              shard,
+              some.map(({ message }) => message.id),
+            );
+            return readableDocuments(documents, outboxMessageSchema, 'outboxMessage');
+          },
+          keep(some, stored) {
+            const byId = new Map(stored.map((message) => [message.id, message]));
+            return some.filter(({ message: { id, attempts } }) => {
+              const now = byId.get(id);
+              return now?.status === 'pending' && now.attempts === attempts;
+            });
+          },
+        },
+        patience.brief,
+      );
+      return written.kind === 'unclear' ? written.items.length : 0;
+    } catch (error) {
+      if (error instanceof StoreAway) return items.length;
+      throw error;
+    }
+  }
+}
+
 /**
- * The write that puts a parked message back to pending at `at` (ISO 8601). It has been waiting since then, not since it was
- * written, so its age raises no alarm. `runId`: the bulk run that does it. Pure.
+ * A message can be in one round twice: from the instance that wrote it, and from its sweeper. In one transaction two marks
+ * of it would refuse each other, so one is left out; if one of the two was sent, that one counts.
  */
-export function redrivePatch(id: string, at: string, runId?: string): Patch {
-  return {
-    kind: 'patch',
-    id,
-    where: [{ path: 'status', is: '=', value: 'parked' }],
-    set: {
-      status: 'pending',
-      attempts: 0,
-      nextAttemptAt: at,
-      notBefore: at,
-      ...(runId === undefined ? {} : { redrivenBy: runId }),
-    },
-  };
-}
-
-/** Why a message that is not parked is not changed. Pure. */
-export function notParked({ status, redrivenBy, discarded }: OutboxEntry) {
-  return {
-    kind: 'refused' as const,
-    status,
-    ...(redrivenBy === undefined ? {} : { redrivenBy }),
-    ...(discarded === undefined ? {} : { discarded }),
-  };
-}
-
-/** The write that discards a parked message. Earlier releases see it as dispatched, and leave it alone. Pure. */
-export function discardPatch(id: string, discarded: NonNullable<OutboxEntry['discarded']>): Patch {
-  return {
-    kind: 'patch',
-    id,
-    where: [{ path: 'status', is: '=', value: 'parked' }],
-    set: { status: 'dispatched', ttl: dispatchedTtl, discarded },
-  };
+function oneOfEach(dispatched: readonly Dispatched[]): Dispatched[] {
+  const isSent = ({ decision }: Dispatched) => decision.kind === 'dispatched';
+  const others = dispatched.filter((one) => !isSent(one));
+  return [...new Map([...others, ...dispatched.filter(isSent)].map((one) => [one.message.id, one])).values()];
 }

@@ -1,14 +1,8 @@
 import type { Container, PatchOperation, SqlParameter } from '@azure/cosmos';
 import { createUnlessThere, pageByTime, readDocument, unlessChanged } from '../documents/cosmosDocuments.ts';
 import { type OnUnreadable, readableDocument, readableDocuments } from '../documents/storedDocuments.ts';
-import {
-  type GroupRecord,
-  isOpen,
-  type ListRuns,
-  type RunKey,
-  type RunStore,
-  runRecordSchema,
-} from './runRecord.ts';
+import { type GroupRecord, isOpen, runRecordSchema } from './runRecord.ts';
+import type { ListRuns, RunKey, RunStore } from './runStore.ts';
 
 /** Run records in the Cosmos container `runs`, whose partition key is the job. */
 export function cosmosRunStore(container: Container, onUnreadable?: OnUnreadable): RunStore {

@@ -12,20 +12,18 @@ import type { Job, RunCounts } from './job.ts';
 import { runJobOrchestrator } from './orchestrateRun.ts';
 import { runGroup } from './runGroup.ts';
 import {
-  asShown,
   closeAbandoned,
   closeRun,
   type GroupRecord,
   groupRecordSchema,
   isAbandoned,
   newRun,
-  type RunKey,
   type RunRecord,
   type RunStatus,
-  type RunStore,
   runningRuns,
   statusOfGroups,
 } from './runRecord.ts';
+import { asShown, type RunKey, type RunStore } from './runStore.ts';
 
 /** What runs need of the Durable Functions client. */
 export interface Orchestrations {

@@ -1,16 +1,15 @@
 import { z } from 'zod';
-import type { Page } from '../documents/pages.ts';
 import { formatVersion } from '../documents/storedDocuments.ts';
 import type { Instance } from '../platform/instance.ts';
 import { metric } from '../platform/telemetry.ts';
-import { traceIdOf } from '../platform/traceparent.ts';
 import { activeTrace } from '../platform/tracing.ts';
 import type { Job, RunCounts } from './job.ts';
+import type { RunStore } from './runStore.ts';
 
 /**
  * The record of one run of a job, and its states:
  *
- *   running ──► completed | failed | cancelled | abandoned (its process died: runRecord.ts)
+ *   running ──► completed | failed | cancelled | abandoned (its process died)
  *
  * A group of it: pending ──► running ──► completed | partial (time was up, or on hold)
  *                                            | skipped (held elsewhere) | lost (its lease) | failed
@@ -101,57 +100,6 @@ export function groupsOf({ status, groups }: Pick<RunRecord, 'status' | 'groups'
   }
 }
 
-/** A run as the outside sees it. */
-export interface RunView {
-  runId: string;
-  job: string;
-  trigger: RunRecord['trigger'];
-  status: RunStatus;
-  dryRun: boolean;
-  startedAt: string;
-  completedAt: string | null;
-  heartbeatAt: string;
-  lockOwner: string | null;
-  fence: number | null;
-  counts: RunCounts;
-  groups: Record<string, Omit<GroupRecord, 'inHand'>>;
-  /** What was asked for, of a job that takes a request; else null. */
-  request: RunRecord['request'] | null;
-  /** 32 hex digits, if the run was traced. */
-  traceId: string | null;
-  reason: string | null;
-}
-
-export function runView(record: RunRecord): RunView {
-  const { id, completedAt = null, lockOwner = null, fence = null, reason = null, request = null } = record;
-  const { job, trigger, status, dryRun, startedAt, heartbeatAt } = record;
-  const groups = groupsOf(record);
-  const counts = Object.values(groups).reduce<RunCounts>((sum, group) => addCounts(sum, group.counts), {});
-  return {
-    runId: id,
-    job,
-    trigger,
-    status,
-    dryRun,
-    startedAt,
-    completedAt,
-    heartbeatAt,
-    lockOwner,
-    fence,
-    counts,
-    groups: Object.fromEntries(Object.entries(groups).map(([name, group]) => [name, withoutPiece(group)])),
-    request,
-    traceId: traceIdOf(record.traceparent) ?? null,
-    reason,
-  };
-}
-
-/** What a piece holds is for the run that goes on with it. */
-function withoutPiece(group: GroupRecord): Omit<GroupRecord, 'inHand'> {
-  const { inHand: _, ...rest } = group;
-  return rest;
-}
-
 export function addCounts(a: RunCounts, b: RunCounts): RunCounts {
   const sum: Record<string, number> = { ...a };
   for (const [name, count] of Object.entries(b)) sum[name] = (sum[name] ?? 0) + count;
@@ -170,49 +118,6 @@ export function statusOfGroups(groups: readonly GroupRecord[]): {
   return { status: 'completed', ...(partial === undefined ? {} : { reason: reasonOf(partial) }) };
 }
 
-/** Where run records are kept. All methods may reject with `StoreAway`. */
-export interface RunStore {
-  /** Creates a record; false if there is one with this id. */
-  create(record: RunRecord): Promise<boolean>;
-  /** @throws {NewerVersion} */
-  read(job: string, runId: string): Promise<RunRecord | undefined>;
-  /** One page of the runs of a job, newest first. @throws {BadContinuation} */
-  list(query: ListRuns): Promise<Page<RunRecord>>;
-  /**
-   * Records how a group stands; also the run's sign of life. False if the run has ended meanwhile; then the group is still
-   * recorded if it is over. A record with a smaller fence than the stored one changes nothing, and the answer is false.
-   */
-  updateGroup(run: RunKey, group: string, record: GroupRecord, at: string): Promise<boolean>;
-  /** Ends a run; its open groups are shown as ended (`groupsOf`). False if it has ended already. */
-  end(run: RunKey, end: EndOfRun): Promise<boolean>;
-}
-
-export interface EndOfRun {
-  status: Exclude<RunStatus, 'running'>;
-  reason?: string;
-  at: string;
-  /** Ends it only if this is still its last sign of life, which the record keeps. */
-  heartbeatAt?: string;
-}
-
-export interface RunKey {
-  job: string;
-  runId: string;
-}
-
-export interface ListRuns {
-  job: string;
-  /** Absent: all of them. Abandoned are those that are stored so, and with `silentSince` those still to be. */
-  status?: RunStatus;
-  /** A running run whose last sign of life is older counts as abandoned. Absent: none does. */
-  silentSince?: SilentSince;
-  continuation?: string;
-  pageSize: number;
-}
-
-/** Times (ISO 8601, UTC), by what started a run. */
-export type SilentSince = Readonly<Record<RunRecord['trigger'], string>>;
-
 /**
  * Runs whose process has died. Nobody is left to say so, so their last sign of life does:
  *
@@ -228,7 +133,10 @@ export type SilentSince = Readonly<Record<RunRecord['trigger'], string>>;
  * Functions up to five minutes where host.json does not say less (`workItemQueueVisibilityTimeout`), so that run gets a
  * minute more.
  */
-const silentMs = { timer: 120_000, manual: 360_000 } as const satisfies Record<RunRecord['trigger'], number>;
+export const silentMs = { timer: 120_000, manual: 360_000 } as const satisfies Record<
+  RunRecord['trigger'],
+  number
+>;
 
 /** Running runs that are looked at: far more than can be running at once. */
 const mostRunning = 100;
@@ -241,22 +149,7 @@ export function isAbandoned(
   return status === 'running' && now - Date.parse(heartbeatAt) > silentMs[trigger];
 }
 
-/** The run as people should see it at `now` (milliseconds), whether somebody has closed its record yet or not. Pure. */
-export function asShown(record: RunRecord, now: number): RunRecord {
-  const shown: RunRecord = isAbandoned(record, now)
-    ? { ...record, status: 'abandoned', reason: silence(record) }
-    : record;
-  return { ...shown, groups: groupsOf(shown) };
-}
-
-/** What the store looks for, to find the runs that are shown with this status at `now` (milliseconds). Pure. */
-export function storedAs(status: RunStatus, now: number): { status: RunStatus; silentSince?: SilentSince } {
-  if (status !== 'running' && status !== 'abandoned') return { status };
-  const before = (trigger: RunRecord['trigger']) => new Date(now - silentMs[trigger]).toISOString();
-  return { status, silentSince: { timer: before('timer'), manual: before('manual') } };
-}
-
-function silence({ heartbeatAt }: Pick<RunRecord, 'heartbeatAt'>): string {
+export function silence({ heartbeatAt }: Pick<RunRecord, 'heartbeatAt'>): string {
   return `no sign of life since ${heartbeatAt}`;
 }
 

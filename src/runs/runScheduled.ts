@@ -13,10 +13,10 @@ import {
   type GroupRecord,
   newRun,
   type RunStatus,
-  type RunStore,
   runningRuns,
   statusOfGroups,
 } from './runRecord.ts';
+import type { RunStore } from './runStore.ts';
 
 /** A run has ended as failed. The platform counts failed executions by that. */
 export class RunFailed extends Error {

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { currencies, currencyExponent } from '../../src/invoice/money.ts';
+import { currencies, currencyExponent } from '../../src/invoice/currencies.ts';
 
 const shownDecimals = (currency: string) =>
   new Intl.NumberFormat('en', { style: 'currency', currency }).resolvedOptions().maximumFractionDigits;

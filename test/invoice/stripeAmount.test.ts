@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { currencies } from '../../src/invoice/money.ts';
+import { currencies } from '../../src/invoice/currencies.ts';
 import { amountLimits, stripeAmount } from '../../src/invoice/stripeAmount.ts';
 
 test.each([

@@ -8,7 +8,7 @@ import { invoiceFigures } from '../../src/invoice/figures/invoiceFigures.ts';
 import { invoiceSchema, isInvoice } from '../../src/invoice/invoice.ts';
 import { shardOf } from '../../src/invoice/shard.ts';
 import { addInvoices } from '../../src/invoice/store/addInvoices.ts';
-import { pageByShard } from '../../src/invoice/store/cosmosInvoiceStore.ts';
+import { pageByShard } from '../../src/invoice/store/cosmosInvoiceReads.ts';
 import {
   type InvoiceFilter,
   type InvoiceStore,

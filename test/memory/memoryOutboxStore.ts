@@ -3,14 +3,18 @@ import { type Patch, refusedBecause, StoreAway } from '../../src/documents/docum
 import { continuationAt, placeOf } from '../../src/documents/pages.ts';
 import { type OnUnreadable, readableDocuments } from '../../src/documents/storedDocuments.ts';
 import {
-  discardPatch,
-  notParked,
+  markDispatched,
   type OutboxEntry,
   outboxEntrySchema,
   outboxMessageSchema,
-  redrivePatch,
 } from '../../src/outbox/outboxMessage.ts';
-import { type OutboxFilter, type OutboxStore, outboxWrites } from '../../src/outbox/outboxStore.ts';
+import {
+  discardPatch,
+  notParked,
+  type OutboxFilter,
+  type OutboxStore,
+  redrivePatch,
+} from '../../src/outbox/outboxStore.ts';
 import type { Clock } from '../../src/platform/clock.ts';
 import { type MemoryDocuments, type StoredDocument, textIn } from './memoryDocuments.ts';
 
@@ -49,7 +53,7 @@ export function memoryOutboxStore(
       }
     },
 
-    ...outboxWrites({ documents, clock }),
+    mark: (dispatched) => markDispatched({ documents, clock }, dispatched),
 
     async list({ continuation, pageSize, ...filter }) {
       const { status } = filter;

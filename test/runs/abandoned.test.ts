@@ -3,16 +3,9 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { metric } from '../../src/platform/telemetry.ts';
 import { cosmosRunStore } from '../../src/runs/cosmosRunStore.ts';
 import { startRun } from '../../src/runs/manualRun.ts';
-import {
-  asShown,
-  isAbandoned,
-  newRun,
-  type RunRecord,
-  type RunStatus,
-  type RunStore,
-  storedAs,
-} from '../../src/runs/runRecord.ts';
+import { isAbandoned, newRun, type RunRecord, type RunStatus } from '../../src/runs/runRecord.ts';
 import { runScheduled } from '../../src/runs/runScheduled.ts';
+import { asShown, type RunStore, storedAs } from '../../src/runs/runStore.ts';
 import { aJob } from '../support/aJob.ts';
 import { anInstance } from '../support/anInstance.ts';
 import { type PayonceCosmos, payonceCosmos } from '../support/payonceCosmos.ts';

@@ -3,7 +3,7 @@ import { jobLockKey } from '../../src/locking/index.ts';
 import { metric } from '../../src/platform/telemetry.ts';
 import { cosmosRunStore } from '../../src/runs/cosmosRunStore.ts';
 import { endManualRun, newManualRun, runIdFor, runManualGroup } from '../../src/runs/manualRun.ts';
-import type { RunStore } from '../../src/runs/runRecord.ts';
+import type { RunStore } from '../../src/runs/runStore.ts';
 import { aJob, type JobWatch } from '../support/aJob.ts';
 import { anInstance } from '../support/anInstance.ts';
 import { type PayonceCosmos, payonceCosmos } from '../support/payonceCosmos.ts';

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { jobLockKey } from '../../src/locking/index.ts';
 import { cosmosRunStore } from '../../src/runs/cosmosRunStore.ts';
 import { HostStopping, newManualRun, runManualGroup } from '../../src/runs/manualRun.ts';
-import { type RunStore, runView } from '../../src/runs/runRecord.ts';
+import { type RunStore, runView } from '../../src/runs/runStore.ts';
 import { aJob, type JobWatch } from '../support/aJob.ts';
 import { anInstance } from '../support/anInstance.ts';
 import { type PayonceCosmos, payonceCosmos } from '../support/payonceCosmos.ts';

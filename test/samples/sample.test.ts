@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { testMethod } from '../../local/stripe/paymentMethods.ts';
 import { generateSample } from '../../samples/generate.ts';
-import { currencyExponent } from '../../src/invoice/money.ts';
+import { currencyExponent } from '../../src/invoice/currencies.ts';
 import { stripeAmount } from '../../src/invoice/stripeAmount.ts';
 import { readBody } from '../support/importing.ts';
 

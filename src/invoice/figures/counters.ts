@@ -2,7 +2,7 @@ import { z } from 'zod';
 import type { Patch } from '../../documents/documentStore.ts';
 import { systemId, tolerantObject } from '../../documents/storedDocuments.ts';
 import type { Invoice } from '../invoice.ts';
-import { atRisk, goneBack, overdueRefunds } from '../reversals.ts';
+import { atRisk, goneBack, overdueRefunds, type Reversals } from '../reversals.ts';
 
 /**
  * The figures of a shard, kept in documents beside its invoices so that one transaction changes both:
@@ -117,17 +117,7 @@ export function contributionOf(invoice: Countable): Contribution {
   const days = new Map<string, Counters>();
   add(standing, status, 1);
   if (payment?.id !== undefined) add(standing, countName.charges, 1);
-  if (reversals !== undefined && reversals.refundedMinor > 0) {
-    add(standing, countName.refunded(currency), 1);
-    add(standing, countName.refundedMinor(currency), reversals.refundedMinor);
-  }
-  for (const { status: state, amountMinor, currency: its = currency } of reversals?.disputes ?? []) {
-    if (state !== 'open') continue;
-    add(standing, countName.openDisputes(its), 1);
-    add(standing, countName.openDisputesMinor(its), amountMinor);
-  }
-  const overdue = overdueRefunds(reversals ?? { refunds: [] }).length;
-  if (overdue > 0) add(standing, countName.overdueRefunds, overdue);
+  if (reversals !== undefined) addReversals(standing, reversals, currency);
   for (const { kind, at, amountMinor, currency: its } of movementsOf(invoice)) {
     const day = at.slice(0, 10);
     const counts = days.get(day) ?? new Map();
@@ -136,6 +126,20 @@ export function contributionOf(invoice: Countable): Contribution {
     add(counts, countName.movedMinor(kind, its), amountMinor);
   }
   return { standing, days };
+}
+
+function addReversals(standing: Counters, reversals: Reversals, currency: string): void {
+  if (reversals.refundedMinor > 0) {
+    add(standing, countName.refunded(currency), 1);
+    add(standing, countName.refundedMinor(currency), reversals.refundedMinor);
+  }
+  for (const { status, amountMinor, currency: its = currency } of reversals.disputes) {
+    if (status !== 'open') continue;
+    add(standing, countName.openDisputes(its), 1);
+    add(standing, countName.openDisputesMinor(its), amountMinor);
+  }
+  const overdue = overdueRefunds(reversals).length;
+  if (overdue > 0) add(standing, countName.overdueRefunds, overdue);
 }
 
 /** Whether an invoice counts as due. `horizon`: see counters.ts. Pure. */
@@ -184,8 +188,6 @@ export function movementsOf({
   reversals,
 }: Pick<Invoice, 'status' | 'amountMinor' | 'currency'> &
   Partial<Pick<Invoice, 'payment' | 'declinedAt' | 'reversals'>>): Movement[] {
-  const disputes = atRisk(reversals?.disputes ?? []);
-  const lost = disputes.filter((dispute) => dispute.status === 'lost');
   const part = (
     kind: MovementKind,
     at: string,
@@ -196,13 +198,19 @@ export function movementsOf({
     amountMinor: of.amountMinor,
     currency: of.currency ?? currency,
   });
-  return [
+  const ownMoves = [
     ...(payment?.paidAt === undefined ? [] : [part('paid', payment.paidAt, { amountMinor })]),
     ...(status !== 'declined' || declinedAt === undefined
       ? []
       : [part('declined', declinedAt, { amountMinor })]),
-    ...(reversals?.payments ?? []).map((one) => part('paid', one.at, one)),
-    ...goneBack(reversals?.refunds ?? []).map((one) => part('refunded', one.at, one)),
+  ];
+  if (reversals === undefined) return ownMoves;
+  const disputes = atRisk(reversals.disputes);
+  const lost = disputes.filter((dispute) => dispute.status === 'lost');
+  return [
+    ...ownMoves,
+    ...(reversals.payments ?? []).map((one) => part('paid', one.at, one)),
+    ...goneBack(reversals.refunds).map((one) => part('refunded', one.at, one)),
     ...disputes.map((one) => part('disputed', one.at, one)),
     ...lost.map((one) => part('disputeLost', one.at, one)),
   ];

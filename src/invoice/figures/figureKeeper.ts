@@ -5,7 +5,7 @@ import {
   refusedBecause,
   StoreAway,
 } from '../../documents/documentStore.ts';
-import { keepFirst, patience, writeUntilClear } from '../../documents/writeUntilClear.ts';
+import { keepFirst } from '../../documents/writeUntilClear.ts';
 import type { Clock } from '../../platform/clock.ts';
 import {
   type Change,
@@ -102,27 +102,4 @@ export async function createDays(
     one.kind === 'patch' && one.id.startsWith(dayId('')) ? [one.id.slice(dayId('').length)] : [],
   );
   for (const day of new Set(days)) await keepFirst(documents, newDay(shard, day));
-}
-
-/**
- * Makes one conditional write. False if another write broke the condition, or if there was no clear answer: the next sweep or
- * recount tries again. @throws {StoreAway} the store refuses the app as such
- */
-export async function writeOnce(
-  documents: DocumentStore,
-  shard: string,
-  operation: Operation,
-): Promise<boolean> {
-  const written = await writeUntilClear(
-    { documents },
-    {
-      partition: shard,
-      items: [operation],
-      plan: (items) => items,
-      reread: async () => undefined,
-      keep: () => [],
-    },
-    patience.brief,
-  );
-  return written.kind === 'written';
 }

@@ -6,6 +6,7 @@ import {
   type OnUnreadable,
   readableDocuments,
 } from '../../documents/storedDocuments.ts';
+import { patience, writeUntilClear } from '../../documents/writeUntilClear.ts';
 import type { Clock } from '../../platform/clock.ts';
 import { invoiceSchema, invoiceStatuses } from '../invoice.ts';
 import type {
@@ -33,7 +34,7 @@ import {
   standingId,
   standingSchema,
 } from './counters.ts';
-import { standingOf, writeOnce } from './figureKeeper.ts';
+import { standingOf } from './figureKeeper.ts';
 
 /** The figures of an invoice store, on whatever keeps the documents. */
 export function invoiceFigures({
@@ -316,4 +317,27 @@ export async function moveHorizons(
     const set = { horizon: next };
     await writeOnce(documents, shard, { kind: 'patch', id: standingId, version, set, increment });
   }
+}
+
+/**
+ * Makes one conditional write. False if another write broke the condition, or if there was no clear answer: the next sweep or
+ * recount tries again. @throws {StoreAway} the store refuses the app as such
+ */
+export async function writeOnce(
+  documents: DocumentStore,
+  shard: string,
+  operation: Operation,
+): Promise<boolean> {
+  const written = await writeUntilClear(
+    { documents },
+    {
+      partition: shard,
+      items: [operation],
+      plan: (items) => items,
+      reread: async () => undefined,
+      keep: () => [],
+    },
+    patience.brief,
+  );
+  return written.kind === 'written';
 }

@@ -2,7 +2,9 @@ import { createHash } from 'node:crypto';
 import type { OperationInput, PatchRequestBody } from '@azure/cosmos';
 import { z } from 'zod';
 import { cosmosStatus } from '../../documents/cosmosDocuments.ts';
-import { checkKey, type LockView, recordFromText } from '../lockStore.ts';
+import { checkKey } from '../lockKeys.ts';
+import type { LockView } from '../lockStore.ts';
+import { recordFromText } from './recordText.ts';
 
 const recordItem = z.object({ version: z.string(), record: z.string().optional() });
 type RecordItem = z.infer<typeof recordItem>;

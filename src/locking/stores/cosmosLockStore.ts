@@ -8,7 +8,7 @@ import {
   unlessRefused,
 } from '../../documents/cosmosDocuments.ts';
 import { StoreAway } from '../../documents/documentStore.ts';
-import { type LockStore, type LockView, type Refusal, recordToText, type StoreTraits } from '../lockStore.ts';
+import type { LockStore, LockView, Refusal, StoreTraits } from '../lockStore.ts';
 import { checkLockContainer } from './cosmosLockContainer.ts';
 import {
   isRefusal,
@@ -22,6 +22,7 @@ import {
   patchIn,
   quoted,
 } from './cosmosLockItems.ts';
+import { recordToText } from './recordText.ts';
 import { untilAborted } from './untilAborted.ts';
 
 /** A lease lasts at most the extra second of its TTL longer (see `leaseTtl`). The rest is for a slow answer. */

@@ -1,4 +1,4 @@
-import { type LockStore, recordToText, type StoreTraits } from '../lockStore.ts';
+import type { LockStore, StoreTraits } from '../lockStore.ts';
 import { etcdDenies, etcdGateway } from './etcd/etcdGateway.ts';
 import {
   brokenLeaseValue,
@@ -14,6 +14,7 @@ import {
   viewOfEntry,
 } from './etcd/etcdLock.ts';
 import { base64 } from './etcd/etcdMessages.ts';
+import { recordToText } from './recordText.ts';
 
 export interface EtcdLockOptions {
   /** What the keys of all locks begin with in etcd. Default: `payonce/locks/`. */

@@ -1,13 +1,7 @@
 import { randomUUID } from 'node:crypto';
-import {
-  type LockStore,
-  type LockView,
-  type Refusal,
-  recordFromText,
-  recordToText,
-  type StoreTraits,
-} from '../lockStore.ts';
+import type { LockStore, LockView, Refusal, StoreTraits } from '../lockStore.ts';
 import { memoized } from './memoized.ts';
+import { recordFromText, recordToText } from './recordText.ts';
 import { refuseClient } from './refuseClient.ts';
 import {
   advisoryStatements,

@@ -1,14 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import type { ServiceBusSessionReceiver } from '@azure/service-bus';
 import { z } from 'zod';
-import {
-  checkKey,
-  type LockStore,
-  type Refusal,
-  recordFromText,
-  recordToText,
-  type StoreTraits,
-} from '../lockStore.ts';
+import { checkKey } from '../lockKeys.ts';
+import type { LockStore, Refusal, StoreTraits } from '../lockStore.ts';
+import { recordFromText, recordToText } from './recordText.ts';
 import {
   type ConnectServiceBus,
   type LockBusConnection,

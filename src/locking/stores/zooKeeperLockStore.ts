@@ -1,4 +1,5 @@
-import { type LockStore, type Refusal, recordToText, type StoreTraits } from '../lockStore.ts';
+import type { LockStore, Refusal, StoreTraits } from '../lockStore.ts';
+import { recordToText } from './recordText.ts';
 import { leaseSessions } from './zooKeeper/leaseSessions.ts';
 import { brokenLeaseData, isOurs, nodesOf, versionOfNode, viewOfNode } from './zooKeeper/lockNodes.ts';
 import { createLock, listLocks, readLock, refusalOfLease } from './zooKeeper/lockRequests.ts';

@@ -1,9 +1,11 @@
 /** Figures that are wrong are put right when somebody asks. */
+
 import { expect, onTestFinished, test } from 'vitest';
 import { cosmosDocuments } from '../../../src/documents/cosmosDocuments.ts';
 import { dayId, standingId, standingSchema } from '../../../src/invoice/figures/counters.ts';
 import { recountShard } from '../../../src/invoice/figures/invoiceFigures.ts';
-import { cosmosFigureReads, cosmosInvoiceStore } from '../../../src/invoice/store/cosmosInvoiceStore.ts';
+import { cosmosFigureReads } from '../../../src/invoice/store/cosmosInvoiceReads.ts';
+import { cosmosInvoiceStore } from '../../../src/invoice/store/cosmosInvoiceStore.ts';
 import { payonceCosmos } from '../../support/payonceCosmos.ts';
 import { virtualClock } from '../../support/virtualClock.ts';
 import { expectExact } from './figuresWorld.ts';

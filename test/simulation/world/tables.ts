@@ -1,7 +1,9 @@
 /** What the containers beside the invoices hold: runs, failures and poison records, the audit, the event cursor. */
+
 import type { EventCursor } from '../../../src/events/eventCursor.ts';
 import type { AuditEntry, AuditTrail } from '../../../src/ops/audit.ts';
-import type { RunRecord, RunStore } from '../../../src/runs/runRecord.ts';
+import type { RunRecord } from '../../../src/runs/runRecord.ts';
+import type { RunStore } from '../../../src/runs/runStore.ts';
 import type { PoisonItem, PoisonStore } from '../../../src/workItems/poison.ts';
 import { effectKey } from '../../memory/memoryEffects.ts';
 

@@ -1,4 +1,4 @@
-import { currencyExponent } from '../../../src/invoice/money.ts';
+import { currencyExponent } from '../../../src/invoice/currencies.ts';
 
 /** `1,234.50`: minor units with the currency's decimals. A sum may be too large to be exact: then it says about. Pure. */
 export function amountText(amountMinor: number, currency: string): string {

@@ -8,15 +8,8 @@ import {
   RestError,
   type StoragePipelineOptions,
 } from '@azure/storage-blob';
-import {
-  checkKey,
-  checkOwner,
-  type LockRecord,
-  type LockStore,
-  type LockView,
-  type Refusal,
-  type StoreTraits,
-} from '../../lockStore.ts';
+import { checkKey, checkOwner } from '../../lockKeys.ts';
+import type { LockRecord, LockStore, LockView, Refusal, StoreTraits } from '../../lockStore.ts';
 import { memoized } from '../memoized.ts';
 
 /**

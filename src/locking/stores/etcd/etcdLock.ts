@@ -1,7 +1,9 @@
 /** How a lock lies in etcd. */
 import { createHash } from 'node:crypto';
 import type { LostReason } from '../../lease.ts';
-import { checkKey, type LockView, type Refusal, recordFromText } from '../../lockStore.ts';
+import { checkKey } from '../../lockKeys.ts';
+import type { LockView, Refusal } from '../../lockStore.ts';
+import { recordFromText } from '../recordText.ts';
 import {
   base64,
   type EtcdAnswer,

@@ -1,6 +1,7 @@
 import { bounded } from '../../../platform/bounded.ts';
 import type { Clock } from '../../../platform/clock.ts';
-import { checkKey, type LockStore, type LockView } from '../../lockStore.ts';
+import { checkKey } from '../../lockKeys.ts';
+import type { LockStore, LockView } from '../../lockStore.ts';
 import { poll, type Question } from './poll.ts';
 import { type MemberView, type Quorum, quorumOf, type Survey, surveyed } from './quorumViews.ts';
 import { turns } from './turns.ts';

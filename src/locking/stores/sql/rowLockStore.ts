@@ -1,13 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { z } from 'zod';
-import {
-  type LockStore,
-  type LockView,
-  type Refusal,
-  recordFromText,
-  recordToText,
-} from '../../lockStore.ts';
+import type { LockStore, LockView, Refusal } from '../../lockStore.ts';
 import { memoized } from '../memoized.ts';
+import { recordFromText, recordToText } from '../recordText.ts';
 import { asciiJson, fromAscii, keyHash, rowVersion, toAscii } from './lockNames.ts';
 import type { SqlAnswer, SqlValue } from './sqlConnection.ts';
 

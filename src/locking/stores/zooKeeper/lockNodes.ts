@@ -1,5 +1,7 @@
 /** How a lock lies in ZooKeeper. */
-import { checkKey, type LockView, recordFromText } from '../../lockStore.ts';
+import { checkKey } from '../../lockKeys.ts';
+import type { LockView } from '../../lockStore.ts';
+import { recordFromText } from '../recordText.ts';
 import { check, type NodeStat, type ZooKeeperOperation } from './zooKeeperRequests.ts';
 
 /** The paths of a lock's nodes. */

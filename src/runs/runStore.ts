@@ -1,0 +1,122 @@
+import type { Page } from '../documents/pages.ts';
+import { traceIdOf } from '../platform/traceparent.ts';
+import type { RunCounts } from './job.ts';
+import {
+  addCounts,
+  type GroupRecord,
+  groupsOf,
+  isAbandoned,
+  type RunRecord,
+  type RunStatus,
+  silence,
+  silentMs,
+} from './runRecord.ts';
+
+/** A run as the outside sees it. */
+export interface RunView {
+  runId: string;
+  job: string;
+  trigger: RunRecord['trigger'];
+  status: RunStatus;
+  dryRun: boolean;
+  startedAt: string;
+  completedAt: string | null;
+  heartbeatAt: string;
+  lockOwner: string | null;
+  fence: number | null;
+  counts: RunCounts;
+  groups: Record<string, Omit<GroupRecord, 'inHand'>>;
+  /** What was asked for, of a job that takes a request; else null. */
+  request: RunRecord['request'] | null;
+  /** 32 hex digits, if the run was traced. */
+  traceId: string | null;
+  reason: string | null;
+}
+
+export function runView(record: RunRecord): RunView {
+  const { id, completedAt = null, lockOwner = null, fence = null, reason = null, request = null } = record;
+  const { job, trigger, status, dryRun, startedAt, heartbeatAt } = record;
+  const groups = groupsOf(record);
+  const counts = Object.values(groups).reduce<RunCounts>((sum, group) => addCounts(sum, group.counts), {});
+  return {
+    runId: id,
+    job,
+    trigger,
+    status,
+    dryRun,
+    startedAt,
+    completedAt,
+    heartbeatAt,
+    lockOwner,
+    fence,
+    counts,
+    groups: Object.fromEntries(Object.entries(groups).map(([name, group]) => [name, withoutPiece(group)])),
+    request,
+    traceId: traceIdOf(record.traceparent) ?? null,
+    reason,
+  };
+}
+
+/** What a piece holds is for the run that goes on with it. */
+function withoutPiece(group: GroupRecord): Omit<GroupRecord, 'inHand'> {
+  const { inHand: _, ...rest } = group;
+  return rest;
+}
+
+/** Where run records are kept. All methods may reject with `StoreAway`. */
+export interface RunStore {
+  /** Creates a record; false if there is one with this id. */
+  create(record: RunRecord): Promise<boolean>;
+  /** @throws {NewerVersion} */
+  read(job: string, runId: string): Promise<RunRecord | undefined>;
+  /** One page of the runs of a job, newest first. @throws {BadContinuation} */
+  list(query: ListRuns): Promise<Page<RunRecord>>;
+  /**
+   * Records how a group stands; also the run's sign of life. False if the run has ended meanwhile; then the group is still
+   * recorded if it is over. A record with a smaller fence than the stored one changes nothing, and the answer is false.
+   */
+  updateGroup(run: RunKey, group: string, record: GroupRecord, at: string): Promise<boolean>;
+  /** Ends a run; its open groups are shown as ended (`groupsOf`). False if it has ended already. */
+  end(run: RunKey, end: EndOfRun): Promise<boolean>;
+}
+
+export interface EndOfRun {
+  status: Exclude<RunStatus, 'running'>;
+  reason?: string;
+  at: string;
+  /** Ends it only if this is still its last sign of life, which the record keeps. */
+  heartbeatAt?: string;
+}
+
+export interface RunKey {
+  job: string;
+  runId: string;
+}
+
+export interface ListRuns {
+  job: string;
+  /** Absent: all of them. Abandoned are those that are stored so, and with `silentSince` those still to be. */
+  status?: RunStatus;
+  /** A running run whose last sign of life is older counts as abandoned. Absent: none does. */
+  silentSince?: SilentSince;
+  continuation?: string;
+  pageSize: number;
+}
+
+/** Times (ISO 8601, UTC), by what started a run. */
+export type SilentSince = Readonly<Record<RunRecord['trigger'], string>>;
+
+/** The run as people should see it at `now` (milliseconds), whether somebody has closed its record yet or not. Pure. */
+export function asShown(record: RunRecord, now: number): RunRecord {
+  const shown: RunRecord = isAbandoned(record, now)
+    ? { ...record, status: 'abandoned', reason: silence(record) }
+    : record;
+  return { ...shown, groups: groupsOf(shown) };
+}
+
+/** What the store looks for, to find the runs that are shown with this status at `now` (milliseconds). Pure. */
+export function storedAs(status: RunStatus, now: number): { status: RunStatus; silentSince?: SilentSince } {
+  if (status !== 'running' && status !== 'abandoned') return { status };
+  const before = (trigger: RunRecord['trigger']) => new Date(now - silentMs[trigger]).toISOString();
+  return { status, silentSince: { timer: before('timer'), manual: before('manual') } };
+}
