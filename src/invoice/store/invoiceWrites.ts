@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { type DocumentStore, NoClearAnswer, StoreAway } from '../../documents/documentStore.ts';
-import { newWriteId, readableDocument, readableDocuments } from '../../documents/storedDocuments.ts';
+import { readableDocuments } from '../../documents/storedDocuments.ts';
 import { type ConditionalWrite, patience, writeUntilClear } from '../../documents/writeUntilClear.ts';
 import { claimDocuments } from '../../locking/fence.ts';
 import type { Sender } from '../../outbox/dispatcher.ts';
@@ -8,24 +8,20 @@ import { type OutboxMessage, outboxMessageSchema } from '../../outbox/outboxMess
 import type { Clock } from '../../platform/clock.ts';
 import type { Countable } from '../figures/counters.ts';
 import type { FigureKeeper } from '../figures/figureKeeper.ts';
-import { type Invoice, invoiceSchema, isInvoice } from '../invoice.ts';
+import { type Invoice, invoiceSchema } from '../invoice.ts';
 import {
   type CalledBefore,
   creationsOf,
   earlierCalls,
   giveBack,
-  hasWrite,
-  ifUnchanged,
   isStartedAs,
-  namedWrite,
   standing,
   start,
   startAgain,
   type ToStart,
 } from '../invoiceChange.ts';
-import { shardOf } from '../shard.ts';
-import { changeInvoices } from './changeInvoices.ts';
-import type { InvoiceStore, Updated, UpdateRequest } from './invoiceStore.ts';
+import { changeInvoices, updateInvoice } from './changeInvoices.ts';
+import type { InvoiceStore } from './invoiceStore.ts';
 
 /** The writes of an invoice store, on whatever keeps the documents: each says what the write loop has to know of it. */
 export function invoiceWrites({
@@ -231,69 +227,6 @@ export function startWrites(store: {
   async function read(shard: string, items: readonly ToStart[]): Promise<Invoice[]> {
     const ids = items.map(({ invoiceId }) => invoiceId);
     return readableDocuments(await store.documents.read(shard, ids), invoiceSchema, 'invoice');
-  }
-}
-
-/** Changes one invoice, decided on what is stored; see `InvoiceStore.update`. */
-export async function updateInvoice<R>(
-  {
-    documents,
-    clock,
-    shards,
-    figures,
-  }: { documents: DocumentStore; clock: Clock; shards: number; figures: FigureKeeper },
-  id: string,
-  { decide, beforeTry }: UpdateRequest<R>,
-): Promise<Updated<R>> {
-  const shard = shardOf(id, shards);
-  const stored = await read();
-  if (stored === undefined) return { kind: 'notFound' };
-  const write = newWriteId();
-  const first = decide(stored, write);
-  if (first.kind === 'refuse') return { kind: 'refused', why: first.why };
-  let otherwise: Updated<R> = { kind: 'notFound' };
-  const written = await writeUntilClear(
-    { documents, clock },
-    {
-      partition: shard,
-      items: [{ invoice: stored, decided: first }],
-      plan: (items) =>
-        items.flatMap(({ invoice, decided: { change, messages = [] } }) => [
-          ...creationsOf(messages),
-          ...figures.patching(shard, [ifUnchanged(invoice, namedWrite(change, write))], [invoice]),
-        ]),
-      onRefused: (operations, codes) => figures.refused(shard, operations, codes),
-      reread: read,
-      isApplied: (invoice) => invoice !== undefined && hasWrite(invoice, write),
-      keep(_items, invoice) {
-        if (invoice === undefined) return [];
-        const decided = decide(invoice, write);
-        if (decided.kind === 'change') return [{ invoice, decided }];
-        otherwise = { kind: 'refused', why: decided.why };
-        return [];
-      },
-      ...(beforeTry === undefined ? {} : { beforeTry }),
-    },
-  );
-  switch (written.kind) {
-    case 'unclear':
-      throw new NoClearAnswer(`invoice ${id} could not be changed`, written.tries, written.cause);
-    case 'nothingLeft':
-      return otherwise;
-    case 'written': {
-      const [
-        {
-          invoice: before,
-          decided: { messages = [] },
-        } = { invoice: stored, decided: first },
-      ] = written.items;
-      return { kind: 'updated', before, invoice: (await read()) ?? before, messages };
-    }
-  }
-
-  async function read(): Promise<Invoice | undefined> {
-    const [document] = await documents.read(shard, [id]);
-    return isInvoice(document) ? readableDocument(document, invoiceSchema, 'invoice') : undefined;
   }
 }
 
