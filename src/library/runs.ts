@@ -12,11 +12,12 @@ export {
   type Processed,
   type RunCounts,
 } from '../runs/job.ts';
-export { type CancelledRun, cancelRun } from '../runs/manualRun.ts';
 export type { GroupRecord, RunRecord, RunStatus } from '../runs/runRecord.ts';
 export { runScheduled, type ScheduledRun, type ScheduledRunParts } from '../runs/runScheduled.ts';
 export {
   asShown,
+  type CancelledRun,
+  cancelRun,
   type EndOfRun,
   type ListRuns,
   type RunKey,

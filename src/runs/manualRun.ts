@@ -2,11 +2,10 @@ import { createHash, randomUUID } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
 import { z } from 'zod';
 import { jobLockKey, type Locks, LockTimeout } from '../locking/index.ts';
-import { systemClock } from '../platform/clock.ts';
 import { errorText } from '../platform/errorText.ts';
 import type { Instance } from '../platform/instance.ts';
 import { timeBudget } from '../platform/stopping.ts';
-import { metric, noTelemetry } from '../platform/telemetry.ts';
+import { metric } from '../platform/telemetry.ts';
 import { activeTrace, inSpan } from '../platform/tracing.ts';
 import type { Job, RunCounts } from './job.ts';
 import { runJobOrchestrator } from './orchestrateRun.ts';
@@ -23,7 +22,7 @@ import {
   runningRuns,
   statusOfGroups,
 } from './runRecord.ts';
-import { asShown, type RunKey, type RunStore } from './runStore.ts';
+import { asShown, type RunStore } from './runStore.ts';
 
 /** What runs need of the Durable Functions client. */
 export interface Orchestrations {
@@ -155,36 +154,6 @@ function isSameRequest(one: RunRecord, other: RunRecord): boolean {
   return isDeepStrictEqual(of(one), of(other));
 }
 
-export type CancelledRun =
-  | { kind: 'cancelled'; run: RunRecord }
-  | { kind: 'notFound' }
-  | { kind: 'ended'; status: RunStatus };
-
-/**
- * Ends a run from outside, through its record. A group learns of it at its next report, before it begins another piece of
- * work, and stops; a piece that is under way is finished. Only a running run can be ended, so a later end changes nothing.
- */
-export async function cancelRun(
-  {
-    runs,
-    instance: { clock = systemClock, telemetry = noTelemetry } = {},
-  }: { runs: RunStore; instance?: Partial<Pick<Instance, 'clock' | 'telemetry'>> },
-  key: RunKey,
-  reason: string,
-): Promise<CancelledRun> {
-  const run = await runs.read(key.job, key.runId);
-  if (run === undefined) return { kind: 'notFound' };
-  if (run.status !== 'running') return { kind: 'ended', status: asShown(run, clock.now()).status };
-  const at = new Date(clock.now()).toISOString();
-  const ended = await runs.end(key, { status: 'cancelled', reason, at });
-  const after = (await runs.read(key.job, key.runId)) ?? run;
-  if (!ended) return { kind: 'ended', status: after.status };
-  // A run of the timer counts itself when it stops; a manual one is stopped from outside.
-  const { job, trigger } = after;
-  if (trigger === 'manual') telemetry.count(metric.runEnded, { job, trigger, status: 'cancelled' });
-  return { kind: 'cancelled', run: after };
-}
-
 /** What the orchestration of a manual run is started with; its instance id is the run's id. */
 export interface ManualRun {
   job: string;
@@ -205,6 +174,7 @@ const groupTaskSchema = z.object({
   dryRun: z.boolean(),
   traceparent: z.string().exactOptional(),
 });
+
 export type GroupTask = z.infer<typeof groupTaskSchema>;
 
 /** How long an activity waits for a lease that a run of the timer has, in milliseconds; the orchestration then waits on. */

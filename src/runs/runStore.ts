@@ -1,4 +1,7 @@
 import type { Page } from '../documents/pages.ts';
+import { systemClock } from '../platform/clock.ts';
+import type { Instance } from '../platform/instance.ts';
+import { metric, noTelemetry } from '../platform/telemetry.ts';
 import { traceIdOf } from '../platform/traceparent.ts';
 import type { RunCounts } from './job.ts';
 import {
@@ -119,4 +122,34 @@ export function storedAs(status: RunStatus, now: number): { status: RunStatus; s
   if (status !== 'running' && status !== 'abandoned') return { status };
   const before = (trigger: RunRecord['trigger']) => new Date(now - silentMs[trigger]).toISOString();
   return { status, silentSince: { timer: before('timer'), manual: before('manual') } };
+}
+
+export type CancelledRun =
+  | { kind: 'cancelled'; run: RunRecord }
+  | { kind: 'notFound' }
+  | { kind: 'ended'; status: RunStatus };
+
+/**
+ * Ends a run from outside, through its record. A group learns of it at its next report, before it begins another piece of
+ * work, and stops; a piece that is under way is finished. Only a running run can be ended, so a later end changes nothing.
+ */
+export async function cancelRun(
+  {
+    runs,
+    instance: { clock = systemClock, telemetry = noTelemetry } = {},
+  }: { runs: RunStore; instance?: Partial<Pick<Instance, 'clock' | 'telemetry'>> },
+  key: RunKey,
+  reason: string,
+): Promise<CancelledRun> {
+  const run = await runs.read(key.job, key.runId);
+  if (run === undefined) return { kind: 'notFound' };
+  if (run.status !== 'running') return { kind: 'ended', status: asShown(run, clock.now()).status };
+  const at = new Date(clock.now()).toISOString();
+  const ended = await runs.end(key, { status: 'cancelled', reason, at });
+  const after = (await runs.read(key.job, key.runId)) ?? run;
+  if (!ended) return { kind: 'ended', status: after.status };
+  // A run of the timer counts itself when it stops; a manual one is stopped from outside.
+  const { job, trigger } = after;
+  if (trigger === 'manual') telemetry.count(metric.runEnded, { job, trigger, status: 'cancelled' });
+  return { kind: 'cancelled', run: after };
 }
