@@ -258,7 +258,7 @@ export const guards: readonly Guard[] = [
   },
   {
     name: 'effect check of a message of several work items',
-    file: 'src/workItems/processWorkItem.ts',
+    file: 'src/workItems/processSeveral.ts',
     from: "if (seen === true) return 'doneBefore';",
     to: '',
     tests: severalTests,
@@ -266,7 +266,7 @@ export const guards: readonly Guard[] = [
   },
   {
     name: 'a failing work item, sent on so that it is not lost with the message',
-    file: 'src/workItems/processWorkItem.ts',
+    file: 'src/workItems/processSeveral.ts',
     from: "for (const one of tried) if (one.kind === 'alone') await sendAgain(one.message, aloneAfterMs);",
     to: '',
     tests: 'test/workItems/nothingLost.property.test.ts',
@@ -274,7 +274,7 @@ export const guards: readonly Guard[] = [
   },
   {
     name: 'work items sent on before the message counts as done',
-    file: 'src/workItems/processWorkItem.ts',
+    file: 'src/workItems/processSeveral.ts',
     from: '    await sendOn(tried);\n    await record(id, tried);\n',
     to: '    await record(id, tried);\n    await sendOn(tried);\n',
     tests: severalTests,
