@@ -1,11 +1,10 @@
 import pLimit from 'p-limit';
 import type Stripe from 'stripe';
-import { StoreAway } from '../src/documents/storeAway.ts';
+import { StoreAway } from '../src/documents/documentStore.ts';
 import { followUpsOf } from '../src/followUps/followUps.ts';
 import { receiptFollowUp } from '../src/followUps/receipts.ts';
-import type { Invoice } from '../src/invoice/invoice.ts';
+import { type Invoice, wasVoided } from '../src/invoice/invoice.ts';
 import type { InvoiceStore } from '../src/invoice/store/invoiceStore.ts';
-import { wasVoided } from '../src/invoice/wasVoided.ts';
 import { defaultSettlementPolicy as settlement } from '../src/paying/decideSettlement.ts';
 import { movesMoney, ownershipOf } from '../src/paying/foundPayment.ts';
 import { noReversals } from '../src/paying/mergeReversals.ts';

@@ -7,7 +7,7 @@ import type { EventRequest } from './events/receiveEvent.ts';
 import { followUpsOf } from './followUps/followUps.ts';
 import { receiptFollowUp, receiptStage, receiptWriter } from './followUps/receipts.ts';
 import { webhookFollowUp, webhookStage } from './followUps/webhook.ts';
-import { sendingStore } from './invoice/store/sendingStore.ts';
+import { sendingStore } from './invoice/store/invoiceWrites.ts';
 import { createLocks, type Invocation, jobLockKey } from './locking/index.ts';
 import { blobLocks, type OpenLocks } from './lockStores.ts';
 import { bulkJob } from './ops/bulk/bulkJob.ts';
@@ -15,8 +15,7 @@ import { callersOf } from './ops/caller.ts';
 import { opsApi } from './ops/opsApi.ts';
 import { poisonSource } from './ops/poisonSource.ts';
 import { sweepAndReport } from './ops/sweepAndReport.ts';
-import { createDispatcher } from './outbox/dispatcher.ts';
-import { createSender } from './outbox/sender.ts';
+import { createDispatcher, createSender } from './outbox/dispatcher.ts';
 import { watchPause } from './pacing/pause.ts';
 import { checkedAccount } from './paying/accountCheck.ts';
 import { withCircuitBreaker } from './paying/circuitBreaker.ts';
@@ -39,7 +38,7 @@ import { answerUnlessStopping, endManualRun, runManualGroup } from './runs/manua
 import { runScheduled } from './runs/runScheduled.ts';
 import type { Settings } from './settings/settings.ts';
 import { checkPayments } from './tracking/checkPayments.ts';
-import { heldStage } from './workItems/heldStage.ts';
+import { heldStage } from './workItems/nextTry.ts';
 import { poisonItems } from './workItems/poison.ts';
 import { createProcessWorkItem } from './workItems/processWorkItem.ts';
 

@@ -39,12 +39,10 @@ import type { Instance } from './platform/instance.ts';
 import { heldMessages } from './platform/serviceBusHeldMessages.ts';
 import { cosmosRunStore } from './runs/cosmosRunStore.ts';
 import type { RunStore } from './runs/runStore.ts';
-import { cosmosEffects } from './workItems/cosmosEffects.ts';
-import { cosmosPoisonStore } from './workItems/cosmosPoisonStore.ts';
-import type { Effects } from './workItems/effects.ts';
+import { cosmosEffects, cosmosPoisonStore } from './workItems/cosmosWorkItems.ts';
 import type { SendAgain } from './workItems/nextTry.ts';
 import type { PoisonStore } from './workItems/poison.ts';
-import { workItemMessages } from './workItems/workItem.ts';
+import { type Effects, workItemMessages } from './workItems/workItem.ts';
 
 /** Everything outside the process that the app works with, as the ports that its parts ask for. */
 export interface Cloud {

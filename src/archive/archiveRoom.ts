@@ -1,5 +1,5 @@
 import { maxOperations } from '../documents/documentStore.ts';
-import { figureRoom } from '../invoice/figures/figureMoves.ts';
+import { figureRoom } from '../invoice/figures/counters.ts';
 import type { Invoice } from '../invoice/invoice.ts';
 
 /**

@@ -1,6 +1,5 @@
 import type { Container, FeedOptions, SqlQuerySpec } from '@azure/cosmos';
-import { fromCosmos } from '../documents/cosmosDocuments.ts';
-import { queryAll } from '../documents/cosmosQueries.ts';
+import { fromCosmos, queryAll } from '../documents/cosmosDocuments.ts';
 import type { StoredInvoice } from './archiveFile.ts';
 import type { ArchiveStore } from './archiveStore.ts';
 

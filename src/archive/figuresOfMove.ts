@@ -1,6 +1,6 @@
 import { type DocumentStore, type Operation, refusedBecause } from '../documents/documentStore.ts';
-import { type Change, figureMoves } from '../invoice/figures/figureMoves.ts';
-import { createDays, standingOf } from '../invoice/figures/storedFigures.ts';
+import { type Change, figureMoves } from '../invoice/figures/counters.ts';
+import { createDays, standingOf } from '../invoice/figures/figureKeeper.ts';
 
 /**
  * Writes that count invoices of a shard as archived, or as those of the database again. `now`: milliseconds. @throws {StoreAway}

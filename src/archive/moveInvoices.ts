@@ -14,8 +14,7 @@
  * that lacks its last minutes, too: by the time of the transaction the file is old enough to be in it. restoreInvoice.ts is the
  * way back.
  */
-import type { DocumentStore } from '../documents/documentStore.ts';
-import { NoClearAnswer } from '../documents/storeAway.ts';
+import { type DocumentStore, NoClearAnswer } from '../documents/documentStore.ts';
 import { writeUntilClear } from '../documents/writeUntilClear.ts';
 import { importedSchema } from '../invoice/invoice.ts';
 import { tombstoneOf, tombstoneSchema } from '../invoice/tombstone.ts';

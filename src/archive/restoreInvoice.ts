@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { NoClearAnswer } from '../documents/storeAway.ts';
+import { NoClearAnswer } from '../documents/documentStore.ts';
 import { writeUntilClear } from '../documents/writeUntilClear.ts';
 import type { Invoice } from '../invoice/invoice.ts';
 import { shardOf } from '../invoice/shard.ts';

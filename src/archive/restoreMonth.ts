@@ -1,5 +1,4 @@
-import type { Create } from '../documents/documentStore.ts';
-import { NoClearAnswer } from '../documents/storeAway.ts';
+import { type Create, NoClearAnswer } from '../documents/documentStore.ts';
 import { writeUntilClear } from '../documents/writeUntilClear.ts';
 import type { Invoice } from '../invoice/invoice.ts';
 import { shardOf } from '../invoice/shard.ts';

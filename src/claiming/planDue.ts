@@ -1,11 +1,11 @@
-/** The order in which one group claims what is due: longest waiting first over all its shards, for as long as there is room. */
 import type { Invoice } from '../invoice/invoice.ts';
 import type { InvoiceStore } from '../invoice/store/invoiceStore.ts';
 import type { ClaimRoom } from '../pacing/claimRoom.ts';
 import type { Clock } from '../platform/clock.ts';
 import { errorText } from '../platform/errorText.ts';
-import { Pause } from '../runs/job.ts';
-import { batchLength } from './batchLength.ts';
+import { Idle } from '../runs/job.ts';
+
+/** The order in which one group claims what is due: longest waiting first over all its shards, for as long as there is room. */
 
 /** Invoices of one shard to be claimed together, or why a shard could not be read. */
 export type ClaimWork =
@@ -42,7 +42,7 @@ const leftOutMs = 30_000;
  * Plans until nothing is due. What is read is claimed conditionally, so an old page does no harm. A shard that cannot be
  * read or claimed in is left out for a while, and the others go on. A run does not wait for it: the next one has it, too.
  */
-export async function* planDue(parts: DueParts, policy: DuePolicy): AsyncGenerator<ClaimWork | Pause> {
+export async function* planDue(parts: DueParts, policy: DuePolicy): AsyncGenerator<ClaimWork | Idle> {
   const { clock, room } = parts;
   /** Shards that failed, and until when they are left out (monotonic). */
   const failed = new Map<string, number>();
@@ -62,7 +62,7 @@ export async function* planDue(parts: DueParts, policy: DuePolicy): AsyncGenerat
       const size = await room.batch();
       if (size === 0) {
         waited = true;
-        yield new Pause(pauseMs);
+        yield new Idle(pauseMs);
         readers = readersOf(readers);
         continue;
       }
@@ -148,4 +148,27 @@ function longestWaiting(readers: readonly Reader[]): Reader | undefined {
     if (since !== undefined && (found === undefined || since < found.since)) found = { reader, since };
   }
   return found?.reader;
+}
+
+/**
+ * Bytes for the commands of one batch: a Service Bus message holds 256 KB in the standard tier
+ * (https://learn.microsoft.com/azure/service-bus-messaging/service-bus-quotas), and the envelope needs some of it.
+ */
+const maxBytes = 192 * 1024;
+/** Upper bound of what a command holds besides the invoice's own texts, in bytes. */
+const commandBytes = 480;
+
+/** Number of invoices of a page, from its beginning, that go into one batch: at most `most`, if their message fits Service Bus. Pure. */
+export function batchLength(page: readonly Invoice[], most: number): number {
+  let bytes = 0;
+  for (const [index, invoice] of page.slice(0, most).entries()) {
+    bytes += commandBytes + textBytes(invoice);
+    if (index > 0 && bytes > maxBytes) return index;
+  }
+  return Math.min(page.length, most);
+}
+
+/** Size as JSON, in which a quote or a line feed counts twice. */
+function textBytes({ id, customerId, paymentMethod, description }: Invoice): number {
+  return Buffer.byteLength(JSON.stringify([id, customerId, paymentMethod, description]));
 }

@@ -1,8 +1,7 @@
 import type { FollowUps } from '../followUps/followUps.ts';
 import { shardsOfGroup } from '../invoice/shard.ts';
 import type { InvoiceStore } from '../invoice/store/invoiceStore.ts';
-import type { Tally } from '../locking/fence.ts';
-import { FencedOut, jobLockKey, LeaseLost } from '../locking/index.ts';
+import { FencedOut, LeaseLost } from '../locking/index.ts';
 import { createClaimRoom, type RoomPolicy, unlimitedRoom } from '../pacing/claimRoom.ts';
 import type { PaceStore } from '../pacing/paceStore.ts';
 import type { PauseWatch } from '../pacing/pause.ts';
@@ -10,10 +9,8 @@ import { metric } from '../platform/appMetrics.ts';
 import { jobNames, paceLimits } from '../platform/azureNames.ts';
 import { errorText } from '../platform/errorText.ts';
 import type { Instance } from '../platform/instance.ts';
-import { type Counts, defineJob, type GroupRun, type Job, OnHold, type Processed } from '../runs/job.ts';
-import { addCounts } from '../runs/runRecord.ts';
-import { claimBatch } from './claimBatch.ts';
-import { decideClaim } from './planClaims.ts';
+import { defineJob, type GroupRun, Halt, type Job, type Processed, type RunCounts } from '../runs/job.ts';
+import { claimBatch, decideClaim } from './claimBatch.ts';
 import { type ClaimWork, planDue } from './planDue.ts';
 
 type Claim = Extract<ClaimWork, { kind: 'claim' }>;
@@ -26,7 +23,7 @@ export interface ClaimingPolicy extends RoomPolicy {
 }
 
 export interface ProcessInvoicesParts {
-  invoices: Pick<InvoiceStore, 'due' | 'claim' | 'openClaims' | 'tallies'>;
+  invoices: Pick<InvoiceStore, 'due' | 'claim' | 'openClaims'>;
   /** The schedule of the payments, by which the claims keep to what can be paid soon. */
   pace: PaceStore;
   /** While payments are paused nothing is claimed. */
@@ -47,7 +44,6 @@ export function processInvoicesJob(parts: ProcessInvoicesParts, policy: Claiming
   const { invoices, pace, pause, instance, checkShards } = parts;
   const { clock, telemetry } = instance;
   const { shards, groups, batchSize } = policy;
-  const tallies = new Map<string, Tally>(); // What the latest run has done, by shard.
   return defineJob<ClaimWork>({
     name: jobNames.payments,
     groups: Array.from({ length: groups }, (_, group) => `${group}`),
@@ -69,7 +65,7 @@ export function processInvoicesJob(parts: ProcessInvoicesParts, policy: Claiming
       for await (const piece of due) {
         const why = dryRun ? undefined : await pause.why();
         if (why !== undefined) {
-          yield new OnHold(why);
+          yield new Halt(why);
           return;
         }
         yield piece;
@@ -93,15 +89,6 @@ export function processInvoicesJob(parts: ProcessInvoicesParts, policy: Claiming
       }
     },
 
-    async done(group, runId, { resumes = false } = {}) {
-      let sum: Counts = {};
-      for (const { shard, counts } of await invoices.tallies(jobLockKey(jobNames.payments, group), runId)) {
-        if (resumes) tallies.set(shard, { runId, counts });
-        sum = addCounts(sum, counts);
-      }
-      return sum;
-    },
-
     preview(work) {
       const previewed = work.kind === 'claim' ? work.invoices : [];
       const now = new Date(clock.now()).toISOString();
@@ -110,18 +97,15 @@ export function processInvoicesJob(parts: ProcessInvoicesParts, policy: Claiming
         const name = previewName[decideClaim(invoice, now).kind];
         counts[name] = (counts[name] ?? 0) + 1;
       }
-      return counts satisfies Counts;
+      return counts satisfies RunCounts;
     },
   });
 
   async function claimPiece({ shard, invoices: read }: Claim, run: GroupRun): Promise<Processed> {
-    const known = tallies.get(shard);
-    const done = { counts: known?.runId === run.runId ? known.counts : {}, final: run.resumable !== true };
     const { key, fence } = run.lease;
     const lease = { key, fence, assertHeld: () => assertMayClaim(run) };
-    const claimed = await claimBatch({ ...parts, ...policy }, shard, read, { ...run, lease, done });
-    const { counts, unsent, tally } = claimed;
-    if (tally !== undefined) tallies.set(shard, tally);
+    const claimed = await claimBatch({ ...parts, ...policy }, shard, read, { ...run, lease });
+    const { counts, unsent } = claimed;
     countOutcomes({ ...counts });
     if (counts.parked > 0) telemetry.count(metric.invoiceParked, { unknown: true }, counts.parked);
     if (unsent === undefined) return { counts: { ...counts } };
@@ -136,7 +120,7 @@ export function processInvoicesJob(parts: ProcessInvoicesParts, policy: Claiming
       throw new MaybePaused('payments are paused, or it is not known whether they are');
   }
 
-  function countOutcomes(counts: Counts): void {
+  function countOutcomes(counts: RunCounts): void {
     for (const [outcome, count] of Object.entries(counts)) {
       if (count > 0) telemetry.count(metric.invoiceClaims, { outcome }, count);
     }

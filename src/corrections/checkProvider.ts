@@ -1,5 +1,4 @@
-import type { Invoice } from '../invoice/invoice.ts';
-import { paymentIdsOf } from '../invoice/namedPayments.ts';
+import { type Invoice, paymentIdsOf } from '../invoice/invoice.ts';
 import { soughtOf } from '../paying/chargeUnderKey.ts';
 import { movesMoney, ownershipOf, unclearReason, viewOf } from '../paying/foundPayment.ts';
 import { noTurn } from '../paying/pacedProvider.ts';

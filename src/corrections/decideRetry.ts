@@ -1,5 +1,10 @@
-import { type Invoice, type InvoiceStatus, nextKey, type PaymentState } from '../invoice/invoice.ts';
-import { unrecordedPayments } from '../invoice/namedPayments.ts';
+import {
+  type Invoice,
+  type InvoiceStatus,
+  nextKey,
+  type PaymentState,
+  unrecordedPayments,
+} from '../invoice/invoice.ts';
 
 /** What a person asks for besides another try. */
 export interface RetryWish {

@@ -1,6 +1,5 @@
-import { type Invoice, known, type TimelineEntry } from '../invoice/invoice.ts';
+import { type Invoice, known, type StoredEntry, unrecordedPayments } from '../invoice/invoice.ts';
 import type { InvoiceChange } from '../invoice/invoiceChange.ts';
-import { unrecordedPayments } from '../invoice/namedPayments.ts';
 
 /** What becomes of a person's request to void an invoice. */
 export type VoidDecision =
@@ -48,7 +47,7 @@ export function decideVoid({
 export function voided(
   { payment }: Pick<Invoice, 'payment'>,
   reason: string,
-  entry: TimelineEntry,
+  entry: StoredEntry,
 ): InvoiceChange {
   return {
     set: { status: 'voided', reason, payment: known(payment) },

@@ -1,5 +1,4 @@
-import type { Invoice } from '../invoice/invoice.ts';
-import { unrecordedPayments } from '../invoice/namedPayments.ts';
+import { type Invoice, unrecordedPayments } from '../invoice/invoice.ts';
 import { noTurn } from '../paying/pacedProvider.ts';
 import { ifStillSo, whileUnchanged } from './attempts.ts';
 import { callsOf, checked, recordPayment } from './check.ts';

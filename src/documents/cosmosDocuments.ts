@@ -1,7 +1,15 @@
-import type { Container, OperationInput } from '@azure/cosmos';
-import { patchBody } from './cosmosPatch.ts';
-import type { DocumentStore, Operation, Transacted } from './documentStore.ts';
-import { PartitionFull, StoreAway } from './storeAway.ts';
+import type { Container, OperationInput, PatchOperation, SqlParameter, SqlQuerySpec } from '@azure/cosmos';
+import { z } from 'zod';
+import {
+  type Condition,
+  type DocumentStore,
+  type Operation,
+  PartitionFull,
+  type Patch,
+  StoreAway,
+  type Transacted,
+} from './documentStore.ts';
+import { continuationAt, type Page, placeOf } from './pages.ts';
 
 /** The documents of one Cosmos container. */
 export function cosmosDocuments(container: Container): DocumentStore {
@@ -167,5 +175,143 @@ export async function createUnlessThere(container: Container, document: { id: st
   } catch (error) {
     if (statusOf(error) !== cosmosStatus.conflict) throw error;
     return false;
+  }
+}
+
+/** The body of a patch request: what to change, and on what condition. */
+export function patchBody(patch: Patch): { condition?: string; operations: PatchOperation[] } {
+  const { where = [] } = patch;
+  return {
+    ...(where.length === 0 ? {} : { condition: conditionOf(where) }),
+    operations: patchOperations(patch),
+  };
+}
+
+/** At most ten of them (https://learn.microsoft.com/azure/cosmos-db/partial-document-update-faq). */
+function patchOperations({ set = {}, remove = [], increment = {}, append }: Patch): PatchOperation[] {
+  return [
+    ...Object.entries(set).map(([path, value]) => ({ op: 'set' as const, path: pathOf(path), value })),
+    ...remove.map((path) => ({ op: 'remove' as const, path: pathOf(path) })),
+    ...Object.entries(increment).map(([path, value]) => ({ op: 'incr' as const, path: pathOf(path), value })),
+    ...(append === undefined
+      ? []
+      : [{ op: 'add' as const, path: `${pathOf(append.path)}/-`, value: append.value }]),
+  ];
+}
+
+/** Conditions take no parameters, so values are written as JSON literals, which end no string early. */
+function conditionOf(where: readonly Condition[]): string {
+  const terms = where.map(({ path, is, value }) => `c.${path} ${is} ${JSON.stringify(value)}`);
+  return `from c where ${terms.join(' and ')}`;
+}
+
+function pathOf(path: string): string {
+  return `/${path.replaceAll('.', '/')}`;
+}
+
+const countSchema = z.tuple([z.number()]);
+const timeSchema = z.tuple([z.iso.datetime()]);
+
+/** Bytes of UTF-8 in an id (https://learn.microsoft.com/azure/cosmos-db/concepts-limits#per-item-limits). */
+const longestId = 1023;
+
+/**
+ * Reads one document; undefined if there is none. That includes ids that no document can have, for which the SDK throws
+ * or the service answers 400: callers pass ids from outside. @throws {StoreAway}
+ */
+export async function readDocument(container: Container, partition: string, id: string): Promise<unknown> {
+  if (!canBeId(id)) return undefined;
+  const { statusCode, resource } = await fromCosmos(() => container.item(id, partition).read());
+  return statusCode === cosmosStatus.notFound ? undefined : resource;
+}
+
+/** Everything that a query finds, over all partitions or in one. @throws {StoreAway} */
+export async function queryAll(
+  container: Container,
+  query: string | SqlQuerySpec,
+  partition?: string,
+): Promise<unknown[]> {
+  const options = partition === undefined ? {} : { partitionKey: partition };
+  const { resources } = await fromCosmos(() => container.items.query<unknown>(query, options).fetchAll());
+  return resources;
+}
+
+/** The answer to `SELECT VALUE COUNT(1) …`. @throws {StoreAway} */
+export async function queryCount(container: Container, query: string | SqlQuerySpec): Promise<number> {
+  return countSchema.parse(await queryAll(container, query))[0];
+}
+
+/** The answer to `SELECT VALUE MIN(…) …` over times (ISO 8601); undefined over no item. @throws {StoreAway} */
+export async function queryOldest(
+  container: Container,
+  query: string | SqlQuerySpec,
+): Promise<string | undefined> {
+  // Over no item the answer is empty, or one value that is undefined.
+  return timeSchema.safeParse(await queryAll(container, query)).data?.[0];
+}
+
+/** A condition of a query on one parameter. Without a value it does not apply. */
+export interface QueryCondition {
+  condition: string;
+  /** With its `@`. */
+  name: string;
+  value: string | undefined;
+}
+
+/** What limits a query to the documents of a type that meet all conditions. Pure. */
+export function whereAll(type: string, conditions: readonly QueryCondition[]) {
+  const asked = conditions.flatMap(({ value, ...rest }) => (value === undefined ? [] : [{ ...rest, value }]));
+  return {
+    where: [`c.type = '${type}'`, ...asked.map(({ condition }) => condition)].join(' AND '),
+    parameters: asked.map(({ name, value }) => ({ name, value })),
+  };
+}
+
+function canBeId(id: string): boolean {
+  // A URL drops . and .., so the request would be for something else; the SDK takes white space for no id at all.
+  if (!/^(?!\.{1,2}$)[^/\\?#]+$/.test(id) || id.trim() === '' || id.endsWith(' ')) return false;
+  return id.isWellFormed() && Buffer.byteLength(id) <= longestId;
+}
+
+/** End of a page: the time of its last item, and the number of items of that time which have been shown. */
+const placeSchema = z.tuple([z.iso.datetime(), z.int().min(1)]);
+
+/** Documents that are listed by a time of theirs. */
+export interface ListByTime {
+  /** Selected properties; all if absent. */
+  select?: string;
+  where: string;
+  parameters: SqlParameter[];
+  /** Property with the time (ISO 8601), which never changes. */
+  by: string;
+  order: 'ASC' | 'DESC';
+  /** All partitions if absent. */
+  partition?: string;
+}
+
+/**
+ * One page in the order of a time. Its continuation is the last time: the service gives no token for an order over several
+ * partitions. Documents of the same millisecond have no order among themselves, so a change of one between two pages may
+ * hide another. Items are as they are stored. @throws {BadContinuation}
+ */
+export async function pageByTime(
+  container: Container,
+  { select = '*', where, parameters, by, order, partition }: ListByTime,
+  { pageSize, continuation }: { pageSize: number; continuation?: string },
+): Promise<Page<unknown>> {
+  const [at, shown] = continuation === undefined ? ['', 0] : placeOf(placeSchema, continuation);
+  const behind = at === '' ? '' : ` AND c.${by} ${order === 'ASC' ? '>=' : '<='} @at`;
+  const query = `SELECT ${select} FROM c WHERE ${where}${behind} ORDER BY c.${by} ${order} OFFSET @shown LIMIT @limit`;
+  const more = Object.entries({ '@at': at, '@shown': shown, '@limit': pageSize + 1 });
+  const all = [...parameters, ...more.map(([name, value]) => ({ name, value }))];
+  const found = await queryAll(container, { query, parameters: all }, partition);
+  const items = found.slice(0, pageSize);
+  const last = timeOf(items.at(-1));
+  if (found.length <= pageSize || last === undefined) return { items };
+  const ofLast = items.filter((one) => timeOf(one) === last).length + (last === at ? shown : 0);
+  return { items, continuation: continuationAt([last, ofLast]) };
+
+  function timeOf(item: unknown): string | undefined {
+    return z.object({ [by]: z.string() }).safeParse(item).data?.[by];
   }
 }

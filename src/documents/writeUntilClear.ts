@@ -1,3 +1,7 @@
+import { exponentialBackoff } from '../platform/backoff.ts';
+import { type Clock, systemClock } from '../platform/clock.ts';
+import { type DocumentStore, type Operation, refusedBecause, StoreAway } from './documentStore.ts';
+
 /**
  * The write loop: the one way in which a conditional transaction is run. Every write of the app needs the same care:
  *
@@ -10,10 +14,6 @@
  *
  * One contended item refuses the whole transaction. Dropping it and going again means that it holds up nobody else.
  */
-import { exponentialBackoff } from '../platform/backoff.ts';
-import { type Clock, systemClock } from '../platform/clock.ts';
-import type { DocumentStore, Operation } from './documentStore.ts';
-import { StoreAway } from './storeAway.ts';
 
 export interface Patience {
   /** Transactions sent in all. */
@@ -119,4 +119,25 @@ async function unlessAway<T>(
     if (error instanceof StoreAway && error.reason === 'noAnswer') return { kind: 'away', cause: error };
     throw error;
   }
+}
+
+/**
+ * Stores a document unless one with its id is there, and returns the one that is stored: of several processes that try, the
+ * first decides for all. The partition is the document's `shard`. It costs one read if it is there.
+ *
+ * @throws {StoreAway}
+ */
+export async function keepFirst(
+  documents: DocumentStore,
+  document: { readonly id: string; readonly shard: string; readonly [field: string]: unknown },
+): Promise<unknown> {
+  const { id, shard } = document;
+  const [before] = await documents.read(shard, [id]);
+  if (before !== undefined) return before;
+  const answer = await documents.transact(shard, [{ kind: 'create', document }]);
+  if (answer.kind === 'committed') return document;
+  const taken = answer.kind === 'refused' && answer.codes[0] === refusedBecause.taken;
+  const [stored] = taken ? await documents.read(shard, [id]) : [];
+  if (stored !== undefined) return stored;
+  throw new StoreAway('noAnswer', answer, `document "${id}" could be neither stored nor read back`);
 }

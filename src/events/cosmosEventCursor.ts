@@ -1,7 +1,6 @@
 import type { Container } from '@azure/cosmos';
 import { z } from 'zod';
-import { createUnlessThere, unlessRefused } from '../documents/cosmosDocuments.ts';
-import { readDocument } from '../documents/cosmosQueries.ts';
+import { createUnlessThere, readDocument, unlessRefused } from '../documents/cosmosDocuments.ts';
 import { formatVersion, readableDocument } from '../documents/storedDocuments.ts';
 import type { EventCursor } from './eventCursor.ts';
 

@@ -1,6 +1,5 @@
 import { stripeSignedEvents } from '../paying/stripe/stripeEvents.ts';
-import type { Effects } from '../workItems/effects.ts';
-import type { WorkItem } from '../workItems/workItem.ts';
+import type { Effects, WorkItem } from '../workItems/workItem.ts';
 import { createReadEventList, type EventListParts } from './readEventList.ts';
 import { createReceiveEvent } from './receiveEvent.ts';
 

@@ -1,6 +1,6 @@
 import { eventStage } from '../followUps/otherPayments.ts';
 import { type Tracked, type TrackingParts, trackPayment } from '../tracking/trackPayment.ts';
-import { NotNow } from '../workItems/notNow.ts';
+import { NotNow } from '../workItems/nextTry.ts';
 import { defineStage, type Effect, type Stage } from '../workItems/workItem.ts';
 import { decideHint } from './decideHint.ts';
 import { eventInput } from './eventItems.ts';

@@ -1,5 +1,5 @@
 import pLimit from 'p-limit';
-import { StoreAway } from '../documents/storeAway.ts';
+import { StoreAway } from '../documents/documentStore.ts';
 import type { Lease } from '../locking/index.ts';
 import type { Pacer } from '../pacing/pacer.ts';
 import type { PauseWatch } from '../pacing/pause.ts';

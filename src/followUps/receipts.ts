@@ -3,7 +3,7 @@ import pLimit from 'p-limit';
 import { z } from 'zod';
 import type { Invoice } from '../invoice/invoice.ts';
 import { errorText } from '../platform/errorText.ts';
-import { NotNow } from '../workItems/notNow.ts';
+import { NotNow } from '../workItems/nextTry.ts';
 import { defineStage, type Stage } from '../workItems/workItem.ts';
 import type { FollowUp } from './followUps.ts';
 

@@ -3,7 +3,7 @@ import { z } from 'zod';
 import type { Clock } from '../platform/clock.ts';
 import { errorText } from '../platform/errorText.ts';
 import { activeTrace } from '../platform/tracing.ts';
-import { NotNow, NotYet } from '../workItems/notNow.ts';
+import { NotNow, NotYet } from '../workItems/nextTry.ts';
 import { defineStage, type Stage } from '../workItems/workItem.ts';
 import type { FollowUp, InvoiceEnd, ReversalEnd } from './followUps.ts';
 

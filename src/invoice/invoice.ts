@@ -1,3 +1,7 @@
+import { z } from 'zod';
+import { formatVersion, tolerantObject } from '../documents/storedDocuments.ts';
+import { reversalsSchema } from './reversals.ts';
+
 /**
  * An invoice as it is stored, and its states:
  *
@@ -17,12 +21,17 @@
  * `actionableAt` says when there is something to claim: when a pending invoice is due, or when a claim goes stale. `checkAt`
  * says when to ask the provider about a payment in progress. Otherwise they are absent.
  */
-import { z } from 'zod';
-import { formatVersion, tolerantObject } from '../documents/storedDocuments.ts';
-import { invoiceStatuses } from './invoiceStatus.ts';
-import { reversalsSchema } from './reversals.ts';
 
-export { type InvoiceStatus, invoiceStatuses } from './invoiceStatus.ts';
+export const invoiceStatuses = [
+  'pending',
+  'claimed',
+  'processing',
+  'paid',
+  'declined',
+  'parked',
+  'voided',
+] as const;
+export type InvoiceStatus = (typeof invoiceStatuses)[number];
 
 /** Who works on an invoice. The batch id is the claim's token: only that batch may settle the invoice. */
 const claimSchema = tolerantObject({
@@ -32,7 +41,7 @@ const claimSchema = tolerantObject({
   fence: z.number(),
   attempt: z.number(),
   at: z.string(),
-  /** `calling`: calls may have begun (callStart.ts). */
+  /** `calling`: calls may have begun (invoiceChange.ts). */
   phase: z.enum(['claimed', 'calling']),
   /** The start that made it `calling`. Absent until then. */
   startedBy: z.string().exactOptional(),
@@ -104,7 +113,7 @@ export function unusedKey(payment: PaymentState): PaymentState {
 }
 
 const timelineEntrySchema = z.object({ at: z.string(), what: z.string(), by: z.string() }).catchall(z.json());
-export type TimelineEntry = z.infer<typeof timelineEntrySchema>;
+export type StoredEntry = z.infer<typeof timelineEntrySchema>;
 
 /** What an importer gives. Times are ISO 8601 in UTC with milliseconds, so they sort as text. */
 export const contentSchema = z.object({
@@ -181,4 +190,51 @@ export function newInvoice(
     payment: firstPaymentState,
     timeline: [{ at, what: 'imported', by }],
   };
+}
+
+/** Payments that are retrieved by id, at most: the latest that the timeline names. */
+const mostIds = 10;
+
+/** The provider's ids of payments that the invoice names, latest first. Pure. */
+export function paymentIdsOf({ payment, timeline }: Pick<Invoice, 'payment' | 'timeline'>): string[] {
+  const named = timeline.map(({ paymentId }) => paymentId).filter((id) => typeof id === 'string');
+  const current = payment.inProgress === undefined ? [] : [payment.inProgress.id];
+  return [...new Set([...current, ...named.toReversed()])].slice(0, mostIds);
+}
+
+/** Entries that tell of a payment's end without money. */
+const ends: ReadonlySet<string> = new Set(['declined', 'retry: declined']);
+
+/**
+ * Payments that an unpaid invoice names and that may hold money: nobody has recorded that they ended without. Charging the
+ * invoice again would then be a second payment. Pure.
+ */
+export function unrecordedPayments(invoice: Pick<Invoice, 'payment' | 'timeline'>): string[] {
+  const ended = new Set(
+    invoice.timeline.filter(({ what }) => ends.has(what)).map(({ paymentId }) => paymentId),
+  );
+  return paymentIdsOf(invoice).filter((id) => !ended.has(id));
+}
+
+/** True if a person's last decision about an invoice was to void it: then no payment that turns up makes it paid. Pure. */
+export function wasVoided({ timeline }: Pick<Invoice, 'timeline'>): boolean {
+  return timeline.findLast(({ what }) => what === 'voided' || what === 'retried')?.what === 'voided';
+}
+
+/** Claims of one invoice that may have charged and ended without a known outcome. After the fifth it is parked. */
+export const maxAttempts = 5;
+
+/** The timeline's words for a payment of somebody else, and for one whose money had gone back when it was seen. */
+export const foreignPayment = 'payment of somebody else';
+export const lookedUp = 'looked up';
+
+/** Payments besides this one that the invoice names and that may hold money, recorded as second payments or not. Pure. */
+export function otherPayments(
+  invoice: Pick<Invoice, 'payment' | 'timeline'>,
+  paymentId: string | undefined,
+): string[] {
+  const none = invoice.timeline.filter(({ what }) => what === foreignPayment || what === lookedUp);
+  return unrecordedPayments(invoice).filter(
+    (id) => id !== paymentId && !none.some((entry) => entry.paymentId === id),
+  );
 }

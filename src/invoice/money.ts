@@ -1,5 +1,4 @@
 import { currencyExponent } from './currencies.ts';
-
 export type ParsedAmount = { kind: 'amount'; amountMinor: number } | { kind: 'bad'; error: string };
 
 /**

@@ -1,4 +1,4 @@
-import type { Loss } from './errors.ts';
+import type { Loss } from './lease.ts';
 
 /**
  * Who holds a lease, for people and for `listLocks`. Each part has at most 256 characters (UTF-16 code

@@ -1,7 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { Container } from '@azure/cosmos';
-import { fromCosmos } from '../documents/cosmosDocuments.ts';
-import { type ListByTime, pageByTime } from '../documents/cosmosPages.ts';
+import { fromCosmos, type ListByTime, pageByTime } from '../documents/cosmosDocuments.ts';
 import { formatVersion, type OnUnreadable, readableDocuments } from '../documents/storedDocuments.ts';
 import type { Clock } from '../platform/clock.ts';
 import { auditRecord } from './answers/figureAnswers.ts';

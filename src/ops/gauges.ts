@@ -1,5 +1,4 @@
-import type { InvoiceStore } from '../invoice/store/invoiceStore.ts';
-import { overdueMs } from '../invoice/store/overdue.ts';
+import { type InvoiceStore, overdueMs } from '../invoice/store/invoiceStore.ts';
 import type { OutboxStore } from '../outbox/outboxStore.ts';
 import type { PaceStore } from '../pacing/paceStore.ts';
 import { inForce, type PauseStore } from '../pacing/pause.ts';

@@ -1,5 +1,5 @@
 import { inForce, type Pause, pausedWithinMs } from '../pacing/pause.ts';
-import { startRun } from '../runs/startRun.ts';
+import { startRun } from '../runs/manualRun.ts';
 import { type PauseAnswer, pausedAnswer, resumedAnswer } from './answers/pauseAnswers.ts';
 import { call } from './call.ts';
 import { optionalReasonBody, reasonBody, timeField } from './fields.ts';

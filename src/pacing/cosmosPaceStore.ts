@@ -1,6 +1,5 @@
 import type { Container, PatchOperation } from '@azure/cosmos';
-import { createUnlessThere, unlessRefused } from '../documents/cosmosDocuments.ts';
-import { readDocument } from '../documents/cosmosQueries.ts';
+import { createUnlessThere, readDocument, unlessRefused } from '../documents/cosmosDocuments.ts';
 import { readableDocument } from '../documents/storedDocuments.ts';
 import type { PaceStore, ScheduleCondition } from './paceStore.ts';
 import { scheduleSchema } from './schedule.ts';

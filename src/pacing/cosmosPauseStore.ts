@@ -1,6 +1,5 @@
 import type { Container } from '@azure/cosmos';
-import { fromCosmos, unlessRefused } from '../documents/cosmosDocuments.ts';
-import { readDocument } from '../documents/cosmosQueries.ts';
+import { fromCosmos, readDocument, unlessRefused } from '../documents/cosmosDocuments.ts';
 import { formatVersion, readableDocument } from '../documents/storedDocuments.ts';
 import { type PauseStore, pauseSchema } from './pause.ts';
 

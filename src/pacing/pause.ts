@@ -9,7 +9,7 @@
  * seconds; then it makes no call until it has looked again, so the pause holds everywhere within ten.
  */
 import { z } from 'zod';
-import { StoreAway } from '../documents/storeAway.ts';
+import { StoreAway } from '../documents/documentStore.ts';
 import { tolerantObject } from '../documents/storedDocuments.ts';
 import type { Clock } from '../platform/clock.ts';
 

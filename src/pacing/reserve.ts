@@ -1,4 +1,4 @@
-import { StoreAway } from '../documents/storeAway.ts';
+import { StoreAway } from '../documents/documentStore.ts';
 import type { PaceStore, ScheduleChange } from './paceStore.ts';
 import { newSchedule, type Schedule, type Slot, slotsOf } from './schedule.ts';
 import type { SharedClock } from './sharedClock.ts';

@@ -1,6 +1,5 @@
-import { advised } from '../invoice/advice.ts';
-import { nextKey, type PaymentState, unknownSince } from '../invoice/invoice.ts';
-import { maxAttempts } from '../invoice/maxAttempts.ts';
+import { maxAttempts, nextKey, type PaymentState, unknownSince } from '../invoice/invoice.ts';
+import { advised } from '../invoice/invoiceChange.ts';
 import { exponentialBackoff } from '../platform/backoff.ts';
 import { decideOldKey, type NoPaymentFound } from './decideOldKey.ts';
 import type { PaymentCommand } from './paymentBatch.ts';

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { NoClearAnswer, StoreAway } from '../documents/storeAway.ts';
+import { NoClearAnswer, StoreAway } from '../documents/documentStore.ts';
 import { NewerVersion, putOffMs } from '../documents/storedDocuments.ts';
 import { metric } from '../platform/appMetrics.ts';
 import { errorText } from '../platform/errorText.ts';

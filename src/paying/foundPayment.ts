@@ -11,7 +11,7 @@
  *
  * docs/exactly-once.md has the table with the states of an invoice.
  */
-import { erasedCustomer } from '../invoice/withoutPerson.ts';
+import { erasedCustomer } from '../invoice/tombstone.ts';
 import { isReversedInFull } from './mergeReversals.ts';
 import type { FoundPayment, ProviderPayment, SoughtPayment } from './paymentProvider.ts';
 

@@ -1,9 +1,9 @@
-import { StoreAway } from '../documents/storeAway.ts';
+import { StoreAway } from '../documents/documentStore.ts';
 import type { FollowUps } from '../followUps/followUps.ts';
 import type { Invoice } from '../invoice/invoice.ts';
 import type { InvoiceStore } from '../invoice/store/invoiceStore.ts';
 import type { Instance } from '../platform/instance.ts';
-import { NotNow, NotYet } from '../workItems/notNow.ts';
+import { NotNow, NotYet } from '../workItems/nextTry.ts';
 import { soughtOf } from './chargeUnderKey.ts';
 import { noTurn, type PacedProvider, turnWithinMs } from './pacedProvider.ts';
 import type { FoundPayment } from './paymentProvider.ts';

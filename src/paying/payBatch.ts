@@ -1,9 +1,9 @@
 import pLimit from 'p-limit';
-import type { StoreAway } from '../documents/storeAway.ts';
+import type { StoreAway } from '../documents/documentStore.ts';
 import type { FollowUps } from '../followUps/followUps.ts';
-import type { EarlierCalls, Starting } from '../invoice/callStart.ts';
+import type { EarlierCalls, Starting } from '../invoice/invoiceChange.ts';
 import type { InvoiceStore } from '../invoice/store/invoiceStore.ts';
-import type { Sender } from '../outbox/sender.ts';
+import type { Sender } from '../outbox/dispatcher.ts';
 import { metric } from '../platform/appMetrics.ts';
 import type { Instance } from '../platform/instance.ts';
 import { type BatchResult, BatchUnfinished, type PayBatch } from './batchResult.ts';

@@ -1,7 +1,6 @@
 import { z } from 'zod';
 import type { FollowUp } from '../followUps/followUps.ts';
-import type { Invoice } from '../invoice/invoice.ts';
-import { wasVoided } from '../invoice/wasVoided.ts';
+import { type Invoice, wasVoided } from '../invoice/invoice.ts';
 import { defineStage, type Stage } from '../workItems/workItem.ts';
 import { type LookUpParts, lookUpInvoice, NotReconciled } from './lookUpInvoice.ts';
 

@@ -1,10 +1,9 @@
-import { systemId } from '../documents/systemId.ts';
+import { systemId } from '../documents/storedDocuments.ts';
 import type { FollowUps, InvoiceEnd } from '../followUps/followUps.ts';
 import { looksInto } from '../followUps/otherPayments.ts';
-import { nextCheckAt, withReversals } from '../invoice/checkSchedule.ts';
-import { type Invoice, known } from '../invoice/invoice.ts';
+import { type Invoice, known, otherPayments } from '../invoice/invoice.ts';
 import type { InvoiceChange } from '../invoice/invoiceChange.ts';
-import { otherPayments } from '../invoice/namedPayments.ts';
+import { nextCheckAt, withReversals } from '../invoice/reversals.ts';
 import type { InvoiceStore, Updated } from '../invoice/store/invoiceStore.ts';
 import { noReversals, withOwnPayment, withProviderReversals } from './mergeReversals.ts';
 import type { ProviderReversals } from './paymentProvider.ts';

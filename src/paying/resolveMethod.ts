@@ -1,4 +1,4 @@
-import { StoreAway } from '../documents/storeAway.ts';
+import { StoreAway } from '../documents/documentStore.ts';
 import { type Invoice, unknownSince } from '../invoice/invoice.ts';
 import type { InvoiceStore } from '../invoice/store/invoiceStore.ts';
 import type { Instance } from '../platform/instance.ts';

@@ -1,8 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { FollowUps } from '../followUps/followUps.ts';
-import type { EarlierCalls, Starting, ToStart } from '../invoice/callStart.ts';
-import { unknownSince } from '../invoice/invoice.ts';
-import { maxAttempts } from '../invoice/maxAttempts.ts';
+import { maxAttempts, unknownSince } from '../invoice/invoice.ts';
+import type { EarlierCalls, Starting, ToStart } from '../invoice/invoiceChange.ts';
 import type { InvoiceStore, Settled, Started } from '../invoice/store/invoiceStore.ts';
 import type { Instance } from '../platform/instance.ts';
 import { inSpan } from '../platform/tracing.ts';

@@ -1,6 +1,5 @@
 import type { InvoiceEnd } from '../followUps/followUps.ts';
-import { withReversals } from '../invoice/checkSchedule.ts';
-import { reversalsOf } from '../invoice/reversals.ts';
+import { reversalsOf, withReversals } from '../invoice/reversals.ts';
 import type { InvoiceStore } from '../invoice/store/invoiceStore.ts';
 import { newReversals } from '../paying/reversalChanges.ts';
 import { metric } from '../platform/appMetrics.ts';

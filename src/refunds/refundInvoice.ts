@@ -1,5 +1,4 @@
-import { withReversals } from '../invoice/checkSchedule.ts';
-import type { Refund } from '../invoice/reversals.ts';
+import { type Refund, withReversals } from '../invoice/reversals.ts';
 import type { InvoiceStore } from '../invoice/store/invoiceStore.ts';
 import { mayBeLost } from '../paying/mergeReversals.ts';
 import type { Instance } from '../platform/instance.ts';

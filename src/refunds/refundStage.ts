@@ -9,7 +9,7 @@ import { noTurn, type PacedProvider, turnWithinMs } from '../paying/pacedProvide
 import type { RefundOutcome, RetrievedPayment } from '../paying/paymentProvider.ts';
 import { refundStageName } from '../tracking/refundOrders.ts';
 import { recordProgress, type TrackingParts } from '../tracking/trackPayment.ts';
-import { NotNow, NotYet } from '../workItems/notNow.ts';
+import { NotNow, NotYet } from '../workItems/nextTry.ts';
 import { defineStage, type Effect, type Stage } from '../workItems/workItem.ts';
 import { recordRefusal } from './recordRefusal.ts';
 import { decideKey, providerKey } from './refundKeys.ts';

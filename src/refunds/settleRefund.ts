@@ -1,6 +1,5 @@
-import { withReversals } from '../invoice/checkSchedule.ts';
 import type { Invoice } from '../invoice/invoice.ts';
-import { type Reversals, reversalsOf } from '../invoice/reversals.ts';
+import { type Reversals, reversalsOf, withReversals } from '../invoice/reversals.ts';
 import type { InvoiceStore } from '../invoice/store/invoiceStore.ts';
 import type { Instance } from '../platform/instance.ts';
 import { orderOfRefunds } from '../tracking/refundOrders.ts';

@@ -1,7 +1,15 @@
+import { z } from 'zod';
+import { formatVersion } from '../documents/storedDocuments.ts';
+import type { Instance } from '../platform/instance.ts';
+import { metric } from '../platform/telemetry.ts';
+import { activeTrace } from '../platform/tracing.ts';
+import type { Job, RunCounts } from './job.ts';
+import type { RunStore } from './runStore.ts';
+
 /**
  * The record of one run of a job, and its states:
  *
- *   running ──► completed | failed | cancelled | abandoned (its process died: abandoned.ts)
+ *   running ──► completed | failed | cancelled | abandoned (its process died)
  *
  * A group of it: pending ──► running ──► completed | partial (time was up, or on hold)
  *                                            | skipped (held elsewhere) | lost (its lease) | failed
@@ -11,15 +19,10 @@
  *
  * A partial group has done nothing wrong, and the next run goes on where it ended: its run has completed.
  *
- * The run that created the record moves it, and a person may cancel it (cancelRun.ts); every write requires that it is still
+ * The run that created the record moves it, and a person may cancel it (manualRun.ts); every write requires that it is still
  * running. A run of the timer that found nothing to do leaves no record: with a tick every few minutes such records would
  * bury the others.
  */
-import { z } from 'zod';
-import { formatVersion } from '../documents/storedDocuments.ts';
-import { traceIdOf } from '../platform/traceparent.ts';
-import { activeTrace } from '../platform/tracing.ts';
-import type { Counts } from './job.ts';
 
 export const runStatuses = ['running', 'completed', 'failed', 'cancelled', 'abandoned'] as const;
 export type RunStatus = (typeof runStatuses)[number];
@@ -97,67 +100,10 @@ export function groupsOf({ status, groups }: Pick<RunRecord, 'status' | 'groups'
   }
 }
 
-/** A run as the outside sees it. */
-export interface RunView {
-  runId: string;
-  job: string;
-  trigger: RunRecord['trigger'];
-  status: RunStatus;
-  dryRun: boolean;
-  startedAt: string;
-  completedAt: string | null;
-  heartbeatAt: string;
-  lockOwner: string | null;
-  fence: number | null;
-  counts: Counts;
-  groups: Record<string, Omit<GroupRecord, 'inHand'>>;
-  /** What was asked for, of a job that takes a request; else null. */
-  request: RunRecord['request'] | null;
-  /** 32 hex digits, if the run was traced. */
-  traceId: string | null;
-  reason: string | null;
-}
-
-export function runView(record: RunRecord): RunView {
-  const { id, completedAt = null, lockOwner = null, fence = null, reason = null, request = null } = record;
-  const { job, trigger, status, dryRun, startedAt, heartbeatAt } = record;
-  const groups = groupsOf(record);
-  const counts = Object.values(groups).reduce<Counts>((sum, group) => addCounts(sum, group.counts), {});
-  return {
-    runId: id,
-    job,
-    trigger,
-    status,
-    dryRun,
-    startedAt,
-    completedAt,
-    heartbeatAt,
-    lockOwner,
-    fence,
-    counts,
-    groups: Object.fromEntries(Object.entries(groups).map(([name, group]) => [name, withoutPiece(group)])),
-    request,
-    traceId: traceIdOf(record.traceparent) ?? null,
-    reason,
-  };
-}
-
-/** What a piece holds is for the run that goes on with it. */
-function withoutPiece(group: GroupRecord): Omit<GroupRecord, 'inHand'> {
-  const { inHand: _, ...rest } = group;
-  return rest;
-}
-
-export function addCounts(a: Counts, b: Counts): Counts {
+export function addCounts(a: RunCounts, b: RunCounts): RunCounts {
   const sum: Record<string, number> = { ...a };
   for (const [name, count] of Object.entries(b)) sum[name] = (sum[name] ?? 0) + count;
   return sum;
-}
-
-/** The larger of two counts, by name: each may lack some of the work, and neither has more. */
-export function atLeast(some: Counts, others: Counts): Counts {
-  const larger = Object.entries(others).map(([name, count]) => [name, Math.max(count, some[name] ?? 0)]);
-  return { ...some, ...Object.fromEntries(larger) };
 }
 
 /** The status of a run, given its groups. */
@@ -170,4 +116,83 @@ export function statusOfGroups(groups: readonly GroupRecord[]): {
   if (bad !== undefined) return { status: 'failed', reason: reasonOf(bad) };
   const partial = groups.find(({ status }) => status === 'partial');
   return { status: 'completed', ...(partial === undefined ? {} : { reason: reasonOf(partial) }) };
+}
+
+/**
+ * Runs whose process has died. Nobody is left to say so, so their last sign of life does:
+ *
+ *   running ──no sign of life for too long──► shown as abandoned at once ──the next run of the job──► stored as ended
+ *
+ * A run that was only slow or cut off from the store learns at its next report that it was ended, and stops; the run that
+ * follows does the rest. What it did after its last report is not in its counts.
+ */
+
+/**
+ * Silence that is too long, in milliseconds. A run at work reports every two seconds, and a claim that meets a store in
+ * trouble takes some fourteen. The groups of a manual run are handed to another host if theirs dies, which takes Durable
+ * Functions up to five minutes where host.json does not say less (`workItemQueueVisibilityTimeout`), so that run gets a
+ * minute more.
+ */
+export const silentMs = { timer: 120_000, manual: 360_000 } as const satisfies Record<
+  RunRecord['trigger'],
+  number
+>;
+
+/** Running runs that are looked at: far more than can be running at once. */
+const mostRunning = 100;
+
+/** Whether nobody is at work on the run any more at `now` (milliseconds). */
+export function isAbandoned(
+  { status, trigger, heartbeatAt }: Pick<RunRecord, 'status' | 'trigger' | 'heartbeatAt'>,
+  now: number,
+): boolean {
+  return status === 'running' && now - Date.parse(heartbeatAt) > silentMs[trigger];
+}
+
+export function silence({ heartbeatAt }: Pick<RunRecord, 'heartbeatAt'>): string {
+  return `no sign of life since ${heartbeatAt}`;
+}
+
+interface Closing {
+  runs: RunStore;
+  instance: Pick<Instance, 'clock' | 'telemetry'>;
+}
+
+/** Ends the record of an abandoned run; false if it is none, or has given a sign of life since it was read. */
+export async function closeRun({ runs, instance }: Closing, job: Job, run: RunRecord): Promise<boolean> {
+  const { clock, telemetry } = instance;
+  const now = clock.now();
+  if (!isAbandoned(run, now)) return false;
+  const { id: runId, trigger, heartbeatAt } = run;
+  const at = new Date(now).toISOString();
+  const closed = await runs.end(
+    { job: job.name, runId },
+    { status: 'abandoned', reason: silence(run), at, heartbeatAt },
+  );
+  if (closed) telemetry.count(metric.runEnded, { job: job.name, trigger, status: 'abandoned' });
+  return closed;
+}
+
+/** The runs of a job that say they are running, or why that is not known. Records are for people: a failure is counted. */
+export async function runningRuns({ runs, instance }: Closing, job: Job): Promise<readonly RunRecord[]> {
+  try {
+    const { items } = await runs.list({ job: job.name, status: 'running', pageSize: mostRunning });
+    return items;
+  } catch {
+    instance.telemetry.count(metric.runReportFailed, { job: job.name });
+    return [];
+  }
+}
+
+/** Ends the records of those runs that are abandoned. A failure is counted and changes nothing else. */
+export async function closeAbandoned(
+  { runs, instance }: Closing,
+  job: Job,
+  running: readonly RunRecord[],
+): Promise<void> {
+  try {
+    for (const run of running) await closeRun({ runs, instance }, job, run);
+  } catch {
+    instance.telemetry.count(metric.runReportFailed, { job: job.name });
+  }
 }

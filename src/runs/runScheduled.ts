@@ -6,10 +6,16 @@ import type { InstanceOptions } from '../platform/instance.ts';
 import { timeBudget } from '../platform/stopping.ts';
 import { metric, noTelemetry } from '../platform/telemetry.ts';
 import { inSpan } from '../platform/tracing.ts';
-import { closeAbandoned, countTakenOver, runningRuns } from './abandoned.ts';
 import type { Job } from './job.ts';
 import { runGroup } from './runGroup.ts';
-import { type GroupRecord, newRun, type RunStatus, statusOfGroups } from './runRecord.ts';
+import {
+  closeAbandoned,
+  type GroupRecord,
+  newRun,
+  type RunStatus,
+  runningRuns,
+  statusOfGroups,
+} from './runRecord.ts';
 import type { RunStore } from './runStore.ts';
 
 /** A run has ended as failed. The platform counts failed executions by that. */
@@ -32,8 +38,6 @@ export interface ScheduledRunParts {
 export interface ScheduledRun {
   runId: string;
   groups: Record<string, GroupRecord>;
-  /** Why its record is missing, or says that it is still running, although the work was done. */
-  unrecorded?: string;
 }
 
 /**
@@ -65,27 +69,25 @@ async function runTick(
   using budget = timeBudget(clock, signal, limitMs);
   const started = clock.monotonic();
   let created: Promise<boolean> | undefined;
-  let unrecorded: string | undefined;
-  const running = runningRuns({ runs, instance }, job);
-  const closing = running.then((open) => closeAbandoned({ runs, instance }, job, open));
+  const closing = runningRuns({ runs, instance }, job).then((open) =>
+    closeAbandoned({ runs, instance }, job, open),
+  );
   const outcomes = await Promise.all(
     job.groups.map(async (group) => [group, await recordOf(group)] as const),
   );
   const groups = Object.fromEntries(outcomes);
   const { status: came, reason } = statusOfGroups(Object.values(groups));
   let status: RunStatus = came;
-  // A record that could not be created may be there after all: perhaps only the answer was lost.
-  if (created !== undefined || unrecorded !== undefined) {
+  if (created !== undefined) {
     const at = new Date(clock.now()).toISOString();
     try {
       const key = { job: job.name, runId };
       const ended = await runs.end(key, { status, at, ...(reason === undefined ? {} : { reason }) });
       // Somebody ended it before; or this is the echo of our own end, whose answer was lost.
       if (!ended) status = (await runs.read(key.job, runId))?.status ?? status;
-      unrecorded = undefined;
-    } catch (error) {
+    } catch {
+      // The record shows the run as abandoned, after a while.
       telemetry.count(metric.runReportFailed, { job: job.name });
-      unrecorded ??= `its record could not be ended: ${errorText(error)}`;
     }
   }
   await closing;
@@ -93,11 +95,8 @@ async function runTick(
   for (const [group, ended] of outcomes)
     telemetry.count(metric.runGroupEnded, { job: job.name, group, status: ended.status });
   telemetry.record(metric.runMs, clock.monotonic() - started, { job: job.name });
-  if (status === 'failed') {
-    const also = unrecorded === undefined ? '' : ` (and ${unrecorded})`;
-    throw new RunFailed(`run ${runId} of ${job.name} failed: ${reason}${also}`);
-  }
-  return { runId, groups, ...(unrecorded === undefined ? {} : { unrecorded }) };
+  if (status === 'failed') throw new RunFailed(`run ${runId} of ${job.name} failed: ${reason}`);
+  return { runId, groups };
 
   /** If the group's lease cannot be had, the other groups go on. */
   async function recordOf(group: string): Promise<GroupRecord> {
@@ -113,7 +112,6 @@ async function runTick(
     const lease = await locks.tryAcquire(jobLockKey(job.name, group), owner);
     if (lease === null) return { status: 'skipped', counts: {}, reason: 'held elsewhere' };
     await using held: Lease = lease;
-    for (const open of await running) await countTakenOver({ runs, instance }, job, group, open);
     return await runGroup(
       { job, group, runId, dryRun: false, lease: held, signal: budget.signal },
       { instance, report: (record) => report(group, record) },
@@ -126,11 +124,9 @@ async function runTick(
     if (idle && created === undefined) return true;
     created ??= create().catch((error: unknown) => {
       created = undefined;
-      unrecorded = `its record could not be created: ${errorText(error)}`;
       throw error;
     });
     await created;
-    unrecorded = undefined;
     return runs.updateGroup({ job: job.name, runId }, group, record, new Date(clock.now()).toISOString());
   }
 

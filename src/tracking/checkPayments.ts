@@ -1,6 +1,6 @@
 import pLimit from 'p-limit';
-import { nextCheckAt, reversalsCheckAt } from '../invoice/checkSchedule.ts';
 import type { Invoice } from '../invoice/invoice.ts';
+import { nextCheckAt, reversalsCheckAt } from '../invoice/reversals.ts';
 import type { Lease } from '../locking/index.ts';
 import { metric } from '../platform/appMetrics.ts';
 import { type Tracked, type TrackingParts, trackPayment } from './trackPayment.ts';

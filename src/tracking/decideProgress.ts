@@ -1,11 +1,16 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { InvoiceEnd } from '../followUps/followUps.ts';
-import { nextCheckAt, withReversals } from '../invoice/checkSchedule.ts';
-import { type Invoice, known, nextKey } from '../invoice/invoice.ts';
+import {
+  foreignPayment,
+  type Invoice,
+  known,
+  lookedUp,
+  nextKey,
+  otherPayments,
+  wasVoided,
+} from '../invoice/invoice.ts';
 import type { InvoiceChange } from '../invoice/invoiceChange.ts';
-import { foreignPayment, lookedUp, otherPayments } from '../invoice/namedPayments.ts';
-import { atRisk, goneBack, reversalsOf } from '../invoice/reversals.ts';
-import { wasVoided } from '../invoice/wasVoided.ts';
+import { atRisk, goneBack, nextCheckAt, reversalsOf, withReversals } from '../invoice/reversals.ts';
 import { decideDecline, type SettlementPolicy } from '../paying/decideSettlement.ts';
 import { movesMoney, ownershipOf, unclearReason, viewOf } from '../paying/foundPayment.ts';
 import {

@@ -11,12 +11,11 @@
  * delivery takes none of the others with it.
  */
 import { z } from 'zod';
-import { StoreAway } from '../documents/storeAway.ts';
+import { StoreAway } from '../documents/documentStore.ts';
 import { exponentialBackoff } from '../platform/backoff.ts';
 import { type Clock, systemClock } from '../platform/clock.ts';
 import { errorText } from '../platform/errorText.ts';
-import type { SendAgain } from './nextTry.ts';
-import { isNotNow, NotNow } from './notNow.ts';
+import { isNotNow, NotNow, type SendAgain } from './nextTry.ts';
 import { sendOnce } from './sendOnce.ts';
 import { afresh, itemsOf, readWorkItem, type Stage, type WorkItem, workItemSchema } from './workItem.ts';
 

@@ -15,10 +15,19 @@ import pLimit, { type LimitFunction } from 'p-limit';
 import { type Lease, noLease } from '../locking/index.ts';
 import type { Instance } from '../platform/instance.ts';
 import { metric } from '../platform/telemetry.ts';
-import type { Done, Effects, RecordedEffect } from './effects.ts';
 import { countPostponed, type NextTry, nextTry, type SendAgain } from './nextTry.ts';
-import { type ReadWorkItem, readWorkItem, type Stage, workItemMessages } from './workItem.ts';
-import { inItemSpan, traceparentOf, withTrace } from './workItemTrace.ts';
+import {
+  type Done,
+  type Effects,
+  inItemSpan,
+  type ReadWorkItem,
+  type RecordedEffect,
+  readWorkItem,
+  type Stage,
+  traceparentOf,
+  withTrace,
+  workItemMessages,
+} from './workItem.ts';
 
 /** Work items of one stage that this process does at the same time, over all messages: more would only wait for storage. */
 const sideBySide = 16;

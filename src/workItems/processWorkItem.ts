@@ -1,3 +1,22 @@
+import { type Lease, type Locks, noLease, workItemLockKey } from '../locking/index.ts';
+import { systemClock } from '../platform/clock.ts';
+import type { InstanceOptions } from '../platform/instance.ts';
+import { metric, noTelemetry } from '../platform/telemetry.ts';
+import { countPostponed, nextTry, type SendAgain } from './nextTry.ts';
+import type { PoisonItems } from './poison.ts';
+import { createProcessSeveral } from './processSeveral.ts';
+import { sendOnce } from './sendOnce.ts';
+import {
+  type Effects,
+  inItemSpan,
+  inMessageSpan,
+  itemsOf,
+  type ReadWorkItem,
+  type RecordedEffect,
+  readWorkItem,
+  type Stage,
+} from './workItem.ts';
+
 /**
  * What becomes of one work item:
  *
@@ -10,17 +29,6 @@
  * done now is sent again, to appear later, and the message at hand is done with. A process that dies between the two leaves
  * two copies, and so does a lost answer: each finds the recorded effect, or waits for the other's lease (sendOnce.ts).
  */
-import { type Lease, type Locks, noLease, workItemLockKey } from '../locking/index.ts';
-import { systemClock } from '../platform/clock.ts';
-import type { InstanceOptions } from '../platform/instance.ts';
-import { metric, noTelemetry } from '../platform/telemetry.ts';
-import type { Effects, RecordedEffect } from './effects.ts';
-import { countPostponed, nextTry, type SendAgain } from './nextTry.ts';
-import type { PoisonItems } from './poison.ts';
-import { createProcessSeveral } from './processSeveral.ts';
-import { sendOnce } from './sendOnce.ts';
-import { itemsOf, type ReadWorkItem, readWorkItem, type Stage } from './workItem.ts';
-import { inItemSpan, inMessageSpan } from './workItemTrace.ts';
 
 /** How long a work item waits for the one that has the same lease before it goes back to the queue, in milliseconds. */
 const leaseWaitMs = 5_000;

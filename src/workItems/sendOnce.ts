@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
+import { isNewer } from '../documents/storedDocuments.ts';
 import type { Clock } from '../platform/clock.ts';
-import type { SendAgain } from './nextTry.ts';
-import { NotNow } from './notNow.ts';
-import { workOf } from './sameWork.ts';
+import { NotNow, type SendAgain } from './nextTry.ts';
+import { afresh, itemsOf } from './workItem.ts';
 
 /** How often what is no longer needed is forgotten, in milliseconds. */
 const forgetEveryMs = 1_000;
@@ -113,4 +113,15 @@ export function sendOnce(send: SendAgain, clock: Pick<Clock, 'now' | 'monotonic'
     for (const [name, { since, windowMs }] of failed)
       if (since + windowMs + longestWindowMs <= now) failed.delete(name);
   }
+}
+
+/**
+ * What a message asks for, as text: the same for all its copies, whatever they tell of earlier tries. A message of a newer
+ * release is taken as it is. Pure.
+ */
+export function workOf(message: unknown): string {
+  const items = itemsOf(message);
+  if (items !== undefined) return JSON.stringify(items.map(workOf));
+  const text = JSON.stringify(message);
+  return isNewer(message) ? text : afresh(text);
 }

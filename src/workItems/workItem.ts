@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { isNewer, NewerVersion, tolerantObject } from '../documents/storedDocuments.ts';
-import { withTrace } from './workItemTrace.ts';
+import { inSpan } from '../platform/tracing.ts';
 
 /**
  * Bytes of a resource's id. It is a partition key of Cosmos DB, which takes 2,048
@@ -189,4 +189,48 @@ export function defineStage<Input extends z.ZodType>(stage: {
       return parsed.error.issues.map(({ path, message }) => `input.${path.join('.')}: ${message}`);
     },
   };
+}
+
+/** The traceparent in a message, of one work item or of several. Undefined if there is none. */
+export function traceparentOf(message: unknown): string | undefined {
+  if (typeof message !== 'object' || message === null || !('traceparent' in message)) return undefined;
+  return typeof message.traceparent === 'string' ? message.traceparent : undefined;
+}
+
+/** A work item that leaves the message that brought it, with the trace of that message, unless it has one itself. */
+export function withTrace(item: unknown, traceparent: string | undefined): unknown {
+  if (traceparent === undefined || typeof item !== 'object' || item === null) return item;
+  return 'traceparent' in item ? item : { ...item, traceparent };
+}
+
+/** Does a work item in a span: of the trace that it carries, or of the active one. */
+export function inItemSpan<T>(item: WorkItem, work: () => Promise<T>): Promise<T> {
+  const attributes = { 'work_item.stage': item.stage, 'work_item.resource': item.resourceId };
+  return inSpan(`work item ${item.stage}`, { attributes, parent: traceparentOf(item) }, work);
+}
+
+/** Does the work items of a message in a span of the trace that the message carries. */
+export function inMessageSpan<T>(message: unknown, count: number, work: () => Promise<T>): Promise<T> {
+  const start = { attributes: { 'work_item.count': count }, parent: traceparentOf(message) };
+  return inSpan('process work items', start, work);
+}
+
+/** An effect as it is recorded: when it was done (ISO 8601), and by which instance. */
+export type RecordedEffect = Effect & { at: string; by: string };
+
+/** A work item and its effect. */
+export interface Done {
+  item: WorkItem;
+  effect: RecordedEffect;
+}
+
+/** Where effects of work items are recorded, once: the first record stays, a second one changes nothing. All calls may reject with `StoreAway`. */
+export interface Effects {
+  /** Whether the effect of this work item is recorded already. */
+  has(item: WorkItem): Promise<boolean>;
+  record(item: WorkItem, effect: RecordedEffect): Promise<void>;
+  /** Whether effects of this message are recorded: then all of its work items have been dealt with. */
+  hasMessage(messageId: string): Promise<boolean>;
+  /** Records effects of work items that came in one message, under its id. */
+  recordMessage(messageId: string, done: readonly Done[]): Promise<void>;
 }

@@ -116,7 +116,6 @@ test('one place runs transactions, and the write loop is the only caller but for
       .toSorted();
   expect(using('.items.batch(')).toEqual(['documents/cosmosDocuments.ts']);
   expect(using('documents.transact(')).toEqual([
-    'documents/keepFirst.ts',
     'documents/writeUntilClear.ts',
     'locking/fence.ts',
     'paying/accountRecord.ts',

@@ -1,12 +1,11 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { processInvoicesJob } from '../../src/claiming/processInvoices.ts';
 import { cosmosDocuments } from '../../src/documents/cosmosDocuments.ts';
-import { sendingStore } from '../../src/invoice/store/sendingStore.ts';
+import { sendingStore } from '../../src/invoice/store/invoiceWrites.ts';
 import { newFence } from '../../src/locking/fence.ts';
-import type { Dispatcher } from '../../src/outbox/dispatcher.ts';
-import { createSender } from '../../src/outbox/sender.ts';
+import { createSender, type Dispatcher } from '../../src/outbox/dispatcher.ts';
 import { metric } from '../../src/platform/appMetrics.ts';
-import { type Counts, type GroupRun, OnHold, Pause, type Processed } from '../../src/runs/job.ts';
+import { type GroupRun, Halt, Idle, type Processed, type RunCounts } from '../../src/runs/job.ts';
 import { anInstance } from '../support/anInstance.ts';
 import { followUpsForTests, hastyClock, type PayingWorld, payingWorld } from '../support/payingWorld.ts';
 import { fastPayments, plentyOfRoom } from '../support/plentyOfRoom.ts';
@@ -53,9 +52,9 @@ async function work(dispatcher: Dispatcher = sends, pause = plentyOfRoom.pause) 
     },
   );
   const done: Processed[] = [];
-  const previews: Counts[] = [];
+  const previews: RunCounts[] = [];
   for await (const piece of job.plan('0', { dryRun: false })) {
-    if (piece instanceof Pause || piece instanceof OnHold) throw new Error('there is room, and no pause');
+    if (piece instanceof Idle || piece instanceof Halt) throw new Error('there is room, and no pause');
     previews.push(job.preview?.(piece) ?? {});
     const one = await job.process(piece, run);
     done.push(one);
@@ -102,7 +101,7 @@ describe('process-invoices', () => {
       },
     );
     const planned = await Array.fromAsync(job.plan('0', { dryRun: false }));
-    expect(planned).toEqual([new OnHold('payments are paused')]);
+    expect(planned).toEqual([new Halt('payments are paused')]);
     const previewed = await Array.fromAsync(job.plan('0', { dryRun: true }));
     expect(previewed.map((piece) => job.preview?.(piece))).toEqual([{ claimed: 3 }]);
     expect((await world.stored('00', due)).every(({ status }) => status === 'pending')).toBe(true);

@@ -7,7 +7,7 @@ import {
   receiptName,
   receiptStage,
 } from '../../src/followUps/receipts.ts';
-import { isNotNow } from '../../src/workItems/notNow.ts';
+import { isNotNow } from '../../src/workItems/nextTry.ts';
 import type { Stage } from '../../src/workItems/workItem.ts';
 import { throughBlackHole } from '../support/throughBlackHole.ts';
 import { virtualLocks } from '../support/virtualLocks.ts';

@@ -42,7 +42,7 @@ export const guards: readonly Guard[] = [
   },
   {
     name: 'horizon condition of the counts',
-    file: 'src/invoice/figures/figureMoves.ts',
+    file: 'src/invoice/figures/counters.ts',
     from: 'place > 0 || !waits',
     to: 'true',
     tests: figureTests,
@@ -170,7 +170,7 @@ export const guards: readonly Guard[] = [
   },
   {
     name: 'age of a key, stored before the first call',
-    file: 'src/invoice/callStart.ts',
+    file: 'src/invoice/invoiceChange.ts',
     from: "...(keyCreatedAt === undefined ? {} : { 'payment.keyCreatedAt': keyCreatedAt }),",
     to: '',
     tests: payTests,
@@ -338,7 +338,7 @@ export const guards: readonly Guard[] = [
   },
   {
     name: 'calls that had begun before a message came again',
-    file: 'src/invoice/callStart.ts',
+    file: 'src/invoice/invoiceChange.ts',
     from: "where: [...claimedBy(batchId), { path: 'claim.phase', is: '=', value: 'claimed' }],",
     to: 'where: claimedBy(batchId),',
     tests: payTests,
@@ -531,7 +531,7 @@ export const guards: readonly Guard[] = [
   },
   {
     name: 'a start taken back by the delivery that made it',
-    file: 'src/invoice/callStart.ts',
+    file: 'src/invoice/invoiceChange.ts',
     from: "[{ path: 'claim.startedBy', is: '=', value: startId }]",
     to: '[]',
     tests: storeTests,
@@ -539,7 +539,7 @@ export const guards: readonly Guard[] = [
   },
   {
     name: 'calls of an earlier delivery, when calling again is taken back',
-    file: 'src/invoice/callStart.ts',
+    file: 'src/invoice/invoiceChange.ts',
     from: 'earlier === undefined\n        ? {',
     to: 'true\n        ? {',
     tests: storeTests,
@@ -547,7 +547,7 @@ export const guards: readonly Guard[] = [
   },
   {
     name: 'one delivery at a time calls again',
-    file: 'src/invoice/callStart.ts',
+    file: 'src/invoice/invoiceChange.ts',
     from: "{ path: 'claim.attempt', is: '=', value: before }",
     to: '',
     tests: storeTests,
@@ -571,7 +571,7 @@ export const guards: readonly Guard[] = [
   },
   {
     name: 'calls of an earlier delivery, when a batch goes back',
-    file: 'src/invoice/callStart.ts',
+    file: 'src/invoice/invoiceChange.ts',
     from: "where: [...claimedBy(batchId), { path: 'claim.phase', is: '=', value: 'claimed' }],",
     to: 'where: claimedBy(batchId),',
     tests: payTests,
@@ -692,7 +692,7 @@ export const guards: readonly Guard[] = [
   },
   {
     name: 'payments that an invoice names and nobody has recorded, asked about before another charge',
-    file: 'src/invoice/namedPayments.ts',
+    file: 'src/invoice/invoice.ts',
     inFunction: 'unrecordedPayments',
     body: 'return [];',
     tests: 'test/corrections/namedPayment.test.ts',

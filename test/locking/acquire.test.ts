@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import { nextFence } from '../../src/locking/acquire.ts';
-import { LockStoreFailed } from '../../src/locking/errors.ts';
 import { createLocks, type LockStore, type LockView } from '../../src/locking/index.ts';
+import { LockStoreFailed } from '../../src/locking/lease.ts';
+import { nextFence } from '../../src/locking/locks.ts';
 import { RequestTimedOut } from '../../src/platform/bounded.ts';
 import type { Fault, Operation } from '../support/faultyLockStore.ts';
 import { virtualLocks } from '../support/virtualLocks.ts';

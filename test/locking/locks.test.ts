@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { LockStoreFailed, LocksClosed, LockTimeout } from '../../src/locking/errors.ts';
 import type { ProcessLocks } from '../../src/locking/index.ts';
+import { LockStoreFailed, LocksClosed, LockTimeout } from '../../src/locking/lease.ts';
 import { metric } from '../../src/platform/telemetry.ts';
 import { memoryLockStore } from '../../src/testing/locks/memoryLockStore.ts';
 import { virtualClock } from '../support/virtualClock.ts';

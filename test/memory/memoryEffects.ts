@@ -1,5 +1,9 @@
-import type { Effects, RecordedEffect } from '../../src/workItems/effects.ts';
-import { effectName, type WorkItem } from '../../src/workItems/workItem.ts';
+import {
+  type Effects,
+  effectName,
+  type RecordedEffect,
+  type WorkItem,
+} from '../../src/workItems/workItem.ts';
 
 export interface MemoryEffects extends Effects {
   /** Every recorded effect, those of messages too. */

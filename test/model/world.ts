@@ -8,13 +8,18 @@
  * twice, and another process may act between any two steps.
  */
 import { z } from 'zod';
-import { planClaims } from '../../src/claiming/planClaims.ts';
+import { planClaims } from '../../src/claiming/claimBatch.ts';
 import type { Patch } from '../../src/documents/documentStore.ts';
 import { followUpsOf } from '../../src/followUps/followUps.ts';
-import { earlierCalls, giveBack, type Starting, start, startAgain } from '../../src/invoice/callStart.ts';
-import type { Invoice } from '../../src/invoice/invoice.ts';
-import { standing } from '../../src/invoice/invoiceChange.ts';
-import { maxAttempts } from '../../src/invoice/maxAttempts.ts';
+import { type Invoice, maxAttempts } from '../../src/invoice/invoice.ts';
+import {
+  earlierCalls,
+  giveBack,
+  type Starting,
+  standing,
+  start,
+  startAgain,
+} from '../../src/invoice/invoiceChange.ts';
 import type { OutboxMessage } from '../../src/outbox/outboxMessage.ts';
 import { decideDispatch, dispatchPatch, type SendResult } from '../../src/outbox/outboxMessage.ts';
 import { chargeUnderKey } from '../../src/paying/chargeUnderKey.ts';

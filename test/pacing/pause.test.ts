@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { StoreAway } from '../../src/documents/storeAway.ts';
+import { StoreAway } from '../../src/documents/documentStore.ts';
 import { cosmosPauseStore } from '../../src/pacing/cosmosPauseStore.ts';
 import { createPacer } from '../../src/pacing/pacer.ts';
 import { inForce, type Pause, type PauseStore, pausedWithinMs, watchPause } from '../../src/pacing/pause.ts';

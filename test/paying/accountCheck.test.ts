@@ -1,7 +1,7 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { startPayments } from '../../local/stripe/index.ts';
 import { cosmosDocuments } from '../../src/documents/cosmosDocuments.ts';
-import { StoreAway } from '../../src/documents/storeAway.ts';
+import { StoreAway } from '../../src/documents/documentStore.ts';
 import { accountCheck, checkedAccount } from '../../src/paying/accountCheck.ts';
 import { accountRecord } from '../../src/paying/accountRecord.ts';
 import type { AccountAnswer, RateLimited } from '../../src/paying/paymentProvider.ts';

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { maxAttempts } from '../../src/invoice/maxAttempts.ts';
+import { maxAttempts } from '../../src/invoice/invoice.ts';
 import {
   type CommandOutcome,
   decideSettlement,

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { NoClearAnswer, StoreAway } from '../../src/documents/storeAway.ts';
+import { NoClearAnswer, StoreAway } from '../../src/documents/documentStore.ts';
 import { formatVersion } from '../../src/documents/storedDocuments.ts';
 import { cosmosInvoiceStore } from '../../src/invoice/store/cosmosInvoiceStore.ts';
 import { BatchUnfinished } from '../../src/paying/batchResult.ts';

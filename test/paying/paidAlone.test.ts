@@ -3,11 +3,10 @@
  * each way in which such a try can end is followed by the next claim.
  */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { decideClaim } from '../../src/claiming/planClaims.ts';
+import { decideClaim } from '../../src/claiming/claimBatch.ts';
 import { decideVoid } from '../../src/corrections/decideVoid.ts';
 import { retried } from '../../src/corrections/retryChanges.ts';
-import type { Invoice } from '../../src/invoice/invoice.ts';
-import { maxAttempts } from '../../src/invoice/maxAttempts.ts';
+import { type Invoice, maxAttempts } from '../../src/invoice/invoice.ts';
 import { BatchUnfinished } from '../../src/paying/batchResult.ts';
 import { createPayBatch } from '../../src/paying/payBatch.ts';
 import { type PaymentBatch, paymentBatchSchema } from '../../src/paying/paymentBatch.ts';

@@ -1,7 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { FollowUps } from '../../src/followUps/followUps.ts';
-import type { Invoice } from '../../src/invoice/invoice.ts';
-import { maxAttempts } from '../../src/invoice/maxAttempts.ts';
+import { type Invoice, maxAttempts } from '../../src/invoice/invoice.ts';
 import { cosmosInvoiceStore } from '../../src/invoice/store/cosmosInvoiceStore.ts';
 import type { InvoiceStore } from '../../src/invoice/store/invoiceStore.ts';
 import type { OutboxMessage } from '../../src/outbox/outboxMessage.ts';
@@ -10,7 +9,7 @@ import type { PacedProvider } from '../../src/paying/pacedProvider.ts';
 import { paymentBatchSchema } from '../../src/paying/paymentBatch.ts';
 import type { FoundPayment } from '../../src/paying/paymentProvider.ts';
 import { reconciliationStage } from '../../src/paying/reconciliation.ts';
-import { NotYet } from '../../src/workItems/notNow.ts';
+import { NotYet } from '../../src/workItems/nextTry.ts';
 import { workItemSchema } from '../../src/workItems/workItem.ts';
 import { anInstance } from '../support/anInstance.ts';
 import { withBatch } from '../support/layerSwitches.ts';

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { z } from 'zod';
-import { NoClearAnswer } from '../../src/documents/storeAway.ts';
+import { NoClearAnswer } from '../../src/documents/documentStore.ts';
 import { followUpsOf } from '../../src/followUps/followUps.ts';
 import { webhookFollowUp } from '../../src/followUps/webhook.ts';
 import { shardOf } from '../../src/invoice/shard.ts';

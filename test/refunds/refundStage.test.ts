@@ -12,7 +12,7 @@ import { systemClock } from '../../src/platform/clock.ts';
 import { refundInvoice } from '../../src/refunds/refundInvoice.ts';
 import { NotRefunded, type RefundingParts, refundStage } from '../../src/refunds/refundStage.ts';
 import { trackPayment } from '../../src/tracking/trackPayment.ts';
-import { NotYet } from '../../src/workItems/notNow.ts';
+import { NotYet } from '../../src/workItems/nextTry.ts';
 import { workItemSchema } from '../../src/workItems/workItem.ts';
 import { memoryDocuments } from '../memory/memoryDocuments.ts';
 import { memoryInvoiceStore } from '../memory/memoryInvoiceStore.ts';

@@ -1,13 +1,11 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { metric } from '../../src/platform/telemetry.ts';
-import { asShown, isAbandoned, storedAs } from '../../src/runs/abandoned.ts';
 import { cosmosRunStore } from '../../src/runs/cosmosRunStore.ts';
-import type { Job } from '../../src/runs/job.ts';
-import { newRun, type RunRecord, type RunStatus } from '../../src/runs/runRecord.ts';
+import { startRun } from '../../src/runs/manualRun.ts';
+import { isAbandoned, newRun, type RunRecord, type RunStatus } from '../../src/runs/runRecord.ts';
 import { runScheduled } from '../../src/runs/runScheduled.ts';
-import type { RunStore } from '../../src/runs/runStore.ts';
-import { startRun } from '../../src/runs/startRun.ts';
+import { asShown, type RunStore, storedAs } from '../../src/runs/runStore.ts';
 import { aJob } from '../support/aJob.ts';
 import { anInstance } from '../support/anInstance.ts';
 import { type PayonceCosmos, payonceCosmos } from '../support/payonceCosmos.ts';
@@ -92,57 +90,6 @@ describe('a run whose process has died', () => {
     expect(
       await runs.updateGroup({ job: job.name, runId: dead.id }, '1', { status: 'running', counts: {} }, ''),
     ).toBe(false);
-  });
-
-  test('is counted as its job has counted it, whatever it had reported', async () => {
-    const { parts, silentRun, shown } = aProcess('count-job');
-    const job: Job = { ...aJob({}, undefined, 'count-job').job, done: async () => ({ done: 5 }) };
-    const dead = await silentRun(3 * minute);
-    await runScheduled(job, parts);
-    expect(await shown(dead)).toMatchObject({
-      status: 'abandoned',
-      groups: {
-        '0': { status: 'completed', counts: { done: 3 } },
-        '1': { status: 'lost', counts: { done: 5 } },
-      },
-    });
-  });
-
-  test('is counted before its group is worked on again, which is counted in the same place', async () => {
-    const { parts, silentRun, shown } = aProcess('taken-job');
-    const counted = { done: 5 };
-    const forget = () => {
-      counted.done = 0;
-    };
-    const { job: plain } = aJob({ '1': 1 }, forget, 'taken-job');
-    const job: Job = { ...plain, done: async () => ({ ...counted }) };
-    const cutOff = await silentRun(minute);
-    await runScheduled(job, parts);
-    expect(await shown(cutOff)).toMatchObject({
-      status: 'running',
-      heartbeatAt: cutOff.heartbeatAt,
-      groups: {
-        '0': { status: 'completed' },
-        '1': { status: 'lost', counts: { done: 5 } },
-        '2': { status: 'pending' },
-      },
-    });
-  });
-
-  test('of which a group has just ended: what it says itself counts', async () => {
-    const { parts, silentRun, shown } = aProcess('ended-job');
-    const run = await silentRun(minute);
-    const key = { job: 'ended-job', runId: run.id };
-    const { job: plain } = aJob({ '1': 1 }, undefined, 'ended-job');
-    const job: Job = {
-      ...plain,
-      async done() {
-        await runs.updateGroup(key, '1', { status: 'completed', counts: { done: 4 } }, run.heartbeatAt);
-        return { done: 5 };
-      },
-    };
-    await runScheduled(job, parts);
-    expect(await shown(run)).toMatchObject({ groups: { '1': { status: 'completed', counts: { done: 4 } } } });
   });
 
   test('that gives a sign of life while it is being closed goes on', async () => {

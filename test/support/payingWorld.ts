@@ -8,7 +8,7 @@ import { type Invoice, invoiceSchema, newInvoice } from '../../src/invoice/invoi
 import { shardOf } from '../../src/invoice/shard.ts';
 import { cosmosInvoiceStore } from '../../src/invoice/store/cosmosInvoiceStore.ts';
 import type { InvoiceStore } from '../../src/invoice/store/invoiceStore.ts';
-import { sendingStore } from '../../src/invoice/store/sendingStore.ts';
+import { sendingStore } from '../../src/invoice/store/invoiceWrites.ts';
 import type { OutboxMessage } from '../../src/outbox/outboxMessage.ts';
 import { defaultSettlementPolicy } from '../../src/paying/decideSettlement.ts';
 import { createPayBatch, type PayingParts } from '../../src/paying/payBatch.ts';

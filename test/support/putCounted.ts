@@ -1,6 +1,6 @@
 import type { DocumentStore } from '../../src/documents/documentStore.ts';
-import { figureMoves } from '../../src/invoice/figures/figureMoves.ts';
-import { createDays, standingOf } from '../../src/invoice/figures/storedFigures.ts';
+import { figureMoves } from '../../src/invoice/figures/counters.ts';
+import { createDays, standingOf } from '../../src/invoice/figures/figureKeeper.ts';
 import { type Invoice, invoiceSchema } from '../../src/invoice/invoice.ts';
 
 /**

@@ -1,8 +1,7 @@
 import { expect, test } from 'vitest';
 import { z } from 'zod';
-import { StoreAway } from '../../src/documents/storeAway.ts';
-import { heldStage } from '../../src/workItems/heldStage.ts';
-import { nextTry } from '../../src/workItems/nextTry.ts';
+import { StoreAway } from '../../src/documents/documentStore.ts';
+import { heldStage, nextTry } from '../../src/workItems/nextTry.ts';
 import { defineStage } from '../../src/workItems/workItem.ts';
 
 const now = Date.parse('2026-01-01T12:00:00.000Z');

@@ -3,20 +3,27 @@ import {
   type Operation,
   type Patch,
   refusedBecause,
+  StoreAway,
 } from '../../documents/documentStore.ts';
-import { StoreAway } from '../../documents/storeAway.ts';
-import { patience } from '../../documents/writeUntilClear.ts';
-import { exponentialBackoff } from '../../platform/backoff.ts';
+import { keepFirst } from '../../documents/writeUntilClear.ts';
 import type { Clock } from '../../platform/clock.ts';
-import { type Countable, patched } from './contribution.ts';
-import { isFigureId, type StandingFigures, standingId } from './figureDocument.ts';
-import { type Change, figureMoves } from './figureMoves.ts';
-import { createDays, standingOf } from './storedFigures.ts';
+import {
+  type Change,
+  type Countable,
+  dayId,
+  figureMoves,
+  horizonAt,
+  isFigureId,
+  newDay,
+  newStanding,
+  patched,
+  type StandingFigures,
+  standingId,
+  standingSchema,
+} from './counters.ts';
 
 /** Moves the figures in the transaction that changes the invoices, so that neither is ever there without the other. */
 export interface FigureKeeper {
-  /** Has to come before `operations` for a shard. @throws {StoreAway} */
-  prepare(shard: string): Promise<void>;
   /**
    * The operations of a transaction that patches these invoices: the patches, and what moves the figures. `before` has the
    * invoices as they were read, or as the conditions of the patches say they are.
@@ -24,17 +31,18 @@ export interface FigureKeeper {
   patching(shard: string, patches: readonly Patch[], before: readonly Countable[]): Operation[];
   /** The same of one that creates these invoices. */
   creating<T extends Countable>(shard: string, invoices: readonly T[]): Operation[];
-  /** Has to be called with what was refused: a document of the figures may be missing, or its horizon have moved. */
+  /**
+   * Prepares the next try of a refused transaction: creates a document of the counters that is missing, or reads the horizon
+   * anew.
+   */
   refused(shard: string, operations: readonly Operation[], codes: readonly number[]): Promise<void>;
 }
 
 export function figureKeeper({ documents, clock }: { documents: DocumentStore; clock: Clock }): FigureKeeper {
-  /** Figures of each shard as last read. They may be old: the horizon is a condition of each write. */
-  const known = new Map<string, StandingFigures>();
+  /** Horizon of each shard where the one of the clock was refused. May be old: it is a condition of each write. */
+  const horizons = new Map<string, string>();
 
   return {
-    prepare,
-
     patching(shard, patches, before) {
       const byId = new Map(before.map((invoice) => [invoice.id, invoice]));
       const changes = patches.flatMap((patch) => {
@@ -56,45 +64,42 @@ export function figureKeeper({ documents, clock }: { documents: DocumentStore; c
       );
       const operation = operations[at];
       if (operation?.kind !== 'patch' || !isFigureId(operation.id)) return;
-      // If the store does not answer, the next try of the transaction meets the same refusal.
-      if (operation.id === standingId) await unlessSilent(load(shard));
-      else await unlessSilent(patiently(() => createDays(documents, shard, operations)));
+      try {
+        if (operation.id !== standingId) return await createDays(documents, shard, operations);
+        horizons.set(shard, (await standingOf(documents, shard, clock.now())).horizon);
+      } catch (error) {
+        // The next try of the transaction meets the same refusal.
+        if (!(error instanceof StoreAway && error.reason === 'noAnswer')) throw error;
+      }
     },
   };
 
-  async function prepare(shard: string): Promise<void> {
-    if (!known.has(shard)) await load(shard);
-  }
-
-  async function load(shard: string): Promise<void> {
-    known.set(shard, await patiently(() => standingOf(documents, shard, clock.now())));
-  }
-
-  async function patiently<T>(work: () => Promise<T>): Promise<T> {
-    const { tries, delayMs } = patience.thorough;
-    for (let tried = 1; ; tried++) {
-      try {
-        return await work();
-      } catch (error) {
-        if (!isSilence(error) || tried === tries) throw error;
-        await clock.sleep(exponentialBackoff(tried, delayMs));
-      }
-    }
-  }
-
   function moving(shard: string, changes: readonly Change[]): Patch[] {
-    const figures = known.get(shard);
-    if (figures === undefined) throw new Error(`the figures of shard ${shard} were not prepared`);
-    return figureMoves(figures, changes);
+    return figureMoves({ horizon: horizons.get(shard) ?? horizonAt(clock.now()) }, changes);
   }
 }
 
-function isSilence(error: unknown): boolean {
-  return error instanceof StoreAway && error.reason === 'noAnswer';
+/** The figures of a shard. The first to ask, at `now` (milliseconds), creates them. @throws {StoreAway} */
+export async function standingOf(
+  documents: DocumentStore,
+  shard: string,
+  now: number,
+): Promise<StandingFigures> {
+  const [stored] = await documents.read(shard, [standingId]);
+  if (stored !== undefined) return standingSchema.parse(stored);
+  await keepFirst(documents, newStanding(shard, now));
+  const [created] = await documents.read(shard, [standingId]);
+  return standingSchema.parse(created);
 }
 
-async function unlessSilent(work: Promise<void>): Promise<void> {
-  await work.catch((error: unknown) => {
-    if (!isSilence(error)) throw error;
-  });
+/** Creates the figures of the days that these operations change, unless they are there. @throws {StoreAway} */
+export async function createDays(
+  documents: DocumentStore,
+  shard: string,
+  operations: readonly Operation[],
+): Promise<void> {
+  const days = operations.flatMap((one) =>
+    one.kind === 'patch' && one.id.startsWith(dayId('')) ? [one.id.slice(dayId('').length)] : [],
+  );
+  for (const day of new Set(days)) await keepFirst(documents, newDay(shard, day));
 }

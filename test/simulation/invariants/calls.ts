@@ -1,5 +1,5 @@
 /** What must hold whenever a machine calls the provider, or says that work is done. It is judged by what that machine can know. */
-import { NoClearAnswer } from '../../../src/documents/storeAway.ts';
+import { NoClearAnswer } from '../../../src/documents/documentStore.ts';
 import { workItemLockKey } from '../../../src/locking/index.ts';
 import { inForce, type Pause, pausedWithinMs } from '../../../src/pacing/pause.ts';
 import { messageLockMs } from '../../../src/paying/messageLock.ts';

@@ -112,7 +112,7 @@ export const sabotages: readonly Sabotage[] = [
     name: 'as it was: a run whose process died says running for ever (O4)',
     edits: [
       {
-        file: 'src/runs/abandoned.ts',
+        file: 'src/runs/runRecord.ts',
         from: 'if (!isAbandoned(run, now)) return false;',
         to: 'if (now > 0) return false;',
       },

@@ -2,7 +2,7 @@
 
 import { RestError } from '@azure/storage-queue';
 import type { Cloud } from '../../../src/cloud.ts';
-import { StoreAway } from '../../../src/documents/storeAway.ts';
+import { StoreAway } from '../../../src/documents/documentStore.ts';
 import { shardsCheck } from '../../../src/invoice/shard.ts';
 import { serviceBusDestination } from '../../../src/outbox/serviceBusDestination.ts';
 import {

@@ -2,8 +2,7 @@
 import type { Pause, PauseStore } from '../../../src/pacing/pause.ts';
 import type { Attributes } from '../../../src/platform/telemetry.ts';
 import { memoryLockStore } from '../../../src/testing/locks/memoryLockStore.ts';
-import type { Effects } from '../../../src/workItems/effects.ts';
-import type { WorkItem } from '../../../src/workItems/workItem.ts';
+import type { Effects, WorkItem } from '../../../src/workItems/workItem.ts';
 import { memoryDocuments, type StoredDocument } from '../../memory/memoryDocuments.ts';
 import { effectKey, memoryEffects } from '../../memory/memoryEffects.ts';
 import { memoryImportRecords } from '../../memory/memoryImportRecords.ts';

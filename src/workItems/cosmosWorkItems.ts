@@ -1,9 +1,52 @@
 import type { Container } from '@azure/cosmos';
-import { createUnlessThere, fromCosmos, unlessChanged } from '../documents/cosmosDocuments.ts';
-import { queryAll, queryCount } from '../documents/cosmosQueries.ts';
-import { type OnUnreadable, readableDocuments } from '../documents/storedDocuments.ts';
+import {
+  cosmosStatus,
+  createUnlessThere,
+  fromCosmos,
+  queryAll,
+  queryCount,
+  unlessChanged,
+} from '../documents/cosmosDocuments.ts';
+import { formatVersion, type OnUnreadable, readableDocuments } from '../documents/storedDocuments.ts';
 import { type PoisonStore, poisonSchema } from './poison.ts';
-import { effectName, type WorkItem } from './workItem.ts';
+import { type Effects, effectName, type WorkItem } from './workItem.ts';
+
+/**
+ * Seconds that an effect is kept: 90 days. Its message is gone from its queue long before, and a poison item that is redriven later
+ * does again what is safe to repeat.
+ */
+const effectTtl = 90 * 24 * 3600;
+
+/**
+ * Effects in the Cosmos container `workItems`, whose partition key is the resource: a document for each work item, or one
+ * for all that came in a message. The latter has a partition to itself, because each of its items is about another resource.
+ */
+export function cosmosEffects(container: Container): Effects {
+  const isThere = async (id: string, partition: string) => {
+    const { statusCode } = await fromCosmos(() => container.item(id, partition).read());
+    return statusCode !== cosmosStatus.notFound;
+  };
+  const recorded = { version: formatVersion, status: 'done', ttl: effectTtl };
+  return {
+    has: (item) => isThere(effectName(item), item.resourceId),
+    async record(item, effect) {
+      const { resourceId, stage } = item;
+      const document = { id: effectName(item), resourceId, stage, ...recorded, effect };
+      await createUnlessThere(container, document);
+    },
+    hasMessage: (messageId) => isThere(messageId, messageId),
+    async recordMessage(messageId, done) {
+      const effects = done.map(({ item: { resourceId, stage, occasion }, effect }) => ({
+        resourceId,
+        stage,
+        ...(occasion === undefined ? {} : { occasion }),
+        effect,
+      }));
+      const document = { id: messageId, resourceId: messageId, ...recorded, effects };
+      await createUnlessThere(container, document);
+    },
+  };
+}
 
 /** Seconds that a failure is kept for a poison record to take over (most work succeeds at a later try), and a record that a person has dealt with: 30 days. */
 const failureTtl = 30 * 24 * 3600;
