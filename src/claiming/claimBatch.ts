@@ -1,5 +1,5 @@
 import { newWriteId } from '../documents/systemId.ts';
-import type { FollowUps } from '../followUps/followUps.ts';
+import type { FollowUps } from '../invoice/followUps.ts';
 import type { Invoice } from '../invoice/invoice.ts';
 import type { InvoiceStore } from '../invoice/store/invoiceStore.ts';
 import type { Tally } from '../locking/fence.ts';

@@ -1,6 +1,6 @@
 import type { Patch } from '../documents/documentStore.ts';
-import type { Ended, FollowUps } from '../followUps/followUps.ts';
 import { advised } from '../invoice/advice.ts';
+import type { Ended, FollowUps } from '../invoice/followUps.ts';
 import { type Claim, type Invoice, type PaymentState, unknownSince } from '../invoice/invoice.ts';
 import { ifUnchanged } from '../invoice/invoiceChange.ts';
 import { maxAttempts } from '../invoice/maxAttempts.ts';

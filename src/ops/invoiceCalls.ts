@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { type RequestedRefund, refundInvoice } from '../refunds/refundInvoice.ts';
-import { settleRefund } from '../refunds/settleRefund.ts';
+import { type RequestedRefund, refundInvoice } from '../after/refundInvoice.ts';
+import { settleRefund } from '../after/settleRefund.ts';
 import { invoiceDetailAnswer, invoicesAnswer, refundAnswer } from './answers/invoiceAnswers.ts';
 import { call } from './call.ts';
 import { exportInvoices } from './exportInvoices.ts';

@@ -1,6 +1,6 @@
-import { decideDueDate } from '../corrections/decideDueDate.ts';
-import { decideRetry } from '../corrections/decideRetry.ts';
-import { decideVoid } from '../corrections/decideVoid.ts';
+import { decideDueDate } from '../after/decideDueDate.ts';
+import { decideRetry } from '../after/decideRetry.ts';
+import { decideVoid } from '../after/decideVoid.ts';
 import type { Invoice, TimelineEntry } from '../invoice/invoice.ts';
 import type { InvoiceAnswer, InvoiceDetailAnswer, Permitted, Waiting } from './answers/invoiceAnswers.ts';
 

@@ -1,7 +1,7 @@
 import pLimit from 'p-limit';
 import type { StoreAway } from '../documents/storeAway.ts';
-import type { FollowUps } from '../followUps/followUps.ts';
 import type { EarlierCalls, Starting } from '../invoice/callStart.ts';
+import type { FollowUps } from '../invoice/followUps.ts';
 import type { InvoiceStore } from '../invoice/store/invoiceStore.ts';
 import type { Sender } from '../outbox/sender.ts';
 import { metric } from '../platform/appMetrics.ts';

@@ -1,7 +1,7 @@
 import { formatVersion } from '../documents/storedDocuments.ts';
-import type { Ended, FollowUps, InvoiceEnd } from '../followUps/followUps.ts';
 import { type Starting, startedAs } from '../invoice/callStart.ts';
 import { nextCheckAt, withReversals } from '../invoice/checkSchedule.ts';
+import type { Ended, FollowUps, InvoiceEnd } from '../invoice/followUps.ts';
 import { type InvoiceStatus, known, unknownSince } from '../invoice/invoice.ts';
 import { type InvoiceChange, ifClaimedBy } from '../invoice/invoiceChange.ts';
 import type { Writes } from '../invoice/store/invoiceStore.ts';

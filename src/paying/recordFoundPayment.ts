@@ -1,6 +1,6 @@
 import { systemId } from '../documents/systemId.ts';
-import type { FollowUps, InvoiceEnd } from '../followUps/followUps.ts';
 import { nextCheckAt, withReversals } from '../invoice/checkSchedule.ts';
+import type { FollowUps, InvoiceEnd } from '../invoice/followUps.ts';
 import { type Invoice, known } from '../invoice/invoice.ts';
 import type { InvoiceChange } from '../invoice/invoiceChange.ts';
 import type { InvoiceStore, Updated } from '../invoice/store/invoiceStore.ts';

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
-import type { FollowUps } from '../followUps/followUps.ts';
 import type { EarlierCalls, Starting, ToStart } from '../invoice/callStart.ts';
+import type { FollowUps } from '../invoice/followUps.ts';
 import { unknownSince } from '../invoice/invoice.ts';
 import { maxAttempts } from '../invoice/maxAttempts.ts';
 import type { InvoiceStore, Settled, Started } from '../invoice/store/invoiceStore.ts';

@@ -10,8 +10,8 @@
 import { z } from 'zod';
 import { planClaims } from '../../src/claiming/planClaims.ts';
 import type { Patch } from '../../src/documents/documentStore.ts';
-import { followUpsOf } from '../../src/followUps/followUps.ts';
 import { earlierCalls, giveBack, type Starting, start, startAgain } from '../../src/invoice/callStart.ts';
+import { followUpsOf } from '../../src/invoice/followUps.ts';
 import type { Invoice } from '../../src/invoice/invoice.ts';
 import { standing } from '../../src/invoice/invoiceChange.ts';
 import { maxAttempts } from '../../src/invoice/maxAttempts.ts';

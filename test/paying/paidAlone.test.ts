@@ -3,9 +3,9 @@
  * each way in which such a try can end is followed by the next claim.
  */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { decideVoid } from '../../src/after/decideVoid.ts';
+import { retried } from '../../src/after/retryChanges.ts';
 import { decideClaim } from '../../src/claiming/planClaims.ts';
-import { decideVoid } from '../../src/corrections/decideVoid.ts';
-import { retried } from '../../src/corrections/retryChanges.ts';
 import type { Invoice } from '../../src/invoice/invoice.ts';
 import { maxAttempts } from '../../src/invoice/maxAttempts.ts';
 import { BatchUnfinished } from '../../src/paying/batchResult.ts';

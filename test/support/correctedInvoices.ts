@@ -1,5 +1,5 @@
-import { retryInvoice } from '../../src/corrections/retryInvoice.ts';
-import { voidInvoice } from '../../src/corrections/voidInvoice.ts';
+import { retryInvoice } from '../../src/after/retryInvoice.ts';
+import { voidInvoice } from '../../src/after/voidInvoice.ts';
 import type { Invoice } from '../../src/invoice/invoice.ts';
 import { idempotencyKey } from '../../src/paying/chargeUnderKey.ts';
 import type { longPayments } from './longPayments.ts';

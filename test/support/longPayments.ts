@@ -1,12 +1,12 @@
 import { type Charge, startPayments } from '../../local/stripe/index.ts';
+import { checkPayments } from '../../src/after/checkPayments.ts';
+import type { TrackingParts } from '../../src/after/trackPayment.ts';
 import { claimBatch } from '../../src/claiming/claimBatch.ts';
 import type { Invoice } from '../../src/invoice/invoice.ts';
 import { cosmosInvoiceStore } from '../../src/invoice/store/cosmosInvoiceStore.ts';
 import { defaultSettlementPolicy } from '../../src/paying/decideSettlement.ts';
 import { paymentBatchSchema } from '../../src/paying/paymentBatch.ts';
 import { stripeProvider } from '../../src/paying/stripe/stripeProvider.ts';
-import { checkPayments } from '../../src/tracking/checkPayments.ts';
-import type { TrackingParts } from '../../src/tracking/trackPayment.ts';
 import { anInstance } from './anInstance.ts';
 import {
   aRun,

@@ -1,0 +1,67 @@
+import { NotNow } from '../workItems/notNow.ts';
+import { defineStage, type Effect, type Stage } from '../workItems/workItem.ts';
+import { decideHint } from './decideHint.ts';
+import { eventInput, eventStage } from './eventItems.ts';
+import { type Tracked, type TrackingParts, trackPayment } from './trackPayment.ts';
+
+/** The provider could not be asked, or what it says cannot be recorded yet. */
+export class EventPutOff extends NotNow {
+  override readonly name = 'EventPutOff';
+}
+
+export type EventParts = Pick<TrackingParts, 'provider' | 'followUps' | 'settlement' | 'instance'> & {
+  invoices: Pick<TrackingParts['invoices'], 'find' | 'update' | 'toCheck'>;
+};
+
+/**
+ * The stage that looks into an event: the payment is retrieved, and what the provider says now is recorded. So events may
+ * come twice, late, in any order and with any content. Two may even be at work for one payment at the same moment, because
+ * each change is a compare-and-swap: no lease is needed.
+ *
+ * An event that comes before the settlement of its invoice is put off until the invoice is settled, however long an outage
+ * keeps it waiting: it may be of another payment than the one that is being made.
+ */
+export function paymentEventStage(parts: EventParts): Stage {
+  return defineStage({
+    name: eventStage,
+    lease: false,
+    input: eventInput,
+    async handle({ hint, invoiceId }, { resourceId: paymentId, tries = 0 }) {
+      if (invoiceId !== undefined) {
+        const invoice = await parts.invoices.find(invoiceId);
+        if (invoice === undefined) return notHere(`invoice ${invoiceId} is not here`, tries);
+        switch (decideHint(invoice, { hint, paymentId })) {
+          case 'nothing':
+            return { result: 'nothing new' };
+          case 'putOff':
+            throw new EventPutOff('the invoice is not settled yet');
+          case 'retrieve':
+        }
+      }
+      return recorded(await trackPayment(parts, paymentId), tries);
+    },
+  });
+
+  async function recorded(tracked: Tracked, tries: number): Promise<Effect> {
+    switch (tracked.kind) {
+      case 'changed':
+        return { result: 'recorded', status: tracked.status };
+      case 'nothing':
+        return { result: 'nothing new' };
+      case 'notOurs':
+        return { result: 'not ours', message: tracked.message };
+      case 'notHere':
+        return notHere(tracked.message, tries);
+      case 'notYet':
+        throw new EventPutOff('the invoice is not settled yet');
+      case 'notAsked':
+        throw new EventPutOff(tracked.message);
+    }
+  }
+}
+
+/** A read may be older than the import of an invoice: that it is not here counts if it is so again at the next try. */
+function notHere(message: string, tries: number): Effect {
+  if (tries === 0) throw new EventPutOff(message);
+  return { result: 'not ours', message };
+}
