@@ -854,7 +854,7 @@ export const guards: readonly Guard[] = [
   },
   {
     name: 'an invoice that is stored is not decided on as its copy in the archive',
-    file: 'src/archive/withArchive.ts',
+    file: 'src/archive/restoreInvoice.ts',
     inFunction: 'update',
     body: `
       const archived = await archive.find(id);
