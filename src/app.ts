@@ -1,8 +1,7 @@
 import { checkPayments } from './after/checkPayments.ts';
-import { eventIntake } from './after/eventIntake.ts';
 import { paymentEventStage } from './after/eventStage.ts';
 import { receiptFollowUp, receiptStage, receiptWriter } from './after/receipts.ts';
-import type { EventRequest } from './after/receiveEvent.ts';
+import { type EventRequest, eventIntake } from './after/receiveEvent.ts';
 import { refundStage } from './after/refundStage.ts';
 import { webhookFollowUp, webhookStage } from './after/webhook.ts';
 import { archiving } from './archive/archiving.ts';

@@ -1,6 +1,6 @@
 import { blobReceipts } from './after/blobReceipts.ts';
 import { cosmosEventCursor } from './after/cosmosEventCursor.ts';
-import type { EventCursor } from './after/eventCursor.ts';
+import type { EventCursor } from './after/readEventList.ts';
 import type { ReceiptStore } from './after/receipts.ts';
 import type { ArchivePorts } from './archive/archiving.ts';
 import { blobArchive } from './archive/blobArchive.ts';

@@ -1,8 +1,12 @@
 import type { FollowUps } from '../invoice/followUps.ts';
 import type { Invoice, InvoiceStatus } from '../invoice/invoice.ts';
+import type { InvoiceChange } from '../invoice/invoiceChange.ts';
 import type { InvoiceStore } from '../invoice/store/invoiceStore.ts';
+import { callsOverAt } from '../paying/callsOver.ts';
 import type { PacedProvider } from '../paying/pacedProvider.ts';
+import { recordFoundPayment } from '../paying/recordFoundPayment.ts';
 import type { Instance } from '../platform/instance.ts';
+import { type AfterCheck, checkProvider, decideAfterCheck, type ProviderView } from './checkProvider.ts';
 
 /** What every correction works with. */
 export interface CorrectionParts {
@@ -36,4 +40,81 @@ export type NotCorrected =
 export interface Corrected {
   from: InvoiceStatus;
   invoice: Invoice;
+}
+
+/** How often a correction is decided anew because somebody else changed the invoice meanwhile. */
+const mostTries = 5;
+
+/**
+ * Decides on an invoice until the decision holds: it is read, `attempt` decides (and may ask the provider), and what is to be written
+ * is written only if nobody has changed the invoice since. `again`: it has changed, so it is read again.
+ *
+ * @throws {NoClearAnswer} {NewerVersion}
+ */
+export async function whileUnchanged<Other extends { kind: string }>(
+  invoices: Pick<InvoiceStore, 'find'>,
+  id: string,
+  attempt: (invoice: Invoice) => Promise<Other | 'again'>,
+): Promise<Other | Extract<NotCorrected, { kind: 'notFound' | 'contended' }>> {
+  for (let tries = 0; tries < mostTries; tries++) {
+    const invoice = await invoices.find(id);
+    if (invoice === undefined) return { kind: 'notFound' };
+    const result = await attempt(invoice);
+    if (result !== 'again') return result;
+  }
+  return { kind: 'contended' };
+}
+
+/** Writes a change if the invoice is still as it was read. @throws {NoClearAnswer} */
+export async function ifStillSo(
+  invoices: Pick<InvoiceStore, 'update'>,
+  { id, _etag, status: from }: Invoice,
+  change: InvoiceChange,
+): Promise<Corrected | 'again'> {
+  const updated = await invoices.update<'changed'>(id, {
+    decide: (stored) =>
+      stored._etag === _etag ? { kind: 'change', change } : { kind: 'refuse', why: 'changed' },
+  });
+  return updated.kind === 'updated' ? { from, invoice: updated.invoice } : 'again';
+}
+
+/** How long a call waits for its turn, in milliseconds: somebody waits for the answer. */
+const turnWithinMs = 20_000;
+
+/** The provider's calls for one correction. */
+export function callsOf({ provider, instance: { clock } }: Pick<CorrectionParts, 'provider' | 'instance'>) {
+  return provider.within({ before: clock.monotonic() + turnWithinMs });
+}
+
+/** Asks the provider about an invoice, and says what that means. */
+export async function checked(parts: CorrectionParts, invoice: Invoice): Promise<AfterCheck> {
+  const askedAt = parts.instance.clock.now();
+  const view = await checkProvider(callsOf(parts), invoice);
+  return decideAfterCheck(view, { askedAt, callsOverAt: callsOverAt(invoice) });
+}
+
+/**
+ * Records a payment that a check has found, if the invoice is still as it was: it is paid, or processing, as if its
+ * settlement had said so.
+ *
+ * @throws {NoClearAnswer}
+ */
+export async function recordPayment(
+  { invoices, followUps, instance: { clock, name: by } }: CorrectionParts,
+  { id, _etag, status: from }: Invoice,
+  payment: Extract<ProviderView, { kind: 'found' | 'processing' }>,
+): Promise<Extract<NotCorrected, { kind: 'recorded' }> | 'again'> {
+  const now = clock.now();
+  const { paymentId } = payment;
+  const found = payment.kind === 'found' ? { ...payment, paidAt: new Date(now).toISOString() } : payment;
+  const recorded = await recordFoundPayment(invoices, id, found, {
+    now,
+    by,
+    found: 'by the check before a correction',
+    occasion: `corrected-${paymentId}`,
+    followUps,
+    mayRecord: (stored) => stored._etag === _etag,
+  });
+  if (recorded.kind !== 'updated') return 'again';
+  return { kind: 'recorded', from, status: payment.kind === 'found' ? 'paid' : 'processing', paymentId };
 }

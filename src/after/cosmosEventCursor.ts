@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { createUnlessThere, unlessRefused } from '../documents/cosmosDocuments.ts';
 import { readDocument } from '../documents/cosmosQueries.ts';
 import { formatVersion, readableDocument } from '../documents/storedDocuments.ts';
-import type { EventCursor } from './eventCursor.ts';
+import type { EventCursor } from './readEventList.ts';
 
 const id = 'events';
 const cursorSchema = z.object({ readUntil: z.int() });

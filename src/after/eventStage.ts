@@ -1,8 +1,19 @@
+import { z } from 'zod';
+import type { Invoice } from '../invoice/invoice.ts';
+import { type EventHint, eventHints, type ProviderEvent } from '../paying/providerEvents.ts';
 import { NotNow } from '../workItems/notNow.ts';
-import { defineStage, type Effect, type Stage } from '../workItems/workItem.ts';
-import { decideHint } from './decideHint.ts';
-import { eventInput, eventStage } from './eventItems.ts';
+import { defineStage, type Effect, type Stage, type WorkItem } from '../workItems/workItem.ts';
 import { type Tracked, type TrackingParts, trackPayment } from './trackPayment.ts';
+
+export const eventStage = 'payment-event';
+
+/** What is kept of an event: none of it is taken for true. */
+export const eventInput = z.object({ hint: z.enum(eventHints), invoiceId: z.string().exactOptional() });
+
+/** The work item that looks into an event. An event that comes twice gives the same one. Pure. */
+export function eventItem({ eventId, paymentId, ...input }: ProviderEvent): WorkItem {
+  return { resourceId: paymentId, stage: eventStage, occasion: eventId, input };
+}
 
 /** The provider could not be asked, or what it says cannot be recorded yet. */
 export class EventPutOff extends NotNow {
@@ -64,4 +75,35 @@ export function paymentEventStage(parts: EventParts): Stage {
 function notHere(message: string, tries: number): Effect {
   if (tries === 0) throw new EventPutOff(message);
   return { result: 'not ours', message };
+}
+
+/**
+ * Whether an event about a payment can tell anything new about its invoice, or the provider need not be asked. Most events
+ * are about cards that were charged a moment ago, and the answer to the charge has said it all. Pure.
+ *
+ * A wrong or forged hint does no harm: to leave a payment alone is what happens without an event, and otherwise the payment
+ * is retrieved.
+ */
+export function decideHint(
+  { status, payment }: Pick<Invoice, 'status' | 'payment'>,
+  { hint, paymentId }: { hint: EventHint; paymentId: string },
+): 'retrieve' | 'putOff' | 'nothing' {
+  // A refund or dispute that comes too early has to wait for the settlement: only the payment shows whether it is one.
+  if (hint === 'reversed') return 'retrieve';
+  switch (status) {
+    case 'paid':
+      // Another payment that moves money is one too many.
+      return payment.id === paymentId || hint === 'failed' ? 'nothing' : 'retrieve';
+    case 'claimed':
+      // Its settlement says what came of the charge. Another payment must not be forgotten meanwhile.
+      return hint === 'failed' ? 'nothing' : 'putOff';
+    case 'processing':
+      if (payment.inProgress?.id === paymentId) return hint === 'alive' ? 'nothing' : 'retrieve';
+      return hint === 'failed' ? 'nothing' : 'retrieve';
+    case 'pending':
+    case 'parked':
+    case 'declined':
+    case 'voided':
+      return hint === 'failed' ? 'nothing' : 'retrieve';
+  }
 }

@@ -8,8 +8,15 @@ import type { EventPage, EventQuery, ProviderEvent, ProviderEvents } from '../pa
 import { metric } from '../platform/appMetrics.ts';
 import type { Instance } from '../platform/instance.ts';
 import { type WorkItem, workItemMessages } from '../workItems/workItem.ts';
-import type { EventCursor } from './eventCursor.ts';
-import { eventItem } from './eventItems.ts';
+import { eventItem } from './eventStage.ts';
+
+/** How far the provider's list of events has been read, in seconds since the epoch on the provider's clock. */
+export interface EventCursor {
+  /** Undefined: nothing has been read yet. May reject with `StoreAway`. */
+  read(): Promise<number | undefined>;
+  /** Moves it on, unless somebody else has moved it since it was read as `from`. May reject with `StoreAway`. */
+  advance(from: number | undefined, to: number): Promise<void>;
+}
 
 /** All in seconds, on the provider's clock. */
 const hour = 3_600;

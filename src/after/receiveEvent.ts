@@ -1,10 +1,34 @@
 import type { ReadSignedEvent } from '../paying/providerEvents.ts';
+import { stripeSignedEvents } from '../paying/stripe/stripeEvents.ts';
 import { metric } from '../platform/appMetrics.ts';
 import { errorText } from '../platform/errorText.ts';
 import type { Instance } from '../platform/instance.ts';
 import { problem, problemResponse } from '../platform/problem.ts';
 import { type RequestBody, wholeBody } from '../platform/wholeBody.ts';
-import { eventItem } from './eventItems.ts';
+import type { Effects } from '../workItems/effects.ts';
+import type { WorkItem } from '../workItems/workItem.ts';
+import { eventItem } from './eventStage.ts';
+import { createReadEventList, type EventListParts } from './readEventList.ts';
+
+/**
+ * Takes events in. Without `webhookSecrets` the provider's list is read at every tick. With them the provider delivers its
+ * events, and the list is read once an hour for those that did not arrive.
+ */
+export function eventIntake({
+  webhookSecrets,
+  effects,
+  ...parts
+}: Omit<EventListParts, 'isDone'> & {
+  webhookSecrets: readonly string[];
+  effects: Pick<Effects, 'has'>;
+}) {
+  const { send, instance } = parts;
+  const isDelivered = webhookSecrets.length > 0;
+  const signed = isDelivered && { read: stripeSignedEvents(webhookSecrets, () => instance.clock.now()) };
+  const receive = createReceiveEvent({ ...signed, send, instance });
+  const isDone = (item: WorkItem) => effects.has(item);
+  return { receive, readList: createReadEventList(isDelivered ? { ...parts, isDone } : parts) };
+}
 
 /** The part of an HTTP request that is needed; the request of Azure Functions has that shape. */
 export type EventRequest = RequestBody;

@@ -1,11 +1,96 @@
+import { createHash } from 'node:crypto';
 import { withReversals } from '../invoice/checkSchedule.ts';
-import type { Refund } from '../invoice/reversals.ts';
+import type { Invoice, InvoiceStatus } from '../invoice/invoice.ts';
+import { type Refund, type Reversals, reversalsOf } from '../invoice/reversals.ts';
 import type { InvoiceStore } from '../invoice/store/invoiceStore.ts';
+import { stripeAmount } from '../invoice/stripeAmount.ts';
 import { mayBeLost } from '../paying/mergeReversals.ts';
 import type { Instance } from '../platform/instance.ts';
-import { decideRefund, type RefundDecision, type RefundWish } from './decideRefund.ts';
-import { refundIdOf } from './refundKeys.ts';
-import { orderOfRefunds } from './refundOrders.ts';
+import { orderOfRefunds } from './trackPayment.ts';
+
+/** What a person asks for. */
+export interface RefundWish {
+  refundId: string;
+  /** Absent: all that is left. */
+  amountMinor?: number;
+  reason: string;
+  by: string;
+  /** The `Idempotency-Key` of the request. */
+  requestKey: string;
+}
+
+export type RefundDecision =
+  | { kind: 'request'; refund: Refund; reversals: Reversals }
+  /** This refund was asked for before. */
+  | { kind: 'repeated'; refund: Refund }
+  /** Another refund was asked for under the same key. */
+  | { kind: 'otherRequest'; refund: Refund }
+  | { kind: 'notPaid'; status: InvoiceStatus }
+  /** Less is left: the rest has gone back, or is about to. */
+  | { kind: 'tooMuch'; leftMinor: number }
+  /** The provider takes no such amount of this currency. */
+  | { kind: 'badAmount'; error: string }
+  | { kind: 'tooMany'; most: number };
+
+/** Refunds of one invoice: each is kept with it, and a document must not grow without bound. */
+const mostRefunds = 100;
+
+/**
+ * Decides on a refund that is asked for at `at` (ISO 8601). What is requested, pending or has succeeded never exceeds what
+ * was paid; a refund that failed frees its amount. Disputes take nothing from it: whether a disputed payment can be refunded
+ * is for the provider to say (https://docs.stripe.com/disputes/how-disputes-work). Pure.
+ */
+export function decideRefund(
+  { status, amountMinor: paidMinor, currency, reversals }: Invoice,
+  { refundId, amountMinor, reason, by, requestKey }: RefundWish,
+  at: string,
+): RefundDecision {
+  const known = reversals?.refunds.find(({ id }) => id === refundId);
+  if (known !== undefined) {
+    return {
+      kind: isSameRequest(known, { amountMinor, reason }) ? 'repeated' : 'otherRequest',
+      refund: known,
+    };
+  }
+  if (status !== 'paid') return { kind: 'notPaid', status };
+  const leftMinor = Math.max(0, paidMinor - (reversals?.refundedMinor ?? 0));
+  const wanted = amountMinor ?? leftMinor;
+  if (wanted === 0 || wanted > leftMinor) return { kind: 'tooMuch', leftMinor };
+  const amount = stripeAmount(wanted, currency);
+  if ('refused' in amount) return { kind: 'badAmount', error: amount.refused };
+  const refunds = reversals?.refunds ?? [];
+  if (refunds.length >= mostRefunds) return { kind: 'tooMany', most: mostRefunds };
+  const rest = amountMinor === undefined ? { rest: true as const } : {};
+  const asked = { amountMinor: wanted, at, by, reason, requestKey, ...rest };
+  const refund: Refund = { id: refundId, status: 'requested', ...asked };
+  return {
+    kind: 'request',
+    refund,
+    reversals: reversalsOf([...refunds, refund], reversals?.disputes ?? [], reversals),
+  };
+}
+
+/**
+ * Whether the same is asked for. After a restore from a backup the refund may be known from the provider only, which has
+ * neither the reason nor how the amount was given.
+ */
+function isSameRequest(
+  known: Refund,
+  { amountMinor, reason }: { amountMinor: number | undefined; reason: string },
+): boolean {
+  if (known.by === undefined) return amountMinor === undefined || amountMinor === known.amountMinor;
+  const sameAmount =
+    amountMinor === undefined
+      ? known.rest === true
+      : known.rest === undefined && known.amountMinor === amountMinor;
+  return sameAmount && known.reason === reason;
+}
+
+/** The id of the refund that an Idempotency-Key stands for: the same key of the same invoice is the same refund. */
+export function refundIdOf(invoiceId: string, idempotencyKey: string): string {
+  const hash = createHash('sha256').update(JSON.stringify([invoiceId, idempotencyKey]));
+  return `rf_${hash.digest('base64url')}`;
+}
 
 export type RequestedRefund =
   /** `created`: this call did; otherwise an earlier one with the same key had. */
@@ -66,4 +151,76 @@ export async function refundInvoice(
       return { kind: 'requested', refund, created };
     }
   }
+}
+
+/** A person's word on a refund of ours and one that was made at the provider without our id. */
+export interface RefundWord {
+  refundId: string;
+  /** The provider's refund. */
+  providerId: string;
+  /** True: they are one. False: ours is still to be made. */
+  isSame: boolean;
+  reason: string;
+  by: string;
+}
+
+export type SettledRefund =
+  | { kind: 'settled'; invoice: Invoice }
+  | { kind: 'notFound' }
+  /** No refund of this id waits for a word on that one of the provider. */
+  | { kind: 'notAsked' }
+  /** Ours is more than is left. */
+  | { kind: 'tooMuch'; leftMinor: number };
+
+/**
+ * Records a person's word on a refund that may have been made by hand: it is that one, or it is ordered as well.
+ *
+ * @throws {NoClearAnswer} {NewerVersion}
+ */
+export async function settleRefund(
+  {
+    invoices,
+    instance: { clock },
+  }: { invoices: Pick<InvoiceStore, 'update'>; instance: Pick<Instance, 'clock'> },
+  id: string,
+  { by, reason, ...word }: RefundWord,
+): Promise<SettledRefund> {
+  const updated = await invoices.update<Exclude<ReturnType<typeof withWord>, Reversals>>(id, {
+    decide(invoice, write) {
+      const now = clock.now();
+      const at = new Date(now).toISOString();
+      const after = withWord(invoice, word, at);
+      if ('kind' in after) return { kind: 'refuse', why: after };
+      const what = word.isSame ? 'refund found' : 'refund ordered again';
+      return {
+        kind: 'change',
+        change: { ...withReversals(after, now), entry: { at, what, by, reason, ...word } },
+        messages: word.isSame ? [] : [orderOfRefunds(invoice, [word.refundId], { write, now })],
+      };
+    },
+  });
+  if (updated.kind === 'refused') return updated.why;
+  return updated.kind === 'notFound' ? updated : { kind: 'settled', invoice: updated.invoice };
+}
+
+/** The reversals after a person's word at `at` (ISO 8601). Pure. */
+function withWord(
+  { reversals, amountMinor: paidMinor }: Pick<Invoice, 'reversals' | 'amountMinor'>,
+  { refundId, providerId, isSame }: Pick<RefundWord, 'refundId' | 'providerId' | 'isSame'>,
+  at: string,
+): Reversals | Extract<SettledRefund, { kind: 'notAsked' | 'tooMuch' }> {
+  const asked = reversals?.refunds.find(({ id, mayBe }) => id === refundId && mayBe === providerId);
+  const made = reversals?.refunds.find((one) => one.id === providerId);
+  if (reversals === undefined || asked === undefined || made === undefined) return { kind: 'notAsked' };
+  const { mayBe: _, ...ours } = asked;
+  const leftMinor = Math.max(0, paidMinor - reversals.refundedMinor);
+  if (!isSame && ours.amountMinor > leftMinor) return { kind: 'tooMuch', leftMinor };
+  const { status, failure } = made;
+  const settled = isSame
+    ? { ...ours, providerId, status, ...(failure === undefined ? {} : { failure }) }
+    : { ...ours, others: [...(ours.others ?? []), providerId], orderedAgainAt: at };
+  const refunds = reversals.refunds
+    .filter((one) => !isSame || one !== made)
+    .map((one) => (one === asked ? settled : one));
+  return reversalsOf(refunds, reversals.disputes, reversals);
 }

@@ -1,4 +1,6 @@
 import { z } from 'zod';
+import { withReversals } from '../invoice/checkSchedule.ts';
+import type { InvoiceEnd } from '../invoice/followUps.ts';
 import type { Invoice } from '../invoice/invoice.ts';
 import { type Refund, reversalsOf } from '../invoice/reversals.ts';
 import type { InvoiceStore } from '../invoice/store/invoiceStore.ts';
@@ -7,12 +9,11 @@ import { isHeld } from '../paying/lookUpInvoice.ts';
 import { withLookAlikes, withProviderReversals } from '../paying/mergeReversals.ts';
 import { noTurn, type PacedProvider, turnWithinMs } from '../paying/pacedProvider.ts';
 import type { RefundOutcome, RetrievedPayment } from '../paying/paymentProvider.ts';
+import { newReversals } from '../paying/reversalChanges.ts';
+import { metric } from '../platform/appMetrics.ts';
 import { NotNow, NotYet } from '../workItems/notNow.ts';
 import { defineStage, type Effect, type Stage } from '../workItems/workItem.ts';
-import { recordRefusal } from './recordRefusal.ts';
-import { decideKey, providerKey } from './refundKeys.ts';
-import { refundStageName } from './refundOrders.ts';
-import { recordProgress, type TrackingParts } from './trackPayment.ts';
+import { recordProgress, refundStageName, type TrackingParts } from './trackPayment.ts';
 
 /** It is not known yet what became of the refund, or it cannot be made now: the work item is tried again later. */
 export class NotRefunded extends NotNow {
@@ -28,7 +29,7 @@ export interface RefundingParts extends Pick<TrackingParts, 'followUps' | 'settl
  * The stage that carries out a refund, once. Each try looks first whether the provider has it already: its lists do not
  * lag, and each refund of ours carries its id. Only one that it does not have is sent, under a key that was stored before.
  * So a try that died anywhere is followed by one that finds what it did, or sends the same key again. One that somebody may have
- * made by hand meanwhile waits for a person (settleRefund.ts).
+ * made by hand meanwhile waits for a person (`settleRefund`).
  */
 export function refundStage(parts: RefundingParts): Stage {
   const { invoices, provider, instance } = parts;
@@ -162,4 +163,84 @@ function refundedOrRefused(outcome: RefundOutcome | { kind: 'notCalled' }) {
     case 'unknown':
       throw new NotRefunded(outcome.message);
   }
+}
+
+/**
+ * Records that the provider does not make a refund: it has failed, its amount is free again, and the person who asked for
+ * it is told. Nothing has gone back.
+ *
+ * @throws {NoClearAnswer} {NewerVersion}
+ */
+export async function recordRefusal(
+  {
+    invoices,
+    followUps,
+    instance: { clock, name: by, telemetry },
+  }: Pick<TrackingParts, 'followUps' | 'instance'> & { invoices: Pick<InvoiceStore, 'update'> },
+  id: string,
+  { refundId, paymentId, failure }: { refundId: string; paymentId: string; failure: string },
+  assertHeld: () => void,
+): Promise<void> {
+  const now = clock.now();
+  const at = new Date(now).toISOString();
+  const updated = await invoices.update<'ended'>(id, {
+    decide(invoice, occasion) {
+      const { reversals, shard, payment } = invoice;
+      const refund = reversals?.refunds.find((one) => one.id === refundId);
+      if (reversals === undefined || refund?.status !== 'requested') return { kind: 'refuse', why: 'ended' };
+      const failed = { ...refund, status: 'failed' as const, failure };
+      const refunds = reversals.refunds.map((one) => (one === refund ? failed : one));
+      const after = reversalsOf(refunds, reversals.disputes, reversals);
+      const ended = { ...invoice, invoiceId: id, keyNumber: payment.keyNumber };
+      const ends: InvoiceEnd[] = newReversals(reversals, after, paymentId);
+      return {
+        kind: 'change',
+        change: {
+          ...withReversals(after, now),
+          entry: { at, what: 'refund refused', by, refundId, reason: failure },
+        },
+        messages: followUps(
+          ends.map((end) => ({ invoice: ended, end })),
+          { shard, occasion, now },
+        ),
+      };
+    },
+    beforeTry: assertHeld,
+  });
+  if (updated.kind === 'updated') telemetry.count(metric.refundFailed);
+}
+
+/** The provider's idempotency key number `n` of a refund. */
+export function providerKey(refundId: string, n: number): string {
+  return `refund-${refundId}-${n}`;
+}
+
+const hour = 3_600_000;
+
+/**
+ * A key older than this (milliseconds) is never sent again: Stripe keeps its result for at least 24 h
+ * (https://docs.stripe.com/api/idempotent_requests).
+ */
+const sentWithinMs = 23 * hour;
+
+/**
+ * From this age on (milliseconds), a refund that the provider does not show goes out under the next key. The pause between
+ * the two is far longer than a call takes, so no call under the old key can still be on its way.
+ */
+const replacedAfterMs = 23.5 * hour;
+
+export type KeyDecision =
+  /** Send it under this key, which is stored. */
+  | { kind: 'send'; number: number }
+  /** Store this key, then send it. */
+  | { kind: 'store'; number: number }
+  /** Neither: the old key may not be sent any more, and the next one not yet. */
+  | { kind: 'wait' };
+
+/** The key under which a refund that the provider does not show is sent at `now` (milliseconds). Pure. */
+export function decideKey({ key }: Pick<Refund, 'key'>, now: number): KeyDecision {
+  if (key === undefined) return { kind: 'store', number: 1 };
+  const ageMs = now - Date.parse(key.createdAt);
+  if (ageMs <= sentWithinMs) return { kind: 'send', number: key.number };
+  return ageMs < replacedAfterMs ? { kind: 'wait' } : { kind: 'store', number: key.number + 1 };
 }

@@ -2,14 +2,16 @@ import type { Ended, FollowUps } from '../invoice/followUps.ts';
 import type { Invoice } from '../invoice/invoice.ts';
 import { overdueRefunds } from '../invoice/reversals.ts';
 import type { InvoiceStore } from '../invoice/store/invoiceStore.ts';
+import { newOutboxMessage, type OutboxMessage } from '../outbox/outboxMessage.ts';
 import type { SettlementPolicy } from '../paying/decideSettlement.ts';
 import { ownershipOf } from '../paying/foundPayment.ts';
 import { noTurn, type PacedProvider, turnWithinMs } from '../paying/pacedProvider.ts';
 import type { CancelOutcome, NotCalled, ProviderPayment } from '../paying/paymentProvider.ts';
 import { metric } from '../platform/appMetrics.ts';
+import { queues } from '../platform/azureNames.ts';
 import type { Instance } from '../platform/instance.ts';
+import type { WorkItem } from '../workItems/workItem.ts';
 import { decideProgress, type ProgressDecision, secondPayment } from './decideProgress.ts';
-import { orderOfRefunds } from './refundOrders.ts';
 
 export interface TrackingParts {
   invoices: Pick<InvoiceStore, 'find' | 'update' | 'toCheck'>;
@@ -158,4 +160,28 @@ export async function recordProgress(
       return { kind: 'changed', status: updated.invoice.status };
     }
   }
+}
+
+/** The stage that carries refunds out (after/refundStage.ts). */
+export const refundStageName = 'refund';
+
+/**
+ * The message that orders these refunds of an invoice. `write` names the write that stores it: each order is a work item of its
+ * own, because what an earlier one has done may be recorded although the refund was not made. Pure.
+ */
+export function orderOfRefunds(
+  invoice: { id: string; shard: string },
+  refundIds: readonly string[],
+  { write, now }: { write: string; now: number },
+): OutboxMessage {
+  const body = refundIds.map(
+    (refundId): WorkItem => ({
+      resourceId: invoice.id,
+      stage: refundStageName,
+      occasion: `${refundId}-${write}`,
+      input: { refundId },
+    }),
+  );
+  const { shard } = invoice;
+  return newOutboxMessage({ id: `${write}-refund`, shard, destination: queues.workItems, body }, now);
 }

@@ -86,7 +86,7 @@ export const reversalsSchema = tolerantObject({
 });
 export type Reversals = z.infer<typeof reversalsSchema>;
 
-/** Whether this can be the id of a refund of ours (after/refundKeys.ts). Metadata at the provider may hold anything. */
+/** Whether this can be the id of a refund of ours (after/refundInvoice.ts). Metadata at the provider may hold anything. */
 export function isRefundId(text: string): boolean {
   return /^rf_[\w-]{43}$/.test(text);
 }

@@ -1,6 +1,5 @@
 import { z } from 'zod';
-import { type RequestedRefund, refundInvoice } from '../after/refundInvoice.ts';
-import { settleRefund } from '../after/settleRefund.ts';
+import { type RequestedRefund, refundInvoice, settleRefund } from '../after/refundInvoice.ts';
 import { invoiceDetailAnswer, invoicesAnswer, refundAnswer } from './answers/invoiceAnswers.ts';
 import { call } from './call.ts';
 import { exportInvoices } from './exportInvoices.ts';

@@ -1,6 +1,6 @@
-import { decideDueDate } from '../after/decideDueDate.ts';
-import { decideRetry } from '../after/decideRetry.ts';
-import { decideVoid } from '../after/decideVoid.ts';
+import { decideDueDate } from '../after/moveDueDate.ts';
+import { decideRetry } from '../after/retryInvoice.ts';
+import { decideVoid } from '../after/voidInvoice.ts';
 import type { Invoice, TimelineEntry } from '../invoice/invoice.ts';
 import type { InvoiceAnswer, InvoiceDetailAnswer, Permitted, Waiting } from './answers/invoiceAnswers.ts';
 

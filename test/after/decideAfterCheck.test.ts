@@ -1,7 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { type ProviderView, weightiest } from '../../src/after/checkProvider.ts';
-import { decideAfterCheck } from '../../src/after/decideAfterCheck.ts';
+import { decideAfterCheck, type ProviderView, weightiest } from '../../src/after/checkProvider.ts';
 
 const now = Date.parse('2026-01-01T12:00:00.000Z');
 const views: Record<ProviderView['kind'], ProviderView> = {

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { decideRetry } from '../../src/after/decideRetry.ts';
+import { decideRetry } from '../../src/after/retryInvoice.ts';
 import { type Invoice, invoiceStatuses, type PaymentState } from '../../src/invoice/invoice.ts';
 import { commandFor } from '../../src/paying/paymentBatch.ts';
 import { anInvoice } from '../support/anInvoice.ts';

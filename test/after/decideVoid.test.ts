@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { decideVoid, voided } from '../../src/after/decideVoid.ts';
+import { decideVoid, voided } from '../../src/after/voidInvoice.ts';
 import { type Invoice, invoiceStatuses, nextKey } from '../../src/invoice/invoice.ts';
 import { commandFor } from '../../src/paying/paymentBatch.ts';
 import { anInvoice } from '../support/anInvoice.ts';

@@ -1,6 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { eventItem } from '../../src/after/eventItems.ts';
-import { EventPutOff, paymentEventStage } from '../../src/after/eventStage.ts';
+import { EventPutOff, eventItem, paymentEventStage } from '../../src/after/eventStage.ts';
 import type { Invoice, InvoiceStatus } from '../../src/invoice/invoice.ts';
 import type { EventHint } from '../../src/paying/providerEvents.ts';
 import { stripeClient } from '../../src/paying/stripe/stripeClient.ts';

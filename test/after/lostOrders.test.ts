@@ -1,9 +1,8 @@
 // Refunds whose orders are lost, and what the provider says of refunds and disputes when no event comes.
 import type Stripe from 'stripe';
 import { beforeEach, describe, expect, test } from 'vitest';
-import { refundInvoice } from '../../src/after/refundInvoice.ts';
+import { refundInvoice, settleRefund } from '../../src/after/refundInvoice.ts';
 import { refundStage } from '../../src/after/refundStage.ts';
-import { settleRefund } from '../../src/after/settleRefund.ts';
 import { stripeClient } from '../../src/paying/stripe/stripeClient.ts';
 import { workItemSchema } from '../../src/workItems/workItem.ts';
 import { day, longPayments } from '../support/longPayments.ts';

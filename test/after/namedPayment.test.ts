@@ -1,7 +1,6 @@
 // Invoices that name a payment which nobody has recorded: a retry asks about it first, and charges nothing.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { eventItem } from '../../src/after/eventItems.ts';
-import { paymentEventStage } from '../../src/after/eventStage.ts';
+import { eventItem, paymentEventStage } from '../../src/after/eventStage.ts';
 import { retryInvoice } from '../../src/after/retryInvoice.ts';
 import { voidInvoice } from '../../src/after/voidInvoice.ts';
 import type { Invoice } from '../../src/invoice/invoice.ts';

@@ -1,8 +1,7 @@
 // Payments that the app did not make, in the same account: what an event about them does.
 import type Stripe from 'stripe';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { eventItem } from '../../src/after/eventItems.ts';
-import { paymentEventStage } from '../../src/after/eventStage.ts';
+import { eventItem, paymentEventStage } from '../../src/after/eventStage.ts';
 import type { EventHint } from '../../src/paying/providerEvents.ts';
 import { stripeClient } from '../../src/paying/stripe/stripeClient.ts';
 import { metric } from '../../src/platform/appMetrics.ts';

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
-import { decideKey, providerKey, refundIdOf } from '../../src/after/refundKeys.ts';
+import { refundIdOf } from '../../src/after/refundInvoice.ts';
+import { decideKey, providerKey } from '../../src/after/refundStage.ts';
 import { isRefundId } from '../../src/invoice/reversals.ts';
 
 const hour = 3_600_000;

@@ -1,7 +1,6 @@
 // Layers that keep a refund from being made twice or freed wrongly, each with the others off.
 import { describe, expect, test } from 'vitest';
-import { recordRefusal } from '../../src/after/recordRefusal.ts';
-import { NotRefunded, refundStage } from '../../src/after/refundStage.ts';
+import { NotRefunded, recordRefusal, refundStage } from '../../src/after/refundStage.ts';
 import type { Operation } from '../../src/documents/documentStore.ts';
 import type { Invoice } from '../../src/invoice/invoice.ts';
 import { type Refund, reversalsOf } from '../../src/invoice/reversals.ts';

@@ -1,10 +1,9 @@
 // Each way in which an invoice is parked or declined, and a call that its reason names: the call ends the state.
 import type Stripe from 'stripe';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { decideRetry } from '../../src/after/decideRetry.ts';
-import { decideVoid } from '../../src/after/decideVoid.ts';
-import { eventItem } from '../../src/after/eventItems.ts';
-import { paymentEventStage } from '../../src/after/eventStage.ts';
+import { eventItem, paymentEventStage } from '../../src/after/eventStage.ts';
+import { decideRetry } from '../../src/after/retryInvoice.ts';
+import { decideVoid } from '../../src/after/voidInvoice.ts';
 import { advice } from '../../src/invoice/advice.ts';
 import type { Invoice } from '../../src/invoice/invoice.ts';
 import { maxAttempts } from '../../src/invoice/maxAttempts.ts';

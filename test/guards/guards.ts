@@ -290,7 +290,7 @@ export const guards: readonly Guard[] = [
   },
   {
     name: 'key of a parked invoice, kept when a person retries it',
-    file: 'src/after/decideRetry.ts',
+    file: 'src/after/retryInvoice.ts',
     from: 'if (wish.paymentMethod === undefined) return { kind: freely, payment };',
     to: "if (wish.paymentMethod === undefined) return { kind: 'retry', payment: newCharge() };",
     tests: retryTests,
@@ -298,7 +298,7 @@ export const guards: readonly Guard[] = [
   },
   {
     name: 'a correction holds only for what was read',
-    file: 'src/after/attempts.ts',
+    file: 'src/after/corrections.ts',
     from: 'stored._etag === _etag ?',
     to: 'stored.id === id ?',
     tests: voidTests,
@@ -306,7 +306,7 @@ export const guards: readonly Guard[] = [
   },
   {
     name: 'a check before a new key for what may have been charged',
-    file: 'src/after/decideRetry.ts',
+    file: 'src/after/retryInvoice.ts',
     from: "if (wish.notCharged === true) return { kind: 'check', payment: newCharge() };",
     to: "if (wish.notCharged === true) return { kind: 'retry', payment: newCharge() };",
     tests: notChargedTests,
@@ -314,7 +314,7 @@ export const guards: readonly Guard[] = [
   },
   {
     name: 'a wait until no call can be on its way',
-    file: 'src/after/decideAfterCheck.ts',
+    file: 'src/after/checkProvider.ts',
     from: 'askedAt < callsOverAt',
     to: 'askedAt < 0',
     tests: notChargedTests,
@@ -719,7 +719,7 @@ export const guards: readonly Guard[] = [
   },
   {
     name: 'an event for a claimed invoice is put off',
-    file: 'src/after/decideHint.ts',
+    file: 'src/after/eventStage.ts',
     inFunction: 'decideHint',
     body: `
       if (hint === 'reversed') return 'retrieve';
@@ -807,7 +807,7 @@ export const guards: readonly Guard[] = [
   },
   {
     name: 'a refusal that comes late frees no refund that was made',
-    file: 'src/after/recordRefusal.ts',
+    file: 'src/after/refundStage.ts',
     inFunction: 'decide',
     body: `
       const { reversals, shard } = invoice;
@@ -830,7 +830,7 @@ export const guards: readonly Guard[] = [
   },
   {
     name: 'the age of the key of a refund',
-    file: 'src/after/refundKeys.ts',
+    file: 'src/after/refundStage.ts',
     inFunction: 'decideKey',
     body: "return key === undefined ? { kind: 'store', number: 1 } : { kind: 'send', number: key.number };",
     tests: 'test/after/refundLayers.test.ts',
@@ -838,7 +838,7 @@ export const guards: readonly Guard[] = [
   },
   {
     name: 'the id of a refund, the same for the same request',
-    file: 'src/after/refundKeys.ts',
+    file: 'src/after/refundStage.ts',
     inFunction: 'refundIdOf',
     body: "return `rf_${crypto.randomUUID()}${invoiceId}${idempotencyKey}`.replaceAll(/[^a-z0-9_]/g, '').padEnd(46, 'a').slice(0, 46);",
     tests: 'test/after/refundKeys.test.ts',
@@ -846,7 +846,7 @@ export const guards: readonly Guard[] = [
   },
   {
     name: 'the Idempotency-Key of a refund, for one request only',
-    file: 'src/after/decideRefund.ts',
+    file: 'src/after/refundInvoice.ts',
     inFunction: 'isSameRequest',
     body: 'return true;',
     tests: 'test/after/decideRefund.test.ts',

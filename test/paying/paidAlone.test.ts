@@ -3,8 +3,8 @@
  * each way in which such a try can end is followed by the next claim.
  */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { decideVoid } from '../../src/after/decideVoid.ts';
-import { retried } from '../../src/after/retryChanges.ts';
+import { retried } from '../../src/after/retryInvoice.ts';
+import { decideVoid } from '../../src/after/voidInvoice.ts';
 import { decideClaim } from '../../src/claiming/planClaims.ts';
 import type { Invoice } from '../../src/invoice/invoice.ts';
 import { maxAttempts } from '../../src/invoice/maxAttempts.ts';

@@ -1,7 +1,6 @@
 import pLimit from 'p-limit';
 import type { CorrectionParts } from '../../after/corrections.ts';
-import { decideRetry } from '../../after/decideRetry.ts';
-import { dueNow, retried, waitsForRetry } from '../../after/retryChanges.ts';
+import { decideRetry, dueNow, retried, waitsForRetry } from '../../after/retryInvoice.ts';
 import { voidInvoice } from '../../after/voidInvoice.ts';
 import type { Invoice } from '../../invoice/invoice.ts';
 import type { InvoiceChange } from '../../invoice/invoiceChange.ts';
