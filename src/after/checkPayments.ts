@@ -1,13 +1,17 @@
 import pLimit from 'p-limit';
 import { nextCheckAt, reversalsCheckAt } from '../invoice/checkSchedule.ts';
 import type { Invoice } from '../invoice/invoice.ts';
+import type { InvoiceStore } from '../invoice/store/invoiceStore.ts';
 import type { Lease } from '../locking/index.ts';
 import { metric } from '../platform/appMetrics.ts';
-import { type Tracked, type TrackingParts, trackPayment } from './trackPayment.ts';
+import { type AfterParts, record } from './record.ts';
+import { type Tracked, trackPayment } from './trackPayment.ts';
 
 const pageSize = 100;
 /** Payments that are asked about side by side. */
 const atOnce = 8;
+
+export type CheckParts = AfterParts & { invoices: Pick<InvoiceStore, 'toCheck'> };
 
 export type CheckCounts = Record<Tracked['kind'], number>;
 
@@ -18,18 +22,17 @@ export type CheckCounts = Record<Tracked['kind'], number>;
  * @throws {LeaseLost} its lease is gone
  */
 export async function checkPayments(
-  parts: TrackingParts,
+  parts: CheckParts,
   lease: Pick<Lease, 'assertHeld'>,
   signal: AbortSignal,
 ): Promise<CheckCounts> {
-  const { invoices, instance } = parts;
-  const { clock, telemetry } = instance;
+  const { clock, telemetry } = parts.instance;
   const counts: CheckCounts = { changed: 0, nothing: 0, notYet: 0, notOurs: 0, notHere: 0, notAsked: 0 };
   const seen = new Set<string>();
   while (!signal.aborted) {
     lease.assertHeld();
     const now = new Date(clock.now()).toISOString();
-    const page = await invoices.toCheck({ now, limit: pageSize });
+    const page = await parts.invoices.toCheck({ now, limit: pageSize });
     const fresh = page.filter(({ id }) => !seen.has(id));
     for (const { id } of fresh) seen.add(id);
     if (fresh.length === 0) break;
@@ -61,24 +64,21 @@ export async function checkPayments(
    * later, and counted.
    */
   async function checkLater(read: Invoice, why: 'notOurs' | 'nothing'): Promise<void> {
-    const now = clock.now();
-    const { inProgress } = read.payment;
-    const checkAt =
-      inProgress === undefined
-        ? reversalsCheckAt(read.reversals ?? { refunds: [], disputes: [] }, now)
-        : nextCheckAt(inProgress.checks + 1, now);
     const what = why === 'notOurs' ? 'the provider does not know the payment' : 'nothing new at the provider';
-    const entry = { at: new Date(now).toISOString(), what, by: instance.name };
-    await invoices.update(read.id, {
-      decide: (invoice) =>
-        invoice.checkAt === read.checkAt && invoice.status === read.status
-          ? {
-              kind: 'change',
-              change: checkAt === undefined ? { clear: ['checkAt'], entry } : { set: { checkAt }, entry },
-            }
-          : { kind: 'refuse', why: 'moved on' },
-      beforeTry: () => lease.assertHeld(),
-    });
+    await record<{ kind: 'movedOn' }>(
+      parts,
+      read.id,
+      ({ checkAt: due, status, payment, reversals }, now) => {
+        if (due !== read.checkAt || status !== read.status) return { kind: 'movedOn' };
+        const checkAt =
+          payment.inProgress === undefined
+            ? reversalsCheckAt(reversals ?? { refunds: [], disputes: [] }, now)
+            : nextCheckAt(payment.inProgress.checks + 1, now);
+        const change = checkAt === undefined ? { clear: ['checkAt'] as const } : { set: { checkAt } };
+        return { kind: 'change', change, entry: { what } };
+      },
+      () => lease.assertHeld(),
+    );
   }
 }
 

@@ -1,25 +1,13 @@
 import type { Invoice } from '../invoice/invoice.ts';
 import { paymentIdsOf } from '../invoice/namedPayments.ts';
 import { soughtOf } from '../paying/chargeUnderKey.ts';
-import { movesMoney, ownershipOf, unclearReason, viewOf } from '../paying/foundPayment.ts';
-import { noTurn } from '../paying/pacedProvider.ts';
-import type {
-  FoundPayment,
-  NotCalled,
-  PaymentCalls,
-  ProviderReversals,
-  RetrievedPayment,
-} from '../paying/paymentProvider.ts';
+import { foundAmong } from '../paying/foundPayment.ts';
+import type { FoundPayment, NotCalled, PaymentCalls, ProviderPayment } from '../paying/paymentProvider.ts';
+import { whySilent } from './record.ts';
 
-/** What the provider has for an invoice. */
+/** What the provider has for an invoice. `differs`: a payment that it no longer knows, too. */
 export type ProviderView =
-  | { kind: 'found'; paymentId: string; reversals?: ProviderReversals }
-  | { kind: 'processing'; paymentId: string; state: string }
-  /** A payment of another amount or currency, or one that the provider no longer knows: a person says what that means. */
-  | { kind: 'differs'; paymentId: string; message: string }
-  /** All that was charged has gone back. */
-  | { kind: 'reversedInFull'; paymentId: string }
-  | { kind: 'nothing' }
+  | Exclude<FoundPayment, { kind: 'heldBack' | 'unknown' }>
   /** The provider could not say. */
   | { kind: 'silent'; message: string };
 
@@ -29,8 +17,8 @@ const precedence: readonly ProviderView['kind'][] = [
   'processing',
   'silent',
   'differs',
-  'reversedInFull',
-  'nothing',
+  'reversed',
+  'notFound',
 ];
 
 /**
@@ -45,15 +33,19 @@ export async function checkProvider(
   // No call was made before it was imported.
   const sought = { since: createdAt, ...soughtOf({ ...invoice, invoiceId }) };
   const views = [viewOfFound(await calls.find(sought))];
+  const named: ProviderPayment[] = [];
   for (const paymentId of paymentIdsOf(invoice)) {
-    views.push(viewOfRetrieved(paymentId, await calls.retrieve(paymentId), invoice));
+    const retrieved = await calls.retrieve(paymentId);
+    if (retrieved.kind === 'payment') named.push(retrieved);
+    else if (retrieved.kind === 'notFound') views.push(unknownPayment(paymentId));
+    else views.push({ kind: 'silent', message: whySilent(retrieved) });
   }
-  return weightiest(views);
+  return weightiest([...views, viewOfFound(foundAmong(named, sought))]);
 }
 
 /** The view that counts. Pure. */
 export function weightiest(views: readonly ProviderView[]): ProviderView {
-  const [first = { kind: 'nothing' as const }] = views.toSorted(
+  const [first = { kind: 'notFound' as const }] = views.toSorted(
     (one, other) => precedence.indexOf(one.kind) - precedence.indexOf(other.kind),
   );
   return first;
@@ -64,92 +56,58 @@ function viewOfFound(found: FoundPayment | NotCalled): ProviderView {
     case 'found':
     case 'processing':
     case 'differs':
-      return found;
-    case 'notFound':
-      return { kind: 'nothing' };
     case 'reversed':
-      return { kind: 'reversedInFull', paymentId: found.paymentId };
-    case 'notCalled':
-      return notCalled;
-    case 'heldBack':
-    case 'unknown':
-      return { kind: 'silent', message: found.message };
-  }
-}
-
-function viewOfRetrieved(
-  paymentId: string,
-  retrieved: RetrievedPayment | NotCalled,
-  invoice: Invoice,
-): ProviderView {
-  switch (retrieved.kind) {
     case 'notFound':
-      return {
-        kind: 'differs',
-        paymentId,
-        message:
-          `the provider does not know payment ${paymentId}, which the timeline names: void the invoice, or retry it with ` +
-          'notCharged',
-      };
+      return found;
     case 'notCalled':
-      return notCalled;
     case 'heldBack':
     case 'unknown':
-      return { kind: 'silent', message: retrieved.message };
-    case 'payment':
-      break;
-  }
-  if (!movesMoney(retrieved)) return { kind: 'nothing' };
-  switch (ownershipOf(retrieved, invoice)) {
-    case 'foreign':
-      return { kind: 'nothing' };
-    case 'unclear':
-      return { kind: 'differs', paymentId, message: unclearReason(retrieved, invoice) };
-    case 'ours':
-      return viewOfFound(viewOf(retrieved, invoice.amountMinor));
+      return { kind: 'silent', message: whySilent(found) };
   }
 }
 
-const notCalled: ProviderView = { kind: 'silent', message: noTurn };
+function unknownPayment(paymentId: string): ProviderView {
+  const message =
+    `the provider does not know payment ${paymentId}, which the timeline names: void the invoice, or retry it with ` +
+    'notCharged';
+  return { kind: 'differs', paymentId, message };
+}
 
-/** What a check of the provider means for an invoice that is to be voided, or charged anew. */
-export type AfterCheck =
-  /** Nothing is charged, and no call is under way that could. */
-  | { kind: 'uncharged'; check: string }
-  /** It was charged once, and all of it has gone back. */
-  | { kind: 'reversedInFull'; paymentId: string; check: string }
-  /** There is a payment that nobody has recorded. */
-  | { kind: 'record'; payment: Extract<ProviderView, { kind: 'found' | 'processing' }> }
-  /** The provider has none, but a call may still be on its way. Ask again from `until` on (ISO 8601). */
-  | { kind: 'wait'; until: string }
-  /** The only payment is one of another amount, or one that the provider no longer knows. */
-  | { kind: 'differs'; paymentId: string; message: string; check: string }
-  | { kind: 'silent'; message: string };
+/** A view that proves nothing yet: a call may still be in flight. Ask again from `until` on (ISO 8601). */
+export type TooEarly = { kind: 'wait'; until: string };
 
 /**
- * Decides what the provider's answer means. That there is no payment counts only if the question was asked (`askedAt`,
+ * Decides if the provider's answer counts. That there is no payment of ours counts only if the question was asked (`askedAt`,
  * milliseconds) after the last call had ended for certain (`callsOverAt`; see paying/callsOver.ts). Pure.
  */
-export function decideAfterCheck(
+export function onceCallsAreOver(
   view: ProviderView,
   { askedAt, callsOverAt }: { askedAt: number; callsOverAt: number | undefined },
-): AfterCheck {
+): ProviderView | TooEarly {
   switch (view.kind) {
     case 'found':
     case 'processing':
-      return { kind: 'record', payment: view };
     case 'silent':
       return view;
-    case 'nothing':
+    case 'notFound':
     case 'differs':
-    case 'reversedInFull':
-      break;
+    case 'reversed':
+      return callsOverAt !== undefined && askedAt < callsOverAt
+        ? { kind: 'wait', until: new Date(callsOverAt).toISOString() }
+        : view;
   }
-  if (callsOverAt !== undefined && askedAt < callsOverAt) {
-    return { kind: 'wait', until: new Date(callsOverAt).toISOString() };
+}
+
+/** The timeline's words for a view that lets an invoice be voided, or charged anew. Pure. */
+export function checkNote(
+  view: Extract<ProviderView, { kind: 'notFound' | 'differs' | 'reversed' }>,
+): string {
+  switch (view.kind) {
+    case 'notFound':
+      return 'the provider has no payment';
+    case 'differs':
+      return `payment ${view.paymentId} does not count`;
+    case 'reversed':
+      return `payment ${view.paymentId} has gone back in full`;
   }
-  if (view.kind === 'nothing') return { kind: 'uncharged', check: 'the provider has no payment' };
-  return view.kind === 'differs'
-    ? { ...view, check: `payment ${view.paymentId} does not count` }
-    : { ...view, check: `payment ${view.paymentId} has gone back in full` };
 }

@@ -1,20 +1,13 @@
-import type { FollowUps } from '../invoice/followUps.ts';
 import type { Invoice, InvoiceStatus } from '../invoice/invoice.ts';
 import type { InvoiceChange } from '../invoice/invoiceChange.ts';
 import type { InvoiceStore } from '../invoice/store/invoiceStore.ts';
 import { callsOverAt } from '../paying/callsOver.ts';
-import type { PacedProvider } from '../paying/pacedProvider.ts';
-import { recordFoundPayment } from '../paying/recordFoundPayment.ts';
-import type { Instance } from '../platform/instance.ts';
-import { type AfterCheck, checkProvider, decideAfterCheck, type ProviderView } from './checkProvider.ts';
+import { changeByPayment } from '../paying/recordFoundPayment.ts';
+import { checkProvider, onceCallsAreOver, type ProviderView } from './checkProvider.ts';
+import { type AfterParts, record } from './record.ts';
 
 /** What every correction works with. */
-export interface CorrectionParts {
-  invoices: Pick<InvoiceStore, 'find' | 'update'>;
-  provider: Pick<PacedProvider, 'within'>;
-  followUps: FollowUps;
-  instance: Pick<Instance, 'clock' | 'name'>;
-}
+export type CorrectionParts = Omit<AfterParts, 'settlement'>;
 
 /** Why a correction was not made. Nothing was changed, except for a payment that was found. */
 export type NotCorrected =
@@ -86,11 +79,11 @@ export function callsOf({ provider, instance: { clock } }: Pick<CorrectionParts,
   return provider.within({ before: clock.monotonic() + turnWithinMs });
 }
 
-/** Asks the provider about an invoice, and says what that means. */
-export async function checked(parts: CorrectionParts, invoice: Invoice): Promise<AfterCheck> {
+/** Asks the provider about an invoice that is to be voided, or charged anew, and says what that means. */
+export async function providerSays(parts: CorrectionParts, invoice: Invoice) {
   const askedAt = parts.instance.clock.now();
   const view = await checkProvider(callsOf(parts), invoice);
-  return decideAfterCheck(view, { askedAt, callsOverAt: callsOverAt(invoice) });
+  return onceCallsAreOver(view, { askedAt, callsOverAt: callsOverAt(invoice) });
 }
 
 /**
@@ -100,20 +93,17 @@ export async function checked(parts: CorrectionParts, invoice: Invoice): Promise
  * @throws {NoClearAnswer}
  */
 export async function recordPayment(
-  { invoices, followUps, instance: { clock, name: by } }: CorrectionParts,
+  parts: CorrectionParts,
   { id, _etag, status: from }: Invoice,
   payment: Extract<ProviderView, { kind: 'found' | 'processing' }>,
 ): Promise<Extract<NotCorrected, { kind: 'recorded' }> | 'again'> {
-  const now = clock.now();
   const { paymentId } = payment;
-  const found = payment.kind === 'found' ? { ...payment, paidAt: new Date(now).toISOString() } : payment;
-  const recorded = await recordFoundPayment(invoices, id, found, {
-    now,
-    by,
-    found: 'by the check before a correction',
-    occasion: `corrected-${paymentId}`,
-    followUps,
-    mayRecord: (stored) => stored._etag === _etag,
+  const recorded = await record<{ kind: 'changed' }>(parts, id, (stored, now) => {
+    if (stored._etag !== _etag) return { kind: 'changed' };
+    const paidAt = new Date(now).toISOString();
+    const found = payment.kind === 'found' ? { ...payment, paidAt } : payment;
+    const { entry, ...change } = changeByPayment(stored, found, now);
+    return { kind: 'change', ...change, entry: { ...entry, found: 'by the check before a correction' } };
   });
   if (recorded.kind !== 'updated') return 'again';
   return { kind: 'recorded', from, status: payment.kind === 'found' ? 'paid' : 'processing', paymentId };

@@ -1,8 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import { nextCheckAt, withReversals } from '../invoice/checkSchedule.ts';
-import type { InvoiceEnd } from '../invoice/followUps.ts';
 import { type Invoice, known, nextKey } from '../invoice/invoice.ts';
-import type { InvoiceChange } from '../invoice/invoiceChange.ts';
 import { unrecordedPayments } from '../invoice/namedPayments.ts';
 import { atRisk, goneBack, reversalsOf } from '../invoice/reversals.ts';
 import { wasVoided } from '../invoice/wasVoided.ts';
@@ -17,18 +15,11 @@ import {
 import type { ProviderPayment } from '../paying/paymentProvider.ts';
 import { changeByPayment } from '../paying/recordFoundPayment.ts';
 import { newReversals, reversalChanges } from '../paying/reversalChanges.ts';
+import type { Recorded } from './record.ts';
 
 /** What the provider's view of a payment means for its invoice. */
 export type ProgressDecision =
-  | {
-      kind: 'change';
-      /** Its timeline entry still lacks `at` and `by`. */
-      change: Omit<InvoiceChange, 'entry'>;
-      entry: { what: string } & Record<string, string | number>;
-      ends: InvoiceEnd[];
-      /** Refunds that are ordered again: their orders may be lost. */
-      orders?: string[];
-    }
+  | Recorded
   /** Nothing is new. */
   | { kind: 'nothing' }
   /** The invoice is not settled yet: what has to be recorded comes when it is. */
@@ -94,10 +85,14 @@ export function decideProgress(
   /** For a person. Said once: they may have decided since. */
   function parked(reason: string): ProgressDecision {
     if (isNamed('parked')) return { kind: 'nothing' };
+    return parkedFor(paymentId, reason, { clear: ['actionableAt', 'declinedAt'] });
+  }
+
+  function parkedFor(payment: string, reason: string, change: Recorded['change']): ProgressDecision {
     return {
       kind: 'change',
-      change: { set: { status: 'parked', reason }, clear: ['actionableAt', 'declinedAt'] },
-      entry: { what: 'parked', reason, paymentId },
+      change: { ...change, set: { ...change.set, status: 'parked', reason } },
+      entry: { what: 'parked', reason, paymentId: payment },
       ends: [{ kind: 'parked', reason, unknown: false }],
     };
   }
@@ -106,7 +101,7 @@ export function decideProgress(
   function noted(what: string, reason?: string): ProgressDecision {
     if (isNamed(what)) return { kind: 'nothing' };
     const why = reason === undefined ? { state: progress.kind } : { reason };
-    return { kind: 'change', change: {}, entry: { what, paymentId, ...why }, ends: [] };
+    return { kind: 'change', change: {}, entry: { what, paymentId, ...why } };
   }
 
   function isNamed(what: string): boolean {
@@ -176,7 +171,6 @@ export function decideProgress(
         kind: 'change',
         change: { set: { status: 'pending', payment: next, attempts, actionableAt }, clear: ['checkAt'] },
         entry: { what: 'retry: declined', paymentId, reason, nextAt: actionableAt },
-        ends: [],
       };
     }
     return {
@@ -209,12 +203,7 @@ export function decideProgress(
   function leftToAnother(other: string): ProgressDecision {
     const reason = `payment ${paymentId} has ended, but payment ${other} names the invoice, too: retry it, which asks about that one first`;
     const next = nextKey(payment, { declines: payment.declines });
-    return {
-      kind: 'change',
-      change: { set: { status: 'parked', reason, payment: next }, clear: ['checkAt'] },
-      entry: { what: 'parked', reason, paymentId: other },
-      ends: [{ kind: 'parked', reason, unknown: false }],
-    };
+    return parkedFor(other, reason, { set: { payment: next }, clear: ['checkAt'] });
   }
 
   /** A check that finds it alive sets the next one. An event between two checks only says how it stands. */
@@ -229,7 +218,6 @@ export function decideProgress(
       kind: 'change',
       change: { set: isCheck ? { ...set, checkAt: nextCheckAt(checks, now) } : set },
       entry: { what: 'still in progress', paymentId, state, checks },
-      ends: [],
     };
   }
 

@@ -3,7 +3,8 @@ import type { Invoice } from '../invoice/invoice.ts';
 import { type EventHint, eventHints, type ProviderEvent } from '../paying/providerEvents.ts';
 import { NotNow } from '../workItems/notNow.ts';
 import { defineStage, type Effect, type Stage, type WorkItem } from '../workItems/workItem.ts';
-import { type Tracked, type TrackingParts, trackPayment } from './trackPayment.ts';
+import type { AfterParts } from './record.ts';
+import { type Tracked, trackPayment } from './trackPayment.ts';
 
 export const eventStage = 'payment-event';
 
@@ -15,15 +16,6 @@ export function eventItem({ eventId, paymentId, ...input }: ProviderEvent): Work
   return { resourceId: paymentId, stage: eventStage, occasion: eventId, input };
 }
 
-/** The provider could not be asked, or what it says cannot be recorded yet. */
-export class EventPutOff extends NotNow {
-  override readonly name = 'EventPutOff';
-}
-
-export type EventParts = Pick<TrackingParts, 'provider' | 'followUps' | 'settlement' | 'instance'> & {
-  invoices: Pick<TrackingParts['invoices'], 'find' | 'update' | 'toCheck'>;
-};
-
 /**
  * The stage that looks into an event: the payment is retrieved, and what the provider says now is recorded. So events may
  * come twice, late, in any order and with any content. Two may even be at work for one payment at the same moment, because
@@ -32,7 +24,7 @@ export type EventParts = Pick<TrackingParts, 'provider' | 'followUps' | 'settlem
  * An event that comes before the settlement of its invoice is put off until the invoice is settled, however long an outage
  * keeps it waiting: it may be of another payment than the one that is being made.
  */
-export function paymentEventStage(parts: EventParts): Stage {
+export function paymentEventStage(parts: AfterParts): Stage {
   return defineStage({
     name: eventStage,
     lease: false,
@@ -45,7 +37,7 @@ export function paymentEventStage(parts: EventParts): Stage {
           case 'nothing':
             return { result: 'nothing new' };
           case 'putOff':
-            throw new EventPutOff('the invoice is not settled yet');
+            throw new NotNow('the invoice is not settled yet');
           case 'retrieve':
         }
       }
@@ -64,16 +56,16 @@ export function paymentEventStage(parts: EventParts): Stage {
       case 'notHere':
         return notHere(tracked.message, tries);
       case 'notYet':
-        throw new EventPutOff('the invoice is not settled yet');
+        throw new NotNow('the invoice is not settled yet');
       case 'notAsked':
-        throw new EventPutOff(tracked.message);
+        throw new NotNow(tracked.message);
     }
   }
 }
 
 /** A read may be older than the import of an invoice: that it is not here counts if it is so again at the next try. */
 function notHere(message: string, tries: number): Effect {
-  if (tries === 0) throw new EventPutOff(message);
+  if (tries === 0) throw new NotNow(message);
   return { result: 'not ours', message };
 }
 
@@ -90,20 +82,11 @@ export function decideHint(
 ): 'retrieve' | 'putOff' | 'nothing' {
   // A refund or dispute that comes too early has to wait for the settlement: only the payment shows whether it is one.
   if (hint === 'reversed') return 'retrieve';
-  switch (status) {
-    case 'paid':
-      // Another payment that moves money is one too many.
-      return payment.id === paymentId || hint === 'failed' ? 'nothing' : 'retrieve';
-    case 'claimed':
-      // Its settlement says what came of the charge. Another payment must not be forgotten meanwhile.
-      return hint === 'failed' ? 'nothing' : 'putOff';
-    case 'processing':
-      if (payment.inProgress?.id === paymentId) return hint === 'alive' ? 'nothing' : 'retrieve';
-      return hint === 'failed' ? 'nothing' : 'retrieve';
-    case 'pending':
-    case 'parked':
-    case 'declined':
-    case 'voided':
-      return hint === 'failed' ? 'nothing' : 'retrieve';
-  }
+  const isAwaited = status === 'processing' && payment.inProgress?.id === paymentId;
+  if (isAwaited) return hint === 'alive' ? 'nothing' : 'retrieve';
+  if (hint === 'failed') return 'nothing';
+  // Its settlement says what came of the charge. Another payment must not be forgotten meanwhile.
+  if (status === 'claimed') return 'putOff';
+  // Another payment that moves money is one too many.
+  return status === 'paid' && payment.id === paymentId ? 'nothing' : 'retrieve';
 }

@@ -1,12 +1,7 @@
 import type { Invoice, InvoiceStatus } from '../invoice/invoice.ts';
 import type { InvoiceChange } from '../invoice/invoiceChange.ts';
-import {
-  type Corrected,
-  type CorrectionParts,
-  ifStillSo,
-  type NotCorrected,
-  whileUnchanged,
-} from './corrections.ts';
+import type { Corrected } from './corrections.ts';
+import { type RecordParts, record } from './record.ts';
 
 /** What becomes of a person's request to move a due date. */
 export type DueDateDecision =
@@ -32,7 +27,8 @@ export function decideDueDate(
 export type MovedInvoice =
   /** `before`: the due date until then, ISO 8601. */
   | ({ kind: 'moved'; before: string } & Corrected)
-  | Extract<NotCorrected, { kind: 'notFound' | 'refused' | 'mayBeCharged' | 'contended' }>;
+  | { kind: 'notFound' }
+  | Exclude<DueDateDecision, { kind: 'move' }>;
 
 /**
  * Gives a pending invoice another due date (ISO 8601, UTC, milliseconds), on behalf of `actor`. It is paid then, whatever
@@ -40,18 +36,25 @@ export type MovedInvoice =
  *
  * @throws {NoClearAnswer} {NewerVersion}
  */
-export function moveDueDate(
-  { invoices, instance: { clock } }: Pick<CorrectionParts, 'invoices' | 'instance'>,
+export async function moveDueDate(
+  parts: RecordParts,
   id: string,
-  { actor, dueAt }: { actor: string; dueAt: string },
+  { actor: by, dueAt }: { actor: string; dueAt: string },
 ): Promise<MovedInvoice> {
-  return whileUnchanged<MovedInvoice>(invoices, id, async (invoice) => {
+  const updated = await record<Exclude<DueDateDecision, { kind: 'move' }>>(parts, id, (invoice) => {
     const decision = decideDueDate(invoice, dueAt);
     if (decision.kind !== 'move') return decision;
-    const at = new Date(clock.now()).toISOString();
-    const before = invoice.dueAt;
-    const entry = { at, what: 'due date moved', by: actor, from: before, to: dueAt };
-    const written = await ifStillSo(invoices, invoice, { set: decision.set, entry });
-    return written === 'again' ? written : { kind: 'moved', before, ...written };
+    const entry = { what: 'due date moved', by, from: invoice.dueAt, to: dueAt };
+    return { kind: 'change', change: { set: decision.set }, entry };
   });
+  switch (updated.kind) {
+    case 'notFound':
+      return updated;
+    case 'refused':
+      return updated.why;
+    case 'updated': {
+      const { before, invoice } = updated;
+      return { kind: 'moved', before: before.dueAt, from: before.status, invoice };
+    }
+  }
 }

@@ -2,11 +2,9 @@ import { createHash } from 'node:crypto';
 import { withReversals } from '../invoice/checkSchedule.ts';
 import type { Invoice, InvoiceStatus } from '../invoice/invoice.ts';
 import { type Refund, type Reversals, reversalsOf } from '../invoice/reversals.ts';
-import type { InvoiceStore } from '../invoice/store/invoiceStore.ts';
 import { stripeAmount } from '../invoice/stripeAmount.ts';
 import { mayBeLost } from '../paying/mergeReversals.ts';
-import type { Instance } from '../platform/instance.ts';
-import { orderOfRefunds } from './trackPayment.ts';
+import { type RecordParts, record } from './record.ts';
 
 /** What a person asks for. */
 export interface RefundWish {
@@ -106,35 +104,26 @@ export type RequestedRefund =
  * @throws {NewerVersion}
  */
 export async function refundInvoice(
-  {
-    invoices,
-    instance: { clock },
-  }: { invoices: Pick<InvoiceStore, 'update'>; instance: Pick<Instance, 'clock'> },
+  parts: RecordParts,
   id: string,
   { idempotencyKey, ...asked }: Omit<RefundWish, 'refundId' | 'requestKey'> & { idempotencyKey: string },
 ): Promise<RequestedRefund> {
   const refundId = refundIdOf(id, idempotencyKey);
-  const updated = await invoices.update<Exclude<RefundDecision, { kind: 'request' }>>(id, {
-    decide(invoice, write) {
-      const now = clock.now();
-      const at = new Date(now).toISOString();
-      const decision = decideRefund(invoice, { ...asked, refundId, requestKey: idempotencyKey }, at);
-      const isAgain =
-        decision.kind === 'repeated' &&
-        decision.refund.mayBe === undefined &&
-        mayBeLost(decision.refund, now);
-      if (decision.kind !== 'request' && !isAgain) return { kind: 'refuse', why: decision };
-      const { amountMinor } = decision.refund;
-      const { by, reason } = asked;
-      const what = isAgain ? 'refund ordered again' : 'refund requested';
-      const entry = { at, what, by, refundId, amountMinor, reason };
-      return {
-        kind: 'change',
-        change:
-          decision.kind === 'request' ? { ...withReversals(decision.reversals, now), entry } : { entry },
-        messages: [orderOfRefunds(invoice, [refundId], { write, now })],
-      };
-    },
+  const wish = { ...asked, refundId, requestKey: idempotencyKey };
+  const updated = await record<Exclude<RefundDecision, { kind: 'request' }>>(parts, id, (invoice, now) => {
+    const decision = decideRefund(invoice, wish, new Date(now).toISOString());
+    const isAgain =
+      decision.kind === 'repeated' && decision.refund.mayBe === undefined && mayBeLost(decision.refund, now);
+    if (decision.kind !== 'request' && !isAgain) return decision;
+    const { amountMinor } = decision.refund;
+    const { by, reason } = asked;
+    const what = isAgain ? 'refund ordered again' : 'refund requested';
+    return {
+      kind: 'change',
+      change: decision.kind === 'request' ? withReversals(decision.reversals, now) : {},
+      entry: { what, by, refundId, amountMinor, reason },
+      orders: [refundId],
+    };
   });
   switch (updated.kind) {
     case 'notFound':
@@ -178,26 +167,20 @@ export type SettledRefund =
  * @throws {NoClearAnswer} {NewerVersion}
  */
 export async function settleRefund(
-  {
-    invoices,
-    instance: { clock },
-  }: { invoices: Pick<InvoiceStore, 'update'>; instance: Pick<Instance, 'clock'> },
+  parts: RecordParts,
   id: string,
   { by, reason, ...word }: RefundWord,
 ): Promise<SettledRefund> {
-  const updated = await invoices.update<Exclude<ReturnType<typeof withWord>, Reversals>>(id, {
-    decide(invoice, write) {
-      const now = clock.now();
-      const at = new Date(now).toISOString();
-      const after = withWord(invoice, word, at);
-      if ('kind' in after) return { kind: 'refuse', why: after };
-      const what = word.isSame ? 'refund found' : 'refund ordered again';
-      return {
-        kind: 'change',
-        change: { ...withReversals(after, now), entry: { at, what, by, reason, ...word } },
-        messages: word.isSame ? [] : [orderOfRefunds(invoice, [word.refundId], { write, now })],
-      };
-    },
+  const updated = await record<Exclude<ReturnType<typeof withWord>, Reversals>>(parts, id, (invoice, now) => {
+    const after = withWord(invoice, word, new Date(now).toISOString());
+    if ('kind' in after) return after;
+    const what = word.isSame ? 'refund found' : 'refund ordered again';
+    return {
+      kind: 'change',
+      change: withReversals(after, now),
+      entry: { what, by, reason, ...word },
+      orders: word.isSame ? [] : [word.refundId],
+    };
   });
   if (updated.kind === 'refused') return updated.why;
   return updated.kind === 'notFound' ? updated : { kind: 'settled', invoice: updated.invoice };

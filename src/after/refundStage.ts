@@ -1,29 +1,17 @@
 import { z } from 'zod';
 import { withReversals } from '../invoice/checkSchedule.ts';
-import type { InvoiceEnd } from '../invoice/followUps.ts';
 import type { Invoice } from '../invoice/invoice.ts';
-import { type Refund, reversalsOf } from '../invoice/reversals.ts';
-import type { InvoiceStore } from '../invoice/store/invoiceStore.ts';
+import { type Refund, type Reversals, reversalsOf } from '../invoice/reversals.ts';
 import { ownershipOf } from '../paying/foundPayment.ts';
 import { isHeld } from '../paying/lookUpInvoice.ts';
 import { withLookAlikes, withProviderReversals } from '../paying/mergeReversals.ts';
-import { noTurn, type PacedProvider, turnWithinMs } from '../paying/pacedProvider.ts';
-import type { RefundOutcome, RetrievedPayment } from '../paying/paymentProvider.ts';
+import { turnWithinMs } from '../paying/pacedProvider.ts';
+import type { NotCalled, RefundOutcome, RetrievedPayment } from '../paying/paymentProvider.ts';
 import { newReversals } from '../paying/reversalChanges.ts';
-import { metric } from '../platform/appMetrics.ts';
 import { NotNow, NotYet } from '../workItems/notNow.ts';
 import { defineStage, type Effect, type Stage } from '../workItems/workItem.ts';
-import { recordProgress, refundStageName, type TrackingParts } from './trackPayment.ts';
-
-/** It is not known yet what became of the refund, or it cannot be made now: the work item is tried again later. */
-export class NotRefunded extends NotNow {
-  override readonly name = 'NotRefunded';
-}
-
-export interface RefundingParts extends Pick<TrackingParts, 'followUps' | 'settlement' | 'instance'> {
-  invoices: Pick<InvoiceStore, 'find' | 'update'>;
-  provider: Pick<PacedProvider, 'within'>;
-}
+import { type AfterParts, type Recorded, record, refundStageName, whySilent } from './record.ts';
+import { recordProgress } from './trackPayment.ts';
 
 /**
  * The stage that carries out a refund, once. Each try looks first whether the provider has it already: its lists do not
@@ -31,44 +19,38 @@ export interface RefundingParts extends Pick<TrackingParts, 'followUps' | 'settl
  * So a try that died anywhere is followed by one that finds what it did, or sends the same key again. One that somebody may have
  * made by hand meanwhile waits for a person (`settleRefund`).
  */
-export function refundStage(parts: RefundingParts): Stage {
-  const { invoices, provider, instance } = parts;
-  const { clock } = instance;
+export function refundStage(parts: AfterParts): Stage {
+  const { clock } = parts.instance;
   return defineStage({
     name: refundStageName,
     input: z.object({ refundId: z.string() }),
-    async handle({ refundId }, { resourceId: id, assertHeld }) {
-      const invoice = await invoices.find(id);
+    async handle({ refundId }, { resourceId: id, assertHeld }): Promise<Effect> {
+      const invoice = await parts.invoices.find(id);
       const refund = refundOf(invoice, refundId);
       // This read may be older than the request. If nobody asks for it any more, as after a restore, a person is told in a day.
       if (invoice === undefined || refund === undefined) throw new NotYet('the refund is not requested here');
       if (refund.status !== 'requested') return { result: refund.status };
       const { id: paymentId } = invoice.payment;
       if (paymentId === undefined) throw new Error(`invoice ${id} is to be refunded and names no payment`);
-      const calls = provider.within({
+      const calls = parts.provider.within({
         before: clock.monotonic() + turnWithinMs,
         mayCall: isHeld(assertHeld),
       });
       const payment = paymentOf(await calls.retrieve(paymentId));
       assertHeld();
-      if (ownershipOf(payment, invoice) === 'foreign') {
-        const failure = `payment ${paymentId} is of another customer or deployment`;
-        await recordRefusal(parts, id, { refundId, paymentId, failure }, assertHeld);
-        return { result: 'refused', failure };
-      }
+      if (ownershipOf(payment, invoice) === 'foreign')
+        return refused(`payment ${paymentId} is of another customer or deployment`);
       const shown = payment.reversals.refunds.find((one) => one.refundId === refundId);
-      if (shown !== undefined) {
-        await recordProgress(parts, id, payment, assertHeld);
-        return { result: shown.status, providerId: shown.providerId, found: true };
-      }
       const seen = withProviderReversals(invoice.reversals, payment.reversals);
-      const lookAlike =
-        seen && withLookAlikes(seen, clock.now()).refunds.find(({ id: one }) => one === refundId);
-      if (lookAlike?.mayBe !== undefined) {
+      const mayBe =
+        seen && withLookAlikes(seen, clock.now()).refunds.find(({ id: one }) => one === refundId)?.mayBe;
+      if (shown !== undefined || mayBe !== undefined) {
         await recordProgress(parts, id, payment, assertHeld);
-        return { result: 'waits for a person', mayBe: lookAlike.mayBe };
+        return shown === undefined
+          ? { result: 'waits for a person', ...(mayBe === undefined ? {} : { mayBe }) }
+          : { result: shown.status, providerId: shown.providerId, found: true };
       }
-      const key = await storedKey(invoice, refund, assertHeld);
+      const key = await storedKey();
       if (key === undefined) return { result: 'decided meanwhile' };
       const { amountMinor } = refund;
       const { currency } = invoice;
@@ -76,138 +58,114 @@ export function refundStage(parts: RefundingParts): Stage {
       const request = { paymentId, invoiceId: id, refundId, amountMinor, currency, idempotencyKey };
       const outcome = refundedOrRefused(await calls.refund(request));
       assertHeld();
-      if (outcome.kind === 'refused') {
-        const failure = `${outcome.code}: ${outcome.message}`;
-        await recordRefusal(parts, id, { refundId, paymentId, failure }, assertHeld);
-        return { result: 'refused', failure };
-      }
+      if (outcome.kind === 'refused') return refused(`${outcome.code}: ${outcome.message}`);
       const { providerId, status } = outcome;
       const at = new Date(clock.now()).toISOString();
       const refunds = [{ providerId, refundId, amountMinor, status, at }];
-      const made = { ...payment, reversals: { refunds, disputes: [] } };
-      await recordProgress(parts, id, made, assertHeld);
-      return { result: status, providerId } satisfies Effect;
+      await recordProgress(parts, id, { ...payment, reversals: { refunds, disputes: [] } }, assertHeld);
+      return { result: status, providerId };
+
+      /** The number of the key to send now, once it is stored; undefined if the refund is no longer to be made. */
+      async function storedKey(): Promise<number | undefined> {
+        const updated = await record(
+          parts,
+          id,
+          (stored, now) => decideStoredKey(stored, refundId, now),
+          assertHeld,
+        );
+        if (updated.kind === 'updated') return refundOf(updated.invoice, refundId)?.key?.number;
+        if (updated.kind === 'notFound' || updated.why.kind === 'ended') return undefined;
+        if (updated.why.kind === 'send') return updated.why.number;
+        throw new NotNow('the key is too old to be sent again, and too young to be replaced');
+      }
+
+      async function refused(failure: string): Promise<Effect> {
+        await record(parts, id, (stored, now) => refusal(stored, { refundId, failure }, now), assertHeld);
+        return { result: 'refused', failure };
+      }
     },
   });
-
-  /** The number of the key to send now, once it is stored; undefined if the refund is no longer to be made. */
-  async function storedKey(
-    { id }: Invoice,
-    { id: refundId }: Refund,
-    assertHeld: () => void,
-  ): Promise<number | undefined> {
-    let number: number | undefined;
-    const updated = await invoices.update<'send' | 'wait' | 'ended'>(id, {
-      decide(stored) {
-        const { reversals } = stored;
-        const refund = refundOf(stored, refundId);
-        if (reversals === undefined || refund?.status !== 'requested')
-          return { kind: 'refuse', why: 'ended' };
-        const now = clock.now();
-        const decision = decideKey(refund, now);
-        if (decision.kind === 'wait') return { kind: 'refuse', why: 'wait' };
-        ({ number } = decision);
-        if (decision.kind === 'send') return { kind: 'refuse', why: 'send' };
-        const at = new Date(now).toISOString();
-        const keyed = { ...refund, key: { number, createdAt: at } };
-        const refunds = reversals.refunds.map((one) => (one.id === refundId ? keyed : one));
-        return {
-          kind: 'change',
-          change: {
-            set: { reversals: reversalsOf(refunds, reversals.disputes, reversals) },
-            entry: { at, what: 'refund begins', by: instance.name, refundId, keyNumber: number },
-          },
-        };
-      },
-      beforeTry: assertHeld,
-    });
-    if (updated.kind === 'updated') return number;
-    if (updated.kind === 'notFound' || updated.why === 'ended') return undefined;
-    if (updated.why === 'send') return number;
-    throw new NotRefunded('the key is too old to be sent again, and too young to be replaced');
-  }
 }
 
-function refundOf(invoice: Invoice | undefined, refundId: string): Refund | undefined {
+function refundOf(invoice: Pick<Invoice, 'reversals'> | undefined, refundId: string): Refund | undefined {
   return invoice?.reversals?.refunds.find(({ id }) => id === refundId);
 }
 
-/** @throws {NotRefunded} {NotYet} */
-function paymentOf(retrieved: RetrievedPayment | { kind: 'notCalled' }) {
+function withRefund(reversals: Reversals, refund: Refund): Reversals {
+  const refunds = reversals.refunds.map((one) => (one.id === refund.id ? refund : one));
+  return reversalsOf(refunds, reversals.disputes, reversals);
+}
+
+/**
+ * Decides on the provider's word that it does not make a refund: it has failed, its amount is free again, and the person who
+ * asked for it is told. Nothing has gone back. Pure.
+ */
+export function refusal(
+  invoice: Pick<Invoice, 'reversals' | 'payment'>,
+  { refundId, failure }: { refundId: string; failure: string },
+  now: number,
+): Recorded | { kind: 'ended' } {
+  const { reversals, payment } = invoice;
+  const refund = refundOf(invoice, refundId);
+  if (reversals === undefined || refund?.status !== 'requested') return { kind: 'ended' };
+  const after = withRefund(reversals, { ...refund, status: 'failed', failure });
+  return {
+    kind: 'change',
+    change: withReversals(after, now),
+    entry: { what: 'refund refused', refundId, reason: failure },
+    ends: newReversals(reversals, after, payment.id ?? ''),
+  };
+}
+
+/** Decides on the key of a refund as it is stored. Pure. */
+function decideStoredKey(
+  invoice: Pick<Invoice, 'reversals'>,
+  refundId: string,
+  now: number,
+): Recorded | Exclude<KeyDecision, { kind: 'store' }> | { kind: 'ended' } {
+  const { reversals } = invoice;
+  const refund = refundOf(invoice, refundId);
+  if (reversals === undefined || refund?.status !== 'requested') return { kind: 'ended' };
+  const decision = decideKey(refund, now);
+  if (decision.kind !== 'store') return decision;
+  const { number } = decision;
+  const keyed = { ...refund, key: { number, createdAt: new Date(now).toISOString() } };
+  return {
+    kind: 'change',
+    change: { set: { reversals: withRefund(reversals, keyed) } },
+    entry: { what: 'refund begins', refundId, keyNumber: number },
+  };
+}
+
+/** @throws {NotNow} {NotYet} */
+function paymentOf(retrieved: RetrievedPayment | NotCalled) {
   switch (retrieved.kind) {
     case 'payment':
       return retrieved;
-    case 'notCalled':
-      throw new NotRefunded(noTurn);
     case 'notFound':
       throw new NotYet('the provider does not know the payment of the refund');
+    case 'notCalled':
     case 'heldBack':
     case 'unknown':
-      throw new NotRefunded(`the provider cannot say what it has refunded: ${retrieved.message}`);
+      throw new NotNow(`the provider cannot say what it has refunded: ${whySilent(retrieved)}`);
   }
 }
 
-/** @throws {NotRefunded} */
-function refundedOrRefused(outcome: RefundOutcome | { kind: 'notCalled' }) {
+/** @throws {NotNow} */
+function refundedOrRefused(outcome: RefundOutcome | NotCalled) {
   switch (outcome.kind) {
     case 'refunded':
       return outcome;
     case 'refused':
       // The key stands for another request: a bug of ours, and no answer about this refund.
-      if (outcome.code === 'key_reused') throw new NotRefunded(`key_reused: ${outcome.message}`);
+      if (outcome.code === 'key_reused') throw new NotNow(`key_reused: ${outcome.message}`);
       return outcome;
     case 'notCalled':
-      throw new NotRefunded(noTurn);
-    case 'transient':
     case 'heldBack':
+    case 'transient':
     case 'unknown':
-      throw new NotRefunded(outcome.message);
+      throw new NotNow(whySilent(outcome));
   }
-}
-
-/**
- * Records that the provider does not make a refund: it has failed, its amount is free again, and the person who asked for
- * it is told. Nothing has gone back.
- *
- * @throws {NoClearAnswer} {NewerVersion}
- */
-export async function recordRefusal(
-  {
-    invoices,
-    followUps,
-    instance: { clock, name: by, telemetry },
-  }: Pick<TrackingParts, 'followUps' | 'instance'> & { invoices: Pick<InvoiceStore, 'update'> },
-  id: string,
-  { refundId, paymentId, failure }: { refundId: string; paymentId: string; failure: string },
-  assertHeld: () => void,
-): Promise<void> {
-  const now = clock.now();
-  const at = new Date(now).toISOString();
-  const updated = await invoices.update<'ended'>(id, {
-    decide(invoice, occasion) {
-      const { reversals, shard, payment } = invoice;
-      const refund = reversals?.refunds.find((one) => one.id === refundId);
-      if (reversals === undefined || refund?.status !== 'requested') return { kind: 'refuse', why: 'ended' };
-      const failed = { ...refund, status: 'failed' as const, failure };
-      const refunds = reversals.refunds.map((one) => (one === refund ? failed : one));
-      const after = reversalsOf(refunds, reversals.disputes, reversals);
-      const ended = { ...invoice, invoiceId: id, keyNumber: payment.keyNumber };
-      const ends: InvoiceEnd[] = newReversals(reversals, after, paymentId);
-      return {
-        kind: 'change',
-        change: {
-          ...withReversals(after, now),
-          entry: { at, what: 'refund refused', by, refundId, reason: failure },
-        },
-        messages: followUps(
-          ends.map((end) => ({ invoice: ended, end })),
-          { shard, occasion, now },
-        ),
-      };
-    },
-    beforeTry: assertHeld,
-  });
-  if (updated.kind === 'updated') telemetry.count(metric.refundFailed);
 }
 
 /** The provider's idempotency key number `n` of a refund. */

@@ -1,12 +1,13 @@
 import { type Invoice, type InvoiceStatus, nextKey, type PaymentState } from '../invoice/invoice.ts';
 import type { InvoiceChange } from '../invoice/invoiceChange.ts';
 import { unrecordedPayments } from '../invoice/namedPayments.ts';
+import { checkNote } from './checkProvider.ts';
 import {
   type Corrected,
   type CorrectionParts,
-  checked,
   ifStillSo,
   type NotCorrected,
+  providerSays,
   recordPayment,
   whileUnchanged,
 } from './corrections.ts';
@@ -116,25 +117,26 @@ export function retryInvoice(
   }
 
   async function check(invoice: Invoice, payment: PaymentState): Promise<RetriedInvoice | 'again'> {
-    const after = await checked(parts, invoice);
-    switch (after.kind) {
+    const view = await providerSays(parts, invoice);
+    switch (view.kind) {
       case 'differs':
-        if (wish.notCharged !== true) return { kind: 'unclear', message: after.message };
-        return write(invoice, retried(invoice, payment, { ...note(), check: after.check }));
-      case 'uncharged':
-        return write(invoice, retried(invoice, payment, { ...note(), check: after.check }));
-      case 'reversedInFull':
+        if (wish.notCharged !== true) return { kind: 'unclear', message: view.message };
+        return write(invoice, retried(invoice, payment, { ...note(), check: checkNote(view) }));
+      case 'notFound':
+        return write(invoice, retried(invoice, payment, { ...note(), check: checkNote(view) }));
+      case 'reversed':
         // It was charged after all. Another charge would be a second one under the same invoice.
-        return { kind: 'unclear', message: `${after.check}: void the invoice` };
-      case 'record':
-        return recordPayment(parts, invoice, after.payment);
+        return { kind: 'unclear', message: `${checkNote(view)}: void the invoice` };
+      case 'found':
+      case 'processing':
+        return recordPayment(parts, invoice, view);
       case 'wait':
         // Under the same key a call that is still on its way and the next one are one charge.
         return payment.keyNumber === invoice.payment.keyNumber
           ? write(invoice, retried(invoice, payment, note()))
-          : after;
+          : view;
       case 'silent':
-        return after;
+        return view;
     }
   }
 

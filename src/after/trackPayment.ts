@@ -1,25 +1,11 @@
-import type { Ended, FollowUps } from '../invoice/followUps.ts';
 import type { Invoice } from '../invoice/invoice.ts';
 import { overdueRefunds } from '../invoice/reversals.ts';
-import type { InvoiceStore } from '../invoice/store/invoiceStore.ts';
-import { newOutboxMessage, type OutboxMessage } from '../outbox/outboxMessage.ts';
-import type { SettlementPolicy } from '../paying/decideSettlement.ts';
 import { ownershipOf } from '../paying/foundPayment.ts';
-import { noTurn, type PacedProvider, turnWithinMs } from '../paying/pacedProvider.ts';
+import { turnWithinMs } from '../paying/pacedProvider.ts';
 import type { CancelOutcome, NotCalled, ProviderPayment } from '../paying/paymentProvider.ts';
 import { metric } from '../platform/appMetrics.ts';
-import { queues } from '../platform/azureNames.ts';
-import type { Instance } from '../platform/instance.ts';
-import type { WorkItem } from '../workItems/workItem.ts';
 import { decideProgress, type ProgressDecision, secondPayment } from './decideProgress.ts';
-
-export interface TrackingParts {
-  invoices: Pick<InvoiceStore, 'find' | 'update' | 'toCheck'>;
-  provider: Pick<PacedProvider, 'within'>;
-  followUps: FollowUps;
-  settlement: Pick<SettlementPolicy, 'softDeclineRetryMs'>;
-  instance: Pick<Instance, 'clock' | 'name' | 'telemetry'>;
-}
+import { type AfterParts, type Recorded, type RecordParts, record, whySilent } from './record.ts';
 
 /** What came of asking about a payment. */
 export type Tracked =
@@ -40,7 +26,7 @@ export type Tracked =
  * @throws {NoClearAnswer} {NewerVersion}
  */
 export async function trackPayment(
-  parts: TrackingParts,
+  parts: AfterParts,
   paymentId: string,
   assertHeld: () => void = () => {},
 ): Promise<Tracked> {
@@ -59,10 +45,9 @@ export async function trackPayment(
   }
   switch (payment.kind) {
     case 'notCalled':
-      return { kind: 'notAsked', message: noTurn };
     case 'heldBack':
     case 'unknown':
-      return { kind: 'notAsked', message: payment.message };
+      return { kind: 'notAsked', message: whySilent(payment) };
     case 'notFound':
       return { kind: 'notOurs', message: `the provider has no payment ${paymentId}` };
     case 'payment': {
@@ -85,7 +70,7 @@ function isUnanswered(canceled: CancelOutcome | NotCalled): boolean {
  * canceled, it can never charge after all. A shop's payment has a customer who may be about to confirm it.
  */
 async function isOursToCancel(
-  { invoices }: Pick<TrackingParts, 'invoices'>,
+  { invoices }: Pick<AfterParts, 'invoices'>,
   payment: ProviderPayment,
 ): Promise<boolean> {
   const { invoiceId, progress } = payment;
@@ -97,49 +82,24 @@ async function isOursToCancel(
   return waits || invoice.payment.inProgress?.id === payment.paymentId;
 }
 
-/**
- * Writes what a retrieved payment means for its invoice, and orders what follows, in one transaction.
- *
- * @throws {NoClearAnswer} {NewerVersion}
- */
+/** Records what a retrieved payment means for its invoice. @throws {NoClearAnswer} {NewerVersion} */
 export async function recordProgress(
-  {
-    invoices,
-    followUps,
-    settlement,
-    instance: { clock, name: by, telemetry },
-  }: Pick<TrackingParts, 'followUps' | 'settlement' | 'instance'> & {
-    invoices: Pick<InvoiceStore, 'update'>;
-  },
+  parts: RecordParts & Pick<AfterParts, 'settlement'>,
   invoiceId: string,
   payment: ProviderPayment,
   assertHeld: () => void,
 ): Promise<Tracked> {
-  const now = clock.now();
-  const at = new Date(now).toISOString();
-  let ends: Extract<ProgressDecision, { kind: 'change' }>['ends'] = [];
   let isSecond = false;
-  const updated = await invoices.update<Exclude<ProgressDecision['kind'], 'change'>>(invoiceId, {
-    decide(invoice, occasion) {
-      const decision = decideProgress(invoice, payment, settlement, now);
-      if (decision.kind !== 'change') return { kind: 'refuse', why: decision.kind };
-      const { change, entry, orders = [] } = decision;
-      ends = decision.ends;
-      isSecond = entry.what === secondPayment;
-      const ended = ends.map(
-        (end): Ended => ({ invoice: { ...invoice, invoiceId, keyNumber: invoice.payment.keyNumber }, end }),
-      );
-      return {
-        kind: 'change',
-        change: { ...change, entry: { at, by, ...entry } },
-        messages: [
-          ...followUps(ended, { shard: invoice.shard, occasion, now }),
-          ...(orders.length === 0 ? [] : [orderOfRefunds(invoice, orders, { write: occasion, now })]),
-        ],
-      };
+  const updated = await record<Exclude<ProgressDecision, Recorded>>(
+    parts,
+    invoiceId,
+    (invoice, now) => {
+      const decision = decideProgress(invoice, payment, parts.settlement, now);
+      isSecond = decision.kind === 'change' && decision.entry.what === secondPayment;
+      return decision;
     },
-    beforeTry: assertHeld,
-  });
+    assertHeld,
+  );
   switch (updated.kind) {
     case 'notFound':
       return {
@@ -147,41 +107,13 @@ export async function recordProgress(
         message: `payment ${payment.paymentId} names invoice ${invoiceId}, which is not here`,
       };
     case 'refused':
-      return { kind: updated.why };
+      return updated.why;
     case 'updated': {
+      const { telemetry } = parts.instance;
       if (isSecond) telemetry.count(metric.paymentSecond);
       const overdue = overdueRefunds(updated.invoice.reversals ?? { refunds: [] }).length;
       if (overdue > 0) telemetry.count(metric.refundOverdue, {}, overdue);
-      for (const { kind } of ends) {
-        if (kind === 'disputed' || kind === 'disputeLost') telemetry.count(metric.invoiceDisputed, { kind });
-        if (kind === 'refundFailed') telemetry.count(metric.refundFailed);
-        if (kind === 'parked') telemetry.count(metric.invoiceParked, { unknown: false });
-      }
       return { kind: 'changed', status: updated.invoice.status };
     }
   }
-}
-
-/** The stage that carries refunds out (after/refundStage.ts). */
-export const refundStageName = 'refund';
-
-/**
- * The message that orders these refunds of an invoice. `write` names the write that stores it: each order is a work item of its
- * own, because what an earlier one has done may be recorded although the refund was not made. Pure.
- */
-export function orderOfRefunds(
-  invoice: { id: string; shard: string },
-  refundIds: readonly string[],
-  { write, now }: { write: string; now: number },
-): OutboxMessage {
-  const body = refundIds.map(
-    (refundId): WorkItem => ({
-      resourceId: invoice.id,
-      stage: refundStageName,
-      occasion: `${refundId}-${write}`,
-      input: { refundId },
-    }),
-  );
-  const { shard } = invoice;
-  return newOutboxMessage({ id: `${write}-refund`, shard, destination: queues.workItems, body }, now);
 }

@@ -1,17 +1,18 @@
 import { type Invoice, known, type TimelineEntry } from '../invoice/invoice.ts';
 import type { InvoiceChange } from '../invoice/invoiceChange.ts';
 import { unrecordedPayments } from '../invoice/namedPayments.ts';
-import { noTurn } from '../paying/pacedProvider.ts';
+import { checkNote } from './checkProvider.ts';
 import {
   type Corrected,
   type CorrectionParts,
   callsOf,
-  checked,
   ifStillSo,
   type NotCorrected,
+  providerSays,
   recordPayment,
   whileUnchanged,
 } from './corrections.ts';
+import { whySilent } from './record.ts';
 
 /** What becomes of a person's request to void an invoice. */
 export type VoidDecision =
@@ -105,20 +106,21 @@ export function voidInvoice(
   });
 
   async function check(invoice: Invoice, why: Record<string, string> = {}): Promise<VoidedInvoice | 'again'> {
-    const after = await checked(parts, invoice);
-    switch (after.kind) {
-      case 'uncharged':
+    const view = await providerSays(parts, invoice);
+    switch (view.kind) {
+      case 'notFound':
       case 'differs':
-      case 'reversedInFull':
-        return write(invoice, { check: after.check, ...why });
-      case 'record': {
-        const recorded = await recordPayment(parts, invoice, after.payment);
+      case 'reversed':
+        return write(invoice, { check: checkNote(view), ...why });
+      case 'found':
+      case 'processing': {
+        const recorded = await recordPayment(parts, invoice, view);
         // A payment that is alive may still be canceled.
         return recorded === 'again' || recorded.status === 'processing' ? 'again' : recorded;
       }
       case 'wait':
       case 'silent':
-        return after;
+        return view;
     }
   }
 
@@ -134,10 +136,9 @@ export function voidInvoice(
       case 'refused':
         return { kind: 'notCanceled', paymentId, message: outcome.message };
       case 'notCalled':
-        return { kind: 'silent', message: noTurn };
       case 'heldBack':
       case 'unknown':
-        return { kind: 'silent', message: outcome.message };
+        return { kind: 'silent', message: whySilent(outcome) };
     }
   }
 

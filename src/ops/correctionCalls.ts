@@ -150,8 +150,7 @@ function whyNotMoved(id: string, why: Exclude<MovedInvoice, { kind: 'moved' }>):
     case 'mayBeCharged':
       return conflict(`invoice "${id}" may have been charged: its outcome has to be known first`);
     case 'notFound':
-    case 'contended':
-      return whyNotCorrected(id, why);
+      return notFound(`invoice "${id}"`);
   }
 }
 

@@ -71,8 +71,8 @@ test('the list is read from the first claim of the key, or else from the import'
 });
 
 test.each<[string, FoundPayment, Record<string, RetrievedPayment>, object]>([
-  ['nothing anywhere', notFound, {}, { kind: 'nothing' }],
-  ['only payments that are over', notFound, { pi_1: over, pi_2: over }, { kind: 'nothing' }],
+  ['nothing anywhere', notFound, {}, { kind: 'notFound' }],
+  ['only payments that are over', notFound, { pi_1: over, pi_2: over }, { kind: 'notFound' }],
   [
     'one that is alive by its id',
     notFound,
@@ -94,17 +94,17 @@ test.each<[string, FoundPayment, Record<string, RetrievedPayment>, object]>([
     { kind: 'silent' },
   ],
   ['one that the provider has lost', notFound, { pi_1: { kind: 'notFound' } }, { kind: 'differs' }],
-  ['a refund in full', notFound, { pi_1: refunded(1999, 'succeeded') }, { kind: 'reversedInFull' }],
+  ['a refund in full', notFound, { pi_1: refunded(1999, 'succeeded') }, { kind: 'reversed' }],
   ['a refund that may still fail', notFound, { pi_1: refunded(1999, 'pending') }, { kind: 'found' }],
   ['a refund in part', notFound, { pi_1: refunded(1998, 'succeeded') }, { kind: 'found' }],
-  ['a dispute that was lost', notFound, { pi_1: disputed('lost') }, { kind: 'reversedInFull' }],
+  ['a dispute that was lost', notFound, { pi_1: disputed('lost') }, { kind: 'reversed' }],
   ['a dispute that is open', notFound, { pi_1: disputed('open') }, { kind: 'found' }],
   ['a dispute that was won', notFound, { pi_1: disputed('won') }, { kind: 'found' }],
   [
     'a look-up that finds all of it gone',
     { kind: 'reversed', paymentId: 'pi_1', message: 'refunded' },
     {},
-    { kind: 'reversedInFull', paymentId: 'pi_1' },
+    { kind: 'reversed', paymentId: 'pi_1' },
   ],
   [
     'another amount',

@@ -1,9 +1,10 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { EventPutOff, eventItem, paymentEventStage } from '../../src/after/eventStage.ts';
+import { eventItem, paymentEventStage } from '../../src/after/eventStage.ts';
 import type { Invoice, InvoiceStatus } from '../../src/invoice/invoice.ts';
 import type { EventHint } from '../../src/paying/providerEvents.ts';
 import { stripeClient } from '../../src/paying/stripe/stripeClient.ts';
 import { stripeProvider } from '../../src/paying/stripe/stripeProvider.ts';
+import { NotNow } from '../../src/workItems/notNow.ts';
 import { day, longPayments } from '../support/longPayments.ts';
 import { unpaced } from '../support/unpaced.ts';
 
@@ -111,7 +112,7 @@ describe('what a hint is worth', () => {
     const id = await paymentOf(invoice);
     await stripeOf().refunds.create({ payment_intent: id, amount: 5 });
     await put(invoice, 'claimed');
-    await expect(happens('reversed', id)).rejects.toThrow(EventPutOff);
+    await expect(happens('reversed', id)).rejects.toThrow(NotNow);
   });
 
   test('a payment that is not ours, or not there, is left alone', async () => {
@@ -122,7 +123,7 @@ describe('what a hint is worth', () => {
   });
 
   test('that an invoice is not here may be a stale read: it is believed at the second try', async () => {
-    await expect(happens('succeeded', 'pi_nobody', 'no-such-invoice')).rejects.toThrow(EventPutOff);
+    await expect(happens('succeeded', 'pi_nobody', 'no-such-invoice')).rejects.toThrow(NotNow);
     const { id: paymentId } = await stripeOf().paymentIntents.create({
       amount: 500,
       currency: 'usd',
@@ -133,7 +134,7 @@ describe('what a hint is worth', () => {
       off_session: true,
       metadata: { invoiceId: 'imported-a-moment-ago' },
     });
-    await expect(happens('reversed', paymentId)).rejects.toThrow(EventPutOff);
+    await expect(happens('reversed', paymentId)).rejects.toThrow(NotNow);
     expect(await happens('reversed', paymentId, undefined, 1)).toMatchObject({ result: 'not ours' });
   });
 
@@ -141,7 +142,7 @@ describe('what a hint is worth', () => {
     const silent = { ...stripeProvider({ secretKey: 'x', apiBase: 'http://127.0.0.1:9', timeoutMs: 50 }) };
     const stage = paymentEventStage({ ...app.parts, provider: unpaced(silent, { clock: app.clock }) });
     const context = { resourceId: 'pi_1', signal: new AbortController().signal, assertHeld() {} };
-    await expect(stage.run({ hint: 'reversed' }, context)).rejects.toThrow(EventPutOff);
+    await expect(stage.run({ hint: 'reversed' }, context)).rejects.toThrow(NotNow);
   });
 });
 

@@ -1,6 +1,8 @@
 // Layers that keep a refund from being made twice or freed wrongly, each with the others off.
+
 import { describe, expect, test } from 'vitest';
-import { NotRefunded, recordRefusal, refundStage } from '../../src/after/refundStage.ts';
+import { record } from '../../src/after/record.ts';
+import { refundStage, refusal } from '../../src/after/refundStage.ts';
 import type { Operation } from '../../src/documents/documentStore.ts';
 import type { Invoice } from '../../src/invoice/invoice.ts';
 import { type Refund, reversalsOf } from '../../src/invoice/reversals.ts';
@@ -8,6 +10,7 @@ import { shardOf } from '../../src/invoice/shard.ts';
 import { defaultSettlementPolicy } from '../../src/paying/decideSettlement.ts';
 import type { PaymentProvider, RefundRequest } from '../../src/paying/paymentProvider.ts';
 import { metric } from '../../src/platform/appMetrics.ts';
+import { NotNow } from '../../src/workItems/notNow.ts';
 import { type MemoryDocumentsOptions, memoryDocuments } from '../memory/memoryDocuments.ts';
 import { memoryInvoiceStore } from '../memory/memoryInvoiceStore.ts';
 import { anInstance } from '../support/anInstance.ts';
@@ -87,7 +90,9 @@ async function aRefund({ fault, ...changes }: Partial<Refund> & Pick<MemoryDocum
         { resourceId: id, occasion: refund.id, signal: new AbortController().signal, assertHeld() {} },
       ),
     refuse: () =>
-      recordRefusal(parts, id, { refundId: refund.id, paymentId, failure: 'charge_disputed' }, () => {}),
+      record(parts, id, (stored, now) =>
+        refusal(stored, { refundId: refund.id, failure: 'charge_disputed' }, now),
+      ),
   };
 }
 
@@ -106,8 +111,9 @@ describe('a refusal', () => {
   test('of another refund, or of one that is not there, changes nothing', async () => {
     const { parts, stored } = await aRefund();
     const before = await stored();
-    const refused = { refundId: 'rf_other', paymentId, failure: 'charge_disputed' };
-    await recordRefusal(parts, id, refused, () => {});
+    await record(parts, id, (invoice, now) =>
+      refusal(invoice, { refundId: 'rf_other', failure: 'charge_disputed' }, now),
+    );
     expect(await stored()).toEqual(before);
   });
 
@@ -128,10 +134,10 @@ describe('the key of a refund', () => {
 
   test('is stored before the call, and the same goes out again', async () => {
     const { carryOut, sent, stored, time } = await aRefund();
-    await expect(carryOut()).rejects.toThrow(NotRefunded);
+    await expect(carryOut()).rejects.toThrow(NotNow);
     expect((await stored())?.reversals?.refunds[0]?.key).toEqual({ number: 1, createdAt: requested.at });
     time.now += 22 * hour;
-    await expect(carryOut()).rejects.toThrow(NotRefunded);
+    await expect(carryOut()).rejects.toThrow(NotNow);
     expect(new Set(sent.map(({ idempotencyKey }) => idempotencyKey)).size).toBe(1);
     expect((await stored())?.reversals?.refunds[0]?.key).toEqual({ number: 1, createdAt: requested.at });
   });
@@ -141,7 +147,7 @@ describe('the key of a refund', () => {
     const fault = (_: string, operations: readonly Operation[]) =>
       begins(operations) && left-- > 0 ? ('after' as const) : undefined;
     const { carryOut, sent, stored } = await aRefund({ fault });
-    await expect(carryOut()).rejects.toThrow(NotRefunded);
+    await expect(carryOut()).rejects.toThrow(NotNow);
     expect(sent.map(({ idempotencyKey }) => idempotencyKey)).toEqual([expect.stringMatching(/-1$/)]);
     const invoice = await stored();
     expect(invoice?.reversals?.refunds[0]?.key?.number).toBe(1);
@@ -150,12 +156,12 @@ describe('the key of a refund', () => {
 
   test('that is too old waits until no call under it can be on its way, and makes way for the next', async () => {
     const { carryOut, sent, stored, time } = await aRefund();
-    await expect(carryOut()).rejects.toThrow(NotRefunded);
+    await expect(carryOut()).rejects.toThrow(NotNow);
     time.now = start + 23 * hour + 1;
     await expect(carryOut()).rejects.toThrow('too old to be sent again');
     expect(sent).toHaveLength(1);
     time.now = start + 23.5 * hour;
-    await expect(carryOut()).rejects.toThrow(NotRefunded);
+    await expect(carryOut()).rejects.toThrow(NotNow);
     expect(sent).toHaveLength(2);
     expect((await stored())?.reversals?.refunds[0]?.key?.number).toBe(2);
   });

@@ -1,8 +1,9 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { type Payments, startPayments } from '../../local/stripe/index.ts';
+import type { AfterParts } from '../../src/after/record.ts';
 import { refundInvoice } from '../../src/after/refundInvoice.ts';
-import { NotRefunded, type RefundingParts, refundStage } from '../../src/after/refundStage.ts';
+import { refundStage } from '../../src/after/refundStage.ts';
 import { trackPayment } from '../../src/after/trackPayment.ts';
 import { webhookFollowUp } from '../../src/after/webhook.ts';
 import { followUpsOf } from '../../src/invoice/followUps.ts';
@@ -12,7 +13,7 @@ import { defaultSettlementPolicy } from '../../src/paying/decideSettlement.ts';
 import { stripeProvider } from '../../src/paying/stripe/stripeProvider.ts';
 import { metric } from '../../src/platform/appMetrics.ts';
 import { systemClock } from '../../src/platform/clock.ts';
-import { NotYet } from '../../src/workItems/notNow.ts';
+import { NotNow, NotYet } from '../../src/workItems/notNow.ts';
 import { workItemSchema } from '../../src/workItems/workItem.ts';
 import { memoryDocuments } from '../memory/memoryDocuments.ts';
 import { memoryInvoiceStore } from '../memory/memoryInvoiceStore.ts';
@@ -114,7 +115,7 @@ async function aPaidInvoice({
       if (requested.kind !== 'requested') throw new Error(requested.kind);
       return requested.refund.id;
     },
-    carryOut: (refundId: string, changes: Partial<RefundingParts> = {}, assertHeld = () => {}) =>
+    carryOut: (refundId: string, changes: Partial<AfterParts> = {}, assertHeld = () => {}) =>
       refundStage({ ...parts, ...changes }).run(
         { refundId },
         { resourceId: id, occasion: refundId, signal: new AbortController().signal, assertHeld },
@@ -211,7 +212,7 @@ describe('a refund', () => {
       const one = await aPaidInvoice();
       const refundId = await one.request('k');
       await one.fault(fault);
-      await expect(one.carryOut(refundId)).rejects.toThrow(NotRefunded);
+      await expect(one.carryOut(refundId)).rejects.toThrow(NotNow);
       expect(await one.carryOut(refundId)).toMatchObject({ result: 'succeeded', found: true });
       expect(await one.ledger()).toHaveLength(1);
       expect(await one.items('notify')).toHaveLength(1);
@@ -224,7 +225,7 @@ describe('a refund', () => {
       const one = await aPaidInvoice();
       const refundId = await one.request('k');
       await one.fault(fault);
-      await expect(one.carryOut(refundId)).rejects.toThrow(NotRefunded);
+      await expect(one.carryOut(refundId)).rejects.toThrow(NotNow);
       expect(await one.reversals()).toMatchObject({ refunds: [{ status: 'requested', key: { number: 1 } }] });
       await one.carryOut(refundId);
       expect(await one.ledger()).toMatchObject([{ idempotencyKey: `refund-${refundId}-1` }]);
@@ -235,7 +236,7 @@ describe('a refund', () => {
     const one = await aPaidInvoice();
     const refundId = await one.request('k');
     await one.fault('500');
-    await expect(one.carryOut(refundId)).rejects.toThrow(NotRefunded);
+    await expect(one.carryOut(refundId)).rejects.toThrow(NotNow);
     await one.later(23 * 60 * minute + minute);
     await expect(one.carryOut(refundId)).rejects.toThrow('too old to be sent again, and too young');
     expect(await one.ledger()).toEqual([]);
@@ -248,7 +249,7 @@ describe('a refund', () => {
     const one = await aPaidInvoice();
     const refundId = await one.request('k');
     await one.fault('500-after');
-    await expect(one.carryOut(refundId)).rejects.toThrow(NotRefunded);
+    await expect(one.carryOut(refundId)).rejects.toThrow(NotNow);
     await one.later(3 * day);
     expect(await one.carryOut(refundId)).toMatchObject({ result: 'succeeded', found: true });
     expect(await one.ledger()).toHaveLength(1);
@@ -336,7 +337,7 @@ describe('a refund', () => {
     const one = await aPaidInvoice();
     const refundId = await one.request('k', 300);
     await one.fault('timeout-after');
-    await expect(one.carryOut(refundId)).rejects.toThrow(NotRefunded);
+    await expect(one.carryOut(refundId)).rejects.toThrow(NotNow);
     await one.track();
     expect(await one.reversals()).toMatchObject({
       refunds: [{ id: refundId, status: 'succeeded' }],
@@ -409,9 +410,9 @@ describe('a refund', () => {
 describe('when the provider cannot say', () => {
   const never = () => Promise.reject(new Error('no such call is made'));
   const answers = {
-    'its turn does not come': [{ kind: 'notCalled' }, 'NotRefunded'],
-    'calls are held back': [{ kind: 'heldBack', message: 'held back', retryAfterMs: 1 }, 'NotRefunded'],
-    'there is no answer': [{ kind: 'unknown', message: 'down' }, 'NotRefunded'],
+    'its turn does not come': [{ kind: 'notCalled' }, 'NotNow'],
+    'calls are held back': [{ kind: 'heldBack', message: 'held back', retryAfterMs: 1 }, 'NotNow'],
+    'there is no answer': [{ kind: 'unknown', message: 'down' }, 'NotNow'],
     'the payment is not there, so for a day': [{ kind: 'notFound' }, 'NotYet'],
   } as const;
 

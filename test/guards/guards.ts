@@ -760,15 +760,12 @@ export const guards: readonly Guard[] = [
         case 'found':
         case 'processing':
         case 'differs':
+        case 'reversed':
           return found;
         case 'notFound':
-          return found.noCustomer === undefined ? { kind: 'nothing' } : { kind: 'silent', message: 'no such customer' };
-        case 'reversed':
-          return { kind: 'reversedInFull', paymentId: found.paymentId };
-        case 'notCalled':
-          return notCalled;
+          return found.noCustomer === undefined ? found : { kind: 'silent', message: 'no such customer' };
         default:
-          return { kind: 'silent', message: found.message };
+          return { kind: 'silent', message: whySilent(found) };
       }`,
     tests: 'test/after/lookUpsEnd.test.ts',
     caughtBy: 'a customer that the provider does not know: a person may void the invoice',
@@ -808,15 +805,18 @@ export const guards: readonly Guard[] = [
   {
     name: 'a refusal that comes late frees no refund that was made',
     file: 'src/after/refundStage.ts',
-    inFunction: 'decide',
+    inFunction: 'refusal',
     body: `
-      const { reversals, shard } = invoice;
-      if (reversals === undefined) return { kind: 'refuse', why: 'ended' };
-      const refunds = reversals.refunds.map((one) => (one.id === refundId ? { ...one, status: 'failed', failure } : one));
-      const after = reversalsOf(refunds, reversals.disputes, reversals);
-      const ended = { ...invoice, invoiceId: id, keyNumber: invoice.payment.keyNumber };
-      const messages = followUps(newReversals(reversals, after, paymentId).map((end) => ({ invoice: ended, end })), { shard, occasion, now });
-      return { kind: 'change', change: { ...withReversals(after, now), entry: { at, what: 'refund refused', by, refundId, reason: failure } }, messages };`,
+      const { reversals, payment } = invoice;
+      const refund = refundOf(invoice, refundId);
+      if (reversals === undefined) return { kind: 'ended' };
+      const after = refund === undefined ? reversals : withRefund(reversals, { ...refund, status: 'failed', failure });
+      return {
+        kind: 'change',
+        change: withReversals(after, now),
+        entry: { what: 'refund refused', refundId, reason: failure },
+        ends: newReversals(reversals, after, payment.id ?? ''),
+      };`,
     tests: 'test/after/refundLayers.test.ts',
     caughtBy: 'that comes when the refund is succeeded already changes nothing, and frees nothing',
   },
@@ -838,7 +838,7 @@ export const guards: readonly Guard[] = [
   },
   {
     name: 'the id of a refund, the same for the same request',
-    file: 'src/after/refundStage.ts',
+    file: 'src/after/refundInvoice.ts',
     inFunction: 'refundIdOf',
     body: "return `rf_${crypto.randomUUID()}${invoiceId}${idempotencyKey}`.replaceAll(/[^a-z0-9_]/g, '').padEnd(46, 'a').slice(0, 46);",
     tests: 'test/after/refundKeys.test.ts',

@@ -1,6 +1,6 @@
 import { type Charge, startPayments } from '../../local/stripe/index.ts';
+import type { CheckParts } from '../../src/after/checkPayments.ts';
 import { checkPayments } from '../../src/after/checkPayments.ts';
-import type { TrackingParts } from '../../src/after/trackPayment.ts';
 import { claimBatch } from '../../src/claiming/claimBatch.ts';
 import type { Invoice } from '../../src/invoice/invoice.ts';
 import { cosmosInvoiceStore } from '../../src/invoice/store/cosmosInvoiceStore.ts';
@@ -34,7 +34,7 @@ export async function longPayments({ searchLagMs = 60_000 }: { searchLagMs?: num
   const telemetry = recordedTelemetry();
   const instance = anInstance({ name: 'host-t', clock, telemetry });
   const invoices = cosmosInvoiceStore(world.container, { clock, shards });
-  const parts: TrackingParts = {
+  const parts: CheckParts = {
     invoices,
     provider: unpaced(provider, { clock }),
     followUps: followUpsWithWebhook,

@@ -21,8 +21,8 @@ export const sabotages: readonly Sabotage[] = [
       },
       {
         file: 'src/after/checkProvider.ts',
-        from: "    case 'found':\n    case 'processing':\n    case 'differs':\n      return found;\n    case 'notFound':",
-        to: "    case 'found':\n    case 'differs':\n      return found;\n    case 'processing':\n    case 'notFound':",
+        from: "    case 'found':\n    case 'processing':\n    case 'differs':\n    case 'reversed':\n    case 'notFound':\n      return found;",
+        to: "    case 'processing':\n      return { kind: 'notFound' };\n    case 'found':\n    case 'differs':\n    case 'reversed':\n    case 'notFound':\n      return found;",
       },
       {
         file: 'src/paying/lookUpInvoice.ts',
