@@ -763,7 +763,7 @@ export const guards: readonly Guard[] = [
         case 'reversed':
           return found;
         case 'notFound':
-          return found.noCustomer === undefined ? found : { kind: 'silent', message: 'no such customer' };
+          return found.unlisted === undefined ? found : { kind: 'silent', message: 'no such customer' };
         default:
           return { kind: 'silent', message: whySilent(found) };
       }`,
