@@ -13,11 +13,6 @@ export interface ReceiptStore {
   write(name: string, json: string, signal: AbortSignal): Promise<void>;
 }
 
-/** The store of receipts did not take it: it is written later, under the same name. */
-export class ReceiptNotStored extends NotNow {
-  override readonly name = 'ReceiptNotStored';
-}
-
 const stageName = 'receipt';
 /** Milliseconds for one receipt. */
 const writeMs = 10_000;
@@ -63,7 +58,7 @@ export function receiptStage(receipts: ReceiptStore): Stage {
       const { name, json } = receiptOf({ invoiceId: resourceId, ...input });
       await limit(() => receipts.write(name, json, signal)).catch((error: unknown) => {
         signal.throwIfAborted();
-        throw new ReceiptNotStored(`the receipt was not stored: ${errorText(error)}`, { cause: error });
+        throw new NotNow(`the receipt was not stored: ${errorText(error)}`, { cause: error });
       });
       return { blob: name };
     },

@@ -13,16 +13,6 @@ export interface WebhookSettings {
   secret: string;
 }
 
-/** The receiver is away: it is notified again later, under the same id, for as long as it takes. */
-export class NotifyFailed extends NotNow {
-  override readonly name = 'NotifyFailed';
-}
-
-/** The receiver answers, and refuses this notification: it is sent again for a day. */
-export class NotifyRefused extends NotYet {
-  override readonly name = 'NotifyRefused';
-}
-
 /**
  * Answers that are about the notification itself (RFC 9110). Every other failure, such as 401, 404, 429 or 5xx, would meet
  * any notification: the receiver is down, or its address or secret is wrong.
@@ -120,12 +110,12 @@ export function webhookStage(
       };
       const response = await send(url, request).catch((error: unknown) => {
         signal.throwIfAborted();
-        throw new NotifyFailed(`the webhook cannot be reached: ${whyUnreachable(error)}`, { cause: error });
+        throw new NotNow(`the webhook cannot be reached: ${whyUnreachable(error)}`, { cause: error });
       });
       await response.body?.cancel();
       const { ok, status } = response;
-      if (refusals.has(status)) throw new NotifyRefused(`the webhook refuses it: ${status}`);
-      if (!ok) throw new NotifyFailed(`the webhook answered ${status}`);
+      if (refusals.has(status)) throw new NotYet(`the webhook refuses it: ${status}`);
+      if (!ok) throw new NotNow(`the webhook answered ${status}`);
       return { webhookId: id, status };
     },
   });

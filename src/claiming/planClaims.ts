@@ -1,6 +1,6 @@
 import type { Patch } from '../documents/documentStore.ts';
 import { advised } from '../invoice/advice.ts';
-import type { Ended, FollowUps } from '../invoice/followUps.ts';
+import type { Ending, FollowUps } from '../invoice/followUps.ts';
 import { type Claim, type Invoice, type PaymentState, unknownSince } from '../invoice/invoice.ts';
 import { ifUnchanged } from '../invoice/invoiceChange.ts';
 import { maxAttempts } from '../invoice/maxAttempts.ts';
@@ -67,7 +67,7 @@ export function planClaims(
   const at = new Date(now).toISOString();
   const counts: ClaimCounts = { ...noClaims };
   const commands: PaymentCommand[] = [];
-  const parked: Ended[] = [];
+  const parked: Ending[] = [];
   const patches: Patch[] = [];
   for (const invoice of invoices) {
     const decision = decideClaim(invoice, at);

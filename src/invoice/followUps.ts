@@ -31,7 +31,7 @@ export interface ReversalEnd {
   reason?: string;
 }
 
-export interface Ended {
+export interface Ending {
   invoice: EndedInvoice;
   end: InvoiceEnd;
 }
@@ -44,7 +44,7 @@ export interface FollowUp {
   /** Milliseconds after the end before which the work makes no sense. Absent: at once. */
   readonly delayMs?: number;
   /** The work item, or undefined if this end needs none. `occasion` names the transaction that writes the end. Pure. */
-  order(ended: Ended, transaction: { at: string; occasion: string; shard: string }): WorkItem | undefined;
+  order(ended: Ending, transaction: { at: string; occasion: string; shard: string }): WorkItem | undefined;
 }
 
 /**
@@ -52,7 +52,7 @@ export interface FollowUp {
  * that are due at once travel in one message with the id `messageId`. Pure.
  */
 export type FollowUps = (
-  ended: readonly Ended[],
+  ended: readonly Ending[],
   transaction: { shard: string; occasion: string; messageId?: string; now: number },
 ) => OutboxMessage[];
 

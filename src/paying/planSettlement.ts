@@ -1,7 +1,7 @@
 import { formatVersion } from '../documents/storedDocuments.ts';
 import { type Starting, startedAs } from '../invoice/callStart.ts';
 import { nextCheckAt, withReversals } from '../invoice/checkSchedule.ts';
-import type { Ended, FollowUps, InvoiceEnd } from '../invoice/followUps.ts';
+import type { Ending, FollowUps, InvoiceEnd } from '../invoice/followUps.ts';
 import { type InvoiceStatus, known, unknownSince } from '../invoice/invoice.ts';
 import { type InvoiceChange, ifClaimedBy } from '../invoice/invoiceChange.ts';
 import type { Writes } from '../invoice/store/invoiceStore.ts';
@@ -118,7 +118,7 @@ function timelineOf(settlement: Settlement): { what: string } & Record<string, s
   }
 }
 
-function endOf(command: PaymentCommand, settlement: Settlement, at: string): Ended[] {
+function endOf(command: PaymentCommand, settlement: Settlement, at: string): Ending[] {
   const invoice = { ...command, keyNumber: command.payment.keyNumber };
   switch (settlement.kind) {
     case 'retry':

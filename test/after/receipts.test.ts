@@ -1,8 +1,8 @@
 import { BlobServiceClient, RestError } from '@azure/storage-blob';
 import { expect, inject, test } from 'vitest';
 import { blobReceipts } from '../../src/after/blobReceipts.ts';
-import { ReceiptNotStored, type ReceiptStore, receiptName, receiptStage } from '../../src/after/receipts.ts';
-import { isNotNow } from '../../src/workItems/notNow.ts';
+import { type ReceiptStore, receiptName, receiptStage } from '../../src/after/receipts.ts';
+import { isNotNow, NotNow } from '../../src/workItems/notNow.ts';
 import type { Stage } from '../../src/workItems/workItem.ts';
 import { throughBlackHole } from '../support/throughBlackHole.ts';
 import { virtualLocks } from '../support/virtualLocks.ts';
@@ -54,7 +54,7 @@ test('an upload ends in time on a connection that swallows everything', async ()
   await container.create();
   proxy.swallow(true);
   await expect(receiptStage(blobReceipts(container, { timeoutMs: 300 })).run(input, context)).rejects.toThrow(
-    ReceiptNotStored,
+    NotNow,
   );
   proxy.swallow(false);
   expect(await receiptStage(blobReceipts(container)).run(input, context)).toEqual({
@@ -66,7 +66,7 @@ test('a store that is away postpones the receipt, and the store’s error is the
   const cause = new RestError('the service is busy', { statusCode: 503 });
   const stage = receiptStage({ write: () => Promise.reject(cause) });
   const error = await stage.run(input, context).catch((thrown: unknown) => thrown);
-  expect(error).toBeInstanceOf(ReceiptNotStored);
+  expect(error).toBeInstanceOf(NotNow);
   expect(error).toMatchObject({ message: expect.stringContaining('the service is busy'), cause });
   expect(isNotNow(error)).toBe(true);
 });

@@ -4,8 +4,9 @@ import { createServer, type IncomingHttpHeaders } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
-import { NotifyFailed, NotifyRefused, webhookStage } from '../../src/after/webhook.ts';
+import { webhookStage } from '../../src/after/webhook.ts';
 import { systemClock } from '../../src/platform/clock.ts';
+import { NotNow, NotYet } from '../../src/workItems/notNow.ts';
 
 let url: string;
 let answer = { status: 204, headers: {} as Record<string, string> };
@@ -83,7 +84,7 @@ test.each([400, 409, 410, 413, 415, 422])(
   'an answer of %i refuses this notification: it is sent again for a day',
   async (status) => {
     answer = { status, headers: {} };
-    await expect(notify()).rejects.toThrow(NotifyRefused);
+    await expect(notify()).rejects.toThrow(NotYet);
   },
 );
 
@@ -91,7 +92,7 @@ test.each([401, 403, 404, 408, 429, 500, 503])(
   'an answer of %i would meet any notification: the webhook is told again for as long as it takes',
   async (status) => {
     answer = { status, headers: {} };
-    await expect(notify()).rejects.toThrow(NotifyFailed);
+    await expect(notify()).rejects.toThrow(NotNow);
   },
 );
 
@@ -101,7 +102,7 @@ test('an unreachable receiver is a failure that says why', async () => {
   const failure = await stage
     .run(input, { resourceId: 'inv-1', assertHeld() {}, signal })
     .catch((error: unknown) => error);
-  expect(failure).toBeInstanceOf(NotifyFailed);
+  expect(failure).toBeInstanceOf(NotNow);
   expect((failure as Error).message).toMatch(/cannot be reached: .*(ECONNREFUSED|bad port)/);
 });
 
