@@ -1,10 +1,10 @@
 import { createHash } from 'node:crypto';
 import { withReversals } from '../invoice/checkSchedule.ts';
 import type { Invoice, InvoiceStatus } from '../invoice/invoice.ts';
-import { type Refund, type Reversals, reversalsOf } from '../invoice/reversals.ts';
+import { type Refund, reversalsOf } from '../invoice/reversals.ts';
 import { stripeAmount } from '../invoice/stripeAmount.ts';
 import { mayBeLost } from '../paying/mergeReversals.ts';
-import { type RecordParts, record } from './record.ts';
+import { type Recorded, type RecordParts, record } from './record.ts';
 
 /** What a person asks for. */
 export interface RefundWish {
@@ -18,7 +18,8 @@ export interface RefundWish {
 }
 
 export type RefundDecision =
-  | { kind: 'request'; refund: Refund; reversals: Reversals }
+  /** It is ordered, perhaps once more because the first order may be lost. */
+  | Recorded
   /** This refund was asked for before. */
   | { kind: 'repeated'; refund: Refund }
   /** Another refund was asked for under the same key. */
@@ -34,21 +35,21 @@ export type RefundDecision =
 const mostRefunds = 100;
 
 /**
- * Decides on a refund that is asked for at `at` (ISO 8601). What is requested, pending or has succeeded never exceeds what
+ * Decides on a refund that is asked for at `now` (milliseconds). What is requested, pending or has succeeded never exceeds what
  * was paid; a refund that failed frees its amount. Disputes take nothing from it: whether a disputed payment can be refunded
  * is for the provider to say (https://docs.stripe.com/disputes/how-disputes-work). Pure.
  */
 export function decideRefund(
   { status, amountMinor: paidMinor, currency, reversals }: Invoice,
   { refundId, amountMinor, reason, by, requestKey }: RefundWish,
-  at: string,
+  now: number,
 ): RefundDecision {
   const known = reversals?.refunds.find(({ id }) => id === refundId);
   if (known !== undefined) {
-    return {
-      kind: isSameRequest(known, { amountMinor, reason }) ? 'repeated' : 'otherRequest',
-      refund: known,
-    };
+    if (!isSameRequest(known, { amountMinor, reason })) return { kind: 'otherRequest', refund: known };
+    return known.mayBe === undefined && mayBeLost(known, now)
+      ? ordered('refund ordered again', known.amountMinor, {})
+      : { kind: 'repeated', refund: known };
   }
   if (status !== 'paid') return { kind: 'notPaid', status };
   const leftMinor = Math.max(0, paidMinor - (reversals?.refundedMinor ?? 0));
@@ -59,13 +60,15 @@ export function decideRefund(
   const refunds = reversals?.refunds ?? [];
   if (refunds.length >= mostRefunds) return { kind: 'tooMany', most: mostRefunds };
   const rest = amountMinor === undefined ? { rest: true as const } : {};
-  const asked = { amountMinor: wanted, at, by, reason, requestKey, ...rest };
+  const asked = { amountMinor: wanted, at: new Date(now).toISOString(), by, reason, requestKey, ...rest };
   const refund: Refund = { id: refundId, status: 'requested', ...asked };
-  return {
-    kind: 'request',
-    refund,
-    reversals: reversalsOf([...refunds, refund], reversals?.disputes ?? [], reversals),
-  };
+  const after = reversalsOf([...refunds, refund], reversals?.disputes ?? [], reversals);
+  return ordered('refund requested', wanted, withReversals(after, now));
+
+  function ordered(what: string, amount: number, change: Recorded['change']): Recorded {
+    const entry = { what, by, refundId, amountMinor: amount, reason };
+    return { kind: 'change', change, entry, orders: [refundId] };
+  }
 }
 
 /**
@@ -94,7 +97,7 @@ export type RequestedRefund =
   /** `created`: this call did; otherwise an earlier one with the same key had. */
   | { kind: 'requested'; refund: Refund; created: boolean }
   | { kind: 'notFound' }
-  | Exclude<RefundDecision, { kind: 'request' | 'repeated' }>;
+  | Exclude<RefundDecision, { kind: 'change' | 'repeated' }>;
 
 /**
  * Requests a refund of a paid invoice. The request and the order to carry it out are one transaction; the refund itself is
@@ -110,21 +113,7 @@ export async function refundInvoice(
 ): Promise<RequestedRefund> {
   const refundId = refundIdOf(id, idempotencyKey);
   const wish = { ...asked, refundId, requestKey: idempotencyKey };
-  const updated = await record<Exclude<RefundDecision, { kind: 'request' }>>(parts, id, (invoice, now) => {
-    const decision = decideRefund(invoice, wish, new Date(now).toISOString());
-    const isAgain =
-      decision.kind === 'repeated' && decision.refund.mayBe === undefined && mayBeLost(decision.refund, now);
-    if (decision.kind !== 'request' && !isAgain) return decision;
-    const { amountMinor } = decision.refund;
-    const { by, reason } = asked;
-    const what = isAgain ? 'refund ordered again' : 'refund requested';
-    return {
-      kind: 'change',
-      change: decision.kind === 'request' ? withReversals(decision.reversals, now) : {},
-      entry: { what, by, refundId, amountMinor, reason },
-      orders: [refundId],
-    };
-  });
+  const updated = await record(parts, id, (invoice, now) => decideRefund(invoice, wish, now));
   switch (updated.kind) {
     case 'notFound':
       return updated;
@@ -166,32 +155,19 @@ export type SettledRefund =
  *
  * @throws {NoClearAnswer} {NewerVersion}
  */
-export async function settleRefund(
-  parts: RecordParts,
-  id: string,
-  { by, reason, ...word }: RefundWord,
-): Promise<SettledRefund> {
-  const updated = await record<Exclude<ReturnType<typeof withWord>, Reversals>>(parts, id, (invoice, now) => {
-    const after = withWord(invoice, word, new Date(now).toISOString());
-    if ('kind' in after) return after;
-    const what = word.isSame ? 'refund found' : 'refund ordered again';
-    return {
-      kind: 'change',
-      change: withReversals(after, now),
-      entry: { what, by, reason, ...word },
-      orders: word.isSame ? [] : [word.refundId],
-    };
-  });
+export async function settleRefund(parts: RecordParts, id: string, word: RefundWord): Promise<SettledRefund> {
+  const updated = await record(parts, id, (invoice, now) => decideWord(invoice, word, now));
   if (updated.kind === 'refused') return updated.why;
   return updated.kind === 'notFound' ? updated : { kind: 'settled', invoice: updated.invoice };
 }
 
-/** The reversals after a person's word at `at` (ISO 8601). Pure. */
-function withWord(
+/** Decides on a person's word at `now` (milliseconds). Pure. */
+function decideWord(
   { reversals, amountMinor: paidMinor }: Pick<Invoice, 'reversals' | 'amountMinor'>,
-  { refundId, providerId, isSame }: Pick<RefundWord, 'refundId' | 'providerId' | 'isSame'>,
-  at: string,
-): Reversals | Extract<SettledRefund, { kind: 'notAsked' | 'tooMuch' }> {
+  word: RefundWord,
+  now: number,
+): Recorded | Extract<SettledRefund, { kind: 'notAsked' | 'tooMuch' }> {
+  const { refundId, providerId, isSame } = word;
   const asked = reversals?.refunds.find(({ id, mayBe }) => id === refundId && mayBe === providerId);
   const made = reversals?.refunds.find((one) => one.id === providerId);
   if (reversals === undefined || asked === undefined || made === undefined) return { kind: 'notAsked' };
@@ -199,11 +175,17 @@ function withWord(
   const leftMinor = Math.max(0, paidMinor - reversals.refundedMinor);
   if (!isSame && ours.amountMinor > leftMinor) return { kind: 'tooMuch', leftMinor };
   const { status, failure } = made;
+  const orderedAgainAt = new Date(now).toISOString();
   const settled = isSame
     ? { ...ours, providerId, status, ...(failure === undefined ? {} : { failure }) }
-    : { ...ours, others: [...(ours.others ?? []), providerId], orderedAgainAt: at };
+    : { ...ours, others: [...(ours.others ?? []), providerId], orderedAgainAt };
   const refunds = reversals.refunds
     .filter((one) => !isSame || one !== made)
     .map((one) => (one === asked ? settled : one));
-  return reversalsOf(refunds, reversals.disputes, reversals);
+  return {
+    kind: 'change',
+    change: withReversals(reversalsOf(refunds, reversals.disputes, reversals), now),
+    entry: { what: isSame ? 'refund found' : 'refund ordered again', ...word },
+    orders: isSame ? [] : [refundId],
+  };
 }

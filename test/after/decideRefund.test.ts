@@ -3,9 +3,11 @@ import { describe, expect, test } from 'vitest';
 import { decideRefund, type RefundWish } from '../../src/after/refundInvoice.ts';
 import { type Invoice, invoiceStatuses } from '../../src/invoice/invoice.ts';
 import { type Refund, refundStatuses, reversalsOf } from '../../src/invoice/reversals.ts';
+import { carriedOutWithinMs } from '../../src/paying/mergeReversals.ts';
 import { anInvoice } from '../support/anInvoice.ts';
 
 const at = '2026-01-02T00:00:00.000Z';
+const now = Date.parse(at);
 const wish = (changes: Partial<RefundWish> = {}): RefundWish => ({
   refundId: 'rf_1',
   reason: 'goods returned',
@@ -35,10 +37,20 @@ const aRefund = (changes: Partial<Refund> = {}): Refund => ({
 
 describe('the amount', () => {
   test('is what is left if nobody names one', () => {
-    expect(decideRefund(aPaid([aRefund()]), wish(), at)).toMatchObject({
-      kind: 'request',
-      refund: { id: 'rf_1', amountMinor: 600, status: 'requested', at, by: 'ada', reason: 'goods returned' },
-      reversals: { refundedMinor: 1_000 },
+    expect(decideRefund(aPaid([aRefund()]), wish(), now)).toMatchObject({
+      kind: 'change',
+      change: {
+        set: {
+          reversals: {
+            refunds: [
+              {},
+              { id: 'rf_1', amountMinor: 600, status: 'requested', at, by: 'ada', reason: 'goods returned' },
+            ],
+            refundedMinor: 1_000,
+          },
+        },
+      },
+      orders: ['rf_1'],
     });
   });
 
@@ -51,32 +63,32 @@ describe('the amount', () => {
   ] as const)('of a refund that is %s counts: %i is left', (status, leftMinor) => {
     const paid = aPaid([aRefund({ status })]);
     const more = wish({ amountMinor: leftMinor + 1 });
-    expect(decideRefund(paid, more, at)).toEqual({ kind: 'tooMuch', leftMinor });
-    expect(decideRefund(paid, wish({ amountMinor: leftMinor }), at)).toMatchObject({ kind: 'request' });
+    expect(decideRefund(paid, more, now)).toEqual({ kind: 'tooMuch', leftMinor });
+    expect(decideRefund(paid, wish({ amountMinor: leftMinor }), now)).toMatchObject({ kind: 'change' });
   });
 
   test('is refused if nothing is left, even if nobody names one', () => {
     const paid = aPaid([aRefund({ amountMinor: 1_000 })]);
-    expect(decideRefund(paid, wish(), at)).toEqual({ kind: 'tooMuch', leftMinor: 0 });
+    expect(decideRefund(paid, wish(), now)).toEqual({ kind: 'tooMuch', leftMinor: 0 });
   });
 
   test('has to be one that the provider takes of this currency', () => {
     const paid = aPaid([], { currency: 'KWD' });
-    expect(decideRefund(paid, wish({ amountMinor: 15 }), at)).toEqual({
+    expect(decideRefund(paid, wish({ amountMinor: 15 }), now)).toEqual({
       kind: 'badAmount',
       error: 'Stripe takes only KWD amounts whose third decimal is 0',
     });
-    expect(decideRefund(paid, wish({ amountMinor: 10 }), at)).toMatchObject({ kind: 'request' });
+    expect(decideRefund(paid, wish({ amountMinor: 10 }), now)).toMatchObject({ kind: 'change' });
   });
 });
 
 test.each(invoiceStatuses.filter((status) => status !== 'paid'))('a %s invoice is not refunded', (status) => {
-  expect(decideRefund(aPaid([], { status }), wish(), at)).toEqual({ kind: 'notPaid', status });
+  expect(decideRefund(aPaid([], { status }), wish(), now)).toEqual({ kind: 'notPaid', status });
 });
 
 test('a document does not grow without bound', () => {
   const many = Array.from({ length: 100 }, (_, n) => aRefund({ id: `rf_a${n}`, amountMinor: 1 }));
-  expect(decideRefund(aPaid(many), wish(), at)).toEqual({ kind: 'tooMany', most: 100 });
+  expect(decideRefund(aPaid(many), wish(), now)).toEqual({ kind: 'tooMany', most: 100 });
 });
 
 describe('the same key', () => {
@@ -91,14 +103,35 @@ describe('the same key', () => {
     ['no amount again', whole, {}, 'repeated'],
     ['an amount, where none was named', whole, { amountMinor: 1_000 }, 'otherRequest'],
   ] as const)('with %s', (_, known, asked, kind) => {
-    expect(decideRefund(aPaid([known]), wish(asked), at)).toEqual({ kind, refund: known });
+    expect(decideRefund(aPaid([known]), wish(asked), now)).toEqual({ kind, refund: known });
+  });
+
+  test('orders it again once its order may be lost, but not while a person has to say if it was made', () => {
+    const later = now + carriedOutWithinMs;
+    const known = aRefund({ id: 'rf_1', status: 'requested' });
+    const again = wish({ amountMinor: 400 });
+    expect(decideRefund(aPaid([known]), again, later - 1)).toMatchObject({ kind: 'repeated' });
+    expect(decideRefund(aPaid([known]), again, later)).toEqual({
+      kind: 'change',
+      change: {},
+      entry: {
+        what: 'refund ordered again',
+        by: 'ada',
+        refundId: 'rf_1',
+        amountMinor: 400,
+        reason: 'goods returned',
+      },
+      orders: ['rf_1'],
+    });
+    const waiting = aPaid([{ ...known, mayBe: 're_1' }]);
+    expect(decideRefund(waiting, again, later)).toMatchObject({ kind: 'repeated' });
   });
 
   test('of a refund that only the provider remembers, as after a restore, stands for that one', () => {
     const { by: _, reason: __, ...shown } = part;
-    expect(decideRefund(aPaid([shown]), wish(), at)).toMatchObject({ kind: 'repeated' });
-    expect(decideRefund(aPaid([shown]), wish({ amountMinor: 400 }), at)).toMatchObject({ kind: 'repeated' });
-    expect(decideRefund(aPaid([shown]), wish({ amountMinor: 401 }), at)).toMatchObject({
+    expect(decideRefund(aPaid([shown]), wish(), now)).toMatchObject({ kind: 'repeated' });
+    expect(decideRefund(aPaid([shown]), wish({ amountMinor: 400 }), now)).toMatchObject({ kind: 'repeated' });
+    expect(decideRefund(aPaid([shown]), wish({ amountMinor: 401 }), now)).toMatchObject({
       kind: 'otherRequest',
     });
   });
@@ -118,8 +151,8 @@ test('whatever is asked for and becomes of it, no more than was paid is ever req
       let refunds: readonly Refund[] = [];
       for (const { key, amountMinor, next } of asked) {
         const amount = amountMinor === undefined ? {} : { amountMinor };
-        const decision = decideRefund(aPaid(refunds), wish({ refundId: `rf_${key}`, ...amount }), at);
-        if (decision.kind === 'request') ({ refunds } = decision.reversals);
+        const decision = decideRefund(aPaid(refunds), wish({ refundId: `rf_${key}`, ...amount }), now);
+        if (decision.kind === 'change') refunds = decision.change.set?.reversals?.refunds ?? refunds;
         const { refundedMinor } = reversalsOf(refunds, []);
         expect(refundedMinor).toBeLessThanOrEqual(1_000);
         expect(new Set(refunds.map(({ id }) => id)).size).toBe(refunds.length);
