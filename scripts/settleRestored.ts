@@ -1,8 +1,10 @@
 import pLimit from 'p-limit';
 import type Stripe from 'stripe';
+import { decideProgress, secondPayment } from '../src/after/decideProgress.ts';
+import { receiptFollowUp } from '../src/after/receipts.ts';
+import { recordProgress } from '../src/after/trackPayment.ts';
 import { StoreAway } from '../src/documents/documentStore.ts';
-import { followUpsOf } from '../src/followUps/followUps.ts';
-import { receiptFollowUp } from '../src/followUps/receipts.ts';
+import { followUpsOf } from '../src/invoice/followUps.ts';
 import { type Invoice, wasVoided } from '../src/invoice/invoice.ts';
 import type { InvoiceStore } from '../src/invoice/store/invoiceStore.ts';
 import { defaultSettlementPolicy as settlement } from '../src/paying/decideSettlement.ts';
@@ -14,8 +16,6 @@ import { paymentFrom } from '../src/paying/stripe/stripeIntent.ts';
 import { stripeLookups } from '../src/paying/stripe/stripeLookups.ts';
 import { systemClock } from '../src/platform/clock.ts';
 import { noTelemetry } from '../src/platform/telemetry.ts';
-import { decideProgress, secondPayment } from '../src/tracking/decideProgress.ts';
-import { recordProgress } from '../src/tracking/trackPayment.ts';
 
 /** The actor in an invoice's timeline. */
 const by = 'after-restore';

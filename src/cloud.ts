@@ -1,12 +1,12 @@
+import { blobReceipts } from './after/blobReceipts.ts';
+import { cosmosEventCursor } from './after/cosmosEventCursor.ts';
+import type { EventCursor } from './after/readEventList.ts';
+import type { ReceiptStore } from './after/receipts.ts';
 import type { ArchivePorts } from './archive/archiving.ts';
 import { blobArchive } from './archive/blobArchive.ts';
 import { cosmosArchiveStore } from './archive/cosmosArchiveStore.ts';
 import { cosmosDocuments } from './documents/cosmosDocuments.ts';
 import { unreadableReport } from './documents/storedDocuments.ts';
-import { cosmosEventCursor } from './events/cosmosEventCursor.ts';
-import type { EventCursor } from './events/eventCursor.ts';
-import { blobReceipts } from './followUps/blobReceipts.ts';
-import type { ReceiptStore } from './followUps/receipts.ts';
 import { blobImportRecords } from './intake/blobImportRecords.ts';
 import type { ImportRecords } from './intake/importRecords.ts';
 import { shardsCheck } from './invoice/shard.ts';

@@ -1,7 +1,6 @@
 import type { Container, FeedOptions, SqlQuerySpec } from '@azure/cosmos';
 import { fromCosmos, queryAll } from '../documents/cosmosDocuments.ts';
-import type { StoredInvoice } from './archiveFile.ts';
-import type { ArchiveStore } from './archiveStore.ts';
+import type { ArchiveStore, StoredInvoice } from './archiveFile.ts';
 
 /**
  * The archive's questions to the Cosmos container `invoices`. Cosmos keeps `_ts`, the second of the last write, in its index

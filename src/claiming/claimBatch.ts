@@ -1,6 +1,6 @@
 import type { Patch } from '../documents/documentStore.ts';
 import { newWriteId } from '../documents/storedDocuments.ts';
-import type { Ended, FollowUps } from '../followUps/followUps.ts';
+import type { Ending, FollowUps } from '../invoice/followUps.ts';
 import {
   type Claim,
   type Invoice,
@@ -13,6 +13,7 @@ import type { InvoiceStore, Writes } from '../invoice/store/invoiceStore.ts';
 import type { Lease } from '../locking/index.ts';
 import { newOutboxMessage, type OutboxMessage } from '../outbox/outboxMessage.ts';
 import { commandFor, newPaymentBatch, type PaymentCommand } from '../paying/paymentBatch.ts';
+
 import { serviceBusQueues } from '../platform/azureNames.ts';
 import { activeTrace, inSpan } from '../platform/tracing.ts';
 
@@ -140,7 +141,7 @@ export function planClaims(
   const at = new Date(now).toISOString();
   const counts: ClaimCounts = { ...noClaims };
   const commands: PaymentCommand[] = [];
-  const parked: Ended[] = [];
+  const parked: Ending[] = [];
   const patches: Patch[] = [];
   for (const invoice of invoices) {
     const decision = decideClaim(invoice, at);

@@ -1,4 +1,4 @@
-import type { FollowUps } from '../followUps/followUps.ts';
+import type { FollowUps } from '../invoice/followUps.ts';
 import { shardsOfGroup } from '../invoice/shard.ts';
 import type { InvoiceStore } from '../invoice/store/invoiceStore.ts';
 import { FencedOut, LeaseLost } from '../locking/index.ts';

@@ -14,8 +14,8 @@ import { reversalsSchema } from './reversals.ts';
  *
  * A run that holds the lease of the shard's group moves `pending → claimed` and `claimed → claimed` (claiming/). The
  * consumer whose batch the claim names moves everything out of `claimed` (paying/). `processing` is a payment that is alive
- * at the provider: tracking/ asks the provider until it ends, and moves it on. A person puts a parked or declined invoice
- * back to `pending`, or voids one that is unpaid (corrections/). A look-up makes a parked one `paid` or `processing` if it
+ * at the provider: after/ asks the provider until it ends, and moves it on. A person puts a parked or declined invoice
+ * back to `pending`, or voids one that is unpaid (after/). A look-up makes a parked one `paid` or `processing` if it
  * finds the payment (paying/). Refunds and disputes are recorded on the invoice (`reversals`) and change no status.
  *
  * `actionableAt` says when there is something to claim: when a pending invoice is due, or when a claim goes stale. `checkAt`

@@ -8,7 +8,7 @@ import { tolerantObject } from '../documents/storedDocuments.ts';
  *       │                                   └──► failed | canceled
  *       └──it refuses──► failed
  *
- * Refunds of ours begin as `requested` (refunds/). The provider's states are recorded as it reports them (tracking/). One
+ * Refunds of ours begin as `requested` (after/). The provider's states are recorded as it reports them. One
  * that had succeeded may still fail, for example because the card's account is closed
  * (https://docs.stripe.com/refunds#failed-refunds).
  */
@@ -86,7 +86,7 @@ export const reversalsSchema = tolerantObject({
 });
 export type Reversals = z.infer<typeof reversalsSchema>;
 
-/** Whether this can be the id of a refund of ours (refunds/refundKeys.ts). Metadata at the provider may hold anything. */
+/** Whether this can be the id of a refund of ours (after/refundInvoice.ts). Metadata at the provider may hold anything. */
 export function isRefundId(text: string): boolean {
   return /^rf_[\w-]{43}$/.test(text);
 }

@@ -1,6 +1,6 @@
-import { decideDueDate } from '../corrections/decideDueDate.ts';
-import { decideRetry } from '../corrections/decideRetry.ts';
-import { decideVoid } from '../corrections/decideVoid.ts';
+import { decideDueDate } from '../after/moveDueDate.ts';
+import { decideRetry } from '../after/retryInvoice.ts';
+import { decideVoid } from '../after/voidInvoice.ts';
 import type { Invoice, StoredEntry } from '../invoice/invoice.ts';
 import type { InvoiceAnswer, InvoiceDetailAnswer, Permitted, Waiting } from './answers/invoiceAnswers.ts';
 

@@ -1,6 +1,6 @@
+import type { CorrectionParts } from '../after/corrections.ts';
 import type { Customers } from '../archive/customers.ts';
-import type { InvoiceArchive } from '../archive/invoiceArchive.ts';
-import type { CorrectionParts } from '../corrections/corrections.ts';
+import type { InvoiceArchive } from '../archive/restoreInvoice.ts';
 import type { ImportRecords } from '../intake/importRecords.ts';
 import type { InvoiceStore } from '../invoice/store/invoiceStore.ts';
 import type { LockStore } from '../locking/index.ts';

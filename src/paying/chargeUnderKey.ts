@@ -45,7 +45,7 @@ export async function chargeUnderKey(
     const found = await calls.find(soughtOf(command));
     switch (found.kind) {
       case 'notFound':
-        if (found.noCustomer !== undefined) return withoutCustomer(command, found.noCustomer);
+        if (found.unlisted !== undefined) return withoutList(command, found.unlisted);
         return payment.unknownSince === undefined ? { kind: 'unused' } : { kind: 'noneFound' };
       case 'notCalled':
       case 'heldBack':
@@ -102,11 +102,15 @@ function lastCallOf(createdAt: string): string {
 }
 
 /** Nothing can be charged, and nothing proves that nothing was: a person decides. */
-function withoutCustomer({ customerId }: PaymentCommand, why: 'deleted' | 'unknown'): CommandOutcome {
-  const what =
-    why === 'deleted'
-      ? `customer ${customerId} was deleted at the provider`
-      : `the provider does not know customer ${customerId}`;
+function withoutList(
+  { customerId }: PaymentCommand,
+  why: NonNullable<Extract<FoundPayment, { kind: 'notFound' }>['unlisted']>,
+): CommandOutcome {
+  const what = {
+    deleted: `customer ${customerId} was deleted at the provider`,
+    unknown: `the provider does not know customer ${customerId}`,
+    tooMany: `customer ${customerId} has too many payments at the provider to look for one`,
+  }[why];
   const message = `${what}: void the invoice, or retry it with notCharged`;
   return { kind: 'unclear', message };
 }

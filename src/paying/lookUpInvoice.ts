@@ -1,5 +1,5 @@
 import { StoreAway } from '../documents/documentStore.ts';
-import type { FollowUps } from '../followUps/followUps.ts';
+import type { FollowUps } from '../invoice/followUps.ts';
 import type { Invoice } from '../invoice/invoice.ts';
 import type { InvoiceStore } from '../invoice/store/invoiceStore.ts';
 import type { Instance } from '../platform/instance.ts';

@@ -1,6 +1,6 @@
 import pLimit from 'p-limit';
 import type { StoreAway } from '../documents/documentStore.ts';
-import type { FollowUps } from '../followUps/followUps.ts';
+import type { FollowUps } from '../invoice/followUps.ts';
 import type { EarlierCalls, Starting } from '../invoice/invoiceChange.ts';
 import type { InvoiceStore } from '../invoice/store/invoiceStore.ts';
 import type { Sender } from '../outbox/dispatcher.ts';

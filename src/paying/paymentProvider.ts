@@ -84,10 +84,11 @@ export type FoundPayment =
   /** It succeeded, and all of its money has gone back: it makes no invoice a paid one. */
   | { kind: 'reversed'; paymentId: string; message: string }
   /**
-   * `foreign`: payments that name the invoice, of other customers or deployments. `noCustomer`: the provider does not know
-   * the customer any more, or never did, so that only a person may conclude that nothing was charged.
+   * `foreign`: payments that name the invoice, of other customers or deployments. `unlisted`: the list of the
+   * customer's payments cannot decide, since the provider does not know the customer any more, or never did, or has too many
+   * payments of theirs. Only a person may conclude then that nothing was charged.
    */
-  | { kind: 'notFound'; foreign?: readonly string[]; noCustomer?: 'deleted' | 'unknown' }
+  | { kind: 'notFound'; foreign?: readonly string[]; unlisted?: 'deleted' | 'unknown' | 'tooMany' }
   /** Paid under this invoice's id, but with another amount or currency: a person decides whether that settles it. */
   | { kind: 'differs'; paymentId: string; message: string }
   | HeldBack

@@ -1,5 +1,5 @@
 import { formatVersion } from '../documents/storedDocuments.ts';
-import type { Ended, FollowUps, InvoiceEnd } from '../followUps/followUps.ts';
+import type { Ending, FollowUps, InvoiceEnd } from '../invoice/followUps.ts';
 import { type InvoiceStatus, known, unknownSince } from '../invoice/invoice.ts';
 import { type InvoiceChange, ifClaimedBy, type Starting, startedAs } from '../invoice/invoiceChange.ts';
 import { nextCheckAt, withReversals } from '../invoice/reversals.ts';
@@ -117,7 +117,7 @@ function timelineOf(settlement: Settlement): { what: string } & Record<string, s
   }
 }
 
-function endOf(command: PaymentCommand, settlement: Settlement, at: string): Ended[] {
+function endOf(command: PaymentCommand, settlement: Settlement, at: string): Ending[] {
   const invoice = { ...command, keyNumber: command.payment.keyNumber };
   switch (settlement.kind) {
     case 'retry':

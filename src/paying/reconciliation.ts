@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { FollowUp } from '../followUps/followUps.ts';
+import type { FollowUp } from '../invoice/followUps.ts';
 import { type Invoice, wasVoided } from '../invoice/invoice.ts';
 import { defineStage, type Stage } from '../workItems/workItem.ts';
 import { type LookUpParts, lookUpInvoice, NotReconciled } from './lookUpInvoice.ts';

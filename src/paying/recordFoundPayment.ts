@@ -1,6 +1,5 @@
 import { systemId } from '../documents/storedDocuments.ts';
-import type { FollowUps, InvoiceEnd } from '../followUps/followUps.ts';
-import { looksInto } from '../followUps/otherPayments.ts';
+import { type FollowUps, type InvoiceEnd, looksInto } from '../invoice/followUps.ts';
 import { type Invoice, known, otherPayments } from '../invoice/invoice.ts';
 import type { InvoiceChange } from '../invoice/invoiceChange.ts';
 import { nextCheckAt, withReversals } from '../invoice/reversals.ts';

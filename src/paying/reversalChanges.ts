@@ -1,4 +1,4 @@
-import type { InvoiceEnd } from '../followUps/followUps.ts';
+import type { InvoiceEnd } from '../invoice/followUps.ts';
 import type { Dispute, Refund, Reversals } from '../invoice/reversals.ts';
 
 /**

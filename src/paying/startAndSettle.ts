@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import type { FollowUps } from '../followUps/followUps.ts';
+import type { FollowUps } from '../invoice/followUps.ts';
 import { maxAttempts, unknownSince } from '../invoice/invoice.ts';
 import type { EarlierCalls, Starting, ToStart } from '../invoice/invoiceChange.ts';
 import type { InvoiceStore, Settled, Started } from '../invoice/store/invoiceStore.ts';

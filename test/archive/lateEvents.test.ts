@@ -1,6 +1,5 @@
 import { expect, test } from 'vitest';
-import { eventItem } from '../../src/events/eventItems.ts';
-import { paymentEventStage } from '../../src/events/eventStage.ts';
+import { eventItem, paymentEventStage } from '../../src/after/eventStage.ts';
 import { defaultSettlementPolicy } from '../../src/paying/decideSettlement.ts';
 import type { PaymentProvider, RetrievedPayment } from '../../src/paying/paymentProvider.ts';
 import { anInstance } from '../support/anInstance.ts';

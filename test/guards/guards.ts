@@ -19,9 +19,9 @@ const modelTests = 'test/model/payments.test.ts';
 const storeTests = 'test/invoice/store/memory.test.ts';
 const payTests = 'test/paying/payBatch.test.ts';
 const severalTests = 'test/workItems/processSeveral.test.ts';
-const retryTests = 'test/corrections/retryInvoice.test.ts';
-const voidTests = 'test/corrections/voidInvoice.test.ts';
-const notChargedTests = 'test/corrections/notCharged.test.ts';
+const retryTests = 'test/after/retryInvoice.test.ts';
+const voidTests = 'test/after/voidInvoice.test.ts';
+const notChargedTests = 'test/after/notCharged.test.ts';
 
 export const guards: readonly Guard[] = [
   {
@@ -290,7 +290,7 @@ export const guards: readonly Guard[] = [
   },
   {
     name: 'key of a parked invoice, kept when a person retries it',
-    file: 'src/corrections/decideRetry.ts',
+    file: 'src/after/retryInvoice.ts',
     from: 'if (wish.paymentMethod === undefined) return { kind: freely, payment };',
     to: "if (wish.paymentMethod === undefined) return { kind: 'retry', payment: newCharge() };",
     tests: retryTests,
@@ -298,7 +298,7 @@ export const guards: readonly Guard[] = [
   },
   {
     name: 'a correction holds only for what was read',
-    file: 'src/corrections/attempts.ts',
+    file: 'src/after/corrections.ts',
     from: 'stored._etag === _etag ?',
     to: 'stored.id === id ?',
     tests: voidTests,
@@ -306,7 +306,7 @@ export const guards: readonly Guard[] = [
   },
   {
     name: 'a check before a new key for what may have been charged',
-    file: 'src/corrections/decideRetry.ts',
+    file: 'src/after/retryInvoice.ts',
     from: "if (wish.notCharged === true) return { kind: 'check', payment: newCharge() };",
     to: "if (wish.notCharged === true) return { kind: 'retry', payment: newCharge() };",
     tests: notChargedTests,
@@ -314,7 +314,7 @@ export const guards: readonly Guard[] = [
   },
   {
     name: 'a wait until no call can be on its way',
-    file: 'src/corrections/decideAfterCheck.ts',
+    file: 'src/after/checkProvider.ts',
     from: 'askedAt < callsOverAt',
     to: 'askedAt < 0',
     tests: notChargedTests,
@@ -405,7 +405,7 @@ export const guards: readonly Guard[] = [
     file: 'src/paying/stripe/stripeIntent.ts',
     from: "    default:\n      return { kind: 'alive', state: intent.status };",
     to: "    default:\n      return { ...failureOf(intent), kind: 'failed' };",
-    tests: 'test/tracking/checkPayments.test.ts',
+    tests: 'test/after/checkPayments.test.ts',
     caughtBy: 'a card that is processing is charged once',
   },
   {
@@ -413,7 +413,7 @@ export const guards: readonly Guard[] = [
     file: 'src/paying/foundPayment.ts',
     from: "progress.kind === 'succeeded' || progress.kind === 'alive'",
     to: "progress.kind === 'succeeded'",
-    tests: 'test/tracking/checkPayments.test.ts',
+    tests: 'test/after/checkPayments.test.ts',
     caughtBy: 'one in progress that nobody recorded is found when its key has grown too old',
   },
   {
@@ -434,18 +434,18 @@ export const guards: readonly Guard[] = [
   },
   {
     name: 'the payment that an invoice waits for, and no other',
-    file: 'src/tracking/decideProgress.ts',
+    file: 'src/after/decideProgress.ts',
     from: 'payment.inProgress?.id === paymentId ?',
     to: 'payment.inProgress !== undefined ?',
-    tests: 'test/tracking/decideProgress.test.ts',
+    tests: 'test/after/decideProgress.test.ts',
     caughtBy: 'is not moved by another payment',
   },
   {
     name: 'a next key only after a payment in progress has failed',
-    file: 'src/tracking/decideProgress.ts',
+    file: 'src/after/decideProgress.ts',
     from: 'return stillAlive(progress.state);',
     to: "return ended({ severity: 'soft', code: 'slow', message: '' });",
-    tests: 'test/tracking/decideProgress.test.ts',
+    tests: 'test/after/decideProgress.test.ts',
     caughtBy: 'a key that may have moved money never makes way for another',
   },
   {
@@ -695,7 +695,7 @@ export const guards: readonly Guard[] = [
     file: 'src/invoice/invoice.ts',
     inFunction: 'unrecordedPayments',
     body: 'return [];',
-    tests: 'test/corrections/namedPayment.test.ts',
+    tests: 'test/after/namedPayment.test.ts',
     caughtBy: 'is retried, as its reason says: the payment is recorded, and nothing is charged',
   },
   {
@@ -714,63 +714,60 @@ export const guards: readonly Guard[] = [
       if (progress.kind === 'alive') return { kind: 'processing', paymentId, state: progress.state };
       if (reversals.refunds.length + reversals.disputes.length === 0) return { kind: 'found', paymentId };
       return { kind: 'reversed', paymentId, message: 'some of it has gone back' };`,
-    tests: 'test/corrections/voidInvoice.test.ts',
+    tests: 'test/after/voidInvoice.test.ts',
     caughtBy: 'refunded in full: voided; in part: recorded as paid, with its refund',
   },
   {
     name: 'an event for a claimed invoice is put off',
-    file: 'src/events/decideHint.ts',
+    file: 'src/after/eventStage.ts',
     inFunction: 'decideHint',
     body: `
       if (hint === 'reversed') return 'retrieve';
       return status === 'claimed' || payment.id === paymentId ? 'nothing' : 'retrieve';`,
-    tests: 'test/events/paymentsOfOthers.test.ts',
+    tests: 'test/after/paymentsOfOthers.test.ts',
     caughtBy: 'an event that comes while the invoice is claimed is put off, not dropped',
   },
   {
     name: 'a second payment is recorded',
-    file: 'src/tracking/decideProgress.ts',
+    file: 'src/after/decideProgress.ts',
     inFunction: 'ofAnother',
     body: "return { kind: 'nothing' };",
-    tests: 'test/tracking/decideProgress.test.ts',
+    tests: 'test/after/decideProgress.test.ts',
     caughtBy: 'is not moved by another payment',
   },
   {
     name: 'another payment that may hold money, before a debit that failed makes way for the next key',
-    file: 'src/tracking/decideProgress.ts',
+    file: 'src/after/decideProgress.ts',
     inFunction: 'secondThatHolds',
     body: 'return undefined;',
-    tests: 'test/tracking/decideProgress.test.ts',
+    tests: 'test/after/decideProgress.test.ts',
     caughtBy: 'fails, and the timeline names another payment as "parked"',
   },
   {
     name: 'a payment of ours that has failed or waits for nobody, canceled',
-    file: 'src/tracking/trackPayment.ts',
+    file: 'src/after/trackPayment.ts',
     inFunction: 'isOursToCancel',
     body: 'return false;',
-    tests: 'test/tracking/checkPayments.test.ts',
+    tests: 'test/after/checkPayments.test.ts',
     caughtBy: 'one that waits for a customer who is not there is canceled',
   },
   {
     name: 'a customer whom the provider does not know leaves no question open for ever',
-    file: 'src/corrections/checkProvider.ts',
+    file: 'src/after/checkProvider.ts',
     inFunction: 'viewOfFound',
     body: `
       switch (found.kind) {
         case 'found':
         case 'processing':
         case 'differs':
+        case 'reversed':
           return found;
         case 'notFound':
-          return found.noCustomer === undefined ? { kind: 'nothing' } : { kind: 'silent', message: 'no such customer' };
-        case 'reversed':
-          return { kind: 'reversedInFull', paymentId: found.paymentId };
-        case 'notCalled':
-          return notCalled;
+          return found.unlisted === undefined ? found : { kind: 'silent', message: 'no such customer' };
         default:
-          return { kind: 'silent', message: found.message };
+          return { kind: 'silent', message: whySilent(found) };
       }`,
-    tests: 'test/corrections/lookUpsEnd.test.ts',
+    tests: 'test/after/lookUpsEnd.test.ts',
     caughtBy: 'a customer that the provider does not know: a person may void the invoice',
   },
   {
@@ -778,7 +775,7 @@ export const guards: readonly Guard[] = [
     file: 'src/paying/mergeReversals.ts',
     inFunction: 'mayBeLost',
     body: 'return false;',
-    tests: 'test/refunds/lostOrders.test.ts',
+    tests: 'test/after/lostOrders.test.ts',
     caughtBy: 'is ordered again after five minutes, and made once',
   },
   {
@@ -786,15 +783,15 @@ export const guards: readonly Guard[] = [
     file: 'src/paying/mergeReversals.ts',
     inFunction: 'withLookAlikes',
     body: 'return reversals;',
-    tests: 'test/refunds/lostOrders.test.ts',
+    tests: 'test/after/lostOrders.test.ts',
     caughtBy: 'is not ordered again: a person is asked, and the money is counted once',
   },
   {
     name: 'events that a webhook has lost, read from the list',
-    file: 'src/events/readEventList.ts',
+    file: 'src/after/readEventList.ts',
     inFunction: 'sendNew',
     body: 'return isDone === undefined ? listed.length : 0;',
-    tests: 'test/events/readEventList.test.ts',
+    tests: 'test/after/readEventList.test.ts',
     caughtBy: 'the list brings once an hour what did not arrive; what both bring has one effect',
   },
   {
@@ -807,54 +804,57 @@ export const guards: readonly Guard[] = [
   },
   {
     name: 'a refusal that comes late frees no refund that was made',
-    file: 'src/refunds/recordRefusal.ts',
-    inFunction: 'decide',
+    file: 'src/after/refundStage.ts',
+    inFunction: 'refusal',
     body: `
-      const { reversals, shard } = invoice;
-      if (reversals === undefined) return { kind: 'refuse', why: 'ended' };
-      const refunds = reversals.refunds.map((one) => (one.id === refundId ? { ...one, status: 'failed', failure } : one));
-      const after = reversalsOf(refunds, reversals.disputes, reversals);
-      const ended = { ...invoice, invoiceId: id, keyNumber: invoice.payment.keyNumber };
-      const messages = followUps(newReversals(reversals, after, paymentId).map((end) => ({ invoice: ended, end })), { shard, occasion, now });
-      return { kind: 'change', change: { ...withReversals(after, now), entry: { at, what: 'refund refused', by, refundId, reason: failure } }, messages };`,
-    tests: 'test/refunds/layers.test.ts',
+      const { reversals, payment } = invoice;
+      const refund = refundOf(invoice, refundId);
+      if (reversals === undefined) return { kind: 'ended' };
+      const after = refund === undefined ? reversals : withRefund(reversals, { ...refund, status: 'failed', failure });
+      return {
+        kind: 'change',
+        change: withReversals(after, now),
+        entry: { what: 'refund refused', refundId, reason: failure },
+        ends: newReversals(reversals, after, payment.id ?? ''),
+      };`,
+    tests: 'test/after/refundLayers.test.ts',
     caughtBy: 'that comes when the refund is succeeded already changes nothing, and frees nothing',
   },
   {
     name: 'the key of a refund, stored before its call',
-    file: 'src/refunds/refundStage.ts',
+    file: 'src/after/refundStage.ts',
     inFunction: 'storedKey',
     body: 'return 1;',
-    tests: 'test/refunds/layers.test.ts',
+    tests: 'test/after/refundLayers.test.ts',
     caughtBy: 'is stored before the call, and the same goes out again',
   },
   {
     name: 'the age of the key of a refund',
-    file: 'src/refunds/refundKeys.ts',
+    file: 'src/after/refundStage.ts',
     inFunction: 'decideKey',
     body: "return key === undefined ? { kind: 'store', number: 1 } : { kind: 'send', number: key.number };",
-    tests: 'test/refunds/layers.test.ts',
+    tests: 'test/after/refundLayers.test.ts',
     caughtBy: 'that is too old waits until no call under it can be on its way, and makes way for the next',
   },
   {
     name: 'the id of a refund, the same for the same request',
-    file: 'src/refunds/refundKeys.ts',
+    file: 'src/after/refundInvoice.ts',
     inFunction: 'refundIdOf',
     body: "return `rf_${crypto.randomUUID()}${invoiceId}${idempotencyKey}`.replaceAll(/[^a-z0-9_]/g, '').padEnd(46, 'a').slice(0, 46);",
-    tests: 'test/refunds/refundKeys.test.ts',
+    tests: 'test/after/refundKeys.test.ts',
     caughtBy: 'the same key of the same invoice is the same refund, and any other is another',
   },
   {
     name: 'the Idempotency-Key of a refund, for one request only',
-    file: 'src/refunds/decideRefund.ts',
+    file: 'src/after/refundInvoice.ts',
     inFunction: 'isSameRequest',
     body: 'return true;',
-    tests: 'test/refunds/decideRefund.test.ts',
+    tests: 'test/after/decideRefund.test.ts',
     caughtBy: 'with another amount',
   },
   {
     name: 'an invoice that is stored is not decided on as its copy in the archive',
-    file: 'src/archive/withArchive.ts',
+    file: 'src/archive/restoreInvoice.ts',
     inFunction: 'update',
     body: `
       const archived = await archive.find(id);

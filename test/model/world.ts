@@ -10,7 +10,7 @@
 import { z } from 'zod';
 import { planClaims } from '../../src/claiming/claimBatch.ts';
 import type { Patch } from '../../src/documents/documentStore.ts';
-import { followUpsOf } from '../../src/followUps/followUps.ts';
+import { followUpsOf } from '../../src/invoice/followUps.ts';
 import { type Invoice, maxAttempts } from '../../src/invoice/invoice.ts';
 import {
   earlierCalls,
@@ -20,8 +20,12 @@ import {
   start,
   startAgain,
 } from '../../src/invoice/invoiceChange.ts';
-import type { OutboxMessage } from '../../src/outbox/outboxMessage.ts';
-import { decideDispatch, dispatchPatch, type SendResult } from '../../src/outbox/outboxMessage.ts';
+import {
+  decideDispatch,
+  dispatchPatch,
+  type OutboxMessage,
+  type SendResult,
+} from '../../src/outbox/outboxMessage.ts';
 import { chargeUnderKey } from '../../src/paying/chargeUnderKey.ts';
 import { decideSettlement, defaultSettlementPolicy } from '../../src/paying/decideSettlement.ts';
 import { type PaymentBatch, type PaymentCommand, paymentBatchSchema } from '../../src/paying/paymentBatch.ts';

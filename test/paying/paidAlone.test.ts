@@ -3,9 +3,9 @@
  * each way in which such a try can end is followed by the next claim.
  */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { retried } from '../../src/after/retryInvoice.ts';
+import { decideVoid } from '../../src/after/voidInvoice.ts';
 import { decideClaim } from '../../src/claiming/claimBatch.ts';
-import { decideVoid } from '../../src/corrections/decideVoid.ts';
-import { retried } from '../../src/corrections/retryChanges.ts';
 import { type Invoice, maxAttempts } from '../../src/invoice/invoice.ts';
 import { BatchUnfinished } from '../../src/paying/batchResult.ts';
 import { createPayBatch } from '../../src/paying/payBatch.ts';

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { FollowUps } from '../../src/followUps/followUps.ts';
+import type { FollowUps } from '../../src/invoice/followUps.ts';
 import { type Invoice, maxAttempts } from '../../src/invoice/invoice.ts';
 import { cosmosInvoiceStore } from '../../src/invoice/store/cosmosInvoiceStore.ts';
 import type { InvoiceStore } from '../../src/invoice/store/invoiceStore.ts';

@@ -1,9 +1,9 @@
 import { startPayments } from '../../local/stripe/index.ts';
+import { receiptFollowUp } from '../../src/after/receipts.ts';
+import { webhookFollowUp } from '../../src/after/webhook.ts';
 import { type ClaimingRun, claimBatch } from '../../src/claiming/claimBatch.ts';
 import { cosmosDocuments } from '../../src/documents/cosmosDocuments.ts';
-import { type FollowUps, followUpsOf } from '../../src/followUps/followUps.ts';
-import { receiptFollowUp } from '../../src/followUps/receipts.ts';
-import { webhookFollowUp } from '../../src/followUps/webhook.ts';
+import { type FollowUps, followUpsOf } from '../../src/invoice/followUps.ts';
 import { type Invoice, invoiceSchema, newInvoice } from '../../src/invoice/invoice.ts';
 import { shardOf } from '../../src/invoice/shard.ts';
 import { cosmosInvoiceStore } from '../../src/invoice/store/cosmosInvoiceStore.ts';

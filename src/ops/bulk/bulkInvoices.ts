@@ -1,8 +1,7 @@
 import pLimit from 'p-limit';
-import type { CorrectionParts } from '../../corrections/corrections.ts';
-import { decideRetry } from '../../corrections/decideRetry.ts';
-import { dueNow, retried, waitsForRetry } from '../../corrections/retryChanges.ts';
-import { voidInvoice } from '../../corrections/voidInvoice.ts';
+import type { CorrectionParts } from '../../after/corrections.ts';
+import { decideRetry, dueNow, retried, waitsForRetry } from '../../after/retryInvoice.ts';
+import { voidInvoice } from '../../after/voidInvoice.ts';
 import type { Invoice } from '../../invoice/invoice.ts';
 import type { InvoiceChange } from '../../invoice/invoiceChange.ts';
 import type { InvoiceStore } from '../../invoice/store/invoiceStore.ts';

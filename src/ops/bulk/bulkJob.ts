@@ -5,7 +5,7 @@
  * it, a message the run that has redriven it, and what was discarded is gone.
  */
 import { z } from 'zod';
-import type { CorrectionParts } from '../../corrections/corrections.ts';
+import type { CorrectionParts } from '../../after/corrections.ts';
 import type { InvoiceStore } from '../../invoice/store/invoiceStore.ts';
 import { jobNames } from '../../platform/azureNames.ts';
 import type { Instance } from '../../platform/instance.ts';

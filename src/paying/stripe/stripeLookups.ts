@@ -15,25 +15,22 @@ import { isMissing, rateLimited, silentAfter } from './classifyStripe.ts';
 import { orLate } from './stripeClient.ts';
 import { paymentFrom, progressOf, reversalsFrom } from './stripeIntent.ts';
 
-/** Payments of one customer that a look-up reads at most. */
-const mostListed = 2_000;
-
 /** More refunds of one payment than anybody makes; the most that the package reads page by page. */
 const mostRefunds = 10_000;
 
 /** How far our clock may be ahead of Stripe's, in seconds. */
 const clockSkewSeconds = 3_600;
 
-/** Reads payments: none of these calls changes anything. */
+/** Reads payments: none of these calls changes anything. `mostListed`: payments of one customer that a look-up reads at most. */
 export function stripeLookups(
   stripe: Stripe,
-  { timeoutMs }: { timeoutMs: number },
+  { timeoutMs, mostListed = 2_000 }: { timeoutMs: number; mostListed?: number },
 ): Required<Pick<PaymentProvider, 'find' | 'retrieve'>> {
   return {
     async find(sought) {
       return orLate<FoundPayment | RateLimited>(timeoutMs, async (signal) => {
         const seen: ProviderPayment[] = [];
-        let noCustomer: 'deleted' | 'unknown' | undefined;
+        let unlisted: 'deleted' | 'unknown' | 'tooMany' | undefined;
         let failure: { error: unknown } | undefined;
         // Either alone decides: search is not available everywhere, and it lags behind the list.
         for (const payments of [searched(sought), listed(sought)]) {
@@ -44,17 +41,20 @@ export function stripeLookups(
           } catch (error) {
             const limited = rateLimited(error);
             if (limited !== undefined) return limited;
-            if (isMissing(error)) noCustomer = await isDeleted(sought.customerId);
-            // Nothing was sent under its key: what others have paid is found by the search.
-            else if (!(error instanceof TooMany && sought.until === undefined && failure === undefined))
-              failure = { error };
+            if (isMissing(error)) unlisted = await isDeleted(sought.customerId);
+            else if (!(error instanceof TooMany)) failure = { error };
+            // If nothing was sent under its key, what others have paid is found by the search.
+            else if (sought.until !== undefined) unlisted = 'tooMany';
           }
           const found = foundAmong(seen, sought);
           if (found.kind !== 'notFound' && found.kind !== 'reversed') return found;
         }
-        if (failure !== undefined && noCustomer === undefined) return silentAfter(failure.error);
+        const silent = failure === undefined ? undefined : silentAfter(failure.error);
+        // Of too many payments a search that is away may still show the one; one that is not offered never does.
+        const mayStillShow = unlisted === 'tooMany' && silent?.answered !== true;
+        if (silent !== undefined && (unlisted === undefined || mayStillShow)) return silent;
         const found = foundAmong(seen, sought);
-        return found.kind === 'notFound' && noCustomer !== undefined ? { ...found, noCustomer } : found;
+        return found.kind === 'notFound' && unlisted !== undefined ? { ...found, unlisted } : found;
       });
     },
 
@@ -94,7 +94,7 @@ export function stripeLookups(
       until === undefined ? { gte } : { gte, lte: Math.ceil(Date.parse(until) / 1000) + clockSkewSeconds };
     const expand = ['data.latest_charge'];
     const all = stripe.paymentIntents.list({ customer, created, limit: 100, expand });
-    return atMost(mostListed, all, `the customer has more than ${mostListed} payments since ${since}`);
+    return atMost(mostListed, all);
   }
 
   /**
@@ -119,13 +119,15 @@ export function stripeLookups(
   }
 }
 
-class TooMany extends Error {}
+class TooMany extends Error {
+  override readonly name = 'TooMany';
+}
 
-/** @throws {TooMany} with this message, if there are more */
-async function* atMost<T>(most: number, items: AsyncIterable<T>, message: string): AsyncGenerator<T> {
+/** @throws {TooMany} if there are more */
+async function* atMost<T>(most: number, items: AsyncIterable<T>): AsyncGenerator<T> {
   let left = most;
   for await (const item of items) {
-    if (left-- === 0) throw new TooMany(message);
+    if (left-- === 0) throw new TooMany();
     yield item;
   }
 }

@@ -1,5 +1,5 @@
 /** What must hold once everything works again and nothing is left to do. */
-import { receiptName } from '../../../src/followUps/receipts.ts';
+import { receiptName } from '../../../src/after/receipts.ts';
 import { invoiceStatuses } from '../../../src/invoice/invoice.ts';
 import type { Reversals } from '../../../src/invoice/reversals.ts';
 import type { Summary } from '../../../src/ops/answers/figureAnswers.ts';

@@ -50,7 +50,7 @@ export const outOfSight: Readonly<Record<string, string>> = {
   'a search that finds nothing while it may lag':
     'a look-up that finds nothing only says so in the timeline, and the list of the customer does not lag',
   'the payment that an invoice waits for, and no other':
-    'an event of another payment that failed is left alone before the provider is asked (events/decideHint.ts)',
+    'an event of another payment that failed is left alone before the provider is asked (after/eventStage.ts)',
   'the default method that is stored with its key':
     'a delivery that calls again reads the stored method before it asks for another, and an earlier one can store none any more',
   'a start taken back by the delivery that made it':

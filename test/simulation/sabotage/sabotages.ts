@@ -20,9 +20,9 @@ export const sabotages: readonly Sabotage[] = [
         to: "    case 'processing':\n      return decideSettlement(command, { kind: 'unknown', message: outcome.state }, policy, now);\n    case 'declined':",
       },
       {
-        file: 'src/corrections/checkProvider.ts',
-        from: "    case 'found':\n    case 'processing':\n    case 'differs':\n      return found;\n    case 'notFound':",
-        to: "    case 'found':\n    case 'differs':\n      return found;\n    case 'processing':\n    case 'notFound':",
+        file: 'src/after/checkProvider.ts',
+        from: "    case 'found':\n    case 'processing':\n    case 'differs':\n    case 'reversed':\n    case 'notFound':\n      return found;",
+        to: "    case 'processing':\n      return { kind: 'notFound' };\n    case 'found':\n    case 'differs':\n    case 'reversed':\n    case 'notFound':\n      return found;",
       },
       {
         file: 'src/paying/lookUpInvoice.ts',
@@ -132,7 +132,7 @@ export const sabotages: readonly Sabotage[] = [
     name: 'a payment in progress is not checked again after its first check',
     edits: [
       {
-        file: 'src/tracking/decideProgress.ts',
+        file: 'src/after/decideProgress.ts',
         from: 'set: isCheck ? { ...set, checkAt: nextCheckAt(checks, now) } : set }',
         to: "set: isCheck ? { ...set, checkAt: '9999-01-01T00:00:00.000Z' } : set }",
       },
@@ -142,7 +142,7 @@ export const sabotages: readonly Sabotage[] = [
     name: 'the cursor of the events moves on although they were not sent',
     edits: [
       {
-        file: 'src/events/readEventList.ts',
+        file: 'src/after/readEventList.ts',
         from: '    } catch (cause) {\n      throw new StoreAway(',
         to: '    } catch (cause) {\n      if (cause !== undefined) return 0;\n      throw new StoreAway(',
       },
@@ -183,7 +183,7 @@ export const sabotages: readonly Sabotage[] = [
     name: 'events count as sent before the queue has them',
     edits: [
       {
-        file: 'src/events/readEventList.ts',
+        file: 'src/after/readEventList.ts',
         from: '    try {\n      for (const message of',
         to: '    sent = new Set(listed.map(({ eventId }) => eventId));\n    try {\n      for (const message of',
       },
@@ -212,7 +212,7 @@ export const sabotages: readonly Sabotage[] = [
   {
     name: 'as it was: an unpaid invoice is not paid by the payment that an event names',
     edits: [
-      { file: 'src/tracking/decideProgress.ts', inFunction: 'ofUnpaid', body: "return { kind: 'nothing' };" },
+      { file: 'src/after/decideProgress.ts', inFunction: 'ofUnpaid', body: "return { kind: 'nothing' };" },
     ],
   },
   {

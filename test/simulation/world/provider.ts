@@ -337,7 +337,7 @@ export function createProvider({
         seen.map((payment) => shownTo(payment, sought.deployment)),
         sought,
       );
-      return found.kind === 'notFound' && isUnlisted ? { ...found, noCustomer: 'unknown' } : found;
+      return found.kind === 'notFound' && isUnlisted ? { ...found, unlisted: 'unknown' } : found;
     },
 
     retrieve(paymentId: string, deployment?: string): RetrievedPayment | RateLimited {

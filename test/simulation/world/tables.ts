@@ -1,6 +1,5 @@
 /** What the containers beside the invoices hold: runs, failures and poison records, the audit, the event cursor. */
-
-import type { EventCursor } from '../../../src/events/eventCursor.ts';
+import type { EventCursor } from '../../../src/after/readEventList.ts';
 import type { AuditEntry, AuditTrail } from '../../../src/ops/audit.ts';
 import type { RunRecord } from '../../../src/runs/runRecord.ts';
 import type { RunStore } from '../../../src/runs/runStore.ts';

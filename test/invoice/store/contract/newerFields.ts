@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
+import { retryInvoice } from '../../../../src/after/retryInvoice.ts';
 import { claimBatch } from '../../../../src/claiming/claimBatch.ts';
-import { retryInvoice } from '../../../../src/corrections/retryInvoice.ts';
-import { followUpsOf } from '../../../../src/followUps/followUps.ts';
+import { followUpsOf } from '../../../../src/invoice/followUps.ts';
 import { firstPaymentState, type Invoice } from '../../../../src/invoice/invoice.ts';
 import type { Settlement } from '../../../../src/paying/decideSettlement.ts';
 import { parseBatch } from '../../../../src/paying/paymentBatch.ts';
