@@ -1,6 +1,5 @@
 import { type DocumentStore, type Operation, refusedBecause } from '../documents/documentStore.ts';
-import { type Change, figureMoves } from '../invoice/figures/counters.ts';
-import { createDays, standingOf } from '../invoice/figures/figureKeeper.ts';
+import { type Change, createDays, figureMoves, standingOf } from '../invoice/figures/counters.ts';
 
 /**
  * Writes that count invoices of a shard as archived, or as those of the database again. `now`: milliseconds. @throws {StoreAway}

@@ -210,7 +210,7 @@ function paymentAfter({ payment, claim }: Invoice, decision: ClaimDecision): Pay
   return called && claim !== undefined ? unknownSince(payment, claim.at) : payment;
 }
 
-/** What a run does with an invoice that it has read. */
+/** Decision of a run on an invoice that it has read. */
 export type ClaimDecision =
   /** Nobody has it and it is due. */
   | { kind: 'claim'; attempt: number }

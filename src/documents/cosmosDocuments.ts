@@ -42,17 +42,17 @@ export async function runBatch(
 ): Promise<Transacted> {
   try {
     const options = { contentResponseOnWriteEnabled: false, ...(abortSignal && { abortSignal }) };
-    const { result } = await fromCosmos(() => container.items.batch(operations, partition, options));
+    const { result } = await container.items.batch(operations, partition, options);
     const codes = (result ?? []).map(({ statusCode }) => statusCode);
     if (codes.length === operations.length && codes.every((code) => code < 300)) return { kind: 'committed' };
     // A role or a network rule refuses the whole request. One operation is forbidden where there is no room for it.
     if (codes.includes(cosmosStatus.forbidden)) throw new PartitionFull(partition, { codes });
     const busy = codes.find(isUncertainStatus);
     return busy === undefined ? { kind: 'refused', codes } : { kind: 'uncertain', cause: { code: busy } };
-  } catch (error) {
-    if (error instanceof StoreAway && error.reason === 'noAnswer') {
+  } catch (thrown) {
+    const error = inOurTerms(thrown);
+    if (error instanceof StoreAway && error.reason === 'noAnswer')
       return { kind: 'uncertain', cause: error.cause };
-    }
     throw error;
   }
 }
@@ -86,17 +86,18 @@ export const cosmosStatus = {
   retryWith: 449,
 } as const;
 
-/**
- * The boundary at which errors of the Cosmos SDK become the app's own: runs `request` and turns an error that means "not
- * now" into `StoreAway`, with the SDK's error as its cause. Other errors pass through.
- */
+/** Runs a request. An error of the SDK that means "retry later" becomes a `StoreAway`, with the error as its cause. */
 export async function fromCosmos<T>(request: () => Promise<T>): Promise<T> {
   try {
     return await request();
   } catch (error) {
-    const reason = whyAway(error);
-    throw reason === undefined ? error : new StoreAway(reason, error);
+    throw inOurTerms(error);
   }
+}
+
+function inOurTerms(error: unknown): unknown {
+  const reason = whyAway(error);
+  return reason === undefined ? error : new StoreAway(reason, error);
 }
 
 /** The status code of an error that the Cosmos SDK threw; undefined if the service gave none. */
@@ -105,7 +106,7 @@ export function statusOf(error: unknown): number | undefined {
   return typeof code === 'number' ? code : undefined;
 }
 
-/** Whether a request with this status may work later, and may even have been applied. */
+/** True if a request with this status may work later, and may even have been applied. */
 export function isUncertainStatus(status: number): boolean {
   return (
     status === cosmosStatus.requestTimeout ||
@@ -258,7 +259,7 @@ export interface QueryCondition {
   value: string | undefined;
 }
 
-/** What limits a query to the documents of a type that meet all conditions. Pure. */
+/** The part of a query that limits it to documents of a type that meet all conditions. Pure. */
 export function whereAll(type: string, conditions: readonly QueryCondition[]) {
   const asked = conditions.flatMap(({ value, ...rest }) => (value === undefined ? [] : [{ ...rest, value }]));
   return {

@@ -25,7 +25,7 @@ import { afterRenewal, nearestLease, type RenewalOutcome, startTenure, timeOver 
  *               ▼
  *              LOST: final. `signal` aborts once; a success that arrives now changes nothing.
  *
- * What moves it:
+ * Moves:
  * - the renewal loop: HELD → HELD, HELD → LOST;
  * - `assertHeld`, `lost` and `release`, which compare the clock: HELD → LOST. After a pause of the process,
  *   their caller may run before the loop's timer;
@@ -36,9 +36,9 @@ import { afterRenewal, nearestLease, type RenewalOutcome, startTenure, timeOver 
 
 type State = 'held' | 'lost' | 'releasing' | 'released';
 
-/** What is special about one lease. */
+/** Options of one lease. */
 interface HoldChoice {
-  /** How long the lock stays taken at least, in milliseconds; see `LeaseChoice`. */
+  /** Time for which the lock stays taken at least (ms); see `LeaseChoice`. */
   minHoldMs?: number;
   /** Aborts when the process shuts down. */
   stopping?: AbortSignal;

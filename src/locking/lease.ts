@@ -48,7 +48,7 @@ export interface HeldLease extends Lease {
   surrender(detail: string): Promise<void>;
 }
 
-/** What the leases of a process share. */
+/** Setting that the leases of a process share. */
 export interface LeaseSetting {
   store: LockStore;
   clock: Clock;
@@ -72,7 +72,7 @@ export interface Acquired {
   owner: LeaseOwner;
   leaseId: string;
   fence: number;
-  /** When the successful acquire was sent, in milliseconds on the monotonic clock. */
+  /** Send time of the successful acquire (ms on the monotonic clock). */
   sentAt: number;
 }
 
@@ -88,7 +88,7 @@ export type LostReason = 'expired' | 'taken' | 'broken' | 'deleted' | 'unreachab
 
 export interface Loss {
   reason: LostReason;
-  /** What was observed, for logs and error messages. */
+  /** Observation, for logs and error messages. */
   detail: string;
 }
 

@@ -72,7 +72,7 @@ export async function attemptAcquire(
     throw error;
   }
 
-  /** When the successful acquire was sent, or null if another lease holds the lock. */
+  /** Send time of the successful acquire, or null if another lease holds the lock. */
   async function acquire(): Promise<number | null> {
     for (let created = false; ; created = true) {
       let sentAt = 0;
@@ -152,7 +152,7 @@ export function nextFence(last: number | undefined, now: number, floor = 0): num
   return Math.max(1, (last ?? 0) + 1, Math.floor(now), floor + 1);
 }
 
-/** How to take a lease. */
+/** Options of taking a lease. */
 export interface LeaseChoice {
   /**
    * Default true: the lease gets a fencing token and records its owner. False halves its requests; use it
@@ -220,7 +220,7 @@ export interface ProcessLocks extends Locks, AsyncDisposable {
   drain(graceMs: number): Promise<void>;
 }
 
-/** What leases of this process share. */
+/** Settings that the leases of a process share. */
 export interface LocksOptions {
   /** Default: the system's. */
   clock?: Clock;
@@ -239,7 +239,7 @@ export interface LocksOptions {
    * otherwise looks like a lock that is held. It must not throw. Default: none.
    */
   onError?: OnError;
-  /** What new fences must exceed. Default: only the last fence of the lock. */
+  /** Lower bound of new fences. Default: only the last fence of the lock. */
   fenceFloor?: FenceFloor | undefined;
 }
 

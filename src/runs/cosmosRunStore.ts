@@ -59,7 +59,7 @@ export function cosmosRunStore(container: Container, onUnreadable?: OnUnreadable
   }
 }
 
-/** What a holder says who has lost the group's lease to another does not replace what that one says. */
+/** A report with a smaller fence does not replace that of the next holder. */
 function fenceCondition(group: string, { fence }: GroupRecord): string {
   if (fence === undefined) return '';
   const known = `c.groups[${JSON.stringify(group)}].fence`;

@@ -24,7 +24,7 @@ import {
 } from './runRecord.ts';
 import { asShown, type RunStore } from './runStore.ts';
 
-/** What runs need of the Durable Functions client. */
+/** The part of the Durable Functions client that runs need. */
 export interface Orchestrations {
   startNew(orchestratorName: string, options: { instanceId: string; input: unknown }): Promise<string>;
   /** Rejects if there is no such instance. */
@@ -43,7 +43,7 @@ export interface RunRequest {
   idempotencyKey?: string | undefined;
   /** Running runs of the job beside which another is begun, at most. Absent: any number. */
   mostOpen?: number;
-  /** What is asked for, of a job that takes a request. Nobody goes on with such a run, so it is tried until it is done. */
+  /** The request, of a job that takes one. Nobody goes on with such a run, so it is tried until it is done. */
   request?: RunRecord['request'];
 }
 
@@ -154,7 +154,7 @@ function isSameRequest(one: RunRecord, other: RunRecord): boolean {
   return isDeepStrictEqual(of(one), of(other));
 }
 
-/** What the orchestration of a manual run is started with; its instance id is the run's id. */
+/** Input of the orchestration of a manual run; its instance id is the run's id. */
 export interface ManualRun {
   job: string;
   runId: string;
@@ -177,7 +177,7 @@ const groupTaskSchema = z.object({
 
 export type GroupTask = z.infer<typeof groupTaskSchema>;
 
-/** How long an activity waits for a lease that a run of the timer has, in milliseconds; the orchestration then waits on. */
+/** Wait of an activity for a lease that a run of the timer has (ms); the orchestration then waits on. */
 const leaseWaitMs = 20_000;
 
 /** The run id that an idempotency key stands for: the same key of the same job, the same run. */
@@ -277,7 +277,7 @@ export async function runManualGroup(
     return record;
   }
 
-  /** Where a piece may be in hand the record stays as it is, and only shows a sign of life. */
+  /** Shows a sign of life. The record of a piece in hand stays as it is. */
   async function tell(record: GroupRecord): Promise<void> {
     const told = job.keepsPiece === true ? (await runs.read(name, runId))?.groups[group] : undefined;
     await report(told ?? record);

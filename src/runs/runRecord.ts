@@ -34,7 +34,7 @@ export const groupRecordSchema = z.object({
   counts: z.record(z.string(), z.number()),
   /** The piece of work that is being done, of a job that keeps it (job.ts). */
   inHand: z.json().exactOptional(),
-  /** Why it is partial, was skipped, lost or failed. */
+  /** Reason if it is partial, was skipped, lost or failed. */
   reason: z.string().exactOptional(),
 });
 export type GroupRecord = z.infer<typeof groupRecordSchema>;
@@ -54,7 +54,7 @@ export const runRecordSchema = z.object({
   lockOwner: z.string().exactOptional(),
   fence: z.number().exactOptional(),
   groups: z.record(z.string(), groupRecordSchema),
-  /** What was asked for, of a job that takes a request. */
+  /** The request, of a job that takes one. */
   request: z.json().exactOptional(),
   /** Id of the ended run whose unfinished groups these are. */
   resumes: z.string().exactOptional(),
@@ -79,7 +79,7 @@ export function newRun(
   };
 }
 
-/** Whether a group has not said how it ended. */
+/** True until a group has reported its end. */
 export function isOpen({ status }: GroupRecord): boolean {
   return status === 'pending' || status === 'running';
 }
@@ -141,7 +141,7 @@ export const silentMs = { timer: 120_000, manual: 360_000 } as const satisfies R
 /** Running runs that are looked at: far more than can be running at once. */
 const mostRunning = 100;
 
-/** Whether nobody is at work on the run any more at `now` (milliseconds). */
+/** True if the run has shown no sign of life for too long at `now` (milliseconds). */
 export function isAbandoned(
   { status, trigger, heartbeatAt }: Pick<RunRecord, 'status' | 'trigger' | 'heartbeatAt'>,
   now: number,

@@ -28,13 +28,13 @@ export interface ScheduledRunParts {
   runs: RunStore;
   instance: InstanceOptions;
   /**
-   * How long a tick may go on, in milliseconds; Infinity: until its work is done. Default: 9.5 minutes, since Azure Functions
+   * Time limit of a tick (ms); Infinity: until its work is done. Default: 9.5 minutes, since Azure Functions
    * ends a process whose function takes longer than 10.
    */
   limitMs?: number;
 }
 
-/** How a tick of the timer ended. */
+/** End of a tick of the timer. */
 export interface ScheduledRun {
   runId: string;
   groups: Record<string, GroupRecord>;

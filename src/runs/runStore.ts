@@ -29,7 +29,7 @@ export interface RunView {
   fence: number | null;
   counts: RunCounts;
   groups: Record<string, Omit<GroupRecord, 'inHand'>>;
-  /** What was asked for, of a job that takes a request; else null. */
+  /** The request, of a job that takes one; else null. */
   request: RunRecord['request'] | null;
   /** 32 hex digits, if the run was traced. */
   traceId: string | null;
@@ -60,13 +60,13 @@ export function runView(record: RunRecord): RunView {
   };
 }
 
-/** What a piece holds is for the run that goes on with it. */
+/** Leaves out the piece in hand, which is for the run that continues. */
 function withoutPiece(group: GroupRecord): Omit<GroupRecord, 'inHand'> {
   const { inHand: _, ...rest } = group;
   return rest;
 }
 
-/** Where run records are kept. All methods may reject with `StoreAway`. */
+/** Keeps run records. All methods may reject with `StoreAway`. */
 export interface RunStore {
   /** Creates a record; false if there is one with this id. */
   create(record: RunRecord): Promise<boolean>;
@@ -117,7 +117,7 @@ export function asShown(record: RunRecord, now: number): RunRecord {
   return { ...shown, groups: groupsOf(shown) };
 }
 
-/** What the store looks for, to find the runs that are shown with this status at `now` (milliseconds). Pure. */
+/** The query that finds the runs shown with this status at `now` (milliseconds). Pure. */
 export function storedAs(status: RunStatus, now: number): { status: RunStatus; silentSince?: SilentSince } {
   if (status !== 'running' && status !== 'abandoned') return { status };
   const before = (trigger: RunRecord['trigger']) => new Date(now - silentMs[trigger]).toISOString();
