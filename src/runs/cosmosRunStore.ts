@@ -36,16 +36,13 @@ export function cosmosRunStore(container: Container, onUnreadable?: OnUnreadable
       if (!going && !isOpen(record)) await patched(run, `c.status != 'running'${newest}`, [entry]);
       return going;
     },
-    async end(run, { status, reason, at, heartbeatAt }) {
-      const unchanged =
-        heartbeatAt === undefined ? '' : ` and c.heartbeatAt = ${JSON.stringify(heartbeatAt)}`;
-      return patched(run, `c.status = 'running'${unchanged}`, [
+    end: (run, { status, reason, at }) =>
+      patched(run, `c.status = 'running'`, [
         { op: 'set', path: '/status', value: status },
         { op: 'set', path: '/completedAt', value: at },
-        { op: 'set', path: '/heartbeatAt', value: heartbeatAt ?? at },
+        { op: 'set', path: '/heartbeatAt', value: at },
         ...(reason === undefined ? [] : [{ op: 'set' as const, path: '/reason', value: reason }]),
-      ]);
-    },
+      ]),
   };
 
   async function patched(
@@ -79,10 +76,11 @@ function hasStatus(
       const alive = silentSince === undefined ? '' : ` AND NOT ${silent}`;
       return { where: `c.status = 'running'${alive}`, parameters: times };
     }
-    case 'abandoned': {
-      const stillRunning = silentSince === undefined ? '' : ` OR (c.status = 'running' AND ${silent})`;
-      return { where: `(c.status = 'abandoned'${stillRunning})`, parameters: times };
-    }
+    case 'abandoned':
+      return {
+        where: `c.status = 'running' AND ${silentSince === undefined ? 'false' : silent}`,
+        parameters: times,
+      };
     case 'failed':
     case 'completed':
     case 'cancelled':

@@ -11,18 +11,14 @@ import type { Job, RunCounts } from './job.ts';
 import { runJobOrchestrator } from './orchestrateRun.ts';
 import { runGroup } from './runGroup.ts';
 import {
-  closeAbandoned,
-  closeRun,
   type GroupRecord,
   groupRecordSchema,
-  isAbandoned,
   newRun,
   type RunRecord,
   type RunStatus,
-  runningRuns,
   statusOfGroups,
 } from './runRecord.ts';
-import { asShown, type RunStore } from './runStore.ts';
+import { asShown, type RunStore, storedAs } from './runStore.ts';
 
 /** The part of the Durable Functions client that runs need. */
 export interface Orchestrations {
@@ -83,14 +79,12 @@ async function start(
   const chosen = await chooseGroups(job, { runs, instance }, request);
   if (chosen.kind === 'bad') return chosen;
   const { groups } = chosen;
-  const running = await runningRuns({ runs, instance }, job);
-  await closeAbandoned({ runs, instance }, job, running);
   const runId = runIdFor(job.name, request.idempotencyKey);
-  const open = running.filter((run) => run.id !== runId && !isAbandoned(run, clock.now())).length;
   const plain: ManualRun = { job: job.name, runId, groups, dryRun, ...activeTrace() };
   const run = asked === undefined ? plain : { ...plain, untilDone: true };
   const at = new Date(clock.now()).toISOString();
   const record = { ...newManualRun(run, at, asked), ...(resume === undefined ? {} : { resumes: resume }) };
+  const open = await openBeside(runId);
   const isFull = open >= (request.mostOpen ?? Number.POSITIVE_INFINITY);
   if (isFull && (await runs.read(job.name, runId)) === undefined) return { kind: 'tooManyOpen', open };
   const created = await runs.create(record);
@@ -100,6 +94,22 @@ async function start(
   if (stored?.status === 'running') await ensureStarted(orchestrations, run);
   const { status } = asShown(stored ?? record, clock.now());
   return { kind: 'started', runId, groups, status, created };
+
+  /** Runs of the job that are at work, besides one; 0 if the store does not say. Only `mostOpen` needs them. */
+  async function openBeside(id: string): Promise<number> {
+    if (request.mostOpen === undefined) return 0;
+    try {
+      const { items } = await runs.list({
+        job: job.name,
+        ...storedAs('running', clock.now()),
+        pageSize: 100,
+      });
+      return items.filter((run) => run.id !== id).length;
+    } catch {
+      instance.telemetry.count(metric.runReportFailed, { job: job.name });
+      return 0;
+    }
+  }
 }
 
 async function chooseGroups(
@@ -115,8 +125,8 @@ async function chooseGroups(
   if (resume === undefined) return { kind: 'groups', groups: [...(groups ?? job.groups)] };
   const before = await runs.read(job.name, resume);
   if (before === undefined) return badResume(`there is no run "${resume}" of ${job.name}`);
-  const ended = before.status !== 'running' || (await closeRun({ runs, instance }, job, before));
-  if (!ended) return badResume(`run "${resume}" has not ended`);
+  if (asShown(before, instance.clock.now()).status === 'running')
+    return badResume(`run "${resume}" has not ended`);
   const unfinished = Object.entries(before.groups).filter(([, { status }]) => status !== 'completed');
   // A process that died right after it had created the record said nothing of any group.
   const some = Object.keys(before.groups).length === 0 ? job.groups : unfinished.map(([group]) => group);

@@ -1,15 +1,13 @@
 import { z } from 'zod';
 import { formatVersion } from '../documents/storedDocuments.ts';
-import type { Instance } from '../platform/instance.ts';
-import { metric } from '../platform/telemetry.ts';
 import { activeTrace } from '../platform/tracing.ts';
-import type { Job, RunCounts } from './job.ts';
-import type { RunStore } from './runStore.ts';
+import type { RunCounts } from './job.ts';
 
 /**
  * The record of one run of a job, and its states:
  *
- *   running ──► completed | failed | cancelled | abandoned (its process died)
+ *   running ──► completed | failed | cancelled
+ *      └── no sign of life for too long: shown as abandoned
  *
  * A group of it: pending ──► running ──► completed | partial (time was up, or on hold)
  *                                            | skipped (held elsewhere) | lost (its lease) | failed
@@ -119,27 +117,13 @@ export function statusOfGroups(groups: readonly GroupRecord[]): {
 }
 
 /**
- * Runs whose process has died. Nobody is left to say so, so their last sign of life does:
- *
- *   running ──no sign of life for too long──► shown as abandoned at once ──the next run of the job──► stored as ended
- *
- * A run that was only slow or cut off from the store learns at its next report that it was ended, and stops; the run that
- * follows does the rest. What it did after its last report is not in its counts.
- */
-
-/**
- * Silence that is too long, in milliseconds. A run at work reports every two seconds, and a claim that meets a store in
+ * Silence of a run whose process must have died (ms). It is shown as abandoned, and as running again should it report once more.
+ * A run at work reports every two seconds, and a claim that meets a store in
  * trouble takes some fourteen. The groups of a manual run are handed to another host if theirs dies, which takes Durable
  * Functions up to five minutes where host.json does not say less (`workItemQueueVisibilityTimeout`), so that run gets a
  * minute more.
  */
-export const silentMs = { timer: 120_000, manual: 360_000 } as const satisfies Record<
-  RunRecord['trigger'],
-  number
->;
-
-/** Running runs that are looked at: far more than can be running at once. */
-const mostRunning = 100;
+export const silentMs = { timer: 120_000, manual: 360_000 } as const;
 
 /** True if the run has shown no sign of life for too long at `now` (milliseconds). */
 export function isAbandoned(
@@ -151,48 +135,4 @@ export function isAbandoned(
 
 export function silence({ heartbeatAt }: Pick<RunRecord, 'heartbeatAt'>): string {
   return `no sign of life since ${heartbeatAt}`;
-}
-
-interface Closing {
-  runs: RunStore;
-  instance: Pick<Instance, 'clock' | 'telemetry'>;
-}
-
-/** Ends the record of an abandoned run; false if it is none, or has given a sign of life since it was read. */
-export async function closeRun({ runs, instance }: Closing, job: Job, run: RunRecord): Promise<boolean> {
-  const { clock, telemetry } = instance;
-  const now = clock.now();
-  if (!isAbandoned(run, now)) return false;
-  const { id: runId, trigger, heartbeatAt } = run;
-  const at = new Date(now).toISOString();
-  const closed = await runs.end(
-    { job: job.name, runId },
-    { status: 'abandoned', reason: silence(run), at, heartbeatAt },
-  );
-  if (closed) telemetry.count(metric.runEnded, { job: job.name, trigger, status: 'abandoned' });
-  return closed;
-}
-
-/** The runs of a job that say they are running, or why that is not known. Records are for people: a failure is counted. */
-export async function runningRuns({ runs, instance }: Closing, job: Job): Promise<readonly RunRecord[]> {
-  try {
-    const { items } = await runs.list({ job: job.name, status: 'running', pageSize: mostRunning });
-    return items;
-  } catch {
-    instance.telemetry.count(metric.runReportFailed, { job: job.name });
-    return [];
-  }
-}
-
-/** Ends the records of those runs that are abandoned. A failure is counted and changes nothing else. */
-export async function closeAbandoned(
-  { runs, instance }: Closing,
-  job: Job,
-  running: readonly RunRecord[],
-): Promise<void> {
-  try {
-    for (const run of running) await closeRun({ runs, instance }, job, run);
-  } catch {
-    instance.telemetry.count(metric.runReportFailed, { job: job.name });
-  }
 }

@@ -84,11 +84,9 @@ export interface RunStore {
 }
 
 export interface EndOfRun {
-  status: Exclude<RunStatus, 'running'>;
+  status: Exclude<RunStatus, 'running' | 'abandoned'>;
   reason?: string;
   at: string;
-  /** Ends it only if this is still its last sign of life, which the record keeps. */
-  heartbeatAt?: string;
 }
 
 export interface RunKey {
@@ -98,7 +96,7 @@ export interface RunKey {
 
 export interface ListRuns {
   job: string;
-  /** Absent: all of them. Abandoned are those that are stored so, and with `silentSince` those still to be. */
+  /** Absent: all of them. */
   status?: RunStatus;
   /** A running run whose last sign of life is older counts as abandoned. Absent: none does. */
   silentSince?: SilentSince;
