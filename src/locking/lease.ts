@@ -33,8 +33,7 @@ export interface Lease extends AsyncDisposable {
   assertHeld(): void;
   /**
    * Gives the lock back, unless the lease is lost. Idempotent, never rejects, takes at most two request
-   * timeouts (5 s each by default). A lease that cannot be given back runs out by itself. With a minimum hold time the
-   * lock stays taken until that is over; this call does not wait for it.
+   * timeouts (5 s each by default). A lease that cannot be given back runs out by itself.
    */
   release(): Promise<void>;
 }

@@ -164,12 +164,6 @@ export interface LeaseChoice {
    * Default false.
    */
   likelyNew?: boolean;
-  /**
-   * Keeps the lock for at least this many milliseconds from when it was taken, even if it is released sooner. So a job
-   * that ends at once does not run again on an instance whose clock is behind. Default 0. If the process dies, the lock
-   * ends with its lease. Where a connection keeps a lease, it ends with the connection.
-   */
-  minHoldMs?: number;
 }
 
 /**
@@ -262,14 +256,12 @@ export function createLocks(store: LockStore, options: LocksOptions = {}): Proce
   let attempts = 0;
   let idle = () => {};
   let draining: Promise<void> | undefined;
-  /** Locks that stay taken after their release. */
-  const keeping = new Set<Promise<void>>();
 
   const ifIdle = () => {
     if (held.size === 0 && attempts === 0) idle();
   };
 
-  async function attempt(wanted: Wanted, minHoldMs: number): Promise<Lease | null> {
+  async function attempt(wanted: Wanted): Promise<Lease | null> {
     const { owner } = wanted;
     attempts++;
     try {
@@ -279,11 +271,7 @@ export function createLocks(store: LockStore, options: LocksOptions = {}): Proce
         held.delete(lease);
         ifIdle();
       };
-      const kept = (until: Promise<void>) => {
-        keeping.add(until);
-        void until.then(() => keeping.delete(until));
-      };
-      const lease = holdLease(acquired, setting, { minHoldMs, stopping: stopping.signal, kept, ended });
+      const lease = holdLease(acquired, setting, { ended });
       if (lease.lost === undefined) held.add(lease);
       telemetry.count(metric.leaseAcquired, { job: owner.job });
       telemetry.record(metric.leaseFence, lease.fence, { job: owner.job });
@@ -303,7 +291,6 @@ export function createLocks(store: LockStore, options: LocksOptions = {}): Proce
     ifIdle();
     await clock.sleep(graceMs, grace.signal).catch(() => {});
     await Promise.all([...held].map((lease) => lease.surrender('the process is shutting down')));
-    await Promise.all(keeping);
   }
 
   const drainOnce = (graceMs: number) => (draining ??= drain(graceMs));
@@ -312,16 +299,18 @@ export function createLocks(store: LockStore, options: LocksOptions = {}): Proce
     stopping: stopping.signal,
     onError,
 
-    async tryAcquire(key, owner, { fenced = true, likelyNew = false, minHoldMs = 0 } = {}) {
-      check(key, owner, minHoldMs);
+    async tryAcquire(key, owner, { fenced = true, likelyNew = false } = {}) {
+      checkKey(key);
+      checkOwner(owner);
       if (stopping.signal.aborted) return null;
-      const lease = await attempt({ key, owner, fenced, likelyNew, tries: 3 }, minHoldMs);
+      const lease = await attempt({ key, owner, fenced, likelyNew, tries: 3 });
       if (lease === null) telemetry.count(metric.leaseSkipped, { job: owner.job });
       return lease;
     },
 
-    async acquire(key, owner, { waitMs, fenced = true, likelyNew = false, minHoldMs = 0, signal }) {
-      check(key, owner, minHoldMs);
+    async acquire(key, owner, { waitMs, fenced = true, likelyNew = false, signal }) {
+      checkKey(key);
+      checkOwner(owner);
       if (!(typeof waitMs === 'number' && waitMs >= 0)) {
         throw new RangeError(`waitMs is 0 or more milliseconds, not ${String(waitMs)}`);
       }
@@ -333,7 +322,7 @@ export function createLocks(store: LockStore, options: LocksOptions = {}): Proce
         signal?.throwIfAborted();
         try {
           const wanted = { key, owner, fenced, likelyNew: likelyNew && tries === 0, tries: 1 };
-          const lease = await attempt(wanted, minHoldMs);
+          const lease = await attempt(wanted);
           if (lease !== null && signal?.aborted) await lease.release();
           else if (lease !== null) {
             telemetry.record(metric.leaseWaitedMs, clock.monotonic() - startedAt, { job: owner.job });
@@ -359,15 +348,6 @@ export function createLocks(store: LockStore, options: LocksOptions = {}): Proce
       await store[Symbol.asyncDispose]();
     },
   };
-}
-
-/** @throws RangeError or TypeError for what no store can keep. */
-function check(key: string, owner: LeaseOwner, minHoldMs: number): void {
-  checkKey(key);
-  checkOwner(owner);
-  if (!(minHoldMs >= 0 && Number.isFinite(minHoldMs))) {
-    throw new RangeError(`minHoldMs is 0 or more, not ${minHoldMs}`);
-  }
 }
 
 /**

@@ -15,28 +15,8 @@ import {
   silentMs,
 } from './runRecord.ts';
 
-/** A run as the outside sees it. */
-export interface RunView {
-  runId: string;
-  job: string;
-  trigger: RunRecord['trigger'];
-  status: RunStatus;
-  dryRun: boolean;
-  startedAt: string;
-  completedAt: string | null;
-  heartbeatAt: string;
-  lockOwner: string | null;
-  fence: number | null;
-  counts: RunCounts;
-  groups: Record<string, Omit<GroupRecord, 'inHand'>>;
-  /** The request, of a job that takes one; else null. */
-  request: RunRecord['request'] | null;
-  /** 32 hex digits, if the run was traced. */
-  traceId: string | null;
-  reason: string | null;
-}
-
-export function runView(record: RunRecord): RunView {
+/** A run as the outside sees it. `traceId`: 32 hex digits, if the run was traced. */
+export function runView(record: RunRecord) {
   const { id, completedAt = null, lockOwner = null, fence = null, reason = null, request = null } = record;
   const { job, trigger, status, dryRun, startedAt, heartbeatAt } = record;
   const groups = groupsOf(record);
@@ -65,6 +45,8 @@ function withoutPiece(group: GroupRecord): Omit<GroupRecord, 'inHand'> {
   const { inHand: _, ...rest } = group;
   return rest;
 }
+
+export type RunView = ReturnType<typeof runView>;
 
 /** Keeps run records. All methods may reject with `StoreAway`. */
 export interface RunStore {
