@@ -159,7 +159,7 @@ export interface Starting {
   batchId: string;
   /** Names this start and no other. */
   startId: string;
-  /** End of the claim (ISO 8601). */
+  /** Time at which the claim goes stale (ISO 8601). */
   staleAt: string;
 }
 

@@ -102,7 +102,7 @@ export interface Contribution {
 /**
  * The names of the counts. Those of a status are the status. They are names of properties, so they have no dot and no slash.
  *
- * `due` counts the pending invoices whose `actionableAt` is before the horizon of the document (counters.ts).
+ * `due` counts the pending invoices whose `actionableAt` is before the horizon of the document.
  */
 export const countName = {
   due: 'due',
