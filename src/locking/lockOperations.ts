@@ -76,7 +76,7 @@ export async function forceRelease(
   if (broken === 'changed') return nowOwned(store, key, signal);
 
   const timing = nearestLease(ownLeaseMs, store.traits);
-  const wanted = { key, owner, fenced: true, likelyNew: false, tries: 3 };
+  const wanted = { key, owner, fenced: true, tries: 3 };
   const setting = { store, clock, timing, random: Math.random, fenceFloor };
   const taken = await attemptAcquire(wanted, setting);
   if (taken === null) {

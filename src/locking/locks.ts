@@ -31,8 +31,6 @@ export interface Wanted {
   key: string;
   owner: LeaseOwner;
   fenced: boolean;
-  /** Sends `create` first. Ignored with a fence, where the look decides. */
-  likelyNew: boolean;
   /** Attempts per request without an answer, the first included; at least 1. A raise gets at least 2. */
   tries: number;
 }
@@ -42,7 +40,7 @@ export interface Wanted {
  *
  * Fenced: look, acquire, raise. The look returns the version and the fence that the raise needs, and on a held
  * lock it saves an acquire that would be refused. Where only the holder can look: acquire, look, raise. Unfenced:
- * acquire only. A missing lock is created on the way; `likelyNew` creates it without checking first.
+ * acquire only. A missing lock is created on the way.
  *
  * @throws LockStoreFailed if a request got no answer in `tries` attempts, or if the lease ran out before it
  * could be used. A lease acquired by then is released.
@@ -58,7 +56,6 @@ export async function attemptAcquire(
 
   const [view, floor] = await Promise.all([looksFirst ? lookOrCreate() : undefined, readFloor()]);
   if (view?.held) return null;
-  if (!wanted.fenced && wanted.likelyNew && (await create()).held) return null;
   try {
     const sentAt = await acquire();
     if (sentAt === null) return null;
@@ -159,11 +156,6 @@ export interface LeaseChoice {
    * only if the effects of the work are idempotent.
    */
   fenced?: boolean;
-  /**
-   * Without a fence only: the lock has probably never been taken. Saves a request if so, costs two if not.
-   * Default false.
-   */
-  likelyNew?: boolean;
 }
 
 /**
@@ -299,16 +291,16 @@ export function createLocks(store: LockStore, options: LocksOptions = {}): Proce
     stopping: stopping.signal,
     onError,
 
-    async tryAcquire(key, owner, { fenced = true, likelyNew = false } = {}) {
+    async tryAcquire(key, owner, { fenced = true } = {}) {
       checkKey(key);
       checkOwner(owner);
       if (stopping.signal.aborted) return null;
-      const lease = await attempt({ key, owner, fenced, likelyNew, tries: 3 });
+      const lease = await attempt({ key, owner, fenced, tries: 3 });
       if (lease === null) telemetry.count(metric.leaseSkipped, { job: owner.job });
       return lease;
     },
 
-    async acquire(key, owner, { waitMs, fenced = true, likelyNew = false, signal }) {
+    async acquire(key, owner, { waitMs, fenced = true, signal }) {
       checkKey(key);
       checkOwner(owner);
       if (!(typeof waitMs === 'number' && waitMs >= 0)) {
@@ -321,8 +313,7 @@ export function createLocks(store: LockStore, options: LocksOptions = {}): Proce
         if (stopping.signal.aborted) throw new LocksClosed(key);
         signal?.throwIfAborted();
         try {
-          const wanted = { key, owner, fenced, likelyNew: likelyNew && tries === 0, tries: 1 };
-          const lease = await attempt(wanted);
+          const lease = await attempt({ key, owner, fenced, tries: 1 });
           if (lease !== null && signal?.aborted) await lease.release();
           else if (lease !== null) {
             telemetry.record(metric.leaseWaitedMs, clock.monotonic() - startedAt, { job: owner.job });

@@ -92,7 +92,7 @@ export function createProcessWorkItem(parts: WorkItemParts): (message: unknown) 
     const owner = { instance: by, job: `work-item:${name}` };
     const key = workItemLockKey(resourceId, name);
     await using lease = read.stage.lease
-      ? await locks.acquire(key, owner, { waitMs: leaseWaitMs, fenced: false, likelyNew: true })
+      ? await locks.acquire(key, owner, { waitMs: leaseWaitMs, fenced: false })
       : noLease(key, owner);
     if (await effects.has(read.item)) return 'doneBefore';
     lease.assertHeld();
