@@ -1,7 +1,6 @@
 import type { Container } from '@azure/cosmos';
 import {
   cosmosDocuments,
-  pageByTime,
   patchBody,
   queryAll,
   queryCount,
@@ -9,6 +8,7 @@ import {
   unlessChanged,
   whereAll,
 } from '../documents/cosmosDocuments.ts';
+import { pageByTime } from '../documents/cosmosPages.ts';
 import type { Patch } from '../documents/documentStore.ts';
 import { type OnUnreadable, readableDocument, readableDocuments } from '../documents/storedDocuments.ts';
 import { type Clock, systemClock } from '../platform/clock.ts';

@@ -1,5 +1,6 @@
 import type { Container, PatchOperation, SqlParameter } from '@azure/cosmos';
-import { createUnlessThere, pageByTime, readDocument, unlessChanged } from '../documents/cosmosDocuments.ts';
+import { createUnlessThere, readDocument, unlessChanged } from '../documents/cosmosDocuments.ts';
+import { pageByTime } from '../documents/cosmosPages.ts';
 import { type OnUnreadable, readableDocument, readableDocuments } from '../documents/storedDocuments.ts';
 import { type GroupRecord, isOpen, runRecordSchema } from './runRecord.ts';
 import type { ListRuns, RunKey, RunStore } from './runStore.ts';
