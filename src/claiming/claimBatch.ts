@@ -70,14 +70,9 @@ export async function claimBatch(
       assertHeld: () => lease.assertHeld(),
     });
   const attributes = { 'run.id': runId, 'batch.id': batchId, shard, 'batch.size': read.length };
-  const { written, contended, unsent } = await inSpan(
-    'claim batch',
-    { attributes },
-    claim,
-    ({ written: claimed }) => ({
-      attributes: { 'batch.claimed': claimed?.plan.patches.length ?? 0 },
-    }),
-  );
+  const { written, contended, unsent } = await inSpan('claim batch', { attributes }, claim, (claimed) => ({
+    attributes: { 'batch.claimed': claimed.written?.plan.patches.length ?? 0 },
+  }));
   if (written === undefined) return { counts: { ...noClaims, contended } };
   const message = written.messages.find(({ id }) => id === batchId);
   return {
@@ -85,13 +80,6 @@ export async function claimBatch(
     ...(message === undefined ? {} : { message }),
     ...(unsent === undefined ? {} : { unsent }),
   };
-}
-
-/** On whose behalf a batch is claimed. `fence` is the fencing token of the lease under which the run claims. */
-export interface Claimant {
-  runId: string;
-  instance: string;
-  fence: number;
 }
 
 export interface ClaimCounts {
@@ -131,7 +119,8 @@ export function planClaims(
     /** Milliseconds. */
     now: number;
     claimStaleMs: number;
-    claimant: Claimant;
+    /** `fence`: of the lease under which the run claims. */
+    claimant: { runId: string; instance: string; fence: number };
     followUps: FollowUps;
     /** The trace of the claim, for the timelines. */
     trace?: { traceparent?: string };

@@ -92,12 +92,6 @@ export function cosmosOutboxStore(
         // Only what is pending has a next attempt; its status it shares with millions of invoices.
         `SELECT VALUE MIN(c.notBefore ?? c.createdAt) FROM c WHERE c.type = 'outboxMessage' AND c.nextAttemptAt > '' AND c.status = 'pending'`,
       ),
-
-    parkedCount: () =>
-      queryCount(
-        container,
-        `SELECT VALUE COUNT(1) FROM c WHERE c.type = 'outboxMessage' AND c.status = 'parked'`,
-      ),
   };
 
   async function changeParked(id: string, patch: Patch) {

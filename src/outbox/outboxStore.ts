@@ -79,7 +79,6 @@ export interface OutboxStore {
   discard(id: string, why: NonNullable<OutboxEntry['discarded']>): Promise<DiscardedMessage>;
   /** Time (ISO 8601) from which the oldest pending message has been waiting, failed sends included. */
   oldestPending(): Promise<string | undefined>;
-  parkedCount(): Promise<number>;
 }
 
 /**
