@@ -17,7 +17,7 @@ import type { RunCounts } from './job.ts';
  *
  * A partial group has done nothing wrong, and the next run goes on where it ended: its run has completed.
  *
- * The run that created the record moves it, and a person may cancel it (manualRun.ts); every write requires that it is still
+ * The run that created the record moves it, and a person may cancel it (`cancelRun`); every write requires that it is still
  * running. A run of the timer that found nothing to do leaves no record: with a tick every few minutes such records would
  * bury the others.
  */
