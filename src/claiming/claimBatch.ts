@@ -1,5 +1,5 @@
 import type { Patch } from '../documents/documentStore.ts';
-import { newWriteId } from '../documents/storedDocuments.ts';
+import { newWriteId } from '../documents/systemId.ts';
 import type { Ended, FollowUps } from '../followUps/followUps.ts';
 import {
   type Claim,

@@ -1,5 +1,6 @@
 import type { FollowUps } from '../followUps/followUps.ts';
-import type { Invoice, InvoiceStatus } from '../invoice/invoice.ts';
+import type { Invoice } from '../invoice/invoice.ts';
+import type { InvoiceStatus } from '../invoice/invoiceStatus.ts';
 import type { InvoiceStore } from '../invoice/store/invoiceStore.ts';
 import type { PacedProvider } from '../paying/pacedProvider.ts';
 import type { Instance } from '../platform/instance.ts';

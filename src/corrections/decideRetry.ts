@@ -1,10 +1,5 @@
-import {
-  type Invoice,
-  type InvoiceStatus,
-  nextKey,
-  type PaymentState,
-  unrecordedPayments,
-} from '../invoice/invoice.ts';
+import { type Invoice, nextKey, type PaymentState, unrecordedPayments } from '../invoice/invoice.ts';
+import type { InvoiceStatus } from '../invoice/invoiceStatus.ts';
 
 /** What a person asks for besides another try. */
 export interface RetryWish {

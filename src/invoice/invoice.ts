@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { formatVersion, tolerantObject } from '../documents/storedDocuments.ts';
+import { invoiceStatuses } from './invoiceStatus.ts';
 import { reversalsSchema } from './reversals.ts';
 
 /**
@@ -21,17 +22,6 @@ import { reversalsSchema } from './reversals.ts';
  * `actionableAt` says when there is something to claim: when a pending invoice is due, or when a claim goes stale. `checkAt`
  * says when to ask the provider about a payment in progress. Otherwise they are absent.
  */
-
-export const invoiceStatuses = [
-  'pending',
-  'claimed',
-  'processing',
-  'paid',
-  'declined',
-  'parked',
-  'voided',
-] as const;
-export type InvoiceStatus = (typeof invoiceStatuses)[number];
 
 /** The batch that works on an invoice. Its id is the claim's token: only that batch may settle the invoice. */
 const claimSchema = tolerantObject({

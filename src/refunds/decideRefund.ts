@@ -1,4 +1,5 @@
-import type { Invoice, InvoiceStatus } from '../invoice/invoice.ts';
+import type { Invoice } from '../invoice/invoice.ts';
+import type { InvoiceStatus } from '../invoice/invoiceStatus.ts';
 import { type Refund, type Reversals, reversalsOf } from '../invoice/reversals.ts';
 import { stripeAmount } from '../invoice/stripeAmount.ts';
 

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, onTestFinished, test } from 'vitest';
-import { newWriteId, systemId } from '../../src/documents/storedDocuments.ts';
+import { newWriteId, systemId } from '../../src/documents/systemId.ts';
 import { followUpsOf } from '../../src/followUps/followUps.ts';
 import { receiptFollowUp } from '../../src/followUps/receipts.ts';
 import { checkCsvInvoice, checkJsonInvoice } from '../../src/intake/checkInvoice.ts';

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { Invoice } from '../../src/invoice/invoice.ts';
-import { invoiceStatuses } from '../../src/invoice/invoice.ts';
+import { invoiceStatuses } from '../../src/invoice/invoiceStatus.ts';
 import { type Refund, refundStatuses, reversalsOf } from '../../src/invoice/reversals.ts';
 import { decideRefund, type RefundWish } from '../../src/refunds/decideRefund.ts';
 import { anInvoice } from '../support/anInvoice.ts';

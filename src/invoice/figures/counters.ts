@@ -6,7 +6,8 @@ import {
   refusedBecause,
   StoreAway,
 } from '../../documents/documentStore.ts';
-import { systemId, tolerantObject } from '../../documents/storedDocuments.ts';
+import { tolerantObject } from '../../documents/storedDocuments.ts';
+import { systemId } from '../../documents/systemId.ts';
 import { keepFirst } from '../../documents/writeUntilClear.ts';
 import type { Clock } from '../../platform/clock.ts';
 import type { Invoice } from '../invoice.ts';

@@ -8,7 +8,8 @@ import {
 } from '../../documents/storedDocuments.ts';
 import { patience, writeUntilClear } from '../../documents/writeUntilClear.ts';
 import type { Clock } from '../../platform/clock.ts';
-import { invoiceSchema, invoiceStatuses } from '../invoice.ts';
+import { invoiceSchema } from '../invoice.ts';
+import { invoiceStatuses } from '../invoiceStatus.ts';
 import type {
   Backlog,
   Correction,

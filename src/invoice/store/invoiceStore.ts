@@ -3,8 +3,9 @@ import type { Page } from '../../documents/pages.ts';
 import type { Fence } from '../../locking/fence.ts';
 import type { OutboxMessage } from '../../outbox/outboxMessage.ts';
 import type { MovementKind } from '../figures/counters.ts';
-import type { Invoice, InvoiceContent, InvoiceStatus } from '../invoice.ts';
+import type { Invoice, InvoiceContent } from '../invoice.ts';
 import type { CalledBefore, InvoiceChange, Standing, Starting, ToStart } from '../invoiceChange.ts';
+import type { InvoiceStatus } from '../invoiceStatus.ts';
 
 /**
  * The store of invoices, as features need it. Two stores implement it, Cosmos DB and one in memory for tests and

@@ -1,6 +1,6 @@
 /** One schedule from its import to its end. */
 
-import type { InvoiceStatus } from '../../../src/invoice/invoice.ts';
+import type { InvoiceStatus } from '../../../src/invoice/invoiceStatus.ts';
 import type { Summary } from '../../../src/ops/answers/figureAnswers.ts';
 import type { OutboxEntry } from '../../../src/outbox/outboxMessage.ts';
 import type { StoredDocument } from '../../memory/memoryDocuments.ts';

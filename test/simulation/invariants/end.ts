@@ -1,6 +1,7 @@
 /** What must hold once everything works again and nothing is left to do. */
+
 import { receiptName } from '../../../src/followUps/receipts.ts';
-import { invoiceStatuses } from '../../../src/invoice/invoice.ts';
+import { invoiceStatuses } from '../../../src/invoice/invoiceStatus.ts';
 import type { Reversals } from '../../../src/invoice/reversals.ts';
 import type { Summary } from '../../../src/ops/answers/figureAnswers.ts';
 import type { OutboxEntry } from '../../../src/outbox/outboxMessage.ts';
